@@ -1,0 +1,149 @@
+//! The one place where Forklore touches the disk.
+//!
+//! * [`Vfs`] is the seam: everything above asks it, with [`VaultPath`]s that cannot leave the vault.
+//! * [`RealFs`] is the operating system. It follows symbolic links inside the vault and refuses those that lead out.
+//! * [`SimFs`] is the simulator: a file system in memory that knows what a power cut would leave, and can be stopped
+//!   before any operation. It is the second implementation that keeps the seam honest.
+//!
+//! "Not there" and "cannot be read" are different answers everywhere: see [`PathError::is_missing`].
+
+mod path;
+mod real;
+mod sim;
+
+use std::io;
+
+pub use path::{BadPath, VaultPath};
+pub use real::RealFs;
+pub use sim::{Crash, SimFs};
+
+/// What makes a file the same file as before: if any of it changed, what was known of the content no longer holds.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct Identity {
+    /// Number of the file on its device; 0 where the system has none.
+    pub file: u64,
+    /// Length in bytes.
+    pub len: u64,
+    /// Time of the last change of content, in nanoseconds since 1970.
+    pub modified: i64,
+    /// Time of the last change of content or attributes, in nanoseconds since 1970. Cannot be set back by a copying tool.
+    pub changed: i64,
+}
+
+/// What a directory entry is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum NodeKind {
+    /// A regular file, or a link to one inside the vault
+    File,
+    /// A directory, or a link to one inside the vault
+    Dir,
+    /// A link that leads out of the vault or nowhere, a socket, a device
+    Other,
+}
+
+/// One entry of a directory.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Node {
+    /// File name, without the directory. Names that are not UTF-8 are never listed: SillyTavern cannot make them.
+    pub name: String,
+    /// What it is
+    pub kind: NodeKind,
+}
+
+/// What was being done with which path when the system said no.
+#[derive(Debug, thiserror::Error)]
+#[error("could not {doing} {path}: {source}")]
+pub struct PathError {
+    /// The path inside the vault
+    pub path: VaultPath,
+    /// What was being done, as a verb: "read", "list", "create".
+    pub doing: &'static str,
+    /// What the system said
+    pub source: io::Error,
+}
+
+impl PathError {
+    /// Whether the file or directory is not there, as opposed to being there and not readable.
+    pub fn is_missing(&self) -> bool {
+        self.source.kind() == io::ErrorKind::NotFound
+    }
+
+    /// Whether a file that was to be new is already there.
+    pub fn is_taken(&self) -> bool {
+        self.source.kind() == io::ErrorKind::AlreadyExists
+    }
+}
+
+/// A file open for reading. It stays the same file even when another takes its name.
+pub trait OpenFile: Send + Sync {
+    /// The identity at the time of asking.
+    fn identity(&self) -> io::Result<Identity>;
+
+    /// Fills as much of `buf` as the file holds from `offset` on, and says how much that was.
+    fn read_at(&self, buf: &mut [u8], offset: u64) -> io::Result<usize>;
+
+    /// Exactly the bytes of a range.
+    fn read_range(&self, range: std::ops::Range<u64>) -> io::Result<Vec<u8>> {
+        let wanted = usize::try_from(range.end.saturating_sub(range.start)).map_err(io::Error::other)?;
+        let mut bytes = vec![0; wanted];
+        if self.read_at(&mut bytes, range.start)? < wanted {
+            return Err(io::ErrorKind::UnexpectedEof.into());
+        }
+        Ok(bytes)
+    }
+}
+
+/// Every byte that Forklore reads or puts on disk goes through here.
+///
+/// Changes become durable only by [`Vfs::sync_file`] (content) and [`Vfs::sync_dir`] (names); the order in which a use-case calls
+/// them is part of its correctness and is tested by leaving each one out.
+pub trait Vfs: Send + Sync {
+    /// Opens a file for reading.
+    fn open(&self, path: &VaultPath) -> Result<Box<dyn OpenFile>, PathError>;
+
+    /// The identity of a file; `None` if it is not there.
+    fn identity(&self, path: &VaultPath) -> Result<Option<Identity>, PathError>;
+
+    /// The entries of a directory, sorted by name; empty if there is no such directory.
+    fn list(&self, dir: &VaultPath) -> Result<Vec<Node>, PathError>;
+
+    /// Makes a new file with this content. Fails if the name is taken.
+    fn create(&self, path: &VaultPath, content: &[u8]) -> Result<(), PathError>;
+
+    /// Makes a directory and those above it; nothing happens if it is there.
+    fn make_dir(&self, dir: &VaultPath) -> Result<(), PathError>;
+
+    /// Makes the content of a file durable.
+    fn sync_file(&self, path: &VaultPath) -> Result<(), PathError>;
+
+    /// Makes the names in a directory durable.
+    fn sync_dir(&self, dir: &VaultPath) -> Result<(), PathError>;
+
+    /// Gives a file another name. Fails if that name is taken.
+    fn rename_noreplace(&self, from: &VaultPath, to: &VaultPath) -> Result<(), PathError>;
+
+    /// Gives a file another name and drops the file that had it. Only for files that nobody but Forklore writes.
+    fn replace(&self, from: &VaultPath, to: &VaultPath) -> Result<(), PathError>;
+
+    /// Lets two files trade names in one instant.
+    fn exchange(&self, a: &VaultPath, b: &VaultPath) -> Result<(), PathError>;
+
+    /// Takes a file's name away.
+    fn unlink(&self, path: &VaultPath) -> Result<(), PathError>;
+
+    /// A whole small file; `None` if it is not there.
+    fn read(&self, path: &VaultPath) -> Result<Option<Vec<u8>>, PathError> {
+        let fail = |source| PathError { path: path.clone(), doing: "read", source };
+        let file = match self.open(path) {
+            Ok(file) => file,
+            Err(e) if e.is_missing() => return Ok(None),
+            Err(e) => return Err(e),
+        };
+        let len = file.identity().map_err(fail)?.len;
+        // A file that shrinks under our hands is read again by whoever needs it whole; here the bytes that are there count.
+        let mut bytes = vec![0; usize::try_from(len).map_err(|e| fail(io::Error::other(e)))?];
+        let got = file.read_at(&mut bytes, 0).map_err(fail)?;
+        bytes.truncate(got);
+        Ok(Some(bytes))
+    }
+}

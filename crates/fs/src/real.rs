@@ -1,0 +1,263 @@
+//! [`RealFs`]: the operating system's files below one folder.
+#![allow(clippy::disallowed_methods, reason = "this is the one place that touches the disk")]
+
+use std::collections::HashSet;
+use std::fs::{self, File, Metadata};
+use std::io::{self, Write};
+use std::path::{Path, PathBuf};
+use std::sync::Mutex;
+
+use crate::{Identity, Node, NodeKind, OpenFile, PathError, VaultPath, Vfs};
+
+/// The real file system below one folder.
+///
+/// Symbolic links are followed as long as they stay below it; one that leads out is refused with a clear error, so that nothing
+/// outside the vault is read or written, whatever a vault copied from elsewhere holds.
+#[derive(Debug)]
+pub struct RealFs {
+    root: PathBuf,
+    /// Directories already found to lie below the root: they are asked for again and again.
+    known: Mutex<HashSet<VaultPath>>,
+}
+
+impl RealFs {
+    /// The files below `root`, which must be a folder.
+    pub fn new(root: &Path) -> io::Result<Self> {
+        let root = root.canonicalize()?;
+        if !root.is_dir() {
+            return Err(io::ErrorKind::NotADirectory.into());
+        }
+        Ok(Self { root, known: Mutex::default() })
+    }
+
+    /// The folder that everything is below, without links.
+    pub fn root(&self) -> &Path {
+        &self.root
+    }
+
+    fn host(&self, path: &VaultPath) -> PathBuf {
+        self.root.join(path.as_str())
+    }
+
+    /// Where `path` is on the host, if it stays below the root.
+    fn inside(&self, path: &VaultPath) -> io::Result<PathBuf> {
+        self.check_dir(&path.parent())?;
+        let host = self.host(path);
+        match fs::symlink_metadata(&host) {
+            Ok(meta) if meta.is_symlink() => self.check_link(&host)?,
+            Ok(_) => {}
+            Err(e) if e.kind() == io::ErrorKind::NotFound => {}
+            Err(e) => return Err(e),
+        }
+        Ok(host)
+    }
+
+    fn check_dir(&self, dir: &VaultPath) -> io::Result<()> {
+        // A poisoned lock only means that another thread died between two inserts; the set is still a set.
+        let mut known = self.known.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
+        if known.contains(dir) {
+            return Ok(());
+        }
+        match self.check_link(&self.host(dir)) {
+            Err(e) if e.kind() == io::ErrorKind::NotFound => return Ok(()),
+            other => other?,
+        }
+        known.insert(dir.clone());
+        Ok(())
+    }
+
+    fn check_link(&self, host: &Path) -> io::Result<()> {
+        if host.canonicalize()?.starts_with(&self.root) {
+            return Ok(());
+        }
+        Err(io::Error::new(io::ErrorKind::PermissionDenied, "it is a link that leads out of the vault"))
+    }
+
+    fn run<T>(
+        &self,
+        doing: &'static str,
+        path: &VaultPath,
+        act: impl FnOnce(PathBuf) -> io::Result<T>,
+    ) -> Result<T, PathError> {
+        self.inside(path).and_then(act).map_err(|source| PathError { path: path.clone(), doing, source })
+    }
+}
+
+impl Vfs for RealFs {
+    fn open(&self, path: &VaultPath) -> Result<Box<dyn OpenFile>, PathError> {
+        self.run("open", path, |host| {
+            let file = File::open(host)?;
+            if file.metadata()?.is_dir() {
+                return Err(io::ErrorKind::IsADirectory.into());
+            }
+            Ok(Box::new(RealFile(file)) as Box<dyn OpenFile>)
+        })
+    }
+
+    fn identity(&self, path: &VaultPath) -> Result<Option<Identity>, PathError> {
+        let found = self.run("look at", path, |host| Ok(identity(&fs::metadata(host)?)));
+        match found {
+            Err(e) if e.is_missing() => Ok(None),
+            other => other.map(Some),
+        }
+    }
+
+    fn list(&self, dir: &VaultPath) -> Result<Vec<Node>, PathError> {
+        let listed = self.run("list", dir, |host| {
+            let mut nodes = Vec::new();
+            for entry in fs::read_dir(host)? {
+                let entry = entry?;
+                let Ok(name) = entry.file_name().into_string() else { continue };
+                let mut kind = entry.file_type()?;
+                if kind.is_symlink() {
+                    let target = self.check_link(&entry.path()).and_then(|()| fs::metadata(entry.path()));
+                    let Ok(target) = target else {
+                        nodes.push(Node { name, kind: NodeKind::Other });
+                        continue;
+                    };
+                    kind = target.file_type();
+                }
+                let kind = match kind {
+                    k if k.is_file() => NodeKind::File,
+                    k if k.is_dir() => NodeKind::Dir,
+                    _ => NodeKind::Other,
+                };
+                nodes.push(Node { name, kind });
+            }
+            nodes.sort_by(|a, b| a.name.cmp(&b.name));
+            Ok(nodes)
+        });
+        match listed {
+            Err(e) if e.is_missing() => Ok(Vec::new()),
+            other => other,
+        }
+    }
+
+    fn create(&self, path: &VaultPath, content: &[u8]) -> Result<(), PathError> {
+        self.run("create", path, |host| {
+            File::options().write(true).create_new(true).open(host)?.write_all(content)
+        })
+    }
+
+    fn make_dir(&self, dir: &VaultPath) -> Result<(), PathError> {
+        self.run("create", dir, fs::create_dir_all)
+    }
+
+    fn sync_file(&self, path: &VaultPath) -> Result<(), PathError> {
+        self.run("sync", path, |host| File::open(host)?.sync_all())
+    }
+
+    fn sync_dir(&self, dir: &VaultPath) -> Result<(), PathError> {
+        self.run("sync", dir, |host| {
+            if cfg!(unix) {
+                File::open(host)?.sync_all()?;
+            }
+            // Elsewhere a directory cannot be opened; NTFS journals names by itself.
+            Ok(())
+        })
+    }
+
+    fn rename_noreplace(&self, from: &VaultPath, to: &VaultPath) -> Result<(), PathError> {
+        self.run("rename", from, |from| {
+            let to = self.inside(to)?;
+            rename_noreplace(&from, &to)
+        })
+    }
+
+    fn replace(&self, from: &VaultPath, to: &VaultPath) -> Result<(), PathError> {
+        self.run("rename", from, |from| fs::rename(from, self.inside(to)?))
+    }
+
+    fn exchange(&self, a: &VaultPath, b: &VaultPath) -> Result<(), PathError> {
+        self.run("exchange", a, |a| exchange(&a, &self.inside(b)?))
+    }
+
+    fn unlink(&self, path: &VaultPath) -> Result<(), PathError> {
+        self.check_dir(&path.parent())
+            .and_then(|()| fs::remove_file(self.host(path)))
+            .map_err(|source| PathError { path: path.clone(), doing: "remove", source })
+    }
+}
+
+#[cfg(any(target_os = "linux", target_os = "macos"))]
+fn rename_with(from: &Path, to: &Path, flags: rustix::fs::RenameFlags) -> io::Result<()> {
+    Ok(rustix::fs::renameat_with(rustix::fs::CWD, from, rustix::fs::CWD, to, flags)?)
+}
+
+#[cfg(any(target_os = "linux", target_os = "macos"))]
+fn rename_noreplace(from: &Path, to: &Path) -> io::Result<()> {
+    match rename_with(from, to, rustix::fs::RenameFlags::NOREPLACE) {
+        // The file system cannot do it in one step (NFS, some FUSE): a second name for the file is refused if the first exists.
+        Err(e) if e.kind() == io::ErrorKind::Unsupported || e.raw_os_error() == Some(22) => {
+            link_then_unlink(from, to)
+        }
+        other => other,
+    }
+}
+
+#[cfg(not(any(target_os = "linux", target_os = "macos")))]
+fn rename_noreplace(from: &Path, to: &Path) -> io::Result<()> {
+    link_then_unlink(from, to)
+}
+
+fn link_then_unlink(from: &Path, to: &Path) -> io::Result<()> {
+    fs::hard_link(from, to)?;
+    fs::remove_file(from)
+}
+
+#[cfg(any(target_os = "linux", target_os = "macos"))]
+fn exchange(a: &Path, b: &Path) -> io::Result<()> {
+    rename_with(a, b, rustix::fs::RenameFlags::EXCHANGE)
+}
+
+#[cfg(not(any(target_os = "linux", target_os = "macos")))]
+fn exchange(_a: &Path, _b: &Path) -> io::Result<()> {
+    Err(io::ErrorKind::Unsupported.into())
+}
+
+#[cfg(unix)]
+fn identity(meta: &Metadata) -> Identity {
+    use std::os::unix::fs::MetadataExt;
+    let nanos = |seconds: i64, rest: i64| seconds.saturating_mul(1_000_000_000).saturating_add(rest);
+    Identity {
+        file: meta.ino(),
+        len: meta.len(),
+        modified: nanos(meta.mtime(), meta.mtime_nsec()),
+        changed: nanos(meta.ctime(), meta.ctime_nsec()),
+    }
+}
+
+#[cfg(not(unix))]
+fn identity(meta: &Metadata) -> Identity {
+    let since = meta.modified().ok().and_then(|t| t.duration_since(std::time::UNIX_EPOCH).ok());
+    let modified = since.map_or(0, |d| i64::try_from(d.as_nanos()).unwrap_or(i64::MAX));
+    Identity { file: 0, len: meta.len(), modified, changed: modified }
+}
+
+struct RealFile(File);
+
+impl OpenFile for RealFile {
+    fn identity(&self) -> io::Result<Identity> {
+        Ok(identity(&self.0.metadata()?))
+    }
+
+    fn read_at(&self, mut buf: &mut [u8], mut offset: u64) -> io::Result<usize> {
+        let wanted = buf.len();
+        while !buf.is_empty() {
+            #[cfg(unix)]
+            let read = std::os::unix::fs::FileExt::read_at(&self.0, buf, offset);
+            #[cfg(windows)]
+            let read = std::os::windows::fs::FileExt::seek_read(&self.0, buf, offset);
+            match read {
+                Ok(0) => break,
+                Ok(n) => {
+                    buf = &mut buf[n..];
+                    offset += n as u64;
+                }
+                Err(e) if e.kind() == io::ErrorKind::Interrupted => {}
+                Err(e) => return Err(e),
+            }
+        }
+        Ok(wanted - buf.len())
+    }
+}

@@ -1,0 +1,370 @@
+//! [`SimFs`]: a file system in memory that knows what a kill and what a power cut would leave.
+//!
+//! The model is the weakest that file systems promise: names changed since the last sync of their directory may be there or
+//! not, one by one; content written since the last sync of the file may be absent, torn or whole; a rename or an exchange is
+//! atomic. Only the sync of the directory that a name moved *to* makes the move durable.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::io;
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use crate::{Identity, Node, NodeKind, OpenFile, PathError, VaultPath, Vfs};
+
+/// What ended the process in a simulated run.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Crash {
+    /// The process was killed; the system lives on.
+    Kill,
+    /// The power went away.
+    PowerCut,
+}
+
+/// A simulated file system.
+#[derive(Debug, Default)]
+pub struct SimFs(Mutex<State>);
+
+#[derive(Debug, Default, Clone)]
+struct State {
+    files: Vec<File>,
+    live: BTreeMap<VaultPath, usize>,
+    durable: BTreeMap<VaultPath, usize>,
+    /// Changes of names that no sync has made durable.
+    pending: Vec<Change>,
+    dirs: BTreeSet<VaultPath>,
+    operations: usize,
+    stop_before: Option<usize>,
+    syncs: usize,
+    ignored_sync: Option<usize>,
+}
+
+#[derive(Debug, Clone, Default)]
+struct File {
+    content: Vec<u8>,
+    synced: Option<Vec<u8>>,
+    version: i64,
+}
+
+#[derive(Debug, Clone)]
+enum Change {
+    Link(VaultPath, usize),
+    Unlink(VaultPath),
+    Move(VaultPath, VaultPath, usize),
+    Swap((VaultPath, usize), (VaultPath, usize)),
+}
+
+impl Change {
+    fn made_durable_by(&self, dir: &VaultPath) -> bool {
+        match self {
+            Change::Link(path, _) | Change::Unlink(path) | Change::Move(_, path, _) => path.parent() == *dir,
+            Change::Swap(_, (path, _)) => path.parent() == *dir,
+        }
+    }
+
+    fn apply(&self, names: &mut BTreeMap<VaultPath, usize>) {
+        match self {
+            Change::Link(path, file) => {
+                names.insert(path.clone(), *file);
+            }
+            Change::Unlink(path) => {
+                names.remove(path);
+            }
+            Change::Move(from, to, file) => {
+                if names.get(from) == Some(file) {
+                    names.remove(from);
+                }
+                names.insert(to.clone(), *file);
+            }
+            Change::Swap((a, file_a), (b, file_b)) => {
+                names.insert(a.clone(), *file_b);
+                names.insert(b.clone(), *file_a);
+            }
+        }
+    }
+}
+
+impl SimFs {
+    /// An empty file system.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// Puts a durable file in place, as it was before the story begins.
+    pub fn put(&self, path: &VaultPath, content: &[u8]) {
+        let mut s = self.state();
+        let file = s.add(content.to_vec(), Some(content.to_vec()));
+        s.live.insert(path.clone(), file);
+        s.durable.insert(path.clone(), file);
+        s.add_dirs(&path.parent());
+    }
+
+    /// Lets the process end right before its `n`-th changing operation from now (0 is the next).
+    pub fn stop_before(&self, n: usize) {
+        let mut s = self.state();
+        s.stop_before = Some(s.operations + n);
+    }
+
+    /// Ignores the `n`-th sync from now, to prove that the tests notice.
+    pub fn ignore_sync(&self, n: usize) {
+        let mut s = self.state();
+        s.ignored_sync = Some(s.syncs + n);
+    }
+
+    /// How many changing operations there were so far.
+    pub fn operations(&self) -> usize {
+        self.state().operations
+    }
+
+    /// How many syncs there were so far.
+    pub fn syncs(&self) -> usize {
+        self.state().syncs
+    }
+
+    /// The disk images that a crash at this point can leave: one for a kill, at most `most` for a power cut.
+    pub fn after(&self, crash: Crash, most: usize) -> Vec<SimFs> {
+        let s = self.state();
+        match crash {
+            Crash::Kill => vec![s.image(&s.live, &|file| file.content.clone())],
+            Crash::PowerCut => s.power_cuts(most),
+        }
+    }
+
+    fn state(&self) -> MutexGuard<'_, State> {
+        // Nothing here panics while holding the lock; and a simulator that did would fail its test anyway.
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn change<T>(
+        &self,
+        doing: &'static str,
+        path: &VaultPath,
+        act: impl FnOnce(&mut State) -> io::Result<T>,
+    ) -> Result<T, PathError> {
+        let mut s = self.state();
+        let result = s.tick().and_then(|()| act(&mut s));
+        result.map_err(|source| PathError { path: path.clone(), doing, source })
+    }
+}
+
+impl State {
+    fn add(&mut self, content: Vec<u8>, synced: Option<Vec<u8>>) -> usize {
+        self.files.push(File { content, synced, version: 1 });
+        self.files.len() - 1
+    }
+
+    fn add_dirs(&mut self, dir: &VaultPath) {
+        let mut dir = dir.clone();
+        while self.dirs.insert(dir.clone()) && dir != VaultPath::root() {
+            dir = dir.parent();
+        }
+    }
+
+    /// Counts one changing operation, or ends the process.
+    fn tick(&mut self) -> io::Result<()> {
+        if self.stop_before == Some(self.operations) {
+            return Err(io::Error::other("simulated crash"));
+        }
+        self.operations += 1;
+        Ok(())
+    }
+
+    fn find(&self, path: &VaultPath) -> io::Result<usize> {
+        self.live.get(path).copied().ok_or_else(|| io::ErrorKind::NotFound.into())
+    }
+
+    fn counts_sync(&mut self) -> bool {
+        let ignored = self.ignored_sync == Some(self.syncs);
+        self.syncs += 1;
+        !ignored
+    }
+
+    fn image(&self, names: &BTreeMap<VaultPath, usize>, content: &dyn Fn(&File) -> Vec<u8>) -> SimFs {
+        let image = SimFs::new();
+        for (path, file) in names {
+            image.put(path, &content(&self.files[*file]));
+        }
+        for dir in &self.dirs {
+            image.state().add_dirs(dir);
+        }
+        image
+    }
+
+    fn power_cuts(&self, most: usize) -> Vec<SimFs> {
+        // Beyond this many unsynced names every subset would be too many: the oldest then count as written.
+        let open = self.pending.len().min(12);
+        let (old, open_changes) = self.pending.split_at(self.pending.len() - open);
+        let mut images = Vec::new();
+        let mut seen = BTreeSet::new();
+        for chosen in 0..1u32 << open {
+            let mut names = self.durable.clone();
+            old.iter().for_each(|change| change.apply(&mut names));
+            for (k, change) in open_changes.iter().enumerate() {
+                if chosen >> k & 1 == 1 {
+                    change.apply(&mut names);
+                }
+            }
+            // All unsynced files fare alike in one image: absent, torn or whole.
+            for fate in 0..3 {
+                let content = |file: &File| match (&file.synced, fate) {
+                    (Some(synced), _) if *synced == file.content => file.content.clone(),
+                    (synced, 0) => synced.clone().unwrap_or_default(),
+                    (_, 1) => file.content[..file.content.len() / 2].to_vec(),
+                    _ => file.content.clone(),
+                };
+                let key: Vec<_> = names.iter().map(|(p, f)| (p.clone(), content(&self.files[*f]))).collect();
+                if seen.insert(key) {
+                    images.push(self.image(&names, &content));
+                    if images.len() >= most {
+                        return images;
+                    }
+                }
+            }
+        }
+        images
+    }
+}
+
+impl Vfs for SimFs {
+    fn open(&self, path: &VaultPath) -> Result<Box<dyn OpenFile>, PathError> {
+        let s = self.state();
+        let file = s.find(path).map_err(|source| PathError { path: path.clone(), doing: "open", source })?;
+        Ok(Box::new(SimFile { file, content: s.files[file].content.clone(), version: s.files[file].version }))
+    }
+
+    fn identity(&self, path: &VaultPath) -> Result<Option<Identity>, PathError> {
+        let s = self.state();
+        Ok(s.live
+            .get(path)
+            .map(|file| sim_identity(*file, s.files[*file].content.len(), s.files[*file].version)))
+    }
+
+    fn list(&self, dir: &VaultPath) -> Result<Vec<Node>, PathError> {
+        let s = self.state();
+        let files = s.live.keys().filter(|p| p.parent() == *dir).map(|p| (p, NodeKind::File));
+        let dirs = s
+            .dirs
+            .iter()
+            .filter(|p| p.parent() == *dir && **p != VaultPath::root())
+            .map(|p| (p, NodeKind::Dir));
+        let mut nodes: Vec<Node> =
+            files.chain(dirs).map(|(path, kind)| Node { name: path.name().to_owned(), kind }).collect();
+        nodes.sort_by(|a, b| a.name.cmp(&b.name));
+        Ok(nodes)
+    }
+
+    fn create(&self, path: &VaultPath, content: &[u8]) -> Result<(), PathError> {
+        self.change("create", path, |s| {
+            if s.live.contains_key(path) {
+                return Err(io::ErrorKind::AlreadyExists.into());
+            }
+            if !s.dirs.contains(&path.parent()) && path.parent() != VaultPath::root() {
+                return Err(io::ErrorKind::NotFound.into());
+            }
+            let file = s.add(Vec::new(), None);
+            s.live.insert(path.clone(), file);
+            s.pending.push(Change::Link(path.clone(), file));
+            Ok(file)
+        })
+        // Making the name and filling the file are two operations: a kill can come between them.
+        .and_then(|file| {
+            self.change("create", path, |s| {
+                s.files[file].content = content.to_vec();
+                Ok(())
+            })
+        })
+    }
+
+    fn make_dir(&self, dir: &VaultPath) -> Result<(), PathError> {
+        // Directories are made before anything depends on them; the model takes them as durable at once.
+        self.state().add_dirs(dir);
+        Ok(())
+    }
+
+    fn sync_file(&self, path: &VaultPath) -> Result<(), PathError> {
+        self.change("sync", path, |s| {
+            let file = s.find(path)?;
+            if s.counts_sync() {
+                s.files[file].synced = Some(s.files[file].content.clone());
+            }
+            Ok(())
+        })
+    }
+
+    fn sync_dir(&self, dir: &VaultPath) -> Result<(), PathError> {
+        self.change("sync", dir, |s| {
+            if s.counts_sync() {
+                let pending = std::mem::take(&mut s.pending);
+                let (done, open): (Vec<_>, Vec<_>) =
+                    pending.into_iter().partition(|c| c.made_durable_by(dir));
+                done.iter().for_each(|change| change.apply(&mut s.durable));
+                s.pending = open;
+            }
+            Ok(())
+        })
+    }
+
+    fn rename_noreplace(&self, from: &VaultPath, to: &VaultPath) -> Result<(), PathError> {
+        self.change("rename", from, |s| {
+            let file = s.find(from)?;
+            if s.live.contains_key(to) {
+                return Err(io::ErrorKind::AlreadyExists.into());
+            }
+            s.live.remove(from);
+            s.live.insert(to.clone(), file);
+            s.pending.push(Change::Move(from.clone(), to.clone(), file));
+            Ok(())
+        })
+    }
+
+    fn replace(&self, from: &VaultPath, to: &VaultPath) -> Result<(), PathError> {
+        self.change("rename", from, |s| {
+            let file = s.find(from)?;
+            s.live.remove(from);
+            s.live.insert(to.clone(), file);
+            s.pending.push(Change::Move(from.clone(), to.clone(), file));
+            Ok(())
+        })
+    }
+
+    fn exchange(&self, a: &VaultPath, b: &VaultPath) -> Result<(), PathError> {
+        self.change("exchange", a, |s| {
+            let (file_a, file_b) = (s.find(a)?, s.find(b)?);
+            s.live.insert(a.clone(), file_b);
+            s.live.insert(b.clone(), file_a);
+            s.pending.push(Change::Swap((a.clone(), file_a), (b.clone(), file_b)));
+            Ok(())
+        })
+    }
+
+    fn unlink(&self, path: &VaultPath) -> Result<(), PathError> {
+        self.change("remove", path, |s| {
+            s.find(path)?;
+            s.live.remove(path);
+            s.pending.push(Change::Unlink(path.clone()));
+            Ok(())
+        })
+    }
+}
+
+fn sim_identity(file: usize, len: usize, version: i64) -> Identity {
+    Identity { file: file as u64, len: len as u64, modified: version, changed: version }
+}
+
+struct SimFile {
+    file: usize,
+    content: Vec<u8>,
+    version: i64,
+}
+
+impl OpenFile for SimFile {
+    fn identity(&self) -> io::Result<Identity> {
+        Ok(sim_identity(self.file, self.content.len(), self.version))
+    }
+
+    fn read_at(&self, buf: &mut [u8], offset: u64) -> io::Result<usize> {
+        let start = usize::try_from(offset).map_or(self.content.len(), |at| at.min(self.content.len()));
+        let part = &self.content[start..];
+        let n = part.len().min(buf.len());
+        buf[..n].copy_from_slice(&part[..n]);
+        Ok(n)
+    }
+}

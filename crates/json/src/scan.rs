@@ -1,0 +1,234 @@
+//! [`validate`] decides whether bytes are one JSON value; [`skip`] walks over a value that is known to be valid.
+//!
+//! Both are loops with an explicit stack, never recursion: a file nested a million levels deep must not end the process.
+
+/// Why some bytes are not JSON, and where.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[error("{what} at byte {offset}")]
+pub struct SyntaxError {
+    /// What is wrong, as a phrase.
+    pub what: &'static str,
+    /// Offset of the offending byte.
+    pub offset: usize,
+}
+
+fn fail<T>(what: &'static str, offset: usize) -> Result<T, SyntaxError> {
+    Err(SyntaxError { what, offset })
+}
+
+/// First offset at or after `i` that is not JSON white space.
+pub(crate) fn skip_ws(b: &[u8], mut i: usize) -> usize {
+    while let Some(b' ' | b'\n' | b'\r' | b'\t') = b.get(i) {
+        i += 1;
+    }
+    i
+}
+
+/// Checks that a valid JSON value starts at `start` (no leading white space) and returns the offset behind it.
+pub(crate) fn validate(b: &[u8], start: usize) -> Result<usize, SyntaxError> {
+    // One bool a level: true inside an object.
+    let mut stack: Vec<bool> = Vec::new();
+    let mut i = start;
+    loop {
+        // A value starts at i.
+        match b.get(i) {
+            Some(b'{') => {
+                i = skip_ws(b, i + 1);
+                if b.get(i) != Some(&b'}') {
+                    stack.push(true);
+                    i = key(b, i)?;
+                    continue;
+                }
+                i += 1;
+            }
+            Some(b'[') => {
+                i = skip_ws(b, i + 1);
+                if b.get(i) != Some(&b']') {
+                    stack.push(false);
+                    continue;
+                }
+                i += 1;
+            }
+            Some(b'"') => i = string(b, i)?,
+            Some(b't') => i = word(b, i, b"true")?,
+            Some(b'f') => i = word(b, i, b"false")?,
+            Some(b'n') => i = word(b, i, b"null")?,
+            Some(b'-' | b'0'..=b'9') => i = number(b, i)?,
+            Some(_) => return fail("unexpected character", i),
+            None => return fail("unexpected end of text", i),
+        }
+        // A value ended at i: close what it ends, or go on to the next.
+        loop {
+            let Some(&in_object) = stack.last() else { return Ok(i) };
+            i = skip_ws(b, i);
+            match b.get(i) {
+                Some(b',') => {
+                    i = skip_ws(b, i + 1);
+                    if in_object {
+                        i = key(b, i)?;
+                    }
+                    break;
+                }
+                Some(b'}') if in_object => i += 1,
+                Some(b']') if !in_object => i += 1,
+                Some(_) => return fail("expected a comma or the end of the list", i),
+                None => return fail("unexpected end of text", i),
+            }
+            stack.pop();
+        }
+    }
+}
+
+/// A key, its colon and the white space around it; the value starts at the returned offset.
+fn key(b: &[u8], i: usize) -> Result<usize, SyntaxError> {
+    match b.get(i) {
+        Some(b'"') => {}
+        Some(_) => return fail("expected a key in quotes", i),
+        None => return fail("unexpected end of text", i),
+    }
+    let i = skip_ws(b, string(b, i)?);
+    match b.get(i) {
+        Some(b':') => Ok(skip_ws(b, i + 1)),
+        Some(_) => fail("expected a colon", i),
+        None => fail("unexpected end of text", i),
+    }
+}
+
+fn word(b: &[u8], i: usize, word: &[u8]) -> Result<usize, SyntaxError> {
+    if b[i..].starts_with(word) { Ok(i + word.len()) } else { fail("unexpected character", i) }
+}
+
+fn number(b: &[u8], start: usize) -> Result<usize, SyntaxError> {
+    let digits = |mut i: usize| {
+        while matches!(b.get(i), Some(b'0'..=b'9')) {
+            i += 1;
+        }
+        i
+    };
+    let mut i = start + usize::from(b[start] == b'-');
+    let end = if b.get(i) == Some(&b'0') { i + 1 } else { digits(i) };
+    if end == i {
+        return fail("expected a digit", i);
+    }
+    i = end;
+    if b.get(i) == Some(&b'.') {
+        let end = digits(i + 1);
+        if end == i + 1 {
+            return fail("expected a digit", end);
+        }
+        i = end;
+    }
+    if let Some(b'e' | b'E') = b.get(i) {
+        i += 1;
+        i += usize::from(matches!(b.get(i), Some(b'+' | b'-')));
+        let end = digits(i);
+        if end == i {
+            return fail("expected a digit", end);
+        }
+        i = end;
+    }
+    Ok(i)
+}
+
+/// A string starting at the quote `i`; returns the offset behind the closing quote.
+fn string(b: &[u8], i: usize) -> Result<usize, SyntaxError> {
+    let mut i = i + 1;
+    loop {
+        i = plain_run(b, i);
+        match b.get(i) {
+            Some(b'"') => return Ok(i + 1),
+            Some(b'\\') => match b.get(i + 1) {
+                Some(b'"' | b'\\' | b'/' | b'b' | b'f' | b'n' | b'r' | b't') => i += 2,
+                Some(b'u') => {
+                    let hex = b.get(i + 2..i + 6).is_some_and(|h| h.iter().all(u8::is_ascii_hexdigit));
+                    if !hex {
+                        return fail("expected four hexadecimal digits", i + 2);
+                    }
+                    i += 6;
+                }
+                Some(_) => return fail("unknown escape", i),
+                None => return fail("unexpected end of text", i + 1),
+            },
+            Some(_) => return fail("control character in a text", i),
+            None => return fail("unexpected end of text", i),
+        }
+    }
+}
+
+/// First offset at or after `i` that holds a quote, a backslash or a control character, eight bytes at a time.
+fn plain_run(b: &[u8], mut i: usize) -> usize {
+    const ONES: u64 = 0x0101_0101_0101_0101;
+    const HIGH: u64 = 0x8080_8080_8080_8080;
+    let has_zero = |x: u64| x.wrapping_sub(ONES) & !x & HIGH;
+    while let Some(chunk) = b.get(i..i + 8) {
+        let mut word = [0; 8];
+        word.copy_from_slice(chunk);
+        let x = u64::from_le_bytes(word);
+        let control = x.wrapping_sub(ONES * 0x20) & !x & HIGH;
+        let hit = control | has_zero(x ^ (ONES * u64::from(b'"'))) | has_zero(x ^ (ONES * u64::from(b'\\')));
+        if hit != 0 {
+            // The borrow of a lower byte can only raise false hits above a true one: the lowest is exact.
+            return i + (hit.trailing_zeros() / 8) as usize;
+        }
+        i += 8;
+    }
+    while let Some(&c) = b.get(i) {
+        if c == b'"' || c == b'\\' || c < 0x20 {
+            break;
+        }
+        i += 1;
+    }
+    i
+}
+
+/// Offset behind the string that starts at `i`, in bytes known to be valid.
+pub(crate) fn skip_string(b: &[u8], i: usize) -> usize {
+    let mut i = i + 1;
+    while let Some(n) = memchr::memchr2(b'"', b'\\', &b[i..]) {
+        i += n;
+        if b[i] == b'"' {
+            return i + 1;
+        }
+        i += 2;
+    }
+    b.len()
+}
+
+/// Offset behind the value that starts at `i`, in bytes known to be valid.
+pub(crate) fn skip(b: &[u8], start: usize) -> usize {
+    match b.get(start) {
+        Some(b'"') => skip_string(b, start),
+        Some(b'{' | b'[') => {
+            let mut depth = 0usize;
+            let mut i = start;
+            while let Some(&c) = b.get(i) {
+                match c {
+                    b'"' => {
+                        i = skip_string(b, i);
+                        continue;
+                    }
+                    b'{' | b'[' => depth += 1,
+                    b'}' | b']' => {
+                        depth -= 1;
+                        if depth == 0 {
+                            return i + 1;
+                        }
+                    }
+                    _ => {}
+                }
+                i += 1;
+            }
+            b.len()
+        }
+        _ => {
+            let mut i = start;
+            while let Some(c) = b.get(i) {
+                if matches!(c, b',' | b'}' | b']' | b' ' | b'\n' | b'\r' | b'\t') {
+                    break;
+                }
+                i += 1;
+            }
+            i
+        }
+    }
+}

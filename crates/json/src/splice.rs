@@ -1,0 +1,203 @@
+//! Edits as replacements of byte ranges: [`set`], [`remove`] and [`push`] give the [`Splice`] for a change at a path.
+
+use std::ops::Range;
+
+use crate::raw::{Kind, Raw};
+use crate::text::quote;
+
+/// One step into a value.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Step<'p> {
+    /// The member with this key
+    Key(&'p str),
+    /// The element with this number
+    Index(usize),
+}
+
+impl<'p> Step<'p> {
+    /// A step to the member `key`.
+    pub fn key(key: &'p str) -> Self {
+        Step::Key(key)
+    }
+}
+
+/// A replacement of one byte range.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Splice {
+    /// The bytes that go away; empty for an insertion.
+    pub range: Range<usize>,
+    /// The bytes that come in their place.
+    pub with: Vec<u8>,
+}
+
+impl Splice {
+    /// The document with this splice made.
+    pub fn apply(&self, doc: &[u8]) -> Vec<u8> {
+        apply_all(doc, std::slice::from_ref(self))
+    }
+}
+
+/// Why an edit cannot be made.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum EditError {
+    /// A step leads into a value that has no such inside, for example a key of a number.
+    #[error("there is no place for {0} in the document")]
+    NoPlace(String),
+}
+
+/// Makes several splices at once. They may come in any order but must not overlap.
+pub fn apply_all(doc: &[u8], splices: &[Splice]) -> Vec<u8> {
+    let mut order: Vec<&Splice> = splices.iter().collect();
+    order.sort_by_key(|s| (s.range.start, s.range.end));
+    let grown: usize = splices.iter().map(|s| s.with.len()).sum();
+    let mut out = Vec::with_capacity(doc.len() + grown);
+    let mut at = 0;
+    for splice in order {
+        out.extend_from_slice(&doc[at..splice.range.start]);
+        out.extend_from_slice(&splice.with);
+        at = splice.range.end;
+    }
+    out.extend_from_slice(&doc[at..]);
+    out
+}
+
+/// The splice that gives the place at `path` the value `value`, which must be valid JSON.
+///
+/// Missing members are added, missing objects on the way made. A new key that looks like an array index goes where JavaScript
+/// would put it, before all other keys and in numeric order; any other goes last. Where a key stands twice, the last one,
+/// which is the one that counts, is changed. The range refers to `doc.bytes()`.
+pub fn set(doc: Raw<'_>, path: &[Step<'_>], value: &[u8]) -> Result<Splice, EditError> {
+    let mut here = doc;
+    for (depth, step) in path.iter().enumerate() {
+        match inside(here, *step) {
+            Some(next) => here = next,
+            None => {
+                let Step::Key(key) = *step else { return Err(no_place(*step)) };
+                if here.kind() != Kind::Object {
+                    return Err(no_place(*step));
+                }
+                let nested = nest(&path[depth + 1..], value)?;
+                return Ok(insert_member(doc, here, key, &nested));
+            }
+        }
+    }
+    Ok(Splice { range: range_of(doc, here), with: value.to_vec() })
+}
+
+/// The splice that takes the member or element at `path` away, with its comma; `None` if it is not there.
+///
+/// A key that stands twice goes with all its copies but needs as many calls; each takes the last one.
+pub fn remove(doc: Raw<'_>, path: &[Step<'_>]) -> Option<Splice> {
+    let (last, way) = path.split_last()?;
+    let parent = way.iter().try_fold(doc, |value, step| inside(value, *step))?;
+    let items = items(parent);
+    let at = match last {
+        Step::Key(key) => items.iter().rposition(|item| item.key.is_some_and(|k| k.is_text(key)))?,
+        Step::Index(n) => Some(*n).filter(|n| *n < items.len() && parent.kind() == Kind::Array)?,
+    };
+    let range =
+        |item: &Item<'_>| range_of(doc, item.key.unwrap_or(item.value)).start..range_of(doc, item.value).end;
+    let this = range(&items[at]);
+    let range = match (at.checked_sub(1), items.get(at + 1)) {
+        // With what stands between it and the next, so that the next takes its place.
+        (_, Some(next)) => this.start..range(next).start,
+        (Some(before), None) => range(&items[before]).end..this.end,
+        (None, None) => this,
+    };
+    Some(Splice { range, with: Vec::new() })
+}
+
+/// The splice that adds `value` at the end of the array at `path`.
+pub fn push(doc: Raw<'_>, path: &[Step<'_>], value: &[u8]) -> Result<Splice, EditError> {
+    let array =
+        path.iter().try_fold(doc, |value, step| inside(value, *step).ok_or_else(|| no_place(*step)))?;
+    if array.kind() != Kind::Array {
+        return Err(EditError::NoPlace("an element".to_owned()));
+    }
+    let items = items(array);
+    let Some(last) = items.last() else {
+        let at = range_of(doc, array).start + 1;
+        return Ok(Splice { range: at..at, with: value.to_vec() });
+    };
+    let first = range_of(doc, items[0].value).start;
+    let gap = &doc.bytes()[range_of(doc, array).start + 1..first];
+    let at = range_of(doc, last.value).end;
+    Ok(Splice { range: at..at, with: [b",", gap, value].concat() })
+}
+
+fn no_place(step: Step<'_>) -> EditError {
+    EditError::NoPlace(match step {
+        Step::Key(key) => format!("the key {key:?}"),
+        Step::Index(n) => format!("element {n}"),
+    })
+}
+
+fn inside<'a>(value: Raw<'a>, step: Step<'_>) -> Option<Raw<'a>> {
+    match step {
+        Step::Key(key) => value.get(key),
+        Step::Index(n) => value.elements().nth(n),
+    }
+}
+
+/// A member or element.
+struct Item<'a> {
+    key: Option<Raw<'a>>,
+    value: Raw<'a>,
+}
+
+fn items(parent: Raw<'_>) -> Vec<Item<'_>> {
+    let members = parent.members().map(|(key, value)| Item { key: Some(key), value });
+    members.chain(parent.elements().map(|value| Item { key: None, value })).collect()
+}
+
+/// `value` wrapped in the objects that the rest of a path needs.
+fn nest(path: &[Step<'_>], value: &[u8]) -> Result<Vec<u8>, EditError> {
+    path.iter().rev().try_fold(value.to_vec(), |inner, step| match step {
+        Step::Key(key) => Ok([b"{", &quote(key)[..], b":", &inner, b"}"].concat()),
+        Step::Index(_) => Err(no_place(*step)),
+    })
+}
+
+fn insert_member(doc: Raw<'_>, object: Raw<'_>, key: &str, value: &[u8]) -> Splice {
+    let outer = range_of(doc, object);
+    let items = items(object);
+    let quoted = quote(key);
+    let key_start = |item: &Item<'_>| range_of(doc, item.key.unwrap_or(item.value)).start;
+    let (Some(first), Some(last)) = (items.first(), items.last()) else {
+        let at = outer.start + 1;
+        return Splice { range: at..at, with: [&quoted[..], b":", value].concat() };
+    };
+    // The file's own style: what stands before the first key, and between a key and its value.
+    let gap = doc.bytes()[outer.start + 1..key_start(first)].to_vec();
+    let colon = {
+        let key_end = first.key.map_or(0, |k| range_of(doc, k).end);
+        doc.bytes()[key_end..range_of(doc, first.value).start].to_vec()
+    };
+    let member = [&quoted[..], &colon, value].concat();
+    let before = array_index(key).and_then(|new| {
+        items.iter().find(|item| {
+            item.key.and_then(Raw::as_text).and_then(|k| array_index(&k)).is_none_or(|old| old > new)
+        })
+    });
+    match before {
+        Some(next) => {
+            let at = key_start(next);
+            Splice { range: at..at, with: [&member[..], b",", &gap].concat() }
+        }
+        None => {
+            let at = range_of(doc, last.value).end;
+            Splice { range: at..at, with: [b",", &gap[..], &member].concat() }
+        }
+    }
+}
+
+/// The number of a key that JavaScript treats as an array index: canonical decimal, at most 2^32 - 2.
+fn array_index(key: &str) -> Option<u32> {
+    let canonical = key == "0" || (!key.starts_with('0') && key.bytes().all(|c| c.is_ascii_digit()));
+    canonical.then(|| key.parse().ok()).flatten().filter(|n| *n < u32::MAX)
+}
+
+fn range_of(doc: Raw<'_>, part: Raw<'_>) -> Range<usize> {
+    // `part` was reached from `doc`, so it is a slice of it; the empty range is never used.
+    part.range_in(doc.bytes()).unwrap_or(0..0)
+}

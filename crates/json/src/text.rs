@@ -1,0 +1,131 @@
+//! Texts: decoding what stands between the quotes, and [`quote`] to write one as JavaScript would.
+
+use std::borrow::Cow;
+
+/// Decodes the inside of a valid JSON string to WTF-8. Bytes that are not UTF-8 become U+FFFD first, as when Node reads the file.
+pub(crate) fn decode_wtf8(inside: &[u8]) -> Cow<'_, [u8]> {
+    let source = match String::from_utf8_lossy(inside) {
+        Cow::Borrowed(_) => Cow::Borrowed(inside),
+        Cow::Owned(text) => Cow::Owned(text.into_bytes()),
+    };
+    if memchr::memchr(b'\\', &source).is_none() {
+        return source;
+    }
+    let mut out = Vec::with_capacity(source.len());
+    let mut rest: &[u8] = &source;
+    while let Some(n) = memchr::memchr(b'\\', rest) {
+        out.extend_from_slice(&rest[..n]);
+        let (used, unit) = escape(&rest[n..]);
+        rest = &rest[n + used..];
+        if (0xD800..0xDC00).contains(&unit)
+            && rest.first() == Some(&b'\\')
+            && let (used, low @ 0xDC00..0xE000) = escape(rest)
+        {
+            rest = &rest[used..];
+            push_code_point(
+                &mut out,
+                0x10000 + ((u32::from(unit) - 0xD800) << 10) + (u32::from(low) - 0xDC00),
+            );
+        } else {
+            push_code_point(&mut out, u32::from(unit));
+        }
+    }
+    out.extend_from_slice(rest);
+    Cow::Owned(out)
+}
+
+/// One escape at the start of `b`: how many bytes it takes and the UTF-16 unit it stands for.
+fn escape(b: &[u8]) -> (usize, u16) {
+    let simple = match b.get(1) {
+        Some(b'n') => b'\n',
+        Some(b't') => b'\t',
+        Some(b'r') => b'\r',
+        Some(b'b') => 8,
+        Some(b'f') => 12,
+        Some(b'u') => {
+            let unit = b.get(2..6).map_or(0, |hex| {
+                hex.iter().fold(0u16, |n, c| n << 4 | (*c as char).to_digit(16).unwrap_or(0) as u16)
+            });
+            return (6, unit);
+        }
+        Some(other) => *other,
+        None => return (1, 0xFFFD),
+    };
+    (2, u16::from(simple))
+}
+
+/// Appends a code point as (generalised) UTF-8; surrogates take three bytes.
+fn push_code_point(out: &mut Vec<u8>, c: u32) {
+    match char::from_u32(c) {
+        Some(c) => out.extend_from_slice(c.encode_utf8(&mut [0; 4]).as_bytes()),
+        None => out.extend_from_slice(&[
+            0xE0 | (c >> 12) as u8,
+            0x80 | (c >> 6 & 0x3F) as u8,
+            0x80 | (c & 0x3F) as u8,
+        ]),
+    }
+}
+
+pub(crate) fn decode_lossy(inside: &[u8]) -> Cow<'_, str> {
+    match decode_wtf8(inside) {
+        Cow::Borrowed(bytes) => String::from_utf8_lossy(bytes),
+        Cow::Owned(bytes) => Cow::Owned(match String::from_utf8(bytes) {
+            Ok(text) => text,
+            // Only lone surrogates are left to replace: three bytes each, one U+FFFD each.
+            Err(e) => String::from_utf16_lossy(&wtf8_units(e.as_bytes())),
+        }),
+    }
+}
+
+pub(crate) fn decode_utf16(inside: &[u8]) -> Vec<u16> {
+    wtf8_units(&decode_wtf8(inside))
+}
+
+/// UTF-16 code units of WTF-8 bytes.
+fn wtf8_units(bytes: &[u8]) -> Vec<u16> {
+    let mut out = Vec::with_capacity(bytes.len());
+    for chunk in bytes.utf8_chunks() {
+        out.extend(chunk.valid().encode_utf16());
+        // utf8_chunks reports a surrogate's bytes one by one; its lead byte and the next two make up the unit.
+        if let [0xED] = chunk.invalid() {
+            let at = chunk.invalid().as_ptr() as usize - bytes.as_ptr() as usize;
+            if let Some(&[_, b, c]) = bytes.get(at..at + 3) {
+                out.push(0xD000 | u16::from(b & 0x3F) << 6 | u16::from(c & 0x3F));
+            }
+        }
+    }
+    out
+}
+
+/// Writes `text` as a JSON string the way `JSON.stringify` does.
+pub fn quote(text: &str) -> Vec<u8> {
+    quote_wtf8(text.as_bytes())
+}
+
+/// As [`quote`], for WTF-8 bytes; lone surrogates are written as `\udXXX`.
+pub fn quote_wtf8(text: &[u8]) -> Vec<u8> {
+    let mut out = Vec::with_capacity(text.len() + 2);
+    out.push(b'"');
+    let mut i = 0;
+    while let Some(&c) = text.get(i) {
+        match c {
+            b'"' => out.extend_from_slice(b"\\\""),
+            b'\\' => out.extend_from_slice(b"\\\\"),
+            b'\n' => out.extend_from_slice(b"\\n"),
+            b'\r' => out.extend_from_slice(b"\\r"),
+            b'\t' => out.extend_from_slice(b"\\t"),
+            8 => out.extend_from_slice(b"\\b"),
+            12 => out.extend_from_slice(b"\\f"),
+            0..0x20 => out.extend_from_slice(format!("\\u{c:04x}").as_bytes()),
+            0xED if text.get(i + 1).is_some_and(|b| *b >= 0xA0) && i + 2 < text.len() => {
+                let unit = 0xD000 | u16::from(text[i + 1] & 0x3F) << 6 | u16::from(text[i + 2] & 0x3F);
+                out.extend_from_slice(format!("\\u{unit:04x}").as_bytes());
+                i += 2;
+            }
+            _ => out.push(c),
+        }
+        i += 1;
+    }
+    out.push(b'"');
+    out
+}

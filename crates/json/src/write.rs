@@ -1,0 +1,59 @@
+//! [`pretty`]: a value laid out as `JSON.stringify(value, null, 4)` does, with every scalar's bytes kept.
+
+use crate::raw::{Kind, Raw};
+
+/// Lays `value` out with four blanks a level, starting at `depth`. Scalars, keys and their order are copied byte for byte.
+pub fn pretty(value: Raw<'_>, depth: usize) -> Vec<u8> {
+    // A stack instead of recursion: user files can be nested deeper than the call stack.
+    enum Todo<'a> {
+        Value(Raw<'a>, usize),
+        Bytes(&'static [u8]),
+        Key(Raw<'a>),
+        Newline(usize),
+    }
+    let mut out = Vec::with_capacity(value.bytes().len() * 2);
+    let mut todo = vec![Todo::Value(value, depth)];
+    while let Some(next) = todo.pop() {
+        match next {
+            Todo::Bytes(bytes) => out.extend_from_slice(bytes),
+            Todo::Key(key) => {
+                out.extend_from_slice(key.bytes());
+                out.extend_from_slice(b": ");
+            }
+            Todo::Newline(depth) => {
+                out.push(b'\n');
+                out.resize(out.len() + depth * 4, b' ');
+            }
+            Todo::Value(value, depth) => {
+                let (open, close): (&[u8], &'static [u8]) = match value.kind() {
+                    Kind::Object => (b"{", b"}"),
+                    Kind::Array => (b"[", b"]"),
+                    _ => {
+                        out.extend_from_slice(value.bytes());
+                        continue;
+                    }
+                };
+                out.extend_from_slice(open);
+                let mut items = Vec::new();
+                for (key, value) in value.members() {
+                    items.push((Some(key), value));
+                }
+                items.extend(value.elements().map(|value| (None, value)));
+                todo.push(Todo::Bytes(close));
+                if items.is_empty() {
+                    continue;
+                }
+                todo.push(Todo::Newline(depth));
+                for (n, (key, value)) in items.into_iter().enumerate().rev() {
+                    todo.push(Todo::Value(value, depth + 1));
+                    todo.extend(key.map(Todo::Key));
+                    todo.push(Todo::Newline(depth + 1));
+                    if n > 0 {
+                        todo.push(Todo::Bytes(b","));
+                    }
+                }
+            }
+        }
+    }
+    out
+}
