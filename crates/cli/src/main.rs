@@ -1,1 +1,45 @@
-fn main() {}
+//! The `forklore` command.
+//!
+//! `main` parses, `commands` holds one file a verb (its arguments, whose docs are the help text, and a thin function), `ui`
+//! draws for people, `error` turns every failure into a code, a sentence and a hint. Rules live in the engine, none here.
+
+mod commands;
+mod error;
+mod find;
+mod ui;
+
+use std::process::ExitCode;
+
+use clap::Parser;
+
+use crate::commands::{Cli, Context};
+use crate::error::CliError;
+
+fn main() -> ExitCode {
+    let cli = match Cli::try_parse() {
+        Ok(cli) => cli,
+        Err(e) => return usage(&e),
+    };
+    let context = Context::new(&cli);
+    match commands::run(&context, &cli.command) {
+        Ok(code) => code,
+        Err(e) if e.is_broken_pipe() => ExitCode::SUCCESS,
+        Err(e) => {
+            ui::error(&context, &e);
+            ExitCode::from(e.kind.exit_code())
+        }
+    }
+}
+
+/// Help and version are answers, not errors. With `--json` even a wrong call gets one JSON document.
+fn usage(e: &clap::Error) -> ExitCode {
+    let wants_json = std::env::args_os().take_while(|arg| arg != "--").any(|arg| arg == "--json");
+    if e.use_stderr() && wants_json {
+        let text = e.render().to_string();
+        let first = text.lines().next().unwrap_or_default().trim_start_matches("error: ").to_owned();
+        ui::json(&CliError::usage(first).as_json());
+    } else if e.print().is_err() {
+        // Nobody is left to read it.
+    }
+    ExitCode::from(if e.use_stderr() { 2 } else { 0 })
+}

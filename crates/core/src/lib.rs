@@ -1,1 +1,15 @@
-//! x
+//! The pure heart of Forklore. No I/O, no clock: bytes and facts in, answers out.
+//!
+//! * [`format`]: SillyTavern's files as they are: [`format::chat`] lines, [`format::book`], group, card and settings fields,
+//!   file names. Read by spans, never re-written whole.
+//! * [`story`]: what those files mean together: [`story::Moment`]s and lines, [`story::lineage`] (which chat was forked from
+//!   which, and where).
+//! * [`adapter`]: what knows one memory extension: Auto-Recap, MemoryBooks.
+//! * [`state`]: the state at message N by the one rule: every known change of an entry has a clock order and a story position.
+//! * [`check`]: findings: what is wrong, where, and what to do.
+
+pub mod adapter;
+pub mod check;
+pub mod format;
+pub mod state;
+pub mod story;

@@ -1,1 +1,18 @@
-//! x
+//! Forklore's use-cases on a vault.
+//!
+//! * [`vault`]: [`Library`] is everything that was read of a vault: stories, chats with their transcripts and lineage, books.
+//!   Reading streams; what was read of an unchanged chat comes from a disposable cache.
+//! * [`usecase`]: `stories`, `tree`, `show`, `check`: from a library to a report. Reports are plain data; their JSON form is
+//!   what other programs rely on.
+//! * [`Address`]: how people name chats.
+//!
+//! Nothing here prints, knows colours or exit codes.
+
+mod address;
+mod progress;
+pub mod usecase;
+pub mod vault;
+
+pub use address::{Address, AddressError};
+pub use progress::{NoProgress, Progress};
+pub use vault::Library;

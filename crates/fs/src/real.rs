@@ -30,6 +30,12 @@ impl RealFs {
         Ok(Self { root, known: Mutex::default() })
     }
 
+    /// As [`RealFs::new`], making the folder first if it is not there.
+    pub fn make(root: &Path) -> io::Result<Self> {
+        fs::create_dir_all(root)?;
+        Self::new(root)
+    }
+
     /// The folder that everything is below, without links.
     pub fn root(&self) -> &Path {
         &self.root

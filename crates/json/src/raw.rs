@@ -47,6 +47,14 @@ impl<'a> Raw<'a> {
         Ok(Raw { bytes: &bytes[start..end] })
     }
 
+    /// Bytes that came out of [`Raw::bytes`], perhaps stored in between, without checking them again.
+    ///
+    /// Bytes that are not one valid value give wrong answers or a panic, never memory errors.
+    pub fn trust(bytes: &'a [u8]) -> Self {
+        debug_assert!(Raw::parse(bytes).is_ok_and(|raw| raw.bytes.len() == bytes.len()));
+        Raw { bytes }
+    }
+
     /// The bytes as they stand in the file.
     pub fn bytes(self) -> &'a [u8] {
         self.bytes

@@ -1,0 +1,105 @@
+//! One file a verb. [`Cli`] is the whole command line; [`Context`] is what every command needs.
+
+mod check;
+mod completions;
+mod demo;
+mod show;
+mod stories;
+mod tree;
+
+use std::path::PathBuf;
+use std::process::ExitCode;
+use std::sync::Arc;
+
+use clap::{Parser, Subcommand};
+use forklore_engine::Library;
+
+use crate::error::CliError;
+use crate::find;
+use crate::ui::Bar;
+
+/// Fork your story, keep its lore
+///
+/// Forklore looks at the chats of a SillyTavern user ("the vault") and knows which chat was forked from which, at which
+/// message, and what the lorebook, the recaps and the queue were at any message. These commands change nothing that
+/// SillyTavern owns.
+#[derive(Debug, Parser)]
+#[command(
+    name = "forklore",
+    version,
+    arg_required_else_help = true,
+    max_term_width = 100,
+    after_help = "\
+Start with `forklore demo` if you have no SillyTavern at hand.
+
+A chat is named FOLDER/CHAT (the character's folder and the chat's file name without .jsonl), or group:ID/CHAT; a chat's
+name alone works where it is unique. Messages count from 0.
+
+Exit status: 0 done; 1 refused, or `check` found an error; 2 wrong usage."
+)]
+pub(crate) struct Cli {
+    /// SillyTavern user folder (the one with "chats" and "worlds"), or the install that holds it
+    ///
+    /// Without it the vault is looked for in the current folder and those above it.
+    #[arg(long, value_name = "DIR", env = "FORKLORE_VAULT", global = true)]
+    pub(crate) vault: Option<PathBuf>,
+
+    /// Print one JSON document instead of text
+    #[arg(long, global = true)]
+    pub(crate) json: bool,
+
+    /// Show what would be done and do nothing
+    #[arg(long, global = true)]
+    pub(crate) dry_run: bool,
+
+    #[command(subcommand)]
+    pub(crate) command: Command,
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum Command {
+    Stories(stories::Args),
+    Tree(tree::Args),
+    Show(show::Args),
+    Check(check::Args),
+    Demo(demo::Args),
+    Completions(completions::Args),
+}
+
+/// What every command needs to know of its call.
+#[derive(Debug)]
+pub(crate) struct Context {
+    pub(crate) json: bool,
+    pub(crate) dry_run: bool,
+    vault: Option<PathBuf>,
+}
+
+impl Context {
+    pub(crate) fn new(cli: &Cli) -> Self {
+        Self { json: cli.json, dry_run: cli.dry_run, vault: cli.vault.clone() }
+    }
+
+    /// Reads the vault.
+    fn library(&self) -> Result<Library, CliError> {
+        let fs = find::open(self.vault.as_deref())?;
+        Ok(Library::load(Arc::new(fs), &Bar::new(self))?)
+    }
+
+    /// The time in milliseconds since 1970.
+    #[allow(clippy::disallowed_methods, reason = "this is the edge where the time comes in")]
+    fn now() -> i64 {
+        let since = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH);
+        since.map_or(0, |d| i64::try_from(d.as_millis()).unwrap_or(i64::MAX))
+    }
+}
+
+pub(crate) fn run(context: &Context, command: &Command) -> Result<ExitCode, CliError> {
+    match command {
+        Command::Stories(args) => stories::run(context, args),
+        Command::Tree(args) => tree::run(context, args),
+        Command::Show(args) => show::run(context, args),
+        Command::Check(args) => check::run(context, args),
+        Command::Demo(args) => demo::run(context, args),
+        Command::Completions(args) => completions::run(args),
+    }
+}

@@ -1,0 +1,204 @@
+//! [`CliError`]: what a user is told when something does not work: a stable code, a sentence, and what to do next.
+//!
+//! Library errors say what was being done; the kind, the exit code and the hint are decided here, in one place.
+
+use std::io;
+
+use forklore_engine::AddressError;
+use forklore_engine::usecase::show::ShowError;
+use forklore_engine::vault::LoadError;
+use forklore_fs::PathError;
+use serde_json::{Value, json};
+
+/// What sort of failure it is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Kind {
+    /// The call makes no sense.
+    Usage,
+    /// The vault, or the state of the story, does not allow it.
+    Refused,
+    /// The system said no.
+    Io,
+}
+
+impl Kind {
+    pub(crate) fn exit_code(self) -> u8 {
+        match self {
+            Self::Refused | Self::Io => 1,
+            Self::Usage => 2,
+        }
+    }
+}
+
+/// A failure, as a user sees it.
+#[derive(Debug)]
+pub(crate) struct CliError {
+    pub(crate) kind: Kind,
+    pub(crate) code: &'static str,
+    pub(crate) message: String,
+    pub(crate) hint: String,
+    pub(crate) details: Value,
+    broken_pipe: bool,
+}
+
+impl CliError {
+    pub(crate) fn new(
+        kind: Kind,
+        code: &'static str,
+        message: impl Into<String>,
+        hint: impl Into<String>,
+    ) -> Self {
+        Self {
+            kind,
+            code,
+            message: sentence(&message.into()),
+            hint: hint.into(),
+            details: Value::Null,
+            broken_pipe: false,
+        }
+    }
+
+    pub(crate) fn usage(message: String) -> Self {
+        Self::new(Kind::Usage, "USAGE", message, "Run the command with --help to see how it is called.")
+    }
+
+    fn with_details(mut self, details: Value) -> Self {
+        self.details = details;
+        self
+    }
+
+    pub(crate) fn is_broken_pipe(&self) -> bool {
+        self.broken_pipe
+    }
+
+    pub(crate) fn as_json(&self) -> Value {
+        json!({"error": {"code": self.code, "message": self.message, "hint": self.hint, "details": self.details}})
+    }
+}
+
+/// Errors from the libraries are phrases; people get sentences.
+fn sentence(text: &str) -> String {
+    let mut text = text.trim_end().to_owned();
+    if !text.ends_with(['.', '!', '?']) {
+        text.push('.');
+    }
+    text
+}
+
+impl From<PathError> for CliError {
+    fn from(e: PathError) -> Self {
+        let hint = if e.is_missing() {
+            "The vault changed while it was being read. Try again."
+        } else {
+            "Look at the file's permissions and at the disk. Nothing was changed."
+        };
+        let path = e.path.to_string();
+        Self::new(Kind::Io, "IO", capital(&e.to_string()), hint).with_details(json!({"path": path}))
+    }
+}
+
+impl From<LoadError> for CliError {
+    fn from(e: LoadError) -> Self {
+        match e {
+            LoadError::Path(e) => e.into(),
+            LoadError::NotAVault => Self::new(
+                Kind::Refused,
+                "NO_VAULT",
+                e.to_string(),
+                "Name a SillyTavern user folder, the one with \"chats\" and \"worlds\" in it: --vault .../data/default-user",
+            ),
+        }
+    }
+}
+
+impl From<AddressError> for CliError {
+    fn from(e: AddressError) -> Self {
+        let message = e.to_string();
+        match e {
+            AddressError::NoSuchChat { like, .. } => {
+                let hint = if like.is_empty() {
+                    "Run `forklore tree` to see the chats and their names.".to_owned()
+                } else {
+                    format!("Did you mean {}?", quoted(&like))
+                };
+                Self::new(Kind::Refused, "CHAT_NOT_FOUND", message, hint).with_details(json!({"like": like}))
+            }
+            AddressError::Ambiguous { candidates, .. } => {
+                let hint = format!("Say which: {}", quoted(&candidates));
+                Self::new(Kind::Refused, "CHAT_AMBIGUOUS", message, hint)
+                    .with_details(json!({"candidates": candidates}))
+            }
+            AddressError::NoSuchStory { like, .. } => {
+                let hint = if like.is_empty() {
+                    "Run `forklore stories` to see what there is.".to_owned()
+                } else {
+                    format!("There is {}.", quoted(&like))
+                };
+                Self::new(Kind::Refused, "STORY_NOT_FOUND", message, hint).with_details(json!({"like": like}))
+            }
+        }
+    }
+}
+
+impl From<ShowError> for CliError {
+    fn from(e: ShowError) -> Self {
+        let message = e.to_string();
+        match e {
+            ShowError::NoSuchMessage { messages: 0, .. } => Self::new(
+                Kind::Refused,
+                "MESSAGE_NOT_FOUND",
+                message,
+                "The chat is empty. Run `forklore check` to see whether its file is damaged.",
+            ),
+            ShowError::NoSuchMessage { messages, .. } => {
+                let hint = format!("The last message is {}.", messages - 1);
+                Self::new(Kind::Refused, "MESSAGE_NOT_FOUND", message, hint)
+            }
+            ShowError::CorruptChat { .. } => {
+                let hint =
+                    "Run `forklore check` for what is wrong; SillyTavern keeps copies in the backups folder.";
+                Self::new(Kind::Refused, "CORRUPT_CHAT", message, hint)
+            }
+            ShowError::CorruptBook { .. } => {
+                let hint = "Mend the file in a text editor, or put a copy in its place. Forklore has changed nothing.";
+                Self::new(Kind::Refused, "CORRUPT_BOOK", message, hint)
+            }
+            ShowError::Path(e) => e.into(),
+        }
+    }
+}
+
+impl From<forklore_demo::DemoError> for CliError {
+    fn from(e: forklore_demo::DemoError) -> Self {
+        let message = capital(&e.to_string());
+        match e {
+            forklore_demo::DemoError::Taken => {
+                Self::new(Kind::Refused, "FOLDER_TAKEN", message, "Name another folder: forklore demo DIR")
+            }
+            forklore_demo::DemoError::Story(_) | forklore_demo::DemoError::Path(_) => Self::new(
+                Kind::Io,
+                "IO",
+                message,
+                "Name a folder on a disk that can be written: forklore demo DIR",
+            ),
+        }
+    }
+}
+
+impl From<io::Error> for CliError {
+    fn from(e: io::Error) -> Self {
+        let broken_pipe = e.kind() == io::ErrorKind::BrokenPipe;
+        let error =
+            Self::new(Kind::Io, "IO", capital(&e.to_string()), "Look at the disk and at permissions.");
+        Self { broken_pipe, ..error }
+    }
+}
+
+fn capital(text: &str) -> String {
+    let mut chars = text.chars();
+    chars.next().map(|first| first.to_uppercase().chain(chars).collect()).unwrap_or_default()
+}
+
+fn quoted(names: &[String]) -> String {
+    names.iter().map(|name| format!("\"{name}\"")).collect::<Vec<_>>().join(", ")
+}

@@ -1,0 +1,69 @@
+//! Findings, grouped: what, where, what to do.
+
+use std::io::{self, Write as _};
+
+use forklore_core::check::{Code, Finding, Severity};
+use forklore_engine::usecase::check::CheckReport;
+
+use super::style::{BAD, BOLD, DIM, GOOD, NOTE, WARN, tame, wrap};
+use super::{count, headline};
+
+/// Prints the findings, the worst first.
+pub(crate) fn check(report: &CheckReport, chats: usize) -> io::Result<()> {
+    let mut out = anstream::stdout().lock();
+    let of = |severity: Severity| report.findings.iter().filter(move |f| f.severity == severity).count();
+    let mut groups: Vec<(Severity, Code, Vec<&Finding>)> = Vec::new();
+    for finding in &report.findings {
+        match groups
+            .iter_mut()
+            .find(|(severity, code, _)| *severity == finding.severity && *code == finding.code)
+        {
+            Some((_, _, list)) => list.push(finding),
+            None => groups.push((finding.severity, finding.code, vec![finding])),
+        }
+    }
+    groups.sort_by_key(|(severity, code, _)| (std::cmp::Reverse(*severity), *code));
+    for (severity, code, findings) in &groups {
+        let (word, style) = match severity {
+            Severity::Error => ("error", BAD),
+            Severity::Warning => ("warning", WARN),
+            Severity::Info => ("info", NOTE),
+        };
+        writeln!(out, "{style}{word}{style:#} {}  {DIM}{code}{DIM:#}", headline(code.title()))?;
+        for finding in findings {
+            place(&mut out, finding)?;
+        }
+        let mut remedies: Vec<&str> = findings.iter().map(|f| f.remedy.as_str()).collect();
+        remedies.dedup();
+        for remedy in remedies {
+            writeln!(out, "{}", wrap(&format!("→ {remedy}"), "  "))?;
+        }
+        writeln!(out)?;
+    }
+    let (errors, warnings) = (of(Severity::Error), of(Severity::Warning));
+    let checked = count(chats, "chat");
+    if errors + warnings == 0 {
+        return writeln!(out, "{GOOD}✓{GOOD:#} Checked {checked}: nothing is wrong.");
+    }
+    writeln!(
+        out,
+        "{BOLD}Checked {checked}: {}, {}, {} worth knowing.{BOLD:#}",
+        count(errors, "error"),
+        count(warnings, "warning"),
+        of(Severity::Info)
+    )
+}
+
+fn place(out: &mut impl io::Write, finding: &Finding) -> io::Result<()> {
+    let place = match (&finding.chat, &finding.book) {
+        (Some(chat), _) => Some(chat),
+        (None, book) => book.as_ref(),
+    };
+    match place {
+        Some(place) => {
+            writeln!(out, "  {NOTE}{}{NOTE:#}", tame(place))?;
+            writeln!(out, "{}", wrap(&finding.message, "    "))
+        }
+        None => writeln!(out, "{}", wrap(&finding.message, "  ")),
+    }
+}

@@ -1,0 +1,56 @@
+//! Drawing for people. Colours vanish by themselves where the output is not a terminal or `NO_COLOR` is set.
+
+mod bar;
+mod check;
+mod demo;
+mod show;
+mod style;
+mod tree;
+
+use std::io::Write as _;
+
+use serde::Serialize;
+
+pub(crate) use bar::Bar;
+pub(crate) use check::check;
+pub(crate) use demo::{demo, demo_plan};
+pub(crate) use show::show;
+pub(crate) use tree::{stories, tree};
+
+use crate::commands::Context;
+use crate::error::CliError;
+use style::{BAD, BOLD, DIM};
+
+/// Prints one JSON document.
+pub(crate) fn json<T: Serialize>(document: &T) {
+    let mut out = std::io::stdout().lock();
+    // A reader that went away needs no document.
+    let _gone = serde_json::to_writer_pretty(&mut out, document).map(|()| out.write_all(b"\n"));
+}
+
+/// Prints why something did not work, and what to do.
+pub(crate) fn error(context: &Context, e: &CliError) {
+    if context.json {
+        json(&e.as_json());
+        return;
+    }
+    let mut out = anstream::stderr().lock();
+    let _gone = writeln!(out, "{BAD}Error:{BAD:#} {}", e.message);
+    if !e.hint.is_empty() {
+        let _gone = writeln!(out, "{DIM}{}{DIM:#}", e.hint);
+    }
+}
+
+/// "1 message", "3 messages".
+fn count(n: usize, one: &str) -> String {
+    match n {
+        1 => format!("1 {one}"),
+        _ if one.ends_with('y') => format!("{n} {}ies", &one[..one.len() - 1]),
+        _ => format!("{n} {one}s"),
+    }
+}
+
+/// A headline.
+fn headline(text: &str) -> String {
+    format!("{BOLD}{text}{BOLD:#}")
+}

@@ -1,0 +1,61 @@
+//! The queue: JSON text in the entry `__operation_queue`; in the first versions, in `chat_metadata`.
+
+use forklore_json::Raw;
+
+use super::QUEUE_ENTRY;
+use crate::adapter::{Operation, Status};
+use crate::format::book::Book;
+use crate::format::chat::Header;
+
+/// Keys of an operation's `params` and `metadata` that hold message numbers.
+const MESSAGE_KEYS: [&str; 9] = [
+    "index",
+    "startIndex",
+    "endIndex",
+    "messageIndex",
+    "indexes",
+    "scene_index",
+    "message_index",
+    "start_index",
+    "end_index",
+];
+
+/// The operations that wait or run for a chat.
+pub(super) fn operations(header: Header<'_>, book: Option<&Book<'_>>) -> Vec<Operation> {
+    let entry = book.and_then(|book| book.entries().iter().find(|entry| entry.comment() == QUEUE_ENTRY));
+    let text = entry.map(|entry| entry.content().into_owned()).unwrap_or_default();
+    let mut found = read(Raw::parse(text.as_bytes()).unwrap_or(Raw::NULL));
+    if let Some(old) = header.metadata().get("auto_summarize_operation_queue") {
+        found.extend(read(old));
+    }
+    found
+}
+
+fn read(document: Raw<'_>) -> Vec<Operation> {
+    document.get("queue").unwrap_or(Raw::NULL).elements().map(operation).collect()
+}
+
+fn operation(raw: Raw<'_>) -> Operation {
+    let text = |key: &str| raw.get(key).and_then(Raw::as_text).map(std::borrow::Cow::into_owned);
+    let mut messages = Vec::new();
+    for part in ["params", "metadata"] {
+        for (key, value) in raw.get(part).unwrap_or(Raw::NULL).members() {
+            if MESSAGE_KEYS.iter().any(|known| key.is_text(known)) {
+                let numbers = value.as_i64().into_iter().chain(value.elements().filter_map(Raw::as_i64));
+                messages.extend(numbers.filter_map(|n| usize::try_from(n).ok()));
+            }
+        }
+    }
+    messages.sort_unstable();
+    messages.dedup();
+    Operation {
+        id: text("id").unwrap_or_default(),
+        kind: text("type").unwrap_or_default(),
+        // Without a status it has not been looked at yet.
+        status: text("status").map_or(Status::Pending, |status| Status::read(&status)),
+        messages,
+        retries: raw.get("retries").and_then(Raw::as_i64).unwrap_or(0),
+        error: text("error").filter(|e| !e.is_empty()),
+        started: raw.get("started_at").and_then(Raw::as_i64),
+    }
+}

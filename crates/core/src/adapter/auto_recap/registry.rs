@@ -1,0 +1,93 @@
+//! Registries: entries `_registry_<type>` whose text lists other entries by uid, in three generations of syntax.
+
+use forklore_json::Raw;
+
+/// How the title of a registry starts.
+pub const PREFIX: &str = "_registry_";
+
+/// One line of a registry.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct RegistryLine {
+    /// The entry it refers to; `None` in the first generation, which had ids of its own.
+    pub uid: Option<i64>,
+    /// The entry's name, as the registry has it.
+    pub name: String,
+    /// The line as it stands.
+    pub text: String,
+}
+
+/// The type that a registry lists, from its first line `[Registry: type]`.
+pub fn kind_of(content: &str) -> Option<&str> {
+    content.lines().next()?.trim().strip_prefix("[Registry:")?.strip_suffix(']').map(str::trim)
+}
+
+/// The text of a registry that lists nothing.
+pub fn empty(kind: &str) -> String {
+    format!("[Registry: {kind}]")
+}
+
+/// The lines of a registry. What is no line of any known syntax is skipped.
+pub fn lines(content: &str) -> Vec<RegistryLine> {
+    content.lines().filter_map(line).collect()
+}
+
+/// One line: `- UID=9 | name: …`, `- uid: 9 | name: …`, `- id: 9 | name: …` or `- id: char_0001 | name: …`.
+pub fn line(text: &str) -> Option<RegistryLine> {
+    let item = text.trim().strip_prefix('-')?.trim();
+    let (id, rest) = item.split_once(" | ").unwrap_or((item, ""));
+    let id = ["UID=", "uid:", "id:"].iter().find_map(|label| strip_label(id, label))?;
+    let name = rest.split(" | ").find_map(|part| strip_label(part, "name:")).unwrap_or("");
+    Some(RegistryLine { uid: id.parse().ok(), name: name.to_owned(), text: text.to_owned() })
+}
+
+fn strip_label<'a>(text: &'a str, label: &str) -> Option<&'a str> {
+    let text = text.trim();
+    let (head, rest) = text.split_at_checked(label.len())?;
+    head.eq_ignore_ascii_case(label).then(|| rest.trim())
+}
+
+/// One record of `auto_lorebooks.registry.index`, which the extension works from.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct IndexRecord {
+    /// The entry it refers to.
+    pub uid: i64,
+    /// The entry's name.
+    pub name: String,
+}
+
+/// The working index in `chat_metadata`.
+pub fn index(metadata: Raw<'_>) -> Vec<IndexRecord> {
+    let records = metadata.at(&["auto_lorebooks", "registry", "index"]).unwrap_or(Raw::NULL).members();
+    let read = |(key, record): (Raw<'_>, Raw<'_>)| {
+        let uid = record.get("uid").and_then(Raw::as_i64).or_else(|| key.as_text()?.parse().ok())?;
+        let name = record.get("name").or_else(|| record.get("comment")).and_then(Raw::as_text);
+        Some(IndexRecord { uid, name: name.unwrap_or_default().into_owned() })
+    };
+    records.filter_map(read).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn reads_all_generations() {
+        let text = "[Registry: character]\n\
+            - UID=9 | name: character-Mara | aliases: mara; captain | synopsis: a | b\n\
+            - uid: 10 | name: character-Tolan | aliases: — | synopsis: —\n\
+            - id: 11 | name: character-Ana\n\
+            - id: char_0001 | name: character-Old\n\
+            chatter";
+        assert_eq!(kind_of(text), Some("character"));
+        let found: Vec<_> = lines(text).into_iter().map(|l| (l.uid, l.name)).collect();
+        let expected = [
+            (Some(9), "character-Mara"),
+            (Some(10), "character-Tolan"),
+            (Some(11), "character-Ana"),
+            (None, "character-Old"),
+        ];
+        assert_eq!(found, expected.map(|(uid, name)| (uid, name.to_owned())));
+        assert_eq!(kind_of("nothing"), None);
+        assert_eq!(lines(&empty("item")), []);
+    }
+}

@@ -1,0 +1,150 @@
+//! Scenes: the module's data on a message, with every version of the recap and the book as each version left it.
+
+use forklore_json::{Kind, Raw};
+
+use crate::adapter::{Scene, SceneSighting, SceneVersion, Written};
+use crate::format::book::EntryImage;
+use crate::format::chat::Message;
+
+/// The module's data on a message, and the word it uses: "recap", earlier "summary".
+fn module<'a>(message: Message<'a>) -> Option<(Raw<'a>, &'static str)> {
+    let extra = message.extra();
+    let new = extra.get("auto_recap_memory").map(|data| (data, "recap"));
+    new.or_else(|| extra.get("auto_summarize_memory").map(|data| (data, "summary")))
+}
+
+/// The scene that ends with this message.
+pub(super) fn scene(message: Message<'_>) -> Option<Scene> {
+    let (data, word) = module(message)?;
+    if !data.get("scene_break").is_some_and(Raw::is_truthy) {
+        return None;
+    }
+    let text = |key: &str| data.get(key).and_then(Raw::as_text).filter(|t| !t.trim().is_empty());
+    Some(Scene {
+        name: text("scene_break_name").map(std::borrow::Cow::into_owned),
+        // Not set counts as shown.
+        visible: data.get("scene_break_visible").and_then(Raw::as_bool).unwrap_or(true),
+        recapped: text(&format!("scene_{word}_memory")).is_some(),
+        current: data.get(&format!("scene_{word}_current_index")).and_then(Raw::as_i64).unwrap_or(0),
+        versions: versions(data, word).map(|(number, meta)| version(number, meta)).collect(),
+    })
+}
+
+/// The recap's text of the chosen version, for showing.
+pub fn recap_text(message: Message<'_>) -> Option<String> {
+    let (data, word) = module(message)?;
+    let stored = data.get(&format!("scene_{word}_memory"))?.as_text()?.into_owned();
+    Some(readable(&stored))
+}
+
+/// What a person would read of a stored recap: the multi-stage object's own text, or the text itself in older data.
+fn readable(stored: &str) -> String {
+    let Ok(raw) = Raw::parse(stored.as_bytes()) else { return stored.trim().to_owned() };
+    if raw.kind() != Kind::Object {
+        return stored.trim().to_owned();
+    }
+    let mut lines = Vec::new();
+    let stage3 = raw.get("stage3").unwrap_or(Raw::NULL);
+    for part in ["developments", "open", "state", "resolved"] {
+        lines.extend(stage3.get(part).unwrap_or(Raw::NULL).elements().filter_map(Raw::as_text));
+    }
+    if lines.is_empty() {
+        for path in [&["stage2", "recap"][..], &["recap"], &["rc"], &["stage3", "rc"]] {
+            let Some(part) = raw.at(path) else { continue };
+            lines.extend(part.as_text());
+            lines.extend(part.members().filter_map(|(_, value)| value.as_text()));
+        }
+    }
+    if lines.is_empty() {
+        lines.extend(
+            raw.at(&["stage1", "extracted"]).unwrap_or(Raw::NULL).elements().filter_map(Raw::as_text),
+        );
+    }
+    lines.join("\n")
+}
+
+/// The books that this message's scene has snapshots of. A version whose snapshot was never taken has an empty list.
+pub(super) fn sightings(message: Message<'_>) -> Vec<SceneSighting> {
+    let Some((data, word)) = module(message) else { return Vec::new() };
+    let recaps: Vec<Raw<'_>> =
+        data.get(&format!("scene_{word}_versions")).unwrap_or(Raw::NULL).elements().collect();
+    let mut found = Vec::new();
+    for (number, meta) in versions(data, word) {
+        let entries: Vec<EntryImage> =
+            meta.get("allEntries").unwrap_or(Raw::NULL).elements().map(snapshot_entry).collect();
+        if entries.is_empty() {
+            continue;
+        }
+        let version = version(number, meta);
+        let recap = usize::try_from(number).ok().and_then(|n| recaps.get(n).copied());
+        let uids = meta.get("created_entry_uids").unwrap_or(Raw::NULL).elements();
+        found.push(SceneSighting {
+            version: number,
+            clock: version.clock,
+            book: version.book,
+            entries,
+            written: Written { uids: uids.filter_map(any_i64).collect(), names: entity_names(recap) },
+        });
+    }
+    found
+}
+
+fn versions<'a>(data: Raw<'a>, word: &str) -> impl Iterator<Item = (i64, Raw<'a>)> {
+    let metadata = data.get(&format!("scene_{word}_metadata")).unwrap_or(Raw::NULL);
+    metadata.members().filter_map(|(key, meta)| Some((key.as_text()?.parse().ok()?, meta)))
+}
+
+fn version(number: i64, meta: Raw<'_>) -> SceneVersion {
+    let combined = meta.get("combined_at").and_then(Raw::as_i64);
+    SceneVersion {
+        number,
+        // The snapshot is taken when the scene is combined; the other time is that of the recap's text.
+        clock: combined.or_else(|| meta.get("timestamp").and_then(Raw::as_i64)).unwrap_or(0),
+        combined: combined.is_some(),
+        book: meta.get("chatLorebookName").and_then(Raw::as_text).map(std::borrow::Cow::into_owned),
+        entries: meta.get("allEntries").unwrap_or(Raw::NULL).elements().count(),
+    }
+}
+
+/// A number, also when written as a text.
+fn any_i64(raw: Raw<'_>) -> Option<i64> {
+    raw.as_i64().or_else(|| raw.as_text()?.parse().ok())
+}
+
+/// One element of `allEntries` as an entry. Fields that the snapshot invents or forces are no evidence and are left out.
+fn snapshot_entry(raw: Raw<'_>) -> EntryImage {
+    let comment = raw.get("comment").and_then(Raw::as_text).unwrap_or_default();
+    let unnamed = comment == "(unnamed)";
+    let mut object = vec![b'{'];
+    for (key, value) in raw.members() {
+        let name = key.as_text().unwrap_or_default();
+        let invented = matches!(&*name, "world" | "strategy" | "keysecondary")
+            || (name == "tags" && value.elements().next().is_none())
+            || (name == "comment" && unnamed);
+        if invented {
+            continue;
+        }
+        if object.len() > 1 {
+            object.push(b',');
+        }
+        object.extend_from_slice(key.bytes());
+        object.push(b':');
+        object.extend_from_slice(value.bytes());
+    }
+    object.push(b'}');
+    let comment = if unnamed { String::new() } else { comment.into_owned() };
+    EntryImage::new(raw.get("uid").and_then(any_i64), comment, Raw::trust(&object))
+}
+
+/// Lower-cased names of the entities that a stored recap tells of, in all the places where versions of the extension put them.
+fn entity_names(recap: Option<Raw<'_>>) -> Vec<String> {
+    let text = recap.and_then(Raw::as_text).unwrap_or_default();
+    let Ok(raw) = Raw::parse(text.as_bytes()) else { return Vec::new() };
+    let places: [&[&str]; 5] =
+        [&["stage4", "entities"], &["entities"], &["stage4", "sl"], &["sl"], &["setting_lore"]];
+    let lists = places.iter().filter_map(|path| raw.at(path)).flat_map(Raw::elements);
+    let name = |entity: Raw<'_>| {
+        entity.get("name").or_else(|| entity.get("n")).and_then(|n| Some(n.as_text()?.to_lowercase()))
+    };
+    lists.filter_map(name).filter(|n| !n.is_empty()).collect()
+}

@@ -1,0 +1,220 @@
+//! [`Adapter`]: what knows one memory extension. Auto-Recap is the first, MemoryBooks the second; none is the generic rule.
+//!
+//! An adapter is pure: it reads what an extension left in messages, headers and books and puts it into Forklore's own words
+//! ([`Scene`], [`SceneSighting`], [`Mark`], [`Operation`]). It decides nothing; [`crate::state`] and [`crate::check`] do.
+
+pub mod auto_recap;
+pub mod memory_books;
+
+use serde::{Deserialize, Serialize};
+
+use crate::format::book::{Book, EntryImage};
+use crate::format::chat::{Header, Message};
+
+/// All adapters, in the order in which they are asked.
+pub const ALL: [&dyn Adapter; 2] = [&auto_recap::AutoRecap, &memory_books::MemoryBooks];
+
+/// What Forklore asks of a memory extension's data. Every answer has a default: an extension that keeps no queue has none.
+pub trait Adapter: Sync {
+    /// The extension's name, as its users know it.
+    fn name(&self) -> &'static str;
+
+    /// Whether the extension keeps this book, so that sharing it between forks corrupts it.
+    fn keeps(&self, book: &Book<'_>) -> bool;
+
+    /// What an entry with this title is to the extension.
+    fn entry_role(&self, _comment: &str) -> EntryRole {
+        EntryRole::Fact
+    }
+
+    /// The scene that ends with this message.
+    fn scene(&self, _message: Message<'_>) -> Option<Scene> {
+        None
+    }
+
+    /// The states of the whole book that are kept in this message.
+    fn sightings(&self, _message: Message<'_>) -> Vec<SceneSighting> {
+        Vec::new()
+    }
+
+    /// For each entry, where in the story it was written, if the entry itself says so.
+    fn marks(&self, entries: &[EntryImage]) -> Vec<Option<Mark>> {
+        vec![None; entries.len()]
+    }
+
+    /// Work that waits or runs for this chat.
+    fn operations(&self, _header: Header<'_>, _book: Option<&Book<'_>>) -> Vec<Operation> {
+        Vec::new()
+    }
+}
+
+/// The adapter that keeps a book, if any does.
+pub fn keeper(book: &Book<'_>) -> Option<&'static dyn Adapter> {
+    ALL.into_iter().find(|adapter| adapter.keeps(book))
+}
+
+/// What an entry with this title is to any extension.
+pub fn entry_role(comment: &str) -> EntryRole {
+    ALL.iter()
+        .map(|adapter| adapter.entry_role(comment))
+        .find(|role| *role != EntryRole::Fact)
+        .unwrap_or_default()
+}
+
+/// What an entry is for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum EntryRole {
+    /// Something of the story, or the user's own
+    #[default]
+    Fact,
+    /// A list of other entries by uid
+    Registry,
+    /// A list of other entries by name
+    Index,
+    /// The extension's queue of work
+    Queue,
+}
+
+/// A scene: it ends with the message that it is marked on.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Scene {
+    /// Title, if it has one.
+    pub name: Option<String>,
+    /// Whether the mark is shown. A hidden mark is a deleted one.
+    pub visible: bool,
+    /// Whether it has a recap. A mark without one is an empty bookmark and bounds nothing.
+    pub recapped: bool,
+    /// Which version of the recap is chosen.
+    pub current: i64,
+    /// The versions of its recap.
+    pub versions: Vec<SceneVersion>,
+}
+
+impl Scene {
+    /// Whether it bounds the story: shown, and recapped.
+    pub fn is_real(&self) -> bool {
+        self.visible && self.recapped
+    }
+
+    /// Whether the chosen version was merged into the running recap.
+    pub fn is_combined(&self) -> bool {
+        self.versions.iter().any(|v| v.number == self.current && v.combined)
+    }
+}
+
+/// One version of a scene's recap.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct SceneVersion {
+    /// Its number.
+    pub number: i64,
+    /// When it was finished, in milliseconds since 1970.
+    pub clock: i64,
+    /// Whether it was merged into the running recap.
+    pub combined: bool,
+    /// The book that its snapshot was taken of.
+    pub book: Option<String>,
+    /// How many entries its snapshot holds; 0 if there is none.
+    pub entries: usize,
+}
+
+/// The whole book as a scene's processing left it.
+#[derive(Debug, Clone, PartialEq)]
+pub struct SceneSighting {
+    /// Version of the scene's recap.
+    pub version: i64,
+    /// When, in milliseconds since 1970.
+    pub clock: i64,
+    /// Name of the book.
+    pub book: Option<String>,
+    /// Its entries, as far as the extension wrote them down.
+    pub entries: Vec<EntryImage>,
+    /// Which of them this scene is known to have written.
+    pub written: Written,
+}
+
+/// What a scene is known to have written.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Written {
+    /// By number
+    pub uids: Vec<i64>,
+    /// By name, lower case
+    pub names: Vec<String>,
+}
+
+impl Written {
+    /// Whether the scene wrote this entry.
+    pub fn has(&self, entry: &EntryImage) -> bool {
+        let comment = entry.comment.to_lowercase();
+        let named = |name: &String| {
+            comment == *name || comment.strip_suffix(name.as_str()).is_some_and(|rest| rest.ends_with('-'))
+        };
+        entry.uid.is_some_and(|uid| self.uids.contains(&uid)) || self.names.iter().any(named)
+    }
+}
+
+/// Where in the story an entry says it was written.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Mark {
+    /// Chat by name; `None` if the entry does not say, which means the chat that the book is bound to.
+    pub chat: Option<String>,
+    /// The last message that it draws on.
+    pub message: usize,
+}
+
+/// One piece of work in an extension's queue.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Operation {
+    /// Its id
+    pub id: String,
+    /// What it does, in the extension's words
+    pub kind: String,
+    /// How far it is
+    pub status: Status,
+    /// Messages that it refers to
+    pub messages: Vec<usize>,
+    /// How often it was tried again
+    pub retries: i64,
+    /// What went wrong last
+    pub error: Option<String>,
+    /// When it was started, in milliseconds since 1970
+    pub started: Option<i64>,
+}
+
+/// How far an operation is.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Status {
+    /// Waits
+    Pending,
+    /// Runs
+    InProgress,
+    /// Failed and waits to be tried again
+    Retrying,
+    /// Over, in the extension's word for it: completed, failed, cancelled
+    Over(String),
+}
+
+impl Status {
+    fn read(text: &str) -> Self {
+        match text {
+            "pending" => Self::Pending,
+            "in_progress" => Self::InProgress,
+            "retrying" => Self::Retrying,
+            other => Self::Over(other.to_owned()),
+        }
+    }
+
+    /// The extension's word for it.
+    pub fn as_str(&self) -> &str {
+        match self {
+            Self::Pending => "pending",
+            Self::InProgress => "in_progress",
+            Self::Retrying => "retrying",
+            Self::Over(word) => word,
+        }
+    }
+
+    /// Whether the work is still to be done.
+    pub fn is_open(&self) -> bool {
+        !matches!(self, Self::Over(_))
+    }
+}

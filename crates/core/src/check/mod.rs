@@ -1,0 +1,161 @@
+//! [`Finding`]: one thing that `check` has to say, with its [`Code`], where it is, and what to do about it.
+//!
+//! Codes are stable: programs rely on them. Severities say what a user should feel: an *error* means that the story is or will
+//! be wrong; a *warning* that something is not as it should be; *info* is worth knowing.
+
+use std::fmt;
+
+use serde::Serialize;
+
+/// How bad a finding is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Severity {
+    /// Worth knowing
+    Info,
+    /// Not as it should be
+    Warning,
+    /// The story is or will be wrong
+    Error,
+}
+
+/// How a chat or story is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Health {
+    /// Nothing wrong
+    Ok,
+    /// A warning
+    Warning,
+    /// An error
+    Error,
+}
+
+impl Health {
+    /// The health of something with these findings.
+    pub fn of<'a>(findings: impl IntoIterator<Item = &'a Finding>) -> Self {
+        match findings.into_iter().map(|finding| finding.severity).max() {
+            Some(Severity::Error) => Self::Error,
+            Some(Severity::Warning) => Self::Warning,
+            Some(Severity::Info) | None => Self::Ok,
+        }
+    }
+
+    /// As a word.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Ok => "ok",
+            Self::Warning => "warning",
+            Self::Error => "error",
+        }
+    }
+}
+
+macro_rules! codes {
+    ($($(#[doc = $doc:literal])* $variant:ident = $name:literal: $title:literal,)*) => {
+        /// What a finding is about.
+        #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+        pub enum Code {
+            $($(#[doc = $doc])* $variant,)*
+        }
+
+        impl Code {
+            /// All codes.
+            pub const ALL: &[Code] = &[$(Code::$variant),*];
+
+            /// The stable name.
+            pub fn as_str(self) -> &'static str {
+                match self { $(Code::$variant => $name,)* }
+            }
+
+            /// A headline for people.
+            pub fn title(self) -> &'static str {
+                match self { $(Code::$variant => $title,)* }
+            }
+        }
+    };
+}
+
+codes! {
+    /// A memory extension's book is bound to several chats of one lineage.
+    BookShared = "BOOK_SHARED": "A fork writes into another chat's lorebook",
+    /// A book kept by hand is bound to several chats.
+    BookSharedByChoice = "BOOK_SHARED_BY_CHOICE": "A lorebook kept by hand is used by several chats",
+    /// The book that a chat is bound to does not exist.
+    BookMissing = "BOOK_MISSING": "The chat's lorebook is gone",
+    /// The chat is bound to a book that is not the one its record names.
+    BookForeign = "BOOK_FOREIGN": "The chat is bound to a lorebook that is not its own",
+    /// A memory extension's book that nothing refers to.
+    BookOrphaned = "BOOK_ORPHANED": "A lorebook that nothing uses any more",
+    /// A book that cannot be read, or is odd.
+    BookDamaged = "BOOK_DAMAGED": "A damaged lorebook",
+    /// A chat's book is also bound globally, to the character or to a persona.
+    BookAlsoGlobal = "BOOK_ALSO_GLOBAL": "The chat's lorebook is also active elsewhere",
+    /// A registry lists an entry that does not exist.
+    RegistryDangling = "REGISTRY_DANGLING": "A registry that does not match its entries",
+    /// The extension's working index differs from the registries in the book.
+    RegistryIndexStale = "REGISTRY_INDEX_STALE": "A stale registry index",
+    /// The running recap has versions of messages that the chat does not have.
+    RecapFromFuture = "RECAP_FROM_FUTURE": "The running recap knows the future",
+    /// The running recap has versions of another line.
+    RecapForeign = "RECAP_FOREIGN": "The running recap holds another line's story",
+    /// The version in use does not exist, or a combined scene has none.
+    RecapVersionMissing = "RECAP_VERSION_MISSING": "A version of the running recap is missing",
+    /// The book has entries from later in the story than the chat.
+    EntryFromFuture = "ENTRY_FROM_FUTURE": "The lorebook knows the future",
+    /// The book has entries of another line.
+    EntryForeign = "ENTRY_FOREIGN": "The lorebook holds another line's story",
+    /// The queue has work for messages that the chat does not have.
+    QueueForeign = "QUEUE_FOREIGN": "The queue holds another chat's work",
+    /// The queue has work that fails again and again, or never ends.
+    QueueStuck = "QUEUE_STUCK": "Work in the queue is stuck",
+    /// The parent that the header names is gone.
+    ParentMissing = "PARENT_MISSING": "The chat it was forked from is gone",
+    /// The parent that the header names has another name now.
+    ParentRenamed = "PARENT_RENAMED": "The chat it was forked from was renamed",
+    /// A message links to a fork that does not exist.
+    LinkDangling = "LINK_DANGLING": "A link to a fork that is gone",
+    /// Several chats have the same slug.
+    SlugDuplicate = "SLUG_DUPLICATE": "Several chats with one identity",
+    /// A fork that Forklore did not make and has not adopted.
+    UnrecordedFork = "UNRECORDED_FORK": "A fork without a record",
+    /// A fork that still waits for its book.
+    PendingFork = "PENDING_FORK": "A fork that is not finished",
+    /// A fork's baseline was changed since it was made.
+    BaselineChanged = "BASELINE_CHANGED": "What the fork started from was changed",
+    /// A chat file that SillyTavern will not read as it stands.
+    ChatDamaged = "CHAT_DAMAGED": "A damaged chat file",
+    /// Files that an interrupted save left behind.
+    TmpLitter = "TMP_LITTER": "Left-overs of interrupted saves",
+    /// Forklore's own work that was interrupted.
+    UnfinishedOperation = "UNFINISHED_OPERATION": "An operation that was interrupted",
+}
+
+impl fmt::Display for Code {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.as_str())
+    }
+}
+
+impl Serialize for Code {
+    fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.serialize_str(self.as_str())
+    }
+}
+
+/// One thing that `check` has to say.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Finding {
+    /// What it is about
+    pub code: Code,
+    /// How bad it is
+    pub severity: Severity,
+    /// Address of the chat
+    pub chat: Option<String>,
+    /// Name of the book
+    pub book: Option<String>,
+    /// What is the case, in a sentence
+    pub message: String,
+    /// What to do about it, in a sentence
+    pub remedy: String,
+}

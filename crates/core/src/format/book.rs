@@ -1,0 +1,181 @@
+//! Lorebooks: [`Book`] is a parsed file, [`EntryImage`] one entry on its own, wherever it was seen.
+
+use std::borrow::Cow;
+use std::sync::Arc;
+
+use forklore_json::{Kind, Raw, SyntaxError};
+
+/// A lorebook file, read by spans.
+#[derive(Debug, Clone)]
+pub struct Book<'a> {
+    raw: Raw<'a>,
+    entries: Vec<Entry<'a>>,
+}
+
+/// One entry where it stands in its file.
+#[derive(Debug, Clone, Copy)]
+pub struct Entry<'a> {
+    /// Key in the map of entries; `None` if the file has a list instead.
+    pub key: Option<Raw<'a>>,
+    /// The entry itself.
+    pub raw: Raw<'a>,
+}
+
+/// Why a file is not a lorebook.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum BookError {
+    /// The file is not JSON.
+    #[error("it is not JSON: {0}")]
+    Syntax(#[from] SyntaxError),
+    /// The one key that every lorebook has is missing.
+    #[error("it has no list of entries")]
+    NoEntries,
+}
+
+impl<'a> Book<'a> {
+    /// Reads a book. Entries may be a map, as SillyTavern writes them, or a list, as some tools do.
+    pub fn parse(bytes: &'a [u8]) -> Result<Self, BookError> {
+        let raw = Raw::parse(bytes.strip_prefix(super::chat::BOM).unwrap_or(bytes))?;
+        let list = raw.get("entries").ok_or(BookError::NoEntries)?;
+        let entries = match list.kind() {
+            Kind::Object => list.members().map(|(key, raw)| Entry { key: Some(key), raw }).collect(),
+            Kind::Array => list.elements().map(|raw| Entry { key: None, raw }).collect(),
+            _ => return Err(BookError::NoEntries),
+        };
+        Ok(Self { raw, entries })
+    }
+
+    /// The whole document.
+    pub fn raw(&self) -> Raw<'a> {
+        self.raw
+    }
+
+    /// The entries in file order.
+    pub fn entries(&self) -> &[Entry<'a>] {
+        &self.entries
+    }
+
+    /// Whether the entries are a list, which SillyTavern cannot edit.
+    pub fn is_list(&self) -> bool {
+        self.entries.first().is_some_and(|e| e.key.is_none())
+    }
+
+    /// Every entry on its own.
+    pub fn images(&self) -> Vec<EntryImage> {
+        self.entries.iter().map(|e| e.image()).collect()
+    }
+}
+
+impl<'a> Entry<'a> {
+    /// The uid that the entry itself claims, else its key.
+    pub fn uid(self) -> Option<i64> {
+        let own = self.raw.get("uid").and_then(Raw::as_i64);
+        own.or_else(|| self.key.and_then(Raw::as_text).and_then(|k| k.parse().ok()))
+    }
+
+    /// The title.
+    pub fn comment(self) -> Cow<'a, str> {
+        self.raw.get("comment").and_then(Raw::as_text).unwrap_or_default()
+    }
+
+    /// The text.
+    pub fn content(self) -> Cow<'a, str> {
+        self.raw.get("content").and_then(Raw::as_text).unwrap_or_default()
+    }
+
+    /// The entry on its own, every field known.
+    pub fn image(self) -> EntryImage {
+        EntryImage::new(self.uid(), self.comment().into_owned(), self.raw)
+    }
+}
+
+/// One entry as some evidence shows it: perhaps not with every field.
+///
+/// The bytes are the entry's own where they come from a book. Two images say the same when all fields that both have are equal.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct EntryImage {
+    /// Number of the entry in its book; `None` if it has none.
+    pub uid: Option<i64>,
+    /// The title.
+    pub comment: String,
+    /// The entry as a JSON value. Shared, because evidence is compared and copied a lot.
+    raw: Arc<[u8]>,
+}
+
+impl EntryImage {
+    /// An image of an entry. What is not an object counts as one without fields.
+    pub fn new(uid: Option<i64>, comment: String, raw: Raw<'_>) -> Self {
+        Self { uid, comment, raw: raw.bytes().into() }
+    }
+
+    /// The entry as a JSON value.
+    pub fn raw(&self) -> Raw<'_> {
+        Raw::trust(&self.raw)
+    }
+
+    /// The text.
+    pub fn content(&self) -> Cow<'_, str> {
+        self.raw().get("content").and_then(Raw::as_text).unwrap_or_default()
+    }
+
+    /// Whether the entry is switched off.
+    pub fn is_disabled(&self) -> bool {
+        self.raw().get("disable").is_some_and(Raw::is_truthy)
+    }
+
+    /// Whether both show the same entry in the same state, as far as both know.
+    pub fn agrees_with(&self, other: &EntryImage) -> bool {
+        if self.raw == other.raw {
+            return true;
+        }
+        let theirs = other.raw();
+        self.uid == other.uid
+            && self.comment == other.comment
+            && self.raw().members().all(|(key, value)| {
+                // `comment` and `uid` were compared above, in the form that every kind of evidence agrees on.
+                let Some(key) = key.as_text().filter(|k| *k != "comment" && *k != "uid") else { return true };
+                theirs.get(&key).is_none_or(|other| same_value(value, other))
+            })
+    }
+
+    /// The same image with another text.
+    #[must_use]
+    pub fn with_content(&self, content: &str) -> Self {
+        let quoted = forklore_json::quote(content);
+        self.with_field("content", Raw::trust(&quoted))
+    }
+
+    /// The same image with one field replaced or added.
+    #[must_use]
+    pub fn with_field(&self, field: &str, value: Raw<'_>) -> Self {
+        let raw = self.raw();
+        match forklore_json::set(raw, &[forklore_json::Step::key(field)], value.bytes()) {
+            Ok(splice) => Self { raw: splice.apply(raw.bytes()).into(), ..self.clone() },
+            // Not an object: there is no place for a field.
+            Err(_) => self.clone(),
+        }
+    }
+}
+
+/// Equal bytes, or equal but for escapes, blanks and number notation.
+pub fn same_value(a: Raw<'_>, b: Raw<'_>) -> bool {
+    if a.bytes() == b.bytes() {
+        return true;
+    }
+    match (a.kind(), b.kind()) {
+        (Kind::String, Kind::String) => a.as_wtf8() == b.as_wtf8(),
+        (Kind::Number, Kind::Number) => a.as_i64().is_some() && a.as_i64() == b.as_i64(),
+        (Kind::Array, Kind::Array) => {
+            let (mut a, mut b) = (a.elements(), b.elements());
+            loop {
+                match (a.next(), b.next()) {
+                    (None, None) => return true,
+                    (Some(x), Some(y)) if same_value(x, y) => {}
+                    _ => return false,
+                }
+            }
+        }
+        (Kind::Object, Kind::Object) => forklore_json::pretty(a, 0) == forklore_json::pretty(b, 0),
+        _ => false,
+    }
+}

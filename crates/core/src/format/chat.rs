@@ -1,0 +1,203 @@
+//! Chat files, line by line: [`Line`] says what one line is for SillyTavern, [`Header`] and [`Message`] look inside.
+//!
+//! SillyTavern splits the file at newlines and parses each line on its own; what does not parse, or parses to something that
+//! JavaScript counts as false, is dropped without a word. So message *i* is the *i*-th line that survives, and that is how
+//! Forklore counts.
+
+use std::borrow::Cow;
+
+use forklore_json::{Kind, Raw, SyntaxError};
+
+/// The mark some editors put at the start of a file. SillyTavern never writes it and cannot read a header behind it.
+pub const BOM: &[u8] = b"\xEF\xBB\xBF";
+
+/// What one line of a chat file is.
+#[derive(Debug, Clone, Copy)]
+pub enum Line<'a> {
+    /// Nothing but white space; harmless.
+    Blank,
+    /// Not JSON: SillyTavern drops it on the next save.
+    Broken(SyntaxError),
+    /// JSON that JavaScript counts as false (`null`, `0`, `""`): dropped too.
+    Falsy,
+    /// The header or a message.
+    Element(Raw<'a>),
+}
+
+impl<'a> Line<'a> {
+    /// Reads one line, without its newline. A carriage return at its end is white space.
+    pub fn read(line: &'a [u8]) -> Self {
+        if line.iter().all(u8::is_ascii_whitespace) {
+            return Self::Blank;
+        }
+        match Raw::parse(line) {
+            Ok(raw) if raw.is_truthy() => Self::Element(raw),
+            Ok(_) => Self::Falsy,
+            Err(e) => Self::Broken(e),
+        }
+    }
+}
+
+/// Whether the first element of a chat file is its header.
+///
+/// In a group chat only an element with `chat_metadata` is. In a solo chat SillyTavern takes whatever comes first; we call a
+/// first element with a message's text and no metadata what it is, a message, so that nothing is lost in counting.
+pub fn is_header(first: Raw<'_>, group: bool) -> bool {
+    first.get("chat_metadata").is_some() || (!group && first.get("mes").is_none())
+}
+
+/// The first line of a chat: what SillyTavern and its extensions keep for the chat as a whole.
+#[derive(Debug, Clone, Copy)]
+pub struct Header<'a> {
+    raw: Raw<'a>,
+    metadata: Raw<'a>,
+}
+
+impl<'a> Header<'a> {
+    /// Looks at a header line.
+    pub fn new(raw: Raw<'a>) -> Self {
+        let metadata = raw.get("chat_metadata").filter(|m| m.kind() == Kind::Object).unwrap_or(Raw::NULL);
+        Self { raw, metadata }
+    }
+
+    /// The header of a chat that has none.
+    pub const NONE: Header<'static> = Header { raw: Raw::NULL, metadata: Raw::NULL };
+
+    /// The whole line.
+    pub fn raw(self) -> Raw<'a> {
+        self.raw
+    }
+
+    /// `chat_metadata`; `null` where it is missing.
+    pub fn metadata(self) -> Raw<'a> {
+        self.metadata
+    }
+
+    /// A text in `chat_metadata` that is not empty.
+    pub fn text(self, key: &str) -> Option<Cow<'a, str>> {
+        self.metadata.get(key).and_then(Raw::as_text).filter(|text| !text.is_empty())
+    }
+
+    /// The slug by which SillyTavern tells chats apart.
+    pub fn slug(self) -> Option<Cow<'a, str>> {
+        self.text("integrity")
+    }
+
+    /// Name of the chat that this one says it was forked from.
+    pub fn main_chat(self) -> Option<Cow<'a, str>> {
+        self.text("main_chat")
+    }
+
+    /// Name of the lorebook bound to the chat.
+    pub fn book(self) -> Option<Cow<'a, str>> {
+        self.text("world_info")
+    }
+}
+
+/// One message, with the fields that matter found in one pass over its line.
+#[derive(Debug, Clone, Copy)]
+pub struct Message<'a> {
+    raw: Raw<'a>,
+    name: Option<Raw<'a>>,
+    is_user: Option<Raw<'a>>,
+    is_system: Option<Raw<'a>>,
+    mes: Option<Raw<'a>>,
+    send_date: Option<Raw<'a>>,
+    extra: Option<Raw<'a>>,
+    swipes: Option<Raw<'a>>,
+}
+
+/// Who speaks, as far as it belongs to the story. A character's name does not: it changes when the card is renamed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Role {
+    /// The user's persona
+    User,
+    /// Anybody else
+    Character,
+}
+
+impl<'a> Message<'a> {
+    /// Looks at a message line.
+    pub fn new(raw: Raw<'a>) -> Self {
+        let none = None;
+        let mut message = Self {
+            raw,
+            name: none,
+            is_user: none,
+            is_system: none,
+            mes: none,
+            send_date: none,
+            extra: none,
+            swipes: none,
+        };
+        for (key, value) in raw.members() {
+            let field = match key.bytes() {
+                b"\"name\"" => &mut message.name,
+                b"\"is_user\"" => &mut message.is_user,
+                b"\"is_system\"" => &mut message.is_system,
+                b"\"mes\"" => &mut message.mes,
+                b"\"send_date\"" => &mut message.send_date,
+                b"\"extra\"" => &mut message.extra,
+                b"\"swipes\"" => &mut message.swipes,
+                _ => continue,
+            };
+            *field = Some(value);
+        }
+        message
+    }
+
+    /// The whole line.
+    pub fn raw(self) -> Raw<'a> {
+        self.raw
+    }
+
+    /// Who speaks.
+    pub fn role(self) -> Role {
+        if self.is_user.is_some_and(Raw::is_truthy) { Role::User } else { Role::Character }
+    }
+
+    /// Whether the message is hidden from the model. Slash commands write `""` here for "no".
+    pub fn is_hidden(self) -> bool {
+        self.is_system.is_some_and(Raw::is_truthy)
+    }
+
+    /// The speaker's name, for showing.
+    pub fn speaker(self) -> Cow<'a, str> {
+        self.name.and_then(Raw::as_text).unwrap_or_default()
+    }
+
+    /// The shown text as it stands.
+    pub fn mes(self) -> Option<Raw<'a>> {
+        self.mes
+    }
+
+    /// The shown text, for showing.
+    pub fn text(self) -> Cow<'a, str> {
+        self.mes.and_then(Raw::as_text).unwrap_or_default()
+    }
+
+    /// When it was sent, in whatever form.
+    pub fn send_date(self) -> Option<Raw<'a>> {
+        self.send_date
+    }
+
+    /// `extra`, where extensions keep their data; `null` where it is missing.
+    pub fn extra(self) -> Raw<'a> {
+        self.extra.unwrap_or(Raw::NULL)
+    }
+
+    /// The texts of all swipes, the shown one included.
+    pub fn swipes(self) -> impl Iterator<Item = Raw<'a>> {
+        self.swipes.unwrap_or(Raw::NULL).elements()
+    }
+
+    /// Name of the checkpoint that hangs on this message, as typed.
+    pub fn bookmark(self) -> Option<Cow<'a, str>> {
+        self.extra().get("bookmark_link").and_then(Raw::as_text).filter(|name| !name.is_empty())
+    }
+
+    /// Names of the branches that hang on this message.
+    pub fn branches(self) -> impl Iterator<Item = Cow<'a, str>> {
+        self.extra().get("branches").unwrap_or(Raw::NULL).elements().filter_map(Raw::as_text)
+    }
+}

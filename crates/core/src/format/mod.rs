@@ -1,0 +1,9 @@
+//! SillyTavern's files as they are on disk. Each module reads one of them by spans; nothing here knows where files live.
+
+pub mod book;
+pub mod card;
+pub mod chat;
+pub mod group;
+pub mod names;
+pub mod record;
+pub mod settings;

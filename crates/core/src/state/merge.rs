@@ -1,0 +1,58 @@
+//! [`apply`]: one change onto an entry that is not in the state the change started from.
+//!
+//! Where another line wrote into the same book, our own next change started from a state that we must not have. Field by field,
+//! what the change did is done to what we have; a text is merged line by line, because memory extensions keep one fact a line.
+
+use crate::format::book::{EntryImage, same_value};
+
+/// `ours` after what happened between `before` and `after`.
+pub fn apply(ours: &EntryImage, before: &EntryImage, after: &EntryImage) -> EntryImage {
+    if ours.agrees_with(before) {
+        // Fields that the newer evidence does not show are still known from the older.
+        return overlay(ours, after);
+    }
+    let (mut result, start) = (ours.clone(), before.raw());
+    for (key, value) in after.raw().members() {
+        let Some(name) = key.as_text() else { continue };
+        if name == "content" || start.get(&name).is_some_and(|old| same_value(old, value)) {
+            continue;
+        }
+        result = result.with_field(&name, value);
+    }
+    if after.uid != before.uid {
+        result.uid = after.uid;
+    }
+    if after.comment != before.comment {
+        result.comment.clone_from(&after.comment);
+    }
+    let text = merge_lines(&before.content(), &ours.content(), &after.content());
+    if text == result.content() { result } else { result.with_content(&text) }
+}
+
+/// `base` with every field that `top` shows.
+fn overlay(base: &EntryImage, top: &EntryImage) -> EntryImage {
+    if base.raw().members().all(|(key, _)| key.as_text().is_some_and(|key| top.raw().get(&key).is_some())) {
+        return top.clone();
+    }
+    let mut result = base.clone();
+    for (key, value) in top.raw().members() {
+        let Some(name) = key.as_text() else { continue };
+        if !base.raw().get(&name).is_some_and(|old| old.bytes() == value.bytes()) {
+            result = result.with_field(&name, value);
+        }
+    }
+    result.uid = top.uid;
+    result.comment.clone_from(&top.comment);
+    result
+}
+
+/// `ours` with the lines that went from `before` to `after` taken away, and those that came added at the end.
+pub fn merge_lines(before: &str, ours: &str, after: &str) -> String {
+    if ours == before {
+        return after.to_owned();
+    }
+    let has = |text: &str, line: &str| text.lines().any(|l| l == line);
+    let kept = ours.lines().filter(|line| !has(before, line) || has(after, line));
+    let added = after.lines().filter(|line| !has(before, line) && !has(ours, line));
+    kept.chain(added).collect::<Vec<_>>().join("\n")
+}

@@ -1,0 +1,136 @@
+//! The state at message N, by one rule.
+//!
+//! Every known change of an entry has a clock order and a story position; the book at N is, per entry, the last change in
+//! clock order whose position is at most N and on this line. [`Evidence`] is what is known; [`replay`] turns it into
+//! [`Change`]s, each with a [`Place`]; [`fold`] plays those that belong to a message into a [`BookState`].
+//!
+//! Evidence is of three kinds: [`Sighting`]s of a whole book (scene snapshots; later history's observations, which are the same
+//! thing seen more often), [`Event`]s (entries that are known to belong to a scene although no snapshot of it has them), and the
+//! book as it is [`Live`].
+
+mod complete;
+mod fold;
+mod merge;
+mod replay;
+
+pub use complete::complete;
+pub use fold::{BookState, Fold, LeftOut, StateEntry, Why, fold};
+pub use merge::{apply, merge_lines};
+pub use replay::{Stain, replay, stains};
+
+use crate::adapter::Written;
+use crate::format::book::EntryImage;
+
+/// A whole book, seen at some time in some place of the story.
+#[derive(Debug, Clone)]
+pub struct Sighting {
+    /// When, in milliseconds since 1970. Only the order counts.
+    pub clock: i64,
+    /// Name of the book. Two chats with the same book see each other's changes.
+    pub book: String,
+    /// Where in the story: in the work of which chat, at which message.
+    pub origin: Origin,
+    /// The message of *our* line that this belongs to; `None` if it is on another line.
+    pub ours: Option<usize>,
+    /// The entries.
+    pub entries: Vec<EntryImage>,
+    /// Which of them are known to have been written there.
+    pub written: Written,
+}
+
+/// A place in the story: a chat, by number, and a message.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub struct Origin {
+    /// Number of the chat.
+    pub chat: usize,
+    /// Number of the message.
+    pub message: usize,
+}
+
+/// An entry that a scene's processing made after the scene's snapshot was taken, known by name and hash of its text.
+#[derive(Debug, Clone)]
+pub struct Event {
+    /// Name without type prefix.
+    pub name: String,
+    /// The extension's hash of the text.
+    pub hash: String,
+    /// When its scene was merged, in milliseconds since 1970.
+    pub clock: i64,
+    /// The scene.
+    pub origin: Origin,
+    /// The message of our line that this belongs to; `None` if it is on another line.
+    pub ours: Option<usize>,
+}
+
+/// The book as it is now.
+#[derive(Debug, Clone)]
+pub struct Live {
+    /// Its name.
+    pub book: String,
+    /// Whether what nobody else is known to have written may be ours: we are the only ones, or the book was made for us.
+    pub ours: bool,
+    /// The entries.
+    pub entries: Vec<EntryImage>,
+    /// For each entry, its place if the entry itself tells.
+    pub marks: Vec<Option<Place>>,
+}
+
+/// All that is known about a book on one line.
+#[derive(Debug, Clone, Default)]
+pub struct Evidence {
+    /// Sightings in any order.
+    pub sightings: Vec<Sighting>,
+    /// Events in any order.
+    pub events: Vec<Event>,
+    /// The book as it is now, if it is there.
+    pub live: Option<Live>,
+}
+
+/// Where in the story a change belongs, seen from our line.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Place {
+    /// Before everything: part of an empty book.
+    Start,
+    /// At this message of our line.
+    Ours(usize),
+    /// Somewhere else in the story.
+    Elsewhere(Origin),
+    /// No evidence tells when.
+    Undated,
+    /// At or after this message of our line, nobody knows when.
+    Since(usize),
+    /// Made by nobody knows whom in a book that was made for another chat.
+    Unattributed,
+}
+
+/// One change of one entry.
+#[derive(Debug, Clone)]
+pub struct Change {
+    /// When, in milliseconds since 1970; `i64::MAX` for what is only known from the book as it is now.
+    pub clock: i64,
+    /// Where in the story.
+    pub place: Place,
+    /// Name of the book.
+    pub book: String,
+    /// The entry before; `None` if it was new.
+    pub before: Option<EntryImage>,
+    /// The entry after; `None` if it was deleted.
+    pub after: Option<EntryImage>,
+}
+
+impl Change {
+    /// The entry that this is about.
+    pub fn entry(&self) -> Option<&EntryImage> {
+        self.after.as_ref().or(self.before.as_ref())
+    }
+
+    /// Whether the entry came into being, or its text changed: more than being moved about.
+    pub fn is_telling(&self) -> bool {
+        match (&self.before, &self.after) {
+            (Some(before), Some(after)) => {
+                before.content() != after.content() || before.comment != after.comment
+            }
+            _ => true,
+        }
+    }
+}

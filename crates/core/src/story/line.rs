@@ -1,0 +1,139 @@
+//! Comparing lines: [`common_prefix`] by moments, [`align`] by message identities, [`Successions`] for what history knows.
+
+use std::collections::HashMap;
+
+use super::moment::{Moment, Transcript};
+
+/// How many messages two chats share from the start. Moments are chained, so a binary search finds it.
+pub fn common_prefix(a: &Transcript, b: &Transcript) -> usize {
+    let (mut same, mut end) = (0, a.len().min(b.len()));
+    while same < end {
+        let middle = same + (end - same) / 2;
+        if a.rows[middle].moment == b.rows[middle].moment {
+            same = middle + 1;
+        } else {
+            end = middle;
+        }
+    }
+    same
+}
+
+/// How sure a statement about lineage is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Confidence {
+    /// Some messages agree, and nothing contradicts
+    Guess,
+    /// Most messages agree; the rest was edited or deleted since
+    Likely,
+    /// Recorded, or the whole prefix is the same
+    Certain,
+}
+
+impl Confidence {
+    /// As a word.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Guess => "guess",
+            Self::Likely => "likely",
+            Self::Certain => "certain",
+        }
+    }
+}
+
+/// How the messages of two transcripts correspond, where one was edited or thinned since they parted.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Alignment {
+    /// Pairs (message in the first, message in the second), ascending in both.
+    pub pairs: Vec<(usize, usize)>,
+}
+
+impl Alignment {
+    /// The last message of the first transcript that the second has too.
+    pub fn last(&self) -> Option<usize> {
+        self.pairs.last().map(|pair| pair.0)
+    }
+
+    /// How sure it is that the messages up to the last pair are the same story.
+    pub fn confidence(&self) -> Confidence {
+        let Some((a, b)) = self.pairs.last() else { return Confidence::Guess };
+        let matched = self.pairs.len();
+        if matched == a + 1 && matched == b + 1 {
+            Confidence::Certain
+        } else if matched * 2 > a + 1 {
+            Confidence::Likely
+        } else {
+            Confidence::Guess
+        }
+    }
+}
+
+/// Aligns two transcripts by message identity: the longest ascending run of messages that stand exactly once in each.
+pub fn align(a: &Transcript, b: &Transcript) -> Alignment {
+    let mut places: HashMap<u64, Option<usize>> = HashMap::with_capacity(b.len());
+    for (i, row) in b.rows.iter().enumerate() {
+        places.entry(row.id.0).and_modify(|place| *place = None).or_insert(Some(i));
+    }
+    // An identity that stands twice in `a` is dropped by its second use finding the same place taken.
+    let pairs: Vec<(usize, usize)> =
+        a.rows.iter().enumerate().filter_map(|(i, row)| Some((i, (*places.get(&row.id.0)?)?))).collect();
+    Alignment { pairs: longest_ascending(&pairs) }
+}
+
+/// The longest run of pairs that ascends in both numbers (patience sorting).
+fn longest_ascending(pairs: &[(usize, usize)]) -> Vec<(usize, usize)> {
+    let mut tails: Vec<usize> = Vec::new();
+    let mut before: Vec<Option<usize>> = vec![None; pairs.len()];
+    for (i, pair) in pairs.iter().enumerate() {
+        let at = tails.partition_point(|tail| pairs[*tail].1 < pair.1);
+        before[i] = at.checked_sub(1).map(|at| tails[at]);
+        if at == tails.len() {
+            tails.push(i);
+        } else {
+            tails[at] = i;
+        }
+    }
+    let mut run = Vec::with_capacity(tails.len());
+    let mut next = tails.last().copied();
+    while let Some(i) = next {
+        run.push(pairs[i]);
+        next = before[i];
+    }
+    run.reverse();
+    run
+}
+
+/// One moment took the place of another: an old message was edited, swiped or deleted, and the story went on.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub struct Succession {
+    /// The moment as it was.
+    pub was: Moment,
+    /// The moment that stands for it now.
+    pub is: Moment,
+}
+
+/// What history has seen of moments taking each other's place. Without history it is empty.
+#[derive(Debug, Clone, Default)]
+pub struct Successions {
+    now: HashMap<Moment, Moment>,
+}
+
+impl Successions {
+    /// Adds one.
+    pub fn add(&mut self, succession: Succession) {
+        self.now.insert(succession.was, succession.is);
+    }
+
+    /// Whether a moment, or one that took its place, is on this line at or before `head`.
+    pub fn on_line(&self, line: &Transcript, mut moment: Moment, near: usize, head: usize) -> bool {
+        // Each step follows one edit; a ring would mean that an edit was undone, which ends the search as well.
+        for _ in 0..=self.now.len() {
+            let here = |i: usize| i <= head && line.moment(i) == Some(moment);
+            if here(near) || line.rows.iter().take(head + 1).any(|row| row.moment == moment) {
+                return true;
+            }
+            let Some(next) = self.now.get(&moment) else { return false };
+            moment = *next;
+        }
+        false
+    }
+}

@@ -1,0 +1,413 @@
+//! [`trace`]: for every chat, which chat it was forked from, at which message, and how we know ([`Lineage`]).
+//!
+//! Three kinds of evidence, the first that speaks decides: the `forklore` record in the header; `main_chat`, if the
+//! transcripts agree that it is true; the transcripts alone. Names prove nothing by themselves: chats are renamed, deleted,
+//! imported, and SillyTavern's links are never mended.
+
+use std::collections::HashMap;
+
+use super::line::{Confidence, align, common_prefix};
+use super::moment::{Moment, Transcript};
+use crate::format::names::ForkName;
+use crate::format::record::ForkRecord;
+
+/// One chat as lineage sees it. Names are file stems.
+#[derive(Debug, Clone)]
+pub struct Chat<'a> {
+    /// Number of the story it belongs to; parents are looked for in the same story only.
+    pub story: usize,
+    /// File stem.
+    pub name: &'a str,
+    /// `integrity` of the header.
+    pub slug: Option<&'a str>,
+    /// `main_chat` of the header, sanitised.
+    pub main_chat: Option<String>,
+    /// The record that Forklore wrote, if it was written for this chat.
+    pub record: Option<&'a ForkRecord>,
+    /// The messages.
+    pub transcript: &'a Transcript,
+    /// Names that the chat's metadata goes by: the bound book, the running recap's chat id. They can tell a former name.
+    pub aliases: Vec<&'a str>,
+    /// Chats that hang on its messages: (how, sanitised name).
+    pub links: Vec<(Link, String)>,
+}
+
+/// How a message refers to a fork.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Link {
+    /// `extra.bookmark_link`
+    Bookmark,
+    /// `extra.branches`
+    Branch,
+}
+
+/// What a chat is in its story.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Kind {
+    /// Not forked from anything
+    Main,
+    /// A fork to play on
+    Branch,
+    /// A fork to come back to
+    Checkpoint,
+    /// The same chat once more: imported, restored, copied by hand
+    Copy,
+}
+
+/// How the lineage of a chat is known.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Basis {
+    /// Forklore's record
+    Recorded,
+    /// `main_chat`, verified on the line
+    MainChat,
+    /// The transcripts alone
+    Moments,
+    /// There is nothing to know, or nothing known
+    None,
+}
+
+/// What is odd about the parent.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum ParentNote {
+    /// The header names a chat that is gone.
+    Missing(String),
+    /// The header names a chat that goes by another name now.
+    Renamed(String),
+}
+
+/// Where a chat comes from.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Lineage {
+    /// What it is
+    pub kind: Kind,
+    /// The chat it was forked from
+    pub parent: Option<usize>,
+    /// The last message that it has from its parent; a best guess where the parent is gone.
+    pub fork_message: Option<usize>,
+    /// How this is known
+    pub basis: Basis,
+    /// How sure it is
+    pub confidence: Confidence,
+    /// What is odd about the parent
+    pub note: Option<ParentNote>,
+}
+
+impl Lineage {
+    /// Whether the chat is a fork, its parent known or not.
+    pub fn is_fork(&self) -> bool {
+        matches!(self.kind, Kind::Branch | Kind::Checkpoint)
+    }
+}
+
+/// Asks for the moments that a message of a chat would have with each of its swipes shown.
+pub type Swipes<'a> = dyn Fn(usize, usize) -> Vec<Moment> + Sync + 'a;
+
+/// Finds the lineage of every chat.
+pub fn trace(chats: &[Chat<'_>], swipes: &Swipes<'_>) -> Vec<Lineage> {
+    let tracer = Tracer::new(chats, swipes);
+    (0..chats.len()).map(|c| tracer.trace(c)).collect()
+}
+
+struct Tracer<'a> {
+    chats: &'a [Chat<'a>],
+    swipes: &'a Swipes<'a>,
+    by_name: HashMap<(usize, &'a str), usize>,
+    by_slug: HashMap<&'a str, Vec<usize>>,
+    /// Chats of a story that share their second message: only these can be related by their lines.
+    by_start: HashMap<(usize, Moment), Vec<usize>>,
+}
+
+/// Where two chats parted.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct Meeting {
+    /// The last message of the child that the other has too.
+    fork: usize,
+    confidence: Confidence,
+}
+
+impl<'a> Tracer<'a> {
+    fn new(chats: &'a [Chat<'a>], swipes: &'a Swipes<'a>) -> Self {
+        let mut tracer = Self {
+            chats,
+            swipes,
+            by_name: HashMap::new(),
+            by_slug: HashMap::new(),
+            by_start: HashMap::new(),
+        };
+        for (c, chat) in chats.iter().enumerate() {
+            tracer.by_name.insert((chat.story, chat.name), c);
+            if let Some(slug) = chat.slug {
+                tracer.by_slug.entry(slug).or_default().push(c);
+            }
+            if let Some(start) = chat.transcript.moment(1) {
+                tracer.by_start.entry((chat.story, start)).or_default().push(c);
+            }
+        }
+        tracer
+    }
+
+    fn trace(&self, c: usize) -> Lineage {
+        let chat = &self.chats[c];
+        if let Some(record) = chat.record {
+            return self.recorded(c, record);
+        }
+        if let Some(original) = self.original_of(c) {
+            return self.copy_of(c, original);
+        }
+        match &chat.main_chat {
+            Some(claimed) => self.claimed(c, claimed),
+            None => self.unclaimed(c),
+        }
+    }
+
+    fn recorded(&self, c: usize, record: &ForkRecord) -> Lineage {
+        let chat = &self.chats[c];
+        let same_story = |p: &usize| *p != c && self.chats[*p].story == chat.story;
+        let by_name =
+            self.by_name.get(&(chat.story, record.parent_file.as_str())).copied().filter(same_story);
+        let by_slug = self.by_slug.get(record.parent_slug.as_str()).into_iter().flatten().copied();
+        let by_slug: Vec<usize> = by_slug.filter(same_story).collect();
+        // The slug decides; the name only chooses among copies, and stands in where the parent never had a slug.
+        let parent = match by_name.filter(|p| by_slug.is_empty() || by_slug.contains(p)) {
+            Some(p) if record.parent_slug.is_empty() || by_slug.contains(&p) => Some(p),
+            _ => by_slug.first().copied(),
+        };
+        let note = match parent {
+            None => Some(ParentNote::Missing(record.parent_file.clone())),
+            Some(p) if self.chats[p].name != record.parent_file => {
+                Some(ParentNote::Renamed(record.parent_file.clone()))
+            }
+            Some(_) => None,
+        };
+        Lineage {
+            kind: if record.kind == "checkpoint" { Kind::Checkpoint } else { Kind::Branch },
+            parent,
+            fork_message: Some(record.message),
+            basis: Basis::Recorded,
+            confidence: Confidence::Certain,
+            note,
+        }
+    }
+
+    /// The chat that `c` is a mere copy of: same slug, same beginning, and `c` is not the one that the slug was made for.
+    fn original_of(&self, c: usize) -> Option<usize> {
+        let chat = &self.chats[c];
+        let twins = self.by_slug.get(chat.slug?)?;
+        let alike = |p: usize| {
+            let other = &self.chats[p];
+            // Before SillyTavern 1.19 forks had their parent's slug: a chat that names a parent is a copy only if it says so.
+            let may_be =
+                chat.main_chat.is_none() || (is_import(chat.name) && other.main_chat == chat.main_chat);
+            may_be && common_prefix(chat.transcript, other.transcript) > 0
+        };
+        let original =
+            twins.iter().copied().filter(|p| *p == c || alike(*p)).max_by_key(|p| self.originality(*p))?;
+        (original != c).then_some(original)
+    }
+
+    /// Of several chats with one slug, the one that it was made for ranks highest.
+    fn originality(&self, c: usize) -> (bool, bool, usize, std::cmp::Reverse<&str>) {
+        let chat = &self.chats[c];
+        let goes_by_its_name = chat.aliases.iter().any(|alias| names(alias, chat.name));
+        (!is_import(chat.name), goes_by_its_name, chat.transcript.len(), std::cmp::Reverse(chat.name))
+    }
+
+    fn copy_of(&self, c: usize, original: usize) -> Lineage {
+        let chat = &self.chats[c];
+        let shared = common_prefix(chat.transcript, self.chats[original].transcript);
+        let moved_on = shared < chat.transcript.len();
+        Lineage {
+            kind: Kind::Copy,
+            parent: Some(original),
+            fork_message: moved_on.then(|| shared.saturating_sub(1)),
+            basis: Basis::Moments,
+            confidence: if moved_on { Confidence::Likely } else { Confidence::Certain },
+            note: None,
+        }
+    }
+
+    fn claimed(&self, c: usize, claimed: &str) -> Lineage {
+        let chat = &self.chats[c];
+        let named = self.by_name.get(&(chat.story, claimed)).copied().filter(|p| *p != c);
+        let met = named.and_then(|p| self.meet(c, p).map(|meeting| (p, meeting)));
+        // A meeting at the greeting alone proves little: another chat may have taken the name since.
+        if let Some((parent, meeting)) = met.filter(|(_, meeting)| meeting.fork > 0) {
+            return self.fork(c, parent, meeting, Basis::MainChat, None);
+        }
+        if let Some((parent, meeting)) = self.renamed_parent(c, claimed) {
+            let note = Some(ParentNote::Renamed(claimed.to_owned()));
+            return self.fork(c, parent, meeting, Basis::Moments, note);
+        }
+        if let Some((parent, meeting)) = met {
+            return self.fork(c, parent, meeting, Basis::MainChat, None);
+        }
+        let kind = self.kind(c, None);
+        let guess = match kind {
+            Kind::Checkpoint => chat.transcript.len().checked_sub(1),
+            _ => self.siblings(c, claimed).filter_map(|s| self.meet(c, s)).map(|meeting| meeting.fork).max(),
+        };
+        Lineage {
+            kind,
+            parent: None,
+            fork_message: guess,
+            basis: Basis::None,
+            confidence: Confidence::Guess,
+            note: Some(ParentNote::Missing(claimed.to_owned())),
+        }
+    }
+
+    /// The chat that used to be called `claimed`, if the lines show one.
+    fn renamed_parent(&self, c: usize, claimed: &str) -> Option<(usize, Meeting)> {
+        let chat = &self.chats[c];
+        let candidates = self.on_line(c).filter(|p| {
+            let other = &self.chats[*p];
+            // Chats with the same lost parent are siblings; chats forked from this one are children.
+            other.main_chat.as_deref() != Some(claimed) && other.main_chat.as_deref() != Some(chat.name)
+        });
+        let met: Vec<(usize, Meeting)> =
+            candidates.filter_map(|p| Some((p, self.meet_with_dates(c, p)?))).collect();
+        let goes_by = |p: usize| self.chats[p].aliases.iter().any(|alias| names(alias, claimed));
+        if let Some(found) = met.iter().filter(|(p, _)| goes_by(*p)).max_by_key(|(_, meeting)| meeting.fork) {
+            return Some(*found);
+        }
+        // The lost name was derived from this chat's name: it was a fork of it, not it.
+        let derived_from = ForkName::read(claimed).base();
+        let best = met.iter().filter(|(p, _)| derived_from != Some(self.chats[*p].name));
+        let best = best.max_by_key(|(_, meeting)| meeting.fork)?;
+        // If siblings have more of the lost parent than this chat has, it cannot be the parent.
+        let ghost_knew =
+            self.siblings(c, claimed).filter_map(|s| self.meet(c, s)).map(|meeting| meeting.fork).max();
+        (ghost_knew.is_none_or(|more| more <= best.1.fork)).then_some(*best)
+    }
+
+    /// Other chats that name the same parent.
+    fn siblings<'s>(&'s self, c: usize, parent: &'s str) -> impl Iterator<Item = usize> + 's {
+        self.on_line(c).filter(move |s| self.chats[*s].main_chat.as_deref() == Some(parent))
+    }
+
+    /// Chats of the same story that share more than the greeting with this one, as far as moments tell.
+    fn on_line(&self, c: usize) -> impl Iterator<Item = usize> + '_ {
+        let chat = &self.chats[c];
+        let start = chat.transcript.moment(1).map(|moment| (chat.story, moment));
+        let same = start.and_then(|start| self.by_start.get(&start));
+        same.into_iter().flatten().copied().filter(move |p| *p != c)
+    }
+
+    /// No record, no `main_chat`: only the lines can tell.
+    fn unclaimed(&self, c: usize) -> Lineage {
+        let chat = &self.chats[c];
+        let candidates = self.on_line(c).filter(|p| {
+            let other = &self.chats[*p];
+            other.main_chat.is_none() && other.record.is_none() && self.seniority(*p) < self.seniority(c)
+        });
+        let met = candidates.filter_map(|p| Some((p, self.meet_with_dates(c, p)?)));
+        // The longest common line; among equals the most senior.
+        let best = met.max_by_key(|(p, meeting)| (meeting.fork, std::cmp::Reverse(self.seniority(*p))));
+        match best {
+            Some((parent, meeting)) => self.fork(c, parent, meeting, Basis::Moments, None),
+            None => Lineage {
+                kind: Kind::Main,
+                parent: None,
+                fork_message: None,
+                basis: Basis::None,
+                confidence: if chat.transcript.is_empty() { Confidence::Guess } else { Confidence::Certain },
+                note: None,
+            },
+        }
+    }
+
+    /// Lower comes first in the story: plain names before names of forks, longer chats before shorter ones.
+    fn seniority(&self, c: usize) -> (bool, std::cmp::Reverse<usize>, &str) {
+        let chat = &self.chats[c];
+        let named_as_fork = ForkName::read(chat.name) != ForkName::Plain || is_import(chat.name);
+        (named_as_fork, std::cmp::Reverse(chat.transcript.len()), chat.name)
+    }
+
+    fn fork(
+        &self,
+        c: usize,
+        parent: usize,
+        meeting: Meeting,
+        basis: Basis,
+        note: Option<ParentNote>,
+    ) -> Lineage {
+        Lineage {
+            kind: self.kind(c, Some(meeting.fork)),
+            parent: Some(parent),
+            fork_message: Some(meeting.fork),
+            basis,
+            confidence: meeting.confidence,
+            note,
+        }
+    }
+
+    /// Branch or checkpoint: what links to it, what it is called, what it was called, whether it was played on.
+    fn kind(&self, c: usize, fork: Option<usize>) -> Kind {
+        let chat = &self.chats[c];
+        let linked = |link: Link| {
+            let story =
+                self.chats.iter().filter(|other| other.story == chat.story && other.name != chat.name);
+            story.flat_map(|other| &other.links).any(|(kind, name)| *kind == link && name == chat.name)
+        };
+        let own_aliases = chat.aliases.iter().copied().filter(|alias| {
+            // A fork inherits its parent's metadata: a name that is the parent's tells nothing of the child.
+            !chat.main_chat.as_deref().is_some_and(|parent| names(alias, parent))
+        });
+        for name in [chat.name].into_iter().chain(own_aliases) {
+            match ForkName::read(name) {
+                ForkName::Branch(_) => return Kind::Branch,
+                ForkName::Checkpoint(_) => return Kind::Checkpoint,
+                ForkName::Plain => {}
+            }
+            if name == chat.name && linked(Link::Bookmark) {
+                return Kind::Checkpoint;
+            }
+        }
+        if linked(Link::Branch) {
+            return Kind::Branch;
+        }
+        // SillyTavern asks for a name only for checkpoints; but one that was played on is a branch to its user.
+        match fork {
+            Some(fork) if fork + 1 < chat.transcript.len() => Kind::Branch,
+            _ => Kind::Checkpoint,
+        }
+    }
+
+    /// Where `c` parted from `p`, judged by moments, swipes and, where old messages were edited since, message identities.
+    fn meet(&self, c: usize, p: usize) -> Option<Meeting> {
+        let (child, parent) = (self.chats[c].transcript, self.chats[p].transcript);
+        let shared = common_prefix(child, parent);
+        if let (Some(ours), Some(theirs)) = (child.moment(shared), parent.moment(shared)) {
+            let same_message =
+                (self.swipes)(p, shared).contains(&ours) || (self.swipes)(c, shared).contains(&theirs);
+            if same_message {
+                return Some(Meeting { fork: shared, confidence: Confidence::Certain });
+            }
+            let aligned = align(child, parent);
+            if let Some(fork) = aligned.last().filter(|last| *last >= shared) {
+                let confidence = aligned.confidence().min(Confidence::Likely);
+                return Some(Meeting { fork, confidence });
+            }
+        }
+        shared.checked_sub(1).map(|fork| Meeting { fork, confidence: Confidence::Certain })
+    }
+
+    /// As [`Self::meet`], for chats that do not name each other: beyond the greeting, and sent at the same time.
+    fn meet_with_dates(&self, c: usize, p: usize) -> Option<Meeting> {
+        let meeting = self.meet(c, p)?;
+        let (child, parent) = (self.chats[c].transcript, self.chats[p].transcript);
+        let together = child.rows.iter().zip(&parent.rows).take(meeting.fork + 1).skip(1);
+        let dated = together.filter(|(a, b)| a.id == b.id).count();
+        (meeting.fork > 0 && dated > 0).then_some(meeting)
+    }
+}
+
+/// Whether an alias is a chat's name, or a book's name made from it (`z-AutoLB-Ana-<chat>`).
+fn names(alias: &str, chat: &str) -> bool {
+    alias.strip_suffix(chat).is_some_and(|rest| rest.is_empty() || rest.ends_with(['-', ' ']))
+}
+
+fn is_import(name: &str) -> bool {
+    name.ends_with(" imported")
+}

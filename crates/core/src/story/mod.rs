@@ -1,0 +1,9 @@
+//! What chats mean together: [`Moment`]s identify "this message with everything before it", [`Transcript`]s are compared by
+//! them, and [`lineage`] finds out which chat was forked from which.
+
+mod line;
+pub mod lineage;
+mod moment;
+
+pub use line::{Alignment, Confidence, Succession, Successions, align, common_prefix};
+pub use moment::{MessageId, Moment, Row, TextHash, Transcript, TranscriptBuilder, identify, swipe_moments};

@@ -1,0 +1,161 @@
+//! [`Moment`]: identity of "this message with everything before it"; [`MessageId`]: identity of a message on its own.
+//!
+//! A moment is a hash chained over speaker role and shown text, so two chats share a moment exactly when they share that
+//! prefix. What does not belong to the story stays out of it: names (a card can be renamed), hidden flags, `extra`, swipes that
+//! are not shown, the bytes themselves (SillyTavern rewrites messages when it loads them).
+
+use std::fmt;
+
+use forklore_json::Raw;
+
+use crate::format::chat::{Message, Role};
+
+/// Identity of a message together with everything before it.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Default)]
+pub struct Moment(pub [u8; 16]);
+
+impl Moment {
+    /// The moment before the first message.
+    pub const START: Moment = Moment([0; 16]);
+
+    /// The moment after one more message.
+    #[must_use]
+    pub fn then(self, role: Role, text: &TextHash) -> Moment {
+        let mut block = [0; 16 + 1 + 32];
+        block[..16].copy_from_slice(&self.0);
+        block[16] = role as u8;
+        block[17..].copy_from_slice(&text.0);
+        Moment(truncated(blake3::hash(&block)))
+    }
+}
+
+impl fmt::Display for Moment {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.iter().try_for_each(|byte| write!(f, "{byte:02x}"))
+    }
+}
+
+impl fmt::Debug for Moment {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{self}")
+    }
+}
+
+/// Identity of a message on its own: role, text and send date. It survives an edit of an earlier message.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Default)]
+pub struct MessageId(pub u64);
+
+/// Hash of a shown text, escapes resolved.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct TextHash([u8; 32]);
+
+impl TextHash {
+    fn of(mes: Option<Raw<'_>>) -> Self {
+        Self(match mes.map(|mes| (mes.as_wtf8(), mes)) {
+            Some((Some(text), _)) => blake3::hash(&text).into(),
+            // Not a text at all: the bytes themselves, kept apart from every text.
+            Some((None, raw)) => blake3::keyed_hash(&[1; 32], raw.bytes()).into(),
+            None => [0; 32],
+        })
+    }
+}
+
+/// What identifies one message, worked out from its line alone; the chain comes later.
+pub fn identify(message: Message<'_>) -> (Role, TextHash, MessageId) {
+    let role = message.role();
+    let text = TextHash::of(message.mes());
+    let mut hasher = blake3::Hasher::new();
+    hasher.update(&[role as u8]).update(&text.0);
+    if let Some(date) = message.send_date() {
+        match date.as_wtf8() {
+            Some(text) => hasher.update(&text),
+            None => hasher.update(date.bytes()),
+        };
+    }
+    let id = truncated(hasher.finalize());
+    (role, text, MessageId(u64::from_le_bytes(id)))
+}
+
+fn truncated<const N: usize>(hash: blake3::Hash) -> [u8; N] {
+    std::array::from_fn(|i| hash.as_bytes()[i])
+}
+
+/// The moments that a message would have with each of its swipes shown, after the moment `before` it.
+pub fn swipe_moments(before: Moment, message: Message<'_>) -> Vec<Moment> {
+    let role = message.role();
+    message.swipes().map(|swipe| before.then(role, &TextHash::of(Some(swipe)))).collect()
+}
+
+/// One message of a transcript: where its line is, and who it is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Row {
+    /// Offset of the line in the file.
+    pub start: u64,
+    /// Length of the line, without its newline.
+    pub len: u32,
+    /// Whether the message is hidden from the model.
+    pub hidden: bool,
+    /// Identity of the message on its own.
+    pub id: MessageId,
+    /// Identity of the message with everything before it.
+    pub moment: Moment,
+}
+
+/// The messages of a chat.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Transcript {
+    /// One row a message.
+    pub rows: Vec<Row>,
+}
+
+impl Transcript {
+    /// How many messages there are.
+    pub fn len(&self) -> usize {
+        self.rows.len()
+    }
+
+    /// Whether there is no message.
+    pub fn is_empty(&self) -> bool {
+        self.rows.is_empty()
+    }
+
+    /// The moment of a message, if there is such a message.
+    pub fn moment(&self, message: usize) -> Option<Moment> {
+        self.rows.get(message).map(|row| row.moment)
+    }
+
+    /// The moment before a message.
+    pub fn moment_before(&self, message: usize) -> Moment {
+        message.checked_sub(1).and_then(|before| self.moment(before)).unwrap_or(Moment::START)
+    }
+}
+
+/// Chains messages into a [`Transcript`] as their lines come in.
+#[derive(Debug, Default)]
+pub struct TranscriptBuilder {
+    rows: Vec<Row>,
+}
+
+impl TranscriptBuilder {
+    /// Adds the next message.
+    pub fn push(&mut self, start: u64, len: u32, hidden: bool, identity: (Role, TextHash, MessageId)) {
+        let before = self.rows.last().map_or(Moment::START, |row| row.moment);
+        let (role, text, id) = identity;
+        self.rows.push(Row { start, len, hidden, id, moment: before.then(role, &text) });
+    }
+
+    /// How many messages were added.
+    pub fn len(&self) -> usize {
+        self.rows.len()
+    }
+
+    /// Whether no message was added.
+    pub fn is_empty(&self) -> bool {
+        self.rows.is_empty()
+    }
+
+    /// The transcript.
+    pub fn finish(self) -> Transcript {
+        Transcript { rows: self.rows }
+    }
+}

@@ -1,0 +1,65 @@
+//! Contamination: entries that come from after the chat, or from another line.
+
+use forklore_core::check::{Code, Severity};
+use forklore_core::state::{Origin, Place, replay, stains};
+use forklore_fs::PathError;
+
+use super::{Checker, count, list};
+
+impl Checker<'_> {
+    pub(super) fn entries(&mut self, c: usize) -> Result<(), PathError> {
+        let library = self.library;
+        let chat = &library.chats[c];
+        let Some((name, stem)) = &chat.book else { return Ok(()) };
+        // A chat without relatives, alone with its book, cannot have anything from elsewhere.
+        if library.family(c).len() < 2 && library.users_of(stem).len() < 2 {
+            return Ok(());
+        }
+        let evidence = library.evidence(c)?;
+        let Some(live) = &evidence.live else { return Ok(()) };
+        let changes = replay(&evidence);
+        let (mut future, mut foreign): (Vec<String>, Vec<String>) = (Vec::new(), Vec::new());
+        let mut sources: [Vec<Origin>; 2] = [Vec::new(), Vec::new()];
+        for stain in stains(&changes, live) {
+            let from_ancestor = library.is_ancestor(stain.origin.chat, c);
+            let what = match stain.lines.len() {
+                0 => stain.comment,
+                n => format!("{} in {}", count(n, "line", "lines"), stain.comment),
+            };
+            let side = usize::from(!from_ancestor);
+            [&mut future, &mut foreign][side].push(what);
+            if !sources[side].contains(&stain.origin) {
+                sources[side].push(stain.origin);
+            }
+        }
+        for (entry, mark) in live.entries.iter().zip(&live.marks) {
+            match mark {
+                Some(Place::Ours(message)) if *message > chat.head() => future.push(entry.comment.clone()),
+                Some(Place::Elsewhere(origin)) => {
+                    let side = usize::from(!library.is_ancestor(origin.chat, c));
+                    [&mut future, &mut foreign][side].push(entry.comment.clone());
+                }
+                _ => {}
+            }
+        }
+        let remedy =
+            "Do not play on with this book: the model would be told things that have not happened here.";
+        for (code, mut names, sources, what) in [
+            (Code::EntryFromFuture, future, &sources[0], "comes from later than this chat"),
+            (Code::EntryForeign, foreign, &sources[1], "another line wrote"),
+        ] {
+            if names.is_empty() {
+                continue;
+            }
+            names.dedup();
+            let from: Vec<String> = sources
+                .iter()
+                .map(|origin| format!("message {} of \"{}\"", origin.message, self.name(origin.chat)))
+                .collect();
+            let from = if from.is_empty() { String::new() } else { format!("; from {}", list(&from, 3)) };
+            let message = format!("The lorebook holds what {what}: {}{from}.", list(&names, 4));
+            self.add(code, Severity::Error, Some(c), Some(name), message, remedy);
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,89 @@
+//! Parents, records, slugs and links.
+
+use forklore_core::check::{Code, Severity};
+use forklore_core::format::names::chat_stem;
+use forklore_core::format::record;
+use forklore_core::story::lineage::{Kind, Link, ParentNote};
+
+use super::{Checker, list};
+
+impl Checker<'_> {
+    pub(super) fn kinship(&mut self, c: usize) {
+        let library = self.library;
+        let chat = &library.chats[c];
+        match &chat.lineage.note {
+            Some(ParentNote::Missing(name)) => {
+                let message = format!("It was forked from \"{name}\", which is no longer there.");
+                let remedy = "Nothing is lost in this chat. If the other one was deleted by mistake, look for it in the backups folder.";
+                self.add(Code::ParentMissing, Severity::Warning, Some(c), None, message, remedy);
+            }
+            Some(ParentNote::Renamed(name)) => {
+                let now = chat.lineage.parent.map_or("?", |p| self.name(p)).to_owned();
+                let sure = chat.lineage.confidence.as_str();
+                let message = format!(
+                    "It was forked from \"{name}\", which is now called \"{now}\" ({sure}, by its messages)."
+                );
+                let remedy = "Forklore follows the messages, so nothing needs to be done; SillyTavern's own \"back to parent\" will not find it.";
+                self.add(Code::ParentRenamed, Severity::Info, Some(c), None, message, remedy);
+            }
+            None => {}
+        }
+        if record::is_pending(chat.header().metadata()) {
+            let message = "The fork was saved without its lorebook, which is still to be made.".to_owned();
+            let remedy = "Open the chat in SillyTavern with Forklore running; do not play on before its book is there.";
+            self.add(Code::PendingFork, Severity::Warning, Some(c), None, message, remedy);
+        } else if chat.lineage.is_fork() && chat.record.is_none() {
+            let message =
+                "The fork was not made by Forklore: nothing records what it started from.".to_owned();
+            let remedy = "Forklore works out its state from its messages; adopt it to have that recorded.";
+            self.add(Code::UnrecordedFork, Severity::Info, Some(c), None, message, remedy);
+        }
+    }
+
+    pub(super) fn links(&mut self, c: usize) {
+        let library = self.library;
+        let chat = &library.chats[c];
+        let mut gone: Vec<String> = Vec::new();
+        for (message, link, name) in chat.facts.links() {
+            // Forks inherit their parent's links; the parent's own is the one to mend.
+            if chat.lineage.parent.is_some() && chat.lineage.fork_message.is_some_and(|fork| message <= fork)
+            {
+                continue;
+            }
+            let stem = chat_stem(name);
+            let there = library.stories[chat.story].chats.iter().any(|d| library.chats[*d].name == stem);
+            if !there {
+                let what = if link == Link::Bookmark { "checkpoint" } else { "branch" };
+                gone.push(format!("{what} \"{name}\" at message {message}"));
+            }
+        }
+        if !gone.is_empty() {
+            let message = format!("It links to forks that are not there: {}.", list(&gone, 4));
+            let remedy =
+                "They were renamed or deleted. Replace the flag on the message in SillyTavern, or leave it.";
+            self.add(Code::LinkDangling, Severity::Info, Some(c), None, message, remedy);
+        }
+    }
+
+    pub(super) fn slugs(&mut self, only: Option<usize>) {
+        let library = self.library;
+        for group in library.duplicate_slugs() {
+            for c in &group {
+                if only.is_some_and(|only| only != *c) {
+                    continue;
+                }
+                let others: Vec<String> =
+                    group.iter().filter(|d| *d != c).map(|d| format!("\"{}\"", self.name(*d))).collect();
+                // SillyTavern gave forks their parent's slug before version 1.19.
+                let old_forks = group.iter().all(|d| library.chats[*d].lineage.kind != Kind::Copy);
+                let severity = if old_forks { Severity::Info } else { Severity::Warning };
+                let message = format!(
+                    "It has the same identity as {}: an import, a restored backup or a copy, or a fork made by an old SillyTavern.",
+                    list(&others, 3)
+                );
+                let remedy = "Keep one of them, or branch from the copy and delete it: a branch has an identity of its own.";
+                self.add(Code::SlugDuplicate, severity, Some(*c), None, message, remedy);
+            }
+        }
+    }
+}

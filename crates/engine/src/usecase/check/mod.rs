@@ -1,0 +1,91 @@
+//! `check`: everything that is wrong in a vault, as far as files can tell. One module a topic; each rule adds [`Finding`]s.
+
+mod books;
+mod entries;
+mod files;
+mod kinship;
+mod queue;
+mod recaps;
+
+use forklore_core::check::{Code, Finding, Severity};
+use forklore_fs::PathError;
+use serde::Serialize;
+
+use crate::vault::Library;
+
+/// What `check` found.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct CheckReport {
+    /// Whether there is no error. Warnings are allowed.
+    pub ok: bool,
+    /// What was found, chat by chat.
+    pub findings: Vec<Finding>,
+}
+
+/// Checks the vault, or one chat and what it is bound to. `now` is the time in milliseconds since 1970.
+pub fn check(library: &Library, only: Option<usize>, now: i64) -> Result<CheckReport, PathError> {
+    let mut checker = Checker { library, now, findings: Vec::new() };
+    let chats: Vec<usize> = only.map_or_else(|| (0..library.chats.len()).collect(), |c| vec![c]);
+    for c in chats {
+        checker.damage(c);
+        checker.kinship(c);
+        checker.links(c);
+        checker.recaps(c);
+        checker.bound_book(c)?;
+        checker.entries(c)?;
+        checker.queue(c)?;
+    }
+    if only.is_none() {
+        checker.books()?;
+        checker.left_overs();
+    }
+    checker.slugs(only);
+    let findings = checker.findings;
+    Ok(CheckReport { ok: findings.iter().all(|f| f.severity != Severity::Error), findings })
+}
+
+struct Checker<'a> {
+    library: &'a Library,
+    now: i64,
+    findings: Vec<Finding>,
+}
+
+impl Checker<'_> {
+    fn add(
+        &mut self,
+        code: Code,
+        severity: Severity,
+        chat: Option<usize>,
+        book: Option<&str>,
+        message: String,
+        remedy: &str,
+    ) {
+        self.findings.push(Finding {
+            code,
+            severity,
+            chat: chat.map(|c| self.library.address(c).to_string()),
+            book: book.map(str::to_owned),
+            message,
+            remedy: remedy.to_owned(),
+        });
+    }
+
+    /// The name of a chat, for a sentence.
+    fn name(&self, chat: usize) -> &str {
+        &self.library.chats[chat].name
+    }
+}
+
+/// "a, b, c and 4 more".
+fn list(names: &[String], most: usize) -> String {
+    let shown = names.iter().take(most).cloned().collect::<Vec<_>>();
+    match names.len().saturating_sub(most) {
+        0 => shown.join(", "),
+        more => format!("{} and {more} more", shown.join(", ")),
+    }
+}
+
+/// "1 entry", "3 entries".
+fn count(n: usize, one: &str, many: &str) -> String {
+    if n == 1 { format!("1 {one}") } else { format!("{n} {many}") }
+}

@@ -1,0 +1,452 @@
+//! `show`: the state of a chat at a message: its book with the source of every entry, what was left out, recaps, queue.
+
+use forklore_core::adapter::auto_recap::running::CombinedRecap;
+use forklore_core::adapter::auto_recap::scene;
+use forklore_core::adapter::{EntryRole, entry_role};
+use forklore_core::format::chat::Message;
+use forklore_core::state::{self, Evidence, StateEntry, Why};
+use forklore_fs::PathError;
+use forklore_json::Raw;
+use serde::Serialize;
+use serde_json::value::RawValue;
+
+use crate::vault::Library;
+
+/// Why there is nothing to show.
+#[derive(Debug, thiserror::Error)]
+pub enum ShowError {
+    /// The chat is shorter.
+    #[error("Message {at} does not exist: \"{chat}\" has {messages} messages, counted from 0")]
+    NoSuchMessage {
+        /// What was asked for
+        at: usize,
+        /// The chat
+        chat: String,
+        /// How many there are
+        messages: usize,
+    },
+    /// The chat's file cannot be read.
+    #[error("\"{chat}\" cannot be read: {why}")]
+    CorruptChat {
+        /// The chat
+        chat: String,
+        /// What is wrong
+        why: String,
+    },
+    /// The chat's book cannot be read.
+    #[error("The lorebook \"{book}\" cannot be read: {why}")]
+    CorruptBook {
+        /// The book
+        book: String,
+        /// What is wrong
+        why: String,
+    },
+    /// The system said no.
+    #[error(transparent)]
+    Path(#[from] PathError),
+}
+
+/// The state of a chat at a message.
+#[derive(Debug, Clone, Serialize)]
+pub struct ShowReport {
+    /// Its address
+    pub chat: String,
+    /// The message
+    pub at: usize,
+    /// How many messages the chat has
+    pub messages: usize,
+    /// Identity of the message with everything before it
+    pub moment: String,
+    /// Who speaks there
+    pub speaker: String,
+    /// What is said there
+    pub text: String,
+    /// The scene that the message is in or ends: the last one that was finished
+    pub scene: Option<ShowScene>,
+    /// The lorebook
+    pub book: ShowBook,
+    /// The running recap
+    pub running_recap: ShowRecap,
+    /// The combined recap, if one fits
+    pub combined_recap: Option<ShowCombined>,
+    /// Work that belongs to messages up to this one
+    pub queue: ShowQueue,
+    /// Variables, author's note and the like
+    pub metadata: ShowMetadata,
+    /// What is not as exact as it could be
+    pub warnings: Vec<ShowWarning>,
+}
+
+/// A scene.
+#[derive(Debug, Clone, Serialize)]
+pub struct ShowScene {
+    /// The message that it ends with
+    pub message: usize,
+    /// Its title
+    pub name: Option<String>,
+    /// Its recap, as a person would read it
+    pub recap: Option<String>,
+}
+
+/// The lorebook at the message.
+#[derive(Debug, Clone, Serialize)]
+pub struct ShowBook {
+    /// Its name as the chat has it
+    pub name: Option<String>,
+    /// Where the state comes from
+    pub source: ShowSource,
+    /// Its entries, the queue left out
+    pub entries: Vec<ShowEntry>,
+    /// What is known and does not belong there
+    pub left_out: Vec<ShowLeftOut>,
+}
+
+/// Where a state comes from.
+#[derive(Debug, Clone, Serialize)]
+pub struct ShowSource {
+    /// `head`, `unchanged`, `history`, `scene`, `degraded` or `none`
+    pub kind: &'static str,
+    /// The message that it is from
+    pub message: Option<usize>,
+    /// How many messages before the asked one that is
+    pub distance: Option<usize>,
+}
+
+/// One entry.
+#[derive(Debug, Clone, Serialize)]
+pub struct ShowEntry {
+    /// Its number
+    pub uid: Option<i64>,
+    /// Its title
+    pub comment: String,
+    /// Its text
+    pub content: String,
+    /// Whether it is switched off
+    pub disable: bool,
+    /// What decided about it: `head`, `scene`, `start` or `undated`
+    pub source: &'static str,
+    /// The message that its last change belongs to
+    pub message: Option<usize>,
+    /// Whether nothing tells that it existed at the message
+    pub undated: bool,
+    /// Fields that no evidence of that time shows
+    pub inferred: Vec<String>,
+    /// What it is for: `fact`, `registry` or `index`
+    pub role: &'static str,
+}
+
+/// An entry that was left out.
+#[derive(Debug, Clone, Serialize)]
+pub struct ShowLeftOut {
+    /// Its number
+    pub uid: Option<i64>,
+    /// Its title
+    pub comment: String,
+    /// Why, in a phrase
+    pub why: String,
+}
+
+/// The running recap at the message.
+#[derive(Debug, Clone, Default, Serialize)]
+pub struct ShowRecap {
+    /// Number of the version in use there
+    pub current_version: Option<i64>,
+    /// Its text
+    pub content: Option<String>,
+    /// The versions that belong there
+    pub versions: Vec<ShowRecapVersion>,
+    /// How many versions do not
+    pub dropped: usize,
+}
+
+/// One version of the running recap.
+#[derive(Debug, Clone, Serialize)]
+pub struct ShowRecapVersion {
+    /// Its number
+    pub version: i64,
+    /// The scene that was merged last
+    pub new_scene_index: usize,
+}
+
+/// The combined recap.
+#[derive(Debug, Clone, Serialize)]
+pub struct ShowCombined {
+    /// How many messages it covers
+    pub message_count: i64,
+    /// Its text
+    pub content: String,
+}
+
+/// The queue.
+#[derive(Debug, Clone, Serialize)]
+pub struct ShowQueue {
+    /// Whether nothing waits or runs
+    pub idle: bool,
+    /// What waits or runs
+    pub operations: Vec<ShowOperation>,
+}
+
+/// One operation.
+#[derive(Debug, Clone, Serialize)]
+pub struct ShowOperation {
+    /// Its id
+    pub id: String,
+    /// What it does
+    #[serde(rename = "type")]
+    pub kind: String,
+    /// How far it is
+    pub status: String,
+}
+
+/// The chat's own variables and notes.
+#[derive(Debug, Clone, Serialize)]
+pub struct ShowMetadata {
+    /// `head`: as of the message; `backup`: from a backup of SillyTavern's; `inherited`: as of now, nothing tells how they were
+    pub source: &'static str,
+    /// The message that they are from
+    pub message: Option<usize>,
+    /// The variables as they stand
+    pub variables: Option<Box<RawValue>>,
+}
+
+/// Something that is not as exact as it could be.
+#[derive(Debug, Clone, Serialize)]
+pub struct ShowWarning {
+    /// A stable code
+    pub code: &'static str,
+    /// A sentence
+    pub message: String,
+}
+
+/// The state of chat `c` at message `at`, or at its last one.
+pub fn show(library: &Library, c: usize, at: Option<usize>) -> Result<ShowReport, ShowError> {
+    let chat = &library.chats[c];
+    let messages = chat.transcript.len();
+    if let Some(why) = &chat.unreadable {
+        return Err(ShowError::CorruptChat { chat: chat.name.clone(), why: why.clone() });
+    }
+    let at = at.unwrap_or(chat.head());
+    let Some(moment) = chat.transcript.moment(at) else {
+        return Err(ShowError::NoSuchMessage { at, chat: chat.name.clone(), messages });
+    };
+    let mut warnings = Vec::new();
+    let book = show_book(library, c, at, &mut warnings)?;
+    let line = library.message_line(c, at)?.unwrap_or_default();
+    let message = Message::new(Raw::parse(&line).unwrap_or(Raw::NULL));
+    Ok(ShowReport {
+        chat: library.address(c).to_string(),
+        at,
+        messages,
+        moment: moment.to_string(),
+        speaker: message.speaker().into_owned(),
+        text: message.text().into_owned(),
+        scene: show_scene(library, c, at)?,
+        book,
+        running_recap: running_at(library, c, at),
+        combined_recap: combined_at(library, c, at)?,
+        queue: queue_at(library, c, at)?,
+        metadata: library.metadata_at(c, at)?,
+        warnings,
+    })
+}
+
+fn show_scene(library: &Library, c: usize, at: usize) -> Result<Option<ShowScene>, PathError> {
+    let scenes =
+        library.chats[c].facts.scenes.iter().filter(|(message, scene)| *message <= at && scene.is_real());
+    let Some((message, found)) = scenes.max_by_key(|(message, _)| *message) else { return Ok(None) };
+    let line = library.message_line(c, *message)?.unwrap_or_default();
+    let recap = Raw::parse(&line).ok().and_then(|raw| scene::recap_text(Message::new(raw)));
+    Ok(Some(ShowScene { message: *message, name: found.name.clone(), recap }))
+}
+
+fn show_book(
+    library: &Library,
+    c: usize,
+    at: usize,
+    warnings: &mut Vec<ShowWarning>,
+) -> Result<ShowBook, ShowError> {
+    let chat = &library.chats[c];
+    let Some((name, stem)) = &chat.book else {
+        let source = ShowSource { kind: "none", message: None, distance: None };
+        return Ok(ShowBook { name: None, source, entries: Vec::new(), left_out: Vec::new() });
+    };
+    if let Some(book) = library.book(name)?
+        && let Err(e) = book.parse()
+    {
+        return Err(ShowError::CorruptBook { book: name.clone(), why: e.to_string() });
+    }
+    let head = chat.head();
+    let evidence = library.evidence(c)?;
+    let family = library.family(c);
+    let alone = library.users_of(stem).iter().all(|user| *user == c || !family.contains(user));
+    if at == head
+        && alone
+        && let Some(live) = &evidence.live
+    {
+        let entries = live.entries.iter().map(|image| StateEntry {
+            image: image.clone(),
+            message: None,
+            undated: false,
+            inferred: Vec::new(),
+        });
+        let source = ShowSource { kind: "head", message: Some(head), distance: Some(0) };
+        let entries = entries.filter_map(|entry| show_entry(&entry, "head")).collect();
+        return Ok(ShowBook { name: Some(name.clone()), source, entries, left_out: Vec::new() });
+    }
+    Ok(book_from_evidence(library, c, at, name, &evidence, warnings))
+}
+
+fn book_from_evidence(
+    library: &Library,
+    c: usize,
+    at: usize,
+    name: &str,
+    evidence: &Evidence,
+    warnings: &mut Vec<ShowWarning>,
+) -> ShowBook {
+    let head = library.chats[c].head();
+    let changes = state::replay(evidence);
+    let found = state::fold(&changes, at, head, true);
+    let dated = !evidence.sightings.is_empty()
+        || evidence.live.as_ref().is_some_and(|live| live.marks.iter().any(Option::is_some));
+    let kind = match (dated, &evidence.live) {
+        (true, _) => "scene",
+        (false, Some(_)) => "degraded",
+        (false, None) => "none",
+    };
+    if kind == "degraded" {
+        warnings.push(ShowWarning {
+            code: "STATE_INEXACT",
+            message: "Nothing tells how the lorebook was at this message: this is the book as it is now."
+                .to_owned(),
+        });
+    }
+    if evidence.live.is_none() {
+        warnings.push(ShowWarning {
+            code: "BOOK_MISSING",
+            message: format!(
+                "The lorebook \"{name}\" is not there; this is what the chat's scenes tell of it."
+            ),
+        });
+    }
+    let donors: Vec<&[_]> = evidence.live.iter().map(|live| live.entries.as_slice()).collect();
+    let entries = found.entries.into_iter().filter_map(|mut entry| {
+        let (whole, inferred) = state::complete(&entry.image, &donors);
+        entry.image = whole;
+        entry.inferred.extend(inferred);
+        let source = match entry.message {
+            _ if entry.undated => "undated",
+            Some(_) => "scene",
+            None if kind == "degraded" => "degraded",
+            None => "start",
+        };
+        show_entry(&entry, source)
+    });
+    let entries = entries.collect();
+    let left_out = found.left_out.into_iter().map(|out| ShowLeftOut {
+        uid: out.uid,
+        comment: out.comment,
+        why: why(library, out.why),
+    });
+    let distance = found.basis.map(|message| at - message);
+    let source = ShowSource { kind, message: found.basis, distance };
+    ShowBook { name: Some(name.to_owned()), source, entries, left_out: left_out.collect() }
+}
+
+fn show_entry(entry: &StateEntry, source: &'static str) -> Option<ShowEntry> {
+    let role = match entry_role(&entry.image.comment) {
+        EntryRole::Queue => return None,
+        EntryRole::Fact => "fact",
+        EntryRole::Registry => "registry",
+        EntryRole::Index => "index",
+    };
+    Some(ShowEntry {
+        uid: entry.image.uid,
+        comment: entry.image.comment.clone(),
+        content: entry.image.content().into_owned(),
+        disable: entry.image.is_disabled(),
+        source,
+        message: entry.message,
+        undated: entry.undated,
+        inferred: entry.inferred.clone(),
+        role,
+    })
+}
+
+fn why(library: &Library, why: Why) -> String {
+    match why {
+        Why::Later(message) => format!("written by the scene that ends at message {message}"),
+        Why::Elsewhere(origin) => {
+            format!("written at message {} of \"{}\"", origin.message, library.chats[origin.chat].name)
+        }
+        Why::Undated => "nothing tells when it was written".to_owned(),
+        Why::Since(message) => format!("first seen after message {message}"),
+        Why::Unattributed => "nothing tells which of the chats that share the book wrote it".to_owned(),
+    }
+}
+
+/// The running recap of a chat at a message.
+fn running_at(library: &Library, c: usize, at: usize) -> ShowRecap {
+    let Some(running) = &library.chats[c].running else { return ShowRecap::default() };
+    let projection = running.project(at, &|version| library.carries_version(c, version));
+    let version = |i: usize| &running.versions[i];
+    ShowRecap {
+        current_version: projection.current.map(|i| version(i).version),
+        content: projection.current.and_then(|i| version(i).content.clone()),
+        versions: projection
+            .kept
+            .iter()
+            .map(|i| ShowRecapVersion { version: version(*i).version, new_scene_index: version(*i).scene })
+            .collect(),
+        dropped: projection.dropped.len(),
+    }
+}
+
+fn combined_at(library: &Library, c: usize, at: usize) -> Result<Option<ShowCombined>, PathError> {
+    let own = CombinedRecap::read(library.chats[c].header().metadata());
+    let fitting = match own {
+        None => return Ok(None),
+        Some(own) if own.fits(at) => Some(own),
+        Some(_) => library
+            .backup_header(c, at, &|metadata| CombinedRecap::read(metadata).filter(|r| r.fits(at)))?
+            .map(|(_, r)| r),
+    };
+    Ok(fitting.map(|r| ShowCombined { message_count: r.message_count, content: r.content }))
+}
+
+fn queue_at(library: &Library, c: usize, at: usize) -> Result<ShowQueue, PathError> {
+    let operations: Vec<ShowOperation> = library
+        .operations(c)?
+        .into_iter()
+        .filter(|op| op.messages.iter().all(|message| *message <= at))
+        .map(|op| ShowOperation { status: op.status.as_str().to_owned(), id: op.id, kind: op.kind })
+        .collect();
+    let open = |op: &ShowOperation| ["pending", "in_progress", "retrying"].contains(&op.status.as_str());
+    Ok(ShowQueue { idle: !operations.iter().any(open), operations })
+}
+
+impl Library {
+    /// The variables of a chat at a message.
+    fn metadata_at(&self, c: usize, at: usize) -> Result<ShowMetadata, PathError> {
+        let chat = &self.chats[c];
+        let variables = |metadata: Raw<'_>| {
+            metadata.get("variables").filter(|v| v.members().next().is_some()).and_then(to_raw_value)
+        };
+        let now = variables(chat.header().metadata());
+        if at == chat.head() {
+            return Ok(ShowMetadata { source: "head", message: Some(at), variables: now });
+        }
+        if now.is_some()
+            && let Some((message, variables)) =
+                self.backup_header(c, at, &|metadata| Some(variables(metadata)))?
+        {
+            return Ok(ShowMetadata { source: "backup", message: Some(message), variables });
+        }
+        Ok(ShowMetadata { source: "inherited", message: None, variables: now })
+    }
+}
+
+fn to_raw_value(raw: Raw<'_>) -> Option<Box<RawValue>> {
+    // Text that JSON readers in general can take: what is not UTF-8, or a lone surrogate, cannot be shown as it stands.
+    RawValue::from_string(String::from_utf8(raw.bytes().to_vec()).ok()?).ok()
+}

@@ -1,0 +1,54 @@
+//! `stories`: what there is.
+
+use forklore_core::check::{Finding, Health};
+use serde::Serialize;
+
+use crate::vault::{Library, StoryKind};
+
+/// All stories of a vault.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct StoriesReport {
+    /// One row a story
+    pub stories: Vec<StoryRow>,
+}
+
+/// One story.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct StoryRow {
+    /// The name shown to the user
+    pub name: String,
+    /// Character or group
+    pub kind: StoryKind,
+    /// The card's file stem, or the group's id
+    pub folder: String,
+    /// How many chats it has
+    pub chats: usize,
+    /// How many of them are forks
+    pub forks: usize,
+    /// How many messages its longest chat has
+    pub longest: usize,
+    /// Size of its chats in bytes
+    pub bytes: u64,
+    /// Worst finding
+    pub health: Health,
+}
+
+/// Lists the stories, with the health that `findings` give them.
+pub fn stories(library: &Library, findings: &[Finding]) -> StoriesReport {
+    let rows = library.stories.iter().map(|story| {
+        let chats = || story.chats.iter().map(|c| &library.chats[*c]);
+        let addresses: Vec<String> = story.chats.iter().map(|c| library.address(*c).to_string()).collect();
+        let ours = findings.iter().filter(|f| f.chat.as_ref().is_some_and(|chat| addresses.contains(chat)));
+        StoryRow {
+            name: story.name.clone(),
+            kind: story.kind,
+            folder: story.folder.clone(),
+            chats: story.chats.len(),
+            forks: chats().filter(|chat| chat.lineage.is_fork()).count(),
+            longest: chats().map(|chat| chat.transcript.len()).max().unwrap_or(0),
+            bytes: chats().map(|chat| chat.bytes).sum(),
+            health: Health::of(ours),
+        }
+    });
+    StoriesReport { stories: rows.collect() }
+}

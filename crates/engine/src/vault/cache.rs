@@ -1,0 +1,135 @@
+//! What was found out about a chat, kept in `.forklore/cache` so that an unchanged chat is not read again.
+//!
+//! Disposable: a file that is missing, torn, of another version or about another state of the chat is as good as none. Its
+//! format has no promise to anybody; it is described here only.
+//!
+//! ```text
+//! magic "fkl-idx\0"  u32 version  u64 x4 identity  u64 header length + 1, 0 for none  u64 facts length  u64 rows
+//! header  facts (JSON)  rows (start u64, len u32, hidden u32, id u64, moment 16 bytes)  blake3 of all before (32 bytes)
+//! ```
+
+use forklore_core::story::{MessageId, Moment, Row, Transcript};
+use forklore_fs::{Identity, VaultPath, Vfs};
+
+use super::layout;
+use super::scan::Scan;
+
+const MAGIC: &[u8; 8] = b"fkl-idx\0";
+/// Raised whenever what a scan finds out changes.
+const VERSION: u32 = 1;
+const ROW: usize = 40;
+const HEAD: usize = 8 + 4 + 8 * 7;
+
+/// Chats below this size are as quickly read as remembered.
+pub const WORTHWHILE: u64 = 64 << 10;
+
+/// The folder of the cache.
+pub fn folder() -> VaultPath {
+    layout::folder(&format!("{}/cache", layout::FORKLORE))
+}
+
+fn path_for(chat: &VaultPath) -> VaultPath {
+    let name = blake3::hash(chat.as_str().as_bytes()).to_hex();
+    folder().join(&format!("{}.idx", &name[..32])).unwrap_or_default()
+}
+
+/// What is remembered of a chat in this very state.
+pub fn recall(fs: &dyn Vfs, chat: &VaultPath, identity: Identity) -> Option<Scan> {
+    decode(&fs.read(&path_for(chat)).ok()??, identity)
+}
+
+/// Remembers a scan. A cache that cannot be written (a vault on read-only media) is no reason to fail.
+pub fn remember(fs: &dyn Vfs, chat: &VaultPath, identity: Identity, scan: &Scan) {
+    let path = path_for(chat);
+    let Ok(temporary) = folder().join(&format!("{}.{}.tmp", path.name(), std::process::id())) else { return };
+    let written = fs
+        .make_dir(&folder())
+        .and_then(|()| fs.create(&temporary, &encode(scan, identity)))
+        .and_then(|()| fs.replace(&temporary, &path));
+    if written.is_err() {
+        // Left-overs would be harmless, but they need not stay.
+        let _gone = fs.unlink(&temporary);
+    }
+}
+
+fn encode(scan: &Scan, identity: Identity) -> Vec<u8> {
+    let facts = serde_json::to_vec(&scan.facts).unwrap_or_default();
+    let header = scan.header.as_deref();
+    let rows = &scan.transcript.rows;
+    let mut out =
+        Vec::with_capacity(HEAD + header.map_or(0, <[u8]>::len) + facts.len() + rows.len() * ROW + 32);
+    out.extend_from_slice(MAGIC);
+    out.extend_from_slice(&VERSION.to_le_bytes());
+    let numbers = [
+        identity.file,
+        identity.len,
+        identity.modified.cast_unsigned(),
+        identity.changed.cast_unsigned(),
+        header.map_or(0, |h| h.len() as u64 + 1),
+        facts.len() as u64,
+        rows.len() as u64,
+    ];
+    numbers.iter().for_each(|n| out.extend_from_slice(&n.to_le_bytes()));
+    out.extend_from_slice(header.unwrap_or_default());
+    out.extend_from_slice(&facts);
+    for row in rows {
+        out.extend_from_slice(&row.start.to_le_bytes());
+        out.extend_from_slice(&row.len.to_le_bytes());
+        out.extend_from_slice(&u32::from(row.hidden).to_le_bytes());
+        out.extend_from_slice(&row.id.0.to_le_bytes());
+        out.extend_from_slice(&row.moment.0);
+    }
+    let hash = blake3::hash(&out);
+    out.extend_from_slice(hash.as_bytes());
+    out
+}
+
+fn decode(bytes: &[u8], identity: Identity) -> Option<Scan> {
+    let (body, hash) = bytes.split_last_chunk::<32>()?;
+    let head = body.get(..HEAD)?;
+    if &head[..8] != MAGIC || u32_at(head, 8)? != VERSION {
+        return None;
+    }
+    let mut numbers = [0u64; 7];
+    for (i, number) in numbers.iter_mut().enumerate() {
+        *number = u64_at(head, 12 + i * 8)?;
+    }
+    let [file, len, modified, changed, header_len, facts_len, rows] = numbers;
+    let was = Identity { file, len, modified: modified.cast_signed(), changed: changed.cast_signed() };
+    if was != identity || *blake3::hash(body).as_bytes() != *hash {
+        return None;
+    }
+    let mut rest = &body[HEAD..];
+    let mut take = |n: u64| {
+        let (part, after) = rest.split_at_checked(usize::try_from(n).ok()?)?;
+        rest = after;
+        Some(part)
+    };
+    let header = match header_len.checked_sub(1) {
+        Some(n) => Some(take(n)?.to_vec()),
+        None => None,
+    };
+    let facts = serde_json::from_slice(take(facts_len)?).ok()?;
+    let table = take(rows.checked_mul(ROW as u64)?)?;
+    let row = |r: &[u8]| {
+        let mut moment = [0; 16];
+        moment.copy_from_slice(r.get(24..40)?);
+        Some(Row {
+            start: u64_at(r, 0)?,
+            len: u32_at(r, 8)?,
+            hidden: u32_at(r, 12)? != 0,
+            id: MessageId(u64_at(r, 16)?),
+            moment: Moment(moment),
+        })
+    };
+    let rows = table.chunks_exact(ROW).map(row).collect::<Option<Vec<Row>>>()?;
+    Some(Scan { header, transcript: Transcript { rows }, facts })
+}
+
+fn u64_at(bytes: &[u8], at: usize) -> Option<u64> {
+    Some(u64::from_le_bytes(*bytes.get(at..)?.first_chunk()?))
+}
+
+fn u32_at(bytes: &[u8], at: usize) -> Option<u32> {
+    Some(u32::from_le_bytes(*bytes.get(at..)?.first_chunk()?))
+}

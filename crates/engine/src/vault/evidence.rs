@@ -1,0 +1,178 @@
+//! [`Library::evidence`]: what is known about the book of one chat, gathered from its whole family.
+
+use std::collections::HashSet;
+
+use forklore_core::adapter::{self, Mark, SceneSighting};
+use forklore_core::format::book::EntryImage;
+use forklore_core::format::chat::Message;
+use forklore_core::format::names::{book_stem, chat_stem};
+use forklore_core::state::{Event, Evidence, Live, Origin, Place, Sighting};
+use forklore_core::story::lineage::Kind;
+use forklore_fs::PathError;
+use forklore_json::Raw;
+
+use super::library::Library;
+
+impl Library {
+    /// What is known about the book of a chat, seen from its line.
+    ///
+    /// This is where history's observations will enter: they are [`Sighting`]s too, only more of them.
+    pub fn evidence(&self, chat: usize) -> Result<Evidence, PathError> {
+        let mut family = self.family(chat);
+        let book = self.chats[chat].book_stem().map(str::to_owned);
+        if let Some(stem) = &book {
+            family.extend(self.users_of(stem));
+            family.sort_unstable();
+            family.dedup();
+        }
+        // Our own copies of scenes first: where several chats carry the same scene, it is ours.
+        family.sort_by_key(|c| *c != chat);
+        let mut evidence = Evidence::default();
+        let mut seen: HashSet<(i64, i64)> = HashSet::new();
+        for c in &family {
+            self.scene_sightings(*c, chat, &family, &mut seen, &mut evidence.sightings)?;
+        }
+        evidence.events = self.events(chat, &family);
+        if let Some(stem) = book {
+            evidence.live = self.live(chat, &stem)?;
+        }
+        Ok(evidence)
+    }
+
+    /// The snapshots in the scenes of chat `c` that were not seen yet.
+    fn scene_sightings(
+        &self,
+        c: usize,
+        target: usize,
+        family: &[usize],
+        seen: &mut HashSet<(i64, i64)>,
+        found: &mut Vec<Sighting>,
+    ) -> Result<(), PathError> {
+        for (message, scene) in &self.chats[c].facts.scenes {
+            let new = scene.versions.iter().filter(|v| v.entries > 0 && seen.insert((v.number, v.clock)));
+            let wanted: Vec<(i64, i64)> = new.map(|v| (v.number, v.clock)).collect();
+            if wanted.is_empty() {
+                continue;
+            }
+            for sighting in self.sightings_on(c, *message)? {
+                let (version, clock) = (sighting.version, sighting.clock);
+                if !wanted.contains(&(version, clock)) {
+                    continue;
+                }
+                let carriers = family.iter().filter_map(|d| Some((*d, self.carries(*d, version, clock)?)));
+                found.push(Sighting {
+                    clock,
+                    book: sighting.book.as_deref().map(book_stem).unwrap_or_default(),
+                    origin: self.origin(carriers).unwrap_or(Origin { chat: c, message: *message }),
+                    ours: self.carries(target, version, clock),
+                    entries: sighting.entries,
+                    written: sighting.written,
+                });
+            }
+        }
+        Ok(())
+    }
+
+    /// Of the chats that carry a scene, the one that it was played in: in all others it stands before the fork point.
+    fn origin(&self, mut carriers: impl Iterator<Item = (usize, usize)> + Clone) -> Option<Origin> {
+        let played = |(chat, message): &(usize, usize)| {
+            let lineage = &self.chats[*chat].lineage;
+            lineage.kind != Kind::Copy && lineage.fork_message.is_none_or(|fork| fork < *message)
+        };
+        let first = carriers.clone().find(played).or_else(|| carriers.next());
+        first.map(|(chat, message)| Origin { chat, message })
+    }
+
+    fn sightings_on(&self, chat: usize, message: usize) -> Result<Vec<SceneSighting>, PathError> {
+        let Some(line) = self.message_line(chat, message)? else { return Ok(Vec::new()) };
+        // The file may have changed since it was scanned; a line that no longer parses simply tells nothing.
+        let Ok(raw) = Raw::parse(&line) else { return Ok(Vec::new()) };
+        Ok(adapter::ALL.iter().flat_map(|adapter| adapter.sightings(Message::new(raw))).collect())
+    }
+
+    /// The message of a chat whose scene has this very version of a recap.
+    fn carries(&self, chat: usize, version: i64, clock: i64) -> Option<usize> {
+        let has =
+            |scene: &adapter::Scene| scene.versions.iter().any(|v| (v.number, v.clock) == (version, clock));
+        self.chats[chat].facts.scenes.iter().find(|(_, scene)| has(scene)).map(|(message, _)| *message)
+    }
+
+    /// Events that the running recaps of a family tell of.
+    fn events(&self, target: usize, family: &[usize]) -> Vec<Event> {
+        let mut events: Vec<Event> = Vec::new();
+        for c in family {
+            for version in self.chats[*c].running.iter().flat_map(|r| &r.versions) {
+                // A fork inherits versions of scenes that it does not have; they are told by the chat that has them.
+                if !self.shares_scene(*c, *c, version.scene) {
+                    continue;
+                }
+                let ours = self.shares_scene(target, *c, version.scene).then_some(version.scene);
+                let carriers = family.iter().filter(|d| self.shares_scene(**d, *c, version.scene));
+                let origin = self.origin(carriers.map(|d| (*d, version.scene)));
+                for (name, hash) in &version.events {
+                    let known = events.iter().any(|e| e.name == *name && e.hash == *hash && e.ours == ours);
+                    if !known {
+                        events.push(Event {
+                            name: name.clone(),
+                            hash: hash.clone(),
+                            clock: version.clock,
+                            origin: origin.unwrap_or(Origin { chat: *c, message: version.scene }),
+                            ours,
+                        });
+                    }
+                }
+            }
+        }
+        events
+    }
+
+    /// Whether the scene that ends at `message` of chat `other` is also on the line of chat `target`.
+    pub fn shares_scene(&self, target: usize, other: usize, message: usize) -> bool {
+        let (ours, theirs) = (&self.chats[target], &self.chats[other]);
+        let recapped = |chat: &super::Chat| chat.facts.scene(message).is_some_and(|scene| scene.recapped);
+        let same = target == other || ours.transcript.moment(message) == theirs.transcript.moment(message);
+        same && recapped(ours)
+    }
+
+    fn live(&self, chat: usize, stem: &str) -> Result<Option<Live>, PathError> {
+        let Some(book) = self.book(stem)? else { return Ok(None) };
+        let Ok(parsed) = book.parse() else { return Ok(None) };
+        let entries = parsed.images();
+        let users = self.users_of(stem);
+        let ours = users.len() < 2 || self.owner_of(stem, &users) == Some(chat);
+        let marks = self.places(chat, adapter::keeper(&parsed), &entries);
+        Ok(Some(Live { book: stem.to_owned(), ours, entries, marks }))
+    }
+
+    /// The places that entries tell of themselves.
+    fn places(
+        &self,
+        chat: usize,
+        keeper: Option<&'static dyn adapter::Adapter>,
+        entries: &[EntryImage],
+    ) -> Vec<Option<Place>> {
+        let marks = keeper.map(|keeper| keeper.marks(entries)).unwrap_or_default();
+        marks.into_iter().map(|mark| mark.and_then(|mark| self.place(chat, &mark))).collect()
+    }
+
+    fn place(&self, chat: usize, mark: &Mark) -> Option<Place> {
+        let here = &self.chats[chat];
+        let name = mark.chat.as_deref().map(chat_stem);
+        let named = |c: &usize| Some(&self.chats[*c].name) == name.as_ref();
+        let found = self.stories[here.story].chats.iter().copied().find(named);
+        match (found, name) {
+            (Some(c), _) if c != chat => {
+                let same = self.chats[c].transcript.moment(mark.message);
+                let ours = same.is_some() && same == here.transcript.moment(mark.message);
+                let origin = Origin { chat: c, message: mark.message };
+                Some(if ours { Place::Ours(mark.message) } else { Place::Elsewhere(origin) })
+            }
+            (Some(_), _) | (None, None) => Some(Place::Ours(mark.message)),
+            // A chat that is gone or renamed: up to our fork point its story is ours as well; beyond, nobody can tell.
+            (None, Some(_)) => {
+                let shared = here.lineage.fork_message.is_none_or(|fork| mark.message <= fork);
+                shared.then_some(Place::Ours(mark.message))
+            }
+        }
+    }
+}
