@@ -106,6 +106,11 @@ pub fn fold(changes: &[Change], at: usize, head: usize, carry: bool) -> BookStat
     BookState { entries, left_out, basis }
 }
 
+/// The lines of `after` that `before` does not have.
+fn added_lines(before: &str, after: &str) -> String {
+    after.lines().filter(|line| !before.lines().any(|l| l == *line)).collect::<Vec<_>>().join("\n")
+}
+
 impl Fold {
     /// Whether there is no entry.
     pub fn is_empty(&self) -> bool {
@@ -144,7 +149,20 @@ impl Fold {
                 entry.message = message.or(entry.message);
                 entry.undated = undated;
             }
-            (_, Some(after)) => {
+            // Another line made the entry, ours added to it: what we added is ours, the rest is not.
+            (Some(before), Some(after)) => {
+                let added = added_lines(&before.content(), &after.content());
+                if !added.is_empty() {
+                    let image = after.with_content(&added);
+                    self.entries.push(StateEntry {
+                        image,
+                        message,
+                        undated,
+                        inferred: vec!["content".to_owned()],
+                    });
+                }
+            }
+            (None, Some(after)) => {
                 let fresh = StateEntry { image: after.clone(), message, undated, inferred: Vec::new() };
                 match place {
                     Some(i) => self.entries[i] = fresh,

@@ -46,13 +46,15 @@ fn overlay(base: &EntryImage, top: &EntryImage) -> EntryImage {
     result
 }
 
-/// `ours` with the lines that went from `before` to `after` taken away, and those that came added at the end.
+/// The text that a change left behind, without the lines that were in it only because another line wrote them.
+///
+/// Lines of ours that the other line had taken out before our change are not put back: our own change saw the text without them
+/// and left it so. A text that our change did not touch stays as we had it.
 pub fn merge_lines(before: &str, ours: &str, after: &str) -> String {
-    if ours == before {
-        return after.to_owned();
+    if after == before {
+        return ours.to_owned();
     }
     let has = |text: &str, line: &str| text.lines().any(|l| l == line);
-    let kept = ours.lines().filter(|line| !has(before, line) || has(after, line));
-    let added = after.lines().filter(|line| !has(before, line) && !has(ours, line));
-    kept.chain(added).collect::<Vec<_>>().join("\n")
+    let foreign = |line: &&str| has(before, line) && !has(ours, line);
+    after.lines().filter(|line| !foreign(line)).collect::<Vec<_>>().join("\n")
 }

@@ -1,0 +1,6 @@
+//! End-to-end tests of the real binary. One test binary, one module a topic.
+
+mod harbor;
+
+/// The binary under test.
+const FORKLORE: &str = env!("CARGO_BIN_EXE_forklore");
