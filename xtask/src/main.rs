@@ -1,1 +1,29 @@
-fn main() {}
+//! Forklore's chores: `cargo xtask test`, `cargo xtask bench`, `cargo xtask soak`.
+#![allow(clippy::disallowed_methods, clippy::print_stdout, reason = "a chore talks to the disk and to the terminal")]
+
+mod bench;
+mod test;
+
+use anyhow::{Result, bail};
+
+const HELP: &str = "\
+Forklore's chores
+
+  cargo xtask test    format, lints, docs and all tests; says what is missing on this machine
+  cargo xtask bench   speed, as ratios to what the disk can do [--quick: 20 MB instead of 200 MB]
+  cargo xtask soak    the long form of the property tests
+";
+
+fn main() -> Result<()> {
+    let args: Vec<String> = std::env::args().skip(1).collect();
+    match args.first().map(String::as_str) {
+        Some("test") => test::test(),
+        Some("bench") => bench::bench(args.iter().any(|a| a == "--quick")),
+        Some("soak") => test::soak(),
+        Some("help" | "--help" | "-h") | None => {
+            print!("{HELP}");
+            Ok(())
+        }
+        Some(other) => bail!("there is no chore {other:?}\n\n{HELP}"),
+    }
+}

@@ -38,8 +38,16 @@ impl<'a> Raw<'a> {
 
     /// Checks that `bytes` are one JSON value, white space around it allowed.
     pub fn parse(bytes: &'a [u8]) -> Result<Self, SyntaxError> {
+        Self::parse_members(bytes, |_, _| {})
+    }
+
+    /// As [`Raw::parse`], and tells of every member of the outermost object on the way. One pass instead of two, for those who
+    /// look into millions of lines. If the value turns out to be broken, what was told does not count.
+    pub fn parse_members(bytes: &'a [u8], mut member: impl FnMut(Raw<'a>, Raw<'a>)) -> Result<Self, SyntaxError> {
         let start = scan::skip_ws(bytes, 0);
-        let end = scan::validate(bytes, start)?;
+        let end = scan::validate(bytes, start, &mut |key, value| {
+            member(Raw { bytes: &bytes[key] }, Raw { bytes: &bytes[value] });
+        })?;
         let rest = scan::skip_ws(bytes, end);
         if rest != bytes.len() {
             return Err(SyntaxError { what: "text after the end of the value", offset: rest });
@@ -149,6 +157,17 @@ impl<'a> Raw<'a> {
     /// The value of a key. Where a key stands twice, the last one, as in JavaScript.
     pub fn get(self, key: &str) -> Option<Raw<'a>> {
         self.members().filter(|(k, _)| k.is_text(key)).last().map(|(_, v)| v)
+    }
+
+    /// The values of several keys, found in one pass. Worth it where the object is large.
+    pub fn pick<const N: usize>(self, keys: [&str; N]) -> [Option<Raw<'a>>; N] {
+        let mut found = [None; N];
+        for (key, value) in self.members() {
+            if let Some(i) = keys.iter().position(|wanted| key.is_text(wanted)) {
+                found[i] = Some(value);
+            }
+        }
+        found
     }
 
     /// The value at a path of keys.

@@ -1,6 +1,9 @@
 //! [`validate`] decides whether bytes are one JSON value; [`skip`] walks over a value that is known to be valid.
 //!
 //! Both are loops with an explicit stack, never recursion: a file nested a million levels deep must not end the process.
+//! Strings are run over eight bytes at a time.
+
+use std::ops::Range;
 
 /// Why some bytes are not JSON, and where.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
@@ -24,19 +27,32 @@ pub(crate) fn skip_ws(b: &[u8], mut i: usize) -> usize {
     i
 }
 
-/// Checks that a valid JSON value starts at `start` (no leading white space) and returns the offset behind it.
-pub(crate) fn validate(b: &[u8], start: usize) -> Result<usize, SyntaxError> {
+/// Checks that a valid JSON value starts at `start` (no leading white space) and returns the offset behind it; tells of every
+/// member of the outermost object as it goes: spans of key and value.
+pub(crate) fn validate(
+    b: &[u8],
+    start: usize,
+    member: &mut impl FnMut(Range<usize>, Range<usize>),
+) -> Result<usize, SyntaxError> {
     // One bool a level: true inside an object.
     let mut stack: Vec<bool> = Vec::new();
     let mut i = start;
+    let (mut outer_key, mut outer_value) = (0..0, 0);
     loop {
         // A value starts at i.
+        if stack.len() == 1 {
+            outer_value = i;
+        }
         match b.get(i) {
             Some(b'{') => {
                 i = skip_ws(b, i + 1);
                 if b.get(i) != Some(&b'}') {
                     stack.push(true);
-                    i = key(b, i)?;
+                    let (end, value) = key(b, i)?;
+                    if stack.len() == 1 {
+                        outer_key = i..end;
+                    }
+                    i = value;
                     continue;
                 }
                 i += 1;
@@ -60,12 +76,19 @@ pub(crate) fn validate(b: &[u8], start: usize) -> Result<usize, SyntaxError> {
         // A value ended at i: close what it ends, or go on to the next.
         loop {
             let Some(&in_object) = stack.last() else { return Ok(i) };
+            if stack.len() == 1 && in_object {
+                member(outer_key.clone(), outer_value..i);
+            }
             i = skip_ws(b, i);
             match b.get(i) {
                 Some(b',') => {
                     i = skip_ws(b, i + 1);
                     if in_object {
-                        i = key(b, i)?;
+                        let (end, value) = key(b, i)?;
+                        if stack.len() == 1 {
+                            outer_key = i..end;
+                        }
+                        i = value;
                     }
                     break;
                 }
@@ -79,16 +102,17 @@ pub(crate) fn validate(b: &[u8], start: usize) -> Result<usize, SyntaxError> {
     }
 }
 
-/// A key, its colon and the white space around it; the value starts at the returned offset.
-fn key(b: &[u8], i: usize) -> Result<usize, SyntaxError> {
+/// A key, its colon and the white space around it: where the key ends and where the value starts.
+fn key(b: &[u8], i: usize) -> Result<(usize, usize), SyntaxError> {
     match b.get(i) {
         Some(b'"') => {}
         Some(_) => return fail("expected a key in quotes", i),
         None => return fail("unexpected end of text", i),
     }
-    let i = skip_ws(b, string(b, i)?);
+    let end = string(b, i)?;
+    let i = skip_ws(b, end);
     match b.get(i) {
-        Some(b':') => Ok(skip_ws(b, i + 1)),
+        Some(b':') => Ok((end, skip_ws(b, i + 1))),
         Some(_) => fail("expected a colon", i),
         None => fail("unexpected end of text", i),
     }
@@ -155,43 +179,50 @@ fn string(b: &[u8], i: usize) -> Result<usize, SyntaxError> {
     }
 }
 
-/// First offset at or after `i` that holds a quote, a backslash or a control character, eight bytes at a time.
-fn plain_run(b: &[u8], mut i: usize) -> usize {
-    const ONES: u64 = 0x0101_0101_0101_0101;
-    const HIGH: u64 = 0x8080_8080_8080_8080;
-    let has_zero = |x: u64| x.wrapping_sub(ONES) & !x & HIGH;
-    while let Some(chunk) = b.get(i..i + 8) {
-        let mut word = [0; 8];
-        word.copy_from_slice(chunk);
-        let x = u64::from_le_bytes(word);
-        let control = x.wrapping_sub(ONES * 0x20) & !x & HIGH;
-        let hit = control | has_zero(x ^ (ONES * u64::from(b'"'))) | has_zero(x ^ (ONES * u64::from(b'\\')));
-        if hit != 0 {
-            // The borrow of a lower byte can only raise false hits above a true one: the lowest is exact.
-            return i + (hit.trailing_zeros() / 8) as usize;
+const ONES: u64 = 0x0101_0101_0101_0101;
+const HIGH: u64 = 0x8080_8080_8080_8080;
+
+/// Marks the bytes of `x` that are zero. A borrow can raise false marks above a true one; the lowest is exact.
+fn zeros(x: u64) -> u64 {
+    x.wrapping_sub(ONES) & !x & HIGH
+}
+
+/// First offset at or after `i` of a byte that `hits` marks or, in the last few bytes, `hit` holds for.
+fn find(b: &[u8], mut i: usize, hits: impl Fn(u64) -> u64, hit: impl Fn(u8) -> bool) -> usize {
+    while let Some(chunk) = b.get(i..).and_then(|rest| rest.first_chunk::<8>()) {
+        let marks = hits(u64::from_le_bytes(*chunk));
+        if marks != 0 {
+            return i + (marks.trailing_zeros() / 8) as usize;
         }
         i += 8;
     }
-    while let Some(&c) = b.get(i) {
-        if c == b'"' || c == b'\\' || c < 0x20 {
-            break;
-        }
+    while b.get(i).is_some_and(|c| !hit(*c)) {
         i += 1;
     }
     i
 }
 
+/// First offset at or after `i` that holds a quote, a backslash or a control character.
+fn plain_run(b: &[u8], i: usize) -> usize {
+    let hits = |x: u64| {
+        let control = x.wrapping_sub(ONES * 0x20) & !x & HIGH;
+        control | zeros(x ^ (ONES * u64::from(b'"'))) | zeros(x ^ (ONES * u64::from(b'\\')))
+    };
+    find(b, i, hits, |c| c == b'"' || c == b'\\' || c < 0x20)
+}
+
 /// Offset behind the string that starts at `i`, in bytes known to be valid.
 pub(crate) fn skip_string(b: &[u8], i: usize) -> usize {
+    let hits = |x: u64| zeros(x ^ (ONES * u64::from(b'"'))) | zeros(x ^ (ONES * u64::from(b'\\')));
     let mut i = i + 1;
-    while let Some(n) = memchr::memchr2(b'"', b'\\', &b[i..]) {
-        i += n;
-        if b[i] == b'"' {
-            return i + 1;
+    loop {
+        i = find(b, i, hits, |c| c == b'"' || c == b'\\');
+        match b.get(i) {
+            Some(b'"') => return i + 1,
+            Some(_) => i += 2,
+            None => return b.len(),
         }
-        i += 2;
     }
-    b.len()
 }
 
 /// Offset behind the value that starts at `i`, in bytes known to be valid.

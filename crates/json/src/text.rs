@@ -4,9 +4,9 @@ use std::borrow::Cow;
 
 /// Decodes the inside of a valid JSON string to WTF-8. Bytes that are not UTF-8 become U+FFFD first, as when Node reads the file.
 pub(crate) fn decode_wtf8(inside: &[u8]) -> Cow<'_, [u8]> {
-    let source = match String::from_utf8_lossy(inside) {
-        Cow::Borrowed(_) => Cow::Borrowed(inside),
-        Cow::Owned(text) => Cow::Owned(text.into_bytes()),
+    let source = match std::str::from_utf8(inside) {
+        Ok(_) => Cow::Borrowed(inside),
+        Err(_) => Cow::Owned(String::from_utf8_lossy(inside).into_owned().into_bytes()),
     };
     if memchr::memchr(b'\\', &source).is_none() {
         return source;

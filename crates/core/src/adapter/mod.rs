@@ -133,7 +133,7 @@ pub struct SceneSighting {
 }
 
 /// What a scene is known to have written.
-#[derive(Debug, Clone, PartialEq, Eq, Default)]
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct Written {
     /// By number
     pub uids: Vec<i64>,

@@ -4,6 +4,7 @@ use std::borrow::Cow;
 use std::sync::Arc;
 
 use forklore_json::{Kind, Raw, SyntaxError};
+use serde::{Deserialize, Serialize};
 
 /// A lorebook file, read by spans.
 #[derive(Debug, Clone)]
@@ -92,14 +93,40 @@ impl<'a> Entry<'a> {
 /// One entry as some evidence shows it: perhaps not with every field.
 ///
 /// The bytes are the entry's own where they come from a book. Two images say the same when all fields that both have are equal.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct EntryImage {
     /// Number of the entry in its book; `None` if it has none.
     pub uid: Option<i64>,
     /// The title.
     pub comment: String,
     /// The entry as a JSON value. Shared, because evidence is compared and copied a lot.
+    #[serde(with = "shared_bytes")]
     raw: Arc<[u8]>,
+}
+
+/// Bytes as bytes, not as a list of numbers.
+mod shared_bytes {
+    use std::sync::Arc;
+
+    use serde::{Deserializer, Serializer};
+
+    pub(super) fn serialize<S: Serializer>(bytes: &Arc<[u8]>, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.serialize_bytes(bytes)
+    }
+
+    pub(super) fn deserialize<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Arc<[u8]>, D::Error> {
+        struct Visitor;
+        impl serde::de::Visitor<'_> for Visitor {
+            type Value = Arc<[u8]>;
+            fn expecting(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+                f.write_str("bytes")
+            }
+            fn visit_bytes<E: serde::de::Error>(self, bytes: &[u8]) -> Result<Self::Value, E> {
+                Ok(bytes.into())
+            }
+        }
+        deserializer.deserialize_bytes(Visitor)
+    }
 }
 
 impl EntryImage {
@@ -118,6 +145,11 @@ impl EntryImage {
         self.raw().get("content").and_then(Raw::as_text).unwrap_or_default()
     }
 
+    /// How many bytes it takes.
+    pub fn size(&self) -> usize {
+        self.raw.len() + self.comment.len()
+    }
+
     /// Whether the entry is switched off.
     pub fn is_disabled(&self) -> bool {
         self.raw().get("disable").is_some_and(Raw::is_truthy)
@@ -125,17 +157,18 @@ impl EntryImage {
 
     /// Whether both show the same entry in the same state, as far as both know.
     pub fn agrees_with(&self, other: &EntryImage) -> bool {
-        if self.raw == other.raw {
+        if Arc::ptr_eq(&self.raw, &other.raw) || self.raw == other.raw {
             return true;
         }
-        let theirs = other.raw();
-        self.uid == other.uid
-            && self.comment == other.comment
-            && self.raw().members().all(|(key, value)| {
-                // `comment` and `uid` were compared above, in the form that every kind of evidence agrees on.
-                let Some(key) = key.as_text().filter(|k| *k != "comment" && *k != "uid") else { return true };
-                theirs.get(&key).is_none_or(|other| same_value(value, other))
-            })
+        if self.uid != other.uid || self.comment != other.comment {
+            return false;
+        }
+        let theirs = Fields::of(other.raw());
+        self.raw().members().all(|(key, value)| {
+            // Number and title were compared above, in the form that every kind of evidence agrees on.
+            let told = key.is_text("comment") || key.is_text("uid");
+            told || theirs.get(key).is_none_or(|other| same_value(value, other))
+        })
     }
 
     /// The same image with another text.
@@ -154,6 +187,32 @@ impl EntryImage {
             // Not an object: there is no place for a field.
             Err(_) => self.clone(),
         }
+    }
+}
+
+/// The fields of an object, looked through once.
+#[derive(Debug, Clone)]
+pub struct Fields<'a>(Vec<(Raw<'a>, Raw<'a>)>);
+
+impl<'a> Fields<'a> {
+    /// Looks through an object.
+    pub fn of(object: Raw<'a>) -> Self {
+        Self(object.members().collect())
+    }
+
+    /// The value of a key that stands in another object.
+    pub fn get(&self, key: Raw<'_>) -> Option<Raw<'a>> {
+        // Keys are plain words; one that is written with escapes is the rare case that is compared as text.
+        let odd = |k: Raw<'_>| k.bytes().contains(&b'\\');
+        let same = |k: Raw<'_>| {
+            k.bytes() == key.bytes() || ((odd(k) || odd(key)) && key.as_text().is_some_and(|text| k.is_text(&text)))
+        };
+        self.0.iter().rev().find(|(k, _)| same(*k)).map(|(_, value)| *value)
+    }
+
+    /// Keys and values in file order.
+    pub fn iter(&self) -> impl Iterator<Item = (Raw<'a>, Raw<'a>)> {
+        self.0.iter().copied()
     }
 }
 

@@ -20,8 +20,8 @@ pub enum Line<'a> {
     Broken(SyntaxError),
     /// JSON that JavaScript counts as false (`null`, `0`, `""`): dropped too.
     Falsy,
-    /// The header or a message.
-    Element(Raw<'a>),
+    /// The header or a message. Which of them only its place in the file tells.
+    Element(Message<'a>),
 }
 
 impl<'a> Line<'a> {
@@ -30,8 +30,8 @@ impl<'a> Line<'a> {
         if line.iter().all(u8::is_ascii_whitespace) {
             return Self::Blank;
         }
-        match Raw::parse(line) {
-            Ok(raw) if raw.is_truthy() => Self::Element(raw),
+        match Message::parse(line) {
+            Ok(message) if message.raw.is_truthy() => Self::Element(message),
             Ok(_) => Self::Falsy,
             Err(e) => Self::Broken(e),
         }
@@ -42,8 +42,8 @@ impl<'a> Line<'a> {
 ///
 /// In a group chat only an element with `chat_metadata` is. In a solo chat SillyTavern takes whatever comes first; we call a
 /// first element with a message's text and no metadata what it is, a message, so that nothing is lost in counting.
-pub fn is_header(first: Raw<'_>, group: bool) -> bool {
-    first.get("chat_metadata").is_some() || (!group && first.get("mes").is_none())
+pub fn is_header(first: Message<'_>, group: bool) -> bool {
+    first.has_metadata || (!group && first.mes.is_none())
 }
 
 /// The first line of a chat: what SillyTavern and its extensions keep for the chat as a whole.
@@ -105,6 +105,7 @@ pub struct Message<'a> {
     send_date: Option<Raw<'a>>,
     extra: Option<Raw<'a>>,
     swipes: Option<Raw<'a>>,
+    has_metadata: bool,
 }
 
 /// Who speaks, as far as it belongs to the story. A character's name does not: it changes when the card is renamed.
@@ -117,33 +118,48 @@ pub enum Role {
 }
 
 impl<'a> Message<'a> {
-    /// Looks at a message line.
+    const NONE: Message<'static> = Message {
+        raw: Raw::NULL,
+        name: None,
+        is_user: None,
+        is_system: None,
+        mes: None,
+        send_date: None,
+        extra: None,
+        swipes: None,
+        has_metadata: false,
+    };
+
+    /// Reads a message line: checks it and finds its fields in one pass.
+    pub fn parse(line: &'a [u8]) -> Result<Self, SyntaxError> {
+        let mut message = Self::NONE;
+        let raw = Raw::parse_members(line, |key, value| message.note(key, value))?;
+        Ok(Self { raw, ..message })
+    }
+
+    /// Looks at a message.
     pub fn new(raw: Raw<'a>) -> Self {
-        let none = None;
-        let mut message = Self {
-            raw,
-            name: none,
-            is_user: none,
-            is_system: none,
-            mes: none,
-            send_date: none,
-            extra: none,
-            swipes: none,
-        };
-        for (key, value) in raw.members() {
-            let field = match key.bytes() {
-                b"\"name\"" => &mut message.name,
-                b"\"is_user\"" => &mut message.is_user,
-                b"\"is_system\"" => &mut message.is_system,
-                b"\"mes\"" => &mut message.mes,
-                b"\"send_date\"" => &mut message.send_date,
-                b"\"extra\"" => &mut message.extra,
-                b"\"swipes\"" => &mut message.swipes,
-                _ => continue,
-            };
-            *field = Some(value);
-        }
+        let mut message = Self { raw, ..Self::NONE };
+        raw.members().for_each(|(key, value)| message.note(key, value));
         message
+    }
+
+    fn note(&mut self, key: Raw<'a>, value: Raw<'a>) {
+        let field = match key.bytes() {
+            b"\"name\"" => &mut self.name,
+            b"\"is_user\"" => &mut self.is_user,
+            b"\"is_system\"" => &mut self.is_system,
+            b"\"mes\"" => &mut self.mes,
+            b"\"send_date\"" => &mut self.send_date,
+            b"\"extra\"" => &mut self.extra,
+            b"\"swipes\"" => &mut self.swipes,
+            b"\"chat_metadata\"" => {
+                self.has_metadata = true;
+                return;
+            }
+            _ => return,
+        };
+        *field = Some(value);
     }
 
     /// The whole line.

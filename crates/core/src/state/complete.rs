@@ -1,7 +1,8 @@
 //! [`complete`]: an entry with every field a lorebook needs, and the names of those that were inferred.
 
-use crate::format::book::EntryImage;
-use forklore_json::Raw;
+use forklore_json::{Raw, quote};
+
+use crate::format::book::{EntryImage, Fields};
 
 /// SillyTavern's fields of a new entry and their defaults, in the order in which it writes them.
 const TEMPLATE: &[(&str, &str)] = &[
@@ -50,43 +51,45 @@ const TEMPLATE: &[(&str, &str)] = &[
 ///
 /// Returns the whole entry and the names of the fields that came from elsewhere.
 pub fn complete(image: &EntryImage, donors: &[&[EntryImage]]) -> (EntryImage, Vec<String>) {
-    let has = |entry: &EntryImage, field: &str| entry.raw().get(field).is_some();
     let same = |donor: &&EntryImage| donor.uid == image.uid && donor.comment == image.comment;
     let donor = donors.iter().find_map(|book| book.iter().find(same));
-    let template_donor = || {
-        let mut object = String::from("{");
-        if let Some(uid) = image.uid {
-            object.push_str(&format!("\"uid\":{uid}"));
-        }
-        for (field, value) in TEMPLATE {
-            let comma = if object.len() > 1 { "," } else { "" };
-            object.push_str(&format!("{comma}\"{field}\":{value}"));
-        }
-        object.push('}');
-        EntryImage::new(image.uid, image.comment.clone(), Raw::trust(object.as_bytes()))
-    };
-    let base = donor.cloned().unwrap_or_else(template_donor);
-    let inferred: Vec<String> = base
-        .raw()
-        .members()
-        .filter_map(|(key, _)| key.as_text())
-        .filter(|field| !has(image, field))
-        .map(std::borrow::Cow::into_owned)
-        .collect();
+    let base = donor.cloned().unwrap_or_else(|| template(image));
+    let (known, offered) = (Fields::of(image.raw()), Fields::of(base.raw()));
+    let inferred = offered.iter().filter(|(key, _)| known.get(*key).is_none());
+    let inferred: Vec<String> = inferred.filter_map(|(key, _)| key.as_text()).map(std::borrow::Cow::into_owned).collect();
     if inferred.is_empty() {
         return (image.clone(), inferred);
     }
-    let mut whole = base;
-    for (key, value) in image.raw().members() {
-        let Some(field) = key.as_text() else { continue };
-        if whole.raw().get(&field) != Some(value) {
-            whole = whole.with_field(&field, value);
+    // The donor's layout with our values; fields that only we know come last.
+    let comment = quote(&image.comment);
+    let mut object = vec![b'{'];
+    let mut put = |key: Raw<'_>, value: Raw<'_>| {
+        if object.len() > 1 {
+            object.push(b',');
         }
+        object.extend_from_slice(key.bytes());
+        object.push(b':');
+        object.extend_from_slice(value.bytes());
+    };
+    for (key, value) in offered.iter() {
+        let titled = if key.is_text("comment") { Some(Raw::trust(&comment)) } else { None };
+        put(key, titled.or_else(|| known.get(key)).unwrap_or(value));
     }
-    let comment = forklore_json::quote(&image.comment);
-    let comment = Raw::trust(&comment);
-    if whole.raw().get("comment") != Some(comment) {
-        whole = whole.with_field("comment", comment);
+    known.iter().filter(|(key, _)| offered.get(*key).is_none()).for_each(|(key, value)| put(key, value));
+    object.push(b'}');
+    (EntryImage::new(image.uid, image.comment.clone(), Raw::trust(&object)), inferred)
+}
+
+/// A new entry as SillyTavern would make it, with the number of `image`.
+fn template(image: &EntryImage) -> EntryImage {
+    let mut object = String::from("{");
+    if let Some(uid) = image.uid {
+        object.push_str(&format!("\"uid\":{uid}"));
     }
-    (EntryImage::new(image.uid, image.comment.clone(), whole.raw()), inferred)
+    for (field, value) in TEMPLATE {
+        let comma = if object.len() > 1 { "," } else { "" };
+        object.push_str(&format!("{comma}\"{field}\":{value}"));
+    }
+    object.push('}');
+    EntryImage::new(image.uid, image.comment.clone(), Raw::trust(object.as_bytes()))
 }

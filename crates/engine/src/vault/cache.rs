@@ -5,7 +5,7 @@
 //!
 //! ```text
 //! magic "fkl-idx\0"  u32 version  u64 x4 identity  u64 header length + 1, 0 for none  u64 facts length  u64 rows
-//! header  facts (JSON)  rows (start u64, len u32, hidden u32, id u64, moment 16 bytes)  blake3 of all before (32 bytes)
+//! header  facts and snapshots (postcard)  rows (start u64, len u32, hidden u32, id u64, moment 16 bytes)  blake3 of all before (32 bytes)
 //! ```
 
 use forklore_core::story::{MessageId, Moment, Row, Transcript};
@@ -53,7 +53,8 @@ pub fn remember(fs: &dyn Vfs, chat: &VaultPath, identity: Identity, scan: &Scan)
 }
 
 fn encode(scan: &Scan, identity: Identity) -> Vec<u8> {
-    let facts = serde_json::to_vec(&scan.facts).unwrap_or_default();
+    // Plain data into memory: this cannot fail, and if it did, the cache would just not be read back.
+    let facts = postcard::to_stdvec(&(&scan.facts, &scan.snapshots)).unwrap_or_default();
     let header = scan.header.as_deref();
     let rows = &scan.transcript.rows;
     let mut out =
@@ -109,7 +110,7 @@ fn decode(bytes: &[u8], identity: Identity) -> Option<Scan> {
         Some(n) => Some(take(n)?.to_vec()),
         None => None,
     };
-    let facts = serde_json::from_slice(take(facts_len)?).ok()?;
+    let (facts, snapshots) = postcard::from_bytes(take(facts_len)?).ok()?;
     let table = take(rows.checked_mul(ROW as u64)?)?;
     let row = |r: &[u8]| {
         let mut moment = [0; 16];
@@ -123,7 +124,7 @@ fn decode(bytes: &[u8], identity: Identity) -> Option<Scan> {
         })
     };
     let rows = table.chunks_exact(ROW).map(row).collect::<Option<Vec<Row>>>()?;
-    Some(Scan { header, transcript: Transcript { rows }, facts })
+    Some(Scan { header, transcript: Transcript { rows }, facts, snapshots })
 }
 
 fn u64_at(bytes: &[u8], at: usize) -> Option<u64> {

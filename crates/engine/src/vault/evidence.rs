@@ -9,9 +9,9 @@ use forklore_core::format::names::{book_stem, chat_stem};
 use forklore_core::state::{Event, Evidence, Live, Origin, Place, Sighting};
 use forklore_core::story::lineage::Kind;
 use forklore_fs::PathError;
-use forklore_json::Raw;
 
 use super::library::Library;
+use super::scan::{StoredSighting, sightings};
 
 impl Library {
     /// What is known about the book of a chat, seen from its line.
@@ -48,29 +48,35 @@ impl Library {
         seen: &mut HashSet<(i64, i64)>,
         found: &mut Vec<Sighting>,
     ) -> Result<(), PathError> {
-        for (message, scene) in &self.chats[c].facts.scenes {
-            let new = scene.versions.iter().filter(|v| v.entries > 0 && seen.insert((v.number, v.clock)));
-            let wanted: Vec<(i64, i64)> = new.map(|v| (v.number, v.clock)).collect();
-            if wanted.is_empty() {
+        for stored in &self.chats[c].snapshots.sightings {
+            let (message, version, clock) = (stored.message, stored.version, stored.clock);
+            if !seen.insert((version, clock)) {
                 continue;
             }
-            for sighting in self.sightings_on(c, *message)? {
-                let (version, clock) = (sighting.version, sighting.clock);
-                if !wanted.contains(&(version, clock)) {
-                    continue;
-                }
-                let carriers = family.iter().filter_map(|d| Some((*d, self.carries(*d, version, clock)?)));
-                found.push(Sighting {
-                    clock,
-                    book: sighting.book.as_deref().map(book_stem).unwrap_or_default(),
-                    origin: self.origin(carriers).unwrap_or(Origin { chat: c, message: *message }),
-                    ours: self.carries(target, version, clock),
-                    entries: sighting.entries,
-                    written: sighting.written,
-                });
-            }
+            let carriers = family.iter().filter_map(|d| Some((*d, self.carries(*d, version, clock)?)));
+            found.push(Sighting {
+                clock,
+                book: stored.book.as_deref().map(book_stem).unwrap_or_default(),
+                origin: self.origin(carriers).unwrap_or(Origin { chat: c, message }),
+                ours: self.carries(target, version, clock),
+                entries: self.entries_of(c, stored)?,
+                written: stored.written.clone(),
+            });
         }
         Ok(())
+    }
+
+    /// The entries of a state that a scene has kept.
+    fn entries_of(&self, chat: usize, stored: &StoredSighting) -> Result<Vec<EntryImage>, PathError> {
+        if let Some(places) = &stored.entries {
+            let images = &self.chats[chat].snapshots.images;
+            return Ok(places.iter().filter_map(|place| images.get(*place as usize)).cloned().collect());
+        }
+        let line = self.message_line(chat, stored.message)?.unwrap_or_default();
+        // The file may have changed since it was scanned; a line that no longer parses simply tells nothing.
+        let found = Message::parse(&line).map(sightings).unwrap_or_default();
+        let same = |s: &SceneSighting| (s.version, s.clock) == (stored.version, stored.clock);
+        Ok(found.into_iter().find(same).map(|s| s.entries).unwrap_or_default())
     }
 
     /// Of the chats that carry a scene, the one that it was played in: in all others it stands before the fork point.
@@ -81,13 +87,6 @@ impl Library {
         };
         let first = carriers.clone().find(played).or_else(|| carriers.next());
         first.map(|(chat, message)| Origin { chat, message })
-    }
-
-    fn sightings_on(&self, chat: usize, message: usize) -> Result<Vec<SceneSighting>, PathError> {
-        let Some(line) = self.message_line(chat, message)? else { return Ok(Vec::new()) };
-        // The file may have changed since it was scanned; a line that no longer parses simply tells nothing.
-        let Ok(raw) = Raw::parse(&line) else { return Ok(Vec::new()) };
-        Ok(adapter::ALL.iter().flat_map(|adapter| adapter.sightings(Message::new(raw))).collect())
     }
 
     /// The message of a chat whose scene has this very version of a recap.

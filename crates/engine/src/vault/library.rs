@@ -1,6 +1,7 @@
 //! [`Library`]: everything that was read of a vault, with the lineage of every chat.
 
 use std::collections::{BTreeMap, HashMap};
+use std::io;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use forklore_core::adapter::auto_recap::running::RunningRecap;
@@ -13,12 +14,12 @@ use forklore_core::format::record::ForkRecord;
 use forklore_core::format::settings::Settings;
 use forklore_core::story::lineage::{self, Lineage};
 use forklore_core::story::{Moment, Transcript, swipe_moments};
-use forklore_fs::{NodeKind, PathError, VaultPath, Vfs};
+use forklore_fs::{NodeKind, OpenFile, PathError, VaultPath, Vfs};
 use forklore_json::Raw;
 use rayon::prelude::*;
 use serde::Serialize;
 
-use super::scan::{Damage, Facts, Scan, scan};
+use super::scan::{Damage, Facts, Scan, Snapshots, is_large, scan, scan_large};
 use super::{cache, layout};
 use crate::address::Address;
 use crate::progress::Progress;
@@ -75,6 +76,8 @@ pub struct Chat {
     pub transcript: Transcript,
     /// Facts about some messages
     pub facts: Facts,
+    /// States of the book that its scenes have kept
+    pub snapshots: Snapshots,
     /// The record that Forklore wrote for this very chat
     pub record: Option<ForkRecord>,
     /// The running recap as stored
@@ -191,12 +194,12 @@ impl Library {
             last_book: Mutex::default(),
             fs,
         };
-        library.read_chats(places, progress);
+        library.read_chats(&places, progress);
         library.trace();
         Ok(library)
     }
 
-    fn read_chats(&mut self, places: Vec<(usize, String, VaultPath)>, progress: &dyn Progress) {
+    fn read_chats(&mut self, places: &[(usize, String, VaultPath)], progress: &dyn Progress) {
         let sizes: Vec<u64> = places
             .iter()
             .map(|(_, _, path)| self.fs.identity(path).ok().flatten().map_or(0, |id| id.len))
@@ -204,15 +207,25 @@ impl Library {
         progress.start("Reading chats", sizes.iter().sum());
         let fs = &*self.fs;
         let stories = &self.stories;
-        self.chats = places
-            .into_par_iter()
-            .zip(sizes)
-            .map(|((story, name, path), size)| {
-                let chat = read_chat(fs, story, name, path, stories[story].kind == StoryKind::Group);
-                progress.advance(size);
-                chat
-            })
+        let read = |(story, name, path): &(usize, String, VaultPath), size: u64| {
+            let group = stories[*story].kind == StoryKind::Group;
+            let scanner = if is_large(size) { scan_large } else { scan };
+            let chat = read_chat(fs, *story, name.clone(), path.clone(), &|file| scanner(file, group));
+            progress.advance(size);
+            chat
+        };
+        // Small chats side by side; large ones one after the other, each on all cores.
+        let mut chats: Vec<Option<Chat>> = places
+            .par_iter()
+            .zip(&sizes)
+            .map(|(place, size)| (!is_large(*size)).then(|| read(place, *size)))
             .collect();
+        for (i, chat) in chats.iter_mut().enumerate() {
+            if chat.is_none() {
+                *chat = Some(read(&places[i], sizes[i]));
+            }
+        }
+        self.chats = chats.into_iter().flatten().collect();
         for (c, chat) in self.chats.iter().enumerate() {
             self.stories[chat.story].chats.push(c);
         }
@@ -336,7 +349,10 @@ impl Library {
     }
 }
 
-fn read_chat(fs: &dyn Vfs, story: usize, name: String, path: VaultPath, group: bool) -> Chat {
+/// How a file is scanned.
+type Scanner<'a> = dyn Fn(&dyn OpenFile) -> io::Result<Scan> + Sync + 'a;
+
+fn read_chat(fs: &dyn Vfs, story: usize, name: String, path: VaultPath, scan: &Scanner<'_>) -> Chat {
     let read = || -> Result<(Scan, forklore_fs::Identity), PathError> {
         let fail = |source| PathError { path: path.clone(), doing: "read", source };
         let file = fs.open(&path)?;
@@ -345,11 +361,11 @@ fn read_chat(fs: &dyn Vfs, story: usize, name: String, path: VaultPath, group: b
             if let Some(known) = cache::recall(fs, &path, identity) {
                 return Ok((known, identity));
             }
-            let scan = scan(&*file, group).map_err(fail)?;
+            let scan = scan(&*file).map_err(fail)?;
             cache::remember(fs, &path, identity, &scan);
             return Ok((scan, identity));
         }
-        Ok((scan(&*file, group).map_err(fail)?, identity))
+        Ok((scan(&*file).map_err(fail)?, identity))
     };
     let (scan, identity, unreadable) = match read() {
         Ok((scan, identity)) => (scan, Some(identity), None),
@@ -368,6 +384,7 @@ fn read_chat(fs: &dyn Vfs, story: usize, name: String, path: VaultPath, group: b
         header: scan.header.unwrap_or_default(),
         transcript: scan.transcript,
         facts: scan.facts,
+        snapshots: scan.snapshots,
         book: None,
         record: None,
         running: None,

@@ -1,10 +1,12 @@
 //! [`scan`]: one pass over a chat file, of any size, in bounded memory. The result is a [`Scan`]: header, transcript, and
 //! the few facts about messages that questions about the whole vault need.
 
+use std::collections::HashMap;
 use std::io;
 use std::sync::mpsc::sync_channel;
 
-use forklore_core::adapter::{self, Scene};
+use forklore_core::adapter::{self, Scene, SceneSighting, Written};
+use forklore_core::format::book::EntryImage;
 use forklore_core::format::chat::{self, Line, Message};
 use forklore_core::story::lineage::Link;
 use forklore_core::story::{Transcript, TranscriptBuilder, identify};
@@ -24,7 +26,38 @@ pub struct Scan {
     pub transcript: Transcript,
     /// Facts about some messages.
     pub facts: Facts,
+    /// States of the book that scenes have kept.
+    pub snapshots: Snapshots,
 }
+
+/// States of the book that scenes have kept. Entries that did not change from one to the next are kept once.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+pub struct Snapshots {
+    /// The entries.
+    pub images: Vec<EntryImage>,
+    /// The states, by the message they stand in.
+    pub sightings: Vec<StoredSighting>,
+}
+
+/// One state of the book.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct StoredSighting {
+    /// The message that it stands in.
+    pub message: usize,
+    /// Version of the scene's recap.
+    pub version: i64,
+    /// When, in milliseconds since 1970.
+    pub clock: i64,
+    /// Name of the book.
+    pub book: Option<String>,
+    /// Which entries the scene is known to have written.
+    pub written: Written,
+    /// Places of its entries in [`Snapshots::images`]; `None` if they were too many to keep and are to be read again.
+    pub entries: Option<Vec<u32>>,
+}
+
+/// So many bytes of entries are kept of one chat; a book that is larger and changes all over is read again when needed.
+const KEPT: usize = 12 << 20;
 
 /// Facts about some messages of a chat.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
@@ -73,60 +106,148 @@ pub enum Damage {
 /// What is found out about one line, independent of all others.
 enum Found {
     Nothing,
+    /// The mark before the first line, which is no line itself.
+    Bom,
     Broken(String),
-    Element {
-        identity: Identity,
-        hidden: bool,
-        scene: Option<Scene>,
-        links: Vec<(bool, String)>,
-        header: [bool; 2],
-    },
+    Element(Box<Element>),
 }
+
+struct Element {
+    identity: Identity,
+    hidden: bool,
+    scene: Option<Scene>,
+    links: Vec<(bool, String)>,
+    sightings: Vec<SceneSighting>,
+    /// The bytes, if this would be a header as the first of a solo or a group chat.
+    header: Option<(Vec<u8>, [bool; 2])>,
+}
+
+/// A line: where it is, how long it is, what it is.
+type Seen = (u64, u32, Found);
 
 type Identity = (chat::Role, forklore_core::story::TextHash, forklore_core::story::MessageId);
 
-/// Reads a chat file. `group` tells how its first line is to be taken.
+/// Reads a chat file on the calling thread alone. `group` tells how its first line is to be taken.
 pub fn scan(file: &dyn OpenFile, group: bool) -> io::Result<Scan> {
     let mut builder = Builder { group, ..Builder::default() };
-    // A line that spans blocks is carried over; so each message handed on holds whole lines only.
+    for block in Blocks::of(file) {
+        look_at(&block?, false).into_iter().for_each(|line| builder.add(line));
+    }
+    Ok(builder.finish())
+}
+
+/// As [`scan`], on all cores: one hand reads blocks of whole lines, one looks at the lines of a block on all cores, one chains
+/// the messages. They wait for each other, so this must not be called from within the pool of threads that looks at the lines.
+pub fn scan_large(file: &dyn OpenFile, group: bool) -> io::Result<Scan> {
+    let mut builder = Builder { group, ..Builder::default() };
     std::thread::scope(|scope| {
-        let (send, blocks) = sync_channel::<io::Result<(u64, Vec<u8>)>>(1);
+        let (to_look, blocks) = sync_channel::<io::Result<Block>>(1);
+        let (to_chain, seen) = sync_channel::<io::Result<Vec<Seen>>>(1);
+        scope.spawn(move || Blocks::of(file).try_for_each(|block| to_look.send(block)));
         scope.spawn(move || {
-            let mut carry: Vec<u8> = Vec::new();
-            let mut offset = 0u64;
-            loop {
-                let start = offset - carry.len() as u64;
-                let have = carry.len();
-                let mut block = std::mem::take(&mut carry);
-                block.resize(have + BLOCK, 0);
-                let read = match file.read_at(&mut block[have..], offset) {
-                    Ok(read) => read,
-                    Err(e) => {
-                        // The receiver is gone only if it failed already; then nobody is left to tell.
-                        let _told = send.send(Err(e));
-                        return;
-                    }
-                };
-                block.truncate(have + read);
-                offset += read as u64;
-                let end = read < BLOCK;
-                if !end {
-                    // Keep what follows the last newline for the next block; without any newline the line just grows.
-                    let cut = memchr::memrchr(b'\n', &block).map_or(0, |n| n + 1);
-                    carry = block.split_off(cut);
-                }
-                if (!block.is_empty() && send.send(Ok((start, block))).is_err()) || end {
-                    return;
-                }
-            }
+            blocks.into_iter().try_for_each(|block| to_chain.send(block.map(|block| look_at(&block, true))))
         });
-        for block in blocks {
-            let (start, bytes) = block?;
-            builder.add(start, &bytes);
+        for block in seen {
+            block?.into_iter().for_each(|line| builder.add(line));
         }
         Ok(())
     })
     .map(|()| builder.finish())
+}
+
+/// Whole lines of a file.
+struct Block {
+    /// Where they start in the file.
+    start: u64,
+    bytes: Vec<u8>,
+}
+
+/// A file, cut into blocks of whole lines.
+struct Blocks<'a> {
+    file: &'a dyn OpenFile,
+    /// Where to read on.
+    offset: u64,
+    /// The start of a line that goes on in the next block.
+    carry: Vec<u8>,
+    done: bool,
+}
+
+impl<'a> Blocks<'a> {
+    fn of(file: &'a dyn OpenFile) -> Self {
+        Self { file, offset: 0, carry: Vec::new(), done: false }
+    }
+}
+
+impl Iterator for Blocks<'_> {
+    type Item = io::Result<Block>;
+
+    fn next(&mut self) -> Option<io::Result<Block>> {
+        while !self.done {
+            let start = self.offset - self.carry.len() as u64;
+            let have = self.carry.len();
+            let left = match self.file.identity() {
+                Ok(identity) => usize::try_from(identity.len.saturating_sub(self.offset)).unwrap_or(BLOCK),
+                Err(e) => return Some(Err(e)),
+            };
+            // One byte more than is left: reading less than asked for is how the end is seen.
+            let wanted = BLOCK.min(left + 1);
+            let mut bytes = std::mem::take(&mut self.carry);
+            bytes.reserve_exact(wanted);
+            bytes.resize(have + wanted, 0);
+            let read = match self.file.read_at(&mut bytes[have..], self.offset) {
+                Ok(read) => read,
+                Err(e) => {
+                    self.done = true;
+                    return Some(Err(e));
+                }
+            };
+            self.offset += read as u64;
+            bytes.truncate(have + read);
+            self.done = read < wanted;
+            if !self.done {
+                // Keep what follows the last newline for the next block; without any newline the line just grows.
+                let len = memchr::memrchr(b'\n', &bytes).map_or(0, |n| n + 1);
+                self.carry = bytes.split_off(len);
+            }
+            if !bytes.is_empty() {
+                return Some(Ok(Block { start, bytes }));
+            }
+        }
+        None
+    }
+}
+
+/// Whether a chat of so many bytes is worth several threads.
+pub fn is_large(bytes: u64) -> bool {
+    bytes >= BLOCK as u64
+}
+
+fn look_at(block: &Block, on_all_cores: bool) -> Vec<Seen> {
+    let mut rest = &block.bytes[..];
+    let mut offset = block.start;
+    let mut lines: Vec<(u64, &[u8])> = Vec::new();
+    let marked = block.start == 0 && rest.starts_with(chat::BOM);
+    if marked {
+        rest = &rest[chat::BOM.len()..];
+        offset += chat::BOM.len() as u64;
+    }
+    while !rest.is_empty() {
+        let end = memchr::memchr(b'\n', rest).unwrap_or(rest.len());
+        lines.push((offset, &rest[..end]));
+        let next = (end + 1).min(rest.len());
+        offset += next as u64;
+        rest = &rest[next..];
+    }
+    let seen = |(at, line): &(u64, &[u8])| (*at, u32::try_from(line.len()).unwrap_or(u32::MAX), look(line));
+    let mut seen: Vec<Seen> = if on_all_cores {
+        lines.par_iter().with_min_len(64).map(seen).collect()
+    } else {
+        lines.iter().map(seen).collect()
+    };
+    if marked {
+        seen.insert(0, (0, 0, Found::Bom));
+    }
+    seen
 }
 
 #[derive(Default)]
@@ -137,49 +258,66 @@ struct Builder {
     header: Option<Vec<u8>>,
     transcript: TranscriptBuilder,
     facts: Facts,
+    snapshots: Snapshots,
+    places: HashMap<EntryImage, u32>,
+    kept: usize,
 }
 
 impl Builder {
-    fn add(&mut self, start: u64, block: &[u8]) {
-        let mut offset = start;
-        let mut lines: Vec<(u64, &[u8])> = Vec::new();
-        for line in block.split_inclusive(|c| *c == b'\n') {
-            let text = line.strip_suffix(b"\n").unwrap_or(line);
-            lines.push((offset, text));
-            offset += line.len() as u64;
-        }
-        if start == 0
-            && let Some((at, first)) = lines.first_mut()
-            && let Some(rest) = first.strip_prefix(chat::BOM)
-        {
-            self.facts.damage.push(Damage::Bom);
-            (*at, *first) = (chat::BOM.len() as u64, rest);
-        }
-        let found: Vec<Found> = lines.par_iter().with_min_len(64).map(|(_, line)| look(line)).collect();
-        for ((at, line), found) in lines.into_iter().zip(found) {
-            self.lines += 1;
-            match found {
-                Found::Nothing => {}
-                Found::Broken(what) => {
-                    let line = self.lines;
-                    self.facts.damage.push(Damage::BrokenLine { line, what, last: false });
-                }
-                Found::Element { header, .. } if !self.started && header[usize::from(self.group)] => {
-                    self.started = true;
-                    self.header = forklore_json::Raw::parse(line).ok().map(|raw| raw.bytes().to_vec());
-                }
-                Found::Element { identity, hidden, scene, links, .. } => {
-                    if !self.started {
-                        self.started = true;
-                        self.facts.damage.push(Damage::Headerless);
-                    }
-                    let message = self.transcript.len();
-                    self.facts.scenes.extend(scene.map(|scene| (message, scene)));
-                    self.facts.links.extend(links.into_iter().map(|(mark, name)| (message, mark, name)));
-                    let len = u32::try_from(line.len()).unwrap_or(u32::MAX);
-                    self.transcript.push(at, len, hidden, identity);
-                }
+    fn add(&mut self, (at, len, found): Seen) {
+        self.lines += 1;
+        let element = match found {
+            Found::Nothing => return,
+            Found::Bom => {
+                self.lines -= 1;
+                self.facts.damage.push(Damage::Bom);
+                return;
             }
+            Found::Broken(what) => {
+                let line = self.lines;
+                self.facts.damage.push(Damage::BrokenLine { line, what, last: false });
+                return;
+            }
+            Found::Element(element) => *element,
+        };
+        if !self.started {
+            self.started = true;
+            match element.header {
+                Some((bytes, counts)) if counts[usize::from(self.group)] => {
+                    self.header = Some(bytes);
+                    return;
+                }
+                _ => self.facts.damage.push(Damage::Headerless),
+            }
+        }
+        let message = self.transcript.len();
+        self.facts.scenes.extend(element.scene.map(|scene| (message, scene)));
+        self.facts.links.extend(element.links.into_iter().map(|(mark, name)| (message, mark, name)));
+        for sighting in element.sightings {
+            self.keep(message, sighting);
+        }
+        self.transcript.push(at, len, element.hidden, element.identity);
+    }
+
+    fn keep(&mut self, message: usize, sighting: SceneSighting) {
+        let SceneSighting { version, clock, book, entries, written } = sighting;
+        let mut places = Vec::with_capacity(entries.len());
+        for image in entries {
+            let next = u32::try_from(self.snapshots.images.len()).unwrap_or(u32::MAX);
+            let place = *self.places.entry(image.clone()).or_insert(next);
+            if place == next {
+                self.kept += image.size();
+                self.snapshots.images.push(image);
+            }
+            places.push(place);
+        }
+        let entries = (self.kept <= KEPT).then_some(places);
+        self.snapshots.sightings.push(StoredSighting { message, version, clock, book, written, entries });
+        if self.kept > KEPT {
+            // What was just added is of no use without its sighting.
+            let used = self.snapshots.sightings.iter().filter_map(|s| s.entries.as_ref()).flatten().max();
+            self.snapshots.images.truncate(used.map_or(0, |last| *last as usize + 1));
+            self.places.retain(|_, place| (*place as usize) < self.snapshots.images.len());
         }
     }
 
@@ -191,24 +329,35 @@ impl Builder {
         if !self.started {
             self.facts.damage.push(Damage::Empty);
         }
-        Scan { header: self.header, transcript: self.transcript.finish(), facts: self.facts }
+        Scan { header: self.header, transcript: self.transcript.finish(), facts: self.facts, snapshots: self.snapshots }
     }
 }
 
 fn look(line: &[u8]) -> Found {
-    let raw = match Line::read(line) {
+    let message = match Line::read(line) {
         Line::Blank | Line::Falsy => return Found::Nothing,
         Line::Broken(e) => return Found::Broken(e.to_string()),
-        Line::Element(raw) => raw,
+        Line::Element(message) => message,
     };
-    let message = Message::new(raw);
     let mut links: Vec<(bool, String)> = message.branches().map(|name| (false, name.into_owned())).collect();
     links.extend(message.bookmark().map(|name| (true, name.into_owned())));
-    Found::Element {
+    let scene = adapter::ALL.iter().find_map(|adapter| adapter.scene(message));
+    let sightings = match &scene {
+        Some(scene) if scene.versions.iter().any(|v| v.entries > 0) => sightings(message),
+        _ => Vec::new(),
+    };
+    let counts = [false, true].map(|group| chat::is_header(message, group));
+    Found::Element(Box::new(Element {
         identity: identify(message),
         hidden: message.is_hidden(),
-        scene: adapter::ALL.iter().find_map(|adapter| adapter.scene(message)),
+        scene,
         links,
-        header: [false, true].map(|group| chat::is_header(raw, group)),
-    }
+        sightings,
+        header: counts.contains(&true).then(|| (message.raw().bytes().to_vec(), counts)),
+    }))
+}
+
+/// The states of the book that a message's scene has kept.
+pub fn sightings(message: Message<'_>) -> Vec<SceneSighting> {
+    adapter::ALL.iter().flat_map(|adapter| adapter.sightings(message)).collect()
 }

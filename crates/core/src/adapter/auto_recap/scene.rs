@@ -16,17 +16,25 @@ fn module<'a>(message: Message<'a>) -> Option<(Raw<'a>, &'static str)> {
 /// The scene that ends with this message.
 pub(super) fn scene(message: Message<'_>) -> Option<Scene> {
     let (data, word) = module(message)?;
-    if !data.get("scene_break").is_some_and(Raw::is_truthy) {
+    let [scene_break, name, visible, memory, current, metadata] = data.pick([
+        "scene_break",
+        "scene_break_name",
+        "scene_break_visible",
+        &format!("scene_{word}_memory"),
+        &format!("scene_{word}_current_index"),
+        &format!("scene_{word}_metadata"),
+    ]);
+    if !scene_break.is_some_and(Raw::is_truthy) {
         return None;
     }
-    let text = |key: &str| data.get(key).and_then(Raw::as_text).filter(|t| !t.trim().is_empty());
+    let filled = |value: Option<Raw<'_>>| value.and_then(Raw::as_text).filter(|t| !t.trim().is_empty()).map(|t| t.into_owned());
     Some(Scene {
-        name: text("scene_break_name").map(std::borrow::Cow::into_owned),
+        name: filled(name),
         // Not set counts as shown.
-        visible: data.get("scene_break_visible").and_then(Raw::as_bool).unwrap_or(true),
-        recapped: text(&format!("scene_{word}_memory")).is_some(),
-        current: data.get(&format!("scene_{word}_current_index")).and_then(Raw::as_i64).unwrap_or(0),
-        versions: versions(data, word).map(|(number, meta)| version(number, meta)).collect(),
+        visible: visible.and_then(Raw::as_bool).unwrap_or(true),
+        recapped: filled(memory).is_some(),
+        current: current.and_then(Raw::as_i64).unwrap_or(0),
+        versions: versions(metadata).map(|(number, meta)| Meta::read(meta).version(number)).collect(),
     })
 }
 
@@ -66,43 +74,65 @@ fn readable(stored: &str) -> String {
 /// The books that this message's scene has snapshots of. A version whose snapshot was never taken has an empty list.
 pub(super) fn sightings(message: Message<'_>) -> Vec<SceneSighting> {
     let Some((data, word)) = module(message) else { return Vec::new() };
-    let recaps: Vec<Raw<'_>> =
-        data.get(&format!("scene_{word}_versions")).unwrap_or(Raw::NULL).elements().collect();
+    let [recaps, metadata] = data.pick([&format!("scene_{word}_versions"), &format!("scene_{word}_metadata")]);
+    let recaps: Vec<Raw<'_>> = recaps.unwrap_or(Raw::NULL).elements().collect();
     let mut found = Vec::new();
-    for (number, meta) in versions(data, word) {
-        let entries: Vec<EntryImage> =
-            meta.get("allEntries").unwrap_or(Raw::NULL).elements().map(snapshot_entry).collect();
+    for (number, meta) in versions(metadata) {
+        let meta = Meta::read(meta);
+        let entries: Vec<EntryImage> = meta.entries.elements().map(snapshot_entry).collect();
         if entries.is_empty() {
             continue;
         }
-        let version = version(number, meta);
+        let version = meta.version(number);
         let recap = usize::try_from(number).ok().and_then(|n| recaps.get(n).copied());
-        let uids = meta.get("created_entry_uids").unwrap_or(Raw::NULL).elements();
+        let uids = meta.created.elements().filter_map(any_i64).collect();
         found.push(SceneSighting {
             version: number,
             clock: version.clock,
             book: version.book,
             entries,
-            written: Written { uids: uids.filter_map(any_i64).collect(), names: entity_names(recap) },
+            written: Written { uids, names: entity_names(recap) },
         });
     }
     found
 }
 
-fn versions<'a>(data: Raw<'a>, word: &str) -> impl Iterator<Item = (i64, Raw<'a>)> {
-    let metadata = data.get(&format!("scene_{word}_metadata")).unwrap_or(Raw::NULL);
-    metadata.members().filter_map(|(key, meta)| Some((key.as_text()?.parse().ok()?, meta)))
+fn versions(metadata: Option<Raw<'_>>) -> impl Iterator<Item = (i64, Raw<'_>)> {
+    let members = metadata.unwrap_or(Raw::NULL).members();
+    members.filter_map(|(key, meta)| Some((key.as_text()?.parse().ok()?, meta)))
 }
 
-fn version(number: i64, meta: Raw<'_>) -> SceneVersion {
-    let combined = meta.get("combined_at").and_then(Raw::as_i64);
-    SceneVersion {
-        number,
-        // The snapshot is taken when the scene is combined; the other time is that of the recap's text.
-        clock: combined.or_else(|| meta.get("timestamp").and_then(Raw::as_i64)).unwrap_or(0),
-        combined: combined.is_some(),
-        book: meta.get("chatLorebookName").and_then(Raw::as_text).map(std::borrow::Cow::into_owned),
-        entries: meta.get("allEntries").unwrap_or(Raw::NULL).elements().count(),
+/// What is stored with one version of a recap.
+struct Meta<'a> {
+    combined: Option<i64>,
+    timestamp: Option<i64>,
+    book: Option<Raw<'a>>,
+    entries: Raw<'a>,
+    created: Raw<'a>,
+}
+
+impl<'a> Meta<'a> {
+    fn read(meta: Raw<'a>) -> Self {
+        let [combined, timestamp, book, entries, created] =
+            meta.pick(["combined_at", "timestamp", "chatLorebookName", "allEntries", "created_entry_uids"]);
+        Self {
+            combined: combined.and_then(Raw::as_i64),
+            timestamp: timestamp.and_then(Raw::as_i64),
+            book,
+            entries: entries.unwrap_or(Raw::NULL),
+            created: created.unwrap_or(Raw::NULL),
+        }
+    }
+
+    fn version(&self, number: i64) -> SceneVersion {
+        SceneVersion {
+            number,
+            // The snapshot is taken when the scene is combined; the other time is that of the recap's text.
+            clock: self.combined.or(self.timestamp).unwrap_or(0),
+            combined: self.combined.is_some(),
+            book: self.book.and_then(Raw::as_text).map(std::borrow::Cow::into_owned),
+            entries: self.entries.elements().count(),
+        }
     }
 }
 

@@ -1,0 +1,163 @@
+//! `cargo xtask bench`: how fast, as ratios to one cold sequential read of the same file on the same disk in the same run.
+
+use std::fs::{self, File};
+use std::io::{BufWriter, Read as _, Write as _};
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::time::{Duration, Instant};
+
+use anyhow::{Context, Result, bail};
+use forklore_testkit::generate::{self, Size};
+
+/// Times each thing this often and takes the best.
+const RUNS: usize = 5;
+
+pub(crate) fn bench(quick: bool) -> Result<()> {
+    let status = Command::new("cargo").args(["build", "--release", "--quiet"]).status()?;
+    if !status.success() {
+        bail!("the release build failed");
+    }
+    let megabytes = if quick { 20 } else { 200 };
+    let dir = tempfile::Builder::new().prefix("forklore-bench").tempdir_in(target_dir())?;
+    let vault = dir.path().join("vault");
+    println!("A generated chat of about {megabytes} MB, 40 scenes, a book of 200 entries, and a fork of it at 10 MB:");
+    let chat = make_vault(&vault, megabytes << 20)?;
+    let len = fs::metadata(&chat)?.len();
+
+    let floor = best(|| {
+        evict(&chat)?;
+        timed(|| read_all(&chat))
+    })?;
+    let row = |what: &str, time: Duration, target: &str| {
+        let ratio = time.as_secs_f64() / floor.as_secs_f64();
+        println!("  {what:<44} {:>8.1} ms  {ratio:>6.2} x  {target}", time.as_secs_f64() * 1000.0);
+    };
+    println!("  {} bytes\n", len);
+    row("floor: one cold sequential read", floor, "");
+    let middle = (len / 2_100 / 2).to_string();
+    let commands: [(&str, Vec<&str>); 3] = [
+        ("tree", vec!["tree", "--json"]),
+        ("show --at the middle", vec!["show", "Gen/Long", "--at", &middle, "--json"]),
+        ("check", vec!["check", "--json"]),
+    ];
+    for (what, args) in &commands {
+        let first = best(|| {
+            forget(&vault)?;
+            evict(&chat)?;
+            timed(|| run(&vault, args))
+        })?;
+        row(&format!("{what}, the first time, cold"), first, "target 3 x");
+    }
+    for (what, args) in &commands {
+        run(&vault, args)?;
+        let again = best(|| timed(|| run(&vault, args)))?;
+        row(&format!("{what}, unchanged since"), again, "target 10 ms");
+    }
+    for (what, args) in &commands {
+        forget(&vault)?;
+        let peak = peak_memory(&vault, args)?;
+        println!("  {:<44} {:>8.1} MB           target 64 MB", format!("{what}, peak memory"), peak as f64 / 1e6);
+    }
+    Ok(())
+}
+
+fn target_dir() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../target")
+}
+
+fn binary() -> PathBuf {
+    target_dir().join("release/forklore")
+}
+
+fn make_vault(vault: &Path, bytes: u64) -> Result<PathBuf> {
+    for folder in ["chats/Gen", "worlds"] {
+        fs::create_dir_all(vault.join(folder))?;
+    }
+    fs::write(vault.join("settings.json"), "{}")?;
+    let chat = vault.join("chats/Gen/Long.jsonl");
+    let size = Size { bytes, entries: 200, scenes: 40, seed: 7 };
+    let mut out = BufWriter::new(File::create(&chat)?);
+    let book = generate::chat(&mut out, size, "11111111-1111-4111-8111-111111111111")?;
+    out.into_inner()?.sync_all()?;
+    fs::write(vault.join("worlds").join(format!("{}.json", generate::BOOK)), serde_json::to_vec_pretty(&book)?)?;
+    // A fork as SillyTavern makes them: the first messages, the same book.
+    let text = fs::read(&chat)?;
+    let mut lines = text.split(|c| *c == b'\n');
+    let header = String::from_utf8_lossy(lines.next().unwrap_or_default())
+        .replacen("{\"integrity\":\"1111", "{\"main_chat\":\"Long\",\"integrity\":\"2222", 1);
+    let mut fork = header.into_bytes();
+    for line in lines.take_while({
+        let mut taken = 0;
+        move |line| {
+            taken += line.len();
+            taken < 10 << 20
+        }
+    }) {
+        fork.push(b'\n');
+        fork.extend_from_slice(line);
+    }
+    fs::write(vault.join("chats/Gen/Long - Branch #1.jsonl"), fork)?;
+    Ok(chat)
+}
+
+fn forget(vault: &Path) -> Result<()> {
+    let cache = vault.join(".forklore");
+    if cache.exists() {
+        fs::remove_dir_all(cache)?;
+    }
+    Ok(())
+}
+
+/// Drops the file from the page cache, so that the next read comes from the disk.
+fn evict(path: &Path) -> Result<()> {
+    let file = File::open(path)?;
+    file.sync_all()?;
+    rustix::fs::fadvise(&file, 0, None, rustix::fs::Advice::DontNeed).context("the page cache could not be emptied")?;
+    Ok(())
+}
+
+fn read_all(path: &Path) -> Result<()> {
+    let mut file = File::open(path)?;
+    let mut block = vec![0; 1 << 20];
+    while file.read(&mut block)? > 0 {}
+    Ok(())
+}
+
+fn run(vault: &Path, args: &[&str]) -> Result<()> {
+    let output = Command::new(binary()).arg("--vault").arg(vault).args(args).output()?;
+    // `check` exits with 1 when it finds something, which is not a failure here.
+    if output.stdout.is_empty() {
+        std::io::stderr().write_all(&output.stderr)?;
+        bail!("forklore {args:?} gave no answer");
+    }
+    Ok(())
+}
+
+/// The most memory that a run held at once, in bytes, as GNU time sees it.
+fn peak_memory(vault: &Path, args: &[&str]) -> Result<u64> {
+    let output = Command::new("/usr/bin/time")
+        .args(["--format", "%M"])
+        .arg(binary())
+        .arg("--vault")
+        .arg(vault)
+        .args(args)
+        .output()
+        .context("GNU time is needed to see the memory: apt-get install time")?;
+    let text = String::from_utf8_lossy(&output.stderr);
+    let kilobytes: u64 = text.lines().last().unwrap_or_default().trim().parse().context("GNU time said no number")?;
+    Ok(kilobytes * 1024)
+}
+
+fn timed(act: impl FnOnce() -> Result<()>) -> Result<Duration> {
+    let start = Instant::now();
+    act()?;
+    Ok(start.elapsed())
+}
+
+fn best(mut act: impl FnMut() -> Result<Duration>) -> Result<Duration> {
+    let mut best = Duration::MAX;
+    for _ in 0..RUNS {
+        best = best.min(act()?);
+    }
+    Ok(best)
+}
