@@ -4,7 +4,7 @@ use std::borrow::Cow;
 
 /// Decodes the inside of a valid JSON string to WTF-8. Bytes that are not UTF-8 become U+FFFD first, as when Node reads the file.
 pub(crate) fn decode_wtf8(inside: &[u8]) -> Cow<'_, [u8]> {
-    let source = match std::str::from_utf8(inside) {
+    let source = match simdutf8::basic::from_utf8(inside) {
         Ok(_) => Cow::Borrowed(inside),
         Err(_) => Cow::Owned(String::from_utf8_lossy(inside).into_owned().into_bytes()),
     };

@@ -1,6 +1,7 @@
 //! Lorebooks: [`Book`] is a parsed file, [`EntryImage`] one entry on its own, wherever it was seen.
 
 use std::borrow::Cow;
+use std::ops::Range;
 use std::sync::Arc;
 
 use forklore_json::{Kind, Raw, SyntaxError};
@@ -46,6 +47,13 @@ impl<'a> Book<'a> {
         Ok(Self { raw, entries })
     }
 
+    /// Where everything is, to find it again without reading the book anew: see [`BookMap`].
+    pub fn map(&self, bytes: &'a [u8]) -> BookMap {
+        let range = |raw: Raw<'a>| raw.range_in(bytes).unwrap_or(0..0);
+        let entry = |e: &Entry<'a>| (e.key.map(range), range(e.raw));
+        BookMap { raw: range(self.raw), entries: self.entries.iter().map(entry).collect() }
+    }
+
     /// The whole document.
     pub fn raw(&self) -> Raw<'a> {
         self.raw
@@ -67,11 +75,27 @@ impl<'a> Book<'a> {
     }
 }
 
+/// Where the entries of a book are in its bytes.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct BookMap {
+    raw: Range<usize>,
+    entries: Vec<(Option<Range<usize>>, Range<usize>)>,
+}
+
+impl BookMap {
+    /// The book in the bytes that the map was made of.
+    pub fn book<'a>(&self, bytes: &'a [u8]) -> Book<'a> {
+        let at = |range: &Range<usize>| Raw::trust(&bytes[range.clone()]);
+        let entry = |(key, raw): &(Option<Range<usize>>, Range<usize>)| Entry { key: key.as_ref().map(at), raw: at(raw) };
+        Book { raw: at(&self.raw), entries: self.entries.iter().map(entry).collect() }
+    }
+}
+
 impl<'a> Entry<'a> {
     /// The uid that the entry itself claims, else its key.
     pub fn uid(self) -> Option<i64> {
         let own = self.raw.get("uid").and_then(Raw::as_i64);
-        own.or_else(|| self.key.and_then(Raw::as_text).and_then(|k| k.parse().ok()))
+        own.or_else(|| self.key_number())
     }
 
     /// The title.
@@ -86,7 +110,14 @@ impl<'a> Entry<'a> {
 
     /// The entry on its own, every field known.
     pub fn image(self) -> EntryImage {
-        EntryImage::new(self.uid(), self.comment().into_owned(), self.raw)
+        let [uid, comment] = self.raw.pick(["uid", "comment"]);
+        let uid = uid.and_then(Raw::as_i64).or_else(|| self.key_number());
+        let comment = comment.and_then(Raw::as_text).unwrap_or_default().into_owned();
+        EntryImage::new(uid, comment, self.raw)
+    }
+
+    fn key_number(self) -> Option<i64> {
+        self.key.and_then(Raw::as_text)?.parse().ok()
     }
 }
 

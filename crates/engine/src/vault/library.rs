@@ -5,7 +5,7 @@ use std::io;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use forklore_core::adapter::auto_recap::running::RunningRecap;
-use forklore_core::format::book::{Book as ParsedBook, BookError};
+use forklore_core::format::book::{Book as ParsedBook, BookError, BookMap};
 use forklore_core::format::card::Card;
 use forklore_core::format::chat::{Header, Message};
 use forklore_core::format::group::Group;
@@ -112,12 +112,18 @@ pub struct Book {
     /// File stem
     pub name: String,
     bytes: Vec<u8>,
+    map: Result<BookMap, BookError>,
 }
 
 impl Book {
+    fn new(name: String, bytes: Vec<u8>) -> Self {
+        let map = ParsedBook::parse(&bytes).map(|book| book.map(&bytes));
+        Self { name, bytes, map }
+    }
+
     /// The book, read by spans.
     pub fn parse(&self) -> Result<ParsedBook<'_>, BookError> {
-        ParsedBook::parse(&self.bytes)
+        self.map.as_ref().map(|map| map.book(&self.bytes)).map_err(Clone::clone)
     }
 
     /// The file's bytes.
@@ -297,7 +303,7 @@ impl Library {
             return Ok(Some(book.clone()));
         }
         let Some(bytes) = self.fs.read(path)? else { return Ok(None) };
-        let book = Arc::new(Book { name: stem.clone(), bytes });
+        let book = Arc::new(Book::new(stem.clone(), bytes));
         *last = Some((stem, book.clone()));
         Ok(Some(book))
     }

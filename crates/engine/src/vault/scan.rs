@@ -143,9 +143,27 @@ pub fn scan_large(file: &dyn OpenFile, group: bool) -> io::Result<Scan> {
     std::thread::scope(|scope| {
         let (to_look, blocks) = sync_channel::<io::Result<Block>>(1);
         let (to_chain, seen) = sync_channel::<io::Result<Vec<Seen>>>(1);
-        scope.spawn(move || Blocks::of(file).try_for_each(|block| to_look.send(block)));
+        let (give_back, spare) = sync_channel::<Vec<u8>>(2);
         scope.spawn(move || {
-            blocks.into_iter().try_for_each(|block| to_chain.send(block.map(|block| look_at(&block, true))))
+            let mut blocks = Blocks::of(file);
+            while let Some(block) = blocks.next_into(spare.try_recv().unwrap_or_default()) {
+                if to_look.send(block).is_err() {
+                    break;
+                }
+            }
+        });
+        scope.spawn(move || {
+            for block in blocks {
+                let seen = block.map(|block| {
+                    let seen = look_at(&block, true);
+                    // Fresh memory for every block would cost more than looking at it. A full shelf needs no more.
+                    let _kept = give_back.try_send(block.bytes);
+                    seen
+                });
+                if to_chain.send(seen).is_err() {
+                    break;
+                }
+            }
         });
         for block in seen {
             block?.into_iter().for_each(|line| builder.add(line));
@@ -159,7 +177,9 @@ pub fn scan_large(file: &dyn OpenFile, group: bool) -> io::Result<Scan> {
 struct Block {
     /// Where they start in the file.
     start: u64,
+    /// A buffer, of which the first `len` bytes count.
     bytes: Vec<u8>,
+    len: usize,
 }
 
 /// A file, cut into blocks of whole lines.
@@ -178,23 +198,26 @@ impl<'a> Blocks<'a> {
     }
 }
 
-impl Iterator for Blocks<'_> {
-    type Item = io::Result<Block>;
-
-    fn next(&mut self) -> Option<io::Result<Block>> {
+impl Blocks<'_> {
+    /// The next block, in a buffer that may have been used before.
+    fn next_into(&mut self, mut bytes: Vec<u8>) -> Option<io::Result<Block>> {
         while !self.done {
             let start = self.offset - self.carry.len() as u64;
             let have = self.carry.len();
             let left = match self.file.identity() {
                 Ok(identity) => usize::try_from(identity.len.saturating_sub(self.offset)).unwrap_or(BLOCK),
-                Err(e) => return Some(Err(e)),
+                Err(e) => {
+                    self.done = true;
+                    return Some(Err(e));
+                }
             };
             // One byte more than is left: reading less than asked for is how the end is seen.
             let wanted = BLOCK.min(left + 1);
-            let mut bytes = std::mem::take(&mut self.carry);
-            bytes.reserve_exact(wanted);
-            bytes.resize(have + wanted, 0);
-            let read = match self.file.read_at(&mut bytes[have..], self.offset) {
+            if bytes.len() < have + wanted {
+                bytes.resize(have + wanted, 0);
+            }
+            bytes[..have].copy_from_slice(&self.carry);
+            let read = match self.file.read_at(&mut bytes[have..have + wanted], self.offset) {
                 Ok(read) => read,
                 Err(e) => {
                     self.done = true;
@@ -202,18 +225,26 @@ impl Iterator for Blocks<'_> {
                 }
             };
             self.offset += read as u64;
-            bytes.truncate(have + read);
             self.done = read < wanted;
-            if !self.done {
-                // Keep what follows the last newline for the next block; without any newline the line just grows.
-                let len = memchr::memrchr(b'\n', &bytes).map_or(0, |n| n + 1);
-                self.carry = bytes.split_off(len);
-            }
-            if !bytes.is_empty() {
-                return Some(Ok(Block { start, bytes }));
+            let filled = have + read;
+            // Keep what follows the last newline for the next block; without any newline the line just grows.
+            let whole_lines = || memchr::memrchr(b'\n', &bytes[..filled]).map_or(0, |n| n + 1);
+            let len = if self.done { filled } else { whole_lines() };
+            self.carry.clear();
+            self.carry.extend_from_slice(&bytes[len..filled]);
+            if len > 0 {
+                return Some(Ok(Block { start, bytes, len }));
             }
         }
         None
+    }
+}
+
+impl Iterator for Blocks<'_> {
+    type Item = io::Result<Block>;
+
+    fn next(&mut self) -> Option<io::Result<Block>> {
+        self.next_into(Vec::new())
     }
 }
 
@@ -223,7 +254,7 @@ pub fn is_large(bytes: u64) -> bool {
 }
 
 fn look_at(block: &Block, on_all_cores: bool) -> Vec<Seen> {
-    let mut rest = &block.bytes[..];
+    let mut rest = &block.bytes[..block.len];
     let mut offset = block.start;
     let mut lines: Vec<(u64, &[u8])> = Vec::new();
     let marked = block.start == 0 && rest.starts_with(chat::BOM);
