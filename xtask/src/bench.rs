@@ -20,7 +20,9 @@ pub(crate) fn bench(quick: bool) -> Result<()> {
     let megabytes = if quick { 20 } else { 200 };
     let dir = tempfile::Builder::new().prefix("forklore-bench").tempdir_in(target_dir())?;
     let vault = dir.path().join("vault");
-    println!("A generated chat of about {megabytes} MB, 40 scenes, a book of 200 entries, and a fork of it at 10 MB:");
+    println!(
+        "A generated chat of about {megabytes} MB, 40 scenes, a book of 200 entries, and a fork of it at 10 MB:"
+    );
     let chat = make_vault(&vault, megabytes << 20)?;
     let len = fs::metadata(&chat)?.len();
 
@@ -56,7 +58,11 @@ pub(crate) fn bench(quick: bool) -> Result<()> {
     for (what, args) in &commands {
         forget(&vault)?;
         let peak = peak_memory(&vault, args)?;
-        println!("  {:<44} {:>8.1} MB           target 64 MB", format!("{what}, peak memory"), peak as f64 / 1e6);
+        println!(
+            "  {:<44} {:>8.1} MB           target 64 MB",
+            format!("{what}, peak memory"),
+            peak as f64 / 1e6
+        );
     }
     Ok(())
 }
@@ -79,12 +85,18 @@ fn make_vault(vault: &Path, bytes: u64) -> Result<PathBuf> {
     let mut out = BufWriter::new(File::create(&chat)?);
     let book = generate::chat(&mut out, size, "11111111-1111-4111-8111-111111111111")?;
     out.into_inner()?.sync_all()?;
-    fs::write(vault.join("worlds").join(format!("{}.json", generate::BOOK)), serde_json::to_vec_pretty(&book)?)?;
+    fs::write(
+        vault.join("worlds").join(format!("{}.json", generate::BOOK)),
+        serde_json::to_vec_pretty(&book)?,
+    )?;
     // A fork as SillyTavern makes them: the first messages, the same book.
     let text = fs::read(&chat)?;
     let mut lines = text.split(|c| *c == b'\n');
-    let header = String::from_utf8_lossy(lines.next().unwrap_or_default())
-        .replacen("{\"integrity\":\"1111", "{\"main_chat\":\"Long\",\"integrity\":\"2222", 1);
+    let header = String::from_utf8_lossy(lines.next().unwrap_or_default()).replacen(
+        "{\"integrity\":\"1111",
+        "{\"main_chat\":\"Long\",\"integrity\":\"2222",
+        1,
+    );
     let mut fork = header.into_bytes();
     for line in lines.take_while({
         let mut taken = 0;
@@ -112,7 +124,8 @@ fn forget(vault: &Path) -> Result<()> {
 fn evict(path: &Path) -> Result<()> {
     let file = File::open(path)?;
     file.sync_all()?;
-    rustix::fs::fadvise(&file, 0, None, rustix::fs::Advice::DontNeed).context("the page cache could not be emptied")?;
+    rustix::fs::fadvise(&file, 0, None, rustix::fs::Advice::DontNeed)
+        .context("the page cache could not be emptied")?;
     Ok(())
 }
 
@@ -144,7 +157,8 @@ fn peak_memory(vault: &Path, args: &[&str]) -> Result<u64> {
         .output()
         .context("GNU time is needed to see the memory: apt-get install time")?;
     let text = String::from_utf8_lossy(&output.stderr);
-    let kilobytes: u64 = text.lines().last().unwrap_or_default().trim().parse().context("GNU time said no number")?;
+    let kilobytes: u64 =
+        text.lines().last().unwrap_or_default().trim().parse().context("GNU time said no number")?;
     Ok(kilobytes * 1024)
 }
 

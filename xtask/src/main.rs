@@ -1,5 +1,9 @@
 //! Forklore's chores: `cargo xtask test`, `cargo xtask bench`, `cargo xtask soak`.
-#![allow(clippy::disallowed_methods, clippy::print_stdout, reason = "a chore talks to the disk and to the terminal")]
+#![allow(
+    clippy::disallowed_methods,
+    clippy::print_stdout,
+    reason = "a chore talks to the disk and to the terminal"
+)]
 
 mod bench;
 mod test;

@@ -43,7 +43,10 @@ impl<'a> Raw<'a> {
 
     /// As [`Raw::parse`], and tells of every member of the outermost object on the way. One pass instead of two, for those who
     /// look into millions of lines. If the value turns out to be broken, what was told does not count.
-    pub fn parse_members(bytes: &'a [u8], mut member: impl FnMut(Raw<'a>, Raw<'a>)) -> Result<Self, SyntaxError> {
+    pub fn parse_members(
+        bytes: &'a [u8],
+        mut member: impl FnMut(Raw<'a>, Raw<'a>),
+    ) -> Result<Self, SyntaxError> {
         let start = scan::skip_ws(bytes, 0);
         let end = scan::validate(bytes, start, &mut |key, value| {
             member(Raw { bytes: &bytes[key] }, Raw { bytes: &bytes[value] });

@@ -86,7 +86,10 @@ impl BookMap {
     /// The book in the bytes that the map was made of.
     pub fn book<'a>(&self, bytes: &'a [u8]) -> Book<'a> {
         let at = |range: &Range<usize>| Raw::trust(&bytes[range.clone()]);
-        let entry = |(key, raw): &(Option<Range<usize>>, Range<usize>)| Entry { key: key.as_ref().map(at), raw: at(raw) };
+        let entry = |(key, raw): &(Option<Range<usize>>, Range<usize>)| Entry {
+            key: key.as_ref().map(at),
+            raw: at(raw),
+        };
         Book { raw: at(&self.raw), entries: self.entries.iter().map(entry).collect() }
     }
 }
@@ -236,7 +239,8 @@ impl<'a> Fields<'a> {
         // Keys are plain words; one that is written with escapes is the rare case that is compared as text.
         let odd = |k: Raw<'_>| k.bytes().contains(&b'\\');
         let same = |k: Raw<'_>| {
-            k.bytes() == key.bytes() || ((odd(k) || odd(key)) && key.as_text().is_some_and(|text| k.is_text(&text)))
+            k.bytes() == key.bytes()
+                || ((odd(k) || odd(key)) && key.as_text().is_some_and(|text| k.is_text(&text)))
         };
         self.0.iter().rev().find(|(k, _)| same(*k)).map(|(_, value)| *value)
     }

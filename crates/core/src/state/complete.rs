@@ -56,7 +56,8 @@ pub fn complete(image: &EntryImage, donors: &[&[EntryImage]]) -> (EntryImage, Ve
     let base = donor.cloned().unwrap_or_else(|| template(image));
     let (known, offered) = (Fields::of(image.raw()), Fields::of(base.raw()));
     let inferred = offered.iter().filter(|(key, _)| known.get(*key).is_none());
-    let inferred: Vec<String> = inferred.filter_map(|(key, _)| key.as_text()).map(std::borrow::Cow::into_owned).collect();
+    let inferred: Vec<String> =
+        inferred.filter_map(|(key, _)| key.as_text()).map(std::borrow::Cow::into_owned).collect();
     if inferred.is_empty() {
         return (image.clone(), inferred);
     }

@@ -122,6 +122,12 @@ impl Fold {
         self.entries.iter().map(|entry| entry.image.clone()).collect()
     }
 
+    /// The entry with the same number and title.
+    pub fn like(&self, wanted: &EntryImage) -> Option<EntryImage> {
+        let same = |e: &&StateEntry| e.image.uid == wanted.uid && e.image.comment == wanted.comment;
+        self.entries.iter().find(same).map(|entry| entry.image.clone())
+    }
+
     /// Plays one change.
     pub fn play(&mut self, change: &Change) {
         self.play_marked(change, false);

@@ -84,6 +84,27 @@ pub struct Evidence {
     pub events: Vec<Event>,
     /// The book as it is now, if it is there.
     pub live: Option<Live>,
+    /// Entries of related chats' books as they are now. Only events are looked for there.
+    pub elsewhere: Vec<EntryImage>,
+}
+
+impl Evidence {
+    /// Events of our line whose text nothing has shown so far: related books are worth a look.
+    pub fn lacks_events(&self) -> bool {
+        let shown = |event: &Event| {
+            let live = self.live.iter().flat_map(|live| &live.entries);
+            self.sightings.iter().flat_map(|s| &s.entries).chain(live).any(|entry| event.is(entry))
+        };
+        self.events.iter().any(|event| event.ours.is_some() && !shown(event))
+    }
+}
+
+impl Event {
+    /// Whether an entry is this event by name. Its text may have been added to.
+    pub fn is(&self, entry: &EntryImage) -> bool {
+        let prefixed = |rest: &str| rest.is_empty() || rest.ends_with('-');
+        entry.comment.strip_suffix(&self.name).is_some_and(prefixed)
+    }
 }
 
 /// Where in the story a change belongs, seen from our line.

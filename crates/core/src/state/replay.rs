@@ -15,17 +15,13 @@ use crate::format::book::EntryImage;
 pub fn replay(evidence: &Evidence) -> Vec<Change> {
     let mut sightings: Vec<&Sighting> = evidence.sightings.iter().collect();
     sightings.sort_by_key(|s| (s.clock, s.origin.message));
-    let mut replay = Replay {
-        events: &evidence.events,
-        changes: Vec::new(),
-        earned: Fold::default(),
-        foreign: HashMap::new(),
-    };
+    let mut replay = Replay::new(&evidence.events);
     let mut last: HashMap<&str, &Sighting> = HashMap::new();
     for sighting in sightings {
         replay.see(sighting, last.get(sighting.book.as_str()).copied());
         last.insert(&sighting.book, sighting);
     }
+    replay.see_elsewhere(&evidence.elsewhere);
     if let Some(live) = &evidence.live {
         replay.see_live(live, last.get(live.book.as_str()).copied());
     }
@@ -40,6 +36,8 @@ struct Replay<'a> {
     earned: Fold,
     /// Entries as other lines wrote them: title and text, and who wrote them.
     foreign: HashMap<(String, String), Origin>,
+    /// Single lines that other lines added: title of the entry and the line, and who added it.
+    foreign_lines: HashMap<(String, String), Origin>,
 }
 
 /// How to place a change that nothing else explains.
@@ -50,26 +48,71 @@ struct Default<'a> {
     change: Place,
     /// Nothing was known of this book before: registries start empty, and an entry that the scene did not write is undated.
     first: bool,
+    /// The book is seen for the first time: what it started from may hold what others wrote.
+    unseen: bool,
 }
 
-impl Replay<'_> {
+/// What is told of an entry, beyond its being there.
+enum Told {
+    /// Where it belongs: the entry says so itself.
+    Place(Place),
+    /// The scene that it was seen after wrote it.
+    Written,
+    Nothing,
+}
+
+impl<'a> Replay<'a> {
+    fn new(events: &'a [Event]) -> Self {
+        let (foreign, foreign_lines) = (HashMap::new(), HashMap::new());
+        Self { events, changes: Vec::new(), earned: Fold::default(), foreign, foreign_lines }
+    }
+
     fn see(&mut self, sighting: &Sighting, before: Option<&Sighting>) {
         let place = sighting.ours.map_or(Place::Elsewhere(sighting.origin), Place::Ours);
         let (base, first) = match before {
             Some(before) => (before.entries.clone(), false),
             None if sighting.ours.is_some() => (self.earned.images(), self.earned.is_empty()),
             None => {
-                // Another line's book, seen for the first time: only what its scene wrote is known to be that line's.
-                let written = |entry: &&EntryImage| sighting.written.has(entry);
-                (sighting.entries.iter().filter(|entry| !written(entry)).cloned().collect(), false)
+                // Another line's book, seen for the first time: what its scene wrote is that line's; what others are known to have
+                // written is theirs; the rest may be common ground.
+                let told = |entry: &&EntryImage| {
+                    let event = || self.event(entry).is_some_and(|(event, _)| event.ours.is_none());
+                    sighting.written.has(entry) || self.foreign_origin(entry).is_some() || event()
+                };
+                // What we had of an entry is common ground, too.
+                let start = |entry: &EntryImage| {
+                    if told(&entry) { self.earned.like(entry) } else { Some(entry.clone()) }
+                };
+                (sighting.entries.iter().filter_map(start).collect(), false)
             }
         };
-        let default =
-            Default { book: &sighting.book, clock: sighting.clock, creation: place, change: place, first };
+        let default = Default {
+            book: &sighting.book,
+            clock: sighting.clock,
+            creation: place,
+            change: place,
+            first,
+            unseen: before.is_none(),
+        };
         self.compare(&base, &sighting.entries, &default, &|_, entry| {
             let written = sighting.written.has(entry) || entry_role(&entry.comment) != EntryRole::Fact;
-            (first && !written).then_some(Place::Undated)
+            if written { Told::Written } else { Told::Nothing }
         });
+    }
+
+    /// Events of ours that only a related chat's book still has.
+    fn see_elsewhere(&mut self, entries: &[EntryImage]) {
+        for entry in entries {
+            let Some((Event { ours: Some(message), clock, .. }, text)) = self.event(entry) else { continue };
+            let (place, clock) = (Place::Ours(*message), *clock);
+            let known = self
+                .changes
+                .iter()
+                .any(|c| c.before.is_none() && c.entry().is_some_and(|e| e.comment == entry.comment));
+            if !known {
+                self.add("", clock, place, None, Some(entry.with_content(&text)));
+            }
+        }
     }
 
     fn see_live(&mut self, live: &Live, before: Option<&Sighting>) {
@@ -92,17 +135,20 @@ impl Replay<'_> {
             creation: since,
             change: since,
             first: first && live.ours,
+            unseen: before.is_none(),
         };
-        self.compare(&base, &live.entries, &default, &|i, _| live.marks.get(i).copied().flatten());
+        self.compare(&base, &live.entries, &default, &|i, _| {
+            live.marks.get(i).copied().flatten().map_or(Told::Nothing, Told::Place)
+        });
     }
 
-    /// Records what changed between two states of a book. `told` gives the place of an entry that something else tells.
+    /// Records what changed between two states of a book.
     fn compare(
         &mut self,
         before: &[EntryImage],
         after: &[EntryImage],
         default: &Default<'_>,
-        told: &dyn Fn(usize, &EntryImage) -> Option<Place>,
+        told: &dyn Fn(usize, &EntryImage) -> Told,
     ) {
         let mut late: Vec<(i64, Place, i64)> = Vec::new();
         let mut found = Vec::new();
@@ -121,21 +167,46 @@ impl Replay<'_> {
             }
             let (clock, place) = match old {
                 None => {
-                    if let Some(event) = self.event(new) {
+                    if let Some((event, first)) = self.event(new) {
                         let place = event.ours.map_or(Place::Elsewhere(event.origin), Place::Ours);
                         late.extend(new.uid.map(|uid| (uid, place, event.clock)));
-                        (event.clock, place)
-                    } else if let Some(place) = told(i, new) {
-                        (default.clock, place)
-                    } else if let Some(origin) = self.foreign_origin(new, default) {
-                        (default.clock, Place::Elsewhere(origin))
+                        let clock = event.clock;
+                        let image = new.with_content(&first);
+                        if !image.agrees_with(new) {
+                            // Somebody added to it before it was seen.
+                            found.push((clock, place, None, Some(image.clone())));
+                            let place = self.place(new, &told(i, new), default.change, false);
+                            found.push((default.clock, place, Some(image), Some(new.clone())));
+                            continue;
+                        }
+                        (clock, place)
                     } else {
-                        (default.clock, default.creation)
+                        (default.clock, self.place(new, &told(i, new), default.creation, default.first))
                     }
                 }
-                Some(_) => (default.clock, default.change),
+                Some(old) if old.content() == new.content() && old.comment == new.comment => {
+                    (default.clock, default.change)
+                }
+                Some(_) => {
+                    let told = match told(i, new) {
+                        // A mark tells of the making, not of later changes.
+                        Told::Place(_) => Told::Nothing,
+                        told => told,
+                    };
+                    (default.clock, self.place(new, &told, default.change, false))
+                }
             };
-            found.push((clock, place, old.cloned(), Some(new.clone())));
+            let mut old = old.cloned();
+            if default.unseen && !matches!(place, Place::Elsewhere(_)) {
+                // What is known line by line to be another line's came with the copy that the book started as.
+                if let Some((origin, middle)) = self.foreign_part(old.as_ref(), new) {
+                    found.push((clock, Place::Elsewhere(origin), old, Some(middle.clone())));
+                    old = Some(middle);
+                }
+            }
+            if old.as_ref().is_none_or(|old| !old.agrees_with(new)) {
+                found.push((clock, place, old, Some(new.clone())));
+            }
         }
         for (clock, place, old, new) in found {
             let registry = new.as_ref().is_some_and(|new| entry_role(&new.comment) == EntryRole::Registry);
@@ -144,6 +215,31 @@ impl Replay<'_> {
                 new => self.add(default.book, clock, place, old, new),
             }
         }
+    }
+
+    /// Where a new text belongs: where it says itself, else with the scene that wrote it, else with the other line that is known to
+    /// have written the very same; what is left is undated in a book that nothing was known of, and else takes the default.
+    fn place(&self, new: &EntryImage, told: &Told, default: Place, first: bool) -> Place {
+        match told {
+            Told::Place(place) => *place,
+            Told::Written => default,
+            Told::Nothing => match self.foreign_origin(new) {
+                Some(origin) => Place::Elsewhere(origin),
+                None if first && matches!(default, Place::Ours(_)) => Place::Undated,
+                None => default,
+            },
+        }
+    }
+
+    /// The entry with only those of its new lines that other lines are known to have added to it.
+    fn foreign_part(&self, old: Option<&EntryImage>, new: &EntryImage) -> Option<(Origin, EntryImage)> {
+        let before = old.map(|old| old.content().into_owned()).unwrap_or_default();
+        let after = new.content().into_owned();
+        let has = |line: &str| before.lines().any(|l| l == line);
+        let foreign = |line: &str| self.foreign_lines.get(&(new.comment.clone(), line.to_owned())).copied();
+        let origin = after.lines().filter(|line| !has(line)).find_map(foreign)?;
+        let kept = after.lines().filter(|line| has(line) || foreign(line).is_some());
+        Some((origin, new.with_content(&kept.collect::<Vec<_>>().join("\n"))))
     }
 
     /// A registry changes line by line: lines of entries that came late belong where those entries belong.
@@ -192,6 +288,11 @@ impl Replay<'_> {
         let change = Change { clock, place, book: book.to_owned(), before, after };
         match (place, &change.after) {
             (Place::Elsewhere(origin), Some(after)) if change.is_telling() => {
+                let before =
+                    change.before.as_ref().map(|before| before.content().into_owned()).unwrap_or_default();
+                for line in after.content().lines().filter(|line| !before.lines().any(|l| l == *line)) {
+                    self.foreign_lines.insert((after.comment.clone(), line.to_owned()), origin);
+                }
                 self.foreign.insert((after.comment.clone(), after.content().into_owned()), origin);
             }
             (Place::Start | Place::Ours(_) | Place::Undated, _) => self.earned.play(&change),
@@ -200,23 +301,28 @@ impl Replay<'_> {
         self.changes.push(change);
     }
 
-    /// The event that this entry is.
-    fn event(&self, entry: &EntryImage) -> Option<&Event> {
-        let named = |event: &&Event| {
-            entry.comment == event.name
-                || entry.comment.strip_suffix(&event.name).is_some_and(|rest| rest.ends_with('-'))
-        };
-        let mut named =
-            self.events.iter().filter(named).filter(|event| event.hash == text_hash(&entry.content()));
-        let first = named.clone().find(|event| event.ours.is_some());
-        first.or_else(|| named.next())
-    }
-
-    /// Who wrote an entry that appears in our book, word for word, and that our scene is not known to have written.
-    fn foreign_origin(&self, entry: &EntryImage, default: &Default<'_>) -> Option<Origin> {
-        if matches!(default.creation, Place::Elsewhere(_)) {
+    /// The event that this entry is, and the text that it had as such: all of it, or its first lines if more was added since.
+    fn event(&self, entry: &EntryImage) -> Option<(&Event, String)> {
+        let named: Vec<&Event> = self.events.iter().filter(|event| event.is(entry)).collect();
+        if named.is_empty() {
             return None;
         }
+        let content = entry.content().into_owned();
+        let lines: Vec<&str> = content.lines().collect();
+        let texts =
+            std::iter::once(content.clone()).chain((1..lines.len()).rev().map(|n| lines[..n].join("\n")));
+        for text in texts {
+            let hash = text_hash(&text);
+            let same = || named.iter().filter(|event| event.hash == hash);
+            if let Some(event) = same().find(|event| event.ours.is_some()).or_else(|| same().next()) {
+                return Some((event, text));
+            }
+        }
+        None
+    }
+
+    /// Which other line wrote an entry, word for word.
+    fn foreign_origin(&self, entry: &EntryImage) -> Option<Origin> {
         self.foreign.get(&(entry.comment.clone(), entry.content().into_owned())).copied()
     }
 }

@@ -36,6 +36,18 @@ impl Library {
         if let Some(stem) = book {
             evidence.live = self.live(chat, &stem)?;
         }
+        if evidence.lacks_events() {
+            let ours = self.chats[chat].book_stem();
+            let mut stems: Vec<&str> = family.iter().filter_map(|c| self.chats[*c].book_stem()).collect();
+            stems.sort_unstable();
+            stems.dedup();
+            for stem in stems.into_iter().filter(|stem| Some(*stem) != ours) {
+                let book = self.book(stem)?;
+                evidence
+                    .elsewhere
+                    .extend(book.iter().filter_map(|b| b.parse().ok()).flat_map(|b| b.images()));
+            }
+        }
         Ok(evidence)
     }
 

@@ -360,7 +360,12 @@ impl Builder {
         if !self.started {
             self.facts.damage.push(Damage::Empty);
         }
-        Scan { header: self.header, transcript: self.transcript.finish(), facts: self.facts, snapshots: self.snapshots }
+        Scan {
+            header: self.header,
+            transcript: self.transcript.finish(),
+            facts: self.facts,
+            snapshots: self.snapshots,
+        }
     }
 }
 

@@ -27,7 +27,9 @@ pub(super) fn scene(message: Message<'_>) -> Option<Scene> {
     if !scene_break.is_some_and(Raw::is_truthy) {
         return None;
     }
-    let filled = |value: Option<Raw<'_>>| value.and_then(Raw::as_text).filter(|t| !t.trim().is_empty()).map(|t| t.into_owned());
+    let filled = |value: Option<Raw<'_>>| {
+        value.and_then(Raw::as_text).filter(|t| !t.trim().is_empty()).map(|t| t.into_owned())
+    };
     Some(Scene {
         name: filled(name),
         // Not set counts as shown.
@@ -74,7 +76,8 @@ fn readable(stored: &str) -> String {
 /// The books that this message's scene has snapshots of. A version whose snapshot was never taken has an empty list.
 pub(super) fn sightings(message: Message<'_>) -> Vec<SceneSighting> {
     let Some((data, word)) = module(message) else { return Vec::new() };
-    let [recaps, metadata] = data.pick([&format!("scene_{word}_versions"), &format!("scene_{word}_metadata")]);
+    let [recaps, metadata] =
+        data.pick([&format!("scene_{word}_versions"), &format!("scene_{word}_metadata")]);
     let recaps: Vec<Raw<'_>> = recaps.unwrap_or(Raw::NULL).elements().collect();
     let mut found = Vec::new();
     for (number, meta) in versions(metadata) {

@@ -1,0 +1,208 @@
+//! Lineage in every situation that the spec's "Adoption" names.
+
+use forklore_core::story::lineage::{Basis, Chat, Kind, Lineage, Link, ParentNote, trace};
+use forklore_core::story::{Confidence, Moment, Transcript};
+
+use crate::transcript;
+
+/// A chat in a test: messages as letters, each sent at the time of its letter and number.
+struct Case {
+    name: &'static str,
+    slug: Option<&'static str>,
+    main_chat: Option<&'static str>,
+    transcript: Transcript,
+    aliases: Vec<&'static str>,
+    links: Vec<(Link, String)>,
+    /// Other swipes of messages: (message, moments).
+    swipes: Vec<(usize, Vec<Moment>)>,
+}
+
+fn told(texts: &str) -> Transcript {
+    let line =
+        |(i, c): (usize, char)| format!(r#"{{"is_user":{},"mes":"{c}","send_date":"{i}{c}"}}"#, i % 2 == 1);
+    let lines: Vec<String> = texts.chars().enumerate().map(line).collect();
+    transcript(lines.iter().map(String::as_str))
+}
+
+fn chat(name: &'static str, main_chat: Option<&'static str>, texts: &str) -> Case {
+    Case {
+        name,
+        slug: None,
+        main_chat,
+        transcript: told(texts),
+        aliases: vec![],
+        links: vec![],
+        swipes: vec![],
+    }
+}
+
+fn traced(cases: &[Case]) -> Vec<Lineage> {
+    let chats: Vec<Chat<'_>> = cases
+        .iter()
+        .map(|case| Chat {
+            story: 0,
+            name: case.name,
+            slug: case.slug,
+            main_chat: case.main_chat.map(str::to_owned),
+            record: None,
+            transcript: &case.transcript,
+            aliases: case.aliases.clone(),
+            links: case.links.clone(),
+        })
+        .collect();
+    trace(&chats, &|c, m| {
+        cases[c].swipes.iter().find(|(at, _)| *at == m).map(|(_, s)| s.clone()).unwrap_or_default()
+    })
+}
+
+fn brief(lineage: &Lineage) -> (Kind, Option<usize>, Option<usize>, Basis) {
+    (lineage.kind, lineage.parent, lineage.fork_message, lineage.basis)
+}
+
+#[test]
+fn a_fork_that_names_its_parent() {
+    let found = traced(&[chat("M", None, "abcdef"), chat("M - Branch #1", Some("M"), "abcxy")]);
+    assert_eq!(brief(&found[0]), (Kind::Main, None, None, Basis::None));
+    assert_eq!(brief(&found[1]), (Kind::Branch, Some(0), Some(2), Basis::MainChat));
+    assert_eq!(found[1].confidence, Confidence::Certain);
+}
+
+#[test]
+fn a_fork_at_the_greeting_is_believed_if_it_says_so() {
+    let found = traced(&[chat("M", None, "abc"), chat("M - Branch #1", Some("M"), "axy")]);
+    assert_eq!(brief(&found[1]), (Kind::Branch, Some(0), Some(0), Basis::MainChat));
+}
+
+#[test]
+fn chats_that_share_only_the_greeting_are_not_related() {
+    let found = traced(&[chat("M", None, "abcdef"), chat("N", None, "axyz")]);
+    assert_eq!(found.iter().map(|l| l.kind).collect::<Vec<_>>(), [Kind::Main, Kind::Main]);
+}
+
+#[test]
+fn the_lines_alone_tell_where_names_do_not() {
+    let found = traced(&[chat("M", None, "abcdef"), chat("copied by hand", None, "abcxy")]);
+    assert_eq!(brief(&found[1]), (Kind::Branch, Some(0), Some(2), Basis::Moments));
+}
+
+#[test]
+fn equal_words_at_other_times_are_a_coincidence() {
+    let line =
+        |i: usize, c: char| format!(r#"{{"is_user":{},"mes":"{c}","send_date":"other {i}"}}"#, i % 2 == 1);
+    let lines: Vec<String> = "abcde".chars().enumerate().map(|(i, c)| line(i, c)).collect();
+    let mut again = chat("N", None, "");
+    again.transcript = transcript(lines.iter().map(String::as_str));
+    let found = traced(&[chat("M", None, "abcdef"), again]);
+    assert_eq!(found[1].kind, Kind::Main);
+}
+
+#[test]
+fn a_renamed_parent_is_found_by_its_messages() {
+    let found = traced(&[chat("New name", None, "abcdef"), chat("x", Some("Old name"), "abcd")]);
+    assert_eq!(brief(&found[1]), (Kind::Checkpoint, Some(0), Some(3), Basis::Moments));
+    assert_eq!(found[1].note, Some(ParentNote::Renamed("Old name".into())));
+}
+
+#[test]
+fn another_chat_that_took_the_parents_name_is_not_the_parent() {
+    let found = traced(&[
+        chat("Old name", None, "azzz"),
+        chat("New name", None, "abcdef"),
+        chat("x", Some("Old name"), "abcd"),
+    ]);
+    assert_eq!(found[2].parent, Some(1));
+}
+
+#[test]
+fn children_of_a_lost_parent_are_siblings() {
+    let found = traced(&[chat("one", Some("Lost"), "abc"), chat("Lost - Branch #1", Some("Lost"), "abcde")]);
+    for lineage in &found {
+        assert_eq!(lineage.parent, None);
+        assert_eq!(lineage.note, Some(ParentNote::Missing("Lost".into())));
+    }
+    assert_eq!((found[0].kind, found[0].fork_message), (Kind::Checkpoint, Some(2)));
+    assert_eq!((found[1].kind, found[1].fork_message), (Kind::Branch, Some(2)));
+}
+
+#[test]
+fn a_lost_branch_is_not_mistaken_for_the_chat_it_came_from() {
+    let found = traced(&[chat("M", None, "abcdef"), chat("x", Some("M - Branch #1"), "abcxyz")]);
+    assert_eq!(found[1].parent, None);
+    assert_eq!(found[1].note, Some(ParentNote::Missing("M - Branch #1".into())));
+}
+
+#[test]
+fn siblings_that_know_more_of_a_lost_parent_rule_out_a_wrong_one() {
+    let found = traced(&[
+        chat("Other", None, "abqqq"),
+        chat("x", Some("Lost"), "abcdx"),
+        chat("y", Some("Lost"), "abcdy"),
+    ]);
+    assert_eq!((found[1].parent, found[2].parent), (None, None));
+}
+
+#[test]
+fn a_former_name_in_the_metadata_decides() {
+    let mut renamed = chat("The Road", Some("M"), "abxyzw");
+    renamed.aliases = vec!["z-AutoLB-Ana-M - Branch #1"];
+    let found = traced(&[chat("M", None, "abcdef"), renamed, chat("x", Some("M - Branch #1"), "abxy")]);
+    assert_eq!(brief(&found[1]), (Kind::Branch, Some(0), Some(1), Basis::MainChat));
+    assert_eq!((found[2].parent, found[2].fork_message), (Some(1), Some(3)));
+}
+
+#[test]
+fn a_branch_from_another_swipe() {
+    let mut main = chat("M", None, "abcdef");
+    let fork = chat("M - Branch #1", Some("M"), "abcX");
+    main.swipes = vec![(3, vec![main.transcript.moment(3).unwrap(), fork.transcript.moment(3).unwrap()])];
+    let found = traced(&[main, fork]);
+    assert_eq!(brief(&found[1]), (Kind::Branch, Some(0), Some(3), Basis::MainChat));
+}
+
+#[test]
+fn a_parent_edited_after_the_fork() {
+    // Message 1 was edited since: everything after it has other moments, but the messages themselves are the same.
+    let found = traced(&[chat("M", None, "aBcdef"), chat("M - Branch #1", Some("M"), "abcdxy")]);
+    assert_eq!((found[1].parent, found[1].fork_message), (Some(0), Some(3)));
+    assert_eq!(found[1].confidence, Confidence::Likely);
+}
+
+#[test]
+fn an_import_is_a_copy_of_the_original() {
+    let mut main = chat("M", None, "abcdef");
+    let mut import = chat("M imported", None, "abcdef");
+    (main.slug, import.slug) = (Some("s"), Some("s"));
+    let found = traced(&[import, main]);
+    assert_eq!(brief(&found[0]), (Kind::Copy, Some(1), None, Basis::Moments));
+    assert_eq!(found[1].kind, Kind::Main);
+}
+
+#[test]
+fn forks_of_old_versions_have_their_parents_slug() {
+    let mut main = chat("M", None, "abcdef");
+    let mut fork = chat("M - Branch #1", Some("M"), "abcx");
+    (main.slug, fork.slug) = (Some("s"), Some("s"));
+    let found = traced(&[main, fork]);
+    assert_eq!(found.iter().map(|l| l.kind).collect::<Vec<_>>(), [Kind::Main, Kind::Branch]);
+}
+
+#[test]
+fn links_tell_a_checkpoint_from_a_branch() {
+    let mut main = chat("M", None, "abcdef");
+    main.links = vec![(Link::Bookmark, "saved".into()), (Link::Branch, "played".into())];
+    let found = traced(&[
+        main,
+        chat("saved", Some("M"), "abcxyz"),
+        chat("played", Some("M"), "abc"),
+        chat("x", Some("M"), "abc"),
+    ]);
+    let kinds: Vec<Kind> = found[1..].iter().map(|l| l.kind).collect();
+    assert_eq!(kinds, [Kind::Checkpoint, Kind::Branch, Kind::Checkpoint]);
+}
+
+#[test]
+fn a_ring_of_names_does_no_harm() {
+    let found =
+        traced(&[chat("A", Some("B"), "abc"), chat("B", Some("A"), "abd"), chat("C", Some("C"), "qrs")]);
+    assert_eq!(found.len(), 3);
+}
