@@ -87,7 +87,9 @@ fn sentence(text: &str) -> String {
 
 impl From<PathError> for CliError {
     fn from(e: PathError) -> Self {
-        let hint = if e.is_missing() {
+        let hint = if e.source.to_string().contains("leads out of the vault") {
+            "Forklore reads nothing outside the vault. Put the folder itself in the link's place."
+        } else if e.is_missing() {
             "The vault changed while it was being read. Try again."
         } else {
             "Look at the file's permissions and at the disk. Nothing was changed."

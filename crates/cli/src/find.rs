@@ -11,13 +11,22 @@ use crate::error::{CliError, Kind};
 pub(crate) fn open(named: Option<&Path>) -> Result<RealFs, CliError> {
     let hint = "Name a SillyTavern user folder with --vault DIR or FORKLORE_VAULT, or try `forklore demo`.";
     match named {
-        Some(dir) => {
-            let found = below(dir).ok_or_else(|| {
+        Some(dir) => below(dir).ok_or_else(|| match &users(dir)[..] {
+            [] => {
                 let message = format!("{} holds no SillyTavern chats", dir.display());
                 CliError::new(Kind::Refused, "NO_VAULT", message, hint)
-            })?;
-            Ok(found)
-        }
+            }
+            several => {
+                let names: Vec<String> = several.iter().map(|fs| fs.root().display().to_string()).collect();
+                let message = format!("{} holds {} users", dir.display(), several.len());
+                CliError::new(
+                    Kind::Refused,
+                    "NO_VAULT",
+                    message,
+                    format!("Name one of them: {}", names.join(", ")),
+                )
+            }
+        }),
         None => {
             let here = PathBuf::from(".").canonicalize()?;
             here.ancestors().find_map(below).ok_or_else(|| {
@@ -30,7 +39,11 @@ pub(crate) fn open(named: Option<&Path>) -> Result<RealFs, CliError> {
 /// The vault in this folder, if there is exactly one to be found.
 fn below(dir: &Path) -> Option<RealFs> {
     let candidates = layout::CANDIDATES.iter().map(|place| dir.join(place));
-    candidates.filter_map(|place| RealFs::new(&place).ok()).find(|fs| is_vault(fs)).or_else(|| only_user(dir))
+    let found = candidates.filter_map(|place| RealFs::new(&place).ok()).find(is_vault);
+    found.or_else(|| {
+        let mut users = users(dir);
+        if users.len() == 1 { users.pop() } else { None }
+    })
 }
 
 fn is_vault(fs: &RealFs) -> bool {
@@ -38,18 +51,14 @@ fn is_vault(fs: &RealFs) -> bool {
     layout::is_vault(&entries.iter().map(|node| node.name.as_str()).collect::<Vec<_>>())
 }
 
-/// The one user of a data folder whose user is not called `default-user`.
-fn only_user(dir: &Path) -> Option<RealFs> {
+/// The vaults of the users in a data folder, or in the one of an install.
+fn users(dir: &Path) -> Vec<RealFs> {
+    let mut found = Vec::new();
     for data in [dir.to_owned(), dir.join("data")] {
         let Ok(fs) = RealFs::new(&data) else { continue };
-        let users = fs.list(&VaultPath::root()).unwrap_or_default().into_iter();
-        let mut vaults = users
-            .filter(|node| node.kind == NodeKind::Dir)
-            .filter_map(|node| RealFs::new(&data.join(node.name)).ok())
-            .filter(is_vault);
-        if let (Some(only), None) = (vaults.next(), vaults.next()) {
-            return Some(only);
-        }
+        let folders = fs.list(&VaultPath::root()).unwrap_or_default().into_iter();
+        let folders = folders.filter(|node| node.kind == NodeKind::Dir);
+        found.extend(folders.filter_map(|node| RealFs::new(&data.join(node.name)).ok()).filter(is_vault));
     }
-    None
+    found
 }

@@ -36,8 +36,9 @@ fn usage(e: &clap::Error) -> ExitCode {
     let wants_json = std::env::args_os().take_while(|arg| arg != "--").any(|arg| arg == "--json");
     if e.use_stderr() && wants_json {
         let text = e.render().to_string();
-        let first = text.lines().next().unwrap_or_default().trim_start_matches("error: ").to_owned();
-        ui::json(&CliError::usage(first).as_json());
+        let lines = text.lines().map(str::trim).take_while(|line| !line.starts_with("Usage:"));
+        let sentence = lines.filter(|line| !line.is_empty()).collect::<Vec<_>>().join(" ");
+        ui::json(&CliError::usage(sentence.trim_start_matches("error: ").to_owned()).as_json());
     } else if e.print().is_err() {
         // Nobody is left to read it.
     }

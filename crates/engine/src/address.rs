@@ -69,6 +69,10 @@ impl Library {
         if found.is_empty() {
             found = self.chats_named(text, |_| true);
         }
+        if found.is_empty() {
+            let lower = text.to_lowercase();
+            found = (0..self.chats.len()).filter(|c| self.chats[*c].name.to_lowercase() == lower).collect();
+        }
         match found[..] {
             [c] => Ok(c),
             [] => Err(AddressError::NoSuchChat { wanted: wanted.to_owned(), like: self.chats_like(text) }),
@@ -97,6 +101,9 @@ impl Library {
     fn chats_like(&self, wanted: &str) -> Vec<String> {
         let needle = wanted.rsplit('/').next().unwrap_or(wanted).to_lowercase();
         let like = |c: &usize| !needle.is_empty() && self.chats[*c].name.to_lowercase().contains(&needle);
-        (0..self.chats.len()).filter(like).take(5).map(|c| self.address(c).to_string()).collect()
+        let mut found: Vec<usize> = (0..self.chats.len()).filter(like).collect();
+        // The closest first: those with the least besides what was asked for.
+        found.sort_by_key(|c| self.chats[*c].name.len());
+        found.into_iter().take(5).map(|c| self.address(c).to_string()).collect()
     }
 }

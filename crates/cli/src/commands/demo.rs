@@ -25,7 +25,11 @@ pub(crate) struct Args {
 
 pub(crate) fn run(context: &Context, args: &Args) -> Result<ExitCode, CliError> {
     if context.dry_run {
-        ui::demo_plan(&args.dir)?;
+        if context.json {
+            ui::json(&serde_json::json!({"vault": args.dir.display().to_string(), "created": false}));
+        } else {
+            ui::demo_plan(&args.dir)?;
+        }
         return Ok(ExitCode::SUCCESS);
     }
     let made = forklore_demo::build(&args.dir)?;

@@ -32,16 +32,17 @@ use crate::ui::Bar;
     after_help = "\
 Start with `forklore demo` if you have no SillyTavern at hand.
 
-A chat is named FOLDER/CHAT (the character's folder and the chat's file name without .jsonl), or group:ID/CHAT; a chat's
-name alone works where it is unique. Messages count from 0.
+A chat is named FOLDER/CHAT, or group:ID/CHAT; its name alone works where it is
+unique. FOLDER is the character's folder. Messages count from 0.
 
 Exit status: 0 done; 1 refused, or `check` found an error; 2 wrong usage."
 )]
 pub(crate) struct Cli {
     /// SillyTavern user folder (the one with "chats" and "worlds"), or the install that holds it
     ///
-    /// Without it the vault is looked for in the current folder and those above it.
-    #[arg(long, value_name = "DIR", env = "FORKLORE_VAULT", global = true)]
+    /// Without it, the folder in the environment variable FORKLORE_VAULT; without that, the vault is looked for in the current
+    /// folder and those above it.
+    #[arg(long, value_name = "DIR", global = true)]
     pub(crate) vault: Option<PathBuf>,
 
     /// Print one JSON document instead of text
@@ -76,7 +77,9 @@ pub(crate) struct Context {
 
 impl Context {
     pub(crate) fn new(cli: &Cli) -> Self {
-        Self { json: cli.json, dry_run: cli.dry_run, vault: cli.vault.clone() }
+        let named = cli.vault.clone().or_else(|| std::env::var_os("FORKLORE_VAULT").map(PathBuf::from));
+        // An empty name is no name: that is how shells unset things.
+        Self { json: cli.json, dry_run: cli.dry_run, vault: named.filter(|dir| !dir.as_os_str().is_empty()) }
     }
 
     /// Reads the vault.

@@ -30,20 +30,28 @@ pub(crate) fn check(report: &CheckReport, chats: usize) -> io::Result<()> {
             Severity::Info => ("info", NOTE),
         };
         writeln!(out, "{style}{word}{style:#} {}  {DIM}{code}{DIM:#}", headline(code.title()))?;
+        let same = findings.len() > 2 && findings.iter().all(|f| f.message == findings[0].message);
+        if same {
+            writeln!(out, "{}", wrap(&findings[0].message, "  "))?;
+        }
         for finding in findings {
-            place(&mut out, finding)?;
+            place(&mut out, finding, !same)?;
         }
         let mut remedies: Vec<&str> = findings.iter().map(|f| f.remedy.as_str()).collect();
         remedies.dedup();
         for remedy in remedies {
-            writeln!(out, "{}", wrap(&format!("→ {remedy}"), "  "))?;
+            writeln!(out, "  →{}", wrap(remedy, "    ").trim_start_matches("   "))?;
         }
         writeln!(out)?;
     }
     let (errors, warnings) = (of(Severity::Error), of(Severity::Warning));
     let checked = count(chats, "chat");
     if errors + warnings == 0 {
-        return writeln!(out, "{GOOD}✓{GOOD:#} Checked {checked}: nothing is wrong.");
+        let known = match of(Severity::Info) {
+            0 => String::new(),
+            n => format!(" ({n} worth knowing)"),
+        };
+        return writeln!(out, "{GOOD}✓{GOOD:#} Checked {checked}: no errors, no warnings{known}.");
     }
     writeln!(
         out,
@@ -54,7 +62,7 @@ pub(crate) fn check(report: &CheckReport, chats: usize) -> io::Result<()> {
     )
 }
 
-fn place(out: &mut impl io::Write, finding: &Finding) -> io::Result<()> {
+fn place(out: &mut impl io::Write, finding: &Finding, with_message: bool) -> io::Result<()> {
     let place = match (&finding.chat, &finding.book) {
         (Some(chat), _) => Some(chat),
         (None, book) => book.as_ref(),
@@ -62,7 +70,7 @@ fn place(out: &mut impl io::Write, finding: &Finding) -> io::Result<()> {
     match place {
         Some(place) => {
             writeln!(out, "  {NOTE}{}{NOTE:#}", tame(place))?;
-            writeln!(out, "{}", wrap(&finding.message, "    "))
+            if with_message { writeln!(out, "{}", wrap(&finding.message, "    ")) } else { Ok(()) }
         }
         None => writeln!(out, "{}", wrap(&finding.message, "  ")),
     }

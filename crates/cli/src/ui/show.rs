@@ -29,7 +29,11 @@ pub(crate) fn show(report: &ShowReport, full: bool) -> io::Result<()> {
     book(&mut out, &report.book, full)?;
     recap(&mut out, report, full)?;
     for warning in &report.warnings {
-        writeln!(out, "\n{WARN}!{WARN:#} {} {DIM}{}{DIM:#}", warning.message, warning.code)?;
+        writeln!(
+            out,
+            "\n{WARN}!{WARN:#}{}",
+            wrap(&warning.message, "  ").trim_start_matches(' ').replacen("", " ", 1)
+        )?;
     }
     Ok(())
 }
@@ -58,39 +62,42 @@ fn book(out: &mut impl io::Write, book: &ShowBook, full: bool) -> io::Result<()>
     let others = book.entries.len() - facts.len();
     let source = match (book.source.kind, book.source.message) {
         ("head", _) => "the book as it is".to_owned(),
-        ("scene", Some(m)) => format!("as the scene that ends at message {m} left it"),
+        ("scene", Some(m)) => format!("as it was at message {m}"),
         ("scene", None) => "before the first scene".to_owned(),
         ("degraded", _) => "as it is now; nothing tells how it was".to_owned(),
         (kind, _) => kind.to_owned(),
     };
     writeln!(out, "\n{BOLD}Lorebook{BOLD:#}  {}", tame(name))?;
-    let registries = if others > 0 {
-        format!(" and {}", count(others, "registry").replace("registrys", "registries"))
-    } else {
-        String::new()
-    };
+    let registries = if others > 0 { format!(" and {}", count(others, "registry")) } else { String::new() };
     writeln!(out, "  {}{registries}, {source}", count(facts.len(), "entry"))?;
     for entry in book.entries.iter().filter(|e| full || e.role == "fact") {
         let origin = match (entry.source, entry.message) {
-            ("undated", _) => format!("{WARN}undated{WARN:#}"),
-            (_, Some(m)) => format!("{DIM}from {m}{DIM:#}"),
+            ("undated", _) => format!("  {WARN}undated{WARN:#}"),
+            (_, Some(m)) => format!("  {DIM}from {m}{DIM:#}"),
             _ => String::new(),
         };
-        let off =
-            if entry.disable && entry.role == "fact" { format!(" {WARN}off{WARN:#}") } else { String::new() };
+        let off = if entry.disable && entry.role == "fact" {
+            format!("  {WARN}(off){WARN:#}")
+        } else {
+            String::new()
+        };
         let uid = entry.uid.map(|uid| format!("{DIM}{uid:>4}{DIM:#}")).unwrap_or_default();
-        writeln!(out, "\n{uid}  {GOOD}{}{GOOD:#}{off}  {origin}", cut(&entry.comment, width() - 24))?;
+        writeln!(out, "\n{uid}  {GOOD}{}{GOOD:#}{off}{origin}", cut(&entry.comment, width() - 24))?;
         if !entry.content.is_empty() {
             writeln!(out, "{}", excerpt(&entry.content, full, "      "))?;
         }
     }
     if !book.left_out.is_empty() {
-        writeln!(
-            out,
-            "\n{BOLD}Left out{BOLD:#}  {DIM}what is in the book or in later scenes and does not belong here{DIM:#}"
-        )?;
+        writeln!(out, "\n{BOLD}Left out{BOLD:#}  {DIM}what is known and does not belong here{DIM:#}")?;
         for left in &book.left_out {
-            writeln!(out, "  {WARN}−{WARN:#} {}  {DIM}{}{DIM:#}", tame(&left.comment), tame(&left.why))?;
+            let part =
+                if left.lines > 0 { format!("{} of ", count(left.lines, "line")) } else { String::new() };
+            writeln!(
+                out,
+                "  {WARN}−{WARN:#} {part}{}  {DIM}{}{DIM:#}",
+                tame(&left.comment),
+                tame(&left.why)
+            )?;
         }
     }
     Ok(())
@@ -100,7 +107,7 @@ fn recap(out: &mut impl io::Write, report: &ShowReport, full: bool) -> io::Resul
     let recap = &report.running_recap;
     let dropped = match recap.dropped {
         0 => String::new(),
-        n => format!(", {n} left out that belong to later messages or to another line"),
+        n => format!(", {n} of later messages or another line left out"),
     };
     match recap.current_version {
         Some(version) => {
@@ -148,5 +155,6 @@ fn excerpt_of(text: &str, most: usize, indent: &str) -> String {
     if lines.len() <= most {
         return lines.join("\n");
     }
-    format!("{}\n{indent}{DIM}… {} more{DIM:#}", lines[..most].join("\n"), count(lines.len() - most, "line"))
+    let more = count(lines.len() - most, "more line");
+    format!("{}\n{indent}{DIM}… {more}{DIM:#}", lines[..most].join("\n"))
 }

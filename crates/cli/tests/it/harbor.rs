@@ -185,7 +185,53 @@ fn check_has_no_false_error() {
             .or_default()
             .insert(chat.strip_prefix("Maren Voss - 2026-11-15@").unwrap_or(chat));
     }
-    insta::assert_debug_snapshot!(errors);
+    insta::assert_debug_snapshot!(errors, @r#"
+    {
+        "BOOK_MISSING": {
+            "00h59m16s354ms - Checkpoint #1",
+            "Blue door",
+        },
+        "BOOK_SHARED": {
+            "00h59m16s354ms - Branch #2",
+            "00h59m16s354ms - Branch #3",
+            "01h06m20s879ms - Branch #1",
+            "01h09m56s988ms imported",
+            "1794704887326 - Branch #1",
+            "1794704887326 - Branch #2",
+            "Before the council",
+            "Bram's oath",
+            "First sight of the quay",
+            "Loft night",
+            "Watch checkpoint",
+        },
+        "ENTRY_FOREIGN": {
+            "00h59m16s354ms",
+            "00h59m16s354ms - Branch #3",
+            "01h09m56s988ms imported",
+            "Before the council",
+            "First sight of the quay",
+            "Loft night",
+        },
+        "ENTRY_FROM_FUTURE": {
+            "00h59m16s354ms - Branch #2",
+            "00h59m16s354ms - Branch #3",
+            "Before the council",
+            "First sight of the quay",
+            "Loft night",
+        },
+        "RECAP_FOREIGN": {
+            "00h59m16s354ms - Branch #5",
+        },
+        "RECAP_FROM_FUTURE": {
+            "00h59m16s354ms - Branch #3",
+            "00h59m16s354ms - Branch #4",
+            "00h59m16s354ms - Checkpoint #1",
+            "Before the council",
+            "First sight of the quay",
+            "Loft night",
+        },
+    }
+    "#);
 }
 
 #[test]

@@ -1,5 +1,9 @@
 //! End-to-end tests of the real binary. One test binary, one module a topic.
 
+mod books;
+mod cli;
+mod damage;
+mod demo;
 mod harbor;
 
 /// The binary under test.

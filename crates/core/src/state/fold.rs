@@ -42,6 +42,8 @@ pub struct LeftOut {
     pub uid: Option<i64>,
     /// Title of the entry.
     pub comment: String,
+    /// How many of its lines are left out; 0 if all of it is.
+    pub lines: usize,
     /// Why it is left out.
     pub why: Why,
 }
@@ -62,7 +64,9 @@ pub enum Why {
 }
 
 /// The book at message `at` of a line whose last message is `head`; `carry` says whether undated entries come along.
-pub fn fold(changes: &[Change], at: usize, head: usize, carry: bool) -> BookState {
+///
+/// What is left out is told of this line's later messages, and of what others wrote into the book named `book`.
+pub fn fold(changes: &[Change], at: usize, head: usize, carry: bool, book: Option<&str>) -> BookState {
     let mut fold = Fold::default();
     let mut skipped: Vec<(&Change, Why)> = Vec::new();
     let mut basis = None;
@@ -93,12 +97,24 @@ pub fn fold(changes: &[Change], at: usize, head: usize, carry: bool) -> BookStat
     let mut left_out: Vec<LeftOut> = Vec::new();
     for (change, why) in skipped {
         let Some(entry) = change.after.as_ref().filter(|_| change.is_telling()) else { continue };
-        let known = change.before.is_some() && !matches!(why, Why::Elsewhere(_) | Why::Unattributed);
-        let there = fold.entries.iter().any(|e| e.image.uid == entry.uid && e.image.comment == entry.comment);
+        let foreign = matches!(why, Why::Elsewhere(_) | Why::Unattributed);
+        if entry_role(&entry.comment) != EntryRole::Fact || (foreign && book != Some(change.book.as_str())) {
+            continue;
+        }
+        let there =
+            fold.entries.iter().find(|e| e.image.uid == entry.uid && e.image.comment == entry.comment);
+        let lines = match (there, &change.before) {
+            // That a later text of ours differs goes without saying.
+            (Some(_), _) if !foreign => continue,
+            (Some(there), Some(before)) => {
+                let added = added_lines(&before.content(), &entry.content());
+                added.lines().filter(|line| !there.image.content().lines().any(|l| l == *line)).count()
+            }
+            _ => 0,
+        };
         let listed = left_out.iter().any(|out| out.uid == entry.uid && out.comment == entry.comment);
-        let telling = entry_role(&entry.comment) == EntryRole::Fact;
-        if telling && !known && !listed && (!there || change.before.is_some()) {
-            left_out.push(LeftOut { uid: entry.uid, comment: entry.comment.clone(), why });
+        if !listed && (there.is_none() || lines > 0) {
+            left_out.push(LeftOut { uid: entry.uid, comment: entry.comment.clone(), lines, why });
         }
     }
     let mut entries = fold.entries;
@@ -120,6 +136,11 @@ impl Fold {
     /// The entries as they stand.
     pub fn images(&self) -> Vec<EntryImage> {
         self.entries.iter().map(|entry| entry.image.clone()).collect()
+    }
+
+    /// Whether there is an entry with this title.
+    pub fn has_title(&self, title: &str) -> bool {
+        self.entries.iter().any(|entry| entry.image.comment == title)
     }
 
     /// The entry with the same number and title.

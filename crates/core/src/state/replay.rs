@@ -34,6 +34,8 @@ struct Replay<'a> {
     changes: Vec<Change>,
     /// What our line has earned so far.
     earned: Fold,
+    /// Whether any sighting was ours.
+    seen_ours: bool,
     /// Entries as other lines wrote them: title and text, and who wrote them.
     foreign: HashMap<(String, String), Origin>,
     /// Single lines that other lines added: title of the entry and the line, and who added it.
@@ -46,7 +48,7 @@ struct Default<'a> {
     clock: i64,
     creation: Place,
     change: Place,
-    /// Nothing was known of this book before: registries start empty, and an entry that the scene did not write is undated.
+    /// Nothing was known of our book before: an entry that the scene did not write is undated.
     first: bool,
     /// The book is seen for the first time: what it started from may hold what others wrote.
     unseen: bool,
@@ -64,14 +66,21 @@ enum Told {
 impl<'a> Replay<'a> {
     fn new(events: &'a [Event]) -> Self {
         let (foreign, foreign_lines) = (HashMap::new(), HashMap::new());
-        Self { events, changes: Vec::new(), earned: Fold::default(), foreign, foreign_lines }
+        Self {
+            events,
+            changes: Vec::new(),
+            earned: Fold::default(),
+            seen_ours: false,
+            foreign,
+            foreign_lines,
+        }
     }
 
     fn see(&mut self, sighting: &Sighting, before: Option<&Sighting>) {
         let place = sighting.ours.map_or(Place::Elsewhere(sighting.origin), Place::Ours);
         let (base, first) = match before {
             Some(before) => (before.entries.clone(), false),
-            None if sighting.ours.is_some() => (self.earned.images(), self.earned.is_empty()),
+            None if sighting.ours.is_some() => (self.earned.images(), !self.seen_ours),
             None => {
                 // Another line's book, seen for the first time: what its scene wrote is that line's; what others are known to have
                 // written is theirs; the rest may be common ground.
@@ -86,6 +95,8 @@ impl<'a> Replay<'a> {
                 (sighting.entries.iter().filter_map(start).collect(), false)
             }
         };
+        self.seen_ours |= sighting.ours.is_some();
+        self.add_empty_registries(sighting);
         let default = Default {
             book: &sighting.book,
             clock: sighting.clock,
@@ -118,7 +129,7 @@ impl<'a> Replay<'a> {
     fn see_live(&mut self, live: &Live, before: Option<&Sighting>) {
         let (base, first) = match before {
             Some(before) => (before.entries.clone(), false),
-            None => (self.earned.images(), self.earned.is_empty()),
+            None => (self.earned.images(), !self.seen_ours),
         };
         let furthest = self.changes.iter().filter_map(|change| match change.place {
             Place::Ours(message) => Some(message),
@@ -197,7 +208,8 @@ impl<'a> Replay<'a> {
                 }
             };
             let mut old = old.cloned();
-            if default.unseen && !matches!(place, Place::Elsewhere(_)) {
+            let fact = entry_role(&new.comment) == EntryRole::Fact;
+            if fact && default.unseen && !matches!(place, Place::Elsewhere(_)) {
                 // What is known line by line to be another line's came with the copy that the book started as.
                 if let Some((origin, middle)) = self.foreign_part(old.as_ref(), new) {
                     found.push((clock, Place::Elsewhere(origin), old, Some(middle.clone())));
@@ -242,6 +254,18 @@ impl<'a> Replay<'a> {
         Some((origin, new.with_content(&kept.collect::<Vec<_>>().join("\n"))))
     }
 
+    /// An extension makes its registries with the book, empty: so they were there before any scene, on every line.
+    fn add_empty_registries(&mut self, sighting: &Sighting) {
+        for entry in sighting.entries.iter().filter(|e| entry_role(&e.comment) == EntryRole::Registry) {
+            if self.earned.has_title(&entry.comment) {
+                continue;
+            }
+            let kind = registry::kind_of(&entry.content()).map(str::to_owned);
+            let stub = kind.map_or_else(|| entry.clone(), |kind| entry.with_content(&registry::empty(&kind)));
+            self.add(&sighting.book, i64::MIN, Place::Start, None, Some(stub));
+        }
+    }
+
     /// A registry changes line by line: lines of entries that came late belong where those entries belong.
     fn add_registry(
         &mut self,
@@ -251,16 +275,6 @@ impl<'a> Replay<'a> {
         new: EntryImage,
         late: &[(i64, Place, i64)],
     ) {
-        if default.first && old.is_none() {
-            // An extension makes its registries with the book, empty.
-            let kind = registry::kind_of(&new.content()).map(str::to_owned);
-            let stub = kind.map_or_else(|| new.clone(), |kind| new.with_content(&registry::empty(&kind)));
-            self.add(default.book, i64::MIN, Place::Start, None, Some(stub.clone()));
-            if stub.agrees_with(&new) {
-                return;
-            }
-            old = Some(stub);
-        }
         for (uid, late_place, late_clock) in late {
             let Some(before) = &old else { break };
             let has_line = registry::lines(&new.content()).iter().any(|line| line.uid == Some(*uid));

@@ -1,5 +1,6 @@
 //! Tests of the pure core. One test binary, one module a topic.
 
+mod corpus;
 mod lineage_cases;
 mod moment_properties;
 mod recap_properties;

@@ -220,7 +220,7 @@ impl World {
 }
 
 fn lore(changes: &[Change], at: usize, head: usize) -> Lore {
-    let state = fold(changes, at, head, true);
+    let state = fold(changes, at, head, true, None);
     let entry = |e: &forklore_core::state::StateEntry| {
         (e.image.comment.clone(), e.image.content().lines().map(str::to_owned).collect())
     };

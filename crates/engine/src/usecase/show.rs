@@ -2,7 +2,7 @@
 
 use forklore_core::adapter::auto_recap::running::CombinedRecap;
 use forklore_core::adapter::auto_recap::scene;
-use forklore_core::adapter::{EntryRole, entry_role};
+use forklore_core::adapter::{self, EntryRole, entry_role};
 use forklore_core::format::chat::Message;
 use forklore_core::state::{self, Evidence, StateEntry, Why};
 use forklore_fs::PathError;
@@ -16,7 +16,7 @@ use crate::vault::Library;
 #[derive(Debug, thiserror::Error)]
 pub enum ShowError {
     /// The chat is shorter.
-    #[error("Message {at} does not exist: \"{chat}\" has {messages} messages, counted from 0")]
+    #[error("Message {at} does not exist: \"{chat}\" has {}", how_many(*.messages))]
     NoSuchMessage {
         /// What was asked for
         at: usize,
@@ -44,6 +44,14 @@ pub enum ShowError {
     /// The system said no.
     #[error(transparent)]
     Path(#[from] PathError),
+}
+
+fn how_many(n: usize) -> String {
+    match n {
+        0 => "no messages".to_owned(),
+        1 => "one message, number 0".to_owned(),
+        n => format!("{n} messages, counted from 0"),
+    }
 }
 
 /// The state of a chat at a message.
@@ -123,7 +131,7 @@ pub struct ShowEntry {
     pub content: String,
     /// Whether it is switched off
     pub disable: bool,
-    /// What decided about it: `head`, `scene`, `start` or `undated`
+    /// What decided about it: `head`, `scene`, `start`, `undated` or `degraded`
     pub source: &'static str,
     /// The message that its last change belongs to
     pub message: Option<usize>,
@@ -142,6 +150,8 @@ pub struct ShowLeftOut {
     pub uid: Option<i64>,
     /// Its title
     pub comment: String,
+    /// How many of its lines are left out; 0 if all of it is
+    pub lines: usize,
     /// Why, in a phrase
     pub why: String,
 }
@@ -278,7 +288,10 @@ fn show_book(
     let head = chat.head();
     let evidence = library.evidence(c)?;
     let family = library.family(c);
-    let alone = library.users_of(stem).iter().all(|user| *user == c || !family.contains(user));
+    let users = library.users_of(stem);
+    let hand_kept =
+        library.book(name)?.is_some_and(|b| b.parse().is_ok_and(|b| adapter::keeper(&b).is_none()));
+    let alone = hand_kept || users.iter().all(|user| *user == c || !family.contains(user));
     if at == head
         && alone
         && let Some(live) = &evidence.live
@@ -306,7 +319,8 @@ fn book_from_evidence(
 ) -> ShowBook {
     let head = library.chats[c].head();
     let changes = state::replay(evidence);
-    let found = state::fold(&changes, at, head, true);
+    let book = evidence.live.as_ref().map(|live| live.book.as_str());
+    let found = state::fold(&changes, at, head, true, book);
     let dated = !evidence.sightings.is_empty()
         || evidence.live.as_ref().is_some_and(|live| live.marks.iter().any(Option::is_some));
     let kind = match (dated, &evidence.live) {
@@ -346,6 +360,7 @@ fn book_from_evidence(
     let left_out = found.left_out.into_iter().map(|out| ShowLeftOut {
         uid: out.uid,
         comment: out.comment,
+        lines: out.lines,
         why: why(library, out.why),
     });
     let distance = found.basis.map(|message| at - message);
@@ -375,7 +390,7 @@ fn show_entry(entry: &StateEntry, source: &'static str) -> Option<ShowEntry> {
 
 fn why(library: &Library, why: Why) -> String {
     match why {
-        Why::Later(message) => format!("written by the scene that ends at message {message}"),
+        Why::Later(message) => format!("belongs to message {message}"),
         Why::Elsewhere(origin) => {
             format!("written at message {} of \"{}\"", origin.message, library.chats[origin.chat].name)
         }

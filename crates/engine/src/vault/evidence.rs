@@ -114,7 +114,7 @@ impl Library {
         for c in family {
             for version in self.chats[*c].running.iter().flat_map(|r| &r.versions) {
                 // A fork inherits versions of scenes that it does not have; they are told by the chat that has them.
-                if !self.shares_scene(*c, *c, version.scene) {
+                if !self.carries_version(*c, version) {
                     continue;
                 }
                 let ours = self.shares_scene(target, *c, version.scene).then_some(version.scene);
@@ -150,8 +150,10 @@ impl Library {
         let Ok(parsed) = book.parse() else { return Ok(None) };
         let entries = parsed.images();
         let users = self.users_of(stem);
-        let ours = users.len() < 2 || self.owner_of(stem, &users) == Some(chat);
-        let marks = self.places(chat, adapter::keeper(&parsed), &entries);
+        let keeper = adapter::keeper(&parsed);
+        // Who shares a book that is kept by hand does so by choice: all of it is everybody's.
+        let ours = users.len() < 2 || keeper.is_none() || self.owner_of(stem, &users) == Some(chat);
+        let marks = self.places(chat, keeper, &entries);
         Ok(Some(Live { book: stem.to_owned(), ours, entries, marks }))
     }
 

@@ -160,6 +160,8 @@ pub struct Library {
     pub books: BTreeMap<String, VaultPath>,
     /// What interrupted saves left behind.
     pub litter: Vec<VaultPath>,
+    /// Folders of chats that are links out of the vault, or no folders at all.
+    pub not_read: Vec<VaultPath>,
     /// Files that Forklore's own unfinished work left behind.
     pub unfinished: Vec<VaultPath>,
     /// For each chat the number of its family.
@@ -174,7 +176,7 @@ impl Library {
         if !layout::is_vault(&root.iter().map(String::as_str).collect::<Vec<_>>()) {
             return Err(LoadError::NotAVault);
         }
-        let mut litter = Vec::new();
+        let (mut litter, mut not_read) = (Vec::new(), Vec::new());
         let settings = fs
             .read(&layout::folder(layout::SETTINGS))?
             .map(|bytes| Settings::parse(&bytes))
@@ -182,7 +184,7 @@ impl Library {
         let cards = read_cards(&*fs)?;
         let groups = read_groups(&*fs, &mut litter)?;
         let books = files(&*fs, &layout::folder(layout::WORLDS), ".json", &mut litter)?.into_iter().collect();
-        let (stories, places) = find_chats(&*fs, &cards, &groups, &mut litter)?;
+        let (stories, places) = find_chats(&*fs, &cards, &groups, &mut litter, &mut not_read)?;
         let unfinished = fs.list(&layout::folder(&format!("{}/tx", layout::FORKLORE)))?;
         let unfinished = unfinished
             .iter()
@@ -195,6 +197,7 @@ impl Library {
             settings,
             books,
             litter,
+            not_read,
             unfinished: unfinished.collect(),
             families: Vec::new(),
             last_book: Mutex::default(),
@@ -492,12 +495,21 @@ fn find_chats(
     cards: &BTreeMap<String, Card>,
     groups: &BTreeMap<String, Group>,
     litter: &mut Vec<VaultPath>,
+    not_read: &mut Vec<VaultPath>,
 ) -> Result<(Vec<Story>, Places), PathError> {
     let mut stories: Vec<Story> = Vec::new();
     let mut places = Vec::new();
     let chats = layout::folder(layout::CHATS);
-    for node in fs.list(&chats)?.into_iter().filter(|node| node.kind == NodeKind::Dir) {
+    for node in fs.list(&chats)? {
         let Ok(dir) = chats.join(&node.name) else { continue };
+        match node.kind {
+            NodeKind::Dir => {}
+            NodeKind::Other => {
+                not_read.push(dir);
+                continue;
+            }
+            NodeKind::File => continue,
+        }
         let found = files(fs, &dir, ".jsonl", litter)?;
         if found.is_empty() && !cards.contains_key(&node.name) {
             continue;

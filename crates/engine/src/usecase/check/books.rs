@@ -61,7 +61,7 @@ impl Checker<'_> {
             "Its lorebook is also written by {}: what happens there shows up here, and the other way round.",
             list(&names, 3)
         );
-        let remedy = "Give this chat a lorebook of its own before playing on.";
+        let remedy = "Give this chat a lorebook of its own before playing on: duplicate the book in SillyTavern's World Info panel, and bind the copy to this chat.";
         self.add(Code::BookShared, severity, Some(c), Some(name), message, remedy);
     }
 
@@ -137,7 +137,7 @@ impl Checker<'_> {
                 count(stale.len(), "entry", "entries"),
                 list(&stale, 4)
             );
-            let remedy = "It was inherited from another chat: later entities would be offered as merge targets. Let Forklore rebuild it, or clear it.";
+            let remedy = "It was inherited from another chat: entities from there would be offered as merge targets. Clear Auto-Recap's registry for this chat.";
             self.add(Code::RegistryIndexStale, Severity::Warning, Some(c), Some(name), message, remedy);
         }
     }
@@ -156,45 +156,50 @@ impl Checker<'_> {
         referred.extend(bound.map(|book| book_stem(book)));
         referred.extend(settings.character_books.iter().map(|(_, book)| book_stem(book)));
         for stem in library.books.keys() {
-            let users = library.users_of(stem);
-            let Some(book) = library.book(stem)? else { continue };
-            let parsed = match book.parse() {
-                Ok(parsed) => parsed,
-                Err(e) => {
-                    let message = format!("The lorebook cannot be read: {e}.");
-                    let remedy = "Mend it in a text editor or put a copy in its place; SillyTavern shows it as empty and would overwrite it.";
-                    self.add(
-                        Code::BookDamaged,
-                        Severity::Error,
-                        users.first().copied(),
-                        Some(stem),
-                        message,
-                        remedy,
-                    );
-                    continue;
-                }
-            };
-            self.odd_book(stem, &parsed, &users);
-            let machine_kept = adapter::keeper(&parsed);
-            match machine_kept {
-                Some(keeper) if !referred.contains(stem) => {
-                    let message = format!(
-                        "Nothing is bound to this lorebook, which {} kept: its chat was probably deleted.",
-                        keeper.name()
-                    );
-                    let remedy = "Delete it in SillyTavern's World Info panel once you are sure that no story needs it.";
-                    self.add(Code::BookOrphaned, Severity::Warning, None, Some(stem), message, remedy);
-                }
-                None if users.len() > 1 => {
-                    let names: Vec<String> = users.iter().map(|c| format!("\"{}\"", self.name(*c))).collect();
-                    let message = format!("It is bound to {} chats: {}.", users.len(), list(&names, 3));
-                    let remedy = "Nothing to do: a lorebook kept by hand may be shared. A fork can be given a copy of its own.";
-                    self.add(Code::BookSharedByChoice, Severity::Info, None, Some(stem), message, remedy);
-                }
-                _ => {}
+            if let Some(keeper) = self.book(stem)?
+                && !referred.contains(stem)
+            {
+                let message = format!(
+                    "Nothing is bound to this lorebook, which {keeper} kept: its chat was probably deleted."
+                );
+                let remedy =
+                    "Delete it in SillyTavern's World Info panel once you are sure that no story needs it.";
+                self.add(Code::BookOrphaned, Severity::Warning, None, Some(stem), message, remedy);
             }
         }
         Ok(())
+    }
+
+    /// One book on its own. Returns the name of the extension that keeps it.
+    pub(super) fn book(&mut self, stem: &str) -> Result<Option<&'static str>, PathError> {
+        let library = self.library;
+        let users = library.users_of(stem);
+        let Some(book) = library.book(stem)? else { return Ok(None) };
+        let parsed = match book.parse() {
+            Ok(parsed) => parsed,
+            Err(e) => {
+                let message = format!("The lorebook cannot be read: {e}.");
+                let remedy = "Mend it in a text editor or put a copy in its place; SillyTavern shows it as empty and would overwrite it.";
+                self.add(
+                    Code::BookDamaged,
+                    Severity::Error,
+                    users.first().copied(),
+                    Some(stem),
+                    message,
+                    remedy,
+                );
+                return Ok(None);
+            }
+        };
+        self.odd_book(stem, &parsed, &users);
+        let keeper = adapter::keeper(&parsed);
+        if keeper.is_none() && users.len() > 1 {
+            let names: Vec<String> = users.iter().map(|c| format!("\"{}\"", self.name(*c))).collect();
+            let message = format!("It is bound to {} chats: {}.", users.len(), list(&names, 3));
+            let remedy = "Nothing to do: a lorebook kept by hand may be shared.";
+            self.add(Code::BookSharedByChoice, Severity::Info, None, Some(stem), message, remedy);
+        }
+        Ok(keeper.map(adapter::Adapter::name))
     }
 
     fn odd_book(&mut self, stem: &str, book: &Book<'_>, users: &[usize]) {

@@ -50,6 +50,13 @@ impl Checker<'_> {
 
     pub(super) fn left_overs(&mut self) {
         let library = self.library;
+        for path in &library.not_read {
+            let message =
+                format!("{path} is a link that leads out of the vault or nowhere. Its chats were not read.");
+            let remedy =
+                "Forklore reads nothing outside the vault. Put the folder itself in the link's place.";
+            self.add(Code::ChatDamaged, Severity::Warning, None, None, message, remedy);
+        }
         for path in &library.litter {
             let message = format!("{path} was left behind by a save that was interrupted.");
             let remedy = "Compare it with the file of the same name; if that one is fine, delete this one.";
@@ -59,7 +66,7 @@ impl Checker<'_> {
             let files = count(library.unfinished.len(), "file", "files");
             let message =
                 format!("An operation of Forklore was interrupted and left {files} in .forklore/tx.");
-            let remedy = "Run any Forklore command that changes the vault: it finishes or takes back the operation first.";
+            let remedy = "Leave the files there: the next Forklore that changes the vault finishes the operation, or takes it back.";
             self.add(Code::UnfinishedOperation, Severity::Warning, None, None, message, remedy);
         }
     }

@@ -30,12 +30,12 @@ impl Checker<'_> {
         }
         if record::is_pending(chat.header().metadata()) {
             let message = "The fork was saved without its lorebook, which is still to be made.".to_owned();
-            let remedy = "Open the chat in SillyTavern with Forklore running; do not play on before its book is there.";
+            let remedy = "Do not play on before its book is there.";
             self.add(Code::PendingFork, Severity::Warning, Some(c), None, message, remedy);
         } else if chat.lineage.is_fork() && chat.record.is_none() {
             let message =
                 "The fork was not made by Forklore: nothing records what it started from.".to_owned();
-            let remedy = "Forklore works out its state from its messages; adopt it to have that recorded.";
+            let remedy = "Nothing to do: Forklore works out its state from its messages.";
             self.add(Code::UnrecordedFork, Severity::Info, Some(c), None, message, remedy);
         }
     }

@@ -32,6 +32,11 @@ pub fn check(library: &Library, only: Option<usize>, now: i64) -> Result<CheckRe
         checker.links(c);
         checker.recaps(c);
         checker.bound_book(c)?;
+        if only.is_some()
+            && let Some(stem) = library.chats[c].book_stem()
+        {
+            checker.book(stem)?;
+        }
         checker.entries(c)?;
         checker.queue(c)?;
     }

@@ -43,7 +43,7 @@ impl Checker<'_> {
                 foreign.push(i);
             }
         }
-        let remedy = "Do not rely on the recap in this chat; regenerate it, or let Forklore trim it to the chat's own line.";
+        let remedy = "Do not rely on the recap in this chat: choose a version of its own in Auto-Recap's selector, and delete the others.";
         for (code, places, what) in [
             (Code::RecapFromFuture, future, "from after its last message"),
             (Code::RecapForeign, foreign, "of scenes that another line wrote"),
