@@ -34,7 +34,7 @@ pub(crate) fn bench(quick: bool) -> Result<()> {
         let ratio = time.as_secs_f64() / floor.as_secs_f64();
         println!("  {what:<44} {:>8.1} ms  {ratio:>6.2} x  {target}", time.as_secs_f64() * 1000.0);
     };
-    println!("  {} bytes\n", len);
+    println!("  {len} bytes\n");
     row("floor: one cold sequential read", floor, "");
     let middle = (len / 2_100 / 2).to_string();
     let commands: [(&str, Vec<&str>); 3] = [

@@ -16,7 +16,7 @@ pub(crate) fn test() -> Result<()> {
     step_with(
         "docs",
         "cargo",
-        &["doc", "--quiet", "--workspace", "--no-deps"],
+        &["doc", "--quiet", "--workspace", "--no-deps", "--document-private-items"],
         &[("RUSTDOCFLAGS", "--deny warnings")],
     )?;
     step_with("tests", "cargo", &["test", "--workspace", "--no-fail-fast"], &[("INSTA_UPDATE", "no")])?;

@@ -37,7 +37,8 @@ pub(crate) struct CliError {
     pub(crate) code: &'static str,
     pub(crate) message: String,
     pub(crate) hint: String,
-    pub(crate) details: Value,
+    /// Boxed to keep the error small: it travels through every function.
+    details: Box<Value>,
     broken_pipe: bool,
 }
 
@@ -53,7 +54,7 @@ impl CliError {
             code,
             message: sentence(&message.into()),
             hint: hint.into(),
-            details: Value::Null,
+            details: Box::default(),
             broken_pipe: false,
         }
     }
@@ -63,7 +64,7 @@ impl CliError {
     }
 
     fn with_details(mut self, details: Value) -> Self {
-        self.details = details;
+        *self.details = details;
         self
     }
 

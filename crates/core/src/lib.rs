@@ -1,6 +1,6 @@
 //! The pure heart of Forklore. No I/O, no clock: bytes and facts in, answers out.
 //!
-//! * [`format`]: SillyTavern's files as they are: [`format::chat`] lines, [`format::book`], group, card and settings fields,
+//! * [`mod@format`]: SillyTavern's files as they are: [`format::chat`] lines, [`format::book`], group, card and settings fields,
 //!   file names. Read by spans, never re-written whole.
 //! * [`story`]: what those files mean together: [`story::Moment`]s and lines, [`story::lineage`] (which chat was forked from
 //!   which, and where).

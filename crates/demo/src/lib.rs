@@ -1,7 +1,7 @@
 //! A small original story, built as a complete SillyTavern vault, to try Forklore on.
 //!
-//! [`story`] reads `story/story.toml`; [`chronicle`] plays it through as SillyTavern with Auto-Recap would have, scene by scene in
-//! the order in which they were processed; [`files`] lays the result out as the files those programs write; [`portrait`] paints
+//! `story` reads `story/story.toml`; `chronicle` plays it through as SillyTavern with Auto-Recap would have, scene by scene in
+//! the order in which they were processed; `files` lays the result out as the files those programs write; `portrait` paints
 //! the card. Everything is the same on every run.
 
 mod chronicle;

@@ -59,7 +59,7 @@ fn colour(x: u32, y: u32) -> [u8; 3] {
         rgb = blend(rgb, [246.0, 190.0, 100.0], glow * 0.38);
     }
     // Rain.
-    let drop = (x * 7 + y * 3) % 97 == 0 && (x / 3 + y / 11) % 5 == 0;
+    let drop = (x * 7 + y * 3).is_multiple_of(97) && (x / 3 + y / 11).is_multiple_of(5);
     if drop && v < 0.9 {
         rgb = blend(rgb, [200.0, 210.0, 225.0], 0.35);
     }

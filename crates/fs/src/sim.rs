@@ -54,10 +54,11 @@ enum Change {
 
 impl Change {
     fn made_durable_by(&self, dir: &VaultPath) -> bool {
-        match self {
-            Change::Link(path, _) | Change::Unlink(path) | Change::Move(_, path, _) => path.parent() == *dir,
-            Change::Swap(_, (path, _)) => path.parent() == *dir,
-        }
+        let (Change::Link(path, _)
+        | Change::Unlink(path)
+        | Change::Move(_, path, _)
+        | Change::Swap(_, (path, _))) = self;
+        path.parent() == *dir
     }
 
     fn apply(&self, names: &mut BTreeMap<VaultPath, usize>) {

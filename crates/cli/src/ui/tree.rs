@@ -115,11 +115,12 @@ fn draw_row(out: &mut impl io::Write, row: &Row<'_>, column: usize) -> io::Resul
     let (mark, mark_style) = health_mark(chat.health);
     writeln!(
         out,
-        "{DIM}{}{DIM:#}{style}{glyph}{style:#} {name}{messages} {DIM}msg{DIM:#}  {}{}{book_style}{}{book_style:#}{mark_style}{mark}{mark_style:#}",
+        "{DIM}{}{DIM:#}{style}{glyph}{style:#} {name}{messages} {DIM}msg{DIM:#}  {}{}{book_style}{}{book_style:#}{mark_style}{}{mark_style:#}",
         row.lines,
         pad(&scenes, 10),
         pad(&recap, 10),
-        pad(book, 13),
+        if mark == " " { book.to_owned() } else { pad(book, 13) },
+        mark.trim(),
     )
 }
 

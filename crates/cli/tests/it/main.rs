@@ -1,4 +1,10 @@
 //! End-to-end tests of the real binary. One test binary, one module a topic.
+#![allow(
+    clippy::unwrap_used,
+    clippy::panic,
+    clippy::disallowed_methods,
+    reason = "a test that cannot go on should stop"
+)]
 
 mod books;
 mod cli;

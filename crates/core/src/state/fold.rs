@@ -81,12 +81,11 @@ pub fn fold(changes: &[Change], at: usize, head: usize, carry: bool, book: Optio
             Place::Ours(message) => Err(Why::Later(message)),
             Place::Elsewhere(origin) => Err(Why::Elsewhere(origin)),
             Place::Unattributed => Err(Why::Unattributed),
-            Place::Undated if at >= head => Ok(false),
+            Place::Undated | Place::Since(_) if at >= head => Ok(false),
             Place::Undated if carry => Ok(true),
-            Place::Undated => Err(Why::Undated),
-            Place::Since(_) if at >= head => Ok(false),
             // It may have been there already: carried and marked. A mere change of what is known waits for the head.
             Place::Since(message) if creation && carry && at >= message => Ok(true),
+            Place::Undated => Err(Why::Undated),
             Place::Since(message) => Err(Why::Since(message)),
         };
         match verdict {

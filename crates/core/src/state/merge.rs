@@ -37,7 +37,7 @@ fn overlay(base: &EntryImage, top: &EntryImage) -> EntryImage {
     let mut result = base.clone();
     for (key, value) in top.raw().members() {
         let Some(name) = key.as_text() else { continue };
-        if !base.raw().get(&name).is_some_and(|old| old.bytes() == value.bytes()) {
+        if base.raw().get(&name).is_none_or(|old| old.bytes() != value.bytes()) {
             result = result.with_field(&name, value);
         }
     }

@@ -1,8 +1,8 @@
 //! The state at message N, by one rule.
 //!
 //! Every known change of an entry has a clock order and a story position; the book at N is, per entry, the last change in
-//! clock order whose position is at most N and on this line. [`Evidence`] is what is known; [`replay`] turns it into
-//! [`Change`]s, each with a [`Place`]; [`fold`] plays those that belong to a message into a [`BookState`].
+//! clock order whose position is at most N and on this line. [`Evidence`] is what is known; [`replay()`] turns it into
+//! [`Change`]s, each with a [`Place`]; [`fold()`] plays those that belong to a message into a [`BookState`].
 //!
 //! Evidence is of three kinds: [`Sighting`]s of a whole book (scene snapshots; later history's observations, which are the same
 //! thing seen more often), [`Event`]s (entries that are known to belong to a scene although no snapshot of it has them), and the

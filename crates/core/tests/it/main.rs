@@ -1,4 +1,10 @@
 //! Tests of the pure core. One test binary, one module a topic.
+#![allow(
+    clippy::unwrap_used,
+    clippy::panic,
+    clippy::disallowed_methods,
+    reason = "a test that cannot go on should stop"
+)]
 
 mod corpus;
 mod lineage_cases;

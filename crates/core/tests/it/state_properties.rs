@@ -95,7 +95,7 @@ impl World {
     }
 
     fn state(&self, line: usize, at: usize) -> Lore {
-        let found = self.lines[line].earned.iter().filter(|(message, _)| *message <= at).next_back();
+        let found = self.lines[line].earned.iter().rfind(|(message, _)| *message <= at);
         found.map(|(_, lore)| lore.clone()).unwrap_or_default()
     }
 

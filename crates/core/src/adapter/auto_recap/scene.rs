@@ -28,7 +28,7 @@ pub(super) fn scene(message: Message<'_>) -> Option<Scene> {
         return None;
     }
     let filled = |value: Option<Raw<'_>>| {
-        value.and_then(Raw::as_text).filter(|t| !t.trim().is_empty()).map(|t| t.into_owned())
+        value.and_then(Raw::as_text).filter(|t| !t.trim().is_empty()).map(std::borrow::Cow::into_owned)
     };
     Some(Scene {
         name: filled(name),

@@ -107,7 +107,7 @@ impl Checker<'_> {
                 match titles.get(&uid) {
                     None => dangling.push(format!("{} (uid {uid})", line.name)),
                     Some(title) if *title != line.name => {
-                        renamed.push(format!("{} is now {title}", line.name))
+                        renamed.push(format!("{} is now {title}", line.name));
                     }
                     Some(_) => {}
                 }
