@@ -3,6 +3,7 @@
 //! Between two sightings of the same book lies what the later one's scene did; a book seen for the first time is compared with
 //! what our line had earned until then, because a fork's own book starts as a copy of that.
 
+use std::borrow::Cow;
 use std::collections::HashMap;
 
 use super::fold::Fold;
@@ -78,9 +79,9 @@ impl<'a> Replay<'a> {
 
     fn see(&mut self, sighting: &Sighting, before: Option<&Sighting>) {
         let place = sighting.ours.map_or(Place::Elsewhere(sighting.origin), Place::Ours);
-        let (base, first) = match before {
-            Some(before) => (before.entries.clone(), false),
-            None if sighting.ours.is_some() => (self.earned.images(), !self.seen_ours),
+        let (base, first): (Cow<'_, [EntryImage]>, bool) = match before {
+            Some(before) => (Cow::Borrowed(&before.entries), false),
+            None if sighting.ours.is_some() => (self.earned.images().into(), !self.seen_ours),
             None => {
                 // Another line's book, seen for the first time: what its scene wrote is that line's; what others are known to have
                 // written is theirs; the rest may be common ground.
@@ -127,9 +128,9 @@ impl<'a> Replay<'a> {
     }
 
     fn see_live(&mut self, live: &Live, before: Option<&Sighting>) {
-        let (base, first) = match before {
-            Some(before) => (before.entries.clone(), false),
-            None => (self.earned.images(), !self.seen_ours),
+        let (base, first): (Cow<'_, [EntryImage]>, bool) = match before {
+            Some(before) => (Cow::Borrowed(&before.entries), false),
+            None => (self.earned.images().into(), !self.seen_ours),
         };
         let furthest = self.changes.iter().filter_map(|change| match change.place {
             Place::Ours(message) => Some(message),
@@ -355,6 +356,11 @@ fn with_line_of(old: &str, new: &str, uid: i64) -> String {
 /// Pairs the entries of two states: same number and title; else a renamed entry (same number, both titles used once); else a
 /// renumbered one (same title).
 fn pair_up(before: &[EntryImage], after: &[EntryImage]) -> Vec<(Option<usize>, Option<usize>)> {
+    // Mostly a book just grows.
+    let same = |(a, b): (&EntryImage, &EntryImage)| a.uid == b.uid && a.comment == b.comment;
+    if before.len() <= after.len() && before.iter().zip(after).all(same) {
+        return (0..after.len()).map(|j| (Some(j).filter(|j| *j < before.len()), Some(j))).collect();
+    }
     let mut partner: Vec<Option<usize>> = vec![None; after.len()];
     let mut taken = vec![false; before.len()];
     let by_uid: HashMap<i64, usize> =
