@@ -24,7 +24,8 @@ pub(crate) fn bench(quick: bool) -> Result<()> {
         "A generated chat of about {megabytes} MB, 40 scenes, a book of 200 entries, and a fork of it at 10 MB:"
     );
     let files = make_vault(&vault, megabytes << 20)?;
-    let len: u64 = files.iter().map(|file| fs::metadata(file).map(|meta| meta.len())).sum::<std::io::Result<u64>>()?;
+    let len: u64 =
+        files.iter().map(|file| fs::metadata(file).map(|meta| meta.len())).sum::<std::io::Result<u64>>()?;
 
     let floor = best(|| {
         evict(&files)?;

@@ -81,8 +81,8 @@ fn help_teaches() {
 fn tree_for_people() {
     insta::assert_snapshot!(vault().run(FORKLORE, &["tree"]), @"
     Ana  2 chats, 1 fork
-    ● Rain                             4 msg                      own book      
-    └───2─ ◆ … - Branch #1             4 msg                      no book       
+    ● Rain                             4 msg                      own book
+    └───2─ ◆ … - Branch #1             4 msg                      no book
 
     Bo  1 chat, 0 forks
     ● Rain                             2 msg                      no book

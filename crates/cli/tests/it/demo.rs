@@ -18,11 +18,11 @@ fn the_demo_builds_and_shows_itself() {
 
     Ottilie Crake  7 chats, 6 forks
     ● Heard Once                         43 msg  4 scenes  recap 3   own book     ✗
-    ├───6─ ⚑ Before the first telling     7 msg                      own book      
-    ├──16─ ◆ … - Branch #3               23 msg  1 scene   recap 0   own book      
-    ├──20─ ⚑ The tally book is found     21 msg  2 scenes  recap 1   own book      
-    ├──22─ ◆ … - Branch #1               35 msg  3 scenes  recap 2   own book      
-    │     └──32─ ◆ … - Branch #2         39 msg  3 scenes  recap 2   own book      
+    ├───6─ ⚑ Before the first telling     7 msg                      own book
+    ├──16─ ◆ … - Branch #3               23 msg  1 scene   recap 0   own book
+    ├──20─ ⚑ The tally book is found     21 msg  2 scenes  recap 1   own book
+    ├──22─ ◆ … - Branch #1               35 msg  3 scenes  recap 2   own book
+    │     └──32─ ◆ … - Branch #2         39 msg  3 scenes  recap 2   own book
     └──30─ ◆ … - Branch #4               41 msg  4 scenes  recap 4   shared book  ✗
       ✗ error, ! warning: `forklore check` explains
 

@@ -27,14 +27,9 @@ pub trait Adapter: Sync {
         EntryRole::Fact
     }
 
-    /// The scene that ends with this message.
-    fn scene(&self, _message: Message<'_>) -> Option<Scene> {
+    /// The scene that ends with this message, and the states of the whole book that it has kept.
+    fn scene(&self, _message: Message<'_>) -> Option<(Scene, Vec<SceneSighting>)> {
         None
-    }
-
-    /// The states of the whole book that are kept in this message.
-    fn sightings(&self, _message: Message<'_>) -> Vec<SceneSighting> {
-        Vec::new()
     }
 
     /// For each entry, where in the story it was written, if the entry itself says so.
@@ -51,6 +46,11 @@ pub trait Adapter: Sync {
 /// The adapter that keeps a book, if any does.
 pub fn keeper(book: &Book<'_>) -> Option<&'static dyn Adapter> {
     ALL.into_iter().find(|adapter| adapter.keeps(book))
+}
+
+/// The scene that ends with a message, and the states of the whole book that it has kept, for whichever extension made it.
+pub fn scene(message: Message<'_>) -> Option<(Scene, Vec<SceneSighting>)> {
+    ALL.iter().find_map(|adapter| adapter.scene(message))
 }
 
 /// What an entry with this title is to any extension.

@@ -115,8 +115,7 @@ impl<'a> Entry<'a> {
     pub fn image(self) -> EntryImage {
         let [uid, comment] = self.raw.pick(["uid", "comment"]);
         let uid = uid.and_then(Raw::as_i64).or_else(|| self.key_number());
-        let comment = comment.and_then(Raw::as_text).unwrap_or_default().into_owned();
-        EntryImage::new(uid, comment, self.raw)
+        EntryImage::new(uid, &comment.and_then(Raw::as_text).unwrap_or_default(), self.raw)
     }
 
     fn key_number(self) -> Option<i64> {
@@ -132,7 +131,7 @@ pub struct EntryImage {
     /// Number of the entry in its book; `None` if it has none.
     pub uid: Option<i64>,
     /// The title.
-    pub comment: String,
+    pub comment: Arc<str>,
     /// The entry as a JSON value. Shared, because evidence is compared and copied a lot.
     #[serde(with = "shared_bytes")]
     raw: Arc<[u8]>,
@@ -165,8 +164,8 @@ mod shared_bytes {
 
 impl EntryImage {
     /// An image of an entry. What is not an object counts as one without fields.
-    pub fn new(uid: Option<i64>, comment: String, raw: Raw<'_>) -> Self {
-        Self { uid, comment, raw: raw.bytes().into() }
+    pub fn new(uid: Option<i64>, comment: &str, raw: Raw<'_>) -> Self {
+        Self { uid, comment: comment.into(), raw: raw.bytes().into() }
     }
 
     /// The entry as a JSON value.

@@ -207,13 +207,10 @@ impl<'a> Message<'a> {
         self.swipes.unwrap_or(Raw::NULL).elements()
     }
 
-    /// Name of the checkpoint that hangs on this message, as typed.
-    pub fn bookmark(self) -> Option<Cow<'a, str>> {
-        self.extra().get("bookmark_link").and_then(Raw::as_text).filter(|name| !name.is_empty())
-    }
-
-    /// Names of the branches that hang on this message.
-    pub fn branches(self) -> impl Iterator<Item = Cow<'a, str>> {
-        self.extra().get("branches").unwrap_or(Raw::NULL).elements().filter_map(Raw::as_text)
+    /// Names of what hangs on this message, as typed: its checkpoint, and its branches.
+    pub fn links(self) -> (Option<Cow<'a, str>>, impl Iterator<Item = Cow<'a, str>>) {
+        let [bookmark, branches] = self.extra().pick(["bookmark_link", "branches"]);
+        let bookmark = bookmark.and_then(Raw::as_text).filter(|name| !name.is_empty());
+        (bookmark, branches.unwrap_or(Raw::NULL).elements().filter_map(Raw::as_text))
     }
 }

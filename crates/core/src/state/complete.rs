@@ -78,7 +78,7 @@ pub fn complete(image: &EntryImage, donors: &[&[EntryImage]]) -> (EntryImage, Ve
     }
     known.iter().filter(|(key, _)| offered.get(*key).is_none()).for_each(|(key, value)| put(key, value));
     object.push(b'}');
-    (EntryImage::new(image.uid, image.comment.clone(), Raw::trust(&object)), inferred)
+    (EntryImage::new(image.uid, &image.comment, Raw::trust(&object)), inferred)
 }
 
 /// A new entry as SillyTavern would make it, with the number of `image`.
@@ -92,5 +92,5 @@ fn template(image: &EntryImage) -> EntryImage {
         object.push_str(&format!("{comma}\"{field}\":{value}"));
     }
     object.push('}');
-    EntryImage::new(image.uid, image.comment.clone(), Raw::trust(object.as_bytes()))
+    EntryImage::new(image.uid, &image.comment, Raw::trust(object.as_bytes()))
 }

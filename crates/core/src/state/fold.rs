@@ -1,5 +1,7 @@
 //! [`fold`]: the changes that belong to a message, played in order, and a word about those that do not.
 
+use std::sync::Arc;
+
 use super::merge::apply;
 use super::{Change, Origin, Place};
 use crate::adapter::{EntryRole, entry_role};
@@ -41,7 +43,7 @@ pub struct LeftOut {
     /// Number of the entry.
     pub uid: Option<i64>,
     /// Title of the entry.
-    pub comment: String,
+    pub comment: Arc<str>,
     /// How many of its lines are left out; 0 if all of it is.
     pub lines: usize,
     /// Why it is left out.
@@ -139,7 +141,7 @@ impl Fold {
 
     /// Whether there is an entry with this title.
     pub fn has_title(&self, title: &str) -> bool {
-        self.entries.iter().any(|entry| entry.image.comment == title)
+        self.entries.iter().any(|entry| &*entry.image.comment == title)
     }
 
     /// The entry with the same number and title.

@@ -18,6 +18,8 @@ pub use fold::{BookState, Fold, LeftOut, StateEntry, Why, fold};
 pub use merge::{apply, merge_lines};
 pub use replay::{Stain, replay, stains};
 
+use std::sync::Arc;
+
 use crate::adapter::Written;
 use crate::format::book::EntryImage;
 
@@ -33,7 +35,7 @@ pub struct Sighting {
     /// The message of *our* line that this belongs to; `None` if it is on another line.
     pub ours: Option<usize>,
     /// The entries.
-    pub entries: Vec<EntryImage>,
+    pub entries: Arc<[EntryImage]>,
     /// Which of them are known to have been written there.
     pub written: Written,
 }
@@ -93,7 +95,7 @@ impl Evidence {
     pub fn lacks_events(&self) -> bool {
         let shown = |event: &Event| {
             let live = self.live.iter().flat_map(|live| &live.entries);
-            self.sightings.iter().flat_map(|s| &s.entries).chain(live).any(|entry| event.is(entry))
+            self.sightings.iter().flat_map(|s| &*s.entries).chain(live).any(|entry| event.is(entry))
         };
         self.events.iter().any(|event| event.ours.is_some() && !shown(event))
     }

@@ -5,6 +5,7 @@
 
 use std::borrow::Cow;
 use std::collections::HashMap;
+use std::sync::Arc;
 
 use super::fold::Fold;
 use super::{Change, Event, Evidence, Live, Origin, Place, Sighting};
@@ -38,9 +39,9 @@ struct Replay<'a> {
     /// Whether any sighting was ours.
     seen_ours: bool,
     /// Entries as other lines wrote them: title and text, and who wrote them.
-    foreign: HashMap<(String, String), Origin>,
+    foreign: HashMap<(Arc<str>, String), Origin>,
     /// Single lines that other lines added: title of the entry and the line, and who added it.
-    foreign_lines: HashMap<(String, String), Origin>,
+    foreign_lines: HashMap<(Arc<str>, String), Origin>,
 }
 
 /// How to place a change that nothing else explains.
@@ -383,10 +384,10 @@ fn pair_up(before: &[EntryImage], after: &[EntryImage]) -> Vec<(Option<usize>, O
     for (j, entry) in after.iter().enumerate().filter(|(j, _)| partner[*j].is_none()).collect::<Vec<_>>() {
         let renamed = same_uid(entry).filter(|i| {
             !taken[*i]
-                && !new_comments.contains_key(before[*i].comment.as_str())
-                && !by_comment.contains_key(entry.comment.as_str())
+                && !new_comments.contains_key(&*before[*i].comment)
+                && !by_comment.contains_key(&*entry.comment)
         });
-        let renumbered = || by_comment.get(entry.comment.as_str())?.iter().copied().find(|i| !taken[*i]);
+        let renumbered = || by_comment.get(&*entry.comment)?.iter().copied().find(|i| !taken[*i]);
         if let Some(i) = renamed.or_else(renumbered) {
             partner[j] = Some(i);
             taken[i] = true;
@@ -402,7 +403,7 @@ pub struct Stain {
     /// Number of the entry.
     pub uid: Option<i64>,
     /// Title of the entry.
-    pub comment: String,
+    pub comment: Arc<str>,
     /// Who wrote it.
     pub origin: Origin,
     /// The lines that came from there; empty if the whole entry did.

@@ -35,7 +35,7 @@ impl Book {
             // `order` is rewritten by every scene, like the real extension does.
             let order = 1000 - self.entries.len() as i64 + uid;
             let raw = format!(r#"{{"uid":{uid},"content":{content},"order":{order}}}"#);
-            EntryImage::new(Some(*uid), title.clone(), Raw::parse(raw.as_bytes()).unwrap())
+            EntryImage::new(Some(*uid), title, Raw::parse(raw.as_bytes()).unwrap())
         };
         self.entries.iter().map(image).collect()
     }
@@ -194,7 +194,7 @@ impl World {
                 book: format!("book {}", scene.book),
                 origin,
                 ours,
-                entries: scene.snapshot.clone(),
+                entries: scene.snapshot.clone().into(),
                 written: scene.written.clone(),
             });
             for (name, hash) in &scene.events {
@@ -222,7 +222,7 @@ impl World {
 fn lore(changes: &[Change], at: usize, head: usize) -> Lore {
     let state = fold(changes, at, head, true, None);
     let entry = |e: &forklore_core::state::StateEntry| {
-        (e.image.comment.clone(), e.image.content().lines().map(str::to_owned).collect())
+        (e.image.comment.to_string(), e.image.content().lines().map(str::to_owned).collect())
     };
     state.entries.iter().map(entry).collect()
 }
@@ -271,7 +271,7 @@ proptest! {
         for l in 0..world.lines.len() {
             let evidence = world.evidence(l);
             let found: BTreeSet<String> =
-                stains(&replay(&evidence), evidence.live.as_ref().unwrap()).into_iter().map(|s| s.comment).collect();
+                stains(&replay(&evidence), evidence.live.as_ref().unwrap()).into_iter().map(|s| s.comment.to_string()).collect();
             let earned = world.state(l, usize::MAX);
             let book = &world.books[world.lines[l].book];
             let foreign: BTreeSet<String> = book

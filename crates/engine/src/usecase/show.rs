@@ -359,7 +359,7 @@ fn book_from_evidence(
     let entries = entries.collect();
     let left_out = found.left_out.into_iter().map(|out| ShowLeftOut {
         uid: out.uid,
-        comment: out.comment,
+        comment: out.comment.to_string(),
         lines: out.lines,
         why: why(library, out.why),
     });
@@ -377,7 +377,7 @@ fn show_entry(entry: &StateEntry, source: &'static str) -> Option<ShowEntry> {
     };
     Some(ShowEntry {
         uid: entry.image.uid,
-        comment: entry.image.comment.clone(),
+        comment: entry.image.comment.to_string(),
         content: entry.image.content().into_owned(),
         disable: entry.image.is_disabled(),
         source,

@@ -1,6 +1,7 @@
 //! [`Library::evidence`]: what is known about the book of one chat, gathered from its whole family.
 
 use std::collections::HashSet;
+use std::sync::Arc;
 
 use forklore_core::adapter::{self, Mark, SceneSighting};
 use forklore_core::format::book::EntryImage;
@@ -11,7 +12,7 @@ use forklore_core::story::lineage::Kind;
 use forklore_fs::PathError;
 
 use super::library::Library;
-use super::scan::{StoredSighting, sightings};
+use super::scan::StoredSighting;
 
 impl Library {
     /// What is known about the book of a chat, seen from its line.
@@ -79,16 +80,17 @@ impl Library {
     }
 
     /// The entries of a state that a scene has kept.
-    fn entries_of(&self, chat: usize, stored: &StoredSighting) -> Result<Vec<EntryImage>, PathError> {
+    fn entries_of(&self, chat: usize, stored: &StoredSighting) -> Result<Arc<[EntryImage]>, PathError> {
         if let Some(places) = &stored.entries {
             let images = &self.chats[chat].snapshots.images;
             return Ok(places.iter().filter_map(|place| images.get(*place as usize)).cloned().collect());
         }
         let line = self.message_line(chat, stored.message)?.unwrap_or_default();
         // The file may have changed since it was scanned; a line that no longer parses simply tells nothing.
-        let found = Message::parse(&line).map(sightings).unwrap_or_default();
+        let scene = Message::parse(&line).ok().and_then(adapter::scene);
+        let found = scene.map(|(_, sightings)| sightings).unwrap_or_default();
         let same = |s: &SceneSighting| (s.version, s.clock) == (stored.version, stored.clock);
-        Ok(found.into_iter().find(same).map(|s| s.entries).unwrap_or_default())
+        Ok(found.into_iter().find(same).map(|s| s.entries).unwrap_or_default().into())
     }
 
     /// Of the chats that carry a scene, the one that it was played in: in all others it stands before the fork point.

@@ -7,7 +7,7 @@ use std::sync::mpsc::sync_channel;
 
 use forklore_core::adapter::{self, Scene, SceneSighting, Written};
 use forklore_core::format::book::EntryImage;
-use forklore_core::format::chat::{self, Line, Message};
+use forklore_core::format::chat::{self, Line};
 use forklore_core::story::lineage::Link;
 use forklore_core::story::{Transcript, TranscriptBuilder, identify};
 use forklore_fs::OpenFile;
@@ -375,25 +375,17 @@ fn look(line: &[u8]) -> Found {
         Line::Broken(e) => return Found::Broken(e.to_string()),
         Line::Element(message) => message,
     };
-    let mut links: Vec<(bool, String)> = message.branches().map(|name| (false, name.into_owned())).collect();
-    links.extend(message.bookmark().map(|name| (true, name.into_owned())));
-    let scene = adapter::ALL.iter().find_map(|adapter| adapter.scene(message));
-    let sightings = match &scene {
-        Some(scene) if scene.versions.iter().any(|v| v.entries > 0) => sightings(message),
-        _ => Vec::new(),
-    };
+    let (bookmark, branches) = message.links();
+    let mut links: Vec<(bool, String)> = branches.map(|name| (false, name.into_owned())).collect();
+    links.extend(bookmark.map(|name| (true, name.into_owned())));
+    let (scene, sightings) = adapter::scene(message).unzip();
     let counts = [false, true].map(|group| chat::is_header(message, group));
     Found::Element(Box::new(Element {
         identity: identify(message),
         hidden: message.is_hidden(),
         scene,
         links,
-        sightings,
+        sightings: sightings.unwrap_or_default(),
         header: counts.contains(&true).then(|| (message.raw().bytes().to_vec(), counts)),
     }))
-}
-
-/// The states of the book that a message's scene has kept.
-pub fn sightings(message: Message<'_>) -> Vec<SceneSighting> {
-    adapter::ALL.iter().flat_map(|adapter| adapter.sightings(message)).collect()
 }

@@ -42,12 +42,8 @@ impl Adapter for AutoRecap {
         }
     }
 
-    fn scene(&self, message: Message<'_>) -> Option<Scene> {
+    fn scene(&self, message: Message<'_>) -> Option<(Scene, Vec<SceneSighting>)> {
         scene::scene(message)
-    }
-
-    fn sightings(&self, message: Message<'_>) -> Vec<SceneSighting> {
-        scene::sightings(message)
     }
 
     fn operations(&self, header: Header<'_>, book: Option<&Book<'_>>) -> Vec<Operation> {

@@ -8,20 +8,22 @@ use crate::format::chat::Message;
 
 /// The module's data on a message, and the word it uses: "recap", earlier "summary".
 fn module<'a>(message: Message<'a>) -> Option<(Raw<'a>, &'static str)> {
-    let extra = message.extra();
-    let new = extra.get("auto_recap_memory").map(|data| (data, "recap"));
-    new.or_else(|| extra.get("auto_summarize_memory").map(|data| (data, "summary")))
+    let [new, old] = message.extra().pick(["auto_recap_memory", "auto_summarize_memory"]);
+    new.map(|data| (data, "recap")).or_else(|| old.map(|data| (data, "summary")))
 }
 
-/// The scene that ends with this message.
-pub(super) fn scene(message: Message<'_>) -> Option<Scene> {
+/// The scene that ends with this message, and the books that it has snapshots of.
+///
+/// A version whose snapshot was never taken has an empty list.
+pub(super) fn scene(message: Message<'_>) -> Option<(Scene, Vec<SceneSighting>)> {
     let (data, word) = module(message)?;
-    let [scene_break, name, visible, memory, current, metadata] = data.pick([
+    let [scene_break, name, visible, memory, current, recaps, metadata] = data.pick([
         "scene_break",
         "scene_break_name",
         "scene_break_visible",
         &format!("scene_{word}_memory"),
         &format!("scene_{word}_current_index"),
+        &format!("scene_{word}_versions"),
         &format!("scene_{word}_metadata"),
     ]);
     if !scene_break.is_some_and(Raw::is_truthy) {
@@ -30,14 +32,48 @@ pub(super) fn scene(message: Message<'_>) -> Option<Scene> {
     let filled = |value: Option<Raw<'_>>| {
         value.and_then(Raw::as_text).filter(|t| !t.trim().is_empty()).map(std::borrow::Cow::into_owned)
     };
-    Some(Scene {
+    let recaps: Vec<Raw<'_>> = recaps.unwrap_or(Raw::NULL).elements().collect();
+    let (mut versions, mut sightings) = (Vec::new(), Vec::new());
+    for (number, meta) in metadata.unwrap_or(Raw::NULL).members() {
+        let Some(number) = number.as_text().and_then(|n| n.parse().ok()) else { continue };
+        let (version, sighting) = version(number, meta, &recaps);
+        versions.push(version);
+        sightings.extend(sighting);
+    }
+    let scene = Scene {
         name: filled(name),
         // Not set counts as shown.
         visible: visible.and_then(Raw::as_bool).unwrap_or(true),
         recapped: filled(memory).is_some(),
         current: current.and_then(Raw::as_i64).unwrap_or(0),
-        versions: versions(metadata).map(|(number, meta)| Meta::read(meta).version(number)).collect(),
-    })
+        versions,
+    };
+    Some((scene, sightings))
+}
+
+/// What is stored with one version of a recap.
+fn version(number: i64, meta: Raw<'_>, recaps: &[Raw<'_>]) -> (SceneVersion, Option<SceneSighting>) {
+    let [combined, timestamp, book, entries, created] =
+        meta.pick(["combined_at", "timestamp", "chatLorebookName", "allEntries", "created_entry_uids"]);
+    let [combined, timestamp] = [combined, timestamp].map(|time| time.and_then(Raw::as_i64));
+    let entries: Vec<EntryImage> = entries.unwrap_or(Raw::NULL).elements().map(snapshot_entry).collect();
+    // The snapshot is taken when the scene is combined; the other time is that of the recap's text.
+    let clock = combined.or(timestamp).unwrap_or(0);
+    let book = book.and_then(Raw::as_text).map(std::borrow::Cow::into_owned);
+    let version = SceneVersion {
+        number,
+        clock,
+        combined: combined.is_some(),
+        book: book.clone(),
+        entries: entries.len(),
+    };
+    if entries.is_empty() {
+        return (version, None);
+    }
+    let recap = usize::try_from(number).ok().and_then(|n| recaps.get(n).copied());
+    let uids = created.unwrap_or(Raw::NULL).elements().filter_map(any_i64).collect();
+    let written = Written { uids, names: entity_names(recap) };
+    (version, Some(SceneSighting { version: number, clock, book, entries, written }))
 }
 
 /// The recap's text of the chosen version, for showing.
@@ -73,72 +109,6 @@ fn readable(stored: &str) -> String {
     lines.join("\n")
 }
 
-/// The books that this message's scene has snapshots of. A version whose snapshot was never taken has an empty list.
-pub(super) fn sightings(message: Message<'_>) -> Vec<SceneSighting> {
-    let Some((data, word)) = module(message) else { return Vec::new() };
-    let [recaps, metadata] =
-        data.pick([&format!("scene_{word}_versions"), &format!("scene_{word}_metadata")]);
-    let recaps: Vec<Raw<'_>> = recaps.unwrap_or(Raw::NULL).elements().collect();
-    let mut found = Vec::new();
-    for (number, meta) in versions(metadata) {
-        let meta = Meta::read(meta);
-        let entries: Vec<EntryImage> = meta.entries.elements().map(snapshot_entry).collect();
-        if entries.is_empty() {
-            continue;
-        }
-        let version = meta.version(number);
-        let recap = usize::try_from(number).ok().and_then(|n| recaps.get(n).copied());
-        let uids = meta.created.elements().filter_map(any_i64).collect();
-        found.push(SceneSighting {
-            version: number,
-            clock: version.clock,
-            book: version.book,
-            entries,
-            written: Written { uids, names: entity_names(recap) },
-        });
-    }
-    found
-}
-
-fn versions(metadata: Option<Raw<'_>>) -> impl Iterator<Item = (i64, Raw<'_>)> {
-    let members = metadata.unwrap_or(Raw::NULL).members();
-    members.filter_map(|(key, meta)| Some((key.as_text()?.parse().ok()?, meta)))
-}
-
-/// What is stored with one version of a recap.
-struct Meta<'a> {
-    combined: Option<i64>,
-    timestamp: Option<i64>,
-    book: Option<Raw<'a>>,
-    entries: Raw<'a>,
-    created: Raw<'a>,
-}
-
-impl<'a> Meta<'a> {
-    fn read(meta: Raw<'a>) -> Self {
-        let [combined, timestamp, book, entries, created] =
-            meta.pick(["combined_at", "timestamp", "chatLorebookName", "allEntries", "created_entry_uids"]);
-        Self {
-            combined: combined.and_then(Raw::as_i64),
-            timestamp: timestamp.and_then(Raw::as_i64),
-            book,
-            entries: entries.unwrap_or(Raw::NULL),
-            created: created.unwrap_or(Raw::NULL),
-        }
-    }
-
-    fn version(&self, number: i64) -> SceneVersion {
-        SceneVersion {
-            number,
-            // The snapshot is taken when the scene is combined; the other time is that of the recap's text.
-            clock: self.combined.or(self.timestamp).unwrap_or(0),
-            combined: self.combined.is_some(),
-            book: self.book.and_then(Raw::as_text).map(std::borrow::Cow::into_owned),
-            entries: self.entries.elements().count(),
-        }
-    }
-}
-
 /// A number, also when written as a text.
 fn any_i64(raw: Raw<'_>) -> Option<i64> {
     raw.as_i64().or_else(|| raw.as_text()?.parse().ok())
@@ -146,16 +116,22 @@ fn any_i64(raw: Raw<'_>) -> Option<i64> {
 
 /// One element of `allEntries` as an entry. Fields that the snapshot invents or forces are no evidence and are left out.
 fn snapshot_entry(raw: Raw<'_>) -> EntryImage {
-    let comment = raw.get("comment").and_then(Raw::as_text).unwrap_or_default();
-    let unnamed = comment == "(unnamed)";
-    let mut object = vec![b'{'];
+    let (mut uid, mut comment) = (None, String::new());
+    let mut object = Vec::with_capacity(raw.bytes().len());
+    object.push(b'{');
     for (key, value) in raw.members() {
-        let name = key.as_text().unwrap_or_default();
-        let invented = matches!(&*name, "world" | "strategy" | "keysecondary")
-            || (name == "tags" && value.elements().next().is_none())
-            || (name == "comment" && unnamed);
-        if invented {
-            continue;
+        match key.bytes() {
+            b"\"uid\"" => uid = any_i64(value),
+            b"\"comment\"" => {
+                comment = value.as_text().unwrap_or_default().into_owned();
+                if comment == "(unnamed)" {
+                    comment.clear();
+                    continue;
+                }
+            }
+            b"\"world\"" | b"\"strategy\"" | b"\"keysecondary\"" => continue,
+            b"\"tags\"" if value.elements().next().is_none() => continue,
+            _ => {}
         }
         if object.len() > 1 {
             object.push(b',');
@@ -165,8 +141,7 @@ fn snapshot_entry(raw: Raw<'_>) -> EntryImage {
         object.extend_from_slice(value.bytes());
     }
     object.push(b'}');
-    let comment = if unnamed { String::new() } else { comment.into_owned() };
-    EntryImage::new(raw.get("uid").and_then(any_i64), comment, Raw::trust(&object))
+    EntryImage::new(uid, &comment, Raw::trust(&object))
 }
 
 /// Lower-cased names of the entities that a stored recap tells of, in all the places where versions of the extension put them.

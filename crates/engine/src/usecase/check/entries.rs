@@ -23,7 +23,7 @@ impl Checker<'_> {
         for stain in stains(&changes, live) {
             let from_ancestor = library.is_ancestor(stain.origin.chat, c);
             let what = match stain.lines.len() {
-                0 => stain.comment,
+                0 => stain.comment.to_string(),
                 n => format!("{} in {}", count(n, "line", "lines"), stain.comment),
             };
             let side = usize::from(!from_ancestor);
@@ -34,10 +34,12 @@ impl Checker<'_> {
         }
         for (entry, mark) in live.entries.iter().zip(&live.marks) {
             match mark {
-                Some(Place::Ours(message)) if *message > chat.head() => future.push(entry.comment.clone()),
+                Some(Place::Ours(message)) if *message > chat.head() => {
+                    future.push(entry.comment.to_string())
+                }
                 Some(Place::Elsewhere(origin)) => {
                     let side = usize::from(!library.is_ancestor(origin.chat, c));
-                    [&mut future, &mut foreign][side].push(entry.comment.clone());
+                    [&mut future, &mut foreign][side].push(entry.comment.to_string());
                 }
                 _ => {}
             }
