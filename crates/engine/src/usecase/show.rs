@@ -287,11 +287,10 @@ fn show_book(
     }
     let head = chat.head();
     let evidence = library.evidence(c)?;
-    let family = library.family(c);
     let users = library.users_of(stem);
     let hand_kept =
         library.book(name)?.is_some_and(|b| b.parse().is_ok_and(|b| adapter::keeper(&b).is_none()));
-    let alone = hand_kept || users.iter().all(|user| *user == c || !family.contains(user));
+    let alone = hand_kept || users.iter().all(|user| *user == c || !library.related(c, *user));
     if at == head
         && alone
         && let Some(live) = &evidence.live

@@ -1,5 +1,7 @@
 //! `stories`: what there is.
 
+use std::collections::HashMap;
+
 use forklore_core::check::{Finding, Health};
 use serde::Serialize;
 
@@ -35,10 +37,14 @@ pub struct StoryRow {
 
 /// Lists the stories, with the health that `findings` give them.
 pub fn stories(library: &Library, findings: &[Finding]) -> StoriesReport {
+    let mut by_chat: HashMap<&str, Vec<&Finding>> = HashMap::new();
+    for finding in findings {
+        by_chat.entry(finding.chat.as_deref().unwrap_or_default()).or_default().push(finding);
+    }
     let rows = library.stories.iter().map(|story| {
         let chats = || story.chats.iter().map(|c| &library.chats[*c]);
-        let addresses: Vec<String> = story.chats.iter().map(|c| library.address(*c).to_string()).collect();
-        let ours = findings.iter().filter(|f| f.chat.as_ref().is_some_and(|chat| addresses.contains(chat)));
+        let addresses = story.chats.iter().map(|c| library.address(*c).to_string());
+        let ours = addresses.filter_map(|address| by_chat.get(address.as_str())).flatten().copied();
         StoryRow {
             name: story.name.clone(),
             kind: story.kind,

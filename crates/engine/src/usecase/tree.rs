@@ -110,7 +110,9 @@ fn story_tree(
 
 /// Parents before their forks, forks in the order of their fork points.
 fn in_tree_order(library: &Library, chats: &[usize]) -> Vec<(usize, usize)> {
-    let parent = |c: usize| library.chats[c].lineage.parent.filter(|p| chats.contains(p));
+    let story = chats.first().map(|c| library.chats[*c].story);
+    let parent =
+        |c: usize| library.chats[c].lineage.parent.filter(|p| Some(library.chats[*p].story) == story);
     let mut children: HashMap<Option<usize>, Vec<usize>> = HashMap::new();
     for c in chats {
         children.entry(parent(*c)).or_default().push(*c);
@@ -216,5 +218,5 @@ fn book_state(library: &Library, c: usize) -> Result<&'static str, PathError> {
     let book = library.book(name)?;
     let machine_kept =
         book.as_ref().and_then(|b| b.parse().ok()).is_some_and(|b| adapter::keeper(&b).is_some());
-    Ok(if machine_kept && library.owner_of(stem, &users) == Some(c) { "own" } else { "shared" })
+    Ok(if machine_kept && library.owner_of(stem) == Some(c) { "own" } else { "shared" })
 }

@@ -19,7 +19,7 @@ impl Library {
     ///
     /// This is where history's observations will enter: they are [`Sighting`]s too, only more of them.
     pub fn evidence(&self, chat: usize) -> Result<Evidence, PathError> {
-        let mut family = self.family(chat);
+        let mut family = self.family(chat).to_vec();
         let book = self.chats[chat].book_stem().map(str::to_owned);
         if let Some(stem) = &book {
             family.extend(self.users_of(stem));
@@ -154,7 +154,7 @@ impl Library {
         let users = self.users_of(stem);
         let keeper = adapter::keeper(&parsed);
         // Who shares a book that is kept by hand does so by choice: all of it is everybody's.
-        let ours = users.len() < 2 || keeper.is_none() || self.owner_of(stem, &users) == Some(chat);
+        let ours = users.len() < 2 || keeper.is_none() || self.owner_of(stem) == Some(chat);
         let marks = self.places(chat, keeper, &entries);
         Ok(Some(Live { book: stem.to_owned(), ours, entries, marks }))
     }

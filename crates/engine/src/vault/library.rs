@@ -164,9 +164,19 @@ pub struct Library {
     pub not_read: Vec<VaultPath>,
     /// Files that Forklore's own unfinished work left behind.
     pub unfinished: Vec<VaultPath>,
-    /// For each chat the number of its family.
-    families: Vec<usize>,
+    kin: Kin,
     last_book: Mutex<Option<(String, Arc<Book>)>>,
+}
+
+/// Who is related to whom, and who shares a book with whom.
+#[derive(Debug, Default)]
+struct Kin {
+    /// For each chat the number of its family.
+    family_of: Vec<usize>,
+    /// The members of each family.
+    families: Vec<Vec<usize>>,
+    /// The chats bound to each book, by its stem, and the one that it was made for.
+    users: HashMap<String, (Vec<usize>, Option<usize>)>,
 }
 
 impl Library {
@@ -199,7 +209,7 @@ impl Library {
             litter,
             not_read,
             unfinished: unfinished.collect(),
-            families: Vec::new(),
+            kin: Kin::default(),
             last_book: Mutex::default(),
             fs,
         };
@@ -269,7 +279,7 @@ impl Library {
         for (chat, lineage) in self.chats.iter_mut().zip(traced) {
             chat.lineage = lineage;
         }
-        self.families = families(&self.chats);
+        self.kin = self.find_kin();
     }
 
     /// The moments that a message would have with each of its swipes shown.
@@ -312,34 +322,66 @@ impl Library {
     }
 
     /// Chats that are bound to a book, by its stem.
-    pub fn users_of(&self, stem: &str) -> Vec<usize> {
-        (0..self.chats.len()).filter(|c| self.chats[*c].book_stem() == Some(stem)).collect()
+    pub fn users_of(&self, stem: &str) -> &[usize] {
+        self.kin.users.get(stem).map_or(&[], |(users, _)| users)
+    }
+
+    /// Of the chats bound to one book, the one that the book was made for.
+    pub fn owner_of(&self, stem: &str) -> Option<usize> {
+        self.kin.users.get(stem).and_then(|(_, owner)| *owner)
+    }
+
+    /// Whether two chats are of one family.
+    pub fn related(&self, a: usize, b: usize) -> bool {
+        self.kin.family_of[a] == self.kin.family_of[b]
     }
 
     /// The chats that are related to this one: ancestors, descendants, siblings, also under a parent that is gone.
-    pub fn family(&self, chat: usize) -> Vec<usize> {
-        (0..self.chats.len()).filter(|c| self.families[*c] == self.families[chat]).collect()
+    pub fn family(&self, chat: usize) -> &[usize] {
+        &self.kin.families[self.kin.family_of[chat]]
     }
 
     /// Whether `ancestor` is above `chat` in the fork tree.
     pub fn is_ancestor(&self, ancestor: usize, chat: usize) -> bool {
+        self.ancestors(chat).any(|c| c == ancestor)
+    }
+
+    /// The chats above this one in the fork tree, nearest first.
+    fn ancestors(&self, chat: usize) -> impl Iterator<Item = usize> {
         let parents =
             std::iter::successors(self.chats[chat].lineage.parent, |c| self.chats[*c].lineage.parent);
         // A ring of parents cannot come from files that SillyTavern wrote, but files can hold anything.
-        parents.take(self.chats.len()).any(|c| c == ancestor)
+        parents.take(self.chats.len())
     }
 
-    /// Of several chats bound to one book, the one that the book was made for: the one above the others in the fork tree;
-    /// where there is none, the one whose name the book carries.
-    pub fn owner_of(&self, stem: &str, users: &[usize]) -> Option<usize> {
+    /// Works out who is related to whom, and who shares a book with whom.
+    fn find_kin(&self) -> Kin {
+        let family_of = families(&self.chats);
+        let mut kin = Kin { families: vec![Vec::new(); self.chats.len()], family_of, users: HashMap::new() };
+        for (c, chat) in self.chats.iter().enumerate() {
+            kin.families[kin.family_of[c]].push(c);
+            if let Some(stem) = chat.book_stem() {
+                kin.users.entry(stem.to_owned()).or_default().0.push(c);
+            }
+        }
+        for (stem, (users, owner)) in &mut kin.users {
+            *owner = self.find_owner(stem, users);
+        }
+        kin
+    }
+
+    /// The one whose record names the book; else the one above all others in the fork tree; where there is none, the one whose
+    /// name the book carries.
+    fn find_owner(&self, stem: &str, users: &[usize]) -> Option<usize> {
         let recorded = users.iter().find(|c| {
             let book = self.chats[**c].record.as_ref().and_then(|r| r.book.as_deref());
             book.is_some_and(|book| book_stem(book) == stem)
         });
+        let top = users.iter().min_by_key(|c| self.ancestors(**c).count());
         let above_others = |c: &&usize| users.iter().all(|d| d == *c || self.is_ancestor(**c, *d));
         let named = |c: &&usize| stem.ends_with(self.chats[**c].name.as_str());
         recorded
-            .or_else(|| users.iter().find(above_others))
+            .or_else(|| top.filter(above_others))
             .or_else(|| users.iter().filter(named).max_by_key(|c| self.chats[**c].name.len()))
             .copied()
     }

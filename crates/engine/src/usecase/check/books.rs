@@ -9,7 +9,7 @@ use forklore_core::format::book::Book;
 use forklore_core::format::names::book_stem;
 use forklore_fs::PathError;
 
-use super::{Checker, count, list};
+use super::{Checker, and_more, count, list};
 
 impl Checker<'_> {
     /// The book that a chat is bound to.
@@ -42,24 +42,24 @@ impl Checker<'_> {
 
     fn shared(&mut self, c: usize, name: &str, stem: &str, users: &[usize]) {
         let library = self.library;
-        let owner = library.owner_of(stem, users);
+        let owner = library.owner_of(stem);
         if owner == Some(c) {
             return;
         }
-        let family = library.family(c);
-        let kin: Vec<usize> = users.iter().copied().filter(|d| *d != c && family.contains(d)).collect();
-        let (severity, with) = if kin.is_empty() {
-            (Severity::Warning, users.iter().copied().filter(|d| *d != c).collect())
+        let others = || users.iter().copied().filter(|d| *d != c);
+        let kin = || others().filter(|d| library.related(c, *d));
+        let (severity, with): (_, Vec<usize>) = if kin().next().is_none() {
+            (Severity::Warning, others().collect())
         } else {
-            (Severity::Error, kin)
+            (Severity::Error, kin().collect())
         };
         // The one it was made for first.
-        let mut with: Vec<usize> = with;
-        with.sort_by_key(|d| Some(*d) != owner);
-        let names: Vec<String> = with.iter().map(|d| format!("\"{}\"", self.name(*d))).collect();
+        let first = owner.filter(|owner| with.contains(owner));
+        let in_order = first.into_iter().chain(with.iter().copied().filter(|d| Some(*d) != first));
+        let names: Vec<String> = in_order.take(3).map(|d| format!("\"{}\"", self.name(d))).collect();
         let message = format!(
             "Its lorebook is also written by {}: what happens there shows up here, and the other way round.",
-            list(&names, 3)
+            and_more(&names, with.len())
         );
         let remedy = "Give this chat a lorebook of its own before playing on: duplicate the book in SillyTavern's World Info panel, and bind the copy to this chat.";
         self.add(Code::BookShared, severity, Some(c), Some(name), message, remedy);
@@ -114,10 +114,8 @@ impl Checker<'_> {
             }
         }
         // A shared book is looked at once, for the chat it was made for.
-        let users = library.users_of(self.library.chats[c].book_stem().unwrap_or_default());
-        let first = library
-            .owner_of(self.library.chats[c].book_stem().unwrap_or_default(), &users)
-            .or(users.first().copied());
+        let stem = library.chats[c].book_stem().unwrap_or_default();
+        let first = library.owner_of(stem).or(library.users_of(stem).first().copied());
         if first == Some(c) && !dangling.is_empty() {
             let message = format!("Registries list entries that are not there: {}.", list(&dangling, 4));
             let remedy = "The extension may merge new facts into nothing. Remove the lines from the registry entry, or restore the entries.";
@@ -194,8 +192,8 @@ impl Checker<'_> {
         self.odd_book(stem, &parsed, &users);
         let keeper = adapter::keeper(&parsed);
         if keeper.is_none() && users.len() > 1 {
-            let names: Vec<String> = users.iter().map(|c| format!("\"{}\"", self.name(*c))).collect();
-            let message = format!("It is bound to {} chats: {}.", users.len(), list(&names, 3));
+            let names: Vec<String> = users.iter().take(3).map(|c| format!("\"{}\"", self.name(*c))).collect();
+            let message = format!("It is bound to {} chats: {}.", users.len(), and_more(&names, users.len()));
             let remedy = "Nothing to do: a lorebook kept by hand may be shared.";
             self.add(Code::BookSharedByChoice, Severity::Info, None, Some(stem), message, remedy);
         }

@@ -35,7 +35,7 @@ impl Checker<'_> {
         for (entry, mark) in live.entries.iter().zip(&live.marks) {
             match mark {
                 Some(Place::Ours(message)) if *message > chat.head() => {
-                    future.push(entry.comment.to_string())
+                    future.push(entry.comment.to_string());
                 }
                 Some(Place::Elsewhere(origin)) => {
                     let side = usize::from(!library.is_ancestor(origin.chat, c));

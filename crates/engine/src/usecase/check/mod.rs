@@ -83,10 +83,14 @@ impl Checker<'_> {
 
 /// "a, b, c and 4 more".
 fn list(names: &[String], most: usize) -> String {
-    let shown = names.iter().take(most).cloned().collect::<Vec<_>>();
-    match names.len().saturating_sub(most) {
-        0 => shown.join(", "),
-        more => format!("{} and {more} more", shown.join(", ")),
+    and_more(&names[..names.len().min(most)], names.len())
+}
+
+/// The first of so many names.
+fn and_more(first: &[String], all: usize) -> String {
+    match all.saturating_sub(first.len()) {
+        0 => first.join(", "),
+        more => format!("{} and {more} more", first.join(", ")),
     }
 }
 

@@ -32,7 +32,7 @@ impl Checker<'_> {
         let chat = &library.chats[c];
         let Some((name, stem)) = &chat.book else { return Ok(()) };
         let users = library.users_of(stem);
-        if users.len() > 1 && library.owner_of(stem, &users) != Some(c) {
+        if users.len() > 1 && library.owner_of(stem) != Some(c) {
             // The queue of a shared book is the owner's.
             return Ok(());
         }
