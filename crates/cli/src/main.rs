@@ -38,7 +38,8 @@ fn usage(e: &clap::Error) -> ExitCode {
         let text = e.render().to_string();
         let lines = text.lines().map(str::trim).take_while(|line| !line.starts_with("Usage:"));
         let sentence = lines.filter(|line| !line.is_empty()).collect::<Vec<_>>().join(" ");
-        ui::json(&CliError::usage(sentence.trim_start_matches("error: ").to_owned()).as_json());
+        // Nobody is left to tell that this could not be told.
+        let _gone = ui::json(&CliError::usage(sentence.trim_start_matches("error: ").to_owned()).as_json());
     } else if e.print().is_err() {
         // Nobody is left to read it.
     }

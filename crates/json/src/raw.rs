@@ -178,6 +178,40 @@ impl<'a> Raw<'a> {
         path.iter().try_fold(self, |value, key| value.get(key))
     }
 
+    /// Whether both say the same, whatever their white space, escapes and notation of whole numbers. Members must be in the
+    /// same order.
+    pub fn says_the_same(self, other: Raw<'_>) -> bool {
+        if self.bytes == other.bytes {
+            return true;
+        }
+        // Token by token, without recursion: values can be nested deeper than any stack.
+        let (a, b) = (self.bytes, other.bytes);
+        let (mut i, mut j) = (0, 0);
+        loop {
+            (i, j) = (scan::skip_ws(a, i), scan::skip_ws(b, j));
+            let (Some(x), Some(y)) = (a.get(i), b.get(j)) else { return i == a.len() && j == b.len() };
+            let structural = |c: &u8| matches!(c, b'{' | b'}' | b'[' | b']' | b',' | b':');
+            if structural(x) || structural(y) {
+                if x != y {
+                    return false;
+                }
+                (i, j) = (i + 1, j + 1);
+                continue;
+            }
+            let (end_a, end_b) = (scan::skip(a, i), scan::skip(b, j));
+            let (one, two) = (Raw { bytes: &a[i..end_a] }, Raw { bytes: &b[j..end_b] });
+            let same = one.bytes == two.bytes
+                || (one.kind() == Kind::String
+                    && two.kind() == Kind::String
+                    && one.as_wtf8() == two.as_wtf8())
+                || (one.as_i64().is_some() && one.as_i64() == two.as_i64());
+            if !same {
+                return false;
+            }
+            (i, j) = (end_a, end_b);
+        }
+    }
+
     /// Whether this is a string that reads `text`.
     pub fn is_text(self, text: &str) -> bool {
         if self.kind() != Kind::String {

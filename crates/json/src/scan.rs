@@ -254,7 +254,7 @@ pub(crate) fn skip(b: &[u8], start: usize) -> usize {
         _ => {
             let mut i = start;
             while let Some(c) = b.get(i) {
-                if matches!(c, b',' | b'}' | b']' | b' ' | b'\n' | b'\r' | b'\t') {
+                if matches!(c, b',' | b':' | b'}' | b']' | b' ' | b'\n' | b'\r' | b'\t') {
                     break;
                 }
                 i += 1;

@@ -30,7 +30,7 @@ pub(crate) fn run(context: &Context, args: &Args) -> Result<ExitCode, CliError> 
     let only = args.chat.as_deref().map(|name| library.find_chat(name)).transpose()?;
     let report = check::check(&library, only, Context::now())?;
     if context.json {
-        ui::json(&report);
+        ui::json(&report)?;
     } else {
         let chats = if only.is_some() { 1 } else { library.chats.len() };
         ui::check(&report, chats)?;

@@ -26,7 +26,7 @@ pub(crate) struct Args {
 pub(crate) fn run(context: &Context, args: &Args) -> Result<ExitCode, CliError> {
     if context.dry_run {
         if context.json {
-            ui::json(&serde_json::json!({"vault": args.dir.display().to_string(), "created": false}));
+            ui::json(&serde_json::json!({"vault": args.dir.display().to_string(), "created": false}))?;
         } else {
             ui::demo_plan(&args.dir)?;
         }
@@ -38,7 +38,7 @@ pub(crate) fn run(context: &Context, args: &Args) -> Result<ExitCode, CliError> 
     let report = tree::tree(&library, None, &checked.findings)?;
     if context.json {
         let vault = args.dir.display().to_string();
-        ui::json(&serde_json::json!({"vault": vault, "created": made.created, "tree": report}));
+        ui::json(&serde_json::json!({"vault": vault, "created": made.created, "tree": report}))?;
     } else {
         ui::demo(&args.dir, &made, &report)?;
     }

@@ -40,7 +40,7 @@ pub(crate) fn run(context: &Context, args: &Args) -> Result<ExitCode, CliError> 
     let chat = library.find_chat(&args.chat)?;
     let report = show::show(&library, chat, args.at)?;
     if context.json {
-        ui::json(&report);
+        ui::json(&report)?;
     } else {
         ui::show(&report, args.full)?;
     }

@@ -17,7 +17,7 @@ pub(crate) fn run(context: &Context, _: &Args) -> Result<ExitCode, CliError> {
     let checked = check::check(&library, None, Context::now())?;
     let report = stories::stories(&library, &checked.findings);
     if context.json {
-        ui::json(&report);
+        ui::json(&report)?;
     } else {
         ui::stories(&report)?;
     }

@@ -31,7 +31,7 @@ pub(crate) fn run(context: &Context, args: &Args) -> Result<ExitCode, CliError> 
     let checked = check::check(&library, None, Context::now())?;
     let report = tree::tree(&library, story, &checked.findings)?;
     if context.json {
-        ui::json(&report);
+        ui::json(&report)?;
     } else {
         ui::tree(&report)?;
     }

@@ -7,7 +7,7 @@ mod show;
 mod style;
 mod tree;
 
-use std::io::Write as _;
+use std::io::{self, Write as _};
 
 use serde::Serialize;
 
@@ -19,25 +19,28 @@ pub(crate) use tree::{stories, tree};
 
 use crate::commands::Context;
 use crate::error::CliError;
-use style::{BAD, BOLD, DIM};
+use style::{BAD, BOLD, DIM, tame, wrap};
 
 /// Prints one JSON document.
-pub(crate) fn json<T: Serialize>(document: &T) {
-    let mut out = std::io::stdout().lock();
-    // A reader that went away needs no document.
-    let _gone = serde_json::to_writer_pretty(&mut out, document).map(|()| out.write_all(b"\n"));
+pub(crate) fn json<T: Serialize>(document: &T) -> io::Result<()> {
+    let mut text = serde_json::to_vec_pretty(document)?;
+    text.push(b'\n');
+    let mut out = io::stdout().lock();
+    out.write_all(&text)?;
+    out.flush()
 }
 
 /// Prints why something did not work, and what to do.
 pub(crate) fn error(context: &Context, e: &CliError) {
     if context.json {
-        json(&e.as_json());
+        // Nobody is left to tell that this could not be told.
+        let _gone = json(&e.as_json());
         return;
     }
     let mut out = anstream::stderr().lock();
-    let _gone = writeln!(out, "{BAD}Error:{BAD:#} {}", e.message);
+    let _gone = writeln!(out, "{BAD}Error:{BAD:#} {}", tame(&e.message));
     if !e.hint.is_empty() {
-        let _gone = writeln!(out, "{DIM}{}{DIM:#}", e.hint);
+        let _gone = writeln!(out, "{DIM}{}{DIM:#}", wrap(&tame(&e.hint), ""));
     }
 }
 

@@ -17,8 +17,13 @@ pub(super) fn width() -> usize {
     found.clamp(60, 120)
 }
 
-/// Text of strangers: control characters would let a chat's name play with the terminal.
+/// One line of strangers' text: control characters would let a chat's name play with the terminal.
 pub(super) fn tame(text: &str) -> String {
+    tame_lines(&text.replace(['\n', '\r', '\t'], " "))
+}
+
+/// As [`tame`], with line breaks kept.
+fn tame_lines(text: &str) -> String {
     let tamed = |c: char| match c {
         '\n' | '\t' => c,
         c if c.is_control() || matches!(c, '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}') => '\u{fffd}',
@@ -66,6 +71,6 @@ pub(super) fn pad(text: &str, width: usize) -> String {
 /// Wraps a text with an indent; its own line breaks stay.
 pub(super) fn wrap(text: &str, indent: &str) -> String {
     let options = textwrap::Options::new(width()).initial_indent(indent).subsequent_indent(indent);
-    let lines = tame(text);
+    let lines = tame_lines(text);
     lines.lines().map(|line| textwrap::fill(line, &options)).collect::<Vec<_>>().join("\n")
 }

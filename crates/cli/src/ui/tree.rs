@@ -80,7 +80,9 @@ fn draw_story(out: &mut impl io::Write, story: &StoryTree) -> io::Result<()> {
     // The names take what they need and no more than the badges leave.
     let badges = 46;
     let widest = rows.iter().map(|r| r.lines.width() + 2 + r.name.width()).max().unwrap_or(0);
-    let column = widest.min(width().saturating_sub(badges + 2)).max(30);
+    let deepest = rows.iter().map(|r| r.lines.width()).max().unwrap_or(0);
+    // However deep a fork stands, some of its name is shown.
+    let column = widest.min(width().saturating_sub(badges + 2)).max(30).max(deepest + 16);
     for row in &rows {
         draw_row(out, row, column)?;
     }
@@ -96,10 +98,8 @@ fn draw_row(out: &mut impl io::Write, row: &Row<'_>, column: usize) -> io::Resul
         return writeln!(out, "{DIM}{}○ {name}  (gone){DIM:#}", row.lines);
     };
     let (glyph, style) = kind_mark(chat.kind);
-    let name = pad(
-        &cut_middle(&row.name, column.saturating_sub(row.lines.width() + 2)),
-        column - row.lines.width() - 2,
-    );
+    let room = column.saturating_sub(row.lines.width() + 2);
+    let name = pad(&cut_middle(&row.name, room), room);
     let messages = format!("{:>6}", chat.messages);
     let scenes = match chat.scenes.len() {
         0 => String::new(),

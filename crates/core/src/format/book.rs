@@ -200,7 +200,7 @@ impl EntryImage {
         self.raw().members().all(|(key, value)| {
             // Number and title were compared above, in the form that every kind of evidence agrees on.
             let told = key.is_text("comment") || key.is_text("uid");
-            told || theirs.get(key).is_none_or(|other| same_value(value, other))
+            told || theirs.get(key).is_none_or(|other| value.says_the_same(other))
         })
     }
 
@@ -247,28 +247,5 @@ impl<'a> Fields<'a> {
     /// Keys and values in file order.
     pub fn iter(&self) -> impl Iterator<Item = (Raw<'a>, Raw<'a>)> {
         self.0.iter().copied()
-    }
-}
-
-/// Equal bytes, or equal but for escapes, blanks and number notation.
-pub fn same_value(a: Raw<'_>, b: Raw<'_>) -> bool {
-    if a.bytes() == b.bytes() {
-        return true;
-    }
-    match (a.kind(), b.kind()) {
-        (Kind::String, Kind::String) => a.as_wtf8() == b.as_wtf8(),
-        (Kind::Number, Kind::Number) => a.as_i64().is_some() && a.as_i64() == b.as_i64(),
-        (Kind::Array, Kind::Array) => {
-            let (mut a, mut b) = (a.elements(), b.elements());
-            loop {
-                match (a.next(), b.next()) {
-                    (None, None) => return true,
-                    (Some(x), Some(y)) if same_value(x, y) => {}
-                    _ => return false,
-                }
-            }
-        }
-        (Kind::Object, Kind::Object) => forklore_json::pretty(a, 0) == forklore_json::pretty(b, 0),
-        _ => false,
     }
 }

@@ -47,12 +47,10 @@ const TEMPLATE: &[(&str, &str)] = &[
     ("triggers", "[]"),
 ];
 
-/// Fills the fields that `image` lacks: from the first donor with the same uid and title, else from SillyTavern's template.
+/// Fills the fields that `image` lacks: from a donor with the same uid and title, else from SillyTavern's template.
 ///
 /// Returns the whole entry and the names of the fields that came from elsewhere.
-pub fn complete(image: &EntryImage, donors: &[&[EntryImage]]) -> (EntryImage, Vec<String>) {
-    let same = |donor: &&EntryImage| donor.uid == image.uid && donor.comment == image.comment;
-    let donor = donors.iter().find_map(|book| book.iter().find(same));
+pub fn complete(image: &EntryImage, donor: Option<&EntryImage>) -> (EntryImage, Vec<String>) {
     let base = donor.cloned().unwrap_or_else(|| template(image));
     let (known, offered) = (Fields::of(image.raw()), Fields::of(base.raw()));
     let inferred = offered.iter().filter(|(key, _)| known.get(*key).is_none());

@@ -1,5 +1,6 @@
 //! [`fold`]: the changes that belong to a message, played in order, and a word about those that do not.
 
+use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
 use super::merge::apply;
@@ -10,7 +11,11 @@ use crate::format::book::EntryImage;
 /// A book being put together from changes.
 #[derive(Debug, Clone, Default)]
 pub struct Fold {
-    entries: Vec<StateEntry>,
+    /// In order of appearance; `None` where one was deleted.
+    entries: Vec<Option<StateEntry>>,
+    /// Places by number.
+    by_uid: HashMap<Option<i64>, Vec<usize>>,
+    titles: HashMap<Arc<str>, usize>,
 }
 
 /// One entry of a book at a message.
@@ -95,15 +100,22 @@ pub fn fold(changes: &[Change], at: usize, head: usize, carry: bool, book: Optio
             Err(why) => skipped.push((change, why)),
         }
     }
-    let mut left_out: Vec<LeftOut> = Vec::new();
+    let left_out = left_out(&fold, &skipped, book);
+    let mut entries: Vec<StateEntry> = fold.entries.into_iter().flatten().collect();
+    entries.sort_by(|a, b| (a.image.uid, &a.image.comment).cmp(&(b.image.uid, &b.image.comment)));
+    BookState { entries, left_out, basis }
+}
+
+fn left_out(fold: &Fold, skipped: &[(&Change, Why)], book: Option<&str>) -> Vec<LeftOut> {
+    let mut listed: HashSet<(Option<i64>, Arc<str>)> = HashSet::new();
+    let mut left_out = Vec::new();
     for (change, why) in skipped {
         let Some(entry) = change.after.as_ref().filter(|_| change.is_telling()) else { continue };
         let foreign = matches!(why, Why::Elsewhere(_) | Why::Unattributed);
         if entry_role(&entry.comment) != EntryRole::Fact || (foreign && book != Some(change.book.as_str())) {
             continue;
         }
-        let there =
-            fold.entries.iter().find(|e| e.image.uid == entry.uid && e.image.comment == entry.comment);
+        let there = fold.exact(entry);
         let lines = match (there, &change.before) {
             // That a later text of ours differs goes without saying.
             (Some(_), _) if !foreign => continue,
@@ -113,14 +125,11 @@ pub fn fold(changes: &[Change], at: usize, head: usize, carry: bool, book: Optio
             }
             _ => 0,
         };
-        let listed = left_out.iter().any(|out| out.uid == entry.uid && out.comment == entry.comment);
-        if !listed && (there.is_none() || lines > 0) {
-            left_out.push(LeftOut { uid: entry.uid, comment: entry.comment.clone(), lines, why });
+        if (there.is_none() || lines > 0) && listed.insert((entry.uid, entry.comment.clone())) {
+            left_out.push(LeftOut { uid: entry.uid, comment: entry.comment.clone(), lines, why: *why });
         }
     }
-    let mut entries = fold.entries;
-    entries.sort_by(|a, b| (a.image.uid, &a.image.comment).cmp(&(b.image.uid, &b.image.comment)));
-    BookState { entries, left_out, basis }
+    left_out
 }
 
 /// The lines of `after` that `before` does not have.
@@ -129,25 +138,24 @@ fn added_lines(before: &str, after: &str) -> String {
 }
 
 impl Fold {
-    /// Whether there is no entry.
-    pub fn is_empty(&self) -> bool {
-        self.entries.is_empty()
-    }
-
     /// The entries as they stand.
     pub fn images(&self) -> Vec<EntryImage> {
-        self.entries.iter().map(|entry| entry.image.clone()).collect()
+        self.entries.iter().flatten().map(|entry| entry.image.clone()).collect()
     }
 
     /// Whether there is an entry with this title.
     pub fn has_title(&self, title: &str) -> bool {
-        self.entries.iter().any(|entry| &*entry.image.comment == title)
+        self.titles.get(title).is_some_and(|n| *n > 0)
     }
 
     /// The entry with the same number and title.
     pub fn like(&self, wanted: &EntryImage) -> Option<EntryImage> {
-        let same = |e: &&StateEntry| e.image.uid == wanted.uid && e.image.comment == wanted.comment;
-        self.entries.iter().find(same).map(|entry| entry.image.clone())
+        self.exact(wanted).map(|entry| entry.image.clone())
+    }
+
+    fn exact(&self, wanted: &EntryImage) -> Option<&StateEntry> {
+        let places = self.by_uid.get(&wanted.uid)?;
+        places.iter().filter_map(|i| self.entries[*i].as_ref()).find(|e| e.image.comment == wanted.comment)
     }
 
     /// Plays one change.
@@ -160,15 +168,13 @@ impl Fold {
             Place::Ours(message) => Some(message),
             _ => None,
         };
-        let place = change.before.as_ref().or(change.after.as_ref()).and_then(|entry| self.find(entry));
-        match (&change.before, &change.after) {
-            (_, None) => {
-                if let Some(i) = place {
-                    self.entries.remove(i);
-                }
-            }
-            (Some(before), Some(after)) if place.is_some() => {
-                let entry = &mut self.entries[place.unwrap_or_default()];
+        let fresh = |image: EntryImage, inferred| StateEntry { image, message, undated, inferred };
+        let place = change.before.as_ref().and_then(|entry| self.find(entry));
+        match (&change.before, &change.after, place) {
+            (_, None, Some(i)) => drop(self.take(i)),
+            (_, None, None) => {}
+            (Some(before), Some(after), Some(i)) => {
+                let Some(mut entry) = self.take(i) else { return };
                 let exact = entry.image.agrees_with(before);
                 entry.image = apply(&entry.image, before, after);
                 if !exact && entry.image.content() != after.content() {
@@ -176,35 +182,52 @@ impl Fold {
                 }
                 entry.message = message.or(entry.message);
                 entry.undated = undated;
+                self.put(entry);
             }
             // Another line made the entry, ours added to it: what we added is ours, the rest is not.
-            (Some(before), Some(after)) => {
+            (Some(before), Some(after), None) => {
                 let added = added_lines(&before.content(), &after.content());
                 if !added.is_empty() {
-                    let image = after.with_content(&added);
-                    self.entries.push(StateEntry {
-                        image,
-                        message,
-                        undated,
-                        inferred: vec!["content".to_owned()],
-                    });
+                    self.put(fresh(after.with_content(&added), vec!["content".to_owned()]));
                 }
             }
-            (None, Some(after)) => {
-                let fresh = StateEntry { image: after.clone(), message, undated, inferred: Vec::new() };
-                match place {
-                    Some(i) => self.entries[i] = fresh,
-                    None => self.entries.push(fresh),
+            (None, Some(after), _) => {
+                // The same once more, seen in another book. Entries without a number cannot be told apart: each counts.
+                let again = after
+                    .uid
+                    .and_then(|_| self.find(after))
+                    .filter(|i| self.entries[*i].as_ref().is_some_and(|e| e.image.comment == after.comment));
+                if let Some(i) = again {
+                    drop(self.take(i));
                 }
+                self.put(fresh(after.clone(), Vec::new()));
             }
         }
     }
 
+    fn put(&mut self, entry: StateEntry) {
+        self.by_uid.entry(entry.image.uid).or_default().push(self.entries.len());
+        *self.titles.entry(entry.image.comment.clone()).or_default() += 1;
+        self.entries.push(Some(entry));
+    }
+
+    fn take(&mut self, i: usize) -> Option<StateEntry> {
+        let entry = self.entries[i].take()?;
+        if let Some(places) = self.by_uid.get_mut(&entry.image.uid) {
+            places.retain(|place| *place != i);
+        }
+        if let Some(n) = self.titles.get_mut(&entry.image.comment) {
+            *n -= 1;
+        }
+        Some(entry)
+    }
+
     /// The entry that an image shows: by number and title, else by number alone, else, without a number, by title.
     fn find(&self, wanted: &EntryImage) -> Option<usize> {
-        let exact = |e: &StateEntry| e.image.uid == wanted.uid && e.image.comment == wanted.comment;
-        let same_uid = |e: &StateEntry| wanted.uid.is_some() && e.image.uid == wanted.uid;
-        let found = self.entries.iter().position(exact);
-        found.or_else(|| self.entries.iter().position(same_uid))
+        let places = self.by_uid.get(&wanted.uid)?;
+        let titled =
+            |i: &&usize| self.entries[**i].as_ref().is_some_and(|e| e.image.comment == wanted.comment);
+        let found = places.iter().find(titled);
+        found.or_else(|| places.first().filter(|_| wanted.uid.is_some())).copied()
     }
 }

@@ -3,7 +3,7 @@
 //! Where another line wrote into the same book, our own next change started from a state that we must not have. Field by field,
 //! what the change did is done to what we have; a text is merged line by line, because memory extensions keep one fact a line.
 
-use crate::format::book::{EntryImage, same_value};
+use crate::format::book::EntryImage;
 
 /// `ours` after what happened between `before` and `after`.
 pub fn apply(ours: &EntryImage, before: &EntryImage, after: &EntryImage) -> EntryImage {
@@ -14,7 +14,7 @@ pub fn apply(ours: &EntryImage, before: &EntryImage, after: &EntryImage) -> Entr
     let (mut result, start) = (ours.clone(), before.raw());
     for (key, value) in after.raw().members() {
         let Some(name) = key.as_text() else { continue };
-        if name == "content" || start.get(&name).is_some_and(|old| same_value(old, value)) {
+        if name == "content" || start.get(&name).is_some_and(|old| old.says_the_same(value)) {
             continue;
         }
         result = result.with_field(&name, value);

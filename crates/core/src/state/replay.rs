@@ -4,7 +4,7 @@
 //! what our line had earned until then, because a fork's own book starts as a copy of that.
 
 use std::borrow::Cow;
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
 use super::fold::Fold;
@@ -412,14 +412,16 @@ pub struct Stain {
 
 /// What other lines wrote into a book and is still in it.
 pub fn stains(changes: &[Change], live: &Live) -> Vec<Stain> {
+    let by_name: HashMap<(Option<i64>, &str), &EntryImage> =
+        live.entries.iter().map(|entry| ((entry.uid, &*entry.comment), entry)).collect();
+    let mut seen: HashSet<(Option<i64>, Origin)> = HashSet::new();
     let mut found: Vec<Stain> = Vec::new();
     for change in changes.iter().filter(|change| change.book == live.book && change.is_telling()) {
         let (Place::Elsewhere(origin), Some(after)) = (change.place, &change.after) else { continue };
         if entry_role(&after.comment) != EntryRole::Fact {
             continue;
         }
-        let same = |entry: &&EntryImage| entry.uid == after.uid && entry.comment == after.comment;
-        let Some(now) = live.entries.iter().find(same) else { continue };
+        let Some(now) = by_name.get(&(after.uid, &*after.comment)) else { continue };
         let lines: Vec<String> = match &change.before {
             None => Vec::new(),
             Some(before) => {
@@ -435,7 +437,7 @@ pub fn stains(changes: &[Change], live: &Live) -> Vec<Stain> {
         if change.before.is_some() && lines.is_empty() && !renamed {
             continue;
         }
-        if !found.iter().any(|stain| stain.uid == after.uid && stain.origin == origin) {
+        if seen.insert((after.uid, origin)) {
             found.push(Stain { uid: after.uid, comment: after.comment.clone(), origin, lines });
         }
     }

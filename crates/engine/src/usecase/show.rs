@@ -1,5 +1,7 @@
 //! `show`: the state of a chat at a message: its book with the source of every entry, what was left out, recaps, queue.
 
+use std::collections::HashMap;
+
 use forklore_core::adapter::auto_recap::running::CombinedRecap;
 use forklore_core::adapter::auto_recap::scene;
 use forklore_core::adapter::{self, EntryRole, entry_role};
@@ -342,9 +344,15 @@ fn book_from_evidence(
             ),
         });
     }
-    let donors: Vec<&[_]> = evidence.live.iter().map(|live| live.entries.as_slice()).collect();
+    let donors: HashMap<_, _> = evidence
+        .live
+        .iter()
+        .flat_map(|live| &live.entries)
+        .map(|e| ((e.uid, e.comment.clone()), e))
+        .collect();
     let entries = found.entries.into_iter().filter_map(|mut entry| {
-        let (whole, inferred) = state::complete(&entry.image, &donors);
+        let donor = donors.get(&(entry.image.uid, entry.image.comment.clone())).copied();
+        let (whole, inferred) = state::complete(&entry.image, donor);
         entry.image = whole;
         entry.inferred.extend(inferred);
         let source = match entry.message {
