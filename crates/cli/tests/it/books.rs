@@ -137,7 +137,9 @@ fn a_queue_with_work_is_not_idle_and_foreign_work_is_named() {
     assert_eq!(shown["queue"]["idle"], false);
     let ids: Vec<&Value> =
         shown["queue"]["operations"].as_array().unwrap().iter().map(|o| &o["id"]).collect();
-    assert_eq!(ids, ["a", "c"], "work for message 50 belongs to no message of this chat");
+    assert_eq!(ids, ["a", "b", "c"]);
+    let past = vault.json(FORKLORE, &["show", "Rain", "--at", "2"]);
+    assert_eq!(past["queue"]["operations"].as_array().unwrap().len(), 1, "what waits for later messages does not belong there");
     let found = codes(&vault.json(FORKLORE, &["check"]));
     assert!(found.contains(&("QUEUE_FOREIGN".into(), "error".into())), "{found:?}");
 }

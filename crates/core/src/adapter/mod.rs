@@ -194,7 +194,8 @@ pub enum Status {
 }
 
 impl Status {
-    fn read(text: &str) -> Self {
+    /// Reads the extension's word.
+    pub fn read(text: &str) -> Self {
         match text {
             "pending" => Self::Pending,
             "in_progress" => Self::InProgress,

@@ -4,7 +4,7 @@ use std::collections::HashMap;
 
 use forklore_core::adapter::auto_recap::running::CombinedRecap;
 use forklore_core::adapter::auto_recap::scene;
-use forklore_core::adapter::{self, EntryRole, entry_role};
+use forklore_core::adapter::{self, EntryRole, Status, entry_role};
 use forklore_core::format::chat::Message;
 use forklore_core::state::{self, Evidence, StateEntry, Why};
 use forklore_fs::PathError;
@@ -210,6 +210,13 @@ pub struct ShowOperation {
     pub status: String,
 }
 
+impl ShowOperation {
+    /// Whether it is still to be done.
+    pub fn is_open(&self) -> bool {
+        Status::read(&self.status).is_open()
+    }
+}
+
 /// The chat's own variables and notes.
 #[derive(Debug, Clone, Serialize)]
 pub struct ShowMetadata {
@@ -410,7 +417,7 @@ fn why(library: &Library, why: Why) -> String {
 /// The running recap of a chat at a message.
 fn running_at(library: &Library, c: usize, at: usize) -> ShowRecap {
     let Some(running) = &library.chats[c].running else { return ShowRecap::default() };
-    let projection = running.project(at, &|version| library.carries_version(c, version));
+    let projection = running.project(at, &|version| library.scene_of(c, version));
     let version = |i: usize| &running.versions[i];
     ShowRecap {
         current_version: projection.current.map(|i| version(i).version),
@@ -440,11 +447,10 @@ fn queue_at(library: &Library, c: usize, at: usize) -> Result<ShowQueue, PathErr
     let operations: Vec<ShowOperation> = library
         .operations(c)?
         .into_iter()
-        .filter(|op| op.messages.iter().all(|message| *message <= at))
+        .filter(|op| at == library.chats[c].head() || op.messages.iter().all(|message| *message <= at))
         .map(|op| ShowOperation { status: op.status.as_str().to_owned(), id: op.id, kind: op.kind })
         .collect();
-    let open = |op: &ShowOperation| ["pending", "in_progress", "retrying"].contains(&op.status.as_str());
-    Ok(ShowQueue { idle: !operations.iter().any(open), operations })
+    Ok(ShowQueue { idle: !operations.iter().any(ShowOperation::is_open), operations })
 }
 
 impl Library {

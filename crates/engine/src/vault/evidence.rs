@@ -8,7 +8,7 @@ use forklore_core::format::book::EntryImage;
 use forklore_core::format::chat::Message;
 use forklore_core::format::names::{book_stem, chat_stem};
 use forklore_core::state::{Event, Evidence, Live, Origin, Place, Sighting};
-use forklore_core::story::lineage::Kind;
+use forklore_core::story::lineage::{Kind, ParentNote};
 use forklore_fs::PathError;
 
 use super::library::Library;
@@ -29,7 +29,7 @@ impl Library {
         // Our own copies of scenes first: where several chats carry the same scene, it is ours.
         family.sort_by_key(|c| *c != chat);
         let mut evidence = Evidence::default();
-        let mut seen: HashSet<(i64, i64)> = HashSet::new();
+        let mut seen: HashSet<(i64, i64, u64)> = HashSet::new();
         for c in &family {
             self.scene_sightings(*c, chat, &family, &mut seen, &mut evidence.sightings)?;
         }
@@ -58,12 +58,13 @@ impl Library {
         c: usize,
         target: usize,
         family: &[usize],
-        seen: &mut HashSet<(i64, i64)>,
+        seen: &mut HashSet<(i64, i64, u64)>,
         found: &mut Vec<Sighting>,
     ) -> Result<(), PathError> {
         for stored in &self.chats[c].snapshots.sightings {
             let (message, version, clock) = (stored.message, stored.version, stored.clock);
-            if !seen.insert((version, clock)) {
+            let id = self.chats[c].transcript.rows.get(message).map_or(0, |row| row.id.0);
+            if !seen.insert((version, clock, id)) {
                 continue;
             }
             let carriers = family.iter().filter_map(|d| Some((*d, self.carries(*d, version, clock)?)));
@@ -116,12 +117,10 @@ impl Library {
         for c in family {
             for version in self.chats[*c].running.iter().flat_map(|r| &r.versions) {
                 // A fork inherits versions of scenes that it does not have; they are told by the chat that has them.
-                if !self.carries_version(*c, version) {
-                    continue;
-                }
-                let ours = self.shares_scene(target, *c, version.scene).then_some(version.scene);
-                let carriers = family.iter().filter(|d| self.shares_scene(**d, *c, version.scene));
-                let origin = self.origin(carriers.map(|d| (*d, version.scene)));
+                let Some(scene) = self.scene_of(*c, version) else { continue };
+                let ours = self.shared_scene(target, *c, scene);
+                let carriers = family.iter().filter_map(|d| Some((*d, self.shared_scene(*d, *c, scene)?)));
+                let origin = self.origin(carriers);
                 for (name, hash) in &version.events {
                     let known = events.iter().any(|e| e.name == *name && e.hash == *hash && e.ours == ours);
                     if !known {
@@ -129,7 +128,7 @@ impl Library {
                             name: name.clone(),
                             hash: hash.clone(),
                             clock: version.clock,
-                            origin: origin.unwrap_or(Origin { chat: *c, message: version.scene }),
+                            origin: origin.unwrap_or(Origin { chat: *c, message: scene }),
                             ours,
                         });
                     }
@@ -139,12 +138,10 @@ impl Library {
         events
     }
 
-    /// Whether the scene that ends at `message` of chat `other` is also on the line of chat `target`.
-    pub fn shares_scene(&self, target: usize, other: usize, message: usize) -> bool {
-        let (ours, theirs) = (&self.chats[target], &self.chats[other]);
-        let recapped = |chat: &super::Chat| chat.facts.scene(message).is_some_and(|scene| scene.recapped);
-        let same = target == other || ours.transcript.moment(message) == theirs.transcript.moment(message);
-        same && recapped(ours)
+    /// The message of chat `target` that ends the scene which ends at `message` of chat `other`.
+    pub fn shared_scene(&self, target: usize, other: usize, message: usize) -> Option<usize> {
+        let here = self.counterpart(other, message, target)?;
+        self.chats[target].facts.scene(here).is_some_and(|scene| scene.recapped).then_some(here)
     }
 
     fn live(&self, chat: usize, stem: &str) -> Result<Option<Live>, PathError> {
@@ -175,19 +172,26 @@ impl Library {
         let name = mark.chat.as_deref().map(chat_stem);
         let named = |c: &usize| Some(&self.chats[*c].name) == name.as_ref();
         let found = self.stories[here.story].chats.iter().copied().find(named);
-        match (found, name) {
-            (Some(c), _) if c != chat => {
-                let same = self.chats[c].transcript.moment(mark.message);
-                let ours = same.is_some() && same == here.transcript.moment(mark.message);
-                let origin = Origin { chat: c, message: mark.message };
-                Some(if ours { Place::Ours(mark.message) } else { Place::Elsewhere(origin) })
-            }
-            (Some(_), _) | (None, None) => Some(Place::Ours(mark.message)),
-            // A chat that is gone or renamed: up to our fork point its story is ours as well; beyond, nobody can tell.
-            (None, Some(_)) => {
+        Some(match (found, name) {
+            (Some(c), _) if c != chat => match self.counterpart(c, mark.message, chat) {
+                Some(message) => Place::Ours(message),
+                None => Place::Elsewhere(Origin { chat: c, message: mark.message }),
+            },
+            (None, Some(name)) if lost_parent(here) == Some(&name) => {
+                // Up to our fork point the lost parent's story is ours; beyond, it is not.
                 let shared = here.lineage.fork_message.is_none_or(|fork| mark.message <= fork);
-                shared.then_some(Place::Ours(mark.message))
+                if shared { Place::Ours(mark.message) } else { Place::Unattributed }
             }
-        }
+            // Our own, under whatever name we had then.
+            _ => Place::Ours(mark.message),
+        })
+    }
+}
+
+/// Name of the parent that is gone.
+fn lost_parent(chat: &super::Chat) -> Option<&String> {
+    match &chat.lineage.note {
+        Some(ParentNote::Missing(name)) => Some(name),
+        _ => None,
     }
 }

@@ -13,7 +13,7 @@ use forklore_core::format::names::{book_stem, chat_stem, is_save_litter};
 use forklore_core::format::record::ForkRecord;
 use forklore_core::format::settings::Settings;
 use forklore_core::story::lineage::{self, Lineage};
-use forklore_core::story::{Moment, Transcript, swipe_moments};
+use forklore_core::story::{Moment, Transcript, align, swipe_moments};
 use forklore_fs::{NodeKind, OpenFile, PathError, VaultPath, Vfs};
 use forklore_json::Raw;
 use rayon::prelude::*;
@@ -165,8 +165,13 @@ pub struct Library {
     /// Files that Forklore's own unfinished work left behind.
     pub unfinished: Vec<VaultPath>,
     kin: Kin,
+    /// How the messages of two chats correspond, for pairs that were asked for.
+    alignments: Mutex<Alignments>,
     last_book: Mutex<Option<(String, Arc<Book>)>>,
 }
+
+/// Pairs of messages, by the numbers of the two chats.
+type Alignments = HashMap<(usize, usize), Arc<[(usize, usize)]>>;
 
 /// Who is related to whom, and who shares a book with whom.
 #[derive(Debug, Default)]
@@ -210,6 +215,7 @@ impl Library {
             not_read,
             unfinished: unfinished.collect(),
             kin: Kin::default(),
+            alignments: Mutex::default(),
             last_book: Mutex::default(),
             fs,
         };
@@ -329,6 +335,23 @@ impl Library {
     /// Of the chats bound to one book, the one that the book was made for.
     pub fn owner_of(&self, stem: &str) -> Option<usize> {
         self.kin.users.get(stem).and_then(|(_, owner)| *owner)
+    }
+
+    /// The message of chat `other` that is message `message` of chat `chat`: at the same place if all before it is the same, else by
+    /// the identity of the message itself, because old messages get edited and deleted. Chats that are not related share none.
+    pub fn counterpart(&self, chat: usize, message: usize, other: usize) -> Option<usize> {
+        let (here, there) = (&self.chats[chat].transcript, &self.chats[other].transcript);
+        let moment = here.moment(message)?;
+        if chat == other || there.moment(message) == Some(moment) {
+            return Some(message);
+        }
+        if !self.related(chat, other) {
+            return None;
+        }
+        let mut known = self.alignments.lock().unwrap_or_else(PoisonError::into_inner);
+        let pairs = known.entry((chat, other)).or_insert_with(|| Arc::from(align(here, there).pairs)).clone();
+        drop(known);
+        pairs.binary_search_by_key(&message, |pair| pair.0).ok().map(|i| pairs[i].1)
     }
 
     /// Whether two chats are of one family.

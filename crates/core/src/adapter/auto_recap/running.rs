@@ -63,19 +63,21 @@ impl RunningRecap {
         self.versions.iter().position(|v| v.version == current)
     }
 
-    /// The versions that belong to messages 0..=`at` of a line, where `carries` tells whether the line has a version's scene.
+    /// The versions that belong to messages 0..=`at` of a line, where `place` tells at which message of the line the scene of a
+    /// version ends, if the line has it.
     ///
     /// If nothing is dropped, the version in use stays; otherwise it is the one that goes furthest in the story.
-    pub fn project(&self, at: usize, carries: &dyn Fn(&RecapVersion) -> bool) -> Projection {
+    pub fn project(&self, at: usize, place: &dyn Fn(&RecapVersion) -> Option<usize>) -> Projection {
+        let places: Vec<Option<usize>> = self.versions.iter().map(place).collect();
         let all = 0..self.versions.len();
         let (kept, dropped): (Vec<usize>, Vec<usize>) =
-            all.partition(|i| self.versions[*i].scene <= at && carries(&self.versions[*i]));
+            all.partition(|i| places[*i].is_some_and(|message| message <= at));
         let current = if dropped.is_empty() {
             self.current_place()
         } else {
             kept.iter().copied().max_by_key(|i| {
                 let v = &self.versions[*i];
-                (v.content.is_some(), v.scene, v.clock, *i)
+                (v.content.is_some(), places[*i], v.clock, *i)
             })
         };
         Projection { current, kept, dropped }

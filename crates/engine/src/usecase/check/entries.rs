@@ -12,7 +12,7 @@ impl Checker<'_> {
         let chat = &library.chats[c];
         let Some((name, stem)) = &chat.book else { return Ok(()) };
         // A chat without relatives, alone with its book, cannot have anything from elsewhere.
-        if library.family(c).len() < 2 && library.users_of(stem).len() < 2 {
+        if library.family(c).len() < 2 && library.users_of(stem).len() < 2 && !chat.lineage.is_fork() {
             return Ok(());
         }
         let evidence = library.evidence(c)?;
@@ -33,27 +33,25 @@ impl Checker<'_> {
             }
         }
         for (entry, mark) in live.entries.iter().zip(&live.marks) {
-            match mark {
-                Some(Place::Ours(message)) if *message > chat.head() => {
-                    future.push(entry.comment.to_string());
-                }
-                Some(Place::Elsewhere(origin)) => {
-                    let side = usize::from(!library.is_ancestor(origin.chat, c));
-                    [&mut future, &mut foreign][side].push(entry.comment.to_string());
-                }
-                _ => {}
+            let future_mark = match mark {
+                Some(Place::Ours(message)) => *message > chat.head(),
+                // Of a parent that is gone, after our fork point.
+                Some(Place::Unattributed) => true,
+                _ => false,
+            };
+            if future_mark && !future.contains(&entry.comment.to_string()) {
+                future.push(entry.comment.to_string());
             }
         }
         let remedy =
             "Do not play on with this book: the model would be told things that have not happened here.";
-        for (code, mut names, sources, what) in [
+        for (code, names, sources, what) in [
             (Code::EntryFromFuture, future, &sources[0], "comes from later than this chat"),
             (Code::EntryForeign, foreign, &sources[1], "another line wrote"),
         ] {
             if names.is_empty() {
                 continue;
             }
-            names.dedup();
             let from: Vec<String> = sources
                 .iter()
                 .map(|origin| format!("message {} of \"{}\"", origin.message, self.name(origin.chat)))

@@ -1,28 +1,46 @@
 //! The running recap: versions from the future, of another line, or missing.
 
 use forklore_core::adapter::auto_recap::running::RecapVersion;
+use forklore_core::adapter::{Scene, SceneVersion};
 use forklore_core::check::{Code, Severity};
 
 use super::{Checker, list};
 use crate::vault::Library;
 
+/// A version of the running recap is stored this long before its scene counts as combined, in milliseconds, at most.
+const SOON: i64 = 5_000;
+
 impl Library {
-    /// Whether a version of a chat's running recap belongs to the chat's line: its scene's message is there, carries a recap, and
-    /// is not merely another line's message with the same number.
-    pub fn carries_version(&self, chat: usize, version: &RecapVersion) -> bool {
-        let here = &self.chats[chat];
-        if !here.facts.scene(version.scene).is_some_and(|scene| scene.recapped) {
-            return false;
+    /// The message whose scene a version of a chat's running recap was made for, if it is on the chat's line.
+    ///
+    /// The version has the scene's number; but a fork inherits versions of scenes that it does not have, under numbers that can be
+    /// its own scenes', and deleting an old message moves scenes without changing the numbers in the recap.
+    pub fn scene_of(&self, chat: usize, version: &RecapVersion) -> Option<usize> {
+        let recapped = |c: usize, message: usize| self.chats[c].facts.scene(message).is_some_and(|s| s.recapped);
+        let same = |v: &RecapVersion| v.version == version.version && v.clock == version.clock;
+        let has = |c: usize| self.chats[c].running.iter().flat_map(|r| &r.versions).any(same);
+        // Relatives that have the version and its scene: theirs is ours if their message is.
+        let relatives = || {
+            let others = self.family(chat).iter().copied().filter(|d| *d != chat);
+            others.filter(|d| recapped(*d, version.scene) && has(*d))
+        };
+        let shared = relatives().find_map(|d| self.shared_scene(chat, d, version.scene));
+        if let Some(message) = shared {
+            return Some(message);
         }
-        let parent =
-            here.lineage.parent.filter(|_| here.lineage.fork_message.is_some_and(|f| version.scene > f));
-        let inherited = parent.is_some_and(|p| {
-            let parent = &self.chats[p];
-            let same = |v: &RecapVersion| v.version == version.version && v.clock == version.clock;
-            parent.running.iter().flat_map(|r| &r.versions).any(same)
-                && parent.transcript.moment(version.scene) != here.transcript.moment(version.scene)
-        });
-        !inherited
+        let inherited = relatives().next().is_some()
+            && self.chats[chat].lineage.fork_message.is_some_and(|fork| version.scene > fork);
+        if recapped(chat, version.scene) && !inherited {
+            return Some(version.scene);
+        }
+        if relatives().next().is_some() {
+            return None;
+        }
+        let near = |(_, scene): &&(usize, Scene)| {
+            let then = |v: &SceneVersion| v.combined && (0..=SOON).contains(&(v.clock - version.clock));
+            scene.recapped && version.clock > 0 && scene.versions.iter().any(then)
+        };
+        self.chats[chat].facts.scenes.iter().find(near).map(|(message, _)| *message)
     }
 }
 
@@ -37,16 +55,18 @@ impl Checker<'_> {
         let current = running.current_place();
         let (mut future, mut foreign) = (Vec::new(), Vec::new());
         for (i, version) in running.versions.iter().enumerate() {
-            if version.scene > head {
-                future.push(i);
-            } else if !library.carries_version(c, version) {
-                foreign.push(i);
+            match library.scene_of(c, version) {
+                Some(_) => {}
+                None if version.scene > head => future.push(i),
+                None => foreign.push(i),
             }
         }
+        let alone = library.family(c).len() < 2;
+        let of_others = if alone { "of scenes that have no recap any more" } else { "of scenes that are not on this line" };
         let remedy = "Do not rely on the recap in this chat: choose a version of its own in Auto-Recap's selector, and delete the others.";
         for (code, places, what) in [
             (Code::RecapFromFuture, future, "from after its last message"),
-            (Code::RecapForeign, foreign, "of scenes that another line wrote"),
+            (Code::RecapForeign, foreign, of_others),
         ] {
             if places.is_empty() {
                 continue;
@@ -63,7 +83,7 @@ impl Checker<'_> {
                 .collect();
             let used = if in_use { ", and one of them is in use" } else { "" };
             let message = format!("The running recap has versions {what}: {}{used}.", list(&names, 5));
-            let severity = if in_use { Severity::Error } else { Severity::Warning };
+            let severity = if in_use && !alone { Severity::Error } else { Severity::Warning };
             self.add(code, severity, Some(c), None, message, remedy);
         }
         if let (Some(number), None) = (running.current, current) {
@@ -72,9 +92,10 @@ impl Checker<'_> {
             let remedy = "Choose another version in Auto-Recap's selector.";
             self.add(Code::RecapVersionMissing, Severity::Warning, Some(c), None, message, remedy);
         }
+        let told: Vec<usize> = running.versions.iter().filter_map(|v| library.scene_of(c, v)).collect();
         let missing: Vec<String> = combined
             .iter()
-            .filter(|message| !running.versions.iter().any(|v| v.scene == **message))
+            .filter(|message| !told.contains(message))
             .map(|message| format!("message {message}"))
             .collect();
         if !missing.is_empty() {
