@@ -57,9 +57,10 @@ impl Library {
     /// The chat that a user means.
     pub fn find_chat(&self, wanted: &str) -> Result<usize, AddressError> {
         let text = wanted.strip_suffix(".jsonl").unwrap_or(wanted);
-        let exact = |c: &usize| self.address(*c).to_string() == text;
-        if let Some(c) = (0..self.chats.len()).find(exact) {
-            return Ok(c);
+        for exact in [wanted, text] {
+            if let Some(c) = (0..self.chats.len()).find(|c| self.address(*c).to_string() == exact) {
+                return Ok(c);
+            }
         }
         // "Story/Chat" with the story's display name, or the chat's name alone; names as typed, so cleaned first.
         let mut found: Vec<usize> = Vec::new();
@@ -85,7 +86,8 @@ impl Library {
 
     /// The stories that a user means: one by folder, id or name.
     pub fn find_story(&self, wanted: &str) -> Result<usize, AddressError> {
-        let found = (0..self.stories.len()).find(|s| self.stories[*s].is_called(wanted));
+        let by_folder = self.stories.iter().position(|story| story.folder == wanted);
+        let found = by_folder.or_else(|| self.stories.iter().position(|story| story.is_called(wanted)));
         found.ok_or_else(|| AddressError::NoSuchStory {
             wanted: wanted.to_owned(),
             like: self.stories.iter().map(|s| s.name.clone()).take(8).collect(),

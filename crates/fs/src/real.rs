@@ -92,10 +92,11 @@ impl RealFs {
 impl Vfs for RealFs {
     fn open(&self, path: &VaultPath) -> Result<Box<dyn OpenFile>, PathError> {
         self.run("open", path, |host| {
-            let file = File::open(host)?;
-            if file.metadata()?.is_dir() {
-                return Err(io::ErrorKind::IsADirectory.into());
+            // Opening a pipe would wait for somebody to write into it.
+            if !fs::metadata(&host)?.is_file() {
+                return Err(io::Error::other("it is not a file"));
             }
+            let file = File::open(host)?;
             Ok(Box::new(RealFile(file)) as Box<dyn OpenFile>)
         })
     }

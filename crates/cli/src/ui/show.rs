@@ -134,11 +134,7 @@ fn recap(out: &mut impl io::Write, report: &ShowReport, full: bool) -> io::Resul
         writeln!(out, "\n{BOLD}Queue{BOLD:#}  {DIM}idle{DIM:#}")
     } else {
         let open = report.queue.operations.iter().filter(|op| op.is_open()).count();
-        writeln!(
-            out,
-            "\n{BOLD}Queue{BOLD:#}  {WARN}{} to do{WARN:#}",
-            count(open, "operation")
-        )?;
+        writeln!(out, "\n{BOLD}Queue{BOLD:#}  {WARN}{} to do{WARN:#}", count(open, "operation"))?;
         for operation in &report.queue.operations {
             writeln!(out, "  {} {DIM}{}{DIM:#}", tame(&operation.kind), tame(&operation.status))?;
         }

@@ -139,7 +139,11 @@ fn a_queue_with_work_is_not_idle_and_foreign_work_is_named() {
         shown["queue"]["operations"].as_array().unwrap().iter().map(|o| &o["id"]).collect();
     assert_eq!(ids, ["a", "b", "c"]);
     let past = vault.json(FORKLORE, &["show", "Rain", "--at", "2"]);
-    assert_eq!(past["queue"]["operations"].as_array().unwrap().len(), 1, "what waits for later messages does not belong there");
+    assert_eq!(
+        past["queue"]["operations"].as_array().unwrap().len(),
+        1,
+        "what waits for later messages does not belong there"
+    );
     let found = codes(&vault.json(FORKLORE, &["check"]));
     assert!(found.contains(&("QUEUE_FOREIGN".into(), "error".into())), "{found:?}");
 }

@@ -11,6 +11,7 @@ mod cli;
 mod damage;
 mod demo;
 mod harbor;
+mod regressions;
 
 /// The binary under test.
 const FORKLORE: &str = env!("CARGO_BIN_EXE_forklore");

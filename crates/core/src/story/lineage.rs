@@ -7,7 +7,7 @@
 use std::collections::HashMap;
 
 use super::line::{Confidence, align, common_prefix};
-use super::moment::{Moment, Transcript};
+use super::moment::{MessageId, Moment, Transcript};
 use crate::format::names::ForkName;
 use crate::format::record::ForkRecord;
 
@@ -16,6 +16,8 @@ use crate::format::record::ForkRecord;
 pub struct Chat<'a> {
     /// Number of the story it belongs to; parents are looked for in the same story only.
     pub story: usize,
+    /// Whether it is a group chat.
+    pub group: bool,
     /// File stem.
     pub name: &'a str,
     /// `integrity` of the header.
@@ -106,7 +108,11 @@ pub type Swipes<'a> = dyn Fn(usize, usize) -> Vec<Moment> + Sync + 'a;
 /// Finds the lineage of every chat.
 pub fn trace(chats: &[Chat<'_>], swipes: &Swipes<'_>) -> Vec<Lineage> {
     let tracer = Tracer::new(chats, swipes);
-    (0..chats.len()).map(|c| tracer.trace(c)).collect()
+    let mut found: Vec<Lineage> = (0..chats.len()).map(|c| tracer.trace(c)).collect();
+    for c in 0..chats.len() {
+        tracer.cut_ring(c, &mut found);
+    }
+    found
 }
 
 struct Tracer<'a> {
@@ -114,9 +120,12 @@ struct Tracer<'a> {
     swipes: &'a Swipes<'a>,
     by_name: HashMap<(usize, &'a str), usize>,
     by_slug: HashMap<&'a str, Vec<usize>>,
-    /// Chats of a story that share their second message: only these can be related by their lines.
-    by_start: HashMap<(usize, Moment), Vec<usize>>,
+    /// Chats of a story by their first few messages after the greeting: only those that share one can be related by their lines.
+    by_start: HashMap<(usize, MessageId), Vec<usize>>,
 }
+
+/// How many messages after the greeting are looked at to find relatives. More than one, because old messages get edited.
+const START: usize = 4;
 
 /// Where two chats parted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -140,8 +149,8 @@ impl<'a> Tracer<'a> {
             if let Some(slug) = chat.slug {
                 tracer.by_slug.entry(slug).or_default().push(c);
             }
-            if let Some(start) = chat.transcript.moment(1) {
-                tracer.by_start.entry((chat.story, start)).or_default().push(c);
+            for row in chat.transcript.rows.iter().skip(1).take(START) {
+                tracer.by_start.entry((chat.story, row.id)).or_default().push(c);
             }
         }
         tracer
@@ -155,9 +164,32 @@ impl<'a> Tracer<'a> {
         if let Some(original) = self.original_of(c) {
             return self.copy_of(c, original);
         }
-        match &chat.main_chat {
+        match chat.main_chat.as_deref().filter(|claimed| *claimed != chat.name) {
             Some(claimed) => self.claimed(c, claimed),
             None => self.unclaimed(c),
+        }
+    }
+
+    /// Chats cannot be each other's parents. Where names make it so, another chat has taken the name of a parent that is gone:
+    /// the one that has more messages than the other had when it was forked is the elder, and its parent is the lost one.
+    fn cut_ring(&self, c: usize, found: &mut [Lineage]) {
+        let mut ring = vec![c];
+        while let Some(p) = found[ring[ring.len() - 1]].parent {
+            if p == c {
+                let Some(elder) = ring.iter().copied().max_by_key(|d| (self.chats[*d].transcript.len(), *d))
+                else {
+                    return;
+                };
+                found[elder].parent = None;
+                found[elder].basis = Basis::None;
+                found[elder].confidence = Confidence::Guess;
+                found[elder].note = self.chats[elder].main_chat.clone().map(ParentNote::Missing);
+                return;
+            }
+            if ring.contains(&p) {
+                return;
+            }
+            ring.push(p);
         }
     }
 
@@ -197,8 +229,12 @@ impl<'a> Tracer<'a> {
         let alike = |p: usize| {
             let other = &self.chats[p];
             // Before SillyTavern 1.19 forks had their parent's slug: a chat that names a parent is a copy only if it says so.
-            let may_be =
-                chat.main_chat.is_none() || (is_import(chat.name) && other.main_chat == chat.main_chat);
+            let own_slug = || {
+                let parent = chat.main_chat.as_deref().and_then(|name| self.by_name.get(&(chat.story, name)));
+                parent.is_some_and(|p| self.chats[*p].slug != chat.slug)
+            };
+            let same_parent = || other.main_chat == chat.main_chat && (is_import(chat.name) || own_slug());
+            let may_be = chat.main_chat.is_none() || same_parent();
             may_be && common_prefix(chat.transcript, other.transcript) > 0
         };
         let original =
@@ -207,15 +243,22 @@ impl<'a> Tracer<'a> {
     }
 
     /// Of several chats with one slug, the one that it was made for ranks highest.
-    fn originality(&self, c: usize) -> (bool, bool, usize, std::cmp::Reverse<&str>) {
+    fn originality(&self, c: usize) -> (bool, bool, bool, usize, std::cmp::Reverse<&str>) {
         let chat = &self.chats[c];
         let goes_by_its_name = chat.aliases.iter().any(|alias| names(alias, chat.name));
-        (!is_import(chat.name), goes_by_its_name, chat.transcript.len(), std::cmp::Reverse(chat.name))
+        // A group chat with a solo chat's slug was converted from it.
+        (
+            !is_import(chat.name),
+            !chat.group,
+            goes_by_its_name,
+            chat.transcript.len(),
+            std::cmp::Reverse(chat.name),
+        )
     }
 
     fn copy_of(&self, c: usize, original: usize) -> Lineage {
         let chat = &self.chats[c];
-        let shared = common_prefix(chat.transcript, self.chats[original].transcript);
+        let shared = self.meet(c, original).map_or(0, |meeting| meeting.fork + 1);
         let moved_on = shared < chat.transcript.len();
         Lineage {
             kind: Kind::Copy,
@@ -273,7 +316,8 @@ impl<'a> Tracer<'a> {
         }
         // The lost name was derived from this chat's name: it was a fork of it, not it.
         let derived_from = ForkName::read(claimed).base();
-        let best = met.iter().filter(|(p, _)| derived_from != Some(self.chats[*p].name));
+        let links_to_it = |p: usize| self.chats[p].links.iter().any(|(_, name)| name == claimed);
+        let best = met.iter().filter(|(p, _)| derived_from != Some(self.chats[*p].name) && !links_to_it(*p));
         let best = best.max_by_key(|(_, meeting)| meeting.fork)?;
         // If siblings have more of the lost parent than this chat has, it cannot be the parent.
         let ghost_knew =
@@ -289,9 +333,12 @@ impl<'a> Tracer<'a> {
     /// Chats of the same story that share more than the greeting with this one, as far as moments tell.
     fn on_line(&self, c: usize) -> impl Iterator<Item = usize> + '_ {
         let chat = &self.chats[c];
-        let start = chat.transcript.moment(1).map(|moment| (chat.story, moment));
-        let same = start.and_then(|start| self.by_start.get(&start));
-        same.into_iter().flatten().copied().filter(move |p| *p != c)
+        let starts = chat.transcript.rows.iter().skip(1).take(START).map(|row| (chat.story, row.id));
+        let mut same: Vec<usize> =
+            starts.filter_map(|start| self.by_start.get(&start)).flatten().copied().collect();
+        same.sort_unstable();
+        same.dedup();
+        same.into_iter().filter(move |p| *p != c)
     }
 
     /// No record, no `main_chat`: only the lines can tell.
@@ -390,7 +437,10 @@ impl<'a> Tracer<'a> {
                 return Some(Meeting { fork, confidence });
             }
         }
-        shared.checked_sub(1).map(|fork| Meeting { fork, confidence: Confidence::Certain })
+        // A parent that ends where the child goes on may have been cut since; a checkpoint ends there, too.
+        let cut = shared == parent.len() && shared < child.len();
+        let confidence = if cut { Confidence::Likely } else { Confidence::Certain };
+        shared.checked_sub(1).map(|fork| Meeting { fork, confidence })
     }
 
     /// As [`Self::meet`], for chats that do not name each other: beyond the greeting, and sent at the same time.

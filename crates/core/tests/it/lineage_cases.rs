@@ -41,6 +41,7 @@ fn traced(cases: &[Case]) -> Vec<Lineage> {
         .iter()
         .map(|case| Chat {
             story: 0,
+            group: false,
             name: case.name,
             slug: case.slug,
             main_chat: case.main_chat.map(str::to_owned),
@@ -198,6 +199,42 @@ fn links_tell_a_checkpoint_from_a_branch() {
     ]);
     let kinds: Vec<Kind> = found[1..].iter().map(|l| l.kind).collect();
     assert_eq!(kinds, [Kind::Checkpoint, Kind::Branch, Kind::Checkpoint]);
+}
+
+#[test]
+fn regression_a_checkpoint_named_like_a_lost_parent() {
+    // A was deleted; its branch B made a checkpoint that was called A.
+    let found = traced(&[chat("A", Some("B"), "abcd"), chat("B", Some("A"), "abcdef")]);
+    assert_eq!((found[0].parent, found[0].fork_message), (Some(1), Some(3)));
+    assert_eq!((found[1].parent, &found[1].note), (None, &Some(ParentNote::Missing("A".into()))));
+}
+
+#[test]
+fn regression_a_deleted_chat_between_is_not_taken_for_a_rename() {
+    let mut main = chat("Main", None, "abcdef");
+    main.links = vec![(Link::Bookmark, "Kid".into())];
+    let found = traced(&[main, chat("Grandkid", Some("Kid"), "abcdx")]);
+    assert_eq!((found[1].parent, &found[1].note), (None, &Some(ParentNote::Missing("Kid".into()))));
+}
+
+#[test]
+fn regression_a_renamed_parent_whose_start_was_edited() {
+    for edited in ["aBcdef", "Abcdef"] {
+        let found = traced(&[chat("New", None, edited), chat("x", Some("Old"), "abcd")]);
+        assert_eq!((found[1].parent, found[1].fork_message), (Some(0), Some(3)), "{edited}");
+    }
+}
+
+#[test]
+fn regression_a_copy_of_a_branch_is_a_copy() {
+    let (mut main, mut branch, mut copy) = (
+        chat("M", None, "abcdef"),
+        chat("M - Branch #1", Some("M"), "abcxyz"),
+        chat("copy", Some("M"), "abcxyz"),
+    );
+    (main.slug, branch.slug, copy.slug) = (Some("m"), Some("b"), Some("b"));
+    let found = traced(&[main, branch, copy]);
+    assert_eq!(found.iter().map(|l| l.kind).collect::<Vec<_>>(), [Kind::Main, Kind::Branch, Kind::Copy]);
 }
 
 #[test]

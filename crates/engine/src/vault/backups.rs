@@ -47,9 +47,7 @@ impl Library {
         let prefix = layout::backup_prefix(key);
         let folder = layout::folder(layout::BACKUPS);
         let nodes = self.fs.list(&folder)?.into_iter().filter(|node| {
-            let stamp = node.name.strip_prefix(&prefix).and_then(|rest| rest.strip_suffix(".jsonl"));
-            node.kind == NodeKind::File
-                && stamp.is_some_and(|s| s.bytes().all(|c| c.is_ascii_digit() || c == b'-'))
+            node.kind == NodeKind::File && node.name.starts_with(&prefix) && node.name.ends_with(".jsonl")
         });
         Ok(nodes.filter_map(|node| folder.join(&node.name).ok()).collect())
     }

@@ -40,12 +40,13 @@ pub fn is_vault(entries: &[&str]) -> bool {
 /// Folders below a SillyTavern install, or beside it, in which a single user's vault can be.
 pub const CANDIDATES: [&str; 4] = ["", "default-user", "data/default-user", "SillyTavern/data/default-user"];
 
-/// SillyTavern's key for the backups of a chat folder or group chat: lower case, everything else an underscore.
+/// How the backups of a chat folder or group chat begin: lower case, everything else an underscore. More can follow before the
+/// time (a hash where the name is not ASCII, another chat's name): whose backup it is, its messages tell.
 pub fn backup_prefix(key: &str) -> String {
     let clean: String = names::sanitize(key)
         .to_lowercase()
         .chars()
         .map(|c| if c.is_ascii_alphanumeric() { c } else { '_' })
         .collect();
-    format!("chat_{clean}_")
+    format!("chat_{clean}")
 }

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, HashMap};
 use std::io;
 use std::sync::{Arc, Mutex, PoisonError};
 
-use forklore_core::adapter::auto_recap::running::RunningRecap;
+use forklore_core::adapter::auto_recap::running::{RecapVersion, RunningRecap};
 use forklore_core::format::book::{Book as ParsedBook, BookError, BookMap};
 use forklore_core::format::card::Card;
 use forklore_core::format::chat::{Header, Message};
@@ -160,7 +160,7 @@ pub struct Library {
     pub books: BTreeMap<String, VaultPath>,
     /// What interrupted saves left behind.
     pub litter: Vec<VaultPath>,
-    /// Folders of chats that are links out of the vault, or no folders at all.
+    /// What could not be read: folders and files that are links out of the vault, or closed to us.
     pub not_read: Vec<VaultPath>,
     /// Files that Forklore's own unfinished work left behind.
     pub unfinished: Vec<VaultPath>,
@@ -182,6 +182,8 @@ struct Kin {
     families: Vec<Vec<usize>>,
     /// The chats bound to each book, by its stem, and the one that it was made for.
     users: HashMap<String, (Vec<usize>, Option<usize>)>,
+    /// The chats that have a version of a running recap, by its number and time.
+    versions: HashMap<(i64, i64), Vec<usize>>,
 }
 
 impl Library {
@@ -192,12 +194,14 @@ impl Library {
             return Err(LoadError::NotAVault);
         }
         let (mut litter, mut not_read) = (Vec::new(), Vec::new());
-        let settings = fs
-            .read(&layout::folder(layout::SETTINGS))?
-            .map(|bytes| Settings::parse(&bytes))
-            .unwrap_or_default();
+        // What cannot be read is told by `check`; it is no reason to tell nothing of the rest.
+        let settings = fs.read(&layout::folder(layout::SETTINGS)).unwrap_or_else(|e| {
+            not_read.push(e.path);
+            None
+        });
+        let settings = settings.map(|bytes| Settings::parse(&bytes)).unwrap_or_default();
         let cards = read_cards(&*fs)?;
-        let groups = read_groups(&*fs, &mut litter)?;
+        let groups = read_groups(&*fs, &mut litter, &mut not_read)?;
         let books = files(&*fs, &layout::folder(layout::WORLDS), ".json", &mut litter)?.into_iter().collect();
         let (stories, places) = find_chats(&*fs, &cards, &groups, &mut litter, &mut not_read)?;
         let unfinished = fs.list(&layout::folder(&format!("{}/tx", layout::FORKLORE)))?;
@@ -251,13 +255,58 @@ impl Library {
             }
         }
         self.chats = chats.into_iter().flatten().collect();
+        self.adopt_unlisted();
         for (c, chat) in self.chats.iter().enumerate() {
             self.stories[chat.story].chats.push(c);
         }
+        self.stories.retain(|story| story.folder != NO_GROUP || !story.chats.is_empty());
         progress.finish();
     }
 
+    /// A fork of a group chat that no group lists yet belongs to the group of the chat it was forked from: a page lists it later.
+    fn adopt_unlisted(&mut self) {
+        let is_group = |story: usize| self.stories[story].kind == StoryKind::Group;
+        let listed: HashMap<String, usize> = self
+            .chats
+            .iter()
+            .filter(|c| is_group(c.story) && self.stories[c.story].folder != NO_GROUP)
+            .map(|c| (c.name.clone(), c.story))
+            .collect();
+        for chat in &mut self.chats {
+            if self.stories[chat.story].folder == NO_GROUP {
+                let parent = chat.header().main_chat().map(|name| chat_stem(&name));
+                if let Some(story) = parent.and_then(|name| listed.get(&name)) {
+                    chat.story = *story;
+                }
+            }
+        }
+    }
+
+    /// SillyTavern's own forks copy the record, before version 1.19 with the slug: where the owner itself is still there under its
+    /// name, a record in another chat is a copy. (An owner that is not there was renamed, and this is it.)
+    fn disown_copied_records(&mut self) {
+        let named: Vec<(usize, String, Option<String>)> = self
+            .chats
+            .iter()
+            .map(|c| (c.story, c.name.clone(), c.header().slug().map(std::borrow::Cow::into_owned)))
+            .collect();
+        for chat in &mut self.chats {
+            let owner_elsewhere = chat.record.as_ref().is_some_and(|record| {
+                let is_owner = |(story, name, slug): &(usize, String, Option<String>)| {
+                    *story == chat.story
+                        && *name == record.owner_file
+                        && slug.as_ref() == Some(&record.owner_slug)
+                };
+                record.owner_file != chat.name && named.iter().any(is_owner)
+            });
+            if owner_elsewhere {
+                chat.record = None;
+            }
+        }
+    }
+
     fn trace(&mut self) {
+        self.disown_copied_records();
         let slugs: Vec<Option<String>> =
             self.chats.iter().map(|c| c.header().slug().map(std::borrow::Cow::into_owned)).collect();
         let seen: Vec<lineage::Chat<'_>> = self
@@ -266,9 +315,15 @@ impl Library {
             .enumerate()
             .map(|(c, chat)| lineage::Chat {
                 story: chat.story,
+                group: self.stories[chat.story].kind == StoryKind::Group,
                 name: &chat.name,
                 slug: slugs[c].as_deref(),
-                main_chat: chat.header().main_chat().map(|name| chat_stem(&name)),
+                main_chat: chat.header().main_chat().map(|name| {
+                    // A name that no file can have is still a name to tell of.
+                    Some(chat_stem(&name))
+                        .filter(|stem| !stem.is_empty())
+                        .unwrap_or_else(|| name.into_owned())
+                }),
                 record: chat.record.as_ref(),
                 transcript: &chat.transcript,
                 aliases: [
@@ -354,6 +409,12 @@ impl Library {
         pairs.binary_search_by_key(&message, |pair| pair.0).ok().map(|i| pairs[i].1)
     }
 
+    /// Relatives of a chat that have the same version of the running recap.
+    pub fn relatives_with(&self, chat: usize, version: &RecapVersion) -> impl Iterator<Item = usize> {
+        let all = self.kin.versions.get(&(version.version, version.clock));
+        all.into_iter().flatten().copied().filter(move |c| *c != chat && self.related(*c, chat))
+    }
+
     /// Whether two chats are of one family.
     pub fn related(&self, a: usize, b: usize) -> bool {
         self.kin.family_of[a] == self.kin.family_of[b]
@@ -380,11 +441,14 @@ impl Library {
     /// Works out who is related to whom, and who shares a book with whom.
     fn find_kin(&self) -> Kin {
         let family_of = families(&self.chats);
-        let mut kin = Kin { families: vec![Vec::new(); self.chats.len()], family_of, users: HashMap::new() };
+        let mut kin = Kin { families: vec![Vec::new(); self.chats.len()], family_of, ..Kin::default() };
         for (c, chat) in self.chats.iter().enumerate() {
             kin.families[kin.family_of[c]].push(c);
             if let Some(stem) = chat.book_stem() {
                 kin.users.entry(stem.to_owned()).or_default().0.push(c);
+            }
+            for version in chat.running.iter().flat_map(|r| &r.versions) {
+                kin.versions.entry((version.version, version.clock)).or_default().push(c);
             }
         }
         for (stem, (users, owner)) in &mut kin.users {
@@ -539,11 +603,20 @@ fn read_cards(fs: &dyn Vfs) -> Result<BTreeMap<String, Card>, PathError> {
     Ok(paths.into_par_iter().map(read).collect())
 }
 
-fn read_groups(fs: &dyn Vfs, litter: &mut Vec<VaultPath>) -> Result<BTreeMap<String, Group>, PathError> {
+fn read_groups(
+    fs: &dyn Vfs,
+    litter: &mut Vec<VaultPath>,
+    not_read: &mut Vec<VaultPath>,
+) -> Result<BTreeMap<String, Group>, PathError> {
     let mut groups = BTreeMap::new();
     for (stem, path) in files(fs, &layout::folder(layout::GROUPS), ".json", litter)? {
-        if let Some(group) = fs.read(&path)?.and_then(|bytes| Group::parse(&bytes, &stem)) {
-            groups.insert(group.id.clone(), group);
+        match fs.read(&path) {
+            Ok(bytes) => {
+                if let Some(group) = bytes.and_then(|bytes| Group::parse(&bytes, &stem)) {
+                    groups.insert(group.id.clone(), group);
+                }
+            }
+            Err(_) => not_read.push(path),
         }
     }
     Ok(groups)
@@ -575,7 +648,10 @@ fn find_chats(
             }
             NodeKind::File => continue,
         }
-        let found = files(fs, &dir, ".jsonl", litter)?;
+        let Ok(found) = files(fs, &dir, ".jsonl", litter) else {
+            not_read.push(dir);
+            continue;
+        };
         if found.is_empty() && !cards.contains_key(&node.name) {
             continue;
         }

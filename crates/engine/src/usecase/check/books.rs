@@ -154,7 +154,8 @@ impl Checker<'_> {
         referred.extend(bound.map(|book| book_stem(book)));
         referred.extend(settings.character_books.iter().map(|(_, book)| book_stem(book)));
         for stem in library.books.keys() {
-            if let Some(keeper) = self.book(stem)?
+            // One that cannot be read is told with the chats that are bound to it.
+            if let Ok(Some(keeper)) = self.book(stem)
                 && !referred.contains(stem)
             {
                 let message = format!(

@@ -51,10 +51,10 @@ impl Checker<'_> {
     pub(super) fn left_overs(&mut self) {
         let library = self.library;
         for path in &library.not_read {
-            let message =
-                format!("{path} is a link that leads out of the vault or nowhere. Its chats were not read.");
-            let remedy =
-                "Forklore reads nothing outside the vault. Put the folder itself in the link's place.";
+            let message = format!(
+                "{path} could not be read: it is closed to Forklore, or a link that leads out of the vault or nowhere."
+            );
+            let remedy = "Give the right to read it, or put the file or folder itself in the link's place: nothing outside the vault is read.";
             self.add(Code::ChatDamaged, Severity::Warning, None, None, message, remedy);
         }
         for path in &library.litter {

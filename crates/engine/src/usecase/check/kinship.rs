@@ -13,7 +13,9 @@ impl Checker<'_> {
         let chat = &library.chats[c];
         match &chat.lineage.note {
             Some(ParentNote::Missing(name)) => {
-                let message = format!("It was forked from \"{name}\", which is no longer there.");
+                let message = format!(
+                    "It was forked from \"{name}\", which is no longer there or has nothing in common with it any more."
+                );
                 let remedy = "Nothing is lost in this chat. If the other one was deleted by mistake, look for it in the backups folder.";
                 self.add(Code::ParentMissing, Severity::Warning, Some(c), None, message, remedy);
             }

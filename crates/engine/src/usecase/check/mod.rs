@@ -31,14 +31,10 @@ pub fn check(library: &Library, only: Option<usize>, now: i64) -> Result<CheckRe
         checker.kinship(c);
         checker.links(c);
         checker.recaps(c);
-        checker.bound_book(c)?;
-        if only.is_some()
-            && let Some(stem) = library.chats[c].book_stem()
-        {
-            checker.book(stem)?;
+        let looked = checker.book_of(c, only.is_some());
+        if let Err(e) = looked {
+            checker.unreadable_book(c, &e);
         }
-        checker.entries(c)?;
-        checker.queue(c)?;
     }
     if only.is_none() {
         checker.books()?;
@@ -73,6 +69,23 @@ impl Checker<'_> {
             message,
             remedy: remedy.to_owned(),
         });
+    }
+
+    /// Everything about the book that a chat is bound to.
+    fn book_of(&mut self, c: usize, alone: bool) -> Result<(), PathError> {
+        self.bound_book(c)?;
+        if alone && let Some(stem) = self.library.chats[c].book_stem() {
+            self.book(stem)?;
+        }
+        self.entries(c)?;
+        self.queue(c)
+    }
+
+    fn unreadable_book(&mut self, c: usize, e: &PathError) {
+        let book = self.library.chats[c].book_stem();
+        let message = format!("What belongs to its lorebook cannot be read: {e}.");
+        let remedy = "Give Forklore (and SillyTavern) the right to read the file, and look at the disk.";
+        self.add(Code::BookDamaged, Severity::Error, Some(c), book, message, remedy);
     }
 
     /// The name of a chat, for a sentence.

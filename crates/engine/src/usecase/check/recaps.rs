@@ -16,24 +16,25 @@ impl Library {
     /// The version has the scene's number; but a fork inherits versions of scenes that it does not have, under numbers that can be
     /// its own scenes', and deleting an old message moves scenes without changing the numbers in the recap.
     pub fn scene_of(&self, chat: usize, version: &RecapVersion) -> Option<usize> {
-        let recapped = |c: usize, message: usize| self.chats[c].facts.scene(message).is_some_and(|s| s.recapped);
-        let same = |v: &RecapVersion| v.version == version.version && v.clock == version.clock;
-        let has = |c: usize| self.chats[c].running.iter().flat_map(|r| &r.versions).any(same);
-        // Relatives that have the version and its scene: theirs is ours if their message is.
-        let relatives = || {
-            let others = self.family(chat).iter().copied().filter(|d| *d != chat);
-            others.filter(|d| recapped(*d, version.scene) && has(*d))
-        };
-        let shared = relatives().find_map(|d| self.shared_scene(chat, d, version.scene));
-        if let Some(message) = shared {
-            return Some(message);
-        }
-        let inherited = relatives().next().is_some()
-            && self.chats[chat].lineage.fork_message.is_some_and(|fork| version.scene > fork);
-        if recapped(chat, version.scene) && !inherited {
+        let recapped =
+            |c: usize, message: usize| self.chats[c].facts.scene(message).is_some_and(|s| s.recapped);
+        let own = recapped(chat, version.scene);
+        if own && self.chats[chat].lineage.fork_message.is_none_or(|fork| version.scene <= fork) {
             return Some(version.scene);
         }
-        if relatives().next().is_some() {
+        // Relatives that have the version and its scene: theirs is ours if their message is.
+        let mut told_elsewhere = false;
+        for relative in self.relatives_with(chat, version).filter(|d| recapped(*d, version.scene)) {
+            if let Some(message) = self.shared_scene(chat, relative, version.scene) {
+                return Some(message);
+            }
+            // A relative below us only repeats what it has from us.
+            told_elsewhere |= !self.is_ancestor(chat, relative);
+        }
+        if own && !told_elsewhere {
+            return Some(version.scene);
+        }
+        if told_elsewhere {
             return None;
         }
         let near = |(_, scene): &&(usize, Scene)| {
@@ -62,7 +63,11 @@ impl Checker<'_> {
             }
         }
         let alone = library.family(c).len() < 2;
-        let of_others = if alone { "of scenes that have no recap any more" } else { "of scenes that are not on this line" };
+        let of_others = if alone {
+            "of scenes that have no recap any more"
+        } else {
+            "of scenes that are not on this line"
+        };
         let remedy = "Do not rely on the recap in this chat: choose a version of its own in Auto-Recap's selector, and delete the others.";
         for (code, places, what) in [
             (Code::RecapFromFuture, future, "from after its last message"),
