@@ -225,27 +225,38 @@ impl EntryImage {
 
 /// The fields of an object, looked through once.
 #[derive(Debug, Clone)]
-pub struct Fields<'a>(Vec<(Raw<'a>, Raw<'a>)>);
+pub struct Fields<'a> {
+    members: Vec<(Raw<'a>, Raw<'a>)>,
+    /// Whether a key is written with escapes: the rare case in which keys are compared as texts.
+    odd: bool,
+}
 
 impl<'a> Fields<'a> {
     /// Looks through an object.
     pub fn of(object: Raw<'a>) -> Self {
-        Self(object.members().collect())
+        let members: Vec<_> = object.members().collect();
+        let odd = members.iter().any(|(key, _)| has_escapes(*key));
+        Self { members, odd }
     }
 
     /// The value of a key that stands in another object.
     pub fn get(&self, key: Raw<'_>) -> Option<Raw<'a>> {
-        // Keys are plain words; one that is written with escapes is the rare case that is compared as text.
-        let odd = |k: Raw<'_>| k.bytes().contains(&b'\\');
-        let same = |k: Raw<'_>| {
-            k.bytes() == key.bytes()
-                || ((odd(k) || odd(key)) && key.as_text().is_some_and(|text| k.is_text(&text)))
+        let mut from_last = self.members.iter().rev();
+        let found = if self.odd || has_escapes(key) {
+            let text = key.as_text()?;
+            from_last.find(|(k, _)| k.is_text(&text))
+        } else {
+            from_last.find(|(k, _)| k.bytes() == key.bytes())
         };
-        self.0.iter().rev().find(|(k, _)| same(*k)).map(|(_, value)| *value)
+        found.map(|(_, value)| *value)
     }
 
     /// Keys and values in file order.
     pub fn iter(&self) -> impl Iterator<Item = (Raw<'a>, Raw<'a>)> {
-        self.0.iter().copied()
+        self.members.iter().copied()
     }
+}
+
+fn has_escapes(key: Raw<'_>) -> bool {
+    key.bytes().contains(&b'\\')
 }

@@ -67,16 +67,22 @@ impl Alignment {
     }
 }
 
-/// Aligns two transcripts by message identity: the longest ascending run of messages that stand exactly once in each.
-pub fn align(a: &Transcript, b: &Transcript) -> Alignment {
-    let mut places: HashMap<u64, Option<usize>> = HashMap::with_capacity(b.len());
-    for (i, row) in b.rows.iter().enumerate() {
+/// Aligns two transcripts by message identity: the longest ascending run of messages that stand exactly once in each. The first
+/// `shared` messages are known to be the same.
+pub fn align(a: &Transcript, b: &Transcript, shared: usize) -> Alignment {
+    let mut places: HashMap<u64, Option<usize>> = HashMap::with_capacity(b.len() - shared);
+    for (i, row) in b.rows.iter().enumerate().skip(shared) {
         places.entry(row.id.0).and_modify(|place| *place = None).or_insert(Some(i));
     }
     // An identity that stands twice in `a` is dropped by its second use finding the same place taken.
-    let pairs: Vec<(usize, usize)> =
-        a.rows.iter().enumerate().filter_map(|(i, row)| Some((i, (*places.get(&row.id.0)?)?))).collect();
-    Alignment { pairs: longest_ascending(&pairs) }
+    let pairs: Vec<(usize, usize)> = a
+        .rows
+        .iter()
+        .enumerate()
+        .skip(shared)
+        .filter_map(|(i, row)| Some((i, (*places.get(&row.id.0)?)?)))
+        .collect();
+    Alignment { pairs: (0..shared).map(|i| (i, i)).chain(longest_ascending(&pairs)).collect() }
 }
 
 /// The longest run of pairs that ascends in both numbers (patience sorting).

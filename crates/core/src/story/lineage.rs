@@ -431,7 +431,7 @@ impl<'a> Tracer<'a> {
             if same_message {
                 return Some(Meeting { fork: shared, confidence: Confidence::Certain });
             }
-            let aligned = align(child, parent);
+            let aligned = align(child, parent, shared);
             if let Some(fork) = aligned.last().filter(|last| *last >= shared) {
                 let confidence = aligned.confidence().min(Confidence::Likely);
                 return Some(Meeting { fork, confidence });

@@ -4,7 +4,7 @@ use std::collections::HashMap;
 
 use forklore_core::adapter::auto_recap::running::CombinedRecap;
 use forklore_core::adapter::auto_recap::scene;
-use forklore_core::adapter::{self, EntryRole, Status, entry_role};
+use forklore_core::adapter::{EntryRole, Status, entry_role};
 use forklore_core::format::chat::Message;
 use forklore_core::state::{self, Evidence, StateEntry, Why};
 use forklore_fs::PathError;
@@ -297,8 +297,7 @@ fn show_book(
     let head = chat.head();
     let evidence = library.evidence(c)?;
     let users = library.users_of(stem);
-    let hand_kept =
-        library.book(name)?.is_some_and(|b| b.parse().is_ok_and(|b| adapter::keeper(&b).is_none()));
+    let hand_kept = library.book(name)?.is_some_and(|book| book.keeper.is_none());
     let alone = hand_kept || users.iter().all(|user| *user == c || !library.related(c, *user));
     if at == head
         && alone

@@ -2,7 +2,6 @@
 
 use std::collections::HashMap;
 
-use forklore_core::adapter;
 use forklore_core::check::{Finding, Health};
 use forklore_core::story::lineage::{Basis, Kind, ParentNote};
 use forklore_fs::PathError;
@@ -216,7 +215,6 @@ fn book_state(library: &Library, c: usize) -> Result<&'static str, PathError> {
         return Ok("own");
     }
     let book = library.book(name)?;
-    let machine_kept =
-        book.as_ref().and_then(|b| b.parse().ok()).is_some_and(|b| adapter::keeper(&b).is_some());
+    let machine_kept = book.is_some_and(|book| book.keeper.is_some());
     Ok(if machine_kept && library.owner_of(stem) == Some(c) { "own" } else { "shared" })
 }

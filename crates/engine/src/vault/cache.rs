@@ -9,7 +9,7 @@
 //! ```
 
 use forklore_core::story::{MessageId, Moment, Row, Transcript};
-use forklore_fs::{Identity, VaultPath, Vfs};
+use forklore_fs::{Identity, OpenFile, VaultPath, Vfs};
 
 use super::layout;
 use super::scan::Scan;
@@ -35,7 +35,8 @@ fn path_for(chat: &VaultPath) -> VaultPath {
 
 /// What is remembered of a chat in this very state.
 pub fn recall(fs: &dyn Vfs, chat: &VaultPath, identity: Identity) -> Option<Scan> {
-    decode(&fs.read(&path_for(chat)).ok()??, identity)
+    let file = fs.open(&path_for(chat)).ok()?;
+    read(&*file, identity)
 }
 
 /// Remembers a scan. A cache that cannot be written (a vault on read-only media) is no reason to fail.
@@ -85,46 +86,68 @@ fn encode(scan: &Scan, identity: Identity) -> Vec<u8> {
     out
 }
 
-fn decode(bytes: &[u8], identity: Identity) -> Option<Scan> {
-    let (body, hash) = bytes.split_last_chunk::<32>()?;
-    let head = body.get(..HEAD)?;
-    if &head[..8] != MAGIC || u32_at(head, 8)? != VERSION {
+fn read(file: &dyn OpenFile, identity: Identity) -> Option<Scan> {
+    let head = file.read_range(0..HEAD as u64).ok()?;
+    if &head[..8] != MAGIC || u32_at(&head, 8)? != VERSION {
         return None;
     }
     let mut numbers = [0u64; 7];
     for (i, number) in numbers.iter_mut().enumerate() {
-        *number = u64_at(head, 12 + i * 8)?;
+        *number = u64_at(&head, 12 + i * 8)?;
     }
-    let [file, len, modified, changed, header_len, facts_len, rows] = numbers;
-    let was = Identity { file, len, modified: modified.cast_signed(), changed: changed.cast_signed() };
-    if was != identity || *blake3::hash(body).as_bytes() != *hash {
+    let [file_number, len, modified, changed, header_len, facts_len, rows] = numbers;
+    let (modified, changed) = (modified.cast_signed(), changed.cast_signed());
+    let whole = (HEAD as u64).checked_add(header_len.saturating_sub(1))?.checked_add(facts_len)?;
+    let whole = whole.checked_add(rows.checked_mul(ROW as u64)?)?.checked_add(32)?;
+    if (Identity { file: file_number, len, modified, changed }) != identity
+        || file.identity().ok()?.len != whole
+    {
         return None;
     }
-    let mut rest = &body[HEAD..];
-    let mut take = |n: u64| {
-        let (part, after) = rest.split_at_checked(usize::try_from(n).ok()?)?;
-        rest = after;
+    let mut hasher = blake3::Hasher::new();
+    hasher.update(&head);
+    let mut at = HEAD as u64;
+    let mut take = |n: u64, hasher: &mut blake3::Hasher| {
+        let part = file.read_range(at..at + n).ok()?;
+        hasher.update(&part);
+        at += n;
         Some(part)
     };
     let header = match header_len.checked_sub(1) {
-        Some(n) => Some(take(n)?.to_vec()),
+        Some(n) => Some(take(n, &mut hasher)?),
         None => None,
     };
-    let (facts, snapshots) = postcard::from_bytes(take(facts_len)?).ok()?;
-    let table = take(rows.checked_mul(ROW as u64)?)?;
-    let row = |r: &[u8]| {
-        let mut moment = [0; 16];
-        moment.copy_from_slice(r.get(24..40)?);
-        Some(Row {
-            start: u64_at(r, 0)?,
-            len: u32_at(r, 8)?,
-            hidden: u32_at(r, 12)? != 0,
-            id: MessageId(u64_at(r, 16)?),
-            moment: Moment(moment),
-        })
-    };
-    let rows = table.chunks_exact(ROW).map(row).collect::<Option<Vec<Row>>>()?;
-    Some(Scan { header, transcript: Transcript { rows }, facts, snapshots })
+    let (facts, snapshots) = postcard::from_bytes(&take(facts_len, &mut hasher)?).ok()?;
+    // Piece by piece: the table is the bulk of it, and one copy of it in memory is enough.
+    let mut table = Vec::with_capacity(usize::try_from(rows).ok()?);
+    let mut left = rows;
+    while left > 0 {
+        let piece = left.min(4096);
+        let bytes = take(piece * ROW as u64, &mut hasher)?;
+        for row in bytes.chunks_exact(ROW) {
+            table.push(read_row(row)?);
+        }
+        left -= piece;
+    }
+    let hash = file.read_range(whole - 32..whole).ok()?;
+    (hash[..] == *hasher.finalize().as_bytes()).then_some(Scan {
+        header,
+        transcript: Transcript { rows: table },
+        facts,
+        snapshots,
+    })
+}
+
+fn read_row(r: &[u8]) -> Option<Row> {
+    let mut moment = [0; 16];
+    moment.copy_from_slice(r.get(24..40)?);
+    Some(Row {
+        start: u64_at(r, 0)?,
+        len: u32_at(r, 8)?,
+        hidden: u32_at(r, 12)? != 0,
+        id: MessageId(u64_at(r, 16)?),
+        moment: Moment(moment),
+    })
 }
 
 fn u64_at(bytes: &[u8], at: usize) -> Option<u64> {

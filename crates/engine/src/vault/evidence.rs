@@ -149,7 +149,7 @@ impl Library {
         let Ok(parsed) = book.parse() else { return Ok(None) };
         let entries = parsed.images();
         let users = self.users_of(stem);
-        let keeper = adapter::keeper(&parsed);
+        let keeper = book.keeper;
         // Who shares a book that is kept by hand does so by choice: all of it is everybody's.
         let ours = users.len() < 2 || keeper.is_none() || self.owner_of(stem) == Some(chat);
         let marks = self.places(chat, keeper, &entries);
@@ -164,15 +164,15 @@ impl Library {
         entries: &[EntryImage],
     ) -> Vec<Option<Place>> {
         let marks = keeper.map(|keeper| keeper.marks(entries)).unwrap_or_default();
-        marks.into_iter().map(|mark| mark.and_then(|mark| self.place(chat, &mark))).collect()
+        marks.into_iter().map(|mark| mark.map(|mark| self.place(chat, &mark))).collect()
     }
 
-    fn place(&self, chat: usize, mark: &Mark) -> Option<Place> {
+    fn place(&self, chat: usize, mark: &Mark) -> Place {
         let here = &self.chats[chat];
         let name = mark.chat.as_deref().map(chat_stem);
         let named = |c: &usize| Some(&self.chats[*c].name) == name.as_ref();
         let found = self.stories[here.story].chats.iter().copied().find(named);
-        Some(match (found, name) {
+        match (found, name) {
             (Some(c), _) if c != chat => match self.counterpart(c, mark.message, chat) {
                 Some(message) => Place::Ours(message),
                 None => Place::Elsewhere(Origin { chat: c, message: mark.message }),
@@ -184,7 +184,7 @@ impl Library {
             }
             // Our own, under whatever name we had then.
             _ => Place::Ours(mark.message),
-        })
+        }
     }
 }
 

@@ -5,6 +5,7 @@ use std::io;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use forklore_core::adapter::auto_recap::running::{RecapVersion, RunningRecap};
+use forklore_core::adapter::{self, Adapter};
 use forklore_core::format::book::{Book as ParsedBook, BookError, BookMap};
 use forklore_core::format::card::Card;
 use forklore_core::format::chat::{Header, Message};
@@ -13,7 +14,7 @@ use forklore_core::format::names::{book_stem, chat_stem, is_save_litter};
 use forklore_core::format::record::ForkRecord;
 use forklore_core::format::settings::Settings;
 use forklore_core::story::lineage::{self, Lineage};
-use forklore_core::story::{Moment, Transcript, align, swipe_moments};
+use forklore_core::story::{Moment, Transcript, align, common_prefix, swipe_moments};
 use forklore_fs::{NodeKind, OpenFile, PathError, VaultPath, Vfs};
 use forklore_json::Raw;
 use rayon::prelude::*;
@@ -107,18 +108,21 @@ impl Chat {
 }
 
 /// A lorebook's file.
-#[derive(Debug)]
 pub struct Book {
     /// File stem
     pub name: String,
     bytes: Vec<u8>,
     map: Result<BookMap, BookError>,
+    /// What keeps it, if it is not kept by hand
+    pub keeper: Option<&'static dyn Adapter>,
 }
 
 impl Book {
     fn new(name: String, bytes: Vec<u8>) -> Self {
-        let map = ParsedBook::parse(&bytes).map(|book| book.map(&bytes));
-        Self { name, bytes, map }
+        let parsed = ParsedBook::parse(&bytes);
+        let keeper = parsed.as_ref().ok().and_then(adapter::keeper);
+        let map = parsed.map(|book| book.map(&bytes));
+        Self { name, bytes, map, keeper }
     }
 
     /// The book, read by spans.
@@ -400,11 +404,14 @@ impl Library {
         if chat == other || there.moment(message) == Some(moment) {
             return Some(message);
         }
-        if !self.related(chat, other) {
+        let shared = common_prefix(here, there);
+        if shared == here.len().min(there.len()) || !self.related(chat, other) {
+            // One is the beginning of the other: what comes after it is nobody else's.
             return None;
         }
         let mut known = self.alignments.lock().unwrap_or_else(PoisonError::into_inner);
-        let pairs = known.entry((chat, other)).or_insert_with(|| Arc::from(align(here, there).pairs)).clone();
+        let pairs =
+            known.entry((chat, other)).or_insert_with(|| Arc::from(align(here, there, shared).pairs)).clone();
         drop(known);
         pairs.binary_search_by_key(&message, |pair| pair.0).ok().map(|i| pairs[i].1)
     }

@@ -33,8 +33,8 @@ impl Checker<'_> {
         };
         let Ok(parsed) = book.parse() else { return Ok(()) };
         let users = library.users_of(stem);
-        if users.len() > 1 && adapter::keeper(&parsed).is_some() {
-            self.shared(c, name, stem, &users);
+        if users.len() > 1 && book.keeper.is_some() {
+            self.shared(c, name, stem, users);
         }
         self.registries(c, name, &parsed);
         Ok(())
@@ -141,7 +141,7 @@ impl Checker<'_> {
     }
 
     /// Every book of the vault on its own.
-    pub(super) fn books(&mut self) -> Result<(), PathError> {
+    pub(super) fn books(&mut self) {
         let library = self.library;
         let mut referred: HashSet<String> =
             library.chats.iter().filter_map(|c| c.book_stem().map(str::to_owned)).collect();
@@ -166,7 +166,6 @@ impl Checker<'_> {
                 self.add(Code::BookOrphaned, Severity::Warning, None, Some(stem), message, remedy);
             }
         }
-        Ok(())
     }
 
     /// One book on its own. Returns the name of the extension that keeps it.
@@ -190,8 +189,8 @@ impl Checker<'_> {
                 return Ok(None);
             }
         };
-        self.odd_book(stem, &parsed, &users);
-        let keeper = adapter::keeper(&parsed);
+        self.odd_book(stem, &parsed, users);
+        let keeper = book.keeper;
         if keeper.is_none() && users.len() > 1 {
             let names: Vec<String> = users.iter().take(3).map(|c| format!("\"{}\"", self.name(*c))).collect();
             let message = format!("It is bound to {} chats: {}.", users.len(), and_more(&names, users.len()));

@@ -9,6 +9,7 @@ mod recaps;
 
 use forklore_core::check::{Code, Finding, Severity};
 use forklore_fs::PathError;
+use rayon::prelude::*;
 use serde::Serialize;
 
 use crate::vault::Library;
@@ -23,10 +24,11 @@ pub struct CheckReport {
 }
 
 /// Checks the vault, or one chat and what it is bound to. `now` is the time in milliseconds since 1970.
-pub fn check(library: &Library, only: Option<usize>, now: i64) -> Result<CheckReport, PathError> {
-    let mut checker = Checker { library, now, findings: Vec::new() };
+pub fn check(library: &Library, only: Option<usize>, now: i64) -> CheckReport {
     let chats: Vec<usize> = only.map_or_else(|| (0..library.chats.len()).collect(), |c| vec![c]);
-    for c in chats {
+    let check_chat = |c: &usize| {
+        let c = *c;
+        let mut checker = Checker { library, now, findings: Vec::new() };
         checker.damage(c);
         checker.kinship(c);
         checker.links(c);
@@ -35,14 +37,17 @@ pub fn check(library: &Library, only: Option<usize>, now: i64) -> Result<CheckRe
         if let Err(e) = looked {
             checker.unreadable_book(c, &e);
         }
-    }
+        checker.findings
+    };
+    let findings: Vec<Vec<Finding>> = chats.par_iter().map(check_chat).collect();
+    let mut checker = Checker { library, now, findings: findings.into_iter().flatten().collect() };
     if only.is_none() {
-        checker.books()?;
+        checker.books();
         checker.left_overs();
     }
     checker.slugs(only);
     let findings = checker.findings;
-    Ok(CheckReport { ok: findings.iter().all(|f| f.severity != Severity::Error), findings })
+    CheckReport { ok: findings.iter().all(|f| f.severity != Severity::Error), findings }
 }
 
 struct Checker<'a> {
