@@ -1,6 +1,7 @@
 //! [`lay_out`]: the files that SillyTavern and Auto-Recap would have written.
 
 use base64::Engine as _;
+use forklore_core::adapter::auto_recap::text_hash;
 use serde_json::{Map, Value, json};
 
 use crate::chronicle::{BEGIN, Book, Chronicle, Processed, TYPES, scenes_on_line};
@@ -281,21 +282,6 @@ fn running_text(scene: &Scene) -> String {
     let parts = [("DEVELOPMENTS", &scene.developments), ("OPEN", &scene.open), ("STATE", &scene.state)];
     let parts = parts.iter().filter(|(_, lines)| !lines.is_empty());
     parts.map(|(title, lines)| format!("{title}:\n{}", lines.join("\n"))).collect::<Vec<_>>().join("\n\n")
-}
-
-/// Auto-Recap's hash of a text.
-fn text_hash(text: &str) -> String {
-    let hash =
-        text.trim().encode_utf16().fold(0i32, |h, unit| h.wrapping_mul(31).wrapping_add(i32::from(unit)));
-    let mut rest = hash.unsigned_abs();
-    let mut digits = String::new();
-    loop {
-        digits.insert(0, char::from_digit(rest % 36, 36).unwrap_or('0'));
-        rest /= 36;
-        if rest == 0 {
-            return digits;
-        }
-    }
 }
 
 /// A slug that is the same on every run.

@@ -3,16 +3,7 @@
 use forklore_testkit::TestVault;
 use serde_json::{Value, json};
 
-use crate::FORKLORE;
-
-fn titles(shown: &Value) -> Vec<String> {
-    shown["book"]["entries"]
-        .as_array()
-        .unwrap()
-        .iter()
-        .map(|e| e["comment"].as_str().unwrap().to_owned())
-        .collect()
-}
+use crate::{FORKLORE, titles};
 
 fn codes(report: &Value) -> Vec<(String, String)> {
     let findings = report["findings"].as_array().unwrap().iter();

@@ -15,3 +15,13 @@ mod regressions;
 
 /// The binary under test.
 const FORKLORE: &str = env!("CARGO_BIN_EXE_forklore");
+
+/// Titles of the entries that `show --json` shows.
+fn titles(shown: &serde_json::Value) -> Vec<String> {
+    shown["book"]["entries"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|e| e["comment"].as_str().unwrap().to_owned())
+        .collect()
+}

@@ -3,7 +3,7 @@
 use forklore_testkit::TestVault;
 use serde_json::{Value, json};
 
-use crate::FORKLORE;
+use crate::{FORKLORE, titles};
 
 fn codes(report: &Value) -> Vec<String> {
     report["findings"].as_array().unwrap().iter().map(|f| f["code"].as_str().unwrap().to_owned()).collect()
@@ -12,15 +12,6 @@ fn codes(report: &Value) -> Vec<String> {
 fn errors(report: &Value) -> Vec<String> {
     let all = report["findings"].as_array().unwrap().iter();
     all.filter(|f| f["severity"] == "error").map(|f| format!("{} {}", f["code"], f["chat"])).collect()
-}
-
-fn titles(shown: &Value) -> Vec<String> {
-    shown["book"]["entries"]
-        .as_array()
-        .unwrap()
-        .iter()
-        .map(|e| e["comment"].as_str().unwrap().to_owned())
-        .collect()
 }
 
 fn texts(n: usize) -> Vec<String> {

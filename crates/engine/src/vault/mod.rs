@@ -1,11 +1,14 @@
-//! Reading a vault: [`Library`] holds what was read; [`layout`] knows where things are; [`scan`] streams one chat;
-//! [`cache`] remembers scans; [`evidence`] gathers what is known about a chat's book.
+//! Reading a vault: [`Library`] holds what was read; `load` reads it; [`layout`] knows where things are; [`scan`] streams one chat;
+//! [`cache`] remembers scans; `kin` knows who is related to whom; [`evidence`] gathers what is known about a chat's book.
 
 mod backups;
 pub mod cache;
 pub mod evidence;
+mod kin;
 pub mod layout;
 mod library;
+mod load;
 pub mod scan;
 
-pub use library::{Book, Chat, Library, LoadError, Story, StoryKind};
+pub use library::{Book, Chat, Library, Story, StoryKind};
+pub use load::LoadError;

@@ -1,0 +1,148 @@
+//! Who is related to whom, and who shares a book with whom: worked out once, when a vault is read ([`Kin`]).
+
+use std::collections::HashMap;
+use std::sync::{Arc, PoisonError};
+
+use forklore_core::adapter::auto_recap::running::RecapVersion;
+use forklore_core::format::names::book_stem;
+use forklore_core::story::lineage;
+use forklore_core::story::{align, common_prefix};
+
+use super::library::{Chat, Library};
+
+/// Pairs of messages, by the numbers of the two chats.
+pub(super) type Alignments = HashMap<(usize, usize), Arc<[(usize, usize)]>>;
+
+/// Who is related to whom, and who shares a book with whom.
+#[derive(Debug, Default)]
+pub(super) struct Kin {
+    /// For each chat the number of its family.
+    family_of: Vec<usize>,
+    /// The members of each family.
+    families: Vec<Vec<usize>>,
+    /// The chats bound to each book, by its stem, and the one that it was made for.
+    users: HashMap<String, (Vec<usize>, Option<usize>)>,
+    /// The chats that have a version of a running recap, by its number and time.
+    versions: HashMap<(i64, i64), Vec<usize>>,
+}
+
+impl Library {
+    /// Chats that are bound to a book, by its stem.
+    pub fn users_of(&self, stem: &str) -> &[usize] {
+        self.kin.users.get(stem).map_or(&[], |(users, _)| users)
+    }
+
+    /// Of the chats bound to one book, the one that the book was made for.
+    pub fn owner_of(&self, stem: &str) -> Option<usize> {
+        self.kin.users.get(stem).and_then(|(_, owner)| *owner)
+    }
+
+    /// The message of chat `other` that is message `message` of chat `chat`: at the same place if all before it is the same, else by
+    /// the identity of the message itself, because old messages get edited and deleted. Chats that are not related share none.
+    pub fn counterpart(&self, chat: usize, message: usize, other: usize) -> Option<usize> {
+        let (here, there) = (&self.chats[chat].transcript, &self.chats[other].transcript);
+        let moment = here.moment(message)?;
+        if chat == other || there.moment(message) == Some(moment) {
+            return Some(message);
+        }
+        let shared = common_prefix(here, there);
+        if shared == here.len().min(there.len()) || !self.related(chat, other) {
+            // One is the beginning of the other: what comes after it is nobody else's.
+            return None;
+        }
+        let mut known = self.alignments.lock().unwrap_or_else(PoisonError::into_inner);
+        let pairs =
+            known.entry((chat, other)).or_insert_with(|| Arc::from(align(here, there, shared).pairs)).clone();
+        drop(known);
+        pairs.binary_search_by_key(&message, |pair| pair.0).ok().map(|i| pairs[i].1)
+    }
+
+    /// Relatives of a chat that have the same version of the running recap.
+    pub fn relatives_with(&self, chat: usize, version: &RecapVersion) -> impl Iterator<Item = usize> {
+        let all = self.kin.versions.get(&(version.version, version.clock));
+        all.into_iter().flatten().copied().filter(move |c| *c != chat && self.related(*c, chat))
+    }
+
+    /// Whether two chats are of one family.
+    pub fn related(&self, a: usize, b: usize) -> bool {
+        self.kin.family_of[a] == self.kin.family_of[b]
+    }
+
+    /// The chats that are related to this one: ancestors, descendants, siblings, also under a parent that is gone.
+    pub fn family(&self, chat: usize) -> &[usize] {
+        &self.kin.families[self.kin.family_of[chat]]
+    }
+
+    /// Whether `ancestor` is above `chat` in the fork tree.
+    pub fn is_ancestor(&self, ancestor: usize, chat: usize) -> bool {
+        self.ancestors(chat).any(|c| c == ancestor)
+    }
+
+    /// The chats above this one in the fork tree, nearest first.
+    fn ancestors(&self, chat: usize) -> impl Iterator<Item = usize> {
+        let parents =
+            std::iter::successors(self.chats[chat].lineage.parent, |c| self.chats[*c].lineage.parent);
+        // A ring of parents cannot come from files that SillyTavern wrote, but files can hold anything.
+        parents.take(self.chats.len())
+    }
+
+    /// Works out who is related to whom, and who shares a book with whom.
+    pub(super) fn find_kin(&self) -> Kin {
+        let family_of = families(&self.chats);
+        let mut kin = Kin { families: vec![Vec::new(); self.chats.len()], family_of, ..Kin::default() };
+        for (c, chat) in self.chats.iter().enumerate() {
+            kin.families[kin.family_of[c]].push(c);
+            if let Some(stem) = chat.book_stem() {
+                kin.users.entry(stem.to_owned()).or_default().0.push(c);
+            }
+            for version in chat.running.iter().flat_map(|r| &r.versions) {
+                kin.versions.entry((version.version, version.clock)).or_default().push(c);
+            }
+        }
+        for (stem, (users, owner)) in &mut kin.users {
+            *owner = self.find_owner(stem, users);
+        }
+        kin
+    }
+
+    /// The one whose record names the book; else the one above all others in the fork tree; where there is none, the one whose
+    /// name the book carries.
+    fn find_owner(&self, stem: &str, users: &[usize]) -> Option<usize> {
+        let recorded = users.iter().find(|c| {
+            let book = self.chats[**c].record.as_ref().and_then(|r| r.book.as_deref());
+            book.is_some_and(|book| book_stem(book) == stem)
+        });
+        let top = users.iter().min_by_key(|c| self.ancestors(**c).count());
+        let above_others = |c: &&usize| users.iter().all(|d| d == *c || self.is_ancestor(**c, *d));
+        let named = |c: &&usize| stem.ends_with(self.chats[**c].name.as_str());
+        recorded
+            .or_else(|| top.filter(above_others))
+            .or_else(|| users.iter().filter(named).max_by_key(|c| self.chats[**c].name.len()))
+            .copied()
+    }
+}
+
+/// For each chat the number of its family: chats that are linked by parents, or by the same parent that is gone.
+fn families(chats: &[Chat]) -> Vec<usize> {
+    let mut family: Vec<usize> = (0..chats.len()).collect();
+    fn root(family: &mut [usize], mut c: usize) -> usize {
+        while family[c] != c {
+            family[c] = family[family[c]];
+            c = family[c];
+        }
+        c
+    }
+    let mut ghosts: HashMap<(usize, &str), usize> = HashMap::new();
+    for (c, chat) in chats.iter().enumerate() {
+        let kin = match (chat.lineage.parent, &chat.lineage.note) {
+            (Some(parent), _) => parent,
+            (None, Some(lineage::ParentNote::Missing(name))) => {
+                *ghosts.entry((chat.story, name)).or_insert(c)
+            }
+            (None, _) => c,
+        };
+        let (a, b) = (root(&mut family, c), root(&mut family, kin));
+        family[a] = b;
+    }
+    (0..chats.len()).map(|c| root(&mut family, c)).collect()
+}
