@@ -12,7 +12,27 @@ pub(crate) fn decode_wtf8(inside: &[u8]) -> Cow<'_, [u8]> {
         return source;
     }
     let mut out = Vec::with_capacity(source.len());
-    let mut rest: &[u8] = &source;
+    unescape(&source, &mut out);
+    Cow::Owned(out)
+}
+
+/// As [`decode_wtf8`], into a buffer that was used before if one is needed at all.
+pub(crate) fn decode_wtf8_in<'a>(inside: &'a [u8], buffer: &'a mut Vec<u8>) -> &'a [u8] {
+    if simdutf8::basic::from_utf8(inside).is_err() {
+        *buffer = decode_wtf8(inside).into_owned();
+        return buffer;
+    }
+    if memchr::memchr(b'\\', inside).is_none() {
+        return inside;
+    }
+    buffer.clear();
+    unescape(inside, buffer);
+    buffer
+}
+
+/// Resolves the escapes of valid UTF-8.
+fn unescape(source: &[u8], out: &mut Vec<u8>) {
+    let mut rest = source;
     while let Some(n) = memchr::memchr(b'\\', rest) {
         out.extend_from_slice(&rest[..n]);
         let (used, unit) = escape(&rest[n..]);
@@ -22,16 +42,12 @@ pub(crate) fn decode_wtf8(inside: &[u8]) -> Cow<'_, [u8]> {
             && let (used, low @ 0xDC00..0xE000) = escape(rest)
         {
             rest = &rest[used..];
-            push_code_point(
-                &mut out,
-                0x10000 + ((u32::from(unit) - 0xD800) << 10) + (u32::from(low) - 0xDC00),
-            );
+            push_code_point(out, 0x10000 + ((u32::from(unit) - 0xD800) << 10) + (u32::from(low) - 0xDC00));
         } else {
-            push_code_point(&mut out, u32::from(unit));
+            push_code_point(out, u32::from(unit));
         }
     }
     out.extend_from_slice(rest);
-    Cow::Owned(out)
 }
 
 /// One escape at the start of `b`: how many bytes it takes and the UTF-16 unit it stands for.

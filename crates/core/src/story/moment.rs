@@ -4,6 +4,7 @@
 //! prefix. What does not belong to the story stays out of it: names (a card can be renamed), hidden flags, `extra`, swipes that
 //! are not shown, the bytes themselves (SillyTavern rewrites messages when it loads them).
 
+use std::cell::RefCell;
 use std::fmt;
 
 use forklore_json::Raw;
@@ -51,11 +52,17 @@ pub struct TextHash([u8; 32]);
 
 impl TextHash {
     fn of(mes: Option<Raw<'_>>) -> Self {
-        Self(match mes.map(|mes| (mes.as_wtf8(), mes)) {
-            Some((Some(text), _)) => blake3::hash(&text).into(),
-            // Not a text at all: the bytes themselves, kept apart from every text.
-            Some((None, raw)) => blake3::keyed_hash(&[1; 32], raw.bytes()).into(),
-            None => [0; 32],
+        thread_local! {
+            /// Every message of every chat passes here: one buffer for all of them.
+            static BUFFER: RefCell<Vec<u8>> = const { RefCell::new(Vec::new()) };
+        }
+        let Some(mes) = mes else { return Self([0; 32]) };
+        BUFFER.with_borrow_mut(|buffer| {
+            Self(match mes.wtf8_in(buffer) {
+                Some(text) => blake3::hash(text).into(),
+                // Not a text at all: the bytes themselves, kept apart from every text.
+                None => blake3::keyed_hash(&[1; 32], mes.bytes()).into(),
+            })
         })
     }
 }
