@@ -9,7 +9,7 @@ pub fn common_prefix(a: &Transcript, b: &Transcript) -> usize {
     let (mut same, mut end) = (0, a.len().min(b.len()));
     while same < end {
         let middle = same + (end - same) / 2;
-        if a.rows[middle].moment == b.rows[middle].moment {
+        if a.moment(middle) == b.moment(middle) {
             same = middle + 1;
         } else {
             end = middle;
@@ -71,15 +71,12 @@ impl Alignment {
 /// `shared` messages are known to be the same.
 pub fn align(a: &Transcript, b: &Transcript, shared: usize) -> Alignment {
     let mut places: HashMap<u64, Option<usize>> = HashMap::with_capacity(b.len() - shared);
-    for (i, row) in b.rows.iter().enumerate().skip(shared) {
+    for (i, row) in (shared..).zip(b.rows_from(shared)) {
         places.entry(row.id.0).and_modify(|place| *place = None).or_insert(Some(i));
     }
     // An identity that stands twice in `a` is dropped by its second use finding the same place taken.
-    let pairs: Vec<(usize, usize)> = a
-        .rows
-        .iter()
-        .enumerate()
-        .skip(shared)
+    let pairs: Vec<(usize, usize)> = (shared..)
+        .zip(a.rows_from(shared))
         .filter_map(|(i, row)| Some((i, (*places.get(&row.id.0)?)?)))
         .collect();
     Alignment { pairs: (0..shared).map(|i| (i, i)).chain(longest_ascending(&pairs)).collect() }
@@ -134,7 +131,7 @@ impl Successions {
         // Each step follows one edit; a ring would mean that an edit was undone, which ends the search as well.
         for _ in 0..=self.now.len() {
             let here = |i: usize| i <= head && line.moment(i) == Some(moment);
-            if here(near) || line.rows.iter().take(head + 1).any(|row| row.moment == moment) {
+            if here(near) || line.rows_from(0).take(head + 1).any(|row| row.moment == moment) {
                 return true;
             }
             let Some(next) = self.now.get(&moment) else { return false };

@@ -149,7 +149,7 @@ impl<'a> Tracer<'a> {
             if let Some(slug) = chat.slug {
                 tracer.by_slug.entry(slug).or_default().push(c);
             }
-            for row in chat.transcript.rows.iter().skip(1).take(START) {
+            for row in chat.transcript.rows_from(1).take(START) {
                 tracer.by_start.entry((chat.story, row.id)).or_default().push(c);
             }
         }
@@ -333,7 +333,7 @@ impl<'a> Tracer<'a> {
     /// Chats of the same story that share more than the greeting with this one, as far as moments tell.
     fn on_line(&self, c: usize) -> impl Iterator<Item = usize> + '_ {
         let chat = &self.chats[c];
-        let starts = chat.transcript.rows.iter().skip(1).take(START).map(|row| (chat.story, row.id));
+        let starts = chat.transcript.rows_from(1).take(START).map(|row| (chat.story, row.id));
         let mut same: Vec<usize> =
             starts.filter_map(|start| self.by_start.get(&start)).flatten().copied().collect();
         same.sort_unstable();
@@ -447,9 +447,9 @@ impl<'a> Tracer<'a> {
     fn meet_with_dates(&self, c: usize, p: usize) -> Option<Meeting> {
         let meeting = self.meet(c, p)?;
         let (child, parent) = (self.chats[c].transcript, self.chats[p].transcript);
-        let together = child.rows.iter().zip(&parent.rows).take(meeting.fork + 1).skip(1);
-        let dated = together.filter(|(a, b)| a.id == b.id).count();
-        (meeting.fork > 0 && dated > 0).then_some(meeting)
+        let together = child.rows_from(1).zip(parent.rows_from(1)).take(meeting.fork);
+        let dated = { together }.any(|(a, b)| a.id == b.id);
+        (meeting.fork > 0 && dated).then_some(meeting)
     }
 }
 

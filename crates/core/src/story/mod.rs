@@ -6,4 +6,6 @@ pub mod lineage;
 mod moment;
 
 pub use line::{Alignment, Confidence, Succession, Successions, align, common_prefix};
-pub use moment::{MessageId, Moment, Row, TextHash, Transcript, TranscriptBuilder, identify, swipe_moments};
+pub use moment::{
+    MessageId, Moment, Row, RowSource, TextHash, Transcript, TranscriptBuilder, identify, swipe_moments,
+};

@@ -6,6 +6,7 @@
 
 use std::cell::RefCell;
 use std::fmt;
+use std::sync::Arc;
 
 use forklore_json::Raw;
 
@@ -108,27 +109,66 @@ pub struct Row {
     pub moment: Moment,
 }
 
-/// The messages of a chat.
-#[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub struct Transcript {
-    /// One row a message.
-    pub rows: Vec<Row>,
+/// The messages of a chat: all of them in memory, or looked up one by one where only a few of very many are needed.
+#[derive(Debug, Clone)]
+pub struct Transcript(Rows);
+
+#[derive(Debug, Clone)]
+enum Rows {
+    Here(Arc<[Row]>),
+    Elsewhere(Arc<dyn RowSource>),
+}
+
+/// Somewhere that rows can be looked up.
+pub trait RowSource: fmt::Debug + Send + Sync {
+    /// How many there are.
+    fn count(&self) -> usize;
+
+    /// One of them; `n` is below [`RowSource::count`].
+    fn row(&self, n: usize) -> Row;
+}
+
+impl Default for Transcript {
+    fn default() -> Self {
+        Self(Rows::Here(Arc::new([])))
+    }
 }
 
 impl Transcript {
+    /// A transcript whose rows are looked up elsewhere.
+    pub fn elsewhere(rows: Arc<dyn RowSource>) -> Self {
+        Self(Rows::Elsewhere(rows))
+    }
+
     /// How many messages there are.
     pub fn len(&self) -> usize {
-        self.rows.len()
+        match &self.0 {
+            Rows::Here(rows) => rows.len(),
+            Rows::Elsewhere(rows) => rows.count(),
+        }
     }
 
     /// Whether there is no message.
     pub fn is_empty(&self) -> bool {
-        self.rows.is_empty()
+        self.len() == 0
+    }
+
+    /// One message, if there is such a message.
+    pub fn row(&self, message: usize) -> Option<Row> {
+        match &self.0 {
+            Rows::Here(rows) => rows.get(message).copied(),
+            Rows::Elsewhere(rows) => (message < rows.count()).then(|| rows.row(message)),
+        }
+    }
+
+    /// The messages from one on.
+    pub fn rows_from(&self, first: usize) -> impl Iterator<Item = Row> {
+        (first..self.len()).filter_map(|i| self.row(i))
     }
 
     /// The moment of a message, if there is such a message.
     pub fn moment(&self, message: usize) -> Option<Moment> {
-        self.rows.get(message).map(|row| row.moment)
+        self.row(message).map(|row| row.moment)
     }
 
     /// The moment before a message.
@@ -163,6 +203,6 @@ impl TranscriptBuilder {
 
     /// The transcript.
     pub fn finish(self) -> Transcript {
-        Transcript { rows: self.rows }
+        Transcript(Rows::Here(self.rows.into()))
     }
 }

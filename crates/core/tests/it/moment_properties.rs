@@ -105,7 +105,7 @@ proptest! {
         let (before, after) = (transcript(before.iter().map(String::as_str)), transcript(after.iter().map(String::as_str)));
         for i in 0..a.len() {
             prop_assert_eq!(before.moment(i), after.moment(i));
-            prop_assert_eq!(before.rows[i].id, after.rows[i].id);
+            prop_assert_eq!(before.row(i).unwrap().id, after.row(i).unwrap().id);
         }
     }
 

@@ -8,7 +8,9 @@
 //! header  facts and snapshots (postcard)  rows (start u64, len u32, hidden u32, id u64, moment 16 bytes)  blake3 of all before (32 bytes)
 //! ```
 
-use forklore_core::story::{MessageId, Moment, Row, Transcript};
+use std::sync::{Arc, Mutex, PoisonError};
+
+use forklore_core::story::{MessageId, Moment, Row, RowSource, Transcript};
 use forklore_fs::{Identity, OpenFile, VaultPath, Vfs};
 
 use super::layout;
@@ -35,8 +37,7 @@ fn path_for(chat: &VaultPath) -> VaultPath {
 
 /// What is remembered of a chat in this very state.
 pub fn recall(fs: &dyn Vfs, chat: &VaultPath, identity: Identity) -> Option<Scan> {
-    let file = fs.open(&path_for(chat)).ok()?;
-    read(&*file, identity)
+    read(fs.open(&path_for(chat)).ok()?, identity)
 }
 
 /// Remembers a scan. A cache that cannot be written (a vault on read-only media) is no reason to fail.
@@ -57,7 +58,7 @@ fn encode(scan: &Scan, identity: Identity) -> Vec<u8> {
     // Plain data into memory: this cannot fail, and if it did, the cache would just not be read back.
     let facts = postcard::to_stdvec(&(&scan.facts, &scan.snapshots)).unwrap_or_default();
     let header = scan.header.as_deref();
-    let rows = &scan.transcript.rows;
+    let rows: Vec<Row> = scan.transcript.rows_from(0).collect();
     let mut out =
         Vec::with_capacity(HEAD + header.map_or(0, <[u8]>::len) + facts.len() + rows.len() * ROW + 32);
     out.extend_from_slice(MAGIC);
@@ -74,7 +75,7 @@ fn encode(scan: &Scan, identity: Identity) -> Vec<u8> {
     numbers.iter().for_each(|n| out.extend_from_slice(&n.to_le_bytes()));
     out.extend_from_slice(header.unwrap_or_default());
     out.extend_from_slice(&facts);
-    for row in rows {
+    for row in &rows {
         out.extend_from_slice(&row.start.to_le_bytes());
         out.extend_from_slice(&row.len.to_le_bytes());
         out.extend_from_slice(&u32::from(row.hidden).to_le_bytes());
@@ -86,7 +87,7 @@ fn encode(scan: &Scan, identity: Identity) -> Vec<u8> {
     out
 }
 
-fn read(file: &dyn OpenFile, identity: Identity) -> Option<Scan> {
+fn read(file: Box<dyn OpenFile>, identity: Identity) -> Option<Scan> {
     let head = file.read_range(0..HEAD as u64).ok()?;
     if &head[..8] != MAGIC || u32_at(&head, 8)? != VERSION {
         return None;
@@ -118,24 +119,67 @@ fn read(file: &dyn OpenFile, identity: Identity) -> Option<Scan> {
         None => None,
     };
     let (facts, snapshots) = postcard::from_bytes(&take(facts_len, &mut hasher)?).ok()?;
-    // Piece by piece: the table is the bulk of it, and one copy of it in memory is enough.
-    let mut table = Vec::with_capacity(usize::try_from(rows).ok()?);
-    let mut left = rows;
+    // The table is the bulk of it, and few of its rows are ever asked for: it is only made sure that they are right.
+    let table = at;
+    let mut piece = vec![0; 64 << 10];
+    let mut left = whole - 32 - table;
     while left > 0 {
-        let piece = left.min(4096);
-        let bytes = take(piece * ROW as u64, &mut hasher)?;
-        for row in bytes.chunks_exact(ROW) {
-            table.push(read_row(row)?);
-        }
-        left -= piece;
+        let part = usize::try_from(left).map_or(piece.len(), |left| left.min(piece.len()));
+        let read = file.read_at(&mut piece[..part], whole - 32 - left).ok().filter(|read| *read == part)?;
+        hasher.update(&piece[..read]);
+        left -= read as u64;
     }
     let hash = file.read_range(whole - 32..whole).ok()?;
-    (hash[..] == *hasher.finalize().as_bytes()).then_some(Scan {
-        header,
-        transcript: Transcript { rows: table },
-        facts,
-        snapshots,
-    })
+    if hash[..] != *hasher.finalize().as_bytes() {
+        return None;
+    }
+    let rows = RememberedRows { file, table, count: usize::try_from(rows).ok()?, block: Mutex::default() };
+    Some(Scan { header, transcript: Transcript::elsewhere(Arc::new(rows)), facts, snapshots })
+}
+
+/// The rows of a remembered transcript, read when they are asked for.
+struct RememberedRows {
+    /// Stays the same file, whatever becomes of its name.
+    file: Box<dyn OpenFile>,
+    table: u64,
+    count: usize,
+    /// The block that was read last, and its number.
+    block: Mutex<Option<(usize, Vec<u8>)>>,
+}
+
+/// How many rows are read at once.
+const BLOCK: usize = 256;
+
+impl RowSource for RememberedRows {
+    fn count(&self) -> usize {
+        self.count
+    }
+
+    fn row(&self, n: usize) -> Row {
+        let mut block = self.block.lock().unwrap_or_else(PoisonError::into_inner);
+        if block.as_ref().is_none_or(|(number, _)| *number != n / BLOCK) {
+            let first = n / BLOCK * BLOCK;
+            let rows = BLOCK.min(self.count - first);
+            let start = self.table + (first * ROW) as u64;
+            // The whole table was read a moment ago: a disk that fails in between leaves rows that are like no others, so that
+            // nothing is taken for the same that is not.
+            let bytes = self.file.read_range(start..start + (rows * ROW) as u64).unwrap_or_default();
+            *block = Some((n / BLOCK, bytes));
+        }
+        let row = block.as_ref().and_then(|(_, bytes)| read_row(bytes.get(n % BLOCK * ROW..)?));
+        row.unwrap_or_else(|| Row { moment: Moment(blake3_of(n)), ..Row::default() })
+    }
+}
+
+impl std::fmt::Debug for RememberedRows {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "{} remembered rows", self.count)
+    }
+}
+
+fn blake3_of(n: usize) -> [u8; 16] {
+    let hash = blake3::hash(format!("row {n} could not be read").as_bytes());
+    std::array::from_fn(|i| hash.as_bytes()[i])
 }
 
 fn read_row(r: &[u8]) -> Option<Row> {

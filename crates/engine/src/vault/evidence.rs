@@ -63,7 +63,7 @@ impl Library {
     ) -> Result<(), PathError> {
         for stored in &self.chats[c].snapshots.sightings {
             let (message, version, clock) = (stored.message, stored.version, stored.clock);
-            let id = self.chats[c].transcript.rows.get(message).map_or(0, |row| row.id.0);
+            let id = self.chats[c].transcript.row(message).map_or(0, |row| row.id.0);
             if !seen.insert((version, clock, id)) {
                 continue;
             }

@@ -164,7 +164,7 @@ impl Library {
     /// The bytes of one message; `None` if there is no such message.
     pub fn message_line(&self, chat: usize, message: usize) -> Result<Option<Vec<u8>>, PathError> {
         let chat = &self.chats[chat];
-        let Some(row) = chat.transcript.rows.get(message) else { return Ok(None) };
+        let Some(row) = chat.transcript.row(message) else { return Ok(None) };
         let file = self.fs.open(&chat.path)?;
         let line = file.read_range(row.start..row.start + u64::from(row.len));
         line.map(Some).map_err(|source| PathError { path: chat.path.clone(), doing: "read", source })

@@ -18,7 +18,7 @@ use serde::{Deserialize, Serialize};
 const BLOCK: usize = 4 << 20;
 
 /// What one pass over a chat file gives.
-#[derive(Debug, Clone, PartialEq, Eq, Default)]
+#[derive(Debug, Clone, Default)]
 pub struct Scan {
     /// The header line; `None` if the file has none.
     pub header: Option<Vec<u8>>,
