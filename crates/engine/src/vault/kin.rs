@@ -1,7 +1,7 @@
 //! Who is related to whom, and who shares a book with whom: worked out once, when a vault is read ([`Kin`]).
 
 use std::collections::HashMap;
-use std::sync::{Arc, PoisonError};
+use std::sync::PoisonError;
 
 use forklore_core::adapter::auto_recap::running::RecapVersion;
 use forklore_core::format::names::book_stem;
@@ -10,8 +10,9 @@ use forklore_core::story::{align, common_prefix};
 
 use super::library::{Chat, Library};
 
-/// Pairs of messages, by the numbers of the two chats.
-pub(super) type Alignments = HashMap<(usize, usize), Arc<[(usize, usize)]>>;
+/// How many messages two chats share from the start and, once it was needed, the pairs of messages that correspond; by the numbers
+/// of the two chats.
+pub(super) type Alignments = HashMap<(usize, usize), (usize, Option<Box<[(usize, usize)]>>)>;
 
 /// Who is related to whom, and who shares a book with whom.
 #[derive(Debug, Default)]
@@ -41,19 +42,20 @@ impl Library {
     /// the identity of the message itself, because old messages get edited and deleted. Chats that are not related share none.
     pub fn counterpart(&self, chat: usize, message: usize, other: usize) -> Option<usize> {
         let (here, there) = (&self.chats[chat].transcript, &self.chats[other].transcript);
-        let moment = here.moment(message)?;
-        if chat == other || there.moment(message) == Some(moment) {
+        if chat == other || message >= here.len() || !self.related(chat, other) {
+            return (chat == other && message < here.len()).then_some(message);
+        }
+        let mut known = self.alignments.lock().unwrap_or_else(PoisonError::into_inner);
+        let (shared, pairs) =
+            known.entry((chat, other)).or_insert_with(|| (common_prefix(here, there), None));
+        if message < *shared {
             return Some(message);
         }
-        let shared = common_prefix(here, there);
-        if shared == here.len().min(there.len()) || !self.related(chat, other) {
+        if *shared == here.len().min(there.len()) {
             // One is the beginning of the other: what comes after it is nobody else's.
             return None;
         }
-        let mut known = self.alignments.lock().unwrap_or_else(PoisonError::into_inner);
-        let pairs =
-            known.entry((chat, other)).or_insert_with(|| Arc::from(align(here, there, shared).pairs)).clone();
-        drop(known);
+        let pairs = pairs.get_or_insert_with(|| align(here, there, *shared).pairs.into());
         pairs.binary_search_by_key(&message, |pair| pair.0).ok().map(|i| pairs[i].1)
     }
 
