@@ -155,9 +155,20 @@ pub struct Library {
     /// Files that Forklore's own unfinished work left behind.
     pub unfinished: Vec<VaultPath>,
     pub(super) kin: Kin,
+    /// Scans of large chats that are being written to the cache.
+    pub(super) remembering: Vec<std::thread::JoinHandle<()>>,
     /// How the messages of two chats correspond, for pairs that were asked for.
     pub(super) alignments: Mutex<Alignments>,
     pub(super) last_book: Mutex<Option<(String, Arc<Book>)>>,
+}
+
+impl Drop for Library {
+    fn drop(&mut self) {
+        for thread in self.remembering.drain(..) {
+            // One that failed leaves no cache, which only costs time.
+            let _failed = thread.join();
+        }
+    }
 }
 
 impl Library {

@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, HashMap};
 use std::io;
-use std::sync::{Arc, Mutex};
+use std::sync::{Arc, Mutex, PoisonError};
 
 use forklore_core::adapter::auto_recap::running::RunningRecap;
 use forklore_core::format::card::Card;
@@ -13,7 +13,7 @@ use forklore_core::format::record::ForkRecord;
 use forklore_core::format::settings::Settings;
 use forklore_core::story::lineage::{self, Lineage};
 use forklore_core::story::{Moment, swipe_moments};
-use forklore_fs::{NodeKind, OpenFile, PathError, VaultPath, Vfs};
+use forklore_fs::{Identity, NodeKind, OpenFile, PathError, VaultPath, Vfs};
 use forklore_json::Raw;
 use rayon::prelude::*;
 
@@ -70,6 +70,7 @@ impl Library {
             not_read,
             unfinished: unfinished.collect(),
             kin: Kin::default(),
+            remembering: Vec::new(),
             alignments: Mutex::default(),
             last_book: Mutex::default(),
             fs,
@@ -87,10 +88,20 @@ impl Library {
         progress.start("Reading chats", sizes.iter().sum());
         let fs = &*self.fs;
         let stories = &self.stories;
+        let background = Mutex::new(Vec::new());
+        let in_background = |path: &VaultPath, identity: Identity, scan: &Scan| {
+            let (fs, path, scan) = (self.fs.clone(), path.clone(), scan.clone());
+            let thread = std::thread::spawn(move || cache::remember(&*fs, &path, identity, &scan));
+            background.lock().unwrap_or_else(PoisonError::into_inner).push(thread);
+        };
+        let at_once =
+            |path: &VaultPath, identity: Identity, scan: &Scan| cache::remember(fs, path, identity, scan);
         let read = |(story, name, path): &(usize, String, VaultPath), size: u64| {
             let group = stories[*story].kind == StoryKind::Group;
-            let scanner = if is_large(size) { scan_large } else { scan };
-            let chat = read_chat(fs, *story, name.clone(), path.clone(), &|file| scanner(file, group));
+            let (scanner, remember): (fn(&dyn OpenFile, bool) -> io::Result<Scan>, &Remember<'_>) =
+                if is_large(size) { (scan_large, &in_background) } else { (scan, &at_once) };
+            let chat =
+                read_chat(fs, *story, name.clone(), path.clone(), &|file| scanner(file, group), remember);
             progress.advance(size);
             chat
         };
@@ -105,7 +116,9 @@ impl Library {
                 *chat = Some(read(&places[i], sizes[i]));
             }
         }
-        self.chats = chats.into_iter().flatten().collect();
+        let chats = chats.into_iter().flatten().collect();
+        self.remembering = background.into_inner().unwrap_or_else(PoisonError::into_inner);
+        self.chats = chats;
         self.adopt_unlisted();
         for (c, chat) in self.chats.iter().enumerate() {
             self.stories[chat.story].chats.push(c);
@@ -207,8 +220,18 @@ impl Library {
 /// How a file is scanned.
 type Scanner<'a> = dyn Fn(&dyn OpenFile) -> io::Result<Scan> + Sync + 'a;
 
-fn read_chat(fs: &dyn Vfs, story: usize, name: String, path: VaultPath, scan: &Scanner<'_>) -> Chat {
-    let read = || -> Result<(Scan, forklore_fs::Identity), PathError> {
+/// What is done with a scan that is worth remembering.
+type Remember<'a> = dyn Fn(&VaultPath, Identity, &Scan) + Sync + 'a;
+
+fn read_chat(
+    fs: &dyn Vfs,
+    story: usize,
+    name: String,
+    path: VaultPath,
+    scan: &Scanner<'_>,
+    remember: &Remember<'_>,
+) -> Chat {
+    let read = || -> Result<(Scan, Identity), PathError> {
         let fail = |source| PathError { path: path.clone(), doing: "read", source };
         let file = fs.open(&path)?;
         let identity = file.identity().map_err(fail)?;
@@ -217,7 +240,7 @@ fn read_chat(fs: &dyn Vfs, story: usize, name: String, path: VaultPath, scan: &S
                 return Ok((known, identity));
             }
             let scan = scan(&*file).map_err(fail)?;
-            cache::remember(fs, &path, identity, &scan);
+            remember(&path, identity, &scan);
             return Ok((scan, identity));
         }
         Ok((scan(&*file).map_err(fail)?, identity))
