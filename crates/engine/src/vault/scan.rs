@@ -256,27 +256,50 @@ pub fn is_large(bytes: u64) -> bool {
 fn look_at(block: &Block, on_all_cores: bool) -> Vec<Seen> {
     let mut rest = &block.bytes[..block.len];
     let mut offset = block.start;
-    let mut lines: Vec<(u64, &[u8])> = Vec::new();
     let marked = block.start == 0 && rest.starts_with(chat::BOM);
     if marked {
         rest = &rest[chat::BOM.len()..];
         offset += chat::BOM.len() as u64;
     }
+    let mut seen = Vec::new();
+    if marked {
+        seen.push((0, 0, Found::Bom));
+    }
+    if on_all_cores {
+        let found: Vec<Vec<Seen>> =
+            pieces(offset, rest).into_par_iter().map(|(at, piece)| look_at_lines(at, piece)).collect();
+        seen.extend(found.into_iter().flatten());
+    } else {
+        seen.extend(look_at_lines(offset, rest));
+    }
+    seen
+}
+
+/// Whole lines of about this many bytes are looked at by one core in one go.
+const PIECE: usize = 128 << 10;
+
+/// Cuts lines into pieces of whole lines.
+fn pieces(mut offset: u64, mut rest: &[u8]) -> Vec<(u64, &[u8])> {
+    let mut pieces = Vec::with_capacity(rest.len() / PIECE + 1);
+    while !rest.is_empty() {
+        let from = PIECE.min(rest.len());
+        let end = memchr::memchr(b'\n', &rest[from..]).map_or(rest.len(), |n| from + n + 1);
+        pieces.push((offset, &rest[..end]));
+        offset += end as u64;
+        rest = &rest[end..];
+    }
+    pieces
+}
+
+fn look_at_lines(mut offset: u64, mut rest: &[u8]) -> Vec<Seen> {
+    let mut seen = Vec::new();
     while !rest.is_empty() {
         let end = memchr::memchr(b'\n', rest).unwrap_or(rest.len());
-        lines.push((offset, &rest[..end]));
+        let line = &rest[..end];
+        seen.push((offset, u32::try_from(line.len()).unwrap_or(u32::MAX), look(line)));
         let next = (end + 1).min(rest.len());
         offset += next as u64;
         rest = &rest[next..];
-    }
-    let seen = |(at, line): &(u64, &[u8])| (*at, u32::try_from(line.len()).unwrap_or(u32::MAX), look(line));
-    let mut seen: Vec<Seen> = if on_all_cores {
-        lines.par_iter().with_min_len(64).map(seen).collect()
-    } else {
-        lines.iter().map(seen).collect()
-    };
-    if marked {
-        seen.insert(0, (0, 0, Found::Bom));
     }
     seen
 }
