@@ -98,8 +98,9 @@ impl Library {
             |path: &VaultPath, identity: Identity, scan: &Scan| cache::remember(fs, path, identity, scan);
         let read = |(story, name, path): &(usize, String, VaultPath), size: u64| {
             let group = stories[*story].kind == StoryKind::Group;
-            let (scanner, remember): (fn(&dyn OpenFile, bool) -> io::Result<Scan>, &Remember<'_>) =
-                if is_large(size) { (scan_large, &in_background) } else { (scan, &at_once) };
+            let large = is_large(size);
+            let scanner = if large { scan_large } else { scan };
+            let remember: &Remember<'_> = if large { &in_background } else { &at_once };
             let chat =
                 read_chat(fs, *story, name.clone(), path.clone(), &|file| scanner(file, group), remember);
             progress.advance(size);
