@@ -4,6 +4,7 @@
 //! prefix. What does not belong to the story stays out of it: names (a card can be renamed), hidden flags, `extra`, swipes that
 //! are not shown, the bytes themselves (SillyTavern rewrites messages when it loads them).
 
+use std::borrow::Cow;
 use std::cell::RefCell;
 use std::fmt;
 use std::sync::Arc;
@@ -72,15 +73,22 @@ impl TextHash {
 pub fn identify(message: Message<'_>) -> (Role, TextHash, MessageId) {
     let role = message.role();
     let text = TextHash::of(message.mes());
-    let mut hasher = blake3::Hasher::new();
-    hasher.update(&[role as u8]).update(&text.0);
-    if let Some(date) = message.send_date() {
-        match date.as_wtf8() {
-            Some(text) => hasher.update(&text),
-            None => hasher.update(date.bytes()),
-        };
-    }
-    let id = truncated(hasher.finalize());
+    let date = message
+        .send_date()
+        .map(|date| date.as_wtf8().unwrap_or(Cow::Borrowed(date.bytes())))
+        .unwrap_or_default();
+    // A date is short: one block on the stack instead of a hasher for every message.
+    let mut block = [0; 128];
+    let len = 33 + date.len();
+    let id = if let Some(block) = block.get_mut(..len) {
+        block[0] = role as u8;
+        block[1..33].copy_from_slice(&text.0);
+        block[33..].copy_from_slice(&date);
+        blake3::hash(block)
+    } else {
+        blake3::hash(&[&[role as u8], &text.0[..], &date].concat())
+    };
+    let id = truncated(id);
     (role, text, MessageId(u64::from_le_bytes(id)))
 }
 
