@@ -180,3 +180,27 @@ fn variables_of_the_past_come_from_backups() {
     assert_eq!(at("4"), json!({"source": "backup", "message": 2, "variables": {"gold": "2"}}));
     assert_eq!(at("1")["source"], "inherited");
 }
+
+#[test]
+fn scenes_that_a_chat_has_lost_are_found_in_backups() {
+    let demo = TestVault::demo();
+    let whole = demo.json(FORKLORE, &["show", "Heard Once", "--at", "15"]);
+    // Somebody cleared all recaps of the main line; SillyTavern's backup of it is from before.
+    let main = "chats/Ottilie Crake/Heard Once.jsonl";
+    let text = String::from_utf8(demo.read(main)).unwrap();
+    let cleared: Vec<String> =
+        text.lines().map(|line| line.replace("auto_recap_memory", "cleared")).collect();
+    let alone = TestVault::new()
+        .file("chats/Ottilie Crake/Heard Once.jsonl", cleared.join("\n").as_bytes())
+        .file(
+            "worlds/z-AutoLB-Ottilie Crake-Heard Once.json",
+            &demo.read("worlds/z-AutoLB-Ottilie Crake-Heard Once.json"),
+        )
+        .file("backups/chat_ottilie_crake_20261010-000000.jsonl", text.as_bytes());
+    let shown = alone.json(FORKLORE, &["show", "Heard Once", "--at", "15"]);
+    // What was made after a snapshot is told by the running recap together with the scene, which is gone.
+    let from_snapshots =
+        |shown: &Value| titles(shown).into_iter().filter(|t| !t.starts_with("event-")).collect::<Vec<_>>();
+    assert_eq!(from_snapshots(&shown), from_snapshots(&whole));
+    assert_eq!(shown["book"]["source"]["kind"], "scene");
+}

@@ -19,10 +19,7 @@ impl Library {
         read: &dyn Fn(Raw<'_>) -> Option<T>,
     ) -> Result<Option<(usize, T)>, PathError> {
         let mut best: Option<(usize, T)> = None;
-        for path in self.backups_of(chat)? {
-            let Some(scan) = self.scan_backup(&path, self.stories[self.chats[chat].story].kind)? else {
-                continue;
-            };
+        for scan in self.backups(chat)? {
             let Some(last) = scan.transcript.len().checked_sub(1).filter(|last| *last <= at) else {
                 continue;
             };
@@ -37,6 +34,13 @@ impl Library {
             }
         }
         Ok(best)
+    }
+
+    /// The backups that can be of this chat, oldest first, read.
+    pub(super) fn backups(&self, chat: usize) -> Result<Vec<Scan>, PathError> {
+        let kind = self.stories[self.chats[chat].story].kind;
+        let scans = self.backups_of(chat)?.into_iter().map(|path| self.scan_backup(&path, kind));
+        scans.filter_map(Result::transpose).collect()
     }
 
     /// The backups that can be of this chat, oldest first.

@@ -37,6 +37,9 @@ impl Library {
         if let Some(stem) = book {
             evidence.live = self.live(chat, &stem)?;
         }
+        if self.may_be_in_backups(chat, &evidence) {
+            self.backup_sightings(chat, &mut seen, &mut evidence.sightings)?;
+        }
         if evidence.lacks_events() {
             let ours = self.chats[chat].book_stem();
             let mut stems: Vec<&str> = family.iter().filter_map(|c| self.chats[*c].book_stem()).collect();
@@ -92,6 +95,42 @@ impl Library {
         let found = scene.map(|(_, sightings)| sightings).unwrap_or_default();
         let same = |s: &SceneSighting| (s.version, s.clock) == (stored.version, stored.clock);
         Ok(found.into_iter().find(same).map(|s| s.entries).unwrap_or_default().into())
+    }
+
+    /// Whether SillyTavern's backups can tell what the chats no longer do: scenes that were lost, texts of events.
+    fn may_be_in_backups(&self, chat: usize, evidence: &Evidence) -> bool {
+        let recapped = self.chats[chat].running.as_ref().is_some_and(|r| !r.versions.is_empty());
+        let none_of_ours = recapped && evidence.sightings.iter().all(|s| s.ours.is_none());
+        none_of_ours || evidence.lacks_events()
+    }
+
+    /// Snapshots in backups of this line that no chat has any more.
+    fn backup_sightings(
+        &self,
+        chat: usize,
+        seen: &mut HashSet<(i64, i64, u64)>,
+        found: &mut Vec<Sighting>,
+    ) -> Result<(), PathError> {
+        for scan in self.backups(chat)? {
+            for stored in &scan.snapshots.sightings {
+                let Some(row) = scan.transcript.row(stored.message) else { continue };
+                let on_line = self.chats[chat].transcript.moment(stored.message) == Some(row.moment);
+                let Some(places) = stored.entries.as_ref().filter(|_| on_line) else { continue };
+                if !seen.insert((stored.version, stored.clock, row.id.0)) {
+                    continue;
+                }
+                let images = places.iter().filter_map(|place| scan.snapshots.images.get(*place as usize));
+                found.push(Sighting {
+                    clock: stored.clock,
+                    book: stored.book.as_deref().map(book_stem).unwrap_or_default(),
+                    origin: Origin { chat, message: stored.message },
+                    ours: Some(stored.message),
+                    entries: images.cloned().collect(),
+                    written: stored.written.clone(),
+                });
+            }
+        }
+        Ok(())
     }
 
     /// Of the chats that carry a scene, the one that it was played in: in all others it stands before the fork point.
