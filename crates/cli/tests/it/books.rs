@@ -197,7 +197,11 @@ fn scenes_that_a_chat_has_lost_are_found_in_backups() {
             &demo.read("worlds/z-AutoLB-Ottilie Crake-Heard Once.json"),
         )
         .file("backups/chat_ottilie_crake_20261010-000000.jsonl", text.as_bytes());
+    let remembered = || std::fs::read_dir(alone.root().join(".forklore/cache")).map_or(0, Iterator::count);
+    let _checked = alone.run(FORKLORE, &["check"]);
+    let without_backup = remembered();
     let shown = alone.json(FORKLORE, &["show", "Heard Once", "--at", "15"]);
+    assert_eq!(remembered(), without_backup + 1, "fifty backups of every chat are not for `check` to read");
     // What was made after a snapshot is told by the running recap together with the scene, which is gone.
     let from_snapshots =
         |shown: &Value| titles(shown).into_iter().filter(|t| !t.starts_with("event-")).collect::<Vec<_>>();

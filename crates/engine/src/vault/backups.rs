@@ -20,6 +20,7 @@ impl Library {
     ) -> Result<Option<(usize, T)>, PathError> {
         let mut best: Option<(usize, T)> = None;
         for scan in self.backups(chat)? {
+            let scan = scan?;
             let Some(last) = scan.transcript.len().checked_sub(1).filter(|last| *last <= at) else {
                 continue;
             };
@@ -36,11 +37,14 @@ impl Library {
         Ok(best)
     }
 
-    /// The backups that can be of this chat, oldest first, read.
-    pub(super) fn backups(&self, chat: usize) -> Result<Vec<Scan>, PathError> {
+    /// The backups that can be of this chat, oldest first, each read when it is asked for: together they do not fit into memory.
+    pub(super) fn backups(
+        &self,
+        chat: usize,
+    ) -> Result<impl Iterator<Item = Result<Scan, PathError>>, PathError> {
         let kind = self.stories[self.chats[chat].story].kind;
-        let scans = self.backups_of(chat)?.into_iter().map(|path| self.scan_backup(&path, kind));
-        scans.filter_map(Result::transpose).collect()
+        let paths = self.backups_of(chat)?.into_iter();
+        Ok(paths.filter_map(move |path| self.scan_backup(&path, kind).transpose()))
     }
 
     /// The backups that can be of this chat, oldest first.

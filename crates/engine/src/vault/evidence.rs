@@ -3,6 +3,7 @@
 use std::collections::HashSet;
 use std::sync::Arc;
 
+use forklore_core::adapter::auto_recap::running::RecapVersion;
 use forklore_core::adapter::{self, Mark, SceneSighting};
 use forklore_core::format::book::EntryImage;
 use forklore_core::format::chat::Message;
@@ -17,7 +18,8 @@ use super::scan::StoredSighting;
 impl Library {
     /// What is known about the book of a chat, seen from its line.
     ///
-    /// This is where history's observations will enter: they are [`Sighting`]s too, only more of them.
+    /// This is where history's observations will enter: they are [`Sighting`]s too, only more of them. SillyTavern's backups are left
+    /// out, see [`Library::add_backups`].
     pub fn evidence(&self, chat: usize) -> Result<Evidence, PathError> {
         let mut family = self.family(chat).to_vec();
         let book = self.chats[chat].book_stem().map(str::to_owned);
@@ -36,9 +38,6 @@ impl Library {
         evidence.events = self.events(chat, &family);
         if let Some(stem) = book {
             evidence.live = self.live(chat, &stem)?;
-        }
-        if self.may_be_in_backups(chat, &evidence) {
-            self.backup_sightings(chat, &mut seen, &mut evidence.sightings)?;
         }
         if evidence.lacks_events() {
             let ours = self.chats[chat].book_stem();
@@ -97,33 +96,37 @@ impl Library {
         Ok(found.into_iter().find(same).map(|s| s.entries).unwrap_or_default().into())
     }
 
-    /// Whether SillyTavern's backups can tell what the chats no longer do: scenes that were lost, texts of events.
-    fn may_be_in_backups(&self, chat: usize, evidence: &Evidence) -> bool {
-        let recapped = self.chats[chat].running.as_ref().is_some_and(|r| !r.versions.is_empty());
-        let none_of_ours = recapped && evidence.sightings.iter().all(|s| s.ours.is_none());
-        none_of_ours || evidence.lacks_events()
-    }
-
-    /// Snapshots in backups of this line that no chat has any more.
-    fn backup_sightings(
-        &self,
-        chat: usize,
-        seen: &mut HashSet<(i64, i64, u64)>,
-        found: &mut Vec<Sighting>,
-    ) -> Result<(), PathError> {
+    /// Adds what only SillyTavern's backups still tell of this line: scenes that were lost, texts of events.
+    ///
+    /// Backups can be fifty times as large as all chats together. So they are read for one chat that somebody asks about, only if
+    /// something is missing, and one after the other.
+    pub fn add_backups(&self, chat: usize, evidence: &mut Evidence) -> Result<(), PathError> {
+        let here = &self.chats[chat];
+        let lost = |version: &RecapVersion| {
+            let gone = here.facts.scene(version.scene).is_none_or(|scene| !scene.recapped);
+            gone && version.scene <= here.head() && self.relatives_with(chat, version).next().is_none()
+        };
+        if !evidence.lacks_events() && !here.running.iter().flat_map(|r| &r.versions).any(lost) {
+            return Ok(());
+        }
+        let mut seen: HashSet<(i64, Origin)> =
+            evidence.sightings.iter().map(|s| (s.clock, s.origin)).collect();
         for scan in self.backups(chat)? {
+            let scan = scan?;
             for stored in &scan.snapshots.sightings {
-                let Some(row) = scan.transcript.row(stored.message) else { continue };
-                let on_line = self.chats[chat].transcript.moment(stored.message) == Some(row.moment);
+                let on_line =
+                    here.transcript.moment(stored.message) == scan.transcript.moment(stored.message);
                 let Some(places) = stored.entries.as_ref().filter(|_| on_line) else { continue };
-                if !seen.insert((stored.version, stored.clock, row.id.0)) {
+                let origin = Origin { chat, message: stored.message };
+                let known = self.carries(chat, stored.version, stored.clock).is_some();
+                if known || !seen.insert((stored.clock, origin)) {
                     continue;
                 }
                 let images = places.iter().filter_map(|place| scan.snapshots.images.get(*place as usize));
-                found.push(Sighting {
+                evidence.sightings.push(Sighting {
                     clock: stored.clock,
                     book: stored.book.as_deref().map(book_stem).unwrap_or_default(),
-                    origin: Origin { chat, message: stored.message },
+                    origin,
                     ours: Some(stored.message),
                     entries: images.cloned().collect(),
                     written: stored.written.clone(),

@@ -117,7 +117,7 @@ fn show_book(
         return Err(ShowError::CorruptBook { book: name.clone(), why: e.to_string() });
     }
     let head = chat.head();
-    let evidence = library.evidence(c)?;
+    let mut evidence = library.evidence(c)?;
     let users = library.users_of(stem);
     let hand_kept = library.book(name)?.is_some_and(|book| book.keeper.is_none());
     let alone = hand_kept || users.iter().all(|user| *user == c || !library.related(c, *user));
@@ -135,6 +135,7 @@ fn show_book(
         let entries = entries.filter_map(|entry| show_entry(&entry, "head")).collect();
         return Ok(ShowBook { name: Some(name.clone()), source, entries, left_out: Vec::new() });
     }
+    library.add_backups(c, &mut evidence)?;
     Ok(book_from_evidence(library, c, at, name, &evidence, warnings))
 }
 
