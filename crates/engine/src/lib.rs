@@ -4,12 +4,14 @@
 //!   Reading streams; what was read of an unchanged chat comes from a disposable cache.
 //! * [`usecase`]: `stories`, `tree`, `show`, `check`: from a library to a report. Reports are plain data; their JSON form is
 //!   what other programs rely on.
+//! * [`tx`]: how several files change together or not at all, and the operations that are kept in the log.
 //! * [`Address`]: how people name chats.
 //!
 //! Nothing here prints, knows colours or exit codes.
 
 mod address;
 mod progress;
+pub mod tx;
 pub mod usecase;
 pub mod vault;
 

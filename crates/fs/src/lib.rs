@@ -30,6 +30,40 @@ pub struct Identity {
     pub changed: i64,
 }
 
+impl Identity {
+    /// Whether it is the same file with the same content, whatever its name is by now: a rename touches `changed` alone.
+    pub fn is_same_content(&self, other: &Identity) -> bool {
+        (self.file, self.len, self.modified) == (other.file, other.len, other.modified)
+    }
+}
+
+/// A piece of a file that is being made.
+#[derive(Clone)]
+pub enum Part<'a> {
+    /// These bytes
+    Bytes(&'a [u8]),
+    /// A stretch of another file. Where the file system can share blocks between files, nothing is copied.
+    Range(&'a dyn OpenFile, std::ops::Range<u64>),
+}
+
+impl std::fmt::Debug for Part<'_> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Part::Bytes(bytes) => write!(f, "Bytes({})", bytes.len()),
+            Part::Range(_, range) => write!(f, "Range({range:?})"),
+        }
+    }
+}
+
+/// A lock that is held; given back when dropped, or when the process ends however it ends.
+pub struct Lock(#[allow(dead_code, reason = "held for its drop")] Box<dyn Send + Sync>);
+
+impl std::fmt::Debug for Lock {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("Lock")
+    }
+}
+
 /// What a directory entry is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum NodeKind {
@@ -68,6 +102,12 @@ impl PathError {
         self.source.kind() == io::ErrorKind::NotFound
     }
 
+    /// Whether the file system cannot do such a thing at all.
+    pub fn is_unsupported(&self) -> bool {
+        // The second is what Linux says where a file system does not know the flag (EINVAL).
+        self.source.kind() == io::ErrorKind::Unsupported || self.source.raw_os_error() == Some(22)
+    }
+
     /// Whether a file that was to be new is already there.
     pub fn is_taken(&self) -> bool {
         self.source.kind() == io::ErrorKind::AlreadyExists
@@ -81,6 +121,11 @@ pub trait OpenFile: Send + Sync {
 
     /// Fills as much of `buf` as the file holds from `offset` on, and says how much that was.
     fn read_at(&self, buf: &mut [u8], offset: u64) -> io::Result<usize>;
+
+    /// The system's own handle, if there is one: the system copies between its own files faster than we can.
+    fn handle(&self) -> Option<&std::fs::File> {
+        None
+    }
 
     /// Exactly the bytes of a range.
     fn read_range(&self, range: std::ops::Range<u64>) -> io::Result<Vec<u8>> {
@@ -107,8 +152,16 @@ pub trait Vfs: Send + Sync {
     /// The entries of a directory, sorted by name; empty if there is no such directory.
     fn list(&self, dir: &VaultPath) -> Result<Vec<Node>, PathError>;
 
+    /// Makes a new file of these parts, one after the other. Fails if the name is taken.
+    fn assemble(&self, path: &VaultPath, parts: &[Part<'_>]) -> Result<(), PathError>;
+
     /// Makes a new file with this content. Fails if the name is taken.
-    fn create(&self, path: &VaultPath, content: &[u8]) -> Result<(), PathError>;
+    fn create(&self, path: &VaultPath, content: &[u8]) -> Result<(), PathError> {
+        self.assemble(path, &[Part::Bytes(content)])
+    }
+
+    /// Takes the lock that this file stands for, making the file if need be; `None` if somebody else holds it.
+    fn lock(&self, path: &VaultPath) -> Result<Option<Lock>, PathError>;
 
     /// Makes a directory and those above it; nothing happens if it is there.
     fn make_dir(&self, dir: &VaultPath) -> Result<(), PathError>;

@@ -5,8 +5,23 @@ use std::fmt;
 /// A path relative to the vault, parts joined with `/`. The empty path is the vault itself.
 ///
 /// No part is empty, `.` or `..`, or holds a slash, a backslash on Windows, or a NUL.
-#[derive(Clone, PartialEq, Eq, Hash, PartialOrd, Ord, Default)]
+#[derive(Clone, PartialEq, Eq, Hash, PartialOrd, Ord, Default, serde::Serialize, serde::Deserialize)]
+#[serde(try_from = "String", into = "String")]
 pub struct VaultPath(String);
+
+impl TryFrom<String> for VaultPath {
+    type Error = BadPath;
+
+    fn try_from(text: String) -> Result<Self, BadPath> {
+        Self::new(&text)
+    }
+}
+
+impl From<VaultPath> for String {
+    fn from(path: VaultPath) -> Self {
+        path.0
+    }
+}
 
 /// A name that cannot be part of a path.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]

@@ -7,7 +7,7 @@ use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use std::sync::Mutex;
 
-use crate::{Identity, Node, NodeKind, OpenFile, PathError, VaultPath, Vfs};
+use crate::{Identity, Lock, Node, NodeKind, OpenFile, Part, PathError, VaultPath, Vfs};
 
 /// The real file system below one folder.
 ///
@@ -140,9 +140,34 @@ impl Vfs for RealFs {
         }
     }
 
-    fn create(&self, path: &VaultPath, content: &[u8]) -> Result<(), PathError> {
+    fn assemble(&self, path: &VaultPath, parts: &[Part<'_>]) -> Result<(), PathError> {
         self.run("create", path, |host| {
-            File::options().write(true).create_new(true).open(host)?.write_all(content)
+            let mut file = File::options().write(true).create_new(true).open(host)?;
+            let mut written = 0;
+            for part in parts {
+                match part {
+                    Part::Bytes(bytes) => {
+                        file.write_all(bytes)?;
+                        written += bytes.len() as u64;
+                    }
+                    Part::Range(from, range) => {
+                        copy_range(*from, range.clone(), &mut file, written)?;
+                        written += range.end.saturating_sub(range.start);
+                    }
+                }
+            }
+            Ok(())
+        })
+    }
+
+    fn lock(&self, path: &VaultPath) -> Result<Option<Lock>, PathError> {
+        self.run("lock", path, |host| {
+            let file = File::options().create(true).truncate(false).write(true).open(host)?;
+            match file.try_lock() {
+                Ok(()) => Ok(Some(Lock(Box::new(file)))),
+                Err(fs::TryLockError::WouldBlock) => Ok(None),
+                Err(fs::TryLockError::Error(e)) => Err(e),
+            }
         })
     }
 
@@ -184,6 +209,73 @@ impl Vfs for RealFs {
             .and_then(|()| fs::remove_file(self.host(path)))
             .map_err(|source| PathError { path: path.clone(), doing: "remove", source })
     }
+}
+
+/// Blocks that file systems share between files are multiples of this; others are copied.
+const SHARED_BLOCK: u64 = 4096;
+
+/// Copies a stretch of one file to the end of another, which is `written` bytes long and has its cursor there.
+fn copy_range(
+    from: &dyn OpenFile,
+    range: std::ops::Range<u64>,
+    to: &mut File,
+    written: u64,
+) -> io::Result<()> {
+    let mut at = range.start;
+    // A first piece up to the next block, where both files have it at the same place: what follows can then be shared.
+    let first = at.next_multiple_of(SHARED_BLOCK);
+    if at % SHARED_BLOCK == written % SHARED_BLOCK && range.end > first {
+        copy_bytes(from, at..first, to)?;
+        let last = range.end - range.end % SHARED_BLOCK;
+        at = copy_in_system(from, first..last, to)?;
+    } else {
+        at = copy_in_system(from, at..range.end, to)?;
+    }
+    copy_bytes(from, at..range.end, to)
+}
+
+/// Lets the system copy as much as it can; returns where it stopped.
+#[cfg(target_os = "linux")]
+fn copy_in_system(from: &dyn OpenFile, range: std::ops::Range<u64>, to: &mut File) -> io::Result<u64> {
+    let Some(file) = from.handle() else { return Ok(range.start) };
+    let mut at = range.start;
+    while at < range.end {
+        let most = usize::try_from(range.end - at).unwrap_or(usize::MAX).min(1 << 30);
+        match rustix::fs::copy_file_range(file, Some(&mut at), &*to, None, most) {
+            // Not between these two file systems, or not at all: bytes go through our hands then.
+            Ok(0)
+            | Err(
+                rustix::io::Errno::XDEV
+                | rustix::io::Errno::INVAL
+                | rustix::io::Errno::NOSYS
+                | rustix::io::Errno::OPNOTSUPP
+                | rustix::io::Errno::PERM,
+            ) => break,
+            Ok(_) | Err(rustix::io::Errno::INTR) => {}
+            Err(e) => return Err(e.into()),
+        }
+    }
+    Ok(at)
+}
+
+#[cfg(not(target_os = "linux"))]
+fn copy_in_system(_from: &dyn OpenFile, range: std::ops::Range<u64>, _to: &mut File) -> io::Result<u64> {
+    Ok(range.start)
+}
+
+fn copy_bytes(from: &dyn OpenFile, range: std::ops::Range<u64>, to: &mut File) -> io::Result<()> {
+    let mut buffer = vec![0; 1 << 20];
+    let mut at = range.start;
+    while at < range.end {
+        let most = usize::try_from(range.end - at).unwrap_or(usize::MAX).min(buffer.len());
+        let got = from.read_at(&mut buffer[..most], at)?;
+        if got == 0 {
+            return Err(io::ErrorKind::UnexpectedEof.into());
+        }
+        to.write_all(&buffer[..got])?;
+        at += got as u64;
+    }
+    Ok(())
 }
 
 #[cfg(any(target_os = "linux", target_os = "macos"))]
@@ -244,6 +336,10 @@ fn identity(meta: &Metadata) -> Identity {
 struct RealFile(File);
 
 impl OpenFile for RealFile {
+    fn handle(&self) -> Option<&File> {
+        Some(&self.0)
+    }
+
     fn identity(&self) -> io::Result<Identity> {
         Ok(identity(&self.0.metadata()?))
     }

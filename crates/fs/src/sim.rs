@@ -6,9 +6,9 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::io;
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use crate::{Identity, Node, NodeKind, OpenFile, PathError, VaultPath, Vfs};
+use crate::{Identity, Lock, Node, NodeKind, OpenFile, Part, PathError, VaultPath, Vfs};
 
 /// What ended the process in a simulated run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -21,7 +21,10 @@ pub enum Crash {
 
 /// A simulated file system.
 #[derive(Debug, Default)]
-pub struct SimFs(Mutex<State>);
+pub struct SimFs {
+    state: Mutex<State>,
+    locks: Arc<Mutex<BTreeSet<VaultPath>>>,
+}
 
 #[derive(Debug, Default, Clone)]
 struct State {
@@ -35,6 +38,12 @@ struct State {
     stop_before: Option<usize>,
     syncs: usize,
     ignored_sync: Option<usize>,
+    /// What another program saves, and before which operation of ours.
+    others: Vec<(usize, VaultPath, Vec<u8>)>,
+    /// Whether this is a file system that cannot let two files trade names.
+    no_exchange: bool,
+    /// Before which operation the disk is full.
+    full_at: Option<usize>,
 }
 
 #[derive(Debug, Clone, Default)]
@@ -110,6 +119,24 @@ impl SimFs {
         s.ignored_sync = Some(s.syncs + n);
     }
 
+    /// Lets another program save a file, whole and at once, right before our `n`-th changing operation from now.
+    pub fn other_saves(&self, n: usize, path: &VaultPath, content: &[u8]) {
+        let mut s = self.state();
+        let at = s.operations + n;
+        s.others.push((at, path.clone(), content.to_vec()));
+    }
+
+    /// Makes this a file system that cannot let two files trade names.
+    pub fn without_exchange(&self) {
+        self.state().no_exchange = true;
+    }
+
+    /// Lets the `n`-th changing operation from now fail as on a full disk. It changes nothing; what comes after works again.
+    pub fn fail_at(&self, n: usize) {
+        let mut s = self.state();
+        s.full_at = Some(s.operations + n);
+    }
+
     /// How many changing operations there were so far.
     pub fn operations(&self) -> usize {
         self.state().operations
@@ -131,7 +158,7 @@ impl SimFs {
 
     fn state(&self) -> MutexGuard<'_, State> {
         // Nothing here panics while holding the lock; and a simulator that did would fail its test anyway.
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     fn change<T>(
@@ -161,10 +188,20 @@ impl State {
 
     /// Counts one changing operation, or ends the process.
     fn tick(&mut self) -> io::Result<()> {
-        if self.stop_before == Some(self.operations) {
+        if self.stop_before.is_some_and(|stop| stop <= self.operations) {
             return Err(io::Error::other("simulated crash"));
         }
+        while let Some(i) = self.others.iter().position(|(at, ..)| *at <= self.operations) {
+            let (_, path, content) = self.others.remove(i);
+            // As SillyTavern does: a temporary file, synced, then renamed over; the directory is never synced.
+            let file = self.add(content.clone(), Some(content));
+            self.live.insert(path.clone(), file);
+            self.pending.push(Change::Link(path, file));
+        }
         self.operations += 1;
+        if self.full_at == Some(self.operations - 1) {
+            return Err(io::ErrorKind::StorageFull.into());
+        }
         Ok(())
     }
 
@@ -179,14 +216,20 @@ impl State {
     }
 
     fn image(&self, names: &BTreeMap<VaultPath, usize>, content: &dyn Fn(&File) -> Vec<u8>) -> SimFs {
-        let image = SimFs::new();
-        for (path, file) in names {
-            image.put(path, &content(&self.files[*file]));
-        }
-        for dir in &self.dirs {
-            image.state().add_dirs(dir);
-        }
-        image
+        // Files keep their numbers and times: a file is known again after a restart.
+        let files = self.files.iter().map(|file| {
+            let content = content(file);
+            File { synced: Some(content.clone()), content, version: file.version }
+        });
+        let state = State {
+            files: files.collect(),
+            live: names.clone(),
+            durable: names.clone(),
+            dirs: self.dirs.clone(),
+            no_exchange: self.no_exchange,
+            ..State::default()
+        };
+        SimFs { state: Mutex::new(state), locks: Arc::default() }
     }
 
     fn power_cuts(&self, most: usize) -> Vec<SimFs> {
@@ -252,7 +295,20 @@ impl Vfs for SimFs {
         Ok(nodes)
     }
 
-    fn create(&self, path: &VaultPath, content: &[u8]) -> Result<(), PathError> {
+    fn assemble(&self, path: &VaultPath, parts: &[Part<'_>]) -> Result<(), PathError> {
+        let mut content = Vec::new();
+        for part in parts {
+            match part {
+                Part::Bytes(bytes) => content.extend_from_slice(bytes),
+                Part::Range(from, range) => {
+                    content.extend(from.read_range(range.clone()).map_err(|source| PathError {
+                        path: path.clone(),
+                        doing: "create",
+                        source,
+                    })?)
+                }
+            }
+        }
         self.change("create", path, |s| {
             if s.live.contains_key(path) {
                 return Err(io::ErrorKind::AlreadyExists.into());
@@ -268,10 +324,22 @@ impl Vfs for SimFs {
         // Making the name and filling the file are two operations: a kill can come between them.
         .and_then(|file| {
             self.change("create", path, |s| {
-                s.files[file].content = content.to_vec();
+                s.files[file].content = content;
+                s.files[file].version += 1;
                 Ok(())
             })
         })
+    }
+
+    fn lock(&self, path: &VaultPath) -> Result<Option<Lock>, PathError> {
+        struct Held(Arc<Mutex<BTreeSet<VaultPath>>>, VaultPath);
+        impl Drop for Held {
+            fn drop(&mut self) {
+                self.0.lock().unwrap_or_else(PoisonError::into_inner).remove(&self.1);
+            }
+        }
+        let taken = self.locks.lock().unwrap_or_else(PoisonError::into_inner).insert(path.clone());
+        Ok(taken.then(|| Lock(Box::new(Held(self.locks.clone(), path.clone())))))
     }
 
     fn make_dir(&self, dir: &VaultPath) -> Result<(), PathError> {
@@ -328,6 +396,9 @@ impl Vfs for SimFs {
 
     fn exchange(&self, a: &VaultPath, b: &VaultPath) -> Result<(), PathError> {
         self.change("exchange", a, |s| {
+            if s.no_exchange {
+                return Err(io::ErrorKind::Unsupported.into());
+            }
             let (file_a, file_b) = (s.find(a)?, s.find(b)?);
             s.live.insert(a.clone(), file_b);
             s.live.insert(b.clone(), file_a);

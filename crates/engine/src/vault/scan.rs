@@ -136,6 +136,35 @@ pub fn scan(file: &dyn OpenFile, group: bool) -> io::Result<Scan> {
     Ok(builder.finish())
 }
 
+/// Where the message that an edit means is in a chat of which nothing else is known: the line of the message with that identity
+/// that is nearest to where it stood.
+pub fn locate(
+    fs: &dyn forklore_fs::Vfs,
+    edit: &crate::tx::operation::Edit,
+    file: &dyn OpenFile,
+) -> io::Result<Option<std::ops::Range<u64>>> {
+    let group = edit.target.as_str().starts_with(super::layout::GROUP_CHATS);
+    let identity = file.identity()?;
+    let known = super::cache::recall(fs, &edit.target, identity);
+    let transcript = match known {
+        Some(scan) => scan.transcript,
+        None if is_large(identity.len) => scan_large(file, group)?.transcript,
+        None => scan(file, group)?.transcript,
+    };
+    Ok(locate_in(&transcript, edit))
+}
+
+/// As [`locate`], in a transcript that is known.
+pub fn locate_in(transcript: &Transcript, edit: &crate::tx::operation::Edit) -> Option<std::ops::Range<u64>> {
+    let crate::tx::operation::Place::Message { index, id } = edit.place else { return None };
+    let line = |row: forklore_core::story::Row| row.start..row.start + u64::from(row.len);
+    let here = transcript.row(index).filter(|row| row.id.0 == id);
+    here.map(line).or_else(|| {
+        let others = transcript.rows_from(0).enumerate().filter(|(_, row)| row.id.0 == id);
+        others.min_by_key(|(i, _)| i.abs_diff(index)).map(|(_, row)| line(row))
+    })
+}
+
 /// As [`scan`], on all cores: one hand reads blocks of whole lines, one looks at the lines of a block on all cores, one chains
 /// the messages. They wait for each other, so this must not be called from within the pool of threads that looks at the lines.
 pub fn scan_large(file: &dyn OpenFile, group: bool) -> io::Result<Scan> {

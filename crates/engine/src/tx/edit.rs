@@ -1,0 +1,181 @@
+//! Making an [`Edit`] on a file as it is now: [`revise`] gives the new content as pieces, or says why there is none.
+//!
+//! An edit says what it found and what it leaves, never the bytes of the file. So it fits whatever the file holds by now: a
+//! value that is already as it should be is left; one that somebody else has changed since is theirs.
+
+use std::io;
+use std::ops::Range;
+
+use forklore_core::format::chat::{BOM, Header};
+use forklore_fs::OpenFile;
+use forklore_json::{Kind, Raw, Splice, Step};
+
+use super::operation::{Change, Edit, Place};
+
+/// What an edit makes of a file.
+#[derive(Debug)]
+pub(super) enum Revised {
+    /// The new content
+    Parts(Vec<Piece>),
+    /// Everything is already as it should be.
+    Already,
+    /// Somebody else has changed what was to be changed, or it is gone.
+    Conflict,
+}
+
+/// A piece of the new content.
+#[derive(Debug)]
+pub(super) enum Piece {
+    Bytes(Vec<u8>),
+    Range(Range<u64>),
+}
+
+/// Finds a message of a chat: its line's place in the file.
+pub type Locate<'a> = dyn Fn(&Edit, &dyn OpenFile) -> io::Result<Option<Range<u64>>> + 'a;
+
+/// Below this much that follows an edited line it does not matter where it comes to lie.
+const WORTH_ALIGNING: u64 = 1 << 20;
+/// Blocks that file systems share between files.
+const SHARED_BLOCK: u64 = 4096;
+
+/// The file with the edit made.
+pub(super) fn revise(edit: &Edit, file: &dyn OpenFile, locate: &Locate<'_>) -> io::Result<Revised> {
+    let len = file.identity()?.len;
+    let place = match edit.place {
+        Place::Document => Some(0..len),
+        Place::Header => Some(first_line(file, len)?),
+        Place::Message { .. } => locate(edit, file)?,
+    };
+    let Some(place) = place else { return Ok(Revised::Conflict) };
+    let mut bytes = file.read_range(place.clone())?;
+    let mark = if bytes.starts_with(BOM) { BOM.len() } else { 0 };
+    let mut changed = false;
+    for change in &edit.changes {
+        // Each change is found in the value as the ones before it left it.
+        let Ok(value) = Raw::parse(&bytes[mark..]) else { return Ok(Revised::Conflict) };
+        let offset = mark + value.range_in(&bytes[mark..]).map_or(0, |range| range.start);
+        match splice(value, change) {
+            Found::Splice(mut splice) => {
+                splice.range = splice.range.start + offset..splice.range.end + offset;
+                bytes = splice.apply(&bytes);
+                changed = true;
+            }
+            Found::Already => {}
+            Found::Conflict => return Ok(Revised::Conflict),
+        }
+    }
+    if !changed {
+        return Ok(Revised::Already);
+    }
+    let after = place.end..len;
+    if after.end - after.start > WORTH_ALIGNING {
+        pad(&mut bytes, place.end - place.start);
+    }
+    Ok(Revised::Parts(vec![Piece::Range(0..place.start), Piece::Bytes(bytes), Piece::Range(after)]))
+}
+
+/// Blanks at the end of a line, so that what follows lies in its block as it did before and can be shared instead of copied.
+/// SillyTavern reads over them, and drops them with its next save.
+pub fn pad(line: &mut Vec<u8>, as_before: u64) {
+    let len = line.len() as u64;
+    let blanks = (as_before % SHARED_BLOCK + SHARED_BLOCK - len % SHARED_BLOCK) % SHARED_BLOCK;
+    // The carriage return of a file from Windows stays last.
+    let at = line.len() - usize::from(line.ends_with(b"\r"));
+    line.splice(at..at, std::iter::repeat_n(b' ', usize::try_from(blanks).unwrap_or(0)));
+}
+
+/// The first line that is not blank, without its newline.
+fn first_line(file: &dyn OpenFile, len: u64) -> io::Result<Range<u64>> {
+    let mut start = 0;
+    loop {
+        let end = line_end(file, start, len)?;
+        if end >= len || !file.read_range(start..end)?.iter().all(u8::is_ascii_whitespace) {
+            return Ok(start..end);
+        }
+        start = end + 1;
+    }
+}
+
+fn line_end(file: &dyn OpenFile, start: u64, len: u64) -> io::Result<u64> {
+    let mut buffer = vec![0; 64 << 10];
+    let mut at = start;
+    while at < len {
+        let got = file.read_at(&mut buffer, at)?;
+        if got == 0 {
+            break;
+        }
+        if let Some(newline) = memchr::memchr(b'\n', &buffer[..got]) {
+            return Ok(at + newline as u64);
+        }
+        at += got as u64;
+    }
+    Ok(len)
+}
+
+/// The slug in the header of a chat.
+pub(super) fn header_slug(file: &dyn OpenFile) -> io::Result<Option<String>> {
+    let line = file.read_range(first_line(file, file.identity()?.len)?)?;
+    let line = line.strip_prefix(BOM).unwrap_or(&line);
+    let slug =
+        Raw::parse(line).ok().and_then(|raw| Header::new(raw).slug().map(std::borrow::Cow::into_owned));
+    Ok(slug)
+}
+
+enum Found {
+    Splice(Splice),
+    Already,
+    Conflict,
+}
+
+fn splice(value: Raw<'_>, change: &Change) -> Found {
+    match change {
+        Change::Set { path, from, to } => {
+            let keys: Vec<&str> = path.iter().map(String::as_str).collect();
+            let steps: Vec<Step<'_>> = keys.iter().map(|key| Step::Key(key)).collect();
+            let now = value.at(&keys);
+            let is = |wanted: &Option<super::operation::Json>| match (now, wanted) {
+                (None, None) => true,
+                (Some(now), Some(wanted)) => now.says_the_same(Raw::trust(wanted.bytes())),
+                _ => false,
+            };
+            if is(to) {
+                return Found::Already;
+            }
+            if !is(from) {
+                return Found::Conflict;
+            }
+            match to {
+                Some(to) => {
+                    forklore_json::set(value, &steps, to.bytes()).map_or(Found::Conflict, Found::Splice)
+                }
+                None => forklore_json::remove(value, &steps).map_or(Found::Already, Found::Splice),
+            }
+        }
+        Change::Include { path, text } => {
+            let keys: Vec<&str> = path.iter().map(String::as_str).collect();
+            let steps: Vec<Step<'_>> = keys.iter().map(|key| Step::Key(key)).collect();
+            let quoted = forklore_json::quote(text);
+            let made = match value.at(&keys) {
+                Some(list) if list.kind() == Kind::Array => {
+                    if list.elements().any(|element| element.is_text(text)) {
+                        return Found::Already;
+                    }
+                    forklore_json::push(value, &steps, &quoted)
+                }
+                Some(other) if other.kind() != Kind::Null => return Found::Conflict,
+                _ => forklore_json::set(value, &steps, &[b"[", &quoted[..], b"]"].concat()),
+            };
+            made.map_or(Found::Conflict, Found::Splice)
+        }
+        Change::Exclude { path, text } => {
+            let keys: Vec<&str> = path.iter().map(String::as_str).collect();
+            let list = value.at(&keys).unwrap_or(Raw::NULL);
+            let Some(n) = list.elements().position(|element| element.is_text(text)) else {
+                return Found::Already;
+            };
+            let mut steps: Vec<Step<'_>> = keys.iter().map(|key| Step::Key(key)).collect();
+            steps.push(Step::Index(n));
+            forklore_json::remove(value, &steps).map_or(Found::Already, Found::Splice)
+        }
+    }
+}

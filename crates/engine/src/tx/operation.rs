@@ -1,0 +1,301 @@
+//! [`Operation`]: one act of Forklore in its final form: what it is, and the [`Step`]s that it consists of.
+//!
+//! The same sealed bytes are the intent while the act is under way and the entry in the log once it is done, so there is
+//! never a moment at which the two could differ. Nothing in it is ever changed afterwards; undoing is an act of its own, whose
+//! steps are these the other way round.
+
+use std::fmt;
+
+use forklore_fs::{Identity, VaultPath};
+use serde::{Deserialize, Serialize};
+use serde_json::value::RawValue;
+
+/// Version of the format that this Forklore writes, and the newest that it reads.
+pub const VERSION: u32 = 1;
+
+/// One act of Forklore.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub struct Operation {
+    /// Version of the format
+    pub version: u32,
+    /// Its id. Ids sort by time.
+    pub id: String,
+    /// What it does
+    pub kind: Kind,
+    /// When, in milliseconds since 1970
+    pub at: i64,
+    /// Address of the chat that it is about
+    pub chat: Option<String>,
+    /// What it did, in a sentence
+    pub summary: String,
+    /// The operation that it undoes
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub undoes: Option<String>,
+    /// The file that another program is to write before this counts
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub awaits: Option<Awaits>,
+    /// What is done, in this order
+    pub steps: Vec<Step>,
+}
+
+/// What an operation does.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Kind {
+    /// Makes a checkpoint
+    Checkpoint,
+    /// Makes a branch
+    Branch,
+    /// Adopts and isolates forks, repairs what `check` found
+    Heal,
+    /// Moves a chat and its own book to the trash
+    Delete,
+    /// Brings something back
+    Restore,
+    /// Cleans up
+    Gc,
+    /// Reverts another operation
+    Undo,
+}
+
+impl Kind {
+    /// The word for it.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Checkpoint => "checkpoint",
+            Self::Branch => "branch",
+            Self::Heal => "heal",
+            Self::Delete => "delete",
+            Self::Restore => "restore",
+            Self::Gc => "gc",
+            Self::Undo => "undo",
+        }
+    }
+}
+
+/// A chat that SillyTavern is about to write.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Awaits {
+    /// Its file
+    pub target: VaultPath,
+    /// The slug that it will have
+    pub slug: String,
+    /// Until when it is waited for, in milliseconds since 1970
+    pub until: i64,
+}
+
+/// One change of one file.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Step {
+    /// A new file appears under its name.
+    Publish(Publish),
+    /// A file leaves its name and is kept as an object.
+    Retire(Retire),
+    /// A file that others write, too, is edited.
+    Edit(Edit),
+}
+
+/// A new file appears under its name.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Publish {
+    /// Its name
+    pub target: VaultPath,
+    /// Its name in the staging folder until then
+    pub staged: String,
+    /// The file itself, to know it again under its final name
+    pub file: FileId,
+}
+
+/// A file leaves its name and is kept as an object.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Retire {
+    /// Its name
+    pub target: VaultPath,
+    /// Its content
+    pub object: ObjectId,
+    /// The file that is meant: one that was saved since stays where it is
+    pub file: FileId,
+}
+
+/// The name of an object: the BLAKE3 hash of its content, in hexadecimal digits.
+#[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+pub struct ObjectId(pub String);
+
+impl fmt::Display for ObjectId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+/// What tells a file from any other that comes to have its name: all of [`Identity`] that a rename leaves alone.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub struct FileId {
+    /// Number on its device
+    pub number: u64,
+    /// Length
+    pub bytes: u64,
+    /// Time of the last change of content, in nanoseconds since 1970
+    pub modified: i64,
+}
+
+impl From<Identity> for FileId {
+    fn from(identity: Identity) -> Self {
+        Self { number: identity.file, bytes: identity.len, modified: identity.modified }
+    }
+}
+
+impl fmt::Display for FileId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{:x}-{:x}-{:x}", self.number, self.bytes, self.modified)
+    }
+}
+
+impl FileId {
+    /// Reads what [`fmt::Display`] wrote.
+    pub fn read(text: &str) -> Option<Self> {
+        let mut parts = text.split('-').map(|part| u64::from_str_radix(part, 16).ok());
+        let (number, bytes, modified) = (parts.next()??, parts.next()??, parts.next()??);
+        parts.next().is_none().then_some(Self { number, bytes, modified: modified.cast_signed() })
+    }
+}
+
+/// A file that others write, too, is edited. All of its changes are made, or none.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub struct Edit {
+    /// The file
+    pub target: VaultPath,
+    /// The JSON value in it that is meant
+    pub place: Place,
+    /// Whether nothing may be retired unless this edit was made
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub required: bool,
+    /// What is changed in that value
+    pub changes: Vec<Change>,
+}
+
+/// A JSON value in a file.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Place {
+    /// The whole file
+    Document,
+    /// The header line of a chat
+    Header,
+    /// A message of a chat: the one with this identity, wherever it stands by now
+    Message {
+        /// Where it stood
+        index: usize,
+        /// Its identity
+        id: u64,
+    },
+}
+
+/// One change in a JSON value.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Change {
+    /// The value at a path, from one to another
+    Set {
+        /// Keys that lead there
+        path: Vec<String>,
+        /// What it was; nothing if it was not there
+        from: Option<Json>,
+        /// What it becomes; nothing if it is taken away
+        to: Option<Json>,
+    },
+    /// A text joins the list at a path
+    Include {
+        /// Keys that lead there
+        path: Vec<String>,
+        /// The text
+        text: String,
+    },
+    /// A text leaves the list at a path
+    Exclude {
+        /// Keys that lead there
+        path: Vec<String>,
+        /// The text
+        text: String,
+    },
+}
+
+/// A JSON value as it stands in a file.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct Json(Box<RawValue>);
+
+impl Json {
+    /// A value. `None` if its bytes are no text: then no operation can name it.
+    pub fn new(bytes: &[u8]) -> Option<Self> {
+        RawValue::from_string(String::from_utf8(bytes.to_vec()).ok()?).ok().map(Self)
+    }
+
+    /// A text.
+    pub fn text(text: &str) -> Option<Self> {
+        Self::new(&forklore_json::quote(text))
+    }
+
+    /// The bytes.
+    pub fn bytes(&self) -> &[u8] {
+        self.0.get().as_bytes()
+    }
+}
+
+impl Edit {
+    /// The edit that takes this one back.
+    #[must_use]
+    pub fn inverse(&self) -> Self {
+        let changes = self.changes.iter().rev().map(Change::inverse).collect();
+        Self { changes, ..self.clone() }
+    }
+}
+
+impl Change {
+    fn inverse(&self) -> Self {
+        match self.clone() {
+            Self::Set { path, from, to } => Self::Set { path, from: to, to: from },
+            Self::Include { path, text } => Self::Exclude { path, text },
+            Self::Exclude { path, text } => Self::Include { path, text },
+        }
+    }
+}
+
+/// Why the bytes of an operation cannot be used.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Unsealed {
+    /// The end is missing, or something was changed: it was never finished.
+    Torn,
+    /// A newer Forklore wrote it.
+    Newer(u32),
+}
+
+/// The operation as it is written: one JSON document, a line with its hash.
+pub fn seal(operation: &Operation) -> Vec<u8> {
+    // Plain data into memory cannot fail; and a seal over nothing would be torn, not wrong.
+    let mut bytes = serde_json::to_vec_pretty(operation).unwrap_or_default();
+    let hash = blake3::hash(&bytes).to_hex();
+    bytes.push(b'\n');
+    bytes.extend_from_slice(hash.as_bytes());
+    bytes.push(b'\n');
+    bytes
+}
+
+/// Reads what [`seal`] wrote.
+pub fn unseal(bytes: &[u8]) -> Result<Operation, Unsealed> {
+    let rest = bytes.strip_suffix(b"\n").ok_or(Unsealed::Torn)?;
+    let newline = memchr::memrchr(b'\n', rest).ok_or(Unsealed::Torn)?;
+    let (document, hash) = (&rest[..newline], &rest[newline + 1..]);
+    if blake3::hash(document).to_hex().as_bytes() != hash {
+        return Err(Unsealed::Torn);
+    }
+    #[derive(Deserialize)]
+    struct Head {
+        version: u32,
+    }
+    let head: Head = serde_json::from_slice(document).map_err(|_| Unsealed::Torn)?;
+    if head.version > VERSION {
+        return Err(Unsealed::Newer(head.version));
+    }
+    serde_json::from_slice(document).map_err(|_| Unsealed::Torn)
+}

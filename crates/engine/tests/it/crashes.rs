@@ -1,0 +1,404 @@
+//! The crash model: every operation that changes several files, stopped before each of its changes, by a kill or a power cut,
+//! with SillyTavern saving in between; then recovered, with a second crash at every step of the recovery.
+//!
+//! What must hold whatever happens: new files are all there or none is; nobody's save is lost; nothing is left lying about. And
+//! the checks can fail: [`every_sync_is_needed`] leaves out one sync after the other and expects to be caught.
+
+use std::collections::BTreeSet;
+use std::sync::Arc;
+
+use forklore_engine::tx::operation::{Change, Edit, Json, Kind, Place};
+use forklore_engine::tx::{self, About, Tx, TxError, folders};
+use forklore_fs::{Crash, Part, SimFs, VaultPath, Vfs};
+
+const PARENT: &str = "chats/Ana/main.jsonl";
+const CHAT: &str = "chats/Ana/fork.jsonl";
+const BOOK: &str = "worlds/fork.json";
+const OLD_BOOK: &str = "worlds/old.json";
+const GROUP: &str = "groups/1.json";
+const NOW: i64 = 1_800_000_000_000;
+
+fn path(text: &str) -> VaultPath {
+    VaultPath::new(text).unwrap()
+}
+
+/// A parent with two messages and what SillyTavern's page has added to it so far.
+fn parent(saves: usize, linked: bool) -> Vec<u8> {
+    let link = if linked { r#""extra":{"bookmark_link":"fork"},"# } else { "" };
+    let mut lines = vec![
+        r#"{"chat_metadata":{"integrity":"s","world_info":"old"}}"#.to_owned(),
+        r#"{"mes":"hello","send_date":"1"}"#.to_owned(),
+        format!(r#"{{{link}"mes":"world","is_user":true,"send_date":"2"}}"#),
+    ];
+    lines.extend((0..saves).map(|n| format!(r#"{{"mes":"save {n}","send_date":"{}"}}"#, n + 3)));
+    lines.join("\n").into_bytes()
+}
+
+fn vault() -> SimFs {
+    let fs = SimFs::new();
+    fs.put(&path(PARENT), &parent(0, false));
+    fs.put(&path(OLD_BOOK), br#"{"entries":{}}"#);
+    fs.put(&path(GROUP), br#"{"chats":["main"]}"#);
+    fs.put(&path("settings.json"), b"{}");
+    for folder in [folders::tx(), folders::ops(), folders::objects(), folders::lost()] {
+        fs.make_dir(&folder).unwrap();
+    }
+    fs
+}
+
+fn about(kind: Kind) -> About {
+    About { kind, chat: None, summary: "test".to_owned(), undoes: None }
+}
+
+/// The message with the text "world".
+fn link_edit() -> Edit {
+    let line = br#"{"mes":"world","is_user":true,"send_date":"2"}"#;
+    let message = forklore_core::format::chat::Message::parse(line).unwrap();
+    let (_, _, id) = forklore_core::story::identify(message);
+    Edit {
+        target: path(PARENT),
+        place: Place::Message { index: 1, id: id.0 },
+        required: false,
+        changes: vec![Change::Set {
+            path: vec!["extra".to_owned(), "bookmark_link".to_owned()],
+            from: None,
+            to: Json::text("fork"),
+        }],
+    }
+}
+
+fn commit(tx: Tx, fs: &Arc<dyn Vfs>, kind: Kind) -> Result<(), TxError> {
+    let locate = |edit: &Edit, file: &dyn forklore_fs::OpenFile| {
+        forklore_engine::vault::scan::locate(&**fs, edit, file)
+    };
+    tx.commit(about(kind), &locate).map(drop)
+}
+
+/// What is run, and what a disk may look like afterwards.
+struct Scenario {
+    name: &'static str,
+    run: fn(&Arc<dyn Vfs>) -> Result<(), TxError>,
+    /// The word for a state that may be, `None` for one that must not.
+    judge: fn(&dyn Vfs) -> Option<&'static str>,
+    /// Syncs, by number, that another one makes up for.
+    spared: &'static [usize],
+}
+
+/// A fork: a book, a chat, its entry in the group, a link in the parent.
+fn fork(fs: &Arc<dyn Vfs>) -> Result<(), TxError> {
+    make_fork(fs, true)
+}
+
+/// A fork that leaves its parent alone.
+fn fork_unlinked(fs: &Arc<dyn Vfs>) -> Result<(), TxError> {
+    make_fork(fs, false)
+}
+
+fn make_fork(fs: &Arc<dyn Vfs>, linked: bool) -> Result<(), TxError> {
+    let mut tx = Tx::begin(fs, NOW)?;
+    tx.publish(path(BOOK), &[Part::Bytes(b"{\"entries\":{\"0\":{}}}")])?;
+    let file = fs.open(&path(PARENT))?;
+    tx.publish(path(CHAT), &[Part::Bytes(b"{\"chat_metadata\":{}}"), Part::Range(&*file, 54..86)])?;
+    let list = Change::Include { path: vec!["chats".to_owned()], text: "fork".to_owned() };
+    tx.edit(Edit { target: path(GROUP), place: Place::Document, required: false, changes: vec![list] });
+    if linked {
+        tx.edit(link_edit());
+    }
+    commit(tx, fs, Kind::Checkpoint)
+}
+
+fn has(fs: &dyn Vfs, file: &str, text: &str) -> bool {
+    let bytes = fs.read(&path(file)).unwrap().unwrap_or_default();
+    String::from_utf8_lossy(&bytes).contains(text)
+}
+
+fn whole(fs: &dyn Vfs, file: &str, content: &str) -> Option<bool> {
+    let bytes = fs.read(&path(file)).unwrap()?;
+    Some(bytes == content.as_bytes())
+}
+
+fn judge_fork(fs: &dyn Vfs) -> Option<&'static str> {
+    judge(fs, true)
+}
+
+fn judge_unlinked(fs: &dyn Vfs) -> Option<&'static str> {
+    judge(fs, false)
+}
+
+fn judge(fs: &dyn Vfs, linked: bool) -> Option<&'static str> {
+    let chat =
+        fs.read(&path(CHAT)).unwrap().map(|bytes| bytes.ends_with(br#"{"mes":"hello","send_date":"1"}"#));
+    let book = whole(fs, BOOK, "{\"entries\":{\"0\":{}}}");
+    let links = (has(fs, GROUP, "\"fork\""), has(fs, PARENT, "bookmark_link"));
+    match (book, chat, links) {
+        (None, None, (false, false)) => Some("nothing"),
+        (Some(true), Some(true), (true, link)) if link == linked => Some("all"),
+        _ => None,
+    }
+}
+
+/// Healing: a new book, the chat is bound to it, the old book goes.
+fn heal(fs: &Arc<dyn Vfs>) -> Result<(), TxError> {
+    let mut tx = Tx::begin(fs, NOW)?;
+    tx.publish(path(BOOK), &[Part::Bytes(b"{\"entries\":{\"0\":{}}}")])?;
+    let set = |key: &str, from: &str, to: &str| Change::Set {
+        path: vec!["chat_metadata".to_owned(), key.to_owned()],
+        from: Json::text(from),
+        to: Json::text(to),
+    };
+    tx.edit(Edit {
+        target: path(PARENT),
+        place: Place::Header,
+        required: true,
+        changes: vec![set("world_info", "old", "fork"), set("integrity", "s", "t")],
+    });
+    tx.retire(path(OLD_BOOK))?;
+    commit(tx, fs, Kind::Heal)
+}
+
+fn judge_heal(fs: &dyn Vfs) -> Option<&'static str> {
+    let book = whole(fs, BOOK, "{\"entries\":{\"0\":{}}}");
+    let old = whole(fs, OLD_BOOK, "{\"entries\":{}}");
+    let kept = fs.list(&folders::objects()).unwrap().len();
+    let bound = (has(fs, PARENT, r#""world_info":"fork""#), has(fs, PARENT, r#""integrity":"t""#));
+    match (book, old, kept, bound) {
+        (None, Some(true), 0, (false, false)) => Some("nothing"),
+        (Some(true), None, 1, (true, true)) => Some("all"),
+        _ => None,
+    }
+}
+
+/// Deleting: the fork leaves the group's list and the parent's link, and both its files go.
+fn delete(fs: &Arc<dyn Vfs>) -> Result<(), TxError> {
+    let mut tx = Tx::begin(fs, NOW)?;
+    let list = Change::Exclude { path: vec!["chats".to_owned()], text: "main".to_owned() };
+    tx.edit(Edit { target: path(GROUP), place: Place::Document, required: false, changes: vec![list] });
+    tx.retire(path(PARENT))?;
+    tx.retire(path(OLD_BOOK))?;
+    commit(tx, fs, Kind::Delete)
+}
+
+fn judge_delete(fs: &dyn Vfs) -> Option<&'static str> {
+    let files = (fs.read(&path(PARENT)).unwrap().is_some(), fs.read(&path(OLD_BOOK)).unwrap().is_some());
+    let kept: Vec<Vec<u8>> = fs
+        .list(&folders::objects())
+        .unwrap()
+        .iter()
+        .map(|node| fs.read(&folders::objects().join(&node.name).unwrap()).unwrap().unwrap())
+        .collect();
+    let intact = kept.iter().all(|bytes| *bytes == parent(0, false) || bytes == br#"{"entries":{}}"#);
+    match (files, kept.len(), has(fs, GROUP, "main"), intact) {
+        ((true, true), 0, true, true) => Some("nothing"),
+        ((false, false), 2, false, true) => Some("all"),
+        _ => None,
+    }
+}
+
+const SCENARIOS: [Scenario; 4] = [
+    // The chat's folder is synced once for the chat and once for the parent's link, which makes up for the first.
+    Scenario { name: "fork", run: fork, judge: judge_fork, spared: &[6] },
+    Scenario { name: "heal", run: heal, judge: judge_heal, spared: &[] },
+    Scenario { name: "fork without link", run: fork_unlinked, judge: judge_unlinked, spared: &[] },
+    Scenario { name: "delete", run: delete, judge: judge_delete, spared: &[] },
+];
+
+/// Recovers, stopped `stop` operations in if that is given; says whether it came to its end.
+fn recover(fs: &SimFs, stop: Option<usize>) -> bool {
+    if let Some(stop) = stop {
+        fs.stop_before(stop);
+    }
+    tx::recover(fs, NOW + 1).is_ok()
+}
+
+/// What is wrong with a disk after recovery.
+fn faults(scenario: &Scenario, fs: &dyn Vfs) -> Vec<String> {
+    let mut faults = Vec::new();
+    if (scenario.judge)(fs).is_none() {
+        let show = |file: &str| {
+            let bytes = fs.read(&path(file)).unwrap();
+            bytes.map_or("-".to_owned(), |b| String::from_utf8_lossy(&b).into_owned())
+        };
+        let files: Vec<String> = [PARENT, CHAT, BOOK, OLD_BOOK, GROUP].iter().map(|f| show(f)).collect();
+        faults.push(format!("{}: half done: {files:#?}", scenario.name));
+    }
+    for folder in [folders::tx(), folders::lost()] {
+        let left = fs.list(&folder).unwrap();
+        if !left.is_empty() {
+            faults.push(format!("{}: left in {folder}: {left:?}", scenario.name));
+        }
+    }
+    faults
+}
+
+/// Runs a scenario into a crash before its `n`-th change; says whether the crash came.
+fn crash(scenario: &Scenario, fs: &Arc<SimFs>, n: usize) -> bool {
+    fs.stop_before(n);
+    let shared: Arc<dyn Vfs> = fs.clone();
+    (scenario.run)(&shared).is_err()
+}
+
+#[test]
+fn killed_or_cut_off_anywhere_it_is_all_or_nothing() {
+    for scenario in &SCENARIOS {
+        let mut seen = BTreeSet::new();
+        let mut images = 0;
+        for n in 0.. {
+            let fs = Arc::new(vault());
+            let crashed = crash(scenario, &fs, n);
+            for how in [Crash::Kill, Crash::PowerCut] {
+                for image in fs.after(how, 400) {
+                    images += 1;
+                    assert!(recover(&image, None), "{} {n}: recovery failed", scenario.name);
+                    let wrong = faults(scenario, &image);
+                    assert!(wrong.is_empty(), "{} stopped before {n}, {how:?}: {wrong:?}", scenario.name);
+                    seen.insert((scenario.judge)(&image));
+                }
+            }
+            if !crashed {
+                break;
+            }
+        }
+        // Both outcomes must have been met, or the crashes came nowhere near the commit point.
+        assert_eq!(seen, BTreeSet::from([Some("nothing"), Some("all")]), "{} {images}", scenario.name);
+        assert!(images > 60, "{} {images}", scenario.name);
+    }
+}
+
+#[test]
+fn a_second_crash_during_recovery_changes_nothing() {
+    for scenario in &SCENARIOS {
+        for n in 0.. {
+            let fs = Arc::new(vault());
+            let crashed = crash(scenario, &fs, n);
+            for image in fs.after(Crash::PowerCut, 24) {
+                for second in 0.. {
+                    let again = image.after(Crash::Kill, 1).remove(0);
+                    let finished = recover(&again, Some(second));
+                    for how in [Crash::Kill, Crash::PowerCut] {
+                        for last in again.after(how, 24) {
+                            assert!(recover(&last, None));
+                            let wrong = faults(scenario, &last);
+                            assert!(wrong.is_empty(), "{} {n}, then {second}: {wrong:?}", scenario.name);
+                        }
+                    }
+                    if finished {
+                        break;
+                    }
+                }
+            }
+            if !crashed {
+                break;
+            }
+        }
+    }
+}
+
+/// SillyTavern saves the parent before any change of ours, once or twice, and then we are killed. Its last save must be in place,
+/// whatever else happened.
+#[test]
+fn no_save_of_another_program_is_lost() {
+    for scenario in &SCENARIOS[..2] {
+        for first in 0..60 {
+            for second in [None, Some(1), Some(2), Some(3), Some(7)] {
+                for n in (first..).step_by(1) {
+                    let fs = Arc::new(vault());
+                    fs.other_saves(first, &path(PARENT), &parent(1, false));
+                    let mut last = 1;
+                    if let Some(later) = second {
+                        fs.other_saves(first + later, &path(PARENT), &parent(2, false));
+                        last = if first + later < n { 2 } else { 1 };
+                    }
+                    let crashed = crash(scenario, &fs, n);
+                    let saved = fs.operations() > first;
+                    let image = fs.after(Crash::Kill, 1).remove(0);
+                    assert!(recover(&image, None));
+                    if saved {
+                        let wanted = format!("save {}", last - 1);
+                        assert!(
+                            has(&image, PARENT, &wanted),
+                            "{} saved at {first} {second:?}, killed at {n}: {:?}",
+                            scenario.name,
+                            String::from_utf8_lossy(&image.read(&path(PARENT)).unwrap().unwrap())
+                        );
+                    }
+                    let left = image.list(&folders::tx()).unwrap();
+                    assert!(left.is_empty(), "{} {first} {second:?} {n}: {left:?}", scenario.name);
+                    if !crashed || n > first + 40 {
+                        break;
+                    }
+                }
+            }
+        }
+    }
+}
+
+/// Leaves out one sync after the other. Each must be missed by the power cuts, or the checks above prove nothing.
+#[test]
+fn every_sync_is_needed() {
+    for scenario in &SCENARIOS {
+        let whole_run = Arc::new(vault());
+        let shared: Arc<dyn Vfs> = whole_run.clone();
+        (scenario.run)(&shared).unwrap();
+        let mut spared = Vec::new();
+        for sync in 0..whole_run.syncs() {
+            let mut caught = false;
+            'crashes: for n in 0.. {
+                let fs = Arc::new(vault());
+                fs.ignore_sync(sync);
+                let crashed = crash(scenario, &fs, n);
+                for image in fs.after(Crash::PowerCut, 1024) {
+                    let fine = recover(&image, None) && faults(scenario, &image).is_empty();
+                    // Once it has said that it is done, it must be done.
+                    if !fine || (!crashed && (scenario.judge)(&image) != Some("all")) {
+                        caught = true;
+                        break 'crashes;
+                    }
+                }
+                if !crashed {
+                    break;
+                }
+            }
+            if !caught {
+                spared.push(sync);
+            }
+        }
+        assert_eq!(
+            spared,
+            scenario.spared,
+            "{}: of {} syncs these were not missed",
+            scenario.name,
+            whole_run.syncs()
+        );
+    }
+}
+
+/// A full disk at any point: either nothing happened and nothing is left, or it is finished by the next start.
+#[test]
+fn a_full_disk_leaves_nothing_half_done() {
+    for scenario in &SCENARIOS {
+        for n in 0.. {
+            let fs = Arc::new(vault());
+            fs.fail_at(n);
+            let shared: Arc<dyn Vfs> = fs.clone();
+            let failed = (scenario.run)(&shared).is_err();
+            if failed {
+                assert!(recover(&fs, None));
+                let wrong = faults(scenario, &*fs);
+                assert!(wrong.is_empty(), "{} full at {n}: {wrong:?}", scenario.name);
+            }
+            if fs.operations() <= n {
+                break;
+            }
+        }
+    }
+}
+
+#[test]
+fn without_exchange_forks_are_made_and_shared_files_are_left_alone() {
+    let fs = Arc::new(vault());
+    fs.without_exchange();
+    let shared: Arc<dyn Vfs> = fs.clone();
+    fork(&shared).unwrap();
+    assert!(fs.read(&path(CHAT)).unwrap().is_some() && fs.read(&path(BOOK)).unwrap().is_some());
+    assert_eq!(fs.read(&path(PARENT)).unwrap().unwrap(), parent(0, false));
+}

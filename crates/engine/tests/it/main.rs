@@ -1,0 +1,4 @@
+//! Tests of the engine on the simulator and on real files.
+#![allow(clippy::unwrap_used, clippy::panic, reason = "a test that cannot set up its files should stop")]
+
+mod crashes;
