@@ -5,6 +5,7 @@
 use std::io;
 
 use forklore_engine::AddressError;
+use forklore_engine::state_at::StateError;
 use forklore_engine::usecase::show::ShowError;
 use forklore_engine::vault::LoadError;
 use forklore_fs::PathError;
@@ -162,11 +163,21 @@ impl From<ShowError> for CliError {
                     "Run `forklore check` for what is wrong; SillyTavern keeps copies in the backups folder.";
                 Self::new(Kind::Refused, "CORRUPT_CHAT", message, hint)
             }
-            ShowError::CorruptBook { .. } => {
+            ShowError::State(e) => e.into(),
+            ShowError::Path(e) => e.into(),
+        }
+    }
+}
+
+impl From<StateError> for CliError {
+    fn from(e: StateError) -> Self {
+        let message = e.to_string();
+        match e {
+            StateError::CorruptBook { .. } => {
                 let hint = "Mend the file in a text editor, or put a copy in its place. Forklore has changed nothing.";
                 Self::new(Kind::Refused, "CORRUPT_BOOK", message, hint)
             }
-            ShowError::Path(e) => e.into(),
+            StateError::Path(e) => e.into(),
         }
     }
 }

@@ -11,6 +11,7 @@
 
 mod address;
 mod progress;
+pub mod state_at;
 pub mod tx;
 pub mod usecase;
 pub mod vault;

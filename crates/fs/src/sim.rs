@@ -301,11 +301,12 @@ impl Vfs for SimFs {
             match part {
                 Part::Bytes(bytes) => content.extend_from_slice(bytes),
                 Part::Range(from, range) => {
-                    content.extend(from.read_range(range.clone()).map_err(|source| PathError {
+                    let copied = from.read_range(range.clone());
+                    content.extend(copied.map_err(|source| PathError {
                         path: path.clone(),
                         doing: "create",
                         source,
-                    })?)
+                    })?);
                 }
             }
         }

@@ -70,10 +70,19 @@ pub enum Why {
     Unattributed,
 }
 
-/// The book at message `at` of a line whose last message is `head`; `carry` says whether undated entries come along.
+/// What comes along although nothing proves that it belongs to the message.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Carry {
+    /// Entries that nothing dates
+    pub undated: bool,
+    /// What only the book as it is now shows. Not wanted while an extension is at work in it.
+    pub since: bool,
+}
+
+/// The book at message `at` of a line whose last message is `head`.
 ///
 /// What is left out is told of this line's later messages, and of what others wrote into the book named `book`.
-pub fn fold(changes: &[Change], at: usize, head: usize, carry: bool, book: Option<&str>) -> BookState {
+pub fn fold(changes: &[Change], at: usize, head: usize, carry: Carry, book: Option<&str>) -> BookState {
     let mut fold = Fold::default();
     let mut skipped: Vec<(&Change, Why)> = Vec::new();
     let mut basis = None;
@@ -88,10 +97,11 @@ pub fn fold(changes: &[Change], at: usize, head: usize, carry: bool, book: Optio
             Place::Ours(message) => Err(Why::Later(message)),
             Place::Elsewhere(origin) => Err(Why::Elsewhere(origin)),
             Place::Unattributed => Err(Why::Unattributed),
+            Place::Since(message) if !carry.since => Err(Why::Since(message)),
             Place::Undated | Place::Since(_) if at >= head => Ok(false),
-            Place::Undated if carry => Ok(true),
+            Place::Undated if carry.undated => Ok(true),
             // It may have been there already: carried and marked. A mere change of what is known waits for the head.
-            Place::Since(message) if creation && carry && at >= message => Ok(true),
+            Place::Since(message) if creation && carry.undated && at >= message => Ok(true),
             Place::Undated => Err(Why::Undated),
             Place::Since(message) => Err(Why::Since(message)),
         };

@@ -14,7 +14,7 @@ mod merge;
 mod replay;
 
 pub use complete::complete;
-pub use fold::{BookState, Fold, LeftOut, StateEntry, Why, fold};
+pub use fold::{BookState, Carry, Fold, LeftOut, StateEntry, Why, fold};
 pub use merge::{apply, merge_lines};
 pub use replay::{Stain, replay, stains};
 

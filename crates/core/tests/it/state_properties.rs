@@ -7,7 +7,9 @@ use std::collections::{BTreeMap, BTreeSet};
 use forklore_core::adapter::Written;
 use forklore_core::adapter::auto_recap::text_hash;
 use forklore_core::format::book::EntryImage;
-use forklore_core::state::{Change, Event, Evidence, Live, Origin, Place, Sighting, fold, replay, stains};
+use forklore_core::state::{
+    Carry, Change, Event, Evidence, Live, Origin, Place, Sighting, fold, replay, stains,
+};
 use forklore_json::{Raw, quote};
 use proptest::prelude::*;
 
@@ -220,7 +222,7 @@ impl World {
 }
 
 fn lore(changes: &[Change], at: usize, head: usize) -> Lore {
-    let state = fold(changes, at, head, true, None);
+    let state = fold(changes, at, head, Carry { undated: true, since: true }, None);
     let entry = |e: &forklore_core::state::StateEntry| {
         (e.image.comment.to_string(), e.image.content().lines().map(str::to_owned).collect())
     };

@@ -2,19 +2,17 @@
 
 mod report;
 
-use std::collections::HashMap;
-
-use forklore_core::adapter::auto_recap::running::CombinedRecap;
 use forklore_core::adapter::auto_recap::scene;
 use forklore_core::adapter::{EntryRole, entry_role};
 use forklore_core::format::chat::Message;
-use forklore_core::state::{self, Evidence, StateEntry, Why};
+use forklore_core::state::{StateEntry, Why};
 use forklore_fs::PathError;
 use forklore_json::Raw;
 use serde_json::value::RawValue;
 
 pub use report::*;
 
+use crate::state_at::{SourceKind, StateError, Wanted};
 use crate::vault::Library;
 
 /// Why there is nothing to show.
@@ -38,14 +36,9 @@ pub enum ShowError {
         /// What is wrong
         why: String,
     },
-    /// The chat's book cannot be read.
-    #[error("The lorebook \"{book}\" cannot be read: {why}")]
-    CorruptBook {
-        /// The book
-        book: String,
-        /// What is wrong
-        why: String,
-    },
+    /// The state of the book cannot be told.
+    #[error(transparent)]
+    State(#[from] StateError),
     /// The system said no.
     #[error(transparent)]
     Path(#[from] PathError),
@@ -84,7 +77,9 @@ pub fn show(library: &Library, c: usize, at: Option<usize>) -> Result<ShowReport
         scene: show_scene(library, c, at)?,
         book,
         running_recap: running_at(library, c, at),
-        combined_recap: combined_at(library, c, at)?,
+        combined_recap: library
+            .combined_at(c, at)?
+            .map(|(r, _)| ShowCombined { message_count: r.message_count, content: r.content }),
         queue: queue_at(library, c, at)?,
         metadata: library.metadata_at(c, at)?,
         warnings,
@@ -106,66 +101,16 @@ fn show_book(
     at: usize,
     warnings: &mut Vec<ShowWarning>,
 ) -> Result<ShowBook, ShowError> {
-    let chat = &library.chats[c];
-    let Some((name, stem)) = &chat.book else {
-        let source = ShowSource { kind: "none", message: None, distance: None };
-        return Ok(ShowBook { name: None, source, entries: Vec::new(), left_out: Vec::new() });
-    };
-    if let Some(book) = library.book(name)?
-        && let Err(e) = book.parse()
-    {
-        return Err(ShowError::CorruptBook { book: name.clone(), why: e.to_string() });
-    }
-    let head = chat.head();
-    let mut evidence = library.evidence(c)?;
-    let users = library.users_of(stem);
-    let hand_kept = library.book(name)?.is_some_and(|book| book.keeper.is_none());
-    let alone = hand_kept || users.iter().all(|user| *user == c || !library.related(c, *user));
-    if at == head
-        && alone
-        && let Some(live) = &evidence.live
-    {
-        let entries = live.entries.iter().map(|image| StateEntry {
-            image: image.clone(),
-            message: None,
-            undated: false,
-            inferred: Vec::new(),
-        });
-        let source = ShowSource { kind: "head", message: Some(head), distance: Some(0) };
-        let entries = entries.filter_map(|entry| show_entry(&entry, "head")).collect();
-        return Ok(ShowBook { name: Some(name.clone()), source, entries, left_out: Vec::new() });
-    }
-    library.add_backups(c, &mut evidence)?;
-    Ok(book_from_evidence(library, c, at, name, &evidence, warnings))
-}
-
-fn book_from_evidence(
-    library: &Library,
-    c: usize,
-    at: usize,
-    name: &str,
-    evidence: &Evidence,
-    warnings: &mut Vec<ShowWarning>,
-) -> ShowBook {
-    let head = library.chats[c].head();
-    let changes = state::replay(evidence);
-    let book = evidence.live.as_ref().map(|live| live.book.as_str());
-    let found = state::fold(&changes, at, head, true, book);
-    let dated = !evidence.sightings.is_empty()
-        || evidence.live.as_ref().is_some_and(|live| live.marks.iter().any(Option::is_some));
-    let kind = match (dated, &evidence.live) {
-        (true, _) => "scene",
-        (false, Some(_)) => "degraded",
-        (false, None) => "none",
-    };
-    if kind == "degraded" {
+    let found = library.book_at(c, at, Wanted::default())?;
+    let kind = found.source.kind;
+    if kind == SourceKind::Degraded {
         warnings.push(ShowWarning {
             code: "STATE_INEXACT",
             message: "Nothing tells how the lorebook was at this message: this is the book as it is now."
                 .to_owned(),
         });
     }
-    if evidence.live.is_none() {
+    if let (Some(name), None) = (&found.name, &found.live) {
         warnings.push(ShowWarning {
             code: "BOOK_MISSING",
             message: format!(
@@ -173,35 +118,28 @@ fn book_from_evidence(
             ),
         });
     }
-    let donors: HashMap<_, _> = evidence
-        .live
-        .iter()
-        .flat_map(|live| &live.entries)
-        .map(|e| ((e.uid, e.comment.clone()), e))
-        .collect();
-    let entries = found.entries.into_iter().filter_map(|mut entry| {
-        let donor = donors.get(&(entry.image.uid, entry.image.comment.clone())).copied();
-        let (whole, inferred) = state::complete(&entry.image, donor);
-        entry.image = whole;
-        entry.inferred.extend(inferred);
-        let source = match entry.message {
+    let entry = |entry: &StateEntry| {
+        let source = match (entry.message, kind) {
+            (_, SourceKind::Head) => "head",
             _ if entry.undated => "undated",
-            Some(_) => "scene",
-            None if kind == "degraded" => "degraded",
-            None => "start",
+            (Some(_), _) => "scene",
+            (None, SourceKind::Degraded) => "degraded",
+            (None, _) => "start",
         };
-        show_entry(&entry, source)
-    });
-    let entries = entries.collect();
-    let left_out = found.left_out.into_iter().map(|out| ShowLeftOut {
+        show_entry(entry, source)
+    };
+    let left_out = found.left_out.iter().map(|out| ShowLeftOut {
         uid: out.uid,
         comment: out.comment.to_string(),
         lines: out.lines,
         why: why(library, out.why),
     });
-    let distance = found.basis.map(|message| at - message);
-    let source = ShowSource { kind, message: found.basis, distance };
-    ShowBook { name: Some(name.to_owned()), source, entries, left_out: left_out.collect() }
+    Ok(ShowBook {
+        name: found.name,
+        source: found.source.into(),
+        entries: found.entries.iter().filter_map(entry).collect(),
+        left_out: left_out.collect(),
+    })
 }
 
 fn show_entry(entry: &StateEntry, source: &'static str) -> Option<ShowEntry> {
@@ -224,7 +162,8 @@ fn show_entry(entry: &StateEntry, source: &'static str) -> Option<ShowEntry> {
     })
 }
 
-fn why(library: &Library, why: Why) -> String {
+/// Why something was left out, in a phrase.
+pub fn why(library: &Library, why: Why) -> String {
     match why {
         Why::Later(message) => format!("belongs to message {message}"),
         Why::Elsewhere(origin) => {
@@ -251,18 +190,6 @@ fn running_at(library: &Library, c: usize, at: usize) -> ShowRecap {
             .collect(),
         dropped: projection.dropped.len(),
     }
-}
-
-fn combined_at(library: &Library, c: usize, at: usize) -> Result<Option<ShowCombined>, PathError> {
-    let own = CombinedRecap::read(library.chats[c].header().metadata());
-    let fitting = match own {
-        None => return Ok(None),
-        Some(own) if own.fits(at) => Some(own),
-        Some(_) => library
-            .backup_header(c, at, &|metadata| CombinedRecap::read(metadata).filter(|r| r.fits(at)))?
-            .map(|(_, r)| r),
-    };
-    Ok(fitting.map(|r| ShowCombined { message_count: r.message_count, content: r.content }))
 }
 
 fn queue_at(library: &Library, c: usize, at: usize) -> Result<ShowQueue, PathError> {

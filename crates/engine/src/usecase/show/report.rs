@@ -70,6 +70,12 @@ pub struct ShowSource {
     pub distance: Option<usize>,
 }
 
+impl From<crate::state_at::Source> for ShowSource {
+    fn from(source: crate::state_at::Source) -> Self {
+        Self { kind: source.kind.as_str(), message: source.message, distance: source.distance }
+    }
+}
+
 /// One entry.
 #[derive(Debug, Clone, Serialize)]
 pub struct ShowEntry {

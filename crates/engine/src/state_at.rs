@@ -1,0 +1,183 @@
+//! The state of a chat at a message: [`BookAt`], the recaps, the metadata. What `show` shows, a fork is made of.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use forklore_core::adapter::auto_recap::running::CombinedRecap;
+use forklore_core::state::{self, Carry, Evidence, LeftOut, StateEntry};
+use forklore_fs::PathError;
+use forklore_json::Raw;
+
+use crate::vault::{Book, Library};
+
+/// The book of a chat at a message.
+#[derive(Clone)]
+pub struct BookAt {
+    /// The name that the chat has for it; `None` if none is bound
+    pub name: Option<String>,
+    /// The book as it is now; `None` if there is no such file
+    pub live: Option<Arc<Book>>,
+    /// Where the state comes from
+    pub source: Source,
+    /// Its entries, every field filled
+    pub entries: Vec<StateEntry>,
+    /// What is known and does not belong there
+    pub left_out: Vec<LeftOut>,
+}
+
+/// Where the state of a book comes from.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Source {
+    /// What decided
+    pub kind: SourceKind,
+    /// The message that it is from
+    pub message: Option<usize>,
+    /// How many messages before the asked one that is
+    pub distance: Option<usize>,
+}
+
+/// What decided about the state of a book.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum SourceKind {
+    /// It is the last message: the book as it is now
+    Head,
+    /// Scenes and other evidence that extensions left
+    Scene,
+    /// Nothing: a copy of the book as it is now
+    Degraded,
+    /// There is no book
+    None,
+}
+
+impl SourceKind {
+    /// The word for it.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Head => "head",
+            Self::Scene => "scene",
+            Self::Degraded => "degraded",
+            Self::None => "none",
+        }
+    }
+}
+
+/// What is asked for.
+#[derive(Debug, Clone, Copy)]
+pub struct Wanted {
+    /// Whether entries come along that nothing dates
+    pub undated: bool,
+    /// Whether the book as it is now counts, with everything since the last scene. Not while work is under way in it.
+    pub unfinished: bool,
+    /// Whether the book as it is now may simply be taken at the last message
+    pub head: bool,
+}
+
+impl Default for Wanted {
+    fn default() -> Self {
+        Self { undated: true, unfinished: true, head: true }
+    }
+}
+
+/// Why there is no state.
+#[derive(Debug, thiserror::Error)]
+pub enum StateError {
+    /// The chat's book cannot be read.
+    #[error("The lorebook \"{book}\" cannot be read: {why}")]
+    CorruptBook {
+        /// The book
+        book: String,
+        /// What is wrong
+        why: String,
+    },
+    /// The system said no.
+    #[error(transparent)]
+    Path(#[from] PathError),
+}
+
+impl Library {
+    /// The book of chat `c` at message `at`.
+    pub fn book_at(&self, c: usize, at: usize, wanted: Wanted) -> Result<BookAt, StateError> {
+        let chat = &self.chats[c];
+        let Some((name, stem)) = &chat.book else {
+            let source = Source { kind: SourceKind::None, message: None, distance: None };
+            return Ok(BookAt { name: None, live: None, source, entries: Vec::new(), left_out: Vec::new() });
+        };
+        let live = self.book(name)?;
+        if let Some(Err(e)) = live.as_ref().map(|book| book.parse()) {
+            return Err(StateError::CorruptBook { book: name.clone(), why: e.to_string() });
+        }
+        let mut evidence = self.evidence(c)?;
+        let hand_kept = live.as_ref().is_some_and(|book| book.keeper.is_none());
+        let alone = hand_kept || self.users_of(stem).iter().all(|user| *user == c || !self.related(c, *user));
+        if wanted.head
+            && wanted.unfinished
+            && at == chat.head()
+            && alone
+            && let Some(now) = evidence.live.take_if(|_| true)
+        {
+            let entry = |image| StateEntry { image, message: None, undated: false, inferred: Vec::new() };
+            return Ok(BookAt {
+                name: Some(name.clone()),
+                live,
+                source: Source { kind: SourceKind::Head, message: Some(at), distance: Some(0) },
+                entries: now.entries.into_iter().map(entry).collect(),
+                left_out: Vec::new(),
+            });
+        }
+        self.add_backups(c, &mut evidence)?;
+        let (source, entries, left_out) = from_evidence(&evidence, at, chat.head(), wanted);
+        Ok(BookAt { name: Some(name.clone()), live, source, entries, left_out })
+    }
+
+    /// The combined recap of a chat at a message: its own if it fits, else the last one that does in SillyTavern's backups.
+    /// With the bytes of the value, to be put elsewhere.
+    pub fn combined_at(&self, c: usize, at: usize) -> Result<Option<(CombinedRecap, Vec<u8>)>, PathError> {
+        let read = |metadata: Raw<'_>| {
+            let recap = CombinedRecap::read(metadata).filter(|recap| recap.fits(at))?;
+            let raw = metadata.at(&["auto_recap", "combined_recap"])?;
+            Some((recap, raw.bytes().to_vec()))
+        };
+        let metadata = self.chats[c].header().metadata();
+        if CombinedRecap::read(metadata).is_none() {
+            return Ok(None);
+        }
+        match read(metadata) {
+            Some(own) => Ok(Some(own)),
+            None => Ok(self.backup_header(c, at, &read)?.map(|(_, recap)| recap)),
+        }
+    }
+}
+
+fn from_evidence(
+    evidence: &Evidence,
+    at: usize,
+    head: usize,
+    wanted: Wanted,
+) -> (Source, Vec<StateEntry>, Vec<LeftOut>) {
+    let changes = state::replay(evidence);
+    let book = evidence.live.as_ref().map(|live| live.book.as_str());
+    let carry = Carry { undated: wanted.undated, since: wanted.unfinished };
+    let found = state::fold(&changes, at, head, carry, book);
+    let dated = !evidence.sightings.is_empty()
+        || evidence.live.as_ref().is_some_and(|live| live.marks.iter().any(Option::is_some));
+    let kind = match (dated, &evidence.live) {
+        (true, _) => SourceKind::Scene,
+        (false, Some(_)) => SourceKind::Degraded,
+        (false, None) => SourceKind::None,
+    };
+    let donors: HashMap<_, _> = evidence
+        .live
+        .iter()
+        .flat_map(|live| &live.entries)
+        .map(|entry| ((entry.uid, entry.comment.clone()), entry))
+        .collect();
+    let whole = |mut entry: StateEntry| {
+        let donor = donors.get(&(entry.image.uid, entry.image.comment.clone())).copied();
+        let (image, inferred) = state::complete(&entry.image, donor);
+        entry.image = image;
+        entry.inferred.extend(inferred);
+        entry
+    };
+    let source = Source { kind, message: found.basis, distance: found.basis.map(|message| at - message) };
+    (source, found.entries.into_iter().map(whole).collect(), found.left_out)
+}
