@@ -6,10 +6,12 @@
 //!   which, and where).
 //! * [`adapter`]: what knows one memory extension: Auto-Recap, MemoryBooks.
 //! * [`state`]: the state at message N by the one rule: every known change of an entry has a clock order and a story position.
+//! * [`fork`]: making a fork: names, timed effects, the registry's index.
 //! * [`check`]: findings: what is wrong, where, and what to do.
 
 pub mod adapter;
 pub mod check;
+pub mod fork;
 pub mod format;
 pub mod state;
 pub mod story;

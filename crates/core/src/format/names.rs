@@ -4,11 +4,7 @@
 ///
 /// The result can be empty: for `..`, and for Windows device names such as `CON.json`.
 pub fn sanitize(name: &str) -> String {
-    let kept: String = name
-        .chars()
-        .filter(|c| !matches!(c, '/' | '?' | '<' | '>' | '\\' | ':' | '*' | '|' | '"'))
-        .filter(|c| !matches!(u32::from(*c), 0..=0x1f | 0x80..=0x9f))
-        .collect();
+    let kept: String = name.chars().filter(|c| is_kept(*c)).collect();
     if !kept.is_empty() && kept.chars().all(|c| c == '.') {
         return String::new();
     }
@@ -21,6 +17,12 @@ pub fn sanitize(name: &str) -> String {
         end -= 1;
     }
     trimmed[..end].to_owned()
+}
+
+/// Whether a character may stand in a file name.
+pub(crate) fn is_kept(c: char) -> bool {
+    !matches!(c, '/' | '?' | '<' | '>' | '\\' | ':' | '*' | '|' | '"')
+        && !matches!(u32::from(c), 0..=0x1f | 0x80..=0x9f)
 }
 
 /// Windows keeps these names for devices, with any extension.

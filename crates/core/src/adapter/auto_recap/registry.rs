@@ -12,6 +12,10 @@ pub struct RegistryLine {
     pub uid: Option<i64>,
     /// The entry's name, as the registry has it.
     pub name: String,
+    /// Other names of it.
+    pub aliases: Vec<String>,
+    /// What it is, in a few words; may be empty.
+    pub synopsis: String,
     /// The line as it stands.
     pub text: String,
 }
@@ -34,10 +38,36 @@ pub fn lines(content: &str) -> Vec<RegistryLine> {
 /// One line: `- UID=9 | name: …`, `- uid: 9 | name: …`, `- id: 9 | name: …` or `- id: char_0001 | name: …`.
 pub fn line(text: &str) -> Option<RegistryLine> {
     let item = text.trim().strip_prefix('-')?.trim();
-    let (id, rest) = item.split_once(" | ").unwrap_or((item, ""));
+    let (id, rest) = item.split_once(SEPARATOR).unwrap_or((item, ""));
     let id = ["UID=", "uid:", "id:"].iter().find_map(|label| strip_label(id, label))?;
-    let name = rest.split(" | ").find_map(|part| strip_label(part, "name:")).unwrap_or("");
-    Some(RegistryLine { uid: id.parse().ok(), name: name.to_owned(), text: text.to_owned() })
+    let (rest, synopsis) = split_synopsis(rest);
+    let part = |label| rest.split(SEPARATOR).find_map(|part| strip_label(part, label)).unwrap_or("");
+    let aliases = unless_dash(part("aliases:")).split(';').map(str::trim).filter(|alias| !alias.is_empty());
+    Some(RegistryLine {
+        uid: id.parse().ok(),
+        name: part("name:").to_owned(),
+        aliases: aliases.map(str::to_owned).collect(),
+        synopsis: unless_dash(synopsis).to_owned(),
+        text: text.to_owned(),
+    })
+}
+
+/// What stands between the parts of a line.
+const SEPARATOR: &str = " | ";
+
+/// Cuts the synopsis off the end of a line. It is free text, so a separator inside it belongs to it.
+fn split_synopsis(rest: &str) -> (&str, &str) {
+    let starts = std::iter::once((0, 0)).chain(rest.match_indices(SEPARATOR).map(|(i, s)| (i, i + s.len())));
+    let mut found = starts.filter_map(|(end, start)| {
+        let synopsis = strip_label(rest.get(start..)?, "synopsis:")?;
+        Some((rest.get(..end)?, synopsis))
+    });
+    found.next().unwrap_or((rest, ""))
+}
+
+/// A part that the extension left empty has a dash.
+fn unless_dash(part: &str) -> &str {
+    if part == "\u{2014}" { "" } else { part }
 }
 
 fn strip_label<'a>(text: &'a str, label: &str) -> Option<&'a str> {
@@ -88,6 +118,9 @@ mod tests {
         ];
         assert_eq!(found, expected.map(|(uid, name)| (uid, name.to_owned())));
         assert_eq!(kind_of("nothing"), None);
+        let found: Vec<_> = lines(text).into_iter().map(|l| (l.aliases.join("+"), l.synopsis)).collect();
+        let expected = [("mara+captain", "a | b"), ("", ""), ("", ""), ("", "")];
+        assert_eq!(found, expected.map(|(aliases, synopsis)| (aliases.to_owned(), synopsis.to_owned())));
         assert_eq!(lines(&empty("item")), []);
     }
 }

@@ -1,0 +1,31 @@
+//! Making a fork: pure parts. [`ForkKind`] is what the user asked for.
+//!
+//! * [`names`]: what the fork and its book are called.
+//! * [`timed`]: SillyTavern's sticky and cooldown effects, which name the book and would be lost under a new name.
+//! * [`registry`]: Auto-Recap's working index, made anew from the fork's book.
+
+pub mod names;
+pub mod registry;
+pub mod timed;
+
+use serde::Serialize;
+
+/// The two kinds of fork that SillyTavern knows.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum ForkKind {
+    /// Play goes on in the fork.
+    Branch,
+    /// The fork is kept to come back to; play goes on in the parent.
+    Checkpoint,
+}
+
+impl ForkKind {
+    /// The kind as one word.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Branch => "branch",
+            Self::Checkpoint => "checkpoint",
+        }
+    }
+}

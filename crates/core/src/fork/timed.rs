@@ -1,0 +1,584 @@
+//! SillyTavern's timed effects: [`rekey`] moves sticky and cooldown effects of a book to the fork's book.
+//!
+//! An effect is kept under `<book>.<uid>` and found by a hash of the entry, the book's name included ([`entry_hash`]). Under a
+//! new name nothing would be found, and what was sticky would silently not be. So the hash is worked out as the browser will:
+//! cyrb53 over the UTF-16 units of what `JSON.stringify` writes. [`Form`] tells which text the browser sees: Auto-Recap wraps
+//! the text of every entry before SillyTavern hashes it.
+
+use std::collections::HashMap;
+
+use forklore_json::{Kind, Raw, Splice, Step, apply_all, quote, set};
+
+use crate::format::book::EntryImage;
+
+/// In which form the browser hashes the text of entries.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Form {
+    /// As it stands in the book.
+    Plain,
+    /// In the `<setting_lore>` tag that Auto-Recap puts around it while it is installed.
+    Wrapped,
+}
+
+impl Form {
+    /// The form in which an entry of the book `world` has this hash; `None` if it has it in neither: then the entry was changed
+    /// since.
+    pub fn of(hash: u64, entry: Raw<'_>, world: &str) -> Option<Self> {
+        [Self::Plain, Self::Wrapped].into_iter().find(|form| entry_hash(entry, world, *form) == hash)
+    }
+}
+
+/// SillyTavern's `getStringHash` with seed 0: cyrb53, 53 bits.
+pub fn string_hash(units: impl Iterator<Item = u16>) -> u64 {
+    let (mut a, mut b) = (0xdead_beef_u32, 0x41c6_ce57_u32);
+    for unit in units.map(u32::from) {
+        a = (a ^ unit).wrapping_mul(2_654_435_761);
+        b = (b ^ unit).wrapping_mul(1_597_334_677);
+    }
+    let mix = |x: u32, y: u32| {
+        (x ^ (x >> 16)).wrapping_mul(2_246_822_507) ^ (y ^ (y >> 13)).wrapping_mul(3_266_489_909)
+    };
+    a = mix(a, b);
+    b = mix(b, a);
+    u64::from(b & 0x1f_ffff) << 32 | u64::from(a)
+}
+
+/// The hash that SillyTavern gives an entry of the book `world`.
+pub fn entry_hash(entry: Raw<'_>, world: &str, form: Form) -> u64 {
+    string_hash(stringified(entry, world, form).into_iter())
+}
+
+/// `chat_metadata.timedWorldInfo` for a fork, as the bytes of a JSON object.
+///
+/// Effects of the book `old` go to the book `new`, with the hash of the fork's entry, which `entries` gives by uid; without an
+/// entry they go away. Effects of other books stay. Whatever started when there were already `visible` messages that are not
+/// hidden, or more, goes away: a generation that has n messages before it starts effects at n, so the fork does not have it.
+pub fn rekey(
+    timed: Raw<'_>,
+    old: &str,
+    new: &str,
+    entries: &dyn Fn(i64) -> Option<EntryImage>,
+    visible: usize,
+    form: Form,
+) -> Vec<u8> {
+    let effect = |key: Raw<'_>, value: Raw<'_>| -> Option<Vec<u8>> {
+        if value.get("start").and_then(number).is_some_and(|start| start >= visible as f64) {
+            return None;
+        }
+        if let Some(uid) = uid_in(key, old) {
+            let hash = entry_hash(entries(uid)?.raw(), new, form).to_string();
+            let value = set(value, &[Step::key("hash")], hash.as_bytes()).ok()?.apply(value.bytes());
+            return Some([&quote(&format!("{new}.{uid}"))[..], b":", &value].concat());
+        }
+        // The new book is new: an effect of that name is of a book that is gone, and could hide one of ours.
+        let stale = uid_in(key, new).is_some();
+        (!stale).then(|| [key.bytes(), b":", value.bytes()].concat())
+    };
+    let splice = |(key, list): (Raw<'_>, Raw<'_>)| {
+        let known = (key.is_text("sticky") || key.is_text("cooldown")) && list.kind() == Kind::Object;
+        let range = list.range_in(timed.bytes()).filter(|_| known)?;
+        let effects: Vec<Vec<u8>> = list.members().filter_map(|(key, value)| effect(key, value)).collect();
+        Some(Splice { range, with: [b"{", &effects.join(&b","[..])[..], b"}"].concat() })
+    };
+    let splices: Vec<Splice> = timed.members().filter_map(splice).collect();
+    apply_all(timed.bytes(), &splices)
+}
+
+/// The uid in a key `<book>.<uid>`, if it is of this book.
+fn uid_in(key: Raw<'_>, book: &str) -> Option<i64> {
+    key.as_text()?.strip_prefix(book)?.strip_prefix('.')?.parse().ok()
+}
+
+/// What JavaScript's `Number` makes of a number or a text.
+fn number(value: Raw<'_>) -> Option<f64> {
+    match value.kind() {
+        Kind::Number => std::str::from_utf8(value.bytes()).ok()?.parse().ok(),
+        Kind::String => value.as_text()?.trim().parse().ok(),
+        _ => None,
+    }
+}
+
+/// A text as JavaScript has it. All work here is on these units, because a text may be cut inside an emoji.
+type Units = Vec<u16>;
+
+fn units(text: &str) -> Units {
+    text.encode_utf16().collect()
+}
+
+/// One member on its way to be written.
+enum Value<'a> {
+    Raw(Raw<'a>),
+    Text(Units),
+    Texts(Vec<Units>),
+}
+
+/// What SillyTavern hashes: `uid` and `world` are put first, the other fields follow in file order, then `decorators`.
+fn stringified(entry: Raw<'_>, world: &str, form: Form) -> Units {
+    let mut fields = Members::default();
+    if let Some(uid) = entry.get("uid") {
+        fields.put(units("uid"), Value::Raw(uid));
+    }
+    fields.put(units("world"), Value::Text(units(world)));
+    for (key, value) in entry.members().filter(|(key, _)| !key.is_text("uid")) {
+        fields.put(key.as_utf16().unwrap_or_default(), Value::Raw(value));
+    }
+    let content = entry.get("content").and_then(Raw::as_utf16).unwrap_or_default();
+    let content = match form {
+        Form::Plain => content,
+        Form::Wrapped => wrapped(content, entry, world),
+    };
+    let (decorators, content) = split_decorators(content);
+    fields.put(units("decorators"), Value::Texts(decorators));
+    fields.put(units("content"), Value::Text(content));
+
+    let mut out = Writer::default();
+    out.mark('{');
+    for (i, (key, value)) in fields.in_order().into_iter().enumerate() {
+        out.comma_unless(i == 0);
+        out.key(&key);
+        match value {
+            Value::Raw(raw) => out.raw(raw),
+            Value::Text(text) => out.quoted(&text),
+            Value::Texts(texts) => out.list(&texts),
+        }
+    }
+    out.mark('}');
+    out.units
+}
+
+/// Takes the `@@` lines off the start of a text as SillyTavern does, and gives those that it knows.
+///
+/// A line with three signs is a second choice: it counts only right after a line that is not known. A text of nothing but such
+/// lines keeps them.
+fn split_decorators(content: Units) -> (Vec<Units>, Units) {
+    let (two, three) = (units("@@"), units("@@@"));
+    let known = [units("@@activate"), units("@@dont_activate")];
+    if !content.starts_with(&two) {
+        return (Vec::new(), content);
+    }
+    let mut decorators = Vec::new();
+    let mut failed = false;
+    let mut at = 0;
+    for line in content.split(|unit| *unit == u16::from(b'\n')) {
+        if !line.starts_with(&two) {
+            return (decorators, content[at..].to_vec());
+        }
+        at += line.len() + 1;
+        let second = line.starts_with(&three);
+        if second && !failed {
+            continue;
+        }
+        let line = if second { &line[1..] } else { line };
+        failed = !known.iter().any(|name| line.starts_with(name));
+        if !failed {
+            decorators.push(line.to_vec());
+        }
+    }
+    (decorators, content)
+}
+
+/// A text in the tag that Auto-Recap puts around it. What is blank or has the tag already stays.
+fn wrapped(content: Units, entry: Raw<'_>, world: &str) -> Units {
+    let newline = u16::from(b'\n');
+    let lines = with_plain_newlines(&content);
+    let decorated = if lines.starts_with(&units("@@")) {
+        let all = lines.split(|unit| *unit == newline);
+        all.take_while(|line| line.starts_with(&units("@@"))).map(|line| line.len() + 1).sum()
+    } else {
+        0
+    };
+    let body = trimmed(lines.get(decorated..).unwrap_or_default());
+    let has_tag = body.starts_with(&units("<setting_lore ")) && body.ends_with(&units("</setting_lore>"));
+    if body.is_empty() || has_tag {
+        return content;
+    }
+    [&lines[..decorated], &open_tag(entry, world), &[newline], body, &[newline], &units("</setting_lore>")]
+        .concat()
+}
+
+/// The opening tag, with those of the entry's fields that Auto-Recap shows to the model.
+fn open_tag(entry: Raw<'_>, world: &str) -> Units {
+    let some = |field: &str| entry.get(field).filter(|value| !is_null(*value));
+    let numeric = |field: &str| some(field).filter(|value| value.kind() == Kind::Number);
+    let comment = entry.get("comment").filter(|comment| comment.is_truthy());
+    // An entry can have a field of this name, which then counts.
+    let world = entry.get("world").map_or_else(|| units(world), shown);
+    let keys: Vec<Units> =
+        entry.get("key").map(|keys| keys.elements().map(shown).collect()).unwrap_or_default();
+    let attributes = [
+        ("name", Some(comment.map_or_else(|| units("Unnamed Entry"), shown))),
+        ("uid", Some(some("uid").map_or_else(|| units("unknown"), shown))),
+        ("world", Some(world).filter(|world| !world.is_empty())),
+        ("position", numeric("position").map(shown)),
+        ("order", numeric("order").map(shown)),
+        ("depth", some("depth").map(shown)),
+        ("role", some("role").map(shown)),
+        ("keys", (!keys.is_empty()).then(|| keys.join(&u16::from(b'|')))),
+    ];
+    let mut tag = units("<setting_lore");
+    for (name, value) in attributes {
+        let Some(value) = value else { continue };
+        tag.extend(format!(" {name}=\"").encode_utf16());
+        tag.extend(escaped(&value));
+        tag.push(u16::from(b'"'));
+    }
+    tag.push(u16::from(b'>'));
+    tag
+}
+
+/// A value as JavaScript's `String` writes it; lists and objects, which no such field has, are not told apart.
+fn shown(value: Raw<'_>) -> Units {
+    match value.kind() {
+        Kind::String => value.as_utf16().unwrap_or_default(),
+        Kind::Number => units(&js_number(value).unwrap_or_default()),
+        Kind::Bool => units(&String::from_utf8_lossy(value.bytes())),
+        Kind::Null => Units::new(),
+        Kind::Array | Kind::Object => units("[object Object]"),
+    }
+}
+
+/// Whether the browser gets `null`: the server writes so what is too large for a number.
+fn is_null(value: Raw<'_>) -> bool {
+    value.kind() == Kind::Null || (value.kind() == Kind::Number && js_number(value).is_none())
+}
+
+fn escaped(text: &[u16]) -> Units {
+    let mut out = Units::new();
+    for unit in text {
+        match u8::try_from(*unit) {
+            Ok(b'&') => out.extend("&amp;".encode_utf16()),
+            Ok(b'<') => out.extend("&lt;".encode_utf16()),
+            Ok(b'>') => out.extend("&gt;".encode_utf16()),
+            Ok(b'"') => out.extend("&quot;".encode_utf16()),
+            Ok(b'\'') => out.extend("&apos;".encode_utf16()),
+            _ => out.push(*unit),
+        }
+    }
+    out
+}
+
+fn with_plain_newlines(text: &[u16]) -> Units {
+    let (cr, lf) = (u16::from(b'\r'), u16::from(b'\n'));
+    let before = |i: usize| i.checked_sub(1).and_then(|i| text.get(i)).copied();
+    let kept = text.iter().enumerate().filter(|(i, unit)| **unit != lf || before(*i) != Some(cr));
+    kept.map(|(_, unit)| if *unit == cr { lf } else { *unit }).collect()
+}
+
+/// JavaScript's `trim`.
+fn trimmed(text: &[u16]) -> &[u16] {
+    let is_blank = |unit: &u16| {
+        let c = char::from_u32(u32::from(*unit));
+        // Rust and JavaScript disagree on two characters.
+        *unit == 0xFEFF || (*unit != 0x85 && c.is_some_and(char::is_whitespace))
+    };
+    let Some(start) = text.iter().position(|unit| !is_blank(unit)) else { return &[] };
+    let end = text.iter().rposition(|unit| !is_blank(unit)).unwrap_or(start);
+    &text[start..=end]
+}
+
+/// The members of an object in the order that JavaScript keeps: a key that is put again keeps its place.
+struct Members<T> {
+    list: Vec<(Units, T)>,
+    places: HashMap<Units, usize>,
+}
+
+impl<T> Default for Members<T> {
+    fn default() -> Self {
+        Self { list: Vec::new(), places: HashMap::new() }
+    }
+}
+
+impl<T> Members<T> {
+    fn put(&mut self, key: Units, value: T) {
+        match self.places.get(&key).and_then(|place| self.list.get_mut(*place)) {
+            Some(member) => member.1 = value,
+            None => {
+                self.places.insert(key.clone(), self.list.len());
+                self.list.push((key, value));
+            }
+        }
+    }
+
+    /// Keys that look like an array index come first, in their own order.
+    fn in_order(mut self) -> Vec<(Units, T)> {
+        // The sort is stable, so the others stay as they were put.
+        self.list.sort_by_key(|(key, _)| array_index(key).unwrap_or(u32::MAX));
+        self.list
+    }
+}
+
+/// The number of a key that JavaScript treats as an array index: canonical decimal, at most 2^32 - 2.
+fn array_index(key: &[u16]) -> Option<u32> {
+    let text = String::from_utf16(key).ok()?;
+    let index: u32 = text.parse().ok().filter(|index| *index < u32::MAX)?;
+    (index.to_string() == text).then_some(index)
+}
+
+/// Writes JSON as `JSON.stringify` does.
+#[derive(Default)]
+struct Writer {
+    units: Units,
+}
+
+/// The rest of an object or a list that is being written.
+struct Open<'a> {
+    items: std::vec::IntoIter<(Option<Units>, Raw<'a>)>,
+    end: char,
+    is_first: bool,
+}
+
+impl Writer {
+    fn mark(&mut self, c: char) {
+        self.units.extend(c.encode_utf16(&mut [0; 2]).iter());
+    }
+
+    fn comma_unless(&mut self, is_first: bool) {
+        if !is_first {
+            self.mark(',');
+        }
+    }
+
+    fn key(&mut self, key: &[u16]) {
+        self.quoted(key);
+        self.mark(':');
+    }
+
+    fn list(&mut self, texts: &[Units]) {
+        self.mark('[');
+        for (i, text) in texts.iter().enumerate() {
+            self.comma_unless(i == 0);
+            self.quoted(text);
+        }
+        self.mark(']');
+    }
+
+    fn quoted(&mut self, text: &[u16]) {
+        self.mark('"');
+        for c in char::decode_utf16(text.iter().copied()) {
+            match c {
+                Ok('"') => self.units.extend("\\\"".encode_utf16()),
+                Ok('\\') => self.units.extend("\\\\".encode_utf16()),
+                Ok('\n') => self.units.extend("\\n".encode_utf16()),
+                Ok('\r') => self.units.extend("\\r".encode_utf16()),
+                Ok('\t') => self.units.extend("\\t".encode_utf16()),
+                Ok('\u{8}') => self.units.extend("\\b".encode_utf16()),
+                Ok('\u{c}') => self.units.extend("\\f".encode_utf16()),
+                Ok(c @ '\0'..' ') => self.units.extend(format!("\\u{:04x}", u32::from(c)).encode_utf16()),
+                Ok(c) => self.mark(c),
+                Err(lone) => {
+                    self.units.extend(format!("\\u{:04x}", lone.unpaired_surrogate()).encode_utf16());
+                }
+            }
+        }
+        self.mark('"');
+    }
+
+    /// Writes a value. With a stack of its own: values can be nested deeper than the machine's.
+    fn raw(&mut self, value: Raw<'_>) {
+        let mut stack: Vec<Open<'_>> = self.open(value).into_iter().collect();
+        while let Some(open) = stack.last_mut() {
+            let Some((key, value)) = open.items.next() else {
+                self.mark(open.end);
+                stack.pop();
+                continue;
+            };
+            self.comma_unless(open.is_first);
+            open.is_first = false;
+            if let Some(key) = key {
+                self.key(&key);
+            }
+            stack.extend(self.open(value));
+        }
+    }
+
+    /// Writes a simple value, or the start of one that has others inside.
+    fn open<'a>(&mut self, value: Raw<'a>) -> Option<Open<'a>> {
+        let (items, end): (Vec<_>, char) = match value.kind() {
+            Kind::Object => {
+                let mut members = Members::default();
+                for (key, value) in value.members() {
+                    members.put(key.as_utf16().unwrap_or_default(), value);
+                }
+                let items = members.in_order().into_iter().map(|(key, value)| (Some(key), value));
+                self.mark('{');
+                (items.collect(), '}')
+            }
+            Kind::Array => {
+                self.mark('[');
+                (value.elements().map(|value| (None, value)).collect(), ']')
+            }
+            Kind::String => {
+                self.quoted(&value.as_utf16().unwrap_or_default());
+                return None;
+            }
+            Kind::Number => {
+                // What is too large for a number is infinite, which JSON cannot say.
+                self.units.extend(js_number(value).as_deref().unwrap_or("null").encode_utf16());
+                return None;
+            }
+            Kind::Null | Kind::Bool => {
+                self.units.extend(value.bytes().iter().copied().map(u16::from));
+                return None;
+            }
+        };
+        Some(Open { items: items.into_iter(), end, is_first: true })
+    }
+}
+
+/// A number as JavaScript writes it: the fewest digits that still mean it. `None` if it is infinite.
+fn js_number(value: Raw<'_>) -> Option<String> {
+    let number: f64 =
+        std::str::from_utf8(value.bytes()).ok()?.parse().ok().filter(|n: &f64| n.is_finite())?;
+    if number == 0.0 {
+        return Some("0".to_owned());
+    }
+    // Rust finds the same digits but has other rules for where the point goes.
+    let scientific = format!("{:e}", number.abs());
+    let (mantissa, exponent) = scientific.split_once('e')?;
+    let digits = mantissa.replace('.', "");
+    let point = exponent.parse::<i32>().ok()? + 1;
+    let sign = if number < 0.0 { "-" } else { "" };
+    Some(format!("{sign}{}", placed(&digits, point)))
+}
+
+/// Digits with the point behind the first `point` of them.
+fn placed(digits: &str, point: i32) -> String {
+    let count = digits.len();
+    match usize::try_from(point) {
+        Ok(before @ 1..=21) if before >= count => format!("{digits}{}", "0".repeat(before - count)),
+        Ok(before @ 1..=21) => format!("{}.{}", &digits[..before], &digits[before..]),
+        _ if (-5..=0).contains(&point) => {
+            format!("0.{}{digits}", "0".repeat(usize::try_from(-point).unwrap_or(0)))
+        }
+        _ => {
+            let (first, rest) = digits.split_at(1);
+            let dot = if rest.is_empty() { "" } else { "." };
+            format!("{first}{dot}{rest}e{:+}", point - 1)
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn raw(json: &str) -> Raw<'_> {
+        Raw::parse(json.as_bytes()).unwrap()
+    }
+
+    #[test]
+    fn hashes_texts_as_sillytavern_does() {
+        let vectors = [
+            ("", 3_338_908_027_751_811),
+            ("a", 7_929_297_801_672_961),
+            ("hello", 4_625_896_200_565_286),
+            ("Zoë 🐉", 432_319_642_021_094),
+        ];
+        for (text, hash) in vectors {
+            assert_eq!(string_hash(text.encode_utf16()), hash);
+        }
+        let cut = std::iter::once(0xd83d).chain(" cut".encode_utf16());
+        assert_eq!(string_hash(cut), 1_737_395_191_642_294);
+    }
+
+    /// The values are what SillyTavern's and Auto-Recap's own functions gave in node.
+    #[test]
+    fn hashes_entries_as_the_browser_does() {
+        let vectors = [
+            (
+                "Book",
+                r#"{"uid":3,"key":["a"],"comment":"Ana","content":"Plain","order":100,"sticky":4}"#,
+                [4_774_529_219_774_717, 7_881_397_741_210_808],
+            ),
+            (
+                "Bö & \"k\" 🐉",
+                r#"{"content":"\ud83d cut 🐉\u0007","uid":1,"extensions":{"b":1,"2":1.50,"10":-0,"b":1e21,"f":1e-7}}"#,
+                [5_722_025_314_279_958, 8_361_819_689_802_996],
+            ),
+            (
+                "a.b",
+                r#"{"uid":9007199254740993,"7":[1e400,0.1,123456789012345678901],"content":"@@unknown\n@@@activate 2\n@@dont_activate\nText\r\nmore","world":"own","decorators":["old"]}"#,
+                [8_296_759_061_359_766, 7_899_426_990_704_615],
+            ),
+            (
+                "Book",
+                r#"{"uid":2,"content":"@@activate","comment":"O'Neil <x>","key":["k","l"],"depth":4,"role":null,"position":0}"#,
+                [2_462_444_843_803_431, 2_462_444_843_803_431],
+            ),
+            ("Book", r#"{"comment":"no text"}"#, [1_578_222_395_485_445, 1_578_222_395_485_445]),
+            (
+                "Book",
+                r#"{"uid":5,"content":"@@activate\r\n \ufeffBody\u0085 ","comment":"","key":["k & l",null],"order":1.0,"depth":"4","role":0}"#,
+                [437_944_391_817_051, 95_561_698_780_083],
+            ),
+        ];
+        for (world, entry, hashes) in vectors {
+            let found = [Form::Plain, Form::Wrapped].map(|form| entry_hash(raw(entry), world, form));
+            assert_eq!(found, hashes, "{entry}");
+        }
+    }
+
+    /// An entry and its effect's hash from the harbor vault, where SillyTavern ran with Auto-Recap.
+    #[test]
+    fn hashes_a_real_entry_as_it_was_hashed() {
+        let entry = raw(
+            r#"{"uid":10,"key":["watch log","log","watch"],"keysecondary":[],"comment":"document-Watch Log","content":"A page has been razored out","constant":false,"vectorized":false,"selective":true,"selectiveLogic":0,"addMemo":false,"order":988,"position":0,"disable":false,"ignoreBudget":true,"excludeRecursion":false,"preventRecursion":false,"matchPersonaDescription":false,"matchCharacterDescription":false,"matchCharacterPersonality":false,"matchCharacterDepthPrompt":false,"matchScenario":false,"matchCreatorNotes":false,"delayUntilRecursion":0,"probability":100,"useProbability":true,"depth":4,"outletName":"","group":"","groupOverride":false,"groupWeight":100,"scanDepth":null,"caseSensitive":null,"matchWholeWords":null,"useGroupScoring":null,"automationId":"","role":0,"sticky":4,"cooldown":null,"delay":null,"triggers":[]}"#,
+        );
+        let world = "z-AutoLB-Harbor Watch-1794704887326";
+        assert_eq!(Form::of(2_369_099_058_669_754, entry, world), Some(Form::Wrapped));
+        assert_eq!(Form::of(entry_hash(entry, world, Form::Plain), entry, world), Some(Form::Plain));
+        assert_eq!(Form::of(1, entry, world), None);
+    }
+
+    #[test]
+    fn writes_numbers_as_javascript_does() {
+        let vectors = [
+            ("-0", "0"),
+            ("1.50", "1.5"),
+            ("1e3", "1000"),
+            ("9007199254740993", "9007199254740992"),
+            ("123456789012345678901", "123456789012345680000"),
+            ("1e21", "1e+21"),
+            ("0.000001", "0.000001"),
+            ("0.0000001", "1e-7"),
+            ("-1.5E-7", "-1.5e-7"),
+            ("5e-324", "5e-324"),
+        ];
+        for (written, expected) in vectors {
+            assert_eq!(js_number(raw(written)).as_deref(), Some(expected));
+        }
+        assert_eq!(js_number(raw("1e400")), None);
+    }
+
+    #[test]
+    fn depth_is_no_danger() {
+        let deep = format!(r#"{{"uid":1,"x":{}{}}}"#, "[".repeat(5_000), "]".repeat(5_000));
+        let units = stringified(raw(&deep), "B", Form::Plain);
+        assert!(units.len() > 10_000);
+    }
+
+    #[test]
+    fn effects_follow_their_book() {
+        let timed = raw(
+            r#"{"sticky":{"Old.9":{"hash":1,"start":3,"end":7,"protected":false,"x":[1.0]},"Old.10":{"hash":2,"start":4},"Old.11":{"hash":3,"start":2},"Old.b.9":{"hash":4,"start":1},"New.9":{"hash":5,"start":1}},"cooldown":{"World.1":{"hash":6,"start":4,"protected":true},"World.2":{"hash":7,"start":0}}, "other": {"Old.9":1}}"#,
+        );
+        let entry = r#"{"uid":9,"content":"x"}"#;
+        let entries = |uid: i64| (uid != 11).then(|| EntryImage::new(Some(uid), "", raw(entry)));
+        let hash = entry_hash(raw(entry), "New", Form::Plain);
+        let expected = format!(
+            r#"{{"sticky":{{"New.9":{{"hash":{hash},"start":3,"end":7,"protected":false,"x":[1.0]}},"Old.b.9":{{"hash":4,"start":1}}}},"cooldown":{{"World.2":{{"hash":7,"start":0}}}}, "other": {{"Old.9":1}}}}"#
+        );
+        let found = rekey(timed, "Old", "New", &entries, 4, Form::Plain);
+        assert_eq!(String::from_utf8(found).unwrap(), expected);
+    }
+
+    #[test]
+    fn what_is_no_effect_is_no_danger() {
+        let entries = |_| Some(EntryImage::new(None, "", raw("{}")));
+        for odd in ["null", "[]", r#"{"sticky":[1]}"#, r#"{"sticky":{}}"#, r#"{"sticky":{"W.1":null}}"#] {
+            assert_eq!(rekey(raw(odd), "Old", "New", &entries, 1, Form::Plain), odd.as_bytes());
+        }
+        let broken = raw(r#"{"sticky":{"Old.1":7}}"#);
+        assert_eq!(rekey(broken, "Old", "New", &entries, 1, Form::Plain), br#"{"sticky":{}}"#);
+    }
+}
