@@ -4,6 +4,7 @@
 //! * [`timed`]: SillyTavern's sticky and cooldown effects, which name the book and would be lost under a new name.
 //! * [`registry`]: Auto-Recap's working index, made anew from the fork's book.
 
+pub mod header;
 pub mod names;
 pub mod registry;
 pub mod timed;

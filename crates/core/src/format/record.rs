@@ -3,14 +3,15 @@
 //! SillyTavern's own forks copy their parent's metadata, this key included. So the record names its owner; where file and slug
 //! are not the owner's, the chat is a copy and the record is somebody else's.
 
-use forklore_json::Raw;
+use forklore_json::{Raw, quote};
+use serde::{Deserialize, Serialize};
 
 /// What the header of a fork says about its making.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct ForkRecord {
     /// Version of the record's format.
     pub version: i64,
-    /// `branch` or `checkpoint`.
+    /// `branch`, `checkpoint` or `copy`.
     pub kind: String,
     /// File stem of the chat that the record was written for.
     pub owner_file: String,
@@ -22,8 +23,42 @@ pub struct ForkRecord {
     pub parent_slug: String,
     /// The last message that came from the parent.
     pub message: usize,
+    /// The moment of that message, in hexadecimal digits.
+    pub moment: String,
+    /// File stem of the chat that all of this began with.
+    pub root: String,
+    /// How many forks lie between the root and this one, this one included.
+    pub depth: usize,
     /// Name of the book that was made for the fork.
     pub book: Option<String>,
+    /// What the fork started with.
+    pub baseline: Option<Baseline>,
+}
+
+/// What a fork started with, to be compared with later.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+pub struct Baseline {
+    /// How many messages it had.
+    pub messages: usize,
+    /// The moment of the last one, in hexadecimal digits.
+    pub moment: String,
+    /// Fingerprint of its book.
+    pub book: Option<String>,
+    /// Number of the version of the running recap that was in use.
+    pub current: Option<i64>,
+    /// The versions of the running recap.
+    pub versions: Vec<BaselineVersion>,
+    /// The combined recap: how many messages it covered, and its hash.
+    pub combined: Option<(i64, String)>,
+}
+
+/// One version of the running recap at the start.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct BaselineVersion {
+    /// Its number
+    pub version: i64,
+    /// Its hash
+    pub hash: String,
 }
 
 /// The newest format of the record that this Forklore understands.
@@ -34,6 +69,8 @@ impl ForkRecord {
     pub fn read(metadata: Raw<'_>) -> Option<Self> {
         let raw = metadata.get("forklore")?;
         let text = |path: &[&str]| raw.at(path).and_then(Raw::as_text).map(std::borrow::Cow::into_owned);
+        let number = |path: &[&str]| raw.at(path).and_then(Raw::as_i64).and_then(|n| usize::try_from(n).ok());
+        let baseline = raw.get("baseline").and_then(|raw| serde_json::from_slice(raw.bytes()).ok());
         Some(Self {
             version: raw.get("version").and_then(Raw::as_i64)?,
             kind: text(&["kind"])?,
@@ -41,12 +78,43 @@ impl ForkRecord {
             owner_slug: text(&["owner", "slug"])?,
             parent_file: text(&["parent", "file"])?,
             parent_slug: text(&["parent", "slug"]).unwrap_or_default(),
-            message: raw
-                .at(&["parent", "message"])
-                .and_then(Raw::as_i64)
-                .and_then(|n| usize::try_from(n).ok())?,
+            message: number(&["parent", "message"])?,
+            moment: text(&["parent", "moment"]).unwrap_or_default(),
+            root: text(&["root"]).unwrap_or_default(),
+            depth: number(&["depth"]).unwrap_or(1),
             book: text(&["book", "name"]),
+            baseline,
         })
+    }
+
+    /// The record as it is written, with members that it only keeps: what is worth keeping and nobody asks for.
+    pub fn write(&self, book: &[(&str, Vec<u8>)], kept: &[(&str, Vec<u8>)]) -> Vec<u8> {
+        let object = crate::fork::header::object;
+        let number = |n: usize| n.to_string().into_bytes();
+        let mut own = vec![("name", self.book.as_deref().map_or(b"null".to_vec(), quote))];
+        own.extend(book.iter().cloned());
+        // Plain data into memory cannot fail.
+        let baseline = serde_json::to_vec(&self.baseline).unwrap_or_else(|_| b"null".to_vec());
+        let mut fields = vec![
+            ("version", self.version.to_string().into_bytes()),
+            ("kind", quote(&self.kind)),
+            ("owner", object(&[("file", quote(&self.owner_file)), ("slug", quote(&self.owner_slug))])),
+            (
+                "parent",
+                object(&[
+                    ("file", quote(&self.parent_file)),
+                    ("slug", quote(&self.parent_slug)),
+                    ("message", number(self.message)),
+                    ("moment", quote(&self.moment)),
+                ]),
+            ),
+            ("root", quote(&self.root)),
+            ("depth", number(self.depth)),
+            ("book", object(&own)),
+            ("baseline", baseline),
+        ];
+        fields.extend(kept.iter().cloned());
+        object(&fields)
     }
 
     /// Whether the record was written for the chat with this slug. A renamed chat keeps its slug, so the file alone decides nothing.
