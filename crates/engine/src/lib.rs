@@ -5,14 +5,17 @@
 //! * [`usecase`]: `stories`, `tree`, `show`, `check`: from a library to a report. Reports are plain data; their JSON form is
 //!   what other programs rely on.
 //! * [`Address`]: how people name chats.
+//! * [`config`]: [`Config`], what people have set for the vault.
 //!
 //! Nothing here prints, knows colours or exit codes.
 
 mod address;
+pub mod config;
 mod progress;
 pub mod usecase;
 pub mod vault;
 
 pub use address::{Address, AddressError};
+pub use config::Config;
 pub use progress::{NoProgress, Progress};
 pub use vault::Library;
