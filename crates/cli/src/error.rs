@@ -5,6 +5,7 @@
 use std::io;
 
 use forklore_engine::AddressError;
+use forklore_engine::config::ConfigError;
 use forklore_engine::state_at::StateError;
 use forklore_engine::usecase::show::ShowError;
 use forklore_engine::vault::LoadError;
@@ -178,6 +179,49 @@ impl From<StateError> for CliError {
                 Self::new(Kind::Refused, "CORRUPT_BOOK", message, hint)
             }
             StateError::Path(e) => e.into(),
+        }
+    }
+}
+
+impl From<ConfigError> for CliError {
+    fn from(e: ConfigError) -> Self {
+        let message = capital(&e.to_string());
+        let refused = |code, hint: String| Self::new(Kind::Refused, code, message.clone(), hint);
+        let mend =
+            "Mend the line in a text editor, or move the file away: then every setting is at its default.";
+        match e {
+            ConfigError::Path(e) => e.into(),
+            ConfigError::Syntax { line, .. } => {
+                refused("CONFIG_INVALID", mend.to_owned()).with_details(json!({"line": line}))
+            }
+            ConfigError::UnknownInFile { line, key, like } => {
+                let hint =
+                    like.map_or_else(|| mend.to_owned(), |like| format!("Did you mean \"{like}\"? {mend}"));
+                refused("CONFIG_INVALID", hint).with_details(json!({"line": line, "key": key, "like": like}))
+            }
+            ConfigError::BadInFile { line, key, .. } => {
+                let hint =
+                    format!("Put it right: forklore config {key} VALUE, or forklore config {key} --unset");
+                refused("CONFIG_INVALID", hint).with_details(json!({"line": line, "key": key}))
+            }
+            ConfigError::UnknownKey { key, like } => {
+                let hint = match like {
+                    Some(like) => format!("Did you mean \"{like}\"?"),
+                    None => "Run `forklore config` to see all settings.".to_owned(),
+                };
+                refused("CONFIG_UNKNOWN_KEY", hint).with_details(json!({"key": key, "like": like}))
+            }
+            ConfigError::BadValue { key, allowed, .. } | ConfigError::NotAList { key, allowed } => {
+                refused("CONFIG_BAD_VALUE", format!("It can be {allowed}."))
+                    .with_details(json!({"key": key, "allowed": allowed}))
+            }
+            ConfigError::NotListed { key, names, .. } => {
+                let hint = match &names[..] {
+                    [] => "The list is empty.".to_owned(),
+                    _ => format!("There is {}.", quoted(&names)),
+                };
+                refused("CONFIG_BAD_VALUE", hint).with_details(json!({"key": key, "names": names}))
+            }
         }
     }
 }

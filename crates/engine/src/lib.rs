@@ -6,10 +6,12 @@
 //!   what other programs rely on.
 //! * [`tx`]: how several files change together or not at all, and the operations that are kept in the log.
 //! * [`Address`]: how people name chats.
+//! * [`config`]: [`Config`], what people have set for the vault.
 //!
 //! Nothing here prints, knows colours or exit codes.
 
 mod address;
+pub mod config;
 mod progress;
 pub mod state_at;
 pub mod tx;
@@ -17,5 +19,6 @@ pub mod usecase;
 pub mod vault;
 
 pub use address::{Address, AddressError};
+pub use config::Config;
 pub use progress::{NoProgress, Progress};
 pub use vault::Library;

@@ -2,6 +2,7 @@
 
 mod check;
 mod completions;
+mod config;
 mod demo;
 mod show;
 mod stories;
@@ -13,6 +14,7 @@ use std::sync::Arc;
 
 use clap::{Parser, Subcommand};
 use forklore_engine::Library;
+use forklore_fs::RealFs;
 
 use crate::error::CliError;
 use crate::find;
@@ -63,6 +65,7 @@ pub(crate) enum Command {
     Tree(tree::Args),
     Show(show::Args),
     Check(check::Args),
+    Config(config::Args),
     Demo(demo::Args),
     Completions(completions::Args),
 }
@@ -82,10 +85,14 @@ impl Context {
         Self { json: cli.json, dry_run: cli.dry_run, vault: named.filter(|dir| !dir.as_os_str().is_empty()) }
     }
 
+    /// Opens the vault without reading it.
+    fn vault(&self) -> Result<Arc<RealFs>, CliError> {
+        Ok(Arc::new(find::open(self.vault.as_deref())?))
+    }
+
     /// Reads the vault.
     fn library(&self) -> Result<Library, CliError> {
-        let fs = find::open(self.vault.as_deref())?;
-        Ok(Library::load(Arc::new(fs), &Bar::new(self))?)
+        Ok(Library::load(self.vault()?, &Bar::new(self))?)
     }
 
     /// The time in milliseconds since 1970.
@@ -102,6 +109,7 @@ pub(crate) fn run(context: &Context, command: &Command) -> Result<ExitCode, CliE
         Command::Tree(args) => tree::run(context, args),
         Command::Show(args) => show::run(context, args),
         Command::Check(args) => check::run(context, args),
+        Command::Config(args) => config::run(context, args),
         Command::Demo(args) => demo::run(context, args),
         Command::Completions(args) => completions::run(args),
     }

@@ -2,6 +2,7 @@
 
 mod bar;
 mod check;
+mod config;
 mod demo;
 mod show;
 mod style;
@@ -13,6 +14,7 @@ use serde::Serialize;
 
 pub(crate) use bar::Bar;
 pub(crate) use check::check;
+pub(crate) use config::{setting, setting_changed, settings};
 pub(crate) use demo::{demo, demo_plan};
 pub(crate) use show::show;
 pub(crate) use tree::{stories, tree};

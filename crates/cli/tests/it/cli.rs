@@ -40,6 +40,7 @@ fn help_teaches() {
       tree         Draw the fork tree of a story
       show         Show the state of a chat at a message
       check        Look for everything that is wrong in a vault
+      config       Show and change the settings of the vault
       demo         Build a small story to play with, and look around in it
       completions  Print a script that lets a shell complete Forklore's commands
       help         Print this message or the help of the given subcommand(s)
@@ -70,7 +71,7 @@ fn help_teaches() {
 
     Exit status: 0 done; 1 refused, or `check` found an error; 2 wrong usage.
     "#);
-    for command in ["stories", "tree", "show", "check", "demo", "completions"] {
+    for command in ["stories", "tree", "show", "check", "config", "demo", "completions"] {
         let help = vault().run(FORKLORE, &[command, "--help"]);
         assert_eq!(help.code, Some(0));
         assert!(help.stdout.contains("Usage: forklore"), "{help}");

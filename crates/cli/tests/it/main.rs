@@ -8,6 +8,7 @@
 
 mod books;
 mod cli;
+mod config;
 mod damage;
 mod demo;
 mod harbor;

@@ -19,6 +19,8 @@ pub const BACKUPS: &str = "backups";
 pub const SETTINGS: &str = "settings.json";
 /// Forklore's own folder in the vault. SillyTavern ignores it.
 pub const FORKLORE: &str = ".forklore";
+/// The settings of this vault.
+pub const CONFIG: &str = ".forklore/config.toml";
 
 /// The folder of a name that is known to be a good one.
 pub fn folder(name: &str) -> VaultPath {

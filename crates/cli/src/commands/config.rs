@@ -1,0 +1,93 @@
+//! `forklore config`
+
+use std::process::ExitCode;
+
+use forklore_engine::Config;
+use forklore_engine::config::Change;
+use forklore_engine::vault::layout;
+use serde_json::json;
+
+use super::Context;
+use crate::error::CliError;
+use crate::ui;
+
+/// Show and change the settings of the vault
+///
+/// Without KEY, lists all settings. With KEY, prints what it is set to, a list one name a line. With VALUE, sets it.
+///
+/// The settings are in the file .forklore/config.toml of the vault, which you can also edit yourself. Only the value is
+/// changed there: comments and order stay as they are.
+#[derive(Debug, clap::Args)]
+#[command(after_help = "\
+Examples:
+  forklore config
+  forklore config trash.days 90
+  forklore config checkpoint.name_template \"Scene {scene_number} - {scene_name}\"
+  forklore config books.shared --add \"World of Ash\"
+  forklore config fork.strict --unset")]
+pub(crate) struct Args {
+    /// Setting to show or change
+    key: Option<String>,
+
+    /// What to set it to; a list is written "A, B"
+    #[arg(allow_negative_numbers = true)]
+    value: Option<String>,
+
+    /// Set it back to its default
+    #[arg(long, requires = "key", conflicts_with_all = ["value", "add", "remove"])]
+    unset: bool,
+
+    /// Add a name to a list; can be given more than once
+    #[arg(long, value_name = "NAME", requires = "key", conflicts_with = "value")]
+    add: Vec<String>,
+
+    /// Remove a name from a list; can be given more than once
+    #[arg(long, value_name = "NAME", requires = "key", conflicts_with = "value")]
+    remove: Vec<String>,
+}
+
+impl Args {
+    fn change(&self) -> Option<Change> {
+        if self.unset {
+            return Some(Change::Unset);
+        }
+        if self.add.is_empty() && self.remove.is_empty() {
+            return self.value.clone().map(Change::Set);
+        }
+        Some(Change::List { add: self.add.clone(), remove: self.remove.clone() })
+    }
+}
+
+pub(crate) fn run(context: &Context, args: &Args) -> Result<ExitCode, CliError> {
+    let fs = context.vault()?;
+    let Some(key) = args.key.as_deref() else {
+        let config = Config::load(&*fs)?;
+        let settings: Vec<_> = Config::KEYS.iter().map(|setting| setting.report(&config)).collect();
+        if context.json {
+            ui::json(&json!({"settings": settings, "file": layout::CONFIG}))?;
+        } else {
+            ui::settings(&settings, layout::CONFIG)?;
+        }
+        return Ok(ExitCode::SUCCESS);
+    };
+    let setting = Config::setting(key)?;
+    match args.change() {
+        None => {
+            let report = setting.report(&Config::load(&*fs)?);
+            if context.json { ui::json(&report)? } else { ui::setting(&report)? }
+        }
+        Some(change) => {
+            let plan = Config::plan(&*fs, key, &change)?;
+            let (report, changed) = (setting.report(&plan.config), plan.changed);
+            if !context.dry_run {
+                plan.save(&*fs)?;
+            }
+            if context.json {
+                ui::json(&report)?;
+            } else {
+                ui::setting_changed(&report, changed, context.dry_run)?;
+            }
+        }
+    }
+    Ok(ExitCode::SUCCESS)
+}

@@ -1,0 +1,302 @@
+//! [`Setting`]: one line of the table of settings. [`Value`]: what a setting is set to.
+
+use std::fmt;
+
+use serde::Serialize;
+
+use super::{Config, ConfigError, Undated};
+
+/// What a name template can hold, in braces.
+pub const PLACEHOLDERS: [&str; 2] = ["scene_number", "scene_name"];
+
+/// The longest time that can be set: a hundred years, so that nothing has to fear an overflow.
+pub const MOST_DAYS: u32 = 36_500;
+
+/// One setting: its name, its meaning and where it is in a [`Config`].
+#[derive(Debug)]
+pub struct Setting {
+    /// Group and name
+    pub key: &'static str,
+    /// What it means, in a line
+    pub meaning: &'static str,
+    /// The one link between a name and a field: type, value and default all come from the field.
+    field: fn(&mut Config) -> Field<'_>,
+}
+
+/// A field of a [`Config`], by what it can hold.
+enum Field<'a> {
+    Flag(&'a mut bool),
+    Days(&'a mut u32),
+    Template(&'a mut String),
+    Undated(&'a mut Undated),
+    Names(&'a mut Vec<String>),
+}
+
+/// What a setting is set to.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[serde(untagged)]
+pub enum Value {
+    /// On or off
+    Flag(bool),
+    /// A number
+    Number(u32),
+    /// A text, or one of a few words
+    Text(String),
+    /// A list of names
+    Names(Vec<String>),
+}
+
+/// A setting as it is, for people and programs.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct SettingReport {
+    /// Group and name
+    pub key: &'static str,
+    /// What it is set to
+    pub value: Value,
+    /// What it is when nobody sets it
+    pub default: Value,
+    /// Whether the two are the same
+    pub is_default: bool,
+    /// What it means, in a line
+    pub meaning: &'static str,
+}
+
+impl Config {
+    /// All settings there are.
+    pub const KEYS: [Setting; 10] = [
+        Setting {
+            key: "checkpoint.auto_name",
+            meaning: "Make a name for a checkpoint when none is given; false: a name must be given",
+            field: |c| Field::Flag(&mut c.checkpoint.auto_name),
+        },
+        Setting {
+            key: "checkpoint.name_template",
+            meaning: "Pattern of made names, such as \"Scene {scene_number} - {scene_name}\"; empty: SillyTavern's own",
+            field: |c| Field::Template(&mut c.checkpoint.name_template),
+        },
+        Setting {
+            key: "checkpoint.require_scene_break",
+            meaning: "Make checkpoints only where a scene ends",
+            field: |c| Field::Flag(&mut c.checkpoint.require_scene_break),
+        },
+        Setting {
+            key: "checkpoint.show_warnings",
+            meaning: "Say what is missing or inexact when a checkpoint is made",
+            field: |c| Field::Flag(&mut c.checkpoint.show_warnings),
+        },
+        Setting {
+            key: "checkpoint.at_scene_break",
+            meaning: "Make a checkpoint whenever a scene ends, without being asked",
+            field: |c| Field::Flag(&mut c.checkpoint.at_scene_break),
+        },
+        Setting {
+            key: "fork.strict",
+            meaning: "Refuse to fork where something is missing or inexact; false: fork and warn",
+            field: |c| Field::Flag(&mut c.fork.strict),
+        },
+        Setting {
+            key: "fork.undated",
+            meaning: "Lorebook entries that nothing dates: carry them into the fork, or leave them out",
+            field: |c| Field::Undated(&mut c.fork.undated),
+        },
+        Setting {
+            key: "fork.link_parent",
+            meaning: "Put a link to the fork into the message it was forked from",
+            field: |c| Field::Flag(&mut c.fork.link_parent),
+        },
+        Setting {
+            key: "books.shared",
+            meaning: "Lorebooks that forks go on sharing instead of getting their own",
+            field: |c| Field::Names(&mut c.books.shared),
+        },
+        Setting {
+            key: "trash.days",
+            meaning: "Age in days at which `gc` removes what is in the trash; 0: never",
+            field: |c| Field::Days(&mut c.trash.days),
+        },
+    ];
+}
+
+impl Setting {
+    /// What it is set to.
+    pub fn value(&self, config: &Config) -> Value {
+        // Asking through the same door as setting costs a copy and saves a second table.
+        match (self.field)(&mut config.clone()) {
+            Field::Flag(flag) => Value::Flag(*flag),
+            Field::Days(days) => Value::Number(*days),
+            Field::Template(text) => Value::Text(text.clone()),
+            Field::Undated(word) => Value::Text(word.word().to_owned()),
+            Field::Names(names) => Value::Names(names.clone()),
+        }
+    }
+
+    /// What it is when nobody sets it.
+    pub fn default(&self) -> Value {
+        self.value(&Config::default())
+    }
+
+    /// Its state, to show.
+    pub fn report(&self, config: &Config) -> SettingReport {
+        let (value, default) = (self.value(config), self.default());
+        let is_default = value == default;
+        SettingReport { key: self.key, value, default, is_default, meaning: self.meaning }
+    }
+
+    /// What it can be, as a phrase.
+    pub fn allowed(&self) -> String {
+        match (self.field)(&mut Config::default()) {
+            Field::Flag(_) => "true or false".to_owned(),
+            Field::Days(_) => format!("a whole number from 0 to {MOST_DAYS}"),
+            Field::Template(_) => {
+                let known = PLACEHOLDERS.map(|name| format!("{{{name}}}"));
+                format!("a text, with {} in it; no other braces", known.join(" or "))
+            }
+            Field::Undated(_) => Undated::ALL.map(|word| format!("\"{}\"", word.word())).join(" or "),
+            Field::Names(_) => "a list of names, none of them blank".to_owned(),
+        }
+    }
+
+    /// Sets it, if it can be that.
+    pub(super) fn put(&self, config: &mut Config, value: Value) -> bool {
+        match ((self.field)(config), value) {
+            (Field::Flag(flag), Value::Flag(value)) => *flag = value,
+            (Field::Days(days), Value::Number(value)) if value <= MOST_DAYS => *days = value,
+            (Field::Template(template), Value::Text(value)) if is_template(&value) => *template = value,
+            (Field::Undated(undated), Value::Text(value)) => {
+                let Some(word) = Undated::ALL.into_iter().find(|word| word.word() == value) else {
+                    return false;
+                };
+                *undated = word;
+            }
+            (Field::Names(names), Value::Names(value)) if !value.iter().any(|name| is_blank(name)) => {
+                *names = value;
+            }
+            _ => return false,
+        }
+        true
+    }
+
+    /// What somebody typed for it.
+    pub(super) fn typed(&self, typed: &str) -> Result<Value, ConfigError> {
+        let value = match self.default() {
+            Value::Flag(_) => typed.trim().parse().ok().map(Value::Flag),
+            Value::Number(_) => typed.trim().parse().ok().map(Value::Number),
+            Value::Text(_) => Some(Value::Text(typed.to_owned())),
+            Value::Names(_) => {
+                let mut names = Vec::new();
+                let parts = typed.split(',').map(str::trim);
+                parts.filter(|name| !name.is_empty()).for_each(|name| push_new(&mut names, name));
+                Some(Value::Names(names))
+            }
+        };
+        let good = value.filter(|value| self.put(&mut Config::default(), value.clone()));
+        good.ok_or_else(|| self.bad(typed))
+    }
+
+    /// The list that it is, longer and shorter.
+    pub(super) fn relisted(
+        &self,
+        now: Value,
+        add: &[String],
+        remove: &[String],
+    ) -> Result<Value, ConfigError> {
+        let Value::Names(mut names) = now else {
+            return Err(ConfigError::NotAList { key: self.key, allowed: self.allowed() });
+        };
+        for name in remove {
+            if !names.contains(name) {
+                return Err(ConfigError::NotListed { key: self.key, name: name.clone(), names });
+            }
+            names.retain(|other| other != name);
+        }
+        for name in add {
+            if is_blank(name) {
+                return Err(self.bad(name));
+            }
+            push_new(&mut names, name);
+        }
+        Ok(Value::Names(names))
+    }
+
+    fn bad(&self, value: &str) -> ConfigError {
+        ConfigError::BadValue { key: self.key, value: value.to_owned(), allowed: self.allowed() }
+    }
+}
+
+impl Undated {
+    const ALL: [Self; 2] = [Self::Carry, Self::Leave];
+
+    fn word(self) -> &'static str {
+        match self {
+            Self::Carry => "carry",
+            Self::Leave => "leave",
+        }
+    }
+}
+
+impl Value {
+    /// What stands in the file, if a setting could be that at all.
+    pub(super) fn from_toml(value: &toml_edit::Value) -> Option<Self> {
+        match value {
+            toml_edit::Value::Boolean(flag) => Some(Self::Flag(*flag.value())),
+            toml_edit::Value::Integer(number) => u32::try_from(*number.value()).ok().map(Self::Number),
+            toml_edit::Value::String(text) => Some(Self::Text(text.value().clone())),
+            toml_edit::Value::Array(list) => {
+                let names = list.iter().map(|name| name.as_str().map(str::to_owned));
+                names.collect::<Option<_>>().map(Self::Names)
+            }
+            _ => None,
+        }
+    }
+
+    pub(super) fn to_toml(&self) -> toml_edit::Value {
+        match self {
+            Self::Flag(flag) => (*flag).into(),
+            Self::Number(number) => i64::from(*number).into(),
+            Self::Text(text) => text.as_str().into(),
+            Self::Names(names) => toml_edit::Value::Array(names.iter().map(String::as_str).collect()),
+        }
+    }
+}
+
+/// As it would stand in the file.
+impl fmt::Display for Value {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.to_toml().fmt(f)
+    }
+}
+
+/// The setting that was probably meant.
+pub(super) fn closest(wanted: &str) -> Option<&'static str> {
+    let wanted = wanted.to_lowercase().replace('-', "_");
+    let keys = || Config::KEYS.into_iter().map(|setting| setting.key);
+    // A name without its group, or a group without a name.
+    let part = keys().find(|key| {
+        key.strip_suffix(&wanted).is_some_and(|group| group.ends_with('.'))
+            || key.strip_prefix(&wanted).is_some_and(|name| name.starts_with('.'))
+    });
+    let near = || {
+        let (distance, key) = keys().map(|key| (strsim::damerau_levenshtein(&wanted, key), key)).min()?;
+        (distance <= wanted.chars().count() / 3).then_some(key)
+    };
+    part.or_else(near)
+}
+
+fn is_blank(name: &str) -> bool {
+    name.trim().is_empty()
+}
+
+fn push_new(names: &mut Vec<String>, name: &str) {
+    if !names.iter().any(|other| other == name) {
+        names.push(name.to_owned());
+    }
+}
+
+/// Whether every brace belongs to something that can be filled in.
+fn is_template(text: &str) -> bool {
+    let mut rest = text.to_owned();
+    for name in PLACEHOLDERS {
+        rest = rest.replace(&format!("{{{name}}}"), "");
+    }
+    !rest.contains(['{', '}'])
+}
