@@ -7,6 +7,8 @@ use forklore_json::Raw;
 pub struct Group {
     /// The group's id, which is also its file's name.
     pub id: String,
+    /// Stem of its file: the id, unless somebody renamed the file.
+    pub file: String,
     /// The name shown to the user.
     pub name: String,
     /// Names of its chats, as SillyTavern keeps them (not always sanitised).
@@ -24,6 +26,7 @@ impl Group {
         let id = text("id").or_else(|| raw.get("id").and_then(Raw::as_i64).map(|n| n.to_string()));
         Some(Self {
             id: id.unwrap_or_else(|| file_stem.to_owned()),
+            file: file_stem.to_owned(),
             name: text("name").unwrap_or_default(),
             chats: raw
                 .get("chats")

@@ -6,7 +6,7 @@
 use std::io;
 use std::ops::Range;
 
-use forklore_core::format::chat::{BOM, Header};
+use forklore_core::format::chat::{BOM, Header, Line};
 use forklore_fs::OpenFile;
 use forklore_json::{Kind, Raw, Splice, Step};
 
@@ -43,7 +43,7 @@ pub(super) fn revise(edit: &Edit, file: &dyn OpenFile, locate: &Locate<'_>) -> i
     let len = file.identity()?.len;
     let place = match edit.place {
         Place::Document => Some(0..len),
-        Place::Header => Some(first_line(file, len)?),
+        Place::Header => Some(header_line(file)?),
         Place::Message { .. } => locate(edit, file)?,
     };
     let Some(place) = place else { return Ok(Revised::Conflict) };
@@ -84,12 +84,15 @@ pub fn pad(line: &mut Vec<u8>, as_before: u64) {
     line.splice(at..at, std::iter::repeat_n(b' ', usize::try_from(blanks).unwrap_or(0)));
 }
 
-/// The first line that is not blank, without its newline.
-fn first_line(file: &dyn OpenFile, len: u64) -> io::Result<Range<u64>> {
+/// The first line that SillyTavern would keep, without its newline.
+pub fn header_line(file: &dyn OpenFile) -> io::Result<Range<u64>> {
+    let len = file.identity()?.len;
     let mut start = 0;
     loop {
         let end = line_end(file, start, len)?;
-        if end >= len || !file.read_range(start..end)?.iter().all(u8::is_ascii_whitespace) {
+        let line = file.read_range(start..end)?;
+        let kept = matches!(Line::read(line.strip_prefix(BOM).unwrap_or(&line)), Line::Element(_));
+        if end >= len || kept {
             return Ok(start..end);
         }
         start = end + 1;
@@ -114,7 +117,7 @@ fn line_end(file: &dyn OpenFile, start: u64, len: u64) -> io::Result<u64> {
 
 /// The slug in the header of a chat.
 pub(super) fn header_slug(file: &dyn OpenFile) -> io::Result<Option<String>> {
-    let line = file.read_range(first_line(file, file.identity()?.len)?)?;
+    let line = file.read_range(header_line(file)?)?;
     let line = line.strip_prefix(BOM).unwrap_or(&line);
     let slug =
         Raw::parse(line).ok().and_then(|raw| Header::new(raw).slug().map(std::borrow::Cow::into_owned));

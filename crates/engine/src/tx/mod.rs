@@ -23,7 +23,7 @@ use std::sync::Arc;
 
 use forklore_fs::{Lock, Part, PathError, VaultPath, Vfs};
 
-pub use self::edit::{Locate, pad};
+pub use self::edit::{Locate, header_line, pad};
 use self::operation::{Awaits, Edit, FileId, Kind, ObjectId, Operation, Publish, Retire, Step, Unsealed};
 pub use self::swap::Swapped;
 use self::swap::{remove, settle, swap};
@@ -163,6 +163,15 @@ impl Tx {
         let file = self.fs.open(&object_path(object))?;
         let len = file.identity().map_err(|source| unreadable(&target, source))?.len;
         self.publish(target, &[Part::Range(&*file, 0..len)])
+    }
+
+    /// What was staged for a name, read back from the disk.
+    pub fn read_back(&self, target: &VaultPath) -> Result<Option<Vec<u8>>, TxError> {
+        let staged = self.steps.iter().find_map(|step| match step {
+            Step::Publish(publish) if publish.target == *target => Some(in_tx(&publish.staged)),
+            _ => None,
+        });
+        Ok(staged.map(|path| self.fs.read(&path)).transpose()?.flatten())
     }
 
     /// A file becomes an object.

@@ -14,7 +14,7 @@ use forklore_core::format::record::ForkRecord;
 use forklore_core::format::settings::Settings;
 use forklore_core::story::Transcript;
 use forklore_core::story::lineage::Lineage;
-use forklore_fs::{PathError, VaultPath, Vfs};
+use forklore_fs::{Identity, PathError, VaultPath, Vfs};
 use forklore_json::Raw;
 use serde::Serialize;
 
@@ -67,6 +67,8 @@ pub struct Chat {
     pub bytes: u64,
     /// When the file was last changed, in nanoseconds since 1970
     pub modified: i64,
+    /// Which file was read; `None` if it could not be
+    pub identity: Option<Identity>,
     pub(super) header: Vec<u8>,
     /// The book bound to the chat: name as the header has it, and file stem
     pub book: Option<(String, String)>,
@@ -108,6 +110,8 @@ impl Chat {
 pub struct Book {
     /// File stem
     pub name: String,
+    /// Which file was read
+    pub identity: Option<Identity>,
     bytes: Vec<u8>,
     map: Result<BookMap, BookError>,
     /// What keeps it, if it is not kept by hand
@@ -115,11 +119,11 @@ pub struct Book {
 }
 
 impl Book {
-    fn new(name: String, bytes: Vec<u8>) -> Self {
+    fn new(name: String, bytes: Vec<u8>, identity: Option<Identity>) -> Self {
         let parsed = ParsedBook::parse(&bytes);
         let keeper = parsed.as_ref().ok().and_then(adapter::keeper);
         let map = parsed.map(|book| book.map(&bytes));
-        Self { name, bytes, map, keeper }
+        Self { name, identity, bytes, map, keeper }
     }
 
     /// The book, read by spans.
@@ -196,8 +200,10 @@ impl Library {
         if let Some((_, book)) = last.as_ref().filter(|(name, _)| *name == stem) {
             return Ok(Some(book.clone()));
         }
+        // Before the content: if the file changes in between, it is not taken for the one that was read.
+        let identity = self.fs.identity(path)?;
         let Some(bytes) = self.fs.read(path)? else { return Ok(None) };
-        let book = Arc::new(Book::new(stem.clone(), bytes));
+        let book = Arc::new(Book::new(stem.clone(), bytes, identity));
         *last = Some((stem, book.clone()));
         Ok(Some(book))
     }

@@ -260,6 +260,7 @@ fn read_chat(
         path,
         bytes: identity.map_or(0, |id| id.len),
         modified: identity.map_or(0, |id| id.modified),
+        identity,
         header: scan.header.unwrap_or_default(),
         transcript: scan.transcript,
         facts: scan.facts,

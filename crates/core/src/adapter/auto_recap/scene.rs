@@ -76,6 +76,13 @@ fn version(number: i64, meta: Raw<'_>, recaps: &[Raw<'_>]) -> (SceneVersion, Opt
     (version, Some(SceneSighting { version: number, clock, book, entries, written }))
 }
 
+/// The recap of the chosen version as it is stored, a JSON text; `None` if there is none.
+pub fn stored_recap<'a>(message: Message<'a>) -> Option<Raw<'a>> {
+    let (data, word) = module(message)?;
+    data.get(&format!("scene_{word}_memory"))
+        .filter(|raw| raw.as_text().is_some_and(|t| !t.trim().is_empty()))
+}
+
 /// The recap's text of the chosen version, for showing.
 pub fn recap_text(message: Message<'_>) -> Option<String> {
     let (data, word) = module(message)?;
