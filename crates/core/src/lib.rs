@@ -7,9 +7,11 @@
 //! * [`adapter`]: what knows one memory extension: Auto-Recap, MemoryBooks.
 //! * [`state`]: the state at message N by the one rule: every known change of an entry has a clock order and a story position.
 //! * [`check`]: findings: what is wrong, where, and what to do.
+//! * [`fork`]: what a fork is made of: the bytes of its files.
 
 pub mod adapter;
 pub mod check;
+pub mod fork;
 pub mod format;
 pub mod state;
 pub mod story;
