@@ -6,7 +6,7 @@
 //!   which, and where).
 //! * [`adapter`]: what knows one memory extension: Auto-Recap, MemoryBooks.
 //! * [`state`]: the state at message N by the one rule: every known change of an entry has a clock order and a story position.
-//! * [`fork`]: making a fork: names, timed effects, the registry's index.
+//! * [`fork`]: making a fork: its names, its book, its header.
 //! * [`check`]: findings: what is wrong, where, and what to do.
 
 pub mod adapter;

@@ -1,11 +1,13 @@
 //! Making a fork: pure parts. [`ForkKind`] is what the user asked for.
 //!
 //! * [`names`]: what the fork and its book are called.
+//! * [`book`]: the file of its lorebook.
 //! * [`header`]: what of the parent's header the fork has for its own.
 //! * [`swipe`]: the last message with another swipe shown.
 //! * [`timed`]: SillyTavern's sticky and cooldown effects, which name the book and would be lost under a new name.
 //! * [`registry`]: Auto-Recap's working index, made anew from the fork's book.
 
+pub mod book;
 pub mod header;
 pub mod names;
 pub mod registry;
