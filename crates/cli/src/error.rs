@@ -7,6 +7,8 @@ use std::io;
 use forklore_engine::AddressError;
 use forklore_engine::config::ConfigError;
 use forklore_engine::state_at::StateError;
+use forklore_engine::tx::TxError;
+use forklore_engine::usecase::fork::ForkError;
 use forklore_engine::usecase::show::ShowError;
 use forklore_engine::vault::LoadError;
 use forklore_fs::PathError;
@@ -166,6 +168,87 @@ impl From<ShowError> for CliError {
             }
             ShowError::State(e) => e.into(),
             ShowError::Path(e) => e.into(),
+        }
+    }
+}
+
+impl From<ForkError> for CliError {
+    fn from(e: ForkError) -> Self {
+        let message = e.to_string();
+        let refused = |code, hint: &str| Self::new(Kind::Refused, code, message.clone(), hint);
+        match e {
+            ForkError::NoSuchMessage { messages: 0, .. } => refused(
+                "MESSAGE_NOT_FOUND",
+                "The chat is empty. Run `forklore check` to see whether its file is damaged.",
+            ),
+            ForkError::NoSuchMessage { messages, .. } => {
+                refused("MESSAGE_NOT_FOUND", &format!("The last message is {}.", messages - 1))
+            }
+            ForkError::NoSuchSwipe { swipes: 0, .. } => {
+                refused("SWIPE_NOT_FOUND", "The message has no swipes. Leave out --swipe.")
+            }
+            ForkError::NoSuchSwipe { swipes, .. } => {
+                refused("SWIPE_NOT_FOUND", &format!("The last swipe is {}.", swipes - 1))
+            }
+            ForkError::CorruptChat { .. } => refused(
+                "CORRUPT_CHAT",
+                "Run `forklore check` for what is wrong; SillyTavern keeps copies in the backups folder.",
+            ),
+            ForkError::QueueNotEmpty { count, kinds } => refused(
+                "QUEUE_NOT_EMPTY",
+                "Wait until the extension is done (--when-ready waits for you), or leave that work to the parent with --ignore-queue.",
+            )
+            .with_details(json!({"count": count, "types": kinds})),
+            ForkError::Unresolvable { .. } => refused(
+                "STATE_UNRESOLVABLE",
+                "Fork at the last message, or without --strict to get a copy of the lorebook as it is now.",
+            ),
+            ForkError::Required(warning) => refused(
+                warning.code,
+                "Strict forks need a finished scene here: choose another message (`forklore show` tells the scenes), or leave --strict and require_scene_break off.",
+            ),
+            ForkError::InvalidName { .. } => {
+                refused("INVALID_NAME", "Choose another name; leave out --name for one like SillyTavern's own.")
+            }
+            ForkError::NameRequired => {
+                refused("INVALID_NAME", "Give one with --name, or set checkpoint.auto_name to true.")
+            }
+            ForkError::NameTaken(_) => {
+                refused("NAME_TAKEN", "Choose another name. Upper and lower case count as the same.")
+            }
+            ForkError::NotVerified(_) => {
+                refused("NOT_VERIFIED", "Nothing was changed. Look at the disk: what was written was not read back.")
+            }
+            ForkError::Address(e) => e.into(),
+            ForkError::State(e) => e.into(),
+            ForkError::Tx(e) => e.into(),
+            ForkError::Path(e) => e.into(),
+        }
+    }
+}
+
+impl From<TxError> for CliError {
+    fn from(e: TxError) -> Self {
+        let message = e.to_string();
+        let refused = |code, hint: &str| Self::new(Kind::Refused, code, message.clone(), hint);
+        match e {
+            TxError::Busy => refused("BUSY", "Try again in a moment. Nothing was changed."),
+            TxError::Changed(path) if path.as_str().starts_with("worlds") => {
+                refused("BOOK_CHANGED", "Try again. Nothing was changed.")
+            }
+            TxError::Changed(_) => refused("CHAT_CHANGED", "Try again. Nothing was changed."),
+            TxError::Taken(_) => refused("NAME_TAKEN", "Try again with another name. Nothing was changed."),
+            TxError::Newer(_) => refused(
+                "NEWER_FORMAT",
+                "Use the newest Forklore on this vault; this one changes nothing here.",
+            ),
+            TxError::Unfinished { .. } => Self::new(
+                Kind::Io,
+                "UNFINISHED_OPERATION",
+                message,
+                "It is not lost: the next Forklore command on this vault finishes it. Look at the disk and at permissions first.",
+            ),
+            TxError::Path(e) => e.into(),
         }
     }
 }

@@ -22,3 +22,8 @@ pub use address::{Address, AddressError};
 pub use config::Config;
 pub use progress::{NoProgress, Progress};
 pub use vault::Library;
+
+/// A fresh identity for a chat, as SillyTavern makes them.
+pub fn fresh_slug() -> String {
+    uuid::Uuid::new_v4().to_string()
+}

@@ -4,6 +4,7 @@ mod check;
 mod completions;
 mod config;
 mod demo;
+mod fork;
 mod show;
 mod stories;
 mod tree;
@@ -13,18 +14,18 @@ use std::process::ExitCode;
 use std::sync::Arc;
 
 use clap::{Parser, Subcommand};
-use forklore_engine::Library;
+use forklore_engine::{Library, tx};
 use forklore_fs::RealFs;
 
 use crate::error::CliError;
 use crate::find;
-use crate::ui::Bar;
+use crate::ui::{self, Bar};
 
 /// Fork your story, keep its lore
 ///
 /// Forklore looks at the chats of a SillyTavern user ("the vault") and knows which chat was forked from which, at which
-/// message, and what the lorebook, the recaps and the queue were at any message. These commands change nothing that
-/// SillyTavern owns.
+/// message, and what the lorebook, the recaps and the queue were at any message. It makes forks that carry exactly that
+/// state, each with a lorebook of its own.
 #[derive(Debug, Parser)]
 #[command(
     name = "forklore",
@@ -65,6 +66,8 @@ pub(crate) enum Command {
     Tree(tree::Args),
     Show(show::Args),
     Check(check::Args),
+    Checkpoint(fork::CheckpointArgs),
+    Branch(fork::BranchArgs),
     Config(config::Args),
     Demo(demo::Args),
     Completions(completions::Args),
@@ -92,7 +95,12 @@ impl Context {
 
     /// Reads the vault.
     fn library(&self) -> Result<Library, CliError> {
-        Ok(Library::load(self.vault()?, &Bar::new(self))?)
+        let fs = self.vault()?;
+        // What cannot be finished now is told by `check`; it is no reason not to read.
+        if let Ok(found) = tx::recover(&*fs, Self::now()) {
+            ui::recovered(self, &found);
+        }
+        Ok(Library::load(fs, &Bar::new(self))?)
     }
 
     /// The time in milliseconds since 1970.
@@ -109,6 +117,8 @@ pub(crate) fn run(context: &Context, command: &Command) -> Result<ExitCode, CliE
         Command::Tree(args) => tree::run(context, args),
         Command::Show(args) => show::run(context, args),
         Command::Check(args) => check::run(context, args),
+        Command::Checkpoint(args) => fork::checkpoint(context, args),
+        Command::Branch(args) => fork::branch(context, args),
         Command::Config(args) => config::run(context, args),
         Command::Demo(args) => demo::run(context, args),
         Command::Completions(args) => completions::run(args),

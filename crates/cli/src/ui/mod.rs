@@ -4,6 +4,7 @@ mod bar;
 mod check;
 mod config;
 mod demo;
+mod fork;
 mod show;
 mod style;
 mod tree;
@@ -16,6 +17,7 @@ pub(crate) use bar::Bar;
 pub(crate) use check::check;
 pub(crate) use config::{setting, setting_changed, settings};
 pub(crate) use demo::{demo, demo_plan};
+pub(crate) use fork::{forked, recovered, waiting};
 pub(crate) use show::show;
 pub(crate) use tree::{stories, tree};
 

@@ -2,6 +2,7 @@
 //! (`docs/formats/json.md`).
 
 pub mod check;
+pub mod fork;
 pub mod show;
 pub mod stories;
 pub mod tree;

@@ -10,6 +10,30 @@ use forklore_core::format::names::book_stem;
 use forklore_fs::PathError;
 
 use super::{Checker, and_more, count, list};
+use crate::vault::Library;
+
+impl Library {
+    /// Where else than in its chats a book is active for a chat, in phrases.
+    pub fn also_active(&self, c: usize, stem: &str) -> Vec<&'static str> {
+        let is = |book: &String| book_stem(book) == *stem;
+        let story = &self.stories[self.chats[c].story];
+        let card = self.cards.get(&story.folder).and_then(|card| card.book.as_ref());
+        let settings = &self.settings;
+        let mut by: Vec<&str> = Vec::new();
+        if settings.global_books.iter().any(is) {
+            by.push("in every chat");
+        }
+        if card.is_some_and(is)
+            || settings.character_books.iter().any(|(who, book)| *who == story.folder && is(book))
+        {
+            by.push("for the character");
+        }
+        if settings.persona_books.iter().any(is) {
+            by.push("for a persona");
+        }
+        by
+    }
+}
 
 impl Checker<'_> {
     /// The book that a chat is bound to.
@@ -66,23 +90,7 @@ impl Checker<'_> {
     }
 
     fn also_active(&mut self, c: usize, name: &str, stem: &str) {
-        let library = self.library;
-        let is = |book: &String| book_stem(book) == *stem;
-        let story = &library.stories[library.chats[c].story];
-        let card = library.cards.get(&story.folder).and_then(|card| card.book.as_ref());
-        let settings = &library.settings;
-        let mut by: Vec<&str> = Vec::new();
-        if settings.global_books.iter().any(is) {
-            by.push("in every chat");
-        }
-        if card.is_some_and(is)
-            || settings.character_books.iter().any(|(who, book)| *who == story.folder && is(book))
-        {
-            by.push("for the character");
-        }
-        if settings.persona_books.iter().any(is) {
-            by.push("for a persona");
-        }
+        let by = self.library.also_active(c, stem);
         if !by.is_empty() {
             let message = format!(
                 "Its lorebook is also active {}: a fork with a copy of it would have both at once.",

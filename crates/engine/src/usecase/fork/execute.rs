@@ -1,0 +1,98 @@
+//! [`execute`]: a planned fork happens; [`prepare`]: its book does, and SillyTavern writes the chat.
+
+use std::sync::Arc;
+
+use forklore_core::fork::book::fingerprint;
+use forklore_core::format::book::Book;
+use forklore_fs::{OpenFile, Part, Vfs};
+
+use super::{ForkError, ForkReport, Plan};
+use crate::tx::operation::{Awaits, Edit, FileId, Kind};
+use crate::tx::{About, Tx, TxError};
+use crate::vault::Library;
+use crate::vault::scan::{locate, locate_in};
+
+/// Makes the fork: its book and its chat appear together or not at all.
+pub fn execute(library: &Library, plan: Plan, now: i64) -> Result<ForkReport, ForkError> {
+    let mut tx = Tx::begin(&library.fs, now)?;
+    let file = library.fs.open(&plan.parent)?;
+    let fail = |source| forklore_fs::PathError { path: plan.parent.clone(), doing: "read", source };
+    let identity = FileId::from(file.identity().map_err(fail)?);
+    if plan.guards.iter().any(|(path, planned)| *path == plan.parent && *planned != identity) {
+        return Err(TxError::Changed(plan.parent.clone()).into());
+    }
+    stage_book(&mut tx, &plan)?;
+    let mut parts = vec![Part::Bytes(&plan.header)];
+    // A chat without a header has no newline before its first message.
+    if file.read_range(plan.body.start..plan.body.start + 1).map_err(fail)? != b"\n" {
+        parts.push(Part::Bytes(b"\n"));
+    }
+    parts.push(Part::Range(&*file, plan.body.clone()));
+    if let Some(last) = &plan.last {
+        parts.push(Part::Bytes(last));
+    }
+    tx.publish(plan.target.clone(), &parts)?;
+    let mut report = plan.report;
+    report.operation = Some(tx.id().to_owned());
+    plan.edits.into_iter().for_each(|edit| tx.edit(edit));
+    plan.guards.into_iter().for_each(|(path, file)| tx.guard(path, file));
+    let about = about(&report);
+    let known = |edit: &Edit, file: &dyn OpenFile| {
+        let chat = library.chats.iter().find(|chat| chat.path == edit.target);
+        let chat = chat.filter(|chat| chat.identity == file.identity().ok());
+        match chat {
+            Some(chat) => Ok(locate_in(&chat.transcript, edit)),
+            None => locate(&*library.fs, edit, file),
+        }
+    };
+    let outcome = tx.commit(about, &known)?;
+    report.pending =
+        outcome.pending.iter().chain(&outcome.void).map(|path| path.as_str().to_owned()).collect();
+    Ok(report)
+}
+
+/// Publishes the book of a fork whose chat SillyTavern is about to write with the header that `header` gives.
+///
+/// Returns the id to settle it with (see [`crate::tx::resolve`]), and the header.
+pub fn prepare(
+    fs: &Arc<dyn Vfs>,
+    plan: Plan,
+    now: i64,
+    until: i64,
+) -> Result<(ForkReport, Vec<u8>), ForkError> {
+    let mut tx = Tx::begin(fs, now)?;
+    stage_book(&mut tx, &plan)?;
+    let mut report = plan.report;
+    report.operation = Some(tx.id().to_owned());
+    plan.edits.into_iter().for_each(|edit| tx.edit(edit));
+    plan.guards.into_iter().for_each(|(path, file)| tx.guard(path, file));
+    let awaits = Awaits { target: plan.target, slug: plan.slug, until };
+    tx.prepare(about(&report), awaits)?;
+    Ok((report, plan.header))
+}
+
+fn about(report: &ForkReport) -> About {
+    let kind = match report.kind {
+        forklore_core::fork::ForkKind::Branch => Kind::Branch,
+        forklore_core::fork::ForkKind::Checkpoint => Kind::Checkpoint,
+    };
+    About {
+        kind,
+        chat: Some(report.chat.clone()),
+        summary: format!("{} of {} at message {}", report.kind.as_str(), report.parent, report.at),
+        undoes: None,
+    }
+}
+
+/// Stages the book and reads it back: what is on disk must be what was meant.
+fn stage_book(tx: &mut Tx, plan: &Plan) -> Result<(), ForkError> {
+    let Some((path, bytes)) = &plan.book else { return Ok(()) };
+    tx.publish(path.clone(), &[Part::Bytes(bytes)])?;
+    let back = tx.read_back(path)?.unwrap_or_default();
+    let images = |bytes: &[u8]| Book::parse(bytes).map(|book| book.images());
+    match (images(bytes), images(&back)) {
+        (Ok(meant), Ok(read)) if fingerprint(meant.iter()) == fingerprint(read.iter()) => Ok(()),
+        (_, Ok(_)) => Err(ForkError::NotVerified("its entries are not those that were written".to_owned())),
+        (_, Err(e)) => Err(ForkError::NotVerified(e.to_string())),
+    }
+}

@@ -1,0 +1,202 @@
+//! The metadata of a chat as of a message, for another owner: what a new fork's header says, and a healed chat's.
+
+use forklore_core::adapter::auto_recap::running::{CombinedRecap, KEYS, Projection};
+use forklore_core::fork::header::{self as core, Revision};
+use forklore_core::fork::registry;
+use forklore_core::fork::timed::{self, Form};
+use forklore_core::format::book::EntryImage;
+use forklore_fs::PathError;
+use forklore_json::Raw;
+
+use crate::vault::Library;
+
+/// The book that the metadata is to go with.
+pub(crate) enum Binding<'a> {
+    /// The one that it goes with now
+    Same,
+    /// Another one, with these entries
+    Own { name: &'a str, entries: &'a [EntryImage] },
+    /// None
+    Unbound,
+}
+
+/// Metadata as of a message.
+#[derive(Default)]
+pub(crate) struct Revised {
+    pub(crate) revisions: Vec<Revision>,
+    /// The running recap's versions that belong here
+    pub(crate) projection: Option<Projection>,
+    /// The combined recap that fits
+    pub(crate) combined: Option<CombinedRecap>,
+    /// Members of the record that keep what is left out
+    pub(crate) archive: Vec<(&'static str, Vec<u8>)>,
+    /// Keys that are as of now because nothing tells how they were
+    pub(crate) inherited: Vec<String>,
+}
+
+/// Keys whose value at a message SillyTavern's backups can tell.
+const TOLD_BY_BACKUPS: [&str; 6] =
+    ["variables", "note_prompt", "note_interval", "note_position", "note_depth", "note_role"];
+
+/// Keys that are nobody's state: identity, lineage, and what is handled one by one.
+const HANDLED: [&str; 16] = [
+    "integrity",
+    "main_chat",
+    "world_info",
+    "tainted",
+    "forklore",
+    "auto_lorebooks",
+    "autoLorebooks",
+    "auto_summarize_operation_queue",
+    "auto_recap",
+    "auto_recap_checkpoint_state",
+    "checkpoint_lorebook_reconstructed",
+    "checkpoint_lorebook_entries",
+    "checkpoint_source_message",
+    "timedWorldInfo",
+    KEYS[0],
+    KEYS[1],
+];
+
+/// The metadata of chat `c` as of message `at`, for a chat called `owner`.
+pub(crate) fn revise(
+    library: &Library,
+    c: usize,
+    at: usize,
+    owner: &str,
+    binding: &Binding<'_>,
+) -> Result<Revised, PathError> {
+    let chat = &library.chats[c];
+    let metadata = chat.header().metadata();
+    let mut revised = Revised::default();
+    bind(metadata, binding, &mut revised.revisions);
+    if let Some(running) = &chat.running {
+        let projection = running.project(at, &|version| library.scene_of(c, version));
+        let (revisions, dropped) = core::running(metadata, &projection, owner);
+        revised.revisions.extend(revisions);
+        if !dropped.is_empty() {
+            revised.archive.push(("running", core::list(&dropped)));
+        }
+        revised.projection = Some(projection);
+    }
+    let fitting = library.combined_at(c, at)?;
+    let bytes = fitting.as_ref().map(|(_, bytes)| bytes.as_slice());
+    if let (None, Some(later)) = (bytes, metadata.at(&["auto_recap", "combined_recap"])) {
+        revised.archive.push(("combined", later.bytes().to_vec()));
+    }
+    revised.revisions.extend(core::combined(metadata, bytes, owner));
+    revised.combined = fitting.map(|(recap, _)| recap);
+    let (revisions, waiting) = core::pending(metadata);
+    revised.revisions.extend(revisions);
+    revised.archive.extend(waiting.map(|waiting| ("pending", waiting)));
+    revised.revisions.extend(timers(library, c, at, binding)?);
+    as_of(library, c, at, &mut revised)?;
+    Ok(revised)
+}
+
+fn bind(metadata: Raw<'_>, binding: &Binding<'_>, revisions: &mut Vec<Revision>) {
+    let extension = metadata.get("auto_lorebooks").filter(|m| m.kind() == forklore_json::Kind::Object);
+    match binding {
+        Binding::Same => {}
+        Binding::Unbound => {
+            revisions.push(Revision::without(&["world_info"]));
+            if extension.is_some_and(|e| e.get("lorebookName").is_some()) {
+                revisions.push(Revision::set(&["auto_lorebooks", "lorebookName"], b"null".to_vec()));
+            }
+        }
+        Binding::Own { name, entries } => {
+            revisions.push(Revision::text(&["world_info"], name));
+            if let Some(extension) = extension {
+                revisions.push(Revision::text(&["auto_lorebooks", "lorebookName"], name));
+                // The index that the extension works from is never refreshed by itself: it would offer the parent's entries.
+                let registry = extension.get("registry").filter(|r| r.kind() == forklore_json::Kind::Object);
+                let path: &[&str] = &["auto_lorebooks", "registry", "index"];
+                match registry {
+                    Some(_) => revisions.push(Revision::set(path, registry::index(entries))),
+                    None => {
+                        let whole = core::object(&[("index", registry::index(entries))]);
+                        revisions.push(Revision::set(&path[..2], whole));
+                    }
+                }
+            }
+        }
+    }
+}
+
+/// Sticky and cooldown effects: those that have begun by then, under the name of the book that they go with now.
+fn timers(
+    library: &Library,
+    c: usize,
+    at: usize,
+    binding: &Binding<'_>,
+) -> Result<Option<Revision>, PathError> {
+    let chat = &library.chats[c];
+    let Some(timers) = chat.header().metadata().get("timedWorldInfo") else { return Ok(None) };
+    let visible = chat.transcript.rows_from(0).take(at + 1).filter(|row| !row.hidden).count();
+    let rekeyed = match (binding, &chat.book) {
+        (Binding::Own { name, entries }, Some((old, _))) => {
+            let live = library.book(old)?;
+            let live = live.as_ref().and_then(|book| book.parse().ok());
+            let wraps = live.as_ref().is_some_and(|book| {
+                use forklore_core::adapter::Adapter;
+                forklore_core::adapter::auto_recap::AutoRecap.keeps(book)
+            });
+            let known = live.as_ref().and_then(|book| form(timers, book, old));
+            let form = known.unwrap_or(if wraps { Form::Wrapped } else { Form::Plain });
+            let entry = |uid: i64| entries.iter().find(|entry| entry.uid == Some(uid)).cloned();
+            timed::rekey(timers, old, name, &entry, visible, form)
+        }
+        // Nothing changes its name; what has not begun yet goes all the same.
+        _ => timed::rekey(timers, "\u{0}", "\u{0}", &|_| None, visible, Form::Plain),
+    };
+    let changed = !Raw::trust(&rekeyed).says_the_same(timers);
+    Ok(changed.then(|| Revision::set(&["timedWorldInfo"], rekeyed)))
+}
+
+/// Which form of an entry's text the browser hashed: one effect whose entry has not changed since tells it for all.
+fn form(timers: Raw<'_>, book: &forklore_core::format::book::Book<'_>, name: &str) -> Option<Form> {
+    timers.members().flat_map(|(_, effects)| effects.members()).find_map(|(key, effect)| {
+        let key = key.as_text()?;
+        let uid: i64 = key.strip_prefix(name)?.strip_prefix('.')?.parse().ok()?;
+        let entry = book.entries().iter().find(|entry| entry.uid() == Some(uid))?;
+        let hash = effect.get("hash").and_then(Raw::as_i64).and_then(|n| u64::try_from(n).ok())?;
+        Form::of(hash, entry.raw, name)
+    })
+}
+
+/// Variables and the author's note as of the message, if a backup tells; everything else is as of now and said to be.
+fn as_of(library: &Library, c: usize, at: usize, revised: &mut Revised) -> Result<(), PathError> {
+    let chat = &library.chats[c];
+    if at >= chat.head() {
+        return Ok(());
+    }
+    let metadata = chat.header().metadata();
+    let has_any = TOLD_BY_BACKUPS.iter().any(|key| metadata.get(key).is_some());
+    let told = if has_any {
+        let read = |then: Raw<'_>| {
+            let value = |key: &&str| then.get(key).map(|value| value.bytes().to_vec());
+            Some(TOLD_BY_BACKUPS.iter().map(value).collect::<Vec<_>>())
+        };
+        library.backup_header(c, at, &read)?
+    } else {
+        None
+    };
+    for (key, _) in metadata.members() {
+        let Some(key) = key.as_text().filter(|key| !HANDLED.contains(&&**key)) else { continue };
+        let place = TOLD_BY_BACKUPS.iter().position(|told| *told == &*key);
+        match (&told, place) {
+            (Some((_, then)), Some(i)) => {
+                let now = metadata.get(&key).map(Raw::bytes);
+                match &then[i] {
+                    Some(then) if now != Some(then) => {
+                        revised.revisions.push(Revision::set(&[&key], then.clone()));
+                    }
+                    None => revised.revisions.push(Revision::without(&[&key])),
+                    Some(_) => {}
+                }
+            }
+            _ => revised.inherited.push(key.into_owned()),
+        }
+    }
+    Ok(())
+}

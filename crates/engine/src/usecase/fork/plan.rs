@@ -1,0 +1,611 @@
+//! [`plan`]: everything about a fork, worked out; nothing done.
+
+use std::collections::HashSet;
+use std::ops::Range;
+
+use forklore_core::adapter::auto_recap::{self, scene};
+use forklore_core::adapter::{Adapter, EntryRole, entry_role};
+use forklore_core::check::Code;
+use forklore_core::fork::book::{self as new_book, Content};
+use forklore_core::fork::header::{self as core_header, CheckpointState, Revision};
+use forklore_core::fork::names::{self, BookStyle, TemplateValues};
+use forklore_core::fork::{ForkKind, registry, swipe};
+use forklore_core::format::book::{Book, EntryImage};
+use forklore_core::format::chat::Message;
+use forklore_core::format::names::book_stem;
+use forklore_core::format::record::{ForkRecord, RECORD_VERSION};
+use forklore_core::story::lineage::ParentNote;
+use forklore_core::story::swipe_moments;
+use forklore_fs::{OpenFile, VaultPath};
+use forklore_json::Raw;
+use serde_json::json;
+
+use super::header::{Binding, revise};
+use super::refuse::{Surroundings, before, judge};
+use super::{ForkBook, ForkCombined, ForkError, ForkRecap, ForkReport, Request, Warning};
+use crate::address::Address;
+use crate::config::{Config, Undated};
+use crate::state_at::{BookAt, SourceKind, Wanted};
+use crate::tx;
+use crate::tx::operation::{Change, Edit, FileId, Json, Place};
+use crate::usecase::show::{ShowLeftOut, why};
+use crate::vault::{Library, StoryKind, layout};
+
+/// A fork that is worked out and not yet made.
+pub struct Plan {
+    /// What is told of it
+    pub report: ForkReport,
+    /// File of the fork
+    pub(super) target: VaultPath,
+    /// Its header line
+    pub(super) header: Vec<u8>,
+    /// The parent's file, which it was when the plan was made, and what of it comes along
+    pub(super) parent: VaultPath,
+    pub(super) body: Range<u64>,
+    /// Its last line, if not the parent's
+    pub(super) last: Option<Vec<u8>>,
+    /// File and content of its book
+    pub(super) book: Option<(VaultPath, Vec<u8>)>,
+    /// Edits of files that SillyTavern writes, too
+    pub(super) edits: Vec<Edit>,
+    /// Files that must not change before it happens
+    pub(super) guards: Vec<(VaultPath, FileId)>,
+    /// The new chat's slug
+    pub(super) slug: String,
+}
+
+/// Works a fork out. `slug` is a fresh identity for it, `now` the time in milliseconds since 1970.
+pub fn plan(
+    library: &Library,
+    request: &Request,
+    config: &Config,
+    slug: &str,
+    now: i64,
+) -> Result<Plan, ForkError> {
+    let waiting = before(library, request)?;
+    let c = request.chat;
+    let chat = &library.chats[c];
+    let line = library.message_line(c, request.at)?.unwrap_or_default();
+    let message = Message::new(Raw::parse(&line).unwrap_or(Raw::NULL));
+    let last = request.swipe.map(|k| other_swipe(request, message, k)).transpose()?.flatten();
+    // What was told of the shown swipe is not told of another one: the state is that of the message before.
+    let state_at = if last.is_some() { request.at.saturating_sub(1) } else { request.at };
+    let name = fork_name(library, request, config)?;
+    let wanted = Wanted {
+        undated: config.fork.undated == Undated::Carry,
+        unfinished: waiting == 0,
+        head: last.is_none(),
+    };
+    let found = library.book_at(c, state_at, wanted)?;
+    let around = {
+        let running = chat.running.as_ref();
+        let projection = running.map(|r| r.project(state_at, &|version| library.scene_of(c, version)));
+        Surroundings::of(library, c, request.at, projection.as_ref())
+    };
+    let mut warnings = judge(request, config, &around, &found)?;
+    if waiting > 0 {
+        let message = format!(
+            "{waiting} waiting in the queue stayed with the parent: what they would write is not in the fork"
+        );
+        warnings.push(Warning { code: "QUEUE_IGNORED", message });
+    }
+    let book = plan_book(library, c, config, &name, &found, &mut warnings)?;
+    let images: Vec<EntryImage> =
+        book.bytes().and_then(|b| Book::parse(b).ok()).map(|b| b.images()).unwrap_or_default();
+    check_registries(&images, &found, &mut warnings);
+    let binding = match &book {
+        BookPlan::Own { name, .. } => Binding::Own { name, entries: &images },
+        BookPlan::Shared => Binding::Same,
+        BookPlan::None => Binding::Unbound,
+    };
+    let revised = revise(library, c, state_at, &name, &binding)?;
+    let file = library.fs.open(&chat.path)?;
+    let (header_end, carriage_return) = header_end(library, c, &*file)?;
+    let row = chat.transcript.row(request.at).unwrap_or_default();
+    let body_end = if last.is_some() { row.start } else { row.start + u64::from(row.len) };
+    let moment = match (&last, request.swipe) {
+        (Some(_), Some(k)) => swipe_moments(chat.transcript.moment_before(request.at), message)
+            .get(k)
+            .copied()
+            .unwrap_or_default(),
+        _ => row.moment,
+    };
+
+    let mut revisions =
+        vec![Revision::text(&["integrity"], slug), Revision::text(&["main_chat"], &chat.name)];
+    revisions.extend(revised.revisions);
+    let header = Some(chat.header().raw()).filter(|raw| *raw != Raw::NULL);
+    let broken = |e: forklore_json::EditError| ForkError::CorruptChat {
+        chat: chat.name.clone(),
+        why: format!("its header cannot be edited ({e})"),
+    };
+    let so_far = core_header::apply(header, &revisions).map_err(broken)?;
+    let metadata = Raw::trust(&so_far).get("chat_metadata").unwrap_or(Raw::NULL);
+    let texts: Vec<String> = warnings.iter().map(|w| w.message.clone()).collect();
+    let shown = last.as_deref().map_or(message, |line| Message::new(Raw::trust(line)));
+    let scene_name = around.scene.and_then(|scene| scene.name.as_deref());
+    let state = CheckpointState {
+        now,
+        message: request.at,
+        chat: &name,
+        queue_was_empty: waiting == 0,
+        has_scene_break: around.scene.is_some(),
+        scene_name,
+        scene_recap: scene::stored_recap(shown).map(Raw::bytes),
+        book: book.name(),
+        original_book: chat.book.as_ref().map(|(name, _)| name.as_str()),
+        warnings: &texts,
+    };
+    let reconstructed = matches!(found.source.kind, SourceKind::Scene);
+    let mut more = state.revisions(metadata, images.len(), reconstructed);
+    let record = record(library, request, &name, slug, &moment.to_string(), &book, &images, metadata);
+    let left_out = left_out(library, &found);
+    let archive: Vec<(&str, Vec<u8>)> = revised.archive.iter().map(|(k, v)| (*k, v.clone())).collect();
+    let kept = [
+        ("created", now.to_string().into_bytes()),
+        ("inherited", json!(revised.inherited).to_string().into_bytes()),
+        ("archive", core_header::object(&with_queue(archive, &found))),
+    ];
+    let about_book = [
+        ("from", json!(chat.book.as_ref().map(|(name, _)| name)).to_string().into_bytes()),
+        (
+            "source",
+            serde_json::to_vec(&crate::usecase::show::ShowSource::from(found.source)).unwrap_or_default(),
+        ),
+        ("left_out", serde_json::to_vec(&left_out).unwrap_or_default()),
+        ("undated", json!(undated(&found)).to_string().into_bytes()),
+    ];
+    more.push(Revision::set(&["forklore"], record.write(&about_book, &kept)));
+    let mut header = core_header::apply(Some(Raw::trust(&so_far)), &more).map_err(broken)?;
+    if carriage_return {
+        header.push(b'\r');
+    }
+    if body_end.saturating_sub(header_end) > 1 << 20 {
+        tx::pad(&mut header, header_end);
+    }
+
+    let (target, address) = place(library, c, &name)?;
+    let edits = edits(library, request, config, &name)?;
+    let running = chat.running.as_ref();
+    let projection = revised.projection.unwrap_or_default();
+    let current = projection.current.and_then(|i| running?.versions.get(i));
+    let mut files: Vec<String> = Vec::new();
+    files.extend(book.path().map(|path| path.as_str().to_owned()));
+    files.push(target.as_str().to_owned());
+    files.extend(edits.iter().map(|edit: &Edit| edit.target.as_str().to_owned()));
+    let mut guards: Vec<(VaultPath, FileId)> = Vec::new();
+    guards.extend(chat.identity.map(|id| (chat.path.clone(), id.into())));
+    if let (Some(live), BookPlan::Own { .. }) = (&found.live, &book)
+        && let (Some(path), Some(id)) = (library.books.get(&live.name), live.identity)
+    {
+        guards.push((path.clone(), id.into()));
+    }
+    let entries = match &book {
+        BookPlan::Shared => found.live.as_ref().and_then(|b| b.parse().ok()).map_or(0, |b| b.entries().len()),
+        _ => images.len(),
+    };
+    let report = ForkReport {
+        operation: None,
+        kind: request.kind,
+        chat: address.to_string(),
+        parent: library.address(c).to_string(),
+        at: request.at,
+        swipe: request.swipe,
+        moment: moment.to_string(),
+        book: ForkBook {
+            name: match &book {
+                BookPlan::Shared => found.name.clone(),
+                other => other.name().map(str::to_owned),
+            },
+            from: found.name.clone(),
+            entries,
+            source: found.source.into(),
+            shared: matches!(book, BookPlan::Shared),
+            undated: undated(&found).len(),
+            left_out,
+            scenes_naming_parent: naming_parent(library, c, request.at, &book),
+        },
+        running_recap: ForkRecap {
+            current_version: current.map(|version| version.version),
+            versions: projection.kept.len(),
+            scenes: projection.current.and_then(|i| scene_count(chat.header().metadata(), i)),
+            archived: projection.dropped.len(),
+        },
+        combined_recap: revised.combined.map(|r| ForkCombined { message_count: r.message_count }),
+        inherited: revised.inherited,
+        warnings,
+        files,
+        pending: Vec::new(),
+    };
+    Ok(Plan {
+        report,
+        target,
+        header,
+        parent: chat.path.clone(),
+        body: header_end..body_end,
+        last,
+        book: match book {
+            BookPlan::Own { path, bytes, .. } => Some((path, bytes)),
+            _ => None,
+        },
+        edits,
+        guards,
+        slug: slug.to_owned(),
+    })
+}
+
+/// The line of the last message with another swipe shown; nothing if it is the one that is shown anyway.
+fn other_swipe(request: &Request, message: Message<'_>, k: usize) -> Result<Option<Vec<u8>>, ForkError> {
+    let swipes = message.swipes().count();
+    let shown = message.raw().get("swipe_id").and_then(Raw::as_i64).unwrap_or(0);
+    let line = swipe::show(message.raw(), k);
+    match line {
+        None => Err(ForkError::NoSuchSwipe { at: request.at, swipe: k, swipes }),
+        Some(_) if i64::try_from(k) == Ok(shown) => Ok(None),
+        some => Ok(some),
+    }
+}
+
+/// Where the header line ends, and whether with a carriage return; for a chat without a header, where the first message starts.
+fn header_end(library: &Library, c: usize, file: &dyn OpenFile) -> Result<(u64, bool), ForkError> {
+    let chat = &library.chats[c];
+    let fail = |source| forklore_fs::PathError { path: chat.path.clone(), doing: "read", source };
+    if chat.header().raw() == Raw::NULL {
+        return Ok((chat.transcript.row(0).map_or(0, |row| row.start), false));
+    }
+    let line = tx::header_line(file).map_err(fail)?;
+    let last = file.read_range(line.end.saturating_sub(1)..line.end).map_err(fail)?;
+    Ok((line.end, last == b"\r"))
+}
+
+/// The name of the fork: as typed, by the user's template, or as SillyTavern would make it.
+fn fork_name(library: &Library, request: &Request, config: &Config) -> Result<String, ForkError> {
+    let chat = &library.chats[request.chat];
+    // Names are compared without regard to case: on some systems they are the same file.
+    let dir = chat.path.parent();
+    let mut used: HashSet<String> =
+        library.fs.list(&dir)?.iter().map(|node| node.name.to_lowercase()).collect();
+    let story = &library.stories[chat.story];
+    for name in library.groups.get(&story.folder).into_iter().flat_map(|group| &group.chats) {
+        used.insert(format!("{}.jsonl", forklore_core::format::names::chat_stem(name).to_lowercase()));
+    }
+    let taken = |stem: &str| used.contains(&format!("{}.jsonl", stem.to_lowercase()));
+    if let Some(typed) = &request.name {
+        let name = names::typed(typed).map_err(|why| ForkError::InvalidName { name: typed.clone(), why })?;
+        return if taken(&name) { Err(ForkError::NameTaken(name)) } else { Ok(name) };
+    }
+    if request.kind == ForkKind::Checkpoint {
+        if !config.checkpoint.auto_name {
+            return Err(ForkError::NameRequired);
+        }
+        let real: Vec<_> = chat
+            .facts
+            .scenes
+            .iter()
+            .filter(|(message, scene)| *message <= request.at && scene.is_real())
+            .collect();
+        let values = TemplateValues {
+            scene_number: Some(real.len()).filter(|n| *n > 0),
+            scene_name: real.last().and_then(|(_, scene)| scene.name.as_deref()),
+            message: request.at,
+            chat: &chat.name,
+        };
+        let template = &config.checkpoint.name_template;
+        if !template.is_empty()
+            && let Some(name) = names::from_template(template, &values, &taken)
+        {
+            return Ok(name);
+        }
+    }
+    Ok(names::automatic(&chat.name, request.kind, &taken))
+}
+
+/// File and address of a new chat beside another.
+fn place(library: &Library, c: usize, name: &str) -> Result<(VaultPath, Address), ForkError> {
+    let dir = library.chats[c].path.parent();
+    let invalid = |_| ForkError::NameTaken(name.to_owned());
+    let target = dir.join(&format!("{name}.jsonl")).map_err(invalid)?;
+    Ok((target, Address { chat: name.to_owned(), ..library.address(c) }))
+}
+
+/// What becomes of the book.
+enum BookPlan {
+    /// The fork has its own
+    Own { name: String, path: VaultPath, bytes: Vec<u8> },
+    /// The fork goes on using the parent's
+    Shared,
+    /// There is none
+    None,
+}
+
+impl BookPlan {
+    fn name(&self) -> Option<&str> {
+        match self {
+            Self::Own { name, .. } => Some(name),
+            Self::Shared | Self::None => None,
+        }
+    }
+
+    fn bytes(&self) -> Option<&[u8]> {
+        match self {
+            Self::Own { bytes, .. } => Some(bytes),
+            Self::Shared | Self::None => None,
+        }
+    }
+
+    fn path(&self) -> Option<&VaultPath> {
+        match self {
+            Self::Own { path, .. } => Some(path),
+            Self::Shared | Self::None => None,
+        }
+    }
+}
+
+fn plan_book(
+    library: &Library,
+    c: usize,
+    config: &Config,
+    fork: &str,
+    found: &BookAt,
+    warnings: &mut Vec<Warning>,
+) -> Result<BookPlan, ForkError> {
+    let (Some(name), Some(stem)) = (&found.name, library.chats[c].book_stem()) else {
+        return Ok(BookPlan::None);
+    };
+    let hand_kept = found.live.as_ref().is_some_and(|book| book.keeper.is_none());
+    if hand_kept && let Some(reason) = stays_shared(library, c, config, stem) {
+        let message = format!("The fork goes on using the lorebook \"{name}\", which {reason}");
+        warnings.push(Warning { code: "BOOK_STAYS_SHARED", message });
+        return Ok(BookPlan::Shared);
+    }
+    if found.live.is_none() && found.entries.is_empty() {
+        return Ok(BookPlan::None);
+    }
+    let active = library.also_active(c, stem);
+    if !active.is_empty() {
+        let message = format!(
+            "The lorebook \"{name}\" is also active {}: in the fork, it and the fork's own copy are active at once",
+            active.join(" and ")
+        );
+        warnings.push(Warning { code: Code::BookAlsoGlobal.as_str(), message });
+    }
+    let own = book_name(library, c, fork, name, found);
+    let path = layout::book(&own).map_err(|_| ForkError::NameTaken(own.clone()))?;
+    Ok(BookPlan::Own { bytes: book_bytes(found, &own), name: own, path })
+}
+
+/// The content of a new book with the state that was found.
+pub(crate) fn book_bytes(found: &BookAt, name: &str) -> Vec<u8> {
+    let live = found.live.as_ref().and_then(|book| book.parse().ok());
+    match (&live, found.source.kind) {
+        (Some(book), SourceKind::Head | SourceKind::Degraded) => {
+            new_book::assemble(Content::AsItIs(book), name)
+        }
+        _ => {
+            let entries: Vec<EntryImage> = found.entries.iter().map(|entry| entry.image.clone()).collect();
+            new_book::assemble(Content::Entries { over: live.as_ref(), entries: &entries }, name)
+        }
+    }
+}
+
+/// The name of a new book for a chat.
+pub(crate) fn book_name(library: &Library, c: usize, fork: &str, old: &str, found: &BookAt) -> String {
+    let used: HashSet<String> = library.books.keys().map(|stem| stem.to_lowercase()).collect();
+    let taken = |stem: &str| used.contains(&stem.to_lowercase());
+    let chat = &library.chats[c];
+    // A missing book cannot tell who kept it; the scenes can.
+    let recap = match &found.live {
+        Some(book) => book.keeper.is_some_and(|keeper| keeper.name() == auto_recap::AutoRecap.name()),
+        None => !chat.facts.scenes.is_empty(),
+    };
+    let character = &library.stories[chat.story].name;
+    let template = library.settings.recap_book_template.as_deref();
+    let style =
+        if recap { BookStyle::Template { template, character } } else { BookStyle::After { book: old } };
+    names::book(style, fork, &taken)
+}
+
+/// Why a book that is kept by hand is not copied for a fork.
+fn stays_shared(library: &Library, c: usize, config: &Config, stem: &str) -> Option<String> {
+    if config.books.shared.iter().any(|pinned| book_stem(pinned) == stem) {
+        return Some("is pinned as shared in the settings".to_owned());
+    }
+    let others = library.users_of(stem).iter().filter(|user| !library.related(c, **user)).count();
+    match others {
+        0 => None,
+        1 => Some("another story uses, too".to_owned()),
+        n => Some(format!("{n} chats of other stories use, too")),
+    }
+}
+
+fn undated(found: &BookAt) -> Vec<i64> {
+    found.entries.iter().filter(|entry| entry.undated).filter_map(|entry| entry.image.uid).collect()
+}
+
+fn left_out(library: &Library, found: &BookAt) -> Vec<ShowLeftOut> {
+    let out = found.left_out.iter();
+    out.map(|out| ShowLeftOut {
+        uid: out.uid,
+        comment: out.comment.to_string(),
+        lines: out.lines,
+        why: why(library, out.why),
+    })
+    .collect()
+}
+
+/// Registries of the fork that list what it does not have.
+fn check_registries(images: &[EntryImage], found: &BookAt, warnings: &mut Vec<Warning>) {
+    let dangling = registry::dangling(images);
+    if dangling.is_empty() {
+        return;
+    }
+    // What the parent's registries get wrong already is the parent's affair, and `check` tells of it.
+    let old: HashSet<i64> = found
+        .live
+        .as_ref()
+        .and_then(|book| book.parse().ok())
+        .map(|book| registry::dangling(&book.images()).iter().filter_map(|line| line.uid).collect())
+        .unwrap_or_default();
+    let new: Vec<&str> = dangling
+        .iter()
+        .filter(|l| l.uid.is_none_or(|uid| !old.contains(&uid)))
+        .map(|l| l.name.as_str())
+        .collect();
+    if !new.is_empty() {
+        let message =
+            format!("Registries of the fork list entries that it does not have: {}", new.join(", "));
+        warnings.push(Warning { code: Code::RegistryDangling.as_str(), message });
+    }
+}
+
+/// Messages of the fork whose scenes name a book that is not the fork's.
+fn naming_parent(library: &Library, c: usize, at: usize, book: &BookPlan) -> Vec<usize> {
+    let BookPlan::Own { .. } = book else { return Vec::new() };
+    let scenes = library.chats[c].facts.scenes.iter().filter(|(message, _)| *message <= at);
+    let naming = scenes.filter(|(_, scene)| scene.versions.iter().any(|version| version.book.is_some()));
+    naming.map(|(message, _)| *message).collect()
+}
+
+fn scene_count(metadata: Raw<'_>, place: usize) -> Option<i64> {
+    let recap = auto_recap::running::KEYS.iter().find_map(|key| metadata.get(key))?;
+    let versions = recap.get("versions")?.elements();
+    let numbered = versions.filter(|v| v.get("version").and_then(Raw::as_i64).is_some());
+    numbered.into_iter().nth(place)?.get("scene_count").and_then(Raw::as_i64)
+}
+
+/// The queue that stays with the parent joins what the record keeps.
+fn with_queue<'a>(mut archive: Vec<(&'a str, Vec<u8>)>, found: &BookAt) -> Vec<(&'a str, Vec<u8>)> {
+    let live = found.live.as_ref().and_then(|book| book.parse().ok());
+    let queue = live.as_ref().and_then(|book| {
+        book.entries().iter().find(|e| entry_role(&e.comment()) == EntryRole::Queue)?.raw.get("content")
+    });
+    if let Some(content) =
+        queue.filter(|raw| raw.as_text().is_some_and(|text| new_book::empty_queue(&text).is_some()))
+    {
+        archive.push(("queue", content.bytes().to_vec()));
+    }
+    archive
+}
+
+#[allow(clippy::too_many_arguments, reason = "a record draws on everything that was worked out")]
+fn record(
+    library: &Library,
+    request: &Request,
+    name: &str,
+    slug: &str,
+    moment: &str,
+    book: &BookPlan,
+    images: &[EntryImage],
+    metadata: Raw<'_>,
+) -> ForkRecord {
+    let c = request.chat;
+    let chat = &library.chats[c];
+    let (root, depth) = root_of(library, c);
+    let fingerprint = book.bytes().map(|_| new_book::fingerprint(images.iter()));
+    ForkRecord {
+        version: RECORD_VERSION,
+        kind: request.kind.as_str().to_owned(),
+        owner_file: name.to_owned(),
+        owner_slug: slug.to_owned(),
+        parent_file: chat.name.clone(),
+        parent_slug: chat.header().slug().unwrap_or_default().into_owned(),
+        message: request.at,
+        moment: moment.to_owned(),
+        root,
+        depth: depth + 1,
+        book: book.name().map(str::to_owned),
+        baseline: Some(core_header::baseline(metadata, request.at + 1, moment.to_owned(), fingerprint)),
+    }
+}
+
+/// The chat that a line of forks began with, also if it is gone, and how many forks lie between.
+pub(crate) fn root_of(library: &Library, c: usize) -> (String, usize) {
+    let (mut here, mut depth) = (c, 0);
+    loop {
+        let lineage = &library.chats[here].lineage;
+        match (lineage.parent, &lineage.note) {
+            (Some(parent), _) if depth < library.chats.len() => here = parent,
+            (None, Some(ParentNote::Missing(name))) => return (name.clone(), depth + 1),
+            _ => return (library.chats[here].name.clone(), depth),
+        }
+        depth += 1;
+    }
+}
+
+/// Edits of files that SillyTavern writes, too: what points at the fork.
+fn edits(library: &Library, request: &Request, config: &Config, name: &str) -> Result<Vec<Edit>, ForkError> {
+    let c = request.chat;
+    let chat = &library.chats[c];
+    let story = &library.stories[chat.story];
+    let mut edits = Vec::new();
+    if story.kind == StoryKind::Group
+        && let Some(group) = library.groups.get(&story.folder)
+        && let Ok(target) = layout::folder(layout::GROUPS).join(&format!("{}.json", group.file))
+    {
+        let change = Change::Include { path: vec!["chats".to_owned()], text: name.to_owned() };
+        edits.push(Edit { target, place: Place::Document, required: false, changes: vec![change] });
+    }
+    edits.extend(settings_edit(library, &chat.name, name)?);
+    if request.link && config.fork.link_parent {
+        edits.extend(link_edit(library, c, request.at, request.kind, name)?);
+    }
+    Ok(edits)
+}
+
+/// The link on the parent's message.
+pub(crate) fn link_edit(
+    library: &Library,
+    c: usize,
+    at: usize,
+    kind: ForkKind,
+    name: &str,
+) -> Result<Option<Edit>, ForkError> {
+    let chat = &library.chats[c];
+    let Some(row) = chat.transcript.row(at) else { return Ok(None) };
+    let line = library.message_line(c, at)?.unwrap_or_default();
+    let raw = Raw::parse(&line).unwrap_or(Raw::NULL);
+    let change = match kind {
+        ForkKind::Branch => {
+            let path = vec!["extra".to_owned(), "branches".to_owned()];
+            Change::Include { path, text: name.to_owned() }
+        }
+        ForkKind::Checkpoint => {
+            let now = raw.at(&["extra", "bookmark_link"]);
+            let from = now.and_then(|now| Json::new(now.bytes()));
+            if now.is_some() && from.is_none() {
+                return Ok(None);
+            }
+            Change::Set {
+                path: vec!["extra".to_owned(), "bookmark_link".to_owned()],
+                from,
+                to: Json::text(name),
+            }
+        }
+    };
+    let place = Place::Message { index: at, id: row.id.0 };
+    Ok(Some(Edit { target: chat.path.clone(), place, required: false, changes: vec![change] }))
+}
+
+/// Auto-Recap keeps four settings by the name of the chat: the fork gets its parent's.
+fn settings_edit(library: &Library, parent: &str, fork: &str) -> Result<Option<Edit>, ForkError> {
+    let maps = &library.settings.recap_chat_maps;
+    if maps.iter().all(|(_, ids)| !ids.iter().any(|id| id == parent)) {
+        return Ok(None);
+    }
+    let target = layout::folder(layout::SETTINGS);
+    let bytes = library.fs.read(&target)?.unwrap_or_default();
+    let Ok(settings) = Raw::parse(&bytes) else { return Ok(None) };
+    let mut changes = Vec::new();
+    for (map, _) in maps {
+        let path =
+            |id: &str| ["extension_settings", "auto_recap_memory", map, id].map(str::to_owned).to_vec();
+        let value = |id: &str| {
+            let value = settings.at(&path(id).iter().map(String::as_str).collect::<Vec<_>>())?;
+            Json::new(value.bytes())
+        };
+        if let Some(to) = value(parent) {
+            changes.push(Change::Set { path: path(fork), from: value(fork), to: Some(to) });
+        }
+    }
+    Ok((!changes.is_empty()).then_some(Edit { target, place: Place::Document, required: false, changes }))
+}
