@@ -4,6 +4,7 @@
 //!   Reading streams; what was read of an unchanged chat comes from a disposable cache.
 //! * [`usecase`]: `stories`, `tree`, `show`, `check`: from a library to a report. Reports are plain data; their JSON form is
 //!   what other programs rely on.
+//! * [`oplog`]: everything that Forklore did, to be looked at and undone.
 //! * [`tx`]: how several files change together or not at all, and the operations that are kept in the log.
 //! * [`Address`]: how people name chats.
 //! * [`config`]: [`Config`], what people have set for the vault.
@@ -12,6 +13,7 @@
 
 mod address;
 pub mod config;
+pub mod oplog;
 mod progress;
 pub mod state_at;
 pub mod tx;

@@ -627,6 +627,31 @@ fn discard(fs: &dyn Vfs, id: &str) -> Result<(), PathError> {
     Ok(())
 }
 
+/// What an edit would do.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Would {
+    /// Change the file
+    Edit,
+    /// Nothing: the file is as the edit wants it, or is gone
+    Nothing,
+    /// Nothing: somebody else has changed what it is about
+    Conflict,
+}
+
+/// What an edit would do to its file as it is now.
+pub fn would_edit(fs: &dyn Vfs, edit: &Edit, known: &Locate<'_>) -> Result<Would, PathError> {
+    let file = match fs.open(&edit.target) {
+        Ok(file) => file,
+        Err(e) if e.is_missing() => return Ok(Would::Nothing),
+        Err(e) => return Err(e),
+    };
+    Ok(match edit::revise(edit, &*file, known).map_err(|source| unreadable(&edit.target, source))? {
+        edit::Revised::Parts(_) => Would::Edit,
+        edit::Revised::Already => Would::Nothing,
+        edit::Revised::Conflict => Would::Conflict,
+    })
+}
+
 impl Operation {
     /// The files that it makes.
     pub fn publishes(&self) -> impl Iterator<Item = &Publish> {

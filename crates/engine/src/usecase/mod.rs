@@ -2,7 +2,10 @@
 //! (`docs/formats/json.md`).
 
 pub mod check;
+pub mod delete;
 pub mod fork;
 pub mod show;
 pub mod stories;
+pub mod trash;
 pub mod tree;
+pub mod undo;

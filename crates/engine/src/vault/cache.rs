@@ -30,19 +30,20 @@ pub fn folder() -> VaultPath {
     layout::folder(&format!("{}/cache", layout::FORKLORE))
 }
 
-fn path_for(chat: &VaultPath) -> VaultPath {
+/// The file in which what is known of a chat is remembered.
+pub fn file_of(chat: &VaultPath) -> VaultPath {
     let name = blake3::hash(chat.as_str().as_bytes()).to_hex();
     folder().join(&format!("{}.idx", &name[..32])).unwrap_or_default()
 }
 
 /// What is remembered of a chat in this very state.
 pub fn recall(fs: &dyn Vfs, chat: &VaultPath, identity: Identity) -> Option<Scan> {
-    read(fs.open(&path_for(chat)).ok()?, identity)
+    read(fs.open(&file_of(chat)).ok()?, identity)
 }
 
 /// Remembers a scan. A cache that cannot be written (a vault on read-only media) is no reason to fail.
 pub fn remember(fs: &dyn Vfs, chat: &VaultPath, identity: Identity, scan: &Scan) {
-    let path = path_for(chat);
+    let path = file_of(chat);
     let Ok(temporary) = folder().join(&format!("{}.{}.tmp", path.name(), std::process::id())) else { return };
     let written = fs
         .make_dir(&folder())

@@ -4,13 +4,13 @@ use std::sync::Arc;
 
 use forklore_core::fork::book::fingerprint;
 use forklore_core::format::book::Book;
-use forklore_fs::{OpenFile, Part, Vfs};
+use forklore_fs::{Part, Vfs};
 
 use super::{ForkError, ForkReport, Plan};
-use crate::tx::operation::{Awaits, Edit, FileId, Kind};
+use crate::tx::operation::{Awaits, FileId, Kind};
 use crate::tx::{About, Tx, TxError};
+use crate::usecase::undo::finder;
 use crate::vault::Library;
-use crate::vault::scan::{locate, locate_in};
 
 /// Makes the fork: its book and its chat appear together or not at all.
 pub fn execute(library: &Library, plan: Plan, now: i64) -> Result<ForkReport, ForkError> {
@@ -37,14 +37,7 @@ pub fn execute(library: &Library, plan: Plan, now: i64) -> Result<ForkReport, Fo
     plan.edits.into_iter().for_each(|edit| tx.edit(edit));
     plan.guards.into_iter().for_each(|(path, file)| tx.guard(path, file));
     let about = about(&report);
-    let known = |edit: &Edit, file: &dyn OpenFile| {
-        let chat = library.chats.iter().find(|chat| chat.path == edit.target);
-        let chat = chat.filter(|chat| chat.identity == file.identity().ok());
-        match chat {
-            Some(chat) => Ok(locate_in(&chat.transcript, edit)),
-            None => locate(&*library.fs, edit, file),
-        }
-    };
+    let known = finder(library);
     let outcome = tx.commit(about, &known)?;
     report.pending =
         outcome.pending.iter().chain(&outcome.void).map(|path| path.as_str().to_owned()).collect();

@@ -1,0 +1,157 @@
+//! The log of operations: [`OpLog`] is everything that Forklore ever did in a vault, oldest first.
+//!
+//! Operations are immutable files. That one was undone is told by another one, which undoes it; a redo undoes that.
+
+use std::collections::HashMap;
+
+use forklore_fs::{PathError, Vfs};
+use serde::Serialize;
+
+use crate::tx::operation::{Operation, Retire, Unsealed, unseal};
+use crate::tx::{folders, object_path};
+
+/// All operations, oldest first.
+#[derive(Debug, Default)]
+pub struct OpLog {
+    /// The operations.
+    pub operations: Vec<Operation>,
+    /// Names of files in the log that cannot be read: damaged, or written by a newer Forklore.
+    pub unreadable: Vec<String>,
+    undone: HashMap<String, String>,
+}
+
+/// Why an operation cannot be found.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum FindError {
+    /// None has that id.
+    #[error("There is no operation \"{0}\"")]
+    NoSuchOperation(String),
+    /// Several ids start like this.
+    #[error("\"{0}\" could be {1} operations")]
+    Ambiguous(String, usize),
+}
+
+/// One operation, as `log` tells it.
+#[derive(Debug, Clone, Serialize)]
+pub struct LogEntry {
+    /// Its id
+    pub id: String,
+    /// What it did
+    pub kind: &'static str,
+    /// When, as RFC 3339
+    pub at: String,
+    /// Address of the chat that it is about
+    pub chat: Option<String>,
+    /// What it did, in a sentence
+    pub summary: String,
+    /// The operation that it undoes
+    pub undoes: Option<String>,
+    /// The operation that undid it
+    pub undone_by: Option<String>,
+    /// Whether some of its edits could not be made yet
+    pub pending: bool,
+}
+
+/// What `log` tells.
+#[derive(Debug, Clone, Serialize)]
+pub struct LogReport {
+    /// Newest first
+    pub operations: Vec<LogEntry>,
+    /// Files in the log that cannot be read
+    pub unreadable: Vec<String>,
+}
+
+impl OpLog {
+    /// Reads the log, operations with pending edits included.
+    pub fn read(fs: &dyn Vfs) -> Result<Self, PathError> {
+        let mut log = Self::default();
+        for (folder, suffix) in [(folders::ops(), ".op"), (folders::tx(), ".intent")] {
+            for node in fs.list(&folder)? {
+                let Some(path) = folder.join(&node.name).ok().filter(|_| node.name.ends_with(suffix)) else {
+                    continue;
+                };
+                match unseal(&fs.read(&path)?.unwrap_or_default()) {
+                    Ok(operation) => log.operations.push(operation),
+                    Err(Unsealed::Torn | Unsealed::Newer(_)) => log.unreadable.push(node.name),
+                }
+            }
+        }
+        log.operations.sort_by(|a, b| a.id.cmp(&b.id));
+        // Newest first: an undo that was undone itself does not count.
+        for operation in log.operations.iter().rev() {
+            if let Some(undoes) = &operation.undoes
+                && !log.undone.contains_key(&operation.id)
+            {
+                log.undone.insert(undoes.clone(), operation.id.clone());
+            }
+        }
+        Ok(log)
+    }
+
+    /// The operation that undid this one.
+    pub fn undone_by(&self, id: &str) -> Option<&str> {
+        self.undone.get(id).map(String::as_str)
+    }
+
+    /// The operation with this id, or the only one whose id starts like this.
+    pub fn find(&self, id: &str) -> Result<&Operation, FindError> {
+        let like: Vec<&Operation> = self.operations.iter().filter(|op| op.id.starts_with(id)).collect();
+        match like[..] {
+            [one] => Ok(one),
+            [] => Err(FindError::NoSuchOperation(id.to_owned())),
+            _ => like
+                .iter()
+                .copied()
+                .find(|op| op.id == id)
+                .ok_or_else(|| FindError::Ambiguous(id.to_owned(), like.len())),
+        }
+    }
+
+    /// The last operation that counts and is no undo: what `undo` means without more words.
+    pub fn last_done(&self) -> Option<&Operation> {
+        self.operations.iter().rev().find(|op| op.undoes.is_none() && self.undone_by(&op.id).is_none())
+    }
+
+    /// The last undo that counts: what `redo` means.
+    pub fn last_undo(&self) -> Option<&Operation> {
+        let mut newest_first = self.operations.iter().rev();
+        newest_first.find(|op| op.undoes.is_some() && self.undone_by(&op.id).is_none())
+    }
+
+    /// Files that are in the trash: retired by an operation that counts, with their content still there.
+    pub fn trash<'a>(&'a self, fs: &dyn Vfs) -> Result<Vec<(&'a Operation, &'a Retire)>, PathError> {
+        let mut found = Vec::new();
+        for operation in self.operations.iter().filter(|op| self.undone_by(&op.id).is_none()) {
+            for retire in operation.retires() {
+                if fs.identity(&object_path(&retire.object))?.is_some() {
+                    found.push((operation, retire));
+                }
+            }
+        }
+        Ok(found)
+    }
+
+    /// The log for reading, newest first.
+    pub fn report(&self, fs: &dyn Vfs) -> Result<LogReport, PathError> {
+        let pending: Vec<String> = fs.list(&folders::tx())?.into_iter().map(|node| node.name).collect();
+        let entry = |op: &Operation| LogEntry {
+            id: op.id.clone(),
+            kind: op.kind.as_str(),
+            at: time(op.at),
+            chat: op.chat.clone(),
+            summary: op.summary.clone(),
+            undoes: op.undoes.clone(),
+            undone_by: self.undone_by(&op.id).map(str::to_owned),
+            pending: pending.contains(&format!("{}.intent", op.id)),
+        };
+        Ok(LogReport {
+            operations: self.operations.iter().rev().map(entry).collect(),
+            unreadable: self.unreadable.clone(),
+        })
+    }
+}
+
+/// A time in milliseconds since 1970 as RFC 3339.
+pub fn time(at: i64) -> String {
+    jiff::Timestamp::from_millisecond(at).unwrap_or_default().strftime("%Y-%m-%dT%H:%M:%SZ").to_string()
+}

@@ -1,0 +1,237 @@
+//! `delete`: a chat and its own book go to the trash, and what pointed at the chat no longer does.
+
+use std::collections::BTreeSet;
+
+use forklore_core::format::names::{book_stem, chat_stem};
+use forklore_core::story::lineage::Link;
+use forklore_fs::{PathError, VaultPath};
+use forklore_json::Raw;
+use serde::Serialize;
+
+use super::fork::Warning;
+use super::undo::finder;
+use crate::tx::operation::{Change, Edit, Json, Kind, Place};
+use crate::tx::{About, Tx, TxError};
+use crate::vault::{Library, StoryKind, layout};
+
+/// What was deleted.
+#[derive(Debug, Clone, Serialize)]
+pub struct DeleteReport {
+    /// Id of the operation; nothing if it was only planned
+    pub operation: Option<String>,
+    /// Address of the chat
+    pub chat: String,
+    /// Its own books that went with it
+    pub books: Vec<String>,
+    /// Books of the chat that stay, and why
+    pub kept: Vec<KeptBook>,
+    /// Files that went to the trash or were changed
+    pub files: Vec<String>,
+    /// What the user should know
+    pub warnings: Vec<Warning>,
+}
+
+/// A book that stays.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct KeptBook {
+    /// Its name
+    pub name: String,
+    /// Why it stays
+    pub why: String,
+}
+
+/// A deletion that is worked out.
+pub struct Plan {
+    /// What is told of it
+    pub report: DeleteReport,
+    edits: Vec<Edit>,
+    retire: Vec<VaultPath>,
+}
+
+/// Works out what goes with chat `c`.
+pub fn plan(library: &Library, c: usize) -> Result<Plan, PathError> {
+    let chat = &library.chats[c];
+    let mut report = DeleteReport {
+        operation: None,
+        chat: library.address(c).to_string(),
+        books: Vec::new(),
+        kept: Vec::new(),
+        files: Vec::new(),
+        warnings: Vec::new(),
+    };
+    let mut retire = vec![chat.path.clone()];
+    for stem in own_books(library, c)? {
+        let Some(path) = library.books.get(&stem) else { continue };
+        match library.referring_to(&stem, Some(c)).first() {
+            Some(who) => report.kept.push(KeptBook { name: stem, why: format!("{who} refers to it") }),
+            None => {
+                retire.push(path.clone());
+                report.books.push(stem);
+            }
+        }
+    }
+    if let Some(stem) = chat.book_stem()
+        && library.books.contains_key(stem)
+        && !report.books.iter().any(|book| book == stem)
+        && !report.kept.iter().any(|kept| kept.name == stem)
+    {
+        let why = "it is kept by hand, not made for this chat".to_owned();
+        report.kept.push(KeptBook { name: stem.to_owned(), why });
+    }
+    let mut edits = unlink_edits(library, c);
+    let story = &library.stories[chat.story];
+    if story.kind == StoryKind::Group
+        && let Some(group) = library.groups.get(&story.folder)
+        && let Ok(target) = layout::folder(layout::GROUPS).join(&format!("{}.json", group.file))
+    {
+        // As the group has it: not always the file's name.
+        let listed = group.chats.iter().filter(|name| chat_stem(name) == chat.name);
+        let mut changes: Vec<Change> = listed
+            .map(|name| Change::Exclude { path: vec!["chats".to_owned()], text: name.clone() })
+            .collect();
+        if let Some(current) = group.current_chat.as_ref().filter(|name| chat_stem(name) == chat.name) {
+            // SillyTavern would make the chat anew, with nothing but the greeting.
+            let next = chat.lineage.parent.map(|p| library.chats[p].name.clone());
+            let next = next.or_else(|| group.chats.iter().find(|name| chat_stem(name) != chat.name).cloned());
+            changes.extend(next.map(|next| Change::Set {
+                path: vec!["chat_id".to_owned()],
+                from: Json::text(current),
+                to: Json::text(&next),
+            }));
+        }
+        if !changes.is_empty() {
+            edits.push(Edit { target, place: Place::Document, required: false, changes });
+        }
+    }
+    edits.extend(settings_edit(library, &chat.name)?);
+    if library.cards.get(&story.folder).and_then(|card| card.current_chat.as_deref()).map(chat_stem).as_ref()
+        == Some(&chat.name)
+        && story.kind == StoryKind::Character
+    {
+        let message = "It is the chat that opens with the character: open another one in SillyTavern first, or it makes a new chat of this name".to_owned();
+        report.warnings.push(Warning { code: "CURRENT_CHAT", message });
+    }
+    let forks = library.chats.iter().filter(|other| other.lineage.parent == Some(c)).count();
+    if forks > 0 {
+        let forks = if forks == 1 { "One chat was".to_owned() } else { format!("{forks} chats were") };
+        let message =
+            format!("{forks} forked from it: they keep everything they have, and lose their parent");
+        report.warnings.push(Warning { code: "HAS_FORKS", message });
+    }
+    report.files =
+        retire.iter().chain(edits.iter().map(|e| &e.target)).map(|p| p.as_str().to_owned()).collect();
+    Ok(Plan { report, edits, retire })
+}
+
+/// Does it.
+pub fn execute(library: &Library, plan: Plan, now: i64) -> Result<DeleteReport, TxError> {
+    let mut tx = Tx::begin(&library.fs, now)?;
+    plan.edits.into_iter().for_each(|edit| tx.edit(edit));
+    // The chat before its book: nothing is left behind that refers to what is gone.
+    for target in plan.retire {
+        tx.retire(target)?;
+    }
+    let mut report = plan.report;
+    report.operation = Some(tx.id().to_owned());
+    let about = About {
+        kind: Kind::Delete,
+        chat: Some(report.chat.clone()),
+        summary: format!("deleted {}", report.chat),
+        undoes: None,
+    };
+    tx.commit(about, &finder(library))?;
+    Ok(report)
+}
+
+/// Books that are this chat's own: the one made for it by Forklore, and the one it is bound to if an extension keeps it.
+fn own_books(library: &Library, c: usize) -> Result<BTreeSet<String>, PathError> {
+    let chat = &library.chats[c];
+    let mut own = BTreeSet::new();
+    own.extend(chat.record.as_ref().and_then(|record| record.book.as_deref()).map(book_stem));
+    if let Some((name, stem)) = &chat.book
+        && library.book(name)?.is_some_and(|book| book.keeper.is_some())
+    {
+        own.insert(stem.clone());
+    }
+    Ok(own)
+}
+
+/// The links of the parent's messages that lead to this chat.
+fn unlink_edits(library: &Library, c: usize) -> Vec<Edit> {
+    let chat = &library.chats[c];
+    let Some(p) = chat.lineage.parent else { return Vec::new() };
+    let parent = &library.chats[p];
+    let mut edits = Vec::new();
+    for (message, link, name) in parent.facts.links().filter(|(_, _, name)| chat_stem(name) == chat.name) {
+        let Some(row) = parent.transcript.row(message) else { continue };
+        let key = if link == Link::Bookmark { "bookmark_link" } else { "branches" };
+        let path = vec!["extra".to_owned(), key.to_owned()];
+        let change = match link {
+            Link::Bookmark => Change::Set { path, from: Json::text(name), to: None },
+            Link::Branch => Change::Exclude { path, text: name.to_owned() },
+        };
+        let place = Place::Message { index: message, id: row.id.0 };
+        edits.push(Edit { target: parent.path.clone(), place, required: false, changes: vec![change] });
+    }
+    edits
+}
+
+/// What Auto-Recap keeps under the chat's name.
+fn settings_edit(library: &Library, chat: &str) -> Result<Option<Edit>, PathError> {
+    if library.settings.recap_chat_maps.iter().all(|(_, ids)| !ids.iter().any(|id| id == chat)) {
+        return Ok(None);
+    }
+    // Another story can have a chat of the same name, and the maps do not tell them apart.
+    if library.chats.iter().filter(|other| other.name == chat).count() > 1 {
+        return Ok(None);
+    }
+    let target = layout::folder(layout::SETTINGS);
+    let bytes = library.fs.read(&target)?.unwrap_or_default();
+    let Ok(settings) = Raw::parse(&bytes) else { return Ok(None) };
+    let mut changes = Vec::new();
+    for (map, _) in &library.settings.recap_chat_maps {
+        let path = ["extension_settings", "auto_recap_memory", map, chat];
+        if let Some(from) = settings.at(&path).and_then(|value| Json::new(value.bytes())) {
+            changes.push(Change::Set { path: path.map(str::to_owned).to_vec(), from: Some(from), to: None });
+        }
+    }
+    Ok((!changes.is_empty()).then_some(Edit { target, place: Place::Document, required: false, changes }))
+}
+
+impl Library {
+    /// Who refers to a book, in phrases, counted from the files themselves; `except` is a chat that does not count.
+    pub fn referring_to(&self, stem: &str, except: Option<usize>) -> Vec<String> {
+        let is = |book: &str| book_stem(book) == stem;
+        let chats = self.users_of(stem).iter().filter(|c| Some(**c) != except);
+        let mut found: Vec<String> = chats.map(|c| format!("\"{}\"", self.chats[*c].name)).collect();
+        // A fork that was made for the book and is bound elsewhere for now still counts.
+        for (c, chat) in self.chats.iter().enumerate() {
+            let own = chat.record.as_ref().and_then(|record| record.book.as_deref()).is_some_and(is);
+            if own && Some(c) != except && chat.book_stem() != Some(stem) {
+                found.push(format!("the record of \"{}\"", chat.name));
+            }
+        }
+        let settings = &self.settings;
+        if settings.global_books.iter().any(|book| is(book)) {
+            found.push("the list of global lorebooks".to_owned());
+        }
+        for (who, _) in settings.character_books.iter().filter(|(_, book)| is(book)) {
+            found.push(format!("the character \"{who}\""));
+        }
+        for (who, _) in self.cards.iter().filter(|(_, card)| card.book.as_deref().is_some_and(is)) {
+            found.push(format!("the character \"{who}\""));
+        }
+        if settings.persona_books.iter().any(|book| is(book)) {
+            found.push("a persona".to_owned());
+        }
+        // A chat that cannot be read may refer to anything.
+        found.extend(
+            self.chats
+                .iter()
+                .filter(|chat| chat.unreadable.is_some())
+                .map(|chat| format!("\"{}\", which cannot be read,", chat.name)),
+        );
+        found.extend(self.not_read.iter().map(|path| format!("{path}, which cannot be read,")));
+        found
+    }
+}

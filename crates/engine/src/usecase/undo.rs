@@ -1,0 +1,244 @@
+//! `undo` and `redo`: an operation the other way round. Edits are reverted in whatever the files hold now; files that were made go
+//! to the trash, files that went there come back.
+
+use forklore_core::fork::book::fingerprint;
+use forklore_core::format::book::Book;
+use forklore_core::format::names::book_stem;
+use forklore_fs::{OpenFile, PathError, VaultPath};
+use serde::Serialize;
+
+use crate::oplog::{FindError, OpLog};
+use crate::tx::operation::{Edit, FileId, Kind, ObjectId, Operation, Publish, Step};
+use crate::tx::{self, About, Tx, TxError, object_path};
+use crate::vault::scan::{locate, locate_in};
+use crate::vault::{Chat, Library, layout};
+
+/// What was undone.
+#[derive(Debug, Clone, Serialize)]
+pub struct UndoReport {
+    /// Id of the new operation; nothing if it was only planned
+    pub operation: Option<String>,
+    /// The operation that was undone
+    pub undoes: String,
+    /// What that had done
+    pub summary: String,
+    /// Files that went to the trash
+    pub removed: Vec<String>,
+    /// Files that came back
+    pub restored: Vec<String>,
+    /// Files whose edits were reverted
+    pub edited: Vec<String>,
+    /// Files whose edits others have changed since, so that they stay
+    pub left: Vec<String>,
+}
+
+/// Why something cannot be undone. Nothing was changed.
+#[derive(Debug, thiserror::Error)]
+pub enum UndoError {
+    /// There is no such operation.
+    #[error(transparent)]
+    Find(#[from] FindError),
+    /// Nothing was ever done.
+    #[error("There is nothing to {0}")]
+    Nothing(&'static str),
+    /// It was undone before.
+    #[error("That was undone already, by {by}")]
+    Already {
+        /// The operation that undid it
+        by: String,
+    },
+    /// The story went on in what it made.
+    #[error("{path} has gone on since: {why}")]
+    MovedOn {
+        /// The file
+        path: VaultPath,
+        /// What happened
+        why: String,
+    },
+    /// There is a file where one is to come back.
+    #[error("{0} cannot come back: there is a file of that name")]
+    Taken(VaultPath),
+    /// The trash was emptied.
+    #[error("{0} cannot come back: it is no longer in the trash")]
+    Expired(VaultPath),
+    /// Nothing of it is left.
+    #[error("Nothing is left of it")]
+    NothingLeft,
+    /// It could not be done.
+    #[error(transparent)]
+    Tx(#[from] TxError),
+    /// The system said no.
+    #[error(transparent)]
+    Path(#[from] PathError),
+}
+
+/// An undo that is worked out.
+pub struct Plan {
+    /// What is told of it
+    pub report: UndoReport,
+    publish: Vec<(VaultPath, ObjectId)>,
+    edits: Vec<Edit>,
+    retire: Vec<VaultPath>,
+    chat: Option<String>,
+}
+
+/// Works out how to revert an operation: the named one, else the last; `redo` means the last undo.
+pub fn plan(library: &Library, log: &OpLog, id: Option<&str>, redo: bool) -> Result<Plan, UndoError> {
+    let operation = match (id, redo) {
+        (Some(id), _) => log.find(id)?,
+        (None, false) => log.last_done().ok_or(UndoError::Nothing("undo"))?,
+        (None, true) => log.last_undo().ok_or(UndoError::Nothing("redo"))?,
+    };
+    if let Some(by) = log.undone_by(&operation.id) {
+        return Err(UndoError::Already { by: by.to_owned() });
+    }
+    let mut plan = Plan {
+        report: UndoReport {
+            operation: None,
+            undoes: operation.id.clone(),
+            summary: operation.summary.clone(),
+            removed: Vec::new(),
+            restored: Vec::new(),
+            edited: Vec::new(),
+            left: Vec::new(),
+        },
+        publish: Vec::new(),
+        edits: Vec::new(),
+        retire: Vec::new(),
+        chat: operation.chat.clone(),
+    };
+    // What points at a file goes before the file: the other way round than it came.
+    for step in operation.steps.iter().rev() {
+        match step {
+            Step::Publish(publish) => plan.remove(library, operation, publish)?,
+            Step::Retire(retire) => {
+                if library.fs.identity(&object_path(&retire.object))?.is_none() {
+                    return Err(UndoError::Expired(retire.target.clone()));
+                }
+                if library.fs.identity(&retire.target)?.is_some() {
+                    return Err(UndoError::Taken(retire.target.clone()));
+                }
+                plan.report.restored.push(retire.target.as_str().to_owned());
+                plan.publish.push((retire.target.clone(), retire.object.clone()));
+            }
+            Step::Edit(edit) => plan.revert(library, edit)?,
+        }
+    }
+    if plan.publish.is_empty() && plan.retire.is_empty() && plan.edits.is_empty() {
+        return Err(UndoError::NothingLeft);
+    }
+    Ok(plan)
+}
+
+impl Plan {
+    fn remove(
+        &mut self,
+        library: &Library,
+        operation: &Operation,
+        publish: &Publish,
+    ) -> Result<(), UndoError> {
+        let Some(now) = library.fs.identity(&publish.target)?.map(FileId::from) else { return Ok(()) };
+        if now != publish.file
+            && let Some(why) = moved_on(library, operation, &publish.target)?
+        {
+            return Err(UndoError::MovedOn { path: publish.target.clone(), why });
+        }
+        self.report.removed.push(publish.target.as_str().to_owned());
+        self.retire.push(publish.target.clone());
+        Ok(())
+    }
+
+    fn revert(&mut self, library: &Library, edit: &Edit) -> Result<(), UndoError> {
+        let inverse = edit.inverse();
+        let name = edit.target.as_str().to_owned();
+        match tx::would_edit(&*library.fs, &inverse, &finder(library))? {
+            tx::Would::Edit => {
+                self.report.edited.push(name);
+                self.edits.push(inverse);
+            }
+            tx::Would::Nothing => {}
+            tx::Would::Conflict if edit.required => {
+                let why = "what was changed in it has been changed again".to_owned();
+                return Err(UndoError::MovedOn { path: edit.target.clone(), why });
+            }
+            tx::Would::Conflict => self.report.left.push(name),
+        }
+        Ok(())
+    }
+}
+
+/// Finds messages in chats that the library has read; others are looked through.
+pub(crate) fn finder(
+    library: &Library,
+) -> impl Fn(&Edit, &dyn OpenFile) -> std::io::Result<Option<std::ops::Range<u64>>> {
+    |edit, file| {
+        let chat = library.chats.iter().find(|chat| chat.path == edit.target);
+        match chat.filter(|chat| chat.identity.is_some() && chat.identity == file.identity().ok()) {
+            Some(chat) => Ok(locate_in(&chat.transcript, edit)),
+            None => locate(&*library.fs, edit, file),
+        }
+    }
+}
+
+/// What happened in a file since it was made; nothing if SillyTavern only wrote the same thing anew.
+fn moved_on(library: &Library, operation: &Operation, path: &VaultPath) -> Result<Option<String>, UndoError> {
+    if let Some(chat) = library.chats.iter().find(|chat| chat.path == *path) {
+        return Ok(chat_moved_on(chat));
+    }
+    if path.parent() != layout::folder(layout::WORLDS) {
+        return Ok(Some("it was changed".to_owned()));
+    }
+    let Some(stem) = path.name().strip_suffix(".json") else { return Ok(Some("it was changed".to_owned())) };
+    // The chat that the book was made for knows what the book started with.
+    let made_with = |chat: &&Chat| {
+        operation.publishes().any(|p| p.target == chat.path)
+            || operation.edits().any(|e| e.target == chat.path)
+    };
+    let baseline = library.chats.iter().filter(made_with).find_map(|chat| {
+        let record = chat.record.as_ref()?;
+        let own = record.book.as_deref().is_some_and(|book| book_stem(book) == stem);
+        record.baseline.as_ref().filter(|_| own)?.book.clone()
+    });
+    let book = library.book(stem)?;
+    let now =
+        book.as_ref().and_then(|book| Some(fingerprint(Book::parse(book.bytes()).ok()?.images().iter())));
+    let same = baseline.is_some() && baseline == now;
+    Ok((!same).then(|| "its entries have changed".to_owned()))
+}
+
+fn chat_moved_on(chat: &Chat) -> Option<String> {
+    let changed = Some("it was changed".to_owned());
+    let Some(baseline) = chat.record.as_ref().and_then(|record| record.baseline.as_ref()) else {
+        return changed;
+    };
+    let messages = chat.transcript.len();
+    if messages > baseline.messages {
+        let more = messages - baseline.messages;
+        return Some(if more == 1 { "1 new message".to_owned() } else { format!("{more} new messages") });
+    }
+    let moment = chat.transcript.moment(chat.head()).map(|moment| moment.to_string());
+    if messages < baseline.messages || moment.as_deref() != Some(&*baseline.moment) { changed } else { None }
+}
+
+/// Does it.
+pub fn execute(library: &Library, plan: Plan, now: i64) -> Result<UndoReport, UndoError> {
+    let mut tx = Tx::begin(&library.fs, now)?;
+    for (target, object) in &plan.publish {
+        tx.publish_object(target.clone(), object)?;
+    }
+    plan.edits.into_iter().for_each(|edit| tx.edit(edit));
+    for target in plan.retire {
+        tx.retire(target)?;
+    }
+    let mut report = plan.report;
+    report.operation = Some(tx.id().to_owned());
+    let about = About {
+        kind: Kind::Undo,
+        chat: plan.chat,
+        summary: format!("undo of: {}", report.summary),
+        undoes: Some(report.undoes.clone()),
+    };
+    let outcome = tx.commit(about, &finder(library))?;
+    report.left.extend(outcome.void.iter().chain(&outcome.pending).map(|path| path.as_str().to_owned()));
+    Ok(report)
+}
