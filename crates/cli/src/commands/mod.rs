@@ -5,6 +5,7 @@ mod completions;
 mod config;
 mod demo;
 mod fork;
+mod heal;
 mod show;
 mod stories;
 mod tree;
@@ -68,6 +69,7 @@ pub(crate) enum Command {
     Check(check::Args),
     Checkpoint(fork::CheckpointArgs),
     Branch(fork::BranchArgs),
+    Heal(heal::Args),
     Config(config::Args),
     Demo(demo::Args),
     Completions(completions::Args),
@@ -119,6 +121,7 @@ pub(crate) fn run(context: &Context, command: &Command) -> Result<ExitCode, CliE
         Command::Check(args) => check::run(context, args),
         Command::Checkpoint(args) => fork::checkpoint(context, args),
         Command::Branch(args) => fork::branch(context, args),
+        Command::Heal(args) => heal::run(context, args),
         Command::Config(args) => config::run(context, args),
         Command::Demo(args) => demo::run(context, args),
         Command::Completions(args) => completions::run(args),

@@ -5,6 +5,7 @@ mod check;
 mod config;
 mod demo;
 mod fork;
+mod heal;
 mod show;
 mod style;
 mod tree;
@@ -18,6 +19,7 @@ pub(crate) use check::check;
 pub(crate) use config::{setting, setting_changed, settings};
 pub(crate) use demo::{demo, demo_plan};
 pub(crate) use fork::{forked, recovered, waiting};
+pub(crate) use heal::{healed, question};
 pub(crate) use show::show;
 pub(crate) use tree::{stories, tree};
 
