@@ -30,8 +30,8 @@ fn help_teaches() {
     Fork your story, keep its lore
 
     Forklore looks at the chats of a SillyTavern user ("the vault") and knows which chat was forked from
-    which, at which message, and what the lorebook, the recaps and the queue were at any message. These
-    commands change nothing that SillyTavern owns.
+    which, at which message, and what the lorebook, the recaps and the queue were at any message. It
+    makes forks that carry exactly that state, each with a lorebook of its own.
 
     Usage: forklore [OPTIONS] <COMMAND>
 
@@ -40,6 +40,9 @@ fn help_teaches() {
       tree         Draw the fork tree of a story
       show         Show the state of a chat at a message
       check        Look for everything that is wrong in a vault
+      checkpoint   Keep the story at a message, to come back to
+      branch       Fork the story at a message, to play on from there
+      heal         Give every fork what is its own, and repair what `check` found
       config       Show and change the settings of the vault
       demo         Build a small story to play with, and look around in it
       completions  Print a script that lets a shell complete Forklore's commands
