@@ -4,6 +4,7 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 use forklore_core::adapter::auto_recap::running::CombinedRecap;
+use forklore_core::format::book::EntryImage;
 use forklore_core::state::{self, Carry, Evidence, LeftOut, StateEntry};
 use forklore_fs::PathError;
 use forklore_json::Raw;
@@ -23,6 +24,8 @@ pub struct BookAt {
     pub entries: Vec<StateEntry>,
     /// What is known and does not belong there
     pub left_out: Vec<LeftOut>,
+    /// Marks of lines that no scene has told: they are this line's all the same (see [`state::untold`])
+    pub untold: Vec<u64>,
 }
 
 /// Where the state of a book comes from.
@@ -102,7 +105,14 @@ impl Library {
         let chat = &self.chats[c];
         let Some((name, stem)) = &chat.book else {
             let source = Source { kind: SourceKind::None, message: None, distance: None };
-            return Ok(BookAt { name: None, live: None, source, entries: Vec::new(), left_out: Vec::new() });
+            return Ok(BookAt {
+                name: None,
+                live: None,
+                source,
+                entries: Vec::new(),
+                left_out: Vec::new(),
+                untold: Vec::new(),
+            });
         };
         let live = self.book(name)?;
         if let Some(Err(e)) = live.as_ref().map(|book| book.parse()) {
@@ -117,6 +127,8 @@ impl Library {
             && alone
             && let Some(now) = evidence.live.take_if(|_| true)
         {
+            // A book kept by hand has no scenes to be mistaken by.
+            let untold = if hand_kept { Vec::new() } else { untold(&evidence, at, &now.entries) };
             let entry = |image| StateEntry { image, message: None, undated: false, inferred: Vec::new() };
             return Ok(BookAt {
                 name: Some(name.clone()),
@@ -124,11 +136,14 @@ impl Library {
                 source: Source { kind: SourceKind::Head, message: Some(at), distance: Some(0) },
                 entries: now.entries.into_iter().map(entry).collect(),
                 left_out: Vec::new(),
+                untold,
             });
         }
         self.add_backups(c, &mut evidence)?;
         let (source, entries, left_out) = from_evidence(&evidence, at, chat.head(), wanted);
-        Ok(BookAt { name: Some(name.clone()), live, source, entries, left_out })
+        let images: Vec<EntryImage> = entries.iter().map(|entry| entry.image.clone()).collect();
+        let untold = if hand_kept { Vec::new() } else { untold(&evidence, at, &images) };
+        Ok(BookAt { name: Some(name.clone()), live, source, entries, left_out, untold })
     }
 
     /// The combined recap of a chat at a message: its own if it fits, else the last one that does in SillyTavern's backups.
@@ -148,6 +163,14 @@ impl Library {
             None => Ok(self.backup_header(c, at, &read)?.map(|(_, recap)| recap)),
         }
     }
+}
+
+/// Lines of entries that the last scene of our line did not show.
+fn untold(evidence: &Evidence, at: usize, entries: &[EntryImage]) -> Vec<u64> {
+    let ours =
+        evidence.sightings.iter().filter(|sighting| sighting.ours.is_some_and(|message| message <= at));
+    let last = ours.max_by_key(|sighting| (sighting.ours, sighting.clock));
+    state::untold(entries, last.map_or(&[], |last| &last.entries))
 }
 
 fn from_evidence(

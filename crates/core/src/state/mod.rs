@@ -18,9 +18,10 @@ pub use fold::{BookState, Carry, Fold, LeftOut, StateEntry, Why, fold};
 pub use merge::{apply, merge_lines};
 pub use replay::{Stain, filled, holes, replay, stains};
 
+use std::collections::HashSet;
 use std::sync::Arc;
 
-use crate::adapter::Written;
+use crate::adapter::{EntryRole, Written, entry_role};
 use crate::format::book::EntryImage;
 
 /// A whole book, seen at some time in some place of the story.
@@ -88,6 +89,38 @@ pub struct Evidence {
     pub live: Option<Live>,
     /// Entries of related chats' books as they are now. Only events are looked for there.
     pub elsewhere: Vec<EntryImage>,
+    /// Lines that books of forks were made with although no scene had told them ([`line_mark`]): their records keep them.
+    pub start: HashSet<u64>,
+}
+
+/// A mark by which a line of an entry is known again.
+pub fn line_mark(comment: &str, line: &str) -> u64 {
+    let mut hasher = blake3::Hasher::new();
+    hasher.update(comment.as_bytes());
+    hasher.update(&[0]);
+    hasher.update(line.as_bytes());
+    let mut bytes = [0; 8];
+    bytes.copy_from_slice(&hasher.finalize().as_bytes()[..8]);
+    u64::from_le_bytes(bytes)
+}
+
+/// Marks of the lines in `entries` that the last scene before did not show.
+pub fn untold(entries: &[EntryImage], scene: &[EntryImage]) -> Vec<u64> {
+    let told: HashSet<(Option<i64>, &str, String)> = scene
+        .iter()
+        .flat_map(|e| e.content().lines().map(|l| (e.uid, &*e.comment, l.to_owned())).collect::<Vec<_>>())
+        .collect();
+    let facts = entries.iter().filter(|e| entry_role(&e.comment) == EntryRole::Fact);
+    let mut marks: Vec<u64> = facts
+        .flat_map(|e| {
+            let content = e.content();
+            let lines = content.lines().filter(|l| !told.contains(&(e.uid, &*e.comment, (*l).to_owned())));
+            lines.map(|line| line_mark(&e.comment, line)).collect::<Vec<_>>()
+        })
+        .collect();
+    marks.sort_unstable();
+    marks.dedup();
+    marks
 }
 
 impl Evidence {

@@ -8,7 +8,7 @@ use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
 use super::fold::Fold;
-use super::{Change, Event, Evidence, Live, Origin, Place, Sighting};
+use super::{Change, Event, Evidence, Live, Origin, Place, Sighting, line_mark};
 use crate::adapter::auto_recap::{registry, text_hash};
 use crate::adapter::{EntryRole, entry_role};
 use crate::format::book::EntryImage;
@@ -17,7 +17,7 @@ use crate::format::book::EntryImage;
 pub fn replay(evidence: &Evidence) -> Vec<Change> {
     let mut sightings: Vec<&Sighting> = evidence.sightings.iter().collect();
     sightings.sort_by_key(|s| (s.clock, s.origin.message));
-    let mut replay = Replay::new(&evidence.events);
+    let mut replay = Replay::new(&evidence.events, &evidence.start);
     let mut last: HashMap<&str, &Sighting> = HashMap::new();
     for sighting in sightings {
         replay.see(sighting, last.get(sighting.book.as_str()).copied());
@@ -33,6 +33,7 @@ pub fn replay(evidence: &Evidence) -> Vec<Change> {
 
 struct Replay<'a> {
     events: &'a [Event],
+    start: &'a HashSet<u64>,
     changes: Vec<Change>,
     /// What our line has earned so far.
     earned: Fold,
@@ -66,10 +67,11 @@ enum Told {
 }
 
 impl<'a> Replay<'a> {
-    fn new(events: &'a [Event]) -> Self {
+    fn new(events: &'a [Event], start: &'a HashSet<u64>) -> Self {
         let (foreign, foreign_lines) = (HashMap::new(), HashMap::new());
         Self {
             events,
+            start,
             changes: Vec::new(),
             earned: Fold::default(),
             seen_ours: false,
@@ -306,10 +308,17 @@ impl<'a> Replay<'a> {
             (Place::Elsewhere(origin), Some(after)) if change.is_telling() => {
                 let before =
                     change.before.as_ref().map(|before| before.content().into_owned()).unwrap_or_default();
-                for line in after.content().lines().filter(|line| !before.lines().any(|l| l == *line)) {
+                // What a fork's book was made with is older than the fork, whoever is seen with it first.
+                let older = |line: &str| self.start.contains(&line_mark(&after.comment, line));
+                let content = after.content();
+                let added = content.lines().filter(|line| !before.lines().any(|l| l == *line));
+                let foreign: Vec<&str> = added.filter(|line| !older(line)).collect();
+                if !foreign.is_empty() || content.is_empty() {
+                    self.foreign.insert((after.comment.clone(), content.clone().into_owned()), origin);
+                }
+                for line in foreign {
                     self.foreign_lines.insert((after.comment.clone(), line.to_owned()), origin);
                 }
-                self.foreign.insert((after.comment.clone(), after.content().into_owned()), origin);
             }
             (Place::Start | Place::Ours(_) | Place::Undated, _) => self.earned.play(&change),
             _ => {}

@@ -30,7 +30,10 @@ impl Library {
         }
         // Our own copies of scenes first: where several chats carry the same scene, it is ours.
         family.sort_by_key(|c| *c != chat);
-        let mut evidence = Evidence::default();
+        // What any fork of the family was made with is older than that fork: seeing it there first proves nothing.
+        let records = family.iter().filter_map(|c| self.chats[*c].record.as_ref());
+        let start = records.flat_map(|record| record.start.iter().copied()).collect();
+        let mut evidence = Evidence { start, ..Evidence::default() };
         let mut seen: HashSet<(i64, i64, u64)> = HashSet::new();
         for c in &family {
             self.scene_sightings(*c, chat, &family, &mut seen, &mut evidence.sightings)?;

@@ -139,7 +139,18 @@ pub fn plan(
     };
     let reconstructed = matches!(found.source.kind, SourceKind::Scene);
     let mut more = state.revisions(metadata, images.len(), reconstructed);
-    let record = record(library, request, &name, slug, now, &moment.to_string(), &book, &images, metadata);
+    let record = record(
+        library,
+        request,
+        &name,
+        slug,
+        now,
+        &moment.to_string(),
+        &book,
+        &images,
+        &found.untold,
+        metadata,
+    );
     let left_out = left_out(library, &found);
     let archive: Vec<(&str, Vec<u8>)> = revised.archive.iter().map(|(k, v)| (*k, v.clone())).collect();
     let kept = [
@@ -508,6 +519,7 @@ fn record(
     moment: &str,
     book: &BookPlan,
     images: &[EntryImage],
+    start: &[u64],
     metadata: Raw<'_>,
 ) -> ForkRecord {
     let c = request.chat;
@@ -527,6 +539,7 @@ fn record(
         depth: depth + 1,
         book: book.name().map(str::to_owned),
         baseline: Some(core_header::baseline(metadata, request.at + 1, moment.to_owned(), fingerprint)),
+        start: start.to_vec(),
         accepted: Vec::new(),
         created: now,
     }

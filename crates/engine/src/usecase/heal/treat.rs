@@ -37,6 +37,8 @@ pub(super) struct Treatment {
     main_chat: Option<String>,
     links: Vec<Edit>,
     quarantine: Vec<Vec<u8>>,
+    /// Lines of the new book that no scene has told
+    start: Vec<u64>,
     accepted: Vec<String>,
 }
 
@@ -69,6 +71,7 @@ pub(super) fn treat(
         main_chat: None,
         links: Vec::new(),
         quarantine: Vec::new(),
+        start: Vec::new(),
         accepted: Vec::new(),
     };
     let mut did = |code: Code, book: Option<&str>, did: String| {
@@ -98,7 +101,7 @@ pub(super) fn treat(
     let mut unbound = false;
     if let Some((choice, old)) = &remedy {
         match own_book(library, c, *choice, old, config, names)? {
-            Own::Book { name, path, bytes, quarantine, how } => {
+            Own::Book { name, path, bytes, quarantine, start, how } => {
                 let images = Book::parse(&bytes).map(|book| book.images()).unwrap_or_default();
                 for code in &wrong {
                     did(*code, Some(&name), format!("{how}: {} entries", images.len()));
@@ -107,6 +110,7 @@ pub(super) fn treat(
                     did(Code::PendingFork, Some(&name), format!("{how}: {} entries", images.len()));
                 }
                 treatment.quarantine = quarantine;
+                treatment.start = start;
                 treatment.binding = Some(Some(name.clone()));
                 treatment.book = Some((path, name.clone(), bytes));
                 new_images = Some((name, images));
@@ -232,6 +236,7 @@ enum Own {
         path: VaultPath,
         bytes: Vec<u8>,
         quarantine: Vec<Vec<u8>>,
+        start: Vec<u64>,
         how: &'static str,
     },
     /// The book that was made for the chat is still there.
@@ -297,7 +302,7 @@ fn own_book(
         Choice::Accept => return Ok(Own::Impossible),
     };
     let quarantine = if choice == Choice::Rebuild { quarantined(&found) } else { Vec::new() };
-    Ok(Own::Book { name, path, bytes, quarantine, how })
+    Ok(Own::Book { name, path, bytes, quarantine, start: found.untold, how })
 }
 
 /// Entries that nothing attributes: they stay with the chat that the book was made for, and in this one's record.
@@ -437,6 +442,7 @@ impl Treatment {
             depth,
             book: bound,
             baseline: Some(core_header::baseline(metadata, chat.transcript.len(), head, print)),
+            start: self.start.clone(),
             accepted,
             created: now,
         };
