@@ -4,10 +4,10 @@
 
 use std::collections::HashMap;
 
-use forklore_fs::{PathError, Vfs};
+use forklore_fs::{PathError, VaultPath, Vfs};
 use serde::Serialize;
 
-use crate::tx::operation::{Operation, Retire, Unsealed, unseal};
+use crate::tx::operation::{FileId, Kind, Operation, Retire, Unsealed, unseal};
 use crate::tx::{folders, object_path};
 
 /// All operations, oldest first.
@@ -36,7 +36,7 @@ pub enum FindError {
 pub struct LogEntry {
     /// Its id
     pub id: String,
-    /// What it did
+    /// What it did; `redo` for the undo of an undo
     pub kind: &'static str,
     /// When, as RFC 3339
     pub at: String,
@@ -112,10 +112,37 @@ impl OpLog {
         self.operations.iter().rev().find(|op| op.undoes.is_none() && self.undone_by(&op.id).is_none())
     }
 
-    /// The last undo that counts: what `redo` means.
+    /// The last undo that counts: what `redo` means. A redo reverts something, too, but is none.
     pub fn last_undo(&self) -> Option<&Operation> {
         let mut newest_first = self.operations.iter().rev();
-        newest_first.find(|op| op.undoes.is_some() && self.undone_by(&op.id).is_none())
+        newest_first.find(|op| self.origin(op).1 % 2 == 1 && self.undone_by(&op.id).is_none())
+    }
+
+    /// What an operation is about in the end, and how many times that was turned round: an odd number is an undo, an even one a
+    /// redo, none the operation itself.
+    pub fn origin<'a>(&'a self, operation: &'a Operation) -> (&'a Operation, usize) {
+        let mut origin = operation;
+        let mut turns = 0;
+        while let Some(undoes) = &origin.undoes {
+            turns += 1;
+            // Only older ones can be undone: this ends.
+            match self.operations.iter().find(|op| op.id == *undoes && op.id < origin.id) {
+                Some(older) => origin = older,
+                None => break,
+            }
+        }
+        (origin, turns)
+    }
+
+    /// The files that an operation has made under a name, those that came back by doing it again included.
+    pub(crate) fn made(&self, operation: &Operation, target: &VaultPath) -> Vec<FileId> {
+        let (origin, turns) = self.origin(operation);
+        let again = |op: &&Operation| {
+            let (of, n) = self.origin(op);
+            of.id == origin.id && n % 2 == turns % 2
+        };
+        let publishes = self.operations.iter().filter(again).flat_map(Operation::publishes);
+        publishes.filter(|publish| publish.target == *target).map(|publish| publish.file).collect()
     }
 
     /// Files that are in the trash: retired by an operation that counts, with their content still there.
@@ -136,7 +163,10 @@ impl OpLog {
         let pending: Vec<String> = fs.list(&folders::tx())?.into_iter().map(|node| node.name).collect();
         let entry = |op: &Operation| LogEntry {
             id: op.id.clone(),
-            kind: op.kind.as_str(),
+            kind: match op.kind {
+                Kind::Undo if self.origin(op).1 % 2 == 0 => "redo",
+                kind => kind.as_str(),
+            },
             at: time(op.at),
             chat: op.chat.clone(),
             summary: op.summary.clone(),

@@ -12,6 +12,7 @@ mod config;
 mod damage;
 mod demo;
 mod harbor;
+mod ops;
 mod regressions;
 
 /// The binary under test.
