@@ -10,6 +10,7 @@ use forklore_engine::oplog::FindError;
 use forklore_engine::state_at::StateError;
 use forklore_engine::tx::TxError;
 use forklore_engine::usecase::fork::ForkError;
+use forklore_engine::usecase::heal::HealError;
 use forklore_engine::usecase::show::ShowError;
 use forklore_engine::usecase::trash::RestoreError;
 use forklore_engine::usecase::undo::UndoError;
@@ -226,6 +227,29 @@ impl From<ForkError> for CliError {
             ForkError::State(e) => e.into(),
             ForkError::Tx(e) => e.into(),
             ForkError::Path(e) => e.into(),
+        }
+    }
+}
+
+impl From<HealError> for CliError {
+    fn from(e: HealError) -> Self {
+        let message = e.to_string();
+        match e {
+            HealError::NoExchange => Self::new(
+                Kind::Refused,
+                "NO_EXCHANGE",
+                message,
+                "Copy the vault to a local disk (ext4, btrfs, XFS, APFS), heal it there, and copy it back with SillyTavern stopped.",
+            ),
+            HealError::CorruptHeader(_) => Self::new(
+                Kind::Refused,
+                "CORRUPT_CHAT",
+                message,
+                "Run `forklore check` for what is wrong; SillyTavern keeps copies in the backups folder.",
+            ),
+            HealError::State(e) => e.into(),
+            HealError::Tx(e) => e.into(),
+            HealError::Path(e) => e.into(),
         }
     }
 }

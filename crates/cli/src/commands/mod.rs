@@ -7,6 +7,7 @@ mod delete;
 mod demo;
 mod fork;
 mod gc;
+mod heal;
 mod log;
 mod show;
 mod stories;
@@ -73,6 +74,7 @@ pub(crate) enum Command {
     Check(check::Args),
     Checkpoint(fork::CheckpointArgs),
     Branch(fork::BranchArgs),
+    Heal(heal::Args),
     Log(log::Args),
     Undo(undo::UndoArgs),
     Redo(undo::RedoArgs),
@@ -135,6 +137,7 @@ pub(crate) fn run(context: &Context, command: &Command) -> Result<ExitCode, CliE
         Command::Check(args) => check::run(context, args),
         Command::Checkpoint(args) => fork::checkpoint(context, args),
         Command::Branch(args) => fork::branch(context, args),
+        Command::Heal(args) => heal::run(context, args),
         Command::Log(args) => log::run(context, args),
         Command::Undo(args) => undo::undo(context, args),
         Command::Redo(args) => undo::redo(context, args),

@@ -33,6 +33,10 @@ pub struct ForkRecord {
     pub book: Option<String>,
     /// What the fork started with.
     pub baseline: Option<Baseline>,
+    /// Codes of findings that the user has accepted as they are.
+    pub accepted: Vec<String>,
+    /// When the record was written, in milliseconds since 1970.
+    pub created: i64,
 }
 
 /// What a fork started with, to be compared with later.
@@ -84,6 +88,14 @@ impl ForkRecord {
             depth: number(&["depth"]).unwrap_or(1),
             book: text(&["book", "name"]),
             baseline,
+            accepted: raw
+                .get("accepted")
+                .unwrap_or(Raw::NULL)
+                .elements()
+                .filter_map(Raw::as_text)
+                .map(std::borrow::Cow::into_owned)
+                .collect(),
+            created: raw.get("created").and_then(Raw::as_i64).unwrap_or(0),
         })
     }
 
@@ -112,7 +124,11 @@ impl ForkRecord {
             ("depth", number(self.depth)),
             ("book", object(&own)),
             ("baseline", baseline),
+            ("created", self.created.to_string().into_bytes()),
         ];
+        if !self.accepted.is_empty() {
+            fields.push(("accepted", serde_json::json!(self.accepted).to_string().into_bytes()));
+        }
         fields.extend(kept.iter().cloned());
         object(&fields)
     }

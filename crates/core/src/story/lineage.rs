@@ -200,9 +200,14 @@ impl<'a> Tracer<'a> {
             self.by_name.get(&(chat.story, record.parent_file.as_str())).copied().filter(same_story);
         let by_slug = self.by_slug.get(record.parent_slug.as_str()).into_iter().flatten().copied();
         let by_slug: Vec<usize> = by_slug.filter(same_story).collect();
-        // The slug decides; the name only chooses among copies, and stands in where the parent never had a slug.
+        // The slug decides; the name only chooses among copies, and stands in where the parent never had a slug, or was given another
+        // one since and still holds the message.
+        let holds = |p: usize| {
+            let moment = self.chats[p].transcript.moment(record.message);
+            moment.is_some_and(|moment| moment.to_string() == record.moment)
+        };
         let parent = match by_name.filter(|p| by_slug.is_empty() || by_slug.contains(p)) {
-            Some(p) if record.parent_slug.is_empty() || by_slug.contains(&p) => Some(p),
+            Some(p) if record.parent_slug.is_empty() || by_slug.contains(&p) || holds(p) => Some(p),
             _ => by_slug.first().copied(),
         };
         let note = match parent {
@@ -213,7 +218,11 @@ impl<'a> Tracer<'a> {
             Some(_) => None,
         };
         Lineage {
-            kind: if record.kind == "checkpoint" { Kind::Checkpoint } else { Kind::Branch },
+            kind: match record.kind.as_str() {
+                "checkpoint" => Kind::Checkpoint,
+                "copy" => Kind::Copy,
+                _ => Kind::Branch,
+            },
             parent,
             fork_message: Some(record.message),
             basis: Basis::Recorded,

@@ -4,6 +4,7 @@
 pub mod check;
 pub mod delete;
 pub mod fork;
+pub mod heal;
 pub mod show;
 pub mod stories;
 pub mod trash;

@@ -1,5 +1,6 @@
 //! `check`: everything that is wrong in a vault, as far as files can tell. One module a topic; each rule adds [`Finding`]s.
 
+mod baseline;
 mod books;
 mod entries;
 mod files;
@@ -12,6 +13,7 @@ use forklore_fs::PathError;
 use rayon::prelude::*;
 use serde::Serialize;
 
+pub use self::baseline::{Entering, entering};
 use crate::vault::Library;
 
 /// What `check` found.
@@ -21,6 +23,9 @@ pub struct CheckReport {
     pub ok: bool,
     /// What was found, chat by chat.
     pub findings: Vec<Finding>,
+    /// What to tell on entering the chat that was asked about, if Forklore made it
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub entering: Option<Entering>,
 }
 
 /// Checks the vault, or one chat and what it is bound to. `now` is the time in milliseconds since 1970.
@@ -37,6 +42,7 @@ pub fn check(library: &Library, only: Option<usize>, now: i64) -> CheckReport {
         if let Err(e) = looked {
             checker.unreadable_book(c, &e);
         }
+        checker.accepted(c);
         checker.findings
     };
     let findings: Vec<Vec<Finding>> = chats.par_iter().map(check_chat).collect();
@@ -47,7 +53,8 @@ pub fn check(library: &Library, only: Option<usize>, now: i64) -> CheckReport {
     }
     checker.slugs(only);
     let findings = checker.findings;
-    CheckReport { ok: findings.iter().all(|f| f.severity != Severity::Error), findings }
+    let entering = only.and_then(|c| entering(library, c));
+    CheckReport { ok: findings.iter().all(|f| f.severity != Severity::Error), findings, entering }
 }
 
 struct Checker<'a> {
@@ -83,6 +90,7 @@ impl Checker<'_> {
             self.book(stem)?;
         }
         self.entries(c)?;
+        self.baseline(c)?;
         self.queue(c)
     }
 

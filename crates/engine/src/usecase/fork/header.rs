@@ -58,13 +58,15 @@ const HANDLED: [&str; 16] = [
     KEYS[1],
 ];
 
-/// The metadata of chat `c` as of message `at`, for a chat called `owner`.
+/// The metadata of chat `c` as of message `at`, for a chat called `owner`. Work that waits is left to the parent of a `fresh` fork;
+/// a chat that stays with its book keeps it.
 pub(crate) fn revise(
     library: &Library,
     c: usize,
     at: usize,
     owner: &str,
     binding: &Binding<'_>,
+    fresh: bool,
 ) -> Result<Revised, PathError> {
     let chat = &library.chats[c];
     let metadata = chat.header().metadata();
@@ -86,10 +88,12 @@ pub(crate) fn revise(
     }
     revised.revisions.extend(core::combined(metadata, bytes, owner));
     revised.combined = fitting.map(|(recap, _)| recap);
-    let (revisions, waiting) = core::pending(metadata);
-    revised.revisions.extend(revisions);
-    revised.archive.extend(waiting.map(|waiting| ("pending", waiting)));
-    revised.revisions.extend(timers(library, c, at, binding)?);
+    if fresh || !matches!(binding, Binding::Same) {
+        let (revisions, waiting) = core::pending(metadata);
+        revised.revisions.extend(revisions);
+        revised.archive.extend(waiting.map(|waiting| ("pending", waiting)));
+        revised.revisions.extend(timers(library, c, at, binding)?);
+    }
     as_of(library, c, at, &mut revised)?;
     Ok(revised)
 }

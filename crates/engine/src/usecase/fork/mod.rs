@@ -3,8 +3,8 @@
 //! [`plan`] decides everything and changes nothing: a [`Plan`] can be printed. [`execute`] lets it happen, all or nothing.
 
 mod execute;
-mod header;
-mod plan;
+pub(crate) mod header;
+pub(crate) mod plan;
 mod refuse;
 
 use forklore_core::fork::ForkKind;

@@ -98,7 +98,7 @@ pub fn plan(
         BookPlan::Shared => Binding::Same,
         BookPlan::None => Binding::Unbound,
     };
-    let revised = revise(library, c, state_at, &name, &binding)?;
+    let revised = revise(library, c, state_at, &name, &binding, true)?;
     let file = library.fs.open(&chat.path)?;
     let (header_end, carriage_return) = header_end(library, c, &*file)?;
     let row = chat.transcript.row(request.at).unwrap_or_default();
@@ -138,11 +138,10 @@ pub fn plan(
     };
     let reconstructed = matches!(found.source.kind, SourceKind::Scene);
     let mut more = state.revisions(metadata, images.len(), reconstructed);
-    let record = record(library, request, &name, slug, &moment.to_string(), &book, &images, metadata);
+    let record = record(library, request, &name, slug, now, &moment.to_string(), &book, &images, metadata);
     let left_out = left_out(library, &found);
     let archive: Vec<(&str, Vec<u8>)> = revised.archive.iter().map(|(k, v)| (*k, v.clone())).collect();
     let kept = [
-        ("created", now.to_string().into_bytes()),
         ("inherited", json!(revised.inherited).to_string().into_bytes()),
         ("archive", core_header::object(&with_queue(archive, &found))),
     ];
@@ -369,7 +368,7 @@ fn plan_book(
         );
         warnings.push(Warning { code: Code::BookAlsoGlobal.as_str(), message });
     }
-    let own = book_name(library, c, fork, name, found);
+    let own = book_name(library, c, fork, name, found, &[]);
     let path = layout::book(&own).map_err(|_| ForkError::NameTaken(own.clone()))?;
     Ok(BookPlan::Own { bytes: book_bytes(found, &own), name: own, path })
 }
@@ -389,8 +388,19 @@ pub(crate) fn book_bytes(found: &BookAt, name: &str) -> Vec<u8> {
 }
 
 /// The name of a new book for a chat.
-pub(crate) fn book_name(library: &Library, c: usize, fork: &str, old: &str, found: &BookAt) -> String {
-    let used: HashSet<String> = library.books.keys().map(|stem| stem.to_lowercase()).collect();
+pub(crate) fn book_name(
+    library: &Library,
+    c: usize,
+    fork: &str,
+    old: &str,
+    found: &BookAt,
+    also_used: &[String],
+) -> String {
+    // A name that a chat has for a book which is gone is not free: an open page may still write that book.
+    let bound = library.chats.iter().filter_map(|chat| chat.book_stem());
+    let used =
+        library.books.keys().map(String::as_str).chain(bound).chain(also_used.iter().map(String::as_str));
+    let used: HashSet<String> = used.map(str::to_lowercase).collect();
     let taken = |stem: &str| used.contains(&stem.to_lowercase());
     let chat = &library.chats[c];
     // A missing book cannot tell who kept it; the scenes can.
@@ -493,6 +503,7 @@ fn record(
     request: &Request,
     name: &str,
     slug: &str,
+    now: i64,
     moment: &str,
     book: &BookPlan,
     images: &[EntryImage],
@@ -515,6 +526,8 @@ fn record(
         depth: depth + 1,
         book: book.name().map(str::to_owned),
         baseline: Some(core_header::baseline(metadata, request.at + 1, moment.to_owned(), fingerprint)),
+        accepted: Vec::new(),
+        created: now,
     }
 }
 

@@ -1,0 +1,70 @@
+//! What was healed, and what is asked before.
+
+use std::collections::BTreeMap;
+use std::io::{self, Write as _};
+
+use forklore_core::check::Severity;
+use forklore_engine::usecase::heal::{HealReport, Question};
+
+use super::count;
+use super::style::{BOLD, DIM, GOOD, NOTE, WARN, tame, wrap};
+
+/// Tells what was done, or would be, chat by chat.
+pub(crate) fn healed(report: &HealReport, dry_run: bool) -> io::Result<()> {
+    let mut out = anstream::stdout().lock();
+    let mut chats: BTreeMap<&str, Vec<_>> = BTreeMap::new();
+    for action in &report.actions {
+        chats.entry(&action.chat).or_default().push(action);
+    }
+    for (chat, actions) in &chats {
+        writeln!(out, "{BOLD}{}{BOLD:#}", tame(chat))?;
+        let mut told: Vec<&str> = Vec::new();
+        for action in actions {
+            if !told.contains(&action.did.as_str()) {
+                told.push(&action.did);
+                writeln!(out, "  {GOOD}+{GOOD:#} {}", wrap(&action.did, "    ").trim_start())?;
+            }
+        }
+    }
+    let errors = report.left.iter().filter(|f| f.severity == Severity::Error).count();
+    let warnings = report.left.iter().filter(|f| f.severity == Severity::Warning).count();
+    let done = if dry_run { "Would heal" } else { "Healed" };
+    if chats.is_empty() {
+        writeln!(out, "{GOOD}Nothing to heal.{GOOD:#}")?;
+    } else {
+        writeln!(out, "\n{GOOD}{done} {}.{GOOD:#}", count(chats.len(), "chat"))?;
+    }
+    if errors + warnings > 0 {
+        let left = [(errors, "error"), (warnings, "warning")];
+        let left: Vec<String> =
+            left.iter().filter(|(n, _)| *n > 0).map(|(n, what)| count(*n, what)).collect();
+        let text = format!("{} left: `forklore check` explains.", left.join(" and "));
+        writeln!(out, "{WARN}{text}{WARN:#}")?;
+        if report.left.iter().any(|f| f.severity == Severity::Error && f.code.as_str().starts_with("ENTRY_"))
+        {
+            let text = "A chat whose own lorebook holds another line's story is bound to a new one only if you say so: \
+                        heal it with --yes.";
+            writeln!(out, "{DIM}{}{DIM:#}", wrap(text, ""))?;
+        }
+    }
+    if let Some(operation) = &report.operation {
+        writeln!(out, "{DIM}Reload SillyTavern's page. Take it back with: forklore undo {operation}{DIM:#}")?;
+    }
+    Ok(())
+}
+
+/// Asks what becomes of a book.
+pub(crate) fn question(question: &Question) -> io::Result<()> {
+    let mut out = anstream::stdout().lock();
+    writeln!(out, "{BOLD}{}{BOLD:#}", tame(&question.chat))?;
+    writeln!(out, "{}", wrap(&question.text, "  "))?;
+    let more =
+        if question.ask_first { " (the chat leaves the lorebook it has; nothing is deleted)" } else { "" };
+    writeln!(out, "  {NOTE}r{NOTE:#}ebuild a lorebook from what its own line has earned{more}")?;
+    writeln!(
+        out,
+        "  {NOTE}e{NOTE:#}mpty lorebook, {NOTE}c{NOTE:#}opy of the parent's as it is now, {NOTE}d{NOTE:#}etach, {NOTE}a{NOTE:#}ccept as it is, {NOTE}n{NOTE:#}othing now"
+    )?;
+    write!(out, "  [rebuild] ")?;
+    out.flush()
+}

@@ -1,0 +1,232 @@
+//! `heal`: forks that were made elsewhere are adopted and get what is theirs; what `check` found is repaired.
+//!
+//! [`plan`] looks at every chat on its own (see `treat`), asks where somebody has to decide, and gives a [`Plan`]: new books, edits of
+//! headers, old books that nothing needs any more. [`execute`] makes all of it one operation. No existing book is ever written:
+//! open pages keep books in memory and write them back whole, so a book that is wrong is left, and the chat bound to a right one.
+
+mod treat;
+
+use std::collections::BTreeMap;
+
+use forklore_core::check::{Code, Finding};
+use forklore_core::format::names::book_stem;
+use forklore_fs::{Part, PathError, VaultPath};
+use serde::Serialize;
+
+use self::treat::Treatment;
+use super::check::check;
+use super::undo::finder;
+use crate::config::Config;
+use crate::state_at::StateError;
+use crate::tx::operation::{Edit, Kind};
+use crate::tx::{About, Tx, TxError};
+use crate::vault::Library;
+
+/// What becomes of a book that is missing, another chat's, or shared.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Choice {
+    /// A new book with what this chat's own line has earned
+    Rebuild,
+    /// A new book without entries
+    Empty,
+    /// A copy of the parent's book as it is now
+    Copy,
+    /// No book
+    Detach,
+    /// Leave it, and say no more
+    Accept,
+}
+
+/// Something that somebody has to decide.
+#[derive(Debug, Clone)]
+pub struct Question {
+    /// What it is about
+    pub code: Code,
+    /// Address of the chat
+    pub chat: String,
+    /// The book as the chat has it
+    pub book: String,
+    /// What is the case, in a sentence
+    pub text: String,
+    /// Whether saying nothing leaves it as it is: the chat would leave a book that it uses now
+    pub ask_first: bool,
+}
+
+/// Who decides. `None` leaves it as it is.
+pub type Decide<'a> = dyn Fn(&Question) -> Option<Choice> + 'a;
+
+/// What was healed.
+#[derive(Debug, Clone, Serialize)]
+pub struct HealReport {
+    /// Id of the operation; nothing if there was nothing to do, or it was only planned
+    pub operation: Option<String>,
+    /// What was done
+    pub actions: Vec<Action>,
+    /// What is still there
+    pub left: Vec<Finding>,
+}
+
+/// One thing that was done.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Action {
+    /// The finding that it answers
+    pub code: Code,
+    /// Address of the chat
+    pub chat: String,
+    /// The book
+    pub book: Option<String>,
+    /// What was done, in a phrase
+    pub did: String,
+}
+
+/// Why nothing was healed.
+#[derive(Debug, thiserror::Error)]
+pub enum HealError {
+    /// The file system cannot let files trade names, so nothing that SillyTavern may write is touched.
+    #[error("On this file system chats cannot be changed without the risk of losing a save")]
+    NoExchange,
+    /// A header cannot be edited.
+    #[error("The header of \"{0}\" cannot be edited")]
+    CorruptHeader(String),
+    /// The state of a book cannot be told.
+    #[error(transparent)]
+    State(#[from] StateError),
+    /// It could not be done.
+    #[error(transparent)]
+    Tx(#[from] TxError),
+    /// The system said no.
+    #[error(transparent)]
+    Path(#[from] PathError),
+}
+
+/// A cure that is worked out.
+pub struct Plan {
+    /// What is told of it
+    pub report: HealReport,
+    books: Vec<(VaultPath, Vec<u8>)>,
+    edits: Vec<Edit>,
+    retire: Vec<VaultPath>,
+    chats: Vec<usize>,
+}
+
+impl Plan {
+    /// Whether there is nothing to do.
+    pub fn is_empty(&self) -> bool {
+        self.books.is_empty() && self.edits.is_empty()
+    }
+}
+
+/// Works out what to do for chat `only`, or for all.
+pub fn plan(
+    library: &Library,
+    only: Option<usize>,
+    config: &Config,
+    decide: &Decide<'_>,
+    now: i64,
+) -> Result<Plan, HealError> {
+    let findings = check(library, only, now).findings;
+    let chats: Vec<usize> = only.map_or_else(|| (0..library.chats.len()).collect(), |c| vec![c]);
+    let mut plan = Plan {
+        report: HealReport { operation: None, actions: Vec::new(), left: Vec::new() },
+        books: Vec::new(),
+        edits: Vec::new(),
+        retire: Vec::new(),
+        chats: Vec::new(),
+    };
+    // Slugs that this very operation gives: a fork's record names its parent's new one.
+    let mut slugs: BTreeMap<usize, String> = BTreeMap::new();
+    let mut names: Vec<String> = Vec::new();
+    let mut rebound: BTreeMap<usize, Option<String>> = BTreeMap::new();
+    // Parents before their forks.
+    let mut order = chats;
+    order.sort_by_key(|c| super::fork::plan::root_of(library, *c).1);
+    for c in order {
+        let address = library.address(c).to_string();
+        let own: Vec<&Finding> = findings.iter().filter(|f| f.chat.as_deref() == Some(&address)).collect();
+        let Some(treatment) = treat::treat(library, c, &own, config, decide, &names)? else { continue };
+        let Treatment { slug, book, binding, actions, .. } = &treatment;
+        if let Some(slug) = slug {
+            slugs.insert(c, slug.clone());
+        }
+        if let Some((path, name, bytes)) = book {
+            names.push(book_stem(name));
+            plan.books.push((path.clone(), bytes.clone()));
+        }
+        if let Some(binding) = binding {
+            rebound.insert(c, binding.clone());
+        }
+        plan.report.actions.extend(actions.iter().cloned());
+        plan.edits.extend(treatment.edit(library, c, &slugs, now)?);
+        plan.chats.push(c);
+    }
+    plan.retire = unneeded(library, &rebound)?;
+    plan.report.left = findings.into_iter().filter(|f| !answered(&plan.report.actions, f)).collect();
+    Ok(plan)
+}
+
+fn answered(actions: &[Action], finding: &Finding) -> bool {
+    actions.iter().any(|action| action.code == finding.code && Some(&action.chat) == finding.chat.as_ref())
+}
+
+/// Books that an extension keeps and that nothing refers to once these chats are bound elsewhere.
+fn unneeded(
+    library: &Library,
+    rebound: &BTreeMap<usize, Option<String>>,
+) -> Result<Vec<VaultPath>, PathError> {
+    let mut left: Vec<&str> = rebound.keys().filter_map(|c| library.chats[*c].book_stem()).collect();
+    left.sort_unstable();
+    left.dedup();
+    let mut found = Vec::new();
+    for stem in left {
+        let Some(path) = library.books.get(stem) else { continue };
+        let stays = |c: &usize| {
+            let bound = rebound.get(c).map(|binding| binding.as_deref().map(book_stem));
+            bound.is_none_or(|stem_now| stem_now.as_deref() == Some(stem))
+        };
+        let used = library.users_of(stem).iter().any(stays);
+        // Counted without the chats: those are what changes here.
+        let others = library.referring_to(stem, None);
+        let by_chats: Vec<String> =
+            library.users_of(stem).iter().map(|c| format!("\"{}\"", library.chats[*c].name)).collect();
+        let elsewhere = others.iter().any(|who| !by_chats.contains(who));
+        if !used && !elsewhere && library.book(stem)?.is_some_and(|book| book.keeper.is_some()) {
+            found.push(path.clone());
+        }
+    }
+    Ok(found)
+}
+
+/// Does it, as one operation. What is left is to be told by a new look at the vault.
+pub fn execute(library: &Library, plan: Plan, now: i64) -> Result<HealReport, HealError> {
+    let mut report = plan.report;
+    if plan.books.is_empty() && plan.edits.is_empty() {
+        return Ok(report);
+    }
+    let mut tx = Tx::begin(&library.fs, now)?;
+    if !plan.edits.is_empty() && !tx.can_edit()? {
+        return Err(HealError::NoExchange);
+    }
+    for (path, bytes) in &plan.books {
+        tx.publish(path.clone(), &[Part::Bytes(bytes)])?;
+    }
+    for c in &plan.chats {
+        let chat = &library.chats[*c];
+        if let Some(identity) = chat.identity {
+            tx.guard(chat.path.clone(), identity.into());
+        }
+    }
+    plan.edits.into_iter().for_each(|edit| tx.edit(edit));
+    for path in plan.retire {
+        tx.retire(path)?;
+    }
+    report.operation = Some(tx.id().to_owned());
+    let chats = plan.chats.len();
+    let about = About {
+        kind: Kind::Heal,
+        chat: (chats == 1).then(|| library.address(plan.chats[0]).to_string()),
+        summary: if chats == 1 { "healed 1 chat".to_owned() } else { format!("healed {chats} chats") },
+        undoes: None,
+    };
+    tx.commit(about, &finder(library))?;
+    Ok(report)
+}
