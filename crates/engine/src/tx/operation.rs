@@ -205,19 +205,38 @@ pub enum Change {
         to: Option<Json>,
     },
     /// A text joins the list at a path
-    Include {
-        /// Keys that lead there
-        path: Vec<String>,
-        /// The text
-        text: String,
-    },
+    Include(Listed),
     /// A text leaves the list at a path
-    Exclude {
-        /// Keys that lead there
-        path: Vec<String>,
-        /// The text
-        text: String,
-    },
+    Exclude(Listed),
+}
+
+/// A text in a list.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Listed {
+    /// Keys that lead to the list
+    pub path: Vec<String>,
+    /// The text
+    pub text: String,
+    /// Where in the list it stands; at its end if nothing is said
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub at: Option<usize>,
+    /// Whether the list comes and goes with the text: it is made for it, and taken away when nothing else is in it
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub alone: bool,
+}
+
+impl Listed {
+    /// A text at the end of a list.
+    pub fn new(path: &[&str], text: &str) -> Self {
+        let path = path.iter().map(|key| (*key).to_owned()).collect();
+        Self { path, text: text.to_owned(), at: None, alone: false }
+    }
+
+    /// The same at a place in the list.
+    #[must_use]
+    pub fn at(self, at: Option<usize>) -> Self {
+        Self { at, ..self }
+    }
 }
 
 /// A JSON value as it stands in a file.
@@ -252,11 +271,21 @@ impl Edit {
 }
 
 impl Change {
+    /// A text joins a list.
+    pub fn include(path: &[&str], text: &str) -> Self {
+        Self::Include(Listed::new(path, text))
+    }
+
+    /// A text leaves a list.
+    pub fn exclude(path: &[&str], text: &str) -> Self {
+        Self::Exclude(Listed::new(path, text))
+    }
+
     fn inverse(&self) -> Self {
         match self.clone() {
             Self::Set { path, from, to } => Self::Set { path, from: to, to: from },
-            Self::Include { path, text } => Self::Exclude { path, text },
-            Self::Exclude { path, text } => Self::Include { path, text },
+            Self::Include(listed) => Self::Exclude(listed),
+            Self::Exclude(listed) => Self::Include(listed),
         }
     }
 }

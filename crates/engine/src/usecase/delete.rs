@@ -10,7 +10,7 @@ use serde::Serialize;
 
 use super::fork::Warning;
 use super::undo::finder;
-use crate::tx::operation::{Change, Edit, Json, Kind, Place};
+use crate::tx::operation::{Change, Edit, Json, Kind, Listed, Place};
 use crate::tx::{About, Tx, TxError};
 use crate::vault::{Library, StoryKind, layout};
 
@@ -85,9 +85,11 @@ pub fn plan(library: &Library, c: usize) -> Result<Plan, PathError> {
         && let Ok(target) = layout::folder(layout::GROUPS).join(&format!("{}.json", group.file))
     {
         // As the group has it: not always the file's name.
-        let listed = group.chats.iter().filter(|name| chat_stem(name) == chat.name);
+        let listed = group.chats.iter().enumerate().filter(|(_, name)| chat_stem(name) == chat.name);
+        // From the end, so that each stands where it is said to stand when it goes, and when it comes back.
         let mut changes: Vec<Change> = listed
-            .map(|name| Change::Exclude { path: vec!["chats".to_owned()], text: name.clone() })
+            .rev()
+            .map(|(n, name)| Change::Exclude(Listed::new(&["chats"], name).at(Some(n))))
             .collect();
         if let Some(current) = group.current_chat.as_ref().filter(|name| chat_stem(name) == chat.name) {
             // SillyTavern would make the chat anew, with nothing but the greeting.
@@ -164,11 +166,17 @@ fn unlink_edits(library: &Library, c: usize) -> Vec<Edit> {
     let mut edits = Vec::new();
     for (message, link, name) in parent.facts.links().filter(|(_, _, name)| chat_stem(name) == chat.name) {
         let Some(row) = parent.transcript.row(message) else { continue };
-        let key = if link == Link::Bookmark { "bookmark_link" } else { "branches" };
-        let path = vec!["extra".to_owned(), key.to_owned()];
         let change = match link {
-            Link::Bookmark => Change::Set { path, from: Json::text(name), to: None },
-            Link::Branch => Change::Exclude { path, text: name.to_owned() },
+            Link::Bookmark => {
+                let path = ["extra", "bookmark_link"].map(str::to_owned).to_vec();
+                Change::Set { path, from: Json::text(name), to: None }
+            }
+            Link::Branch => {
+                let mut beside =
+                    parent.facts.links().filter(|(m, link, _)| *m == message && *link == Link::Branch);
+                let at = beside.position(|(_, _, other)| other == name);
+                Change::Exclude(Listed::new(&["extra", "branches"], name).at(at))
+            }
         };
         let place = Place::Message { index: message, id: row.id.0 };
         edits.push(Edit { target: parent.path.clone(), place, required: false, changes: vec![change] });

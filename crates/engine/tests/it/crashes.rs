@@ -99,7 +99,7 @@ fn make_fork(fs: &Arc<dyn Vfs>, linked: bool) -> Result<(), TxError> {
     tx.publish(path(BOOK), &[Part::Bytes(b"{\"entries\":{\"0\":{}}}")])?;
     let file = fs.open(&path(PARENT))?;
     tx.publish(path(CHAT), &[Part::Bytes(b"{\"chat_metadata\":{}}"), Part::Range(&*file, 54..86)])?;
-    let list = Change::Include { path: vec!["chats".to_owned()], text: "fork".to_owned() };
+    let list = Change::include(&["chats"], "fork");
     tx.edit(Edit { target: path(GROUP), place: Place::Document, required: false, changes: vec![list] });
     if linked {
         tx.edit(link_edit());
@@ -171,7 +171,7 @@ fn judge_heal(fs: &dyn Vfs) -> Option<&'static str> {
 /// Deleting: the fork leaves the group's list and the parent's link, and both its files go.
 fn delete(fs: &Arc<dyn Vfs>) -> Result<(), TxError> {
     let mut tx = Tx::begin(fs, NOW)?;
-    let list = Change::Exclude { path: vec!["chats".to_owned()], text: "main".to_owned() };
+    let list = Change::exclude(&["chats"], "main");
     tx.edit(Edit { target: path(GROUP), place: Place::Document, required: false, changes: vec![list] });
     tx.retire(path(PARENT))?;
     tx.retire(path(OLD_BOOK))?;

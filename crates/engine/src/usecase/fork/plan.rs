@@ -27,7 +27,7 @@ use crate::address::Address;
 use crate::config::{Config, Undated};
 use crate::state_at::{BookAt, SourceKind, Wanted};
 use crate::tx;
-use crate::tx::operation::{Change, Edit, FileId, Json, Place};
+use crate::tx::operation::{Change, Edit, FileId, Json, Listed, Place};
 use crate::usecase::show::{ShowLeftOut, why};
 use crate::vault::{Library, StoryKind, layout};
 
@@ -555,7 +555,7 @@ fn edits(library: &Library, request: &Request, config: &Config, name: &str) -> R
         && let Some(group) = library.groups.get(&story.folder)
         && let Ok(target) = layout::folder(layout::GROUPS).join(&format!("{}.json", group.file))
     {
-        let change = Change::Include { path: vec!["chats".to_owned()], text: name.to_owned() };
+        let change = Change::include(&["chats"], name);
         edits.push(Edit { target, place: Place::Document, required: false, changes: vec![change] });
     }
     edits.extend(settings_edit(library, &chat.name, name)?);
@@ -579,8 +579,8 @@ pub(crate) fn link_edit(
     let raw = Raw::parse(&line).unwrap_or(Raw::NULL);
     let change = match kind {
         ForkKind::Branch => {
-            let path = vec!["extra".to_owned(), "branches".to_owned()];
-            Change::Include { path, text: name.to_owned() }
+            let path = ["extra", "branches"];
+            Change::Include(Listed { alone: raw.at(&path).is_none(), ..Listed::new(&path, name) })
         }
         ForkKind::Checkpoint => {
             let now = raw.at(&["extra", "bookmark_link"]);

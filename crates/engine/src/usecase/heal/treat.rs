@@ -17,7 +17,7 @@ use forklore_json::Raw;
 use super::{Action, Choice, Decide, HealError, Question};
 use crate::config::{Config, Undated};
 use crate::state_at::{BookAt, SourceKind, Wanted};
-use crate::tx::operation::{Change, Edit, Json, Place};
+use crate::tx::operation::{Change, Edit, Json, Listed, Place};
 use crate::usecase::fork::header::{Binding, Revised, revise};
 use crate::usecase::fork::plan::{book_bytes, book_name, root_of};
 use crate::vault::{Library, layout};
@@ -301,14 +301,18 @@ fn renamed_links(library: &Library, c: usize) -> Vec<Edit> {
             continue;
         };
         let now = &library.chats[*now].name;
-        let key = if link == Link::Bookmark { "bookmark_link" } else { "branches" };
-        let path = vec!["extra".to_owned(), key.to_owned()];
         let changes = match link {
-            Link::Bookmark => vec![Change::Set { path, from: Json::text(name), to: Json::text(now) }],
-            Link::Branch => vec![
-                Change::Exclude { path: path.clone(), text: name.to_owned() },
-                Change::Include { path, text: now.clone() },
-            ],
+            Link::Bookmark => {
+                let path = ["extra", "bookmark_link"].map(str::to_owned).to_vec();
+                vec![Change::Set { path, from: Json::text(name), to: Json::text(now) }]
+            }
+            Link::Branch => {
+                let mut beside =
+                    chat.facts.links().filter(|(m, link, _)| *m == message && *link == Link::Branch);
+                let at = beside.position(|(_, _, other)| other == name);
+                let listed = |text: &str| Listed::new(&["extra", "branches"], text).at(at);
+                vec![Change::Exclude(listed(name)), Change::Include(listed(now))]
+            }
         };
         let place = Place::Message { index: message, id: row.id.0 };
         edits.push(Edit { target: chat.path.clone(), place, required: false, changes });
