@@ -2,3 +2,4 @@
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test that cannot set up its files should stop")]
 
 mod crashes;
+mod trash;
