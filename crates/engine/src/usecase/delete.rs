@@ -115,9 +115,12 @@ pub fn plan(library: &Library, c: usize) -> Result<Plan, PathError> {
     }
     let forks = library.chats.iter().filter(|other| other.lineage.parent == Some(c)).count();
     if forks > 0 {
-        let forks = if forks == 1 { "One chat was".to_owned() } else { format!("{forks} chats were") };
-        let message =
-            format!("{forks} forked from it: they keep everything they have, and lose their parent");
+        let message = match forks {
+            1 => "One chat was forked from it: it keeps everything it has, and loses its parent".to_owned(),
+            n => format!(
+                "{n} chats were forked from it: they keep everything they have, and lose their parent"
+            ),
+        };
         report.warnings.push(Warning { code: "HAS_FORKS", message });
     }
     report.files =

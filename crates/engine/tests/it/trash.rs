@@ -136,6 +136,38 @@ fn a_book_that_goes_now_is_not_removed_because_it_went_before() {
 }
 
 #[test]
+fn a_file_is_in_the_trash_once_or_not_at_all() {
+    let fs = vault();
+    checkpoint(&fs, NOW);
+    let paths = |fs: &Arc<SimFs>| -> Vec<String> { items(fs).into_iter().map(|item| item.path).collect() };
+    let fork = ["chats/Ana/Fork.jsonl", "worlds/Lore - Fork.json"];
+    let forward = |fs: &Arc<SimFs>| paths(fs).iter().rev().cloned().collect::<Vec<_>>();
+    for n in 1..4 {
+        assert!(paths(&fs).is_empty());
+        undo(&fs, false, NOW + n).unwrap();
+        assert_eq!(forward(&fs), fork, "turn {n}");
+        undo(&fs, true, NOW + n).unwrap();
+    }
+    delete(&fs, "Fork", NOW + 10);
+    for n in 11..14 {
+        assert_eq!(forward(&fs), fork, "turn {n}");
+        undo(&fs, false, NOW + n).unwrap();
+        assert!(paths(&fs).is_empty(), "turn {n}");
+        undo(&fs, true, NOW + n).unwrap();
+    }
+    let log = OpLog::read(&*fs).unwrap();
+    let undone = |n: usize| log.undone_by(&log.operations[n].id);
+    // Made, undone and redone three times; deleted, the same.
+    assert_eq!(
+        (log.operations.len(), undone(0), undone(6), undone(7), undone(13)),
+        (14, None, None, None, None)
+    );
+    for n in [1, 2, 3, 4, 5, 8, 9, 10, 11, 12] {
+        assert_eq!(undone(n), Some(log.operations[n + 1].id.as_str()), "{n}");
+    }
+}
+
+#[test]
 fn a_redo_is_no_undo() {
     let fs = vault();
     checkpoint(&fs, NOW);
