@@ -321,7 +321,7 @@ impl From<UndoError> for CliError {
                 refused("NOTHING_TO_REDO", "Only what was undone can be done again. `forklore log` tells what that is.")
             }
             UndoError::Nothing(_) => {
-                refused("NOTHING_TO_UNDO", "Forklore has done nothing in this vault that still counts.")
+                refused("NOTHING_TO_UNDO", "Forklore has changed nothing here, or all of it is undone already. `forklore log` tells.")
             }
             UndoError::NothingLeft => refused(
                 "NOTHING_TO_UNDO",

@@ -13,6 +13,8 @@ use crate::ui;
 /// The lorebook goes along if it was made for this chat and nothing else refers to it: no other chat, character, persona, and
 /// not the list of global lorebooks. Links to the chat are taken away. Chats that were forked from it keep everything.
 ///
+/// If the chat is open in SillyTavern, open another one first: a page that still shows it would save it anew.
+///
 /// Nothing is lost: `forklore undo` brings it all back, until `forklore gc` finds it older than the setting trash.days.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\

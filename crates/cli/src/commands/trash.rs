@@ -65,9 +65,15 @@ pub(crate) fn run(context: &Context, args: &Args) -> Result<ExitCode, CliError> 
 }
 
 fn restore(context: &Context, library: &Library, log: &OpLog, item: &str) -> Result<ExitCode, CliError> {
+    let listed = trash::list(library, log, 0)?.items;
     match trash::restore(library, log, item, context.dry_run, Context::now()) {
         Ok(report) if context.json => ui::json(&report)?,
-        Ok(report) => ui::restored(&report)?,
+        Ok(report) => {
+            let operation = listed.iter().find(|item| item.path == report.path).map(|item| &item.operation);
+            let others = listed.iter().filter(|item| Some(&item.operation) == operation);
+            let others = others.map(|item| item.path.clone()).filter(|path| *path != report.path);
+            ui::restored(&report, &others.collect::<Vec<_>>())?;
+        }
         // An operation that put nothing into the trash is no way to get something out of it.
         Err(e @ RestoreError::NotThere(_)) => match log.find(item) {
             Ok(operation) if operation.retires().next().is_some() => {

@@ -17,7 +17,7 @@ pub(crate) fn deleted(report: &DeleteReport) -> io::Result<()> {
     files(&mut out, "to the trash", gone)?;
     let mut changed = changed.to_vec();
     changed.dedup();
-    files(&mut out, "links removed", &changed)?;
+    files(&mut out, "edited", &changed)?;
     for kept in &report.kept {
         let word = pad("lorebook", LABEL);
         writeln!(out, "  {DIM}{word}{DIM:#}{} stays: {}", tame(&kept.name), tame(&kept.why))?;

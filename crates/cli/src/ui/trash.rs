@@ -41,15 +41,16 @@ fn item(out: &mut impl io::Write, item: &TrashItem) -> io::Result<()> {
     writeln!(out, "  {DIM}{}{DIM:#}  {}", pad(&bytes, 9), tame(&item.path))
 }
 
-/// Tells what came back, or would.
-pub(crate) fn restored(report: &RestoreReport) -> io::Result<()> {
+/// Tells what came back, or would; `others` are files that went to the trash together with it.
+pub(crate) fn restored(report: &RestoreReport, others: &[String]) -> io::Result<()> {
     let mut out = anstream::stdout().lock();
     let did = if report.operation.is_some() { "Brought back" } else { "Would bring back" };
     writeln!(out, "{GOOD}{did}{GOOD:#} {BOLD}{}{BOLD:#}", tame(&report.restored))?;
     if report.restored != report.path {
-        let text = format!("{} is taken, so it has a new name.", tame(&report.path));
+        let text = format!("{} is taken, so it gets a name of its own.", tame(&report.path));
         writeln!(out, "{}", wrap(&text, "  "))?;
     }
+    files(&mut out, "not with it", others)?;
     take_back(&mut out, report.operation.as_deref())
 }
 
@@ -63,7 +64,7 @@ pub(crate) fn cleaned(report: &GcReport, dry_run: bool) -> io::Result<()> {
             "{GOOD}{did}{GOOD:#} {} that nothing refers to",
             count(report.books.len(), "lorebook")
         )?;
-        files(&mut out, "", &report.books)?;
+        names(&mut out, &report.books)?;
         take_back(&mut out, report.operation.as_deref())?;
     }
     if !report.expired.is_empty() {
@@ -79,13 +80,14 @@ pub(crate) fn cleaned(report: &GcReport, dry_run: bool) -> io::Result<()> {
     }
     if !report.orphans.is_empty() {
         let books = count(report.orphans.len(), "lorebook");
-        let of = if report.orphans.len() == 1 { "is" } else { "are" };
-        writeln!(
-            out,
-            "{NOTE}{books}{NOTE:#} of a memory extension {of} left, although nothing refers to it any more:"
-        )?;
-        files(&mut out, "", &report.orphans)?;
+        let are = if report.orphans.len() == 1 { "is" } else { "are" };
+        writeln!(out, "{NOTE}{books}{NOTE:#} made by a memory extension {are} left that nothing refers to:")?;
+        names(&mut out, &report.orphans)?;
         writeln!(out, "  {DIM}Move such lorebooks to the trash, too, with: forklore gc --orphans{DIM:#}")?;
     }
     Ok(())
+}
+
+fn names(out: &mut impl io::Write, names: &[String]) -> io::Result<()> {
+    names.iter().try_for_each(|name| writeln!(out, "  {}", tame(name)))
 }

@@ -564,7 +564,7 @@ fn what_people_read() {
     insta::assert_snapshot!(vault.run(FORKLORE, &["undo"]), @"
     --- stderr
     Error: There is nothing to undo.
-    Forklore has done nothing in this vault that still counts.
+    Forklore has changed nothing here, or all of it is undone already. `forklore log` tells.
     --- exit 1
     ");
     insta::assert_snapshot!(vault.run(FORKLORE, &["redo"]), @"
@@ -601,8 +601,8 @@ fn what_people_read() {
     Moved to the trash: Ana/Fork
       to the trash  chats/Ana/Fork.jsonl
                     worlds/Lore - Fork.json
-      links removed chats/Ana/Rain.jsonl
-      ! One chat was forked from it: they keep everything they have, and lose their parent.
+      edited        chats/Ana/Rain.jsonl
+      ! One chat was forked from it: it keeps everything it has, and loses its parent.
       Take it back with: forklore undo [id]
     ");
     insta::assert_snapshot!(redacted(&vault.run(FORKLORE, &["trash"])), @"
@@ -616,6 +616,7 @@ fn what_people_read() {
     ");
     insta::assert_snapshot!(redacted(&vault.run(FORKLORE, &["trash", "restore", "Fork"])), @"
     Brought back chats/Ana/Fork.jsonl
+      not with it   worlds/Lore - Fork.json
       Take it back with: forklore undo [id]
     ");
     insta::assert_snapshot!(redacted(&vault.run(FORKLORE, &["log"])), @"
@@ -644,14 +645,14 @@ fn what_people_read() {
     fs::remove_file(vault.root().join("chats/Ana/Keep.jsonl")).unwrap();
     insta::assert_snapshot!(redacted(&vault.run(FORKLORE, &["gc"])), @"
     Moved to the trash: 1 lorebook that nothing refers to
-                    Lore - Fork - Keep
+      Lore - Fork - Keep
       Take it back with: forklore undo [id]
     ");
     insta::assert_snapshot!(redacted(&vault.run(FORKLORE, &["delete", "Rain"])), @"
     Moved to the trash: Ana/Rain
       to the trash  chats/Ana/Rain.jsonl
       lorebook      Lore stays: it is kept by hand, not made for this chat
-      ! One chat was forked from it: they keep everything they have, and lose their parent.
+      ! One chat was forked from it: it keeps everything it has, and loses its parent.
       Take it back with: forklore undo [id]
     ");
 }
