@@ -87,22 +87,24 @@ pub fn plan(library: &Library, c: usize) -> Result<Plan, PathError> {
         // As the group has it: not always the file's name.
         let listed = group.chats.iter().enumerate().filter(|(_, name)| chat_stem(name) == chat.name);
         // From the end, so that each stands where it is said to stand when it goes, and when it comes back.
-        let mut changes: Vec<Change> = listed
+        let leave: Vec<Change> = listed
             .rev()
             .map(|(n, name)| Change::Exclude(Listed::new(&["chats"], name).at(Some(n))))
             .collect();
+        let mut open = Vec::new();
         if let Some(current) = group.current_chat.as_ref().filter(|name| chat_stem(name) == chat.name) {
             // SillyTavern would make the chat anew, with nothing but the greeting.
             let next = chat.lineage.parent.map(|p| library.chats[p].name.clone());
             let next = next.or_else(|| group.chats.iter().find(|name| chat_stem(name) != chat.name).cloned());
-            changes.extend(next.map(|next| Change::Set {
+            open.extend(next.map(|next| Change::Set {
                 path: vec!["chat_id".to_owned()],
                 from: Json::text(current),
                 to: Json::text(&next),
             }));
         }
-        if !changes.is_empty() {
-            edits.push(Edit { target, place: Place::Document, required: false, changes });
+        // Two edits: that another chat was opened since is no reason not to list this one again.
+        for changes in [leave, open].into_iter().filter(|changes| !changes.is_empty()) {
+            edits.push(Edit { target: target.clone(), place: Place::Document, required: false, changes });
         }
     }
     edits.extend(settings_edit(library, &chat.name)?);
@@ -123,8 +125,9 @@ pub fn plan(library: &Library, c: usize) -> Result<Plan, PathError> {
         };
         report.warnings.push(Warning { code: "HAS_FORKS", message });
     }
-    report.files =
-        retire.iter().chain(edits.iter().map(|e| &e.target)).map(|p| p.as_str().to_owned()).collect();
+    let touched = retire.iter().chain(edits.iter().map(|edit| &edit.target));
+    report.files = touched.map(|path| path.as_str().to_owned()).collect();
+    report.files.dedup();
     Ok(Plan { report, edits, retire })
 }
 

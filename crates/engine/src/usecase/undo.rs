@@ -80,7 +80,7 @@ pub struct Plan {
     pub report: UndoReport,
     publish: Vec<(VaultPath, ObjectId)>,
     edits: Vec<Edit>,
-    retire: Vec<VaultPath>,
+    retire: Vec<(VaultPath, FileId)>,
     chat: Option<String>,
 }
 
@@ -149,7 +149,7 @@ impl Plan {
             return Err(UndoError::MovedOn { path: publish.target.clone(), why });
         }
         self.report.removed.push(publish.target.as_str().to_owned());
-        self.retire.push(publish.target.clone());
+        self.retire.push((publish.target.clone(), now));
         Ok(())
     }
 
@@ -158,7 +158,9 @@ impl Plan {
         let name = edit.target.as_str().to_owned();
         match tx::would_edit(&*library.fs, &inverse, &finder(library))? {
             tx::Would::Edit => {
-                self.report.edited.push(name);
+                if !self.report.edited.contains(&name) {
+                    self.report.edited.push(name);
+                }
                 self.edits.push(inverse);
             }
             tx::Would::Nothing => {}
@@ -232,7 +234,9 @@ pub fn execute(library: &Library, plan: Plan, now: i64) -> Result<UndoReport, Un
         tx.publish_object(target.clone(), object)?;
     }
     plan.edits.into_iter().for_each(|edit| tx.edit(edit));
-    for target in plan.retire {
+    for (target, file) in plan.retire {
+        // Somebody may have played on since it was looked at.
+        tx.guard(target.clone(), file);
         tx.retire(target)?;
     }
     let mut report = plan.report;
