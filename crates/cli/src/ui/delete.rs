@@ -15,9 +15,7 @@ pub(crate) fn deleted(report: &DeleteReport) -> io::Result<()> {
     // The files that went come first, then those that were changed: the chat, and one a book.
     let (gone, changed) = report.files.split_at((1 + report.books.len()).min(report.files.len()));
     files(&mut out, "to the trash", gone)?;
-    let mut changed = changed.to_vec();
-    changed.dedup();
-    files(&mut out, "edited", &changed)?;
+    files(&mut out, "edited", changed)?;
     for kept in &report.kept {
         let word = pad("lorebook", LABEL);
         writeln!(out, "  {DIM}{word}{DIM:#}{} stays: {}", tame(&kept.name), tame(&kept.why))?;

@@ -21,7 +21,8 @@ pub(crate) fn undone(report: &UndoReport) -> io::Result<()> {
     files(&mut out, "came back", &report.restored)?;
     files(&mut out, if report.redo { "edited" } else { "edited back" }, &report.edited)?;
     for path in &report.left {
-        let text = format!("{path} stays as it is: what Forklore had changed in it was changed again since");
+        let text =
+            format!("In {path}, something that Forklore had changed was changed again since. That stays");
         warning(&mut out, &tame(&text))?;
     }
     match &report.operation {

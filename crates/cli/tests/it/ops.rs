@@ -176,6 +176,21 @@ fn undo_brings_the_vault_back_and_redo_the_fork() {
 }
 
 #[test]
+fn healing_can_be_taken_back() {
+    let vault = TestVault::harbor();
+    let before = vault.snapshot();
+    did(&vault, &["heal", "--yes"]);
+    let healed = vault.snapshot();
+    assert_ne!(before, healed);
+    for _ in 0..2 {
+        did(&vault, &["undo"]);
+        assert_same(&vault.snapshot(), &before);
+        did(&vault, &["redo"]);
+        assert_same(&vault.snapshot(), &healed);
+    }
+}
+
+#[test]
 fn undo_goes_back_step_by_step_and_redo_forward() {
     let vault = small();
     let states: Vec<_> = (0..3)
@@ -340,6 +355,19 @@ fn deletion_cleans_the_group() {
     assert_eq!(deleted["kept"][0]["name"], "z-AutoLB-Harbor Watch-1794704887326");
     did(&vault, &["undo"]);
     assert_eq!(group()["chat_id"], "1794704887326");
+    // Somebody opens another chat before the deletion is undone: the chat is listed again all the same.
+    did(&vault, &["redo"]);
+    let file = "groups/1794704887331.json";
+    let opened = text(&vault, file)
+        .replace("\"chat_id\": \"Watch checkpoint\"", "\"chat_id\": \"1794704887326 - Branch #2\"");
+    write(&vault, file, opened.as_bytes());
+    let undone = did(&vault, &["undo"]);
+    assert_eq!(strings(&undone["left"]), [file]);
+    assert_eq!(
+        strings(&group()["chats"]),
+        ["1794704887326", "Watch checkpoint", "1794704887326 - Branch #2"]
+    );
+    assert_eq!(group()["chat_id"], "1794704887326 - Branch #2");
 }
 
 #[test]
