@@ -70,11 +70,13 @@ pub struct Wanted {
     pub unfinished: bool,
     /// Whether the book as it is now may simply be taken at the last message
     pub head: bool,
+    /// Whether entries that the book was made without, although its line had earned them, are put in
+    pub fill: bool,
 }
 
 impl Default for Wanted {
     fn default() -> Self {
-        Self { undated: true, unfinished: true, head: true }
+        Self { undated: true, unfinished: true, head: true, fill: false }
     }
 }
 
@@ -154,7 +156,11 @@ fn from_evidence(
     head: usize,
     wanted: Wanted,
 ) -> (Source, Vec<StateEntry>, Vec<LeftOut>) {
-    let changes = state::replay(evidence);
+    let mut changes = state::replay(evidence);
+    if wanted.fill {
+        let holes = state::holes(&changes, evidence);
+        changes = state::filled(changes, &holes);
+    }
     let book = evidence.live.as_ref().map(|live| live.book.as_str());
     let carry = Carry { undated: wanted.undated, since: wanted.unfinished };
     let found = state::fold(&changes, at, head, carry, book);

@@ -34,8 +34,8 @@ enum Action {
 
 /// Bring something back from the trash
 ///
-/// With a file, that file alone comes back, beside what has its name by now: the links to it do not. With an operation, all of
-/// it is taken back, links and lists, too, as `forklore undo` does.
+/// With a file, that file alone comes back, under a new name if there is a file of its name by now. With an operation, all that
+/// it did is taken back, links and lists, too, as `forklore undo` does.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Examples:

@@ -9,15 +9,15 @@ use sha2::{Digest, Sha256};
 use crate::FORKLORE;
 
 /// (title, SHA-256 of the text)
-type Entries = BTreeSet<(String, String)>;
+pub(crate) type Entries = BTreeSet<(String, String)>;
 
-fn expected() -> Value {
+pub(crate) fn expected() -> Value {
     let bytes = std::fs::read(fixtures().join("harbor.expected.json")).unwrap();
     serde_json::from_slice(&bytes).unwrap()
 }
 
 /// `chats/Maren Voss/X.jsonl` as an address.
-fn address(file: &str) -> String {
+pub(crate) fn address(file: &str) -> String {
     let stem = file.strip_suffix(".jsonl").unwrap();
     match stem.strip_prefix("chats/") {
         Some(address) => address.to_owned(),
@@ -25,11 +25,11 @@ fn address(file: &str) -> String {
     }
 }
 
-fn text<'a>(value: &'a Value, key: &str) -> &'a str {
+pub(crate) fn text<'a>(value: &'a Value, key: &str) -> &'a str {
     value[key].as_str().unwrap_or_else(|| panic!("no text {key} in {value}"))
 }
 
-fn sha256(text: &str) -> String {
+pub(crate) fn sha256(text: &str) -> String {
     Sha256::digest(text.as_bytes()).iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
@@ -90,7 +90,7 @@ fn shown_entries(shown: &Value, with_registries: bool) -> Entries {
     wanted.map(|e| (text(e, "comment").to_owned(), sha256(text(e, "content")))).collect()
 }
 
-fn listed_entries(list: &Value) -> Entries {
+pub(crate) fn listed_entries(list: &Value) -> Entries {
     let entries = list.as_array().unwrap().iter();
     entries.map(|e| (text(e, "comment").to_owned(), text(e, "content_sha256").to_owned())).collect()
 }

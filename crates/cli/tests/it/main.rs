@@ -12,6 +12,7 @@ mod config;
 mod damage;
 mod demo;
 mod harbor;
+mod heal;
 mod ops;
 mod regressions;
 

@@ -535,6 +535,34 @@ fn the_trash_gives_back_files_and_operations() {
 }
 
 #[test]
+fn what_left_the_trash_cannot_come_back() {
+    let vault = small();
+    did(&vault, &["delete", "Rain"]);
+    fs::remove_dir_all(vault.root().join(".forklore/objects")).unwrap();
+    assert_eq!(refused(&vault, &["undo"]), "EXPIRED");
+    assert_eq!(did(&vault, &["trash"]), json!({"items": [], "bytes": 0}));
+    assert_eq!(refused(&vault, &["trash", "restore", "Rain"]), "NOT_IN_TRASH");
+    // An operation of which nothing is left.
+    let vault = small();
+    let fork = did(&vault, &["checkpoint", "Rain", "--at", "1", "--no-link"]);
+    fs::remove_file(vault.root().join(file_of(&fork["chat"]))).unwrap();
+    fs::remove_file(vault.root().join(book_of(&fork))).unwrap();
+    assert_eq!(refused(&vault, &["undo"]), "NOTHING_TO_UNDO");
+}
+
+#[test]
+fn a_damaged_log_is_told_and_does_not_hurt() {
+    let vault = small();
+    did(&vault, &["checkpoint", "Rain", "--at", "1"]);
+    let before = small().snapshot();
+    write(&vault, ".forklore/ops/20200101-000000-000-0000.op", b"{\"version\":1");
+    assert_eq!(strings(&did(&vault, &["log"])["unreadable"]), ["20200101-000000-000-0000.op"]);
+    assert!(vault.run(FORKLORE, &["log"]).stdout.contains("cannot be read"));
+    did(&vault, &["undo"]);
+    assert_same(&vault.snapshot(), &before);
+}
+
+#[test]
 fn odd_names_can_be_taken_back() {
     for name in ["\"quoted\" 'twice'", "雨の夜 🌧️", "-v --json", "a\u{301} {x} $HOME `ls` %s #1", "--", "Ana"]
     {

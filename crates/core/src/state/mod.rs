@@ -16,7 +16,7 @@ mod replay;
 pub use complete::complete;
 pub use fold::{BookState, Carry, Fold, LeftOut, StateEntry, Why, fold};
 pub use merge::{apply, merge_lines};
-pub use replay::{Stain, replay, stains};
+pub use replay::{Stain, filled, holes, replay, stains};
 
 use std::sync::Arc;
 

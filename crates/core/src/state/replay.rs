@@ -343,6 +343,45 @@ impl<'a> Replay<'a> {
     }
 }
 
+/// Entries that our line has earned and that the book as it is lacks, although nothing ever showed them in this very book: it was
+/// made without them. (An entry that was in it once and is not any more was deleted.)
+pub fn holes(changes: &[Change], evidence: &Evidence) -> Vec<EntryImage> {
+    let Some(live) = &evidence.live else { return Vec::new() };
+    let seen = |entry: &EntryImage| {
+        let here = evidence.sightings.iter().filter(|sighting| sighting.book == live.book);
+        here.flat_map(|sighting| &*sighting.entries)
+            .any(|other| other.uid == entry.uid && other.comment == entry.comment)
+    };
+    let gone = changes.iter().filter(|change| change.clock == i64::MAX && change.after.is_none());
+    gone.filter_map(|change| change.before.as_ref())
+        .filter(|entry| entry_role(&entry.comment) == EntryRole::Fact && !seen(entry))
+        .cloned()
+        .collect()
+}
+
+/// The changes without those that only say that the book lacks these entries.
+pub fn filled(changes: Vec<Change>, holes: &[EntryImage]) -> Vec<Change> {
+    let is_hole = |entry: &EntryImage| holes.iter().any(|h| h.uid == entry.uid && h.comment == entry.comment);
+    let fill = |mut change: Change| {
+        if change.clock != i64::MAX {
+            return Some(change);
+        }
+        match (&change.before, &change.after) {
+            (Some(before), None) if is_hole(before) => return None,
+            (Some(before), Some(after)) if entry_role(&after.comment) == EntryRole::Registry => {
+                let mut text = after.content().into_owned();
+                for uid in holes.iter().filter_map(|hole| hole.uid) {
+                    text = with_line_of(&text, &before.content(), uid);
+                }
+                change.after = Some(after.with_content(&text));
+            }
+            _ => {}
+        }
+        Some(change)
+    };
+    changes.into_iter().filter_map(fill).collect()
+}
+
 /// The old registry text with the new text's line for one uid, in the new text's order.
 fn with_line_of(old: &str, new: &str, uid: i64) -> String {
     let old_lines: Vec<&str> = old.lines().collect();

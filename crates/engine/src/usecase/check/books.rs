@@ -45,13 +45,14 @@ impl Checker<'_> {
             chat.record.as_ref().and_then(|r| r.book.as_deref()).filter(|own| book_stem(own) != *stem)
         {
             let message = format!("The book made for it is \"{own}\", but it is bound to \"{name}\".");
-            let remedy = "Bind the chat to its own lorebook again before playing on.";
+            let remedy =
+                "Run `forklore heal` on this chat before playing on: it is bound to its own lorebook again.";
             self.add(Code::BookForeign, Severity::Error, Some(c), Some(name), message, remedy);
         }
         self.also_active(c, name, stem);
         let Some(book) = library.book(name)? else {
             let message = format!("Its lorebook \"{name}\" is not there.");
-            let remedy = "Do not play on: SillyTavern would go on without the lore. Restore the book from a copy, or bind another one.";
+            let remedy = "Do not play on: SillyTavern would go on without the lore. Run `forklore heal` on this chat: it can rebuild the book from what the scenes tell.";
             self.add(Code::BookMissing, Severity::Error, Some(c), Some(name), message, remedy);
             return Ok(());
         };
@@ -85,7 +86,7 @@ impl Checker<'_> {
             "Its lorebook is also written by {}: what happens there shows up here, and the other way round.",
             and_more(&names, with.len())
         );
-        let remedy = "Give this chat a lorebook of its own before playing on: duplicate the book in SillyTavern's World Info panel, and bind the copy to this chat.";
+        let remedy = "Run `forklore heal` before playing on: this chat gets a lorebook of its own, with what its own line has earned.";
         self.add(Code::BookShared, severity, Some(c), Some(name), message, remedy);
     }
 
@@ -143,7 +144,7 @@ impl Checker<'_> {
                 count(stale.len(), "entry", "entries"),
                 list(&stale, 4)
             );
-            let remedy = "It was inherited from another chat: entities from there would be offered as merge targets. Clear Auto-Recap's registry for this chat.";
+            let remedy = "It was inherited from another chat: entities from there would be offered as merge targets. Run `forklore heal` on this chat to make the index anew.";
             self.add(Code::RegistryIndexStale, Severity::Warning, Some(c), Some(name), message, remedy);
         }
     }
@@ -169,8 +170,7 @@ impl Checker<'_> {
                 let message = format!(
                     "Nothing is bound to this lorebook, which {keeper} kept: its chat was probably deleted."
                 );
-                let remedy =
-                    "Delete it in SillyTavern's World Info panel once you are sure that no story needs it.";
+                let remedy = "`forklore gc --orphans` moves it to the trash, from where it can come back.";
                 self.add(Code::BookOrphaned, Severity::Warning, None, Some(stem), message, remedy);
             }
         }

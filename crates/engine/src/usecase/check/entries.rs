@@ -1,7 +1,7 @@
 //! Contamination: entries that come from after the chat, or from another line.
 
 use forklore_core::check::{Code, Severity};
-use forklore_core::state::{Origin, Place, replay, stains};
+use forklore_core::state::{Origin, Place, holes, replay, stains};
 use forklore_fs::PathError;
 
 use super::{Checker, count, list};
@@ -43,8 +43,19 @@ impl Checker<'_> {
                 future.push(entry.comment.to_string());
             }
         }
-        let remedy =
-            "Do not play on with this book: the model would be told things that have not happened here.";
+        if chat.record.is_none() && chat.lineage.is_fork() && library.users_of(stem).len() < 2 {
+            let lacking: Vec<String> =
+                holes(&changes, &evidence).iter().map(|entry| entry.comment.to_string()).collect();
+            if !lacking.is_empty() {
+                let message = format!(
+                    "The lorebook was made without what this line had earned: {}.",
+                    list(&lacking, 4)
+                );
+                let remedy = "Run `forklore heal` on this chat: it gets a lorebook with all of it.";
+                self.add(Code::BookDamaged, Severity::Warning, Some(c), Some(name), message, remedy);
+            }
+        }
+        let remedy = "Run `forklore heal` before playing on: the model would be told things that have not happened here.";
         for (code, names, sources, what) in [
             (Code::EntryFromFuture, future, &sources[0], "comes from later than this chat"),
             (Code::EntryForeign, foreign, &sources[1], "another line wrote"),

@@ -25,19 +25,19 @@ impl Checker<'_> {
                 let message = format!(
                     "It was forked from \"{name}\", which is now called \"{now}\" ({sure}, by its messages)."
                 );
-                let remedy = "Forklore follows the messages, so nothing needs to be done; SillyTavern's own \"back to parent\" will not find it.";
+                let remedy = "Forklore follows the messages. SillyTavern's own \"back to parent\" finds it again after `forklore heal`.";
                 self.add(Code::ParentRenamed, Severity::Info, Some(c), None, message, remedy);
             }
             None => {}
         }
         if record::is_pending(chat.header().metadata()) {
             let message = "The fork was saved without its lorebook, which is still to be made.".to_owned();
-            let remedy = "Do not play on before its book is there.";
+            let remedy = "Run `forklore heal` on this chat before playing on: it gets its lorebook.";
             self.add(Code::PendingFork, Severity::Warning, Some(c), None, message, remedy);
         } else if chat.lineage.is_fork() && chat.record.is_none() {
             let message =
                 "The fork was not made by Forklore: nothing records what it started from.".to_owned();
-            let remedy = "Nothing to do: Forklore works out its state from its messages.";
+            let remedy = "`forklore heal` adopts it: what it is and what it has is then recorded.";
             self.add(Code::UnrecordedFork, Severity::Info, Some(c), None, message, remedy);
         }
     }
@@ -61,8 +61,7 @@ impl Checker<'_> {
         }
         if !gone.is_empty() {
             let message = format!("It links to forks that are not there: {}.", list(&gone, 4));
-            let remedy =
-                "They were renamed or deleted. Replace the flag on the message in SillyTavern, or leave it.";
+            let remedy = "They were renamed or deleted. `forklore heal` lets links follow forks that were renamed; replace the others' flag in SillyTavern, or leave it.";
             self.add(Code::LinkDangling, Severity::Info, Some(c), None, message, remedy);
         }
     }
@@ -83,7 +82,7 @@ impl Checker<'_> {
                     "It has the same identity as {}: an import, a restored backup or a copy, or a fork made by an old SillyTavern.",
                     list(&others, 3)
                 );
-                let remedy = "Keep one of them, or branch from the copy and delete it: a branch has an identity of its own.";
+                let remedy = "`forklore heal` gives forks and copies with another chat's lorebook an identity of their own; otherwise keep one of them.";
                 self.add(Code::SlugDuplicate, severity, Some(*c), None, message, remedy);
             }
         }

@@ -68,7 +68,7 @@ impl Checker<'_> {
         } else {
             "of scenes that are not on this line"
         };
-        let remedy = "Do not rely on the recap in this chat: choose a version of its own in Auto-Recap's selector, and delete the others.";
+        let remedy = "Run `forklore heal` on this chat: versions that are not its own are put aside, and the right one is in use.";
         for (code, places, what) in [
             (Code::RecapFromFuture, future, "from after its last message"),
             (Code::RecapForeign, foreign, of_others),

@@ -75,6 +75,7 @@ pub fn plan(
         undated: config.fork.undated == Undated::Carry,
         unfinished: waiting == 0,
         head: last.is_none(),
+        fill: false,
     };
     let found = library.book_at(c, state_at, wanted)?;
     let around = {

@@ -9,7 +9,7 @@ use forklore_core::fork::{ForkKind, registry};
 use forklore_core::format::book::{Book, EntryImage};
 use forklore_core::format::names::{book_stem, chat_stem};
 use forklore_core::format::record::{self, ForkRecord, RECORD_VERSION};
-use forklore_core::state::Why;
+use forklore_core::state::{Why, holes, replay};
 use forklore_core::story::lineage::{Kind, Link, ParentNote};
 use forklore_fs::VaultPath;
 use forklore_json::Raw;
@@ -74,10 +74,13 @@ pub(super) fn treat(
     let mut did = |code: Code, book: Option<&str>, did: String| {
         treatment.actions.push(Action { code, chat: address.clone(), book: book.map(str::to_owned), did });
     };
-    let wrong: Vec<Code> = WRONG_BOOK
+    let mut wrong: Vec<Code> = WRONG_BOOK
         .into_iter()
         .filter(|code| findings.iter().any(|f| f.code == *code && f.severity == Severity::Error))
         .collect();
+    if has_holes(library, c)? {
+        wrong.push(Code::BookDamaged);
+    }
     let mut remedy = None;
     if let (Some(code), Some((name, _))) = (wrong.first(), &chat.book) {
         // A fork that shares may get its own unasked; a chat that leaves a book which was made for it may not.
@@ -132,15 +135,25 @@ pub(super) fn treat(
         }
     }
     let same_book = treatment.binding.is_none();
+    // A copy has no record to be wrong without; it gets one where it is given a book, so that the book is known to be its own.
+    let adoptable = chat.lineage.is_fork() || (chat.lineage.kind == Kind::Copy && !same_book);
+    treatment.adopt = adoptable && (chat.record.is_none() || !same_book || !treatment.accepted.is_empty());
     let recap = has(Code::RecapFromFuture) || has(Code::RecapForeign);
     let stale = has(Code::RegistryIndexStale);
-    if !same_book || recap || stale {
+    if !same_book || recap || stale || treatment.adopt {
         let binding = match &new_images {
             Some((name, entries)) => Binding::Own { name, entries },
             None if unbound => Binding::Unbound,
             None => Binding::Same,
         };
         treatment.revised = revise(library, c, chat.head(), &chat.name, &binding, false)?;
+        // Extensions that make forks leave the parent's name behind; the binding is what counts.
+        let said = chat.header().metadata().at(&["auto_lorebooks", "lorebookName"]);
+        if let (true, Some(said), Some((name, _))) = (same_book, said, &chat.book)
+            && !said.is_text(name)
+        {
+            treatment.revised.revisions.push(Revision::text(&["auto_lorebooks", "lorebookName"], name));
+        }
         if same_book && stale {
             let entries = chat.book.as_ref().map(|(name, _)| library.book(name)).transpose()?.flatten();
             let entries = entries.and_then(|book| Some(book.parse().ok()?.images())).unwrap_or_default();
@@ -153,16 +166,21 @@ pub(super) fn treat(
         if let Some(projection) = treatment.revised.projection.as_ref().filter(|p| !p.dropped.is_empty()) {
             let n = projection.dropped.len();
             for code in [Code::RecapFromFuture, Code::RecapForeign].into_iter().filter(|code| has(*code)) {
-                did(code, None, format!("{n} versions of the running recap put aside"));
+                did(
+                    code,
+                    None,
+                    if n == 1 {
+                        "1 version of the running recap put aside".to_owned()
+                    } else {
+                        format!("{n} versions of the running recap put aside")
+                    },
+                );
             }
         }
         if has(Code::QueueForeign) && new_images.is_some() {
             did(Code::QueueForeign, None, "the new lorebook's queue is empty".to_owned());
         }
     }
-    // A copy has no record to be wrong without; it gets one where it is given a book, so that the book is known to be its own.
-    let adoptable = chat.lineage.is_fork() || (chat.lineage.kind == Kind::Copy && !same_book);
-    treatment.adopt = adoptable && (chat.record.is_none() || !same_book || !treatment.accepted.is_empty());
     if treatment.adopt && has(Code::UnrecordedFork) {
         did(Code::UnrecordedFork, None, "adopted: its lineage is recorded now".to_owned());
     }
@@ -194,6 +212,17 @@ pub(super) fn treat(
         && treatment.main_chat.is_none()
         && treatment.links.is_empty();
     Ok((!nothing).then_some(treatment))
+}
+
+/// Whether the book of a fork that was made elsewhere was made without what the fork's line had earned.
+fn has_holes(library: &Library, c: usize) -> Result<bool, HealError> {
+    let chat = &library.chats[c];
+    let alone = chat.book_stem().is_some_and(|stem| library.users_of(stem).len() < 2);
+    if chat.record.is_some() || !chat.lineage.is_fork() || !alone {
+        return Ok(false);
+    }
+    let evidence = library.evidence(c)?;
+    Ok(!holes(&replay(&evidence), &evidence).is_empty())
 }
 
 /// What becomes of the book.
@@ -231,7 +260,8 @@ fn own_book(
     {
         return Ok(Own::Rebind { name: own });
     }
-    let wanted = Wanted { undated: config.fork.undated == Undated::Carry, unfinished: true, head: false };
+    let wanted =
+        Wanted { undated: config.fork.undated == Undated::Carry, unfinished: true, head: false, fill: true };
     let pending = chat.book.is_none();
     let found = match (pending, chat.lineage.parent, chat.lineage.fork_message) {
         // A fork that SillyTavern saved without a book: what its parent had at that message.

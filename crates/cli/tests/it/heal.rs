@@ -1,0 +1,212 @@
+//! Healing: the vault that the real software made, with forks of every usual kind, and small vaults for every choice.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use forklore_testkit::TestVault;
+use serde_json::{Value, json};
+
+use crate::FORKLORE;
+use crate::harbor::{Entries, address, expected, listed_entries, sha256, text};
+
+fn file_of(address: &str) -> String {
+    match address.strip_prefix("group:") {
+        Some(rest) => format!("group chats/{}.jsonl", rest.split_once('/').unwrap().1),
+        None => format!("chats/{address}.jsonl"),
+    }
+}
+
+fn metadata(vault: &TestVault, address: &str) -> Value {
+    let bytes = vault.read(&file_of(address));
+    let line = bytes.split(|b| *b == b'\n').next().unwrap();
+    serde_json::from_slice::<Value>(line).unwrap()["chat_metadata"].clone()
+}
+
+fn book_entries(vault: &TestVault, name: &str) -> Vec<Value> {
+    let book: Value = serde_json::from_slice(&vault.read(&format!("worlds/{name}.json"))).unwrap();
+    book["entries"].as_object().unwrap().values().cloned().collect()
+}
+
+/// What a book says, the queue left out.
+fn said(vault: &TestVault, name: &str, with_registries: bool) -> Entries {
+    let entries = book_entries(vault, name).into_iter();
+    let wanted = entries.filter(|e| text(e, "comment") != "__operation_queue");
+    let wanted = wanted.filter(|e| with_registries || !text(e, "comment").starts_with("_registry_"));
+    wanted.map(|e| (text(&e, "comment").to_owned(), sha256(text(&e, "content")))).collect()
+}
+
+#[test]
+fn every_chat_of_harbor_gets_what_its_own_line_earned_and_no_more() {
+    let vault = TestVault::harbor();
+    let before = vault.snapshot();
+    let healed = vault.json(FORKLORE, &["heal", "--choose", "rebuild"]);
+    assert!(healed["operation"].is_string());
+    assert!(healed["left"].as_array().unwrap().iter().all(|f| f["severity"] != "error"), "{healed:#}");
+
+    let expected = expected();
+    let mut last: BTreeMap<String, &Value> = BTreeMap::new();
+    for point in expected["points"].as_array().unwrap() {
+        let seen = last.entry(address(text(point, "chat"))).or_insert(point);
+        if point["message"].as_u64() > seen["message"].as_u64() {
+            *seen = point;
+        }
+    }
+    let mut forks = 0;
+    for truth in expected["chats"].as_array().unwrap() {
+        let chat = address(text(truth, "file"));
+        let Some(point) = last.get(&chat) else { continue };
+        let metadata = metadata(&vault, &chat);
+        let book = text(&metadata, "world_info");
+        let (got, wanted) = if point["lineage_pure"].is_object() {
+            (said(&vault, book, false), listed_entries(&point["lineage_pure"]["entries"]))
+        } else if point["basis_scene"].is_null() {
+            (said(&vault, book, false), Entries::new())
+        } else {
+            (said(&vault, book, true), listed_entries(&point["entries"]))
+        };
+        assert_eq!(got, wanted, "{chat}");
+        let right = &truth["running"]["expected_at_end"];
+        if truth["running"]["versions"].as_array().is_some_and(|v| !v.is_empty()) && right.is_object() {
+            let running = &metadata["auto_recap_running_scene_recaps"];
+            assert_eq!(running["current_version"], right["version"], "{chat}");
+            assert_eq!(text(running, "chat_id"), chat.rsplit_once('/').unwrap().1, "{chat}");
+        }
+        if truth["kind"] != "root" {
+            forks += 1;
+            assert_eq!(metadata["forklore"]["owner"]["slug"], metadata["integrity"], "{chat}");
+            let said = &metadata["auto_lorebooks"]["lorebookName"];
+            assert!(said.is_null() || *said == metadata["world_info"], "{chat}");
+        }
+    }
+    assert!(forks >= 14, "{forks}");
+
+    // No two chats share a book, and the books that nothing needs are gone from sight.
+    let mut books = BTreeSet::new();
+    for truth in expected["chats"].as_array().unwrap() {
+        if let Some(book) = metadata(&vault, &address(text(truth, "file")))["world_info"].as_str() {
+            assert!(books.insert(book.to_owned()), "two chats use {book}");
+        }
+    }
+    let check = vault.json(FORKLORE, &["check"]);
+    assert_eq!(check["ok"], true);
+    assert!(!check.to_string().contains("BOOK_ORPHANED"));
+
+    // A second run has nothing to do; undoing the first brings every byte back.
+    let again = vault.json(FORKLORE, &["heal", "--choose", "rebuild"]);
+    assert_eq!(again["actions"], json!([]), "{again:#}");
+    let log = vault.json(FORKLORE, &["check"]);
+    assert_eq!(log["ok"], true);
+    let undone = vault.run(FORKLORE, &["undo"]);
+    assert_eq!(undone.code, Some(0), "{undone}");
+    assert!(vault.snapshot() == before, "undo left something changed");
+}
+
+/// Changing what a chat uses that was made for it is asked about; nobody is there to answer.
+#[test]
+fn the_book_that_was_made_for_a_chat_is_not_left_unasked() {
+    let vault = TestVault::harbor();
+    let main = "Maren Voss/Maren Voss - 2026-11-15@00h59m16s354ms";
+    let book = metadata(&vault, main)["world_info"].clone();
+    let bytes = vault.read(&format!("worlds/{}.json", book.as_str().unwrap()));
+    let healed = vault.json(FORKLORE, &["heal"]);
+    assert_eq!(metadata(&vault, main)["world_info"], book);
+    assert!(vault.read(&format!("worlds/{}.json", book.as_str().unwrap())) == bytes);
+    let left = healed["left"].as_array().unwrap();
+    assert!(left.iter().any(|f| f["code"] == "ENTRY_FOREIGN" && f["chat"] == main), "{left:#?}");
+    // With a word, it is.
+    let healed = vault.json(FORKLORE, &["heal", "--yes"]);
+    assert!(healed["left"].as_array().unwrap().iter().all(|f| f["severity"] != "error"));
+    assert_ne!(metadata(&vault, main)["world_info"], book);
+}
+
+/// A main chat with an Auto-Recap book and one fork, made by SillyTavern, whose book is gone.
+fn with_missing_book() -> TestVault {
+    let registry = ("_registry_character", "[Registry: character]");
+    TestVault::new()
+        .chat("Ana", "main", &json!({"integrity": "a", "world_info": "B"}), &["hello", "one", "two", "three"])
+        .chat(
+            "Ana",
+            "main - Branch #1",
+            &json!({"integrity": "b", "world_info": "gone", "main_chat": "main"}),
+            &["hello", "one", "two", "else"],
+        )
+        .book("B", &[registry, ("character-Ana", "A girl")])
+}
+
+#[test]
+fn each_choice_for_a_missing_book_works_and_can_be_undone() {
+    let fork = "Ana/main - Branch #1";
+    for (choice, book, entries) in [
+        ("rebuild", true, 0),
+        ("empty", true, 0),
+        ("copy", true, 2),
+        ("detach", false, 0),
+        ("accept", true, 0),
+    ] {
+        let vault = with_missing_book();
+        let before = vault.snapshot();
+        let healed = vault.json(FORKLORE, &["heal", fork, "--choose", choice]);
+        assert!(healed["operation"].is_string(), "{choice}: {healed:#}");
+        let metadata = metadata(&vault, fork);
+        assert_eq!(metadata["world_info"].is_string(), book, "{choice}");
+        let check = vault.json(FORKLORE, &["check", fork]);
+        assert_eq!(check["ok"], true, "{choice}: {check:#}");
+        if choice == "accept" {
+            assert_eq!(text(&metadata, "world_info"), "gone");
+        } else if let Some(name) = metadata["world_info"].as_str() {
+            assert_ne!(name, "gone", "an open page may still write the missing book");
+            assert_eq!(book_entries(&vault, name).len(), entries, "{choice}");
+            assert_ne!(text(&metadata, "integrity"), "b", "a stale tab could undo it silently");
+        }
+        assert_eq!(vault.run(FORKLORE, &["undo"]).code, Some(0), "{choice}");
+        assert!(vault.snapshot() == before, "{choice}: undo left something changed");
+    }
+}
+
+#[test]
+fn a_book_kept_by_hand_that_twenty_chats_share_is_never_touched() {
+    let mut vault = TestVault::new().book("World", &[("Town", "Rain"), ("Inn", "Warm")]);
+    for n in 0..20 {
+        let name = format!("chat {n}");
+        vault = vault.chat(
+            "Ana",
+            &name,
+            &json!({"integrity": name, "world_info": "World"}),
+            &["hi", &name, &format!("on {n}")],
+        );
+    }
+    let before = vault.snapshot();
+    let healed = vault.json(FORKLORE, &["heal", "--choose", "rebuild"]);
+    assert_eq!(healed["actions"], json!([]));
+    assert!(vault.snapshot() == before);
+}
+
+#[test]
+fn dry_run_tells_and_changes_nothing() {
+    let vault = TestVault::harbor();
+    let before = vault.snapshot();
+    let healed = vault.json(FORKLORE, &["heal", "--choose", "rebuild", "--dry-run"]);
+    assert!(healed["operation"].is_null());
+    assert!(healed["actions"].as_array().unwrap().len() > 30);
+    assert!(vault.snapshot() == before);
+}
+
+/// A fork that was renamed outside: its record follows it, and its parent's link is mended.
+#[test]
+fn renamed_forks_keep_their_lineage_and_links_are_mended() {
+    let vault =
+        TestVault::new().chat("Ana", "main", &json!({"integrity": "a"}), &["hello", "one", "two", "three"]);
+    let made = vault.json(FORKLORE, &["checkpoint", "Ana/main", "--at", "2", "--name", "old name"]);
+    assert_eq!(made["chat"], "Ana/old name");
+    let from = vault.root().join("chats/Ana/old name.jsonl");
+    std::fs::rename(&from, vault.root().join("chats/Ana/new name.jsonl")).unwrap();
+    let tree = vault.json(FORKLORE, &["tree"]);
+    let chats = tree["stories"][0]["chats"].as_array().unwrap();
+    let fork = chats.iter().find(|c| c["chat"] == "Ana/new name").unwrap();
+    assert_eq!((&fork["parent"], &fork["lineage"]), (&json!("Ana/main"), &json!("recorded")));
+    let check = vault.json(FORKLORE, &["check"]);
+    assert!(check.to_string().contains("LINK_DANGLING"));
+    let _healed = vault.json(FORKLORE, &["heal"]);
+    let line = String::from_utf8(vault.read("chats/Ana/main.jsonl")).unwrap();
+    assert!(line.contains(r#""bookmark_link":"new name""#), "{line}");
+    assert!(!vault.json(FORKLORE, &["check"]).to_string().contains("LINK_DANGLING"));
+}
