@@ -29,6 +29,6 @@ mod write;
 
 pub use raw::{Elements, Kind, Members, Raw};
 pub use scan::SyntaxError;
-pub use splice::{EditError, Splice, Step, apply_all, insert, push, remove, set};
+pub use splice::{EditError, Splice, Step, apply_all, insert, push, remove, set, set_before};
 pub use text::{quote, quote_wtf8};
 pub use write::pretty;

@@ -67,6 +67,16 @@ pub fn apply_all(doc: &[u8], splices: &[Splice]) -> Vec<u8> {
 /// would put it, before all other keys and in numeric order; any other goes last. Where a key stands twice, the last one,
 /// which is the one that counts, is changed. The range refers to `doc.bytes()`.
 pub fn set(doc: Raw<'_>, path: &[Step<'_>], value: &[u8]) -> Result<Splice, EditError> {
+    set_before(doc, path, value, None)
+}
+
+/// As [`set`]; a new member goes before the key `next`, if that is there.
+pub fn set_before(
+    doc: Raw<'_>,
+    path: &[Step<'_>],
+    value: &[u8],
+    next: Option<&str>,
+) -> Result<Splice, EditError> {
     let mut here = doc;
     for (depth, step) in path.iter().enumerate() {
         match inside(here, *step) {
@@ -76,8 +86,9 @@ pub fn set(doc: Raw<'_>, path: &[Step<'_>], value: &[u8]) -> Result<Splice, Edit
                 if here.kind() != Kind::Object {
                     return Err(no_place(*step));
                 }
-                let nested = nest(&path[depth + 1..], value)?;
-                return Ok(insert_member(doc, here, key, &nested));
+                let rest = &path[depth + 1..];
+                let next = next.filter(|_| rest.is_empty());
+                return Ok(insert_member(doc, here, key, &nest(rest, value)?, next));
             }
         }
     }
@@ -186,7 +197,7 @@ fn nest(path: &[Step<'_>], value: &[u8]) -> Result<Vec<u8>, EditError> {
     })
 }
 
-fn insert_member(doc: Raw<'_>, object: Raw<'_>, key: &str, value: &[u8]) -> Splice {
+fn insert_member(doc: Raw<'_>, object: Raw<'_>, key: &str, value: &[u8], next: Option<&str>) -> Splice {
     let outer = range_of(doc, object);
     let items = items(object);
     let quoted = quote(key);
@@ -202,12 +213,15 @@ fn insert_member(doc: Raw<'_>, object: Raw<'_>, key: &str, value: &[u8]) -> Spli
         doc.bytes()[key_end..range_of(doc, first.value).start].to_vec()
     };
     let member = [&quoted[..], &colon, value].concat();
-    let before = array_index(key).and_then(|new| {
-        items.iter().find(|item| {
-            item.key.and_then(Raw::as_text).and_then(|k| array_index(&k)).is_none_or(|old| old > new)
+    let wanted = next.and_then(|next| items.iter().find(|item| item.key.is_some_and(|k| k.is_text(next))));
+    let by_number = || {
+        array_index(key).and_then(|new| {
+            items.iter().find(|item| {
+                item.key.and_then(Raw::as_text).and_then(|k| array_index(&k)).is_none_or(|old| old > new)
+            })
         })
-    });
-    match before {
+    };
+    match wanted.or_else(by_number) {
         Some(next) => {
             let at = key_start(next);
             Splice { range: at..at, with: [&member[..], b",", &gap].concat() }
@@ -250,6 +264,21 @@ mod tests {
                 let short = Raw::parse(&without).unwrap();
                 let again = insert(short, &a, n, element.bytes()).unwrap().apply(&without);
                 assert_eq!(String::from_utf8(again).unwrap(), text);
+            }
+        }
+    }
+
+    #[test]
+    fn a_member_comes_back_to_its_place() {
+        for text in [r#"{"a":1,"b":2,"c":3}"#, "{\n  \"a\": 1,\n  \"b\": 1,\n  \"c\": 1\n}"] {
+            let keys = ["a", "b", "c"];
+            for (n, key) in keys.iter().enumerate() {
+                let path = [Step::Key(key)];
+                let value = raw(text).get(key).unwrap().bytes();
+                let without = remove(raw(text), &path).unwrap().apply(text.as_bytes());
+                let next = keys.get(n + 1).copied();
+                let again = set_before(Raw::parse(&without).unwrap(), &path, value, next).unwrap();
+                assert_eq!(String::from_utf8(again.apply(&without)).unwrap(), text);
             }
         }
     }

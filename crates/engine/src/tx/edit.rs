@@ -132,7 +132,7 @@ enum Found {
 
 fn splice(value: Raw<'_>, change: &Change) -> Found {
     match change {
-        Change::Set { path, from, to } => {
+        Change::Set { path, from, to, next } => {
             let keys: Vec<&str> = path.iter().map(String::as_str).collect();
             let steps: Vec<Step<'_>> = keys.iter().map(|key| Step::Key(key)).collect();
             let now = value.at(&keys);
@@ -148,9 +148,8 @@ fn splice(value: Raw<'_>, change: &Change) -> Found {
                 return Found::Conflict;
             }
             match to {
-                Some(to) => {
-                    forklore_json::set(value, &steps, to.bytes()).map_or(Found::Conflict, Found::Splice)
-                }
+                Some(to) => forklore_json::set_before(value, &steps, to.bytes(), next.as_deref())
+                    .map_or(Found::Conflict, Found::Splice),
                 None => forklore_json::remove(value, &steps).map_or(Found::Already, Found::Splice),
             }
         }

@@ -7,6 +7,7 @@
 use std::fmt;
 
 use forklore_fs::{Identity, VaultPath};
+use forklore_json::Raw;
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 
@@ -203,6 +204,9 @@ pub enum Change {
         from: Option<Json>,
         /// What it becomes; nothing if it is taken away
         to: Option<Json>,
+        /// The key that follows it where it is taken away, so that it comes back to its place
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        next: Option<String>,
     },
     /// A text joins the list at a path
     Include(Listed),
@@ -271,6 +275,25 @@ impl Edit {
 }
 
 impl Change {
+    /// A value is set.
+    pub fn set(path: &[&str], from: Option<Json>, to: Option<Json>) -> Self {
+        let path = path.iter().map(|key| (*key).to_owned()).collect();
+        Self::Set { path, from, to, next: None }
+    }
+
+    /// What is at a path of this value now becomes something else, or goes. `None` if what is there cannot be named.
+    pub fn set_in(value: Raw<'_>, path: &[&str], to: Option<Json>) -> Option<Self> {
+        let from = match value.at(path) {
+            Some(now) => Some(Json::new(now.bytes())?),
+            None => None,
+        };
+        let next = path.split_last().filter(|_| to.is_none()).and_then(|(last, way)| {
+            let mut after = value.at(way)?.members().skip_while(|(key, _)| !key.is_text(last)).skip(1);
+            after.next().and_then(|(key, _)| key.as_text()).map(std::borrow::Cow::into_owned)
+        });
+        Some(Self::Set { path: path.iter().map(|key| (*key).to_owned()).collect(), from, to, next })
+    }
+
     /// A text joins a list.
     pub fn include(path: &[&str], text: &str) -> Self {
         Self::Include(Listed::new(path, text))
@@ -283,7 +306,7 @@ impl Change {
 
     fn inverse(&self) -> Self {
         match self.clone() {
-            Self::Set { path, from, to } => Self::Set { path, from: to, to: from },
+            Self::Set { path, from, to, next } => Self::Set { path, from: to, to: from, next },
             Self::Include(listed) => Self::Exclude(listed),
             Self::Exclude(listed) => Self::Include(listed),
         }

@@ -78,7 +78,7 @@ pub fn plan(library: &Library, c: usize) -> Result<Plan, PathError> {
         let why = "it is kept by hand, not made for this chat".to_owned();
         report.kept.push(KeptBook { name: stem.to_owned(), why });
     }
-    let mut edits = unlink_edits(library, c);
+    let mut edits = unlink_edits(library, c)?;
     let story = &library.stories[chat.story];
     if story.kind == StoryKind::Group
         && let Some(group) = library.groups.get(&story.folder)
@@ -96,11 +96,8 @@ pub fn plan(library: &Library, c: usize) -> Result<Plan, PathError> {
             // SillyTavern would make the chat anew, with nothing but the greeting.
             let next = chat.lineage.parent.map(|p| library.chats[p].name.clone());
             let next = next.or_else(|| group.chats.iter().find(|name| chat_stem(name) != chat.name).cloned());
-            open.extend(next.map(|next| Change::Set {
-                path: vec!["chat_id".to_owned()],
-                from: Json::text(current),
-                to: Json::text(&next),
-            }));
+            let set = |next: String| Change::set(&["chat_id"], Json::text(current), Json::text(&next));
+            open.extend(next.map(set));
         }
         // Two edits: that another chat was opened since is no reason not to list this one again.
         for changes in [leave, open].into_iter().filter(|changes| !changes.is_empty()) {
@@ -165,17 +162,21 @@ fn own_books(library: &Library, c: usize) -> Result<BTreeSet<String>, PathError>
 }
 
 /// The links of the parent's messages that lead to this chat.
-fn unlink_edits(library: &Library, c: usize) -> Vec<Edit> {
+fn unlink_edits(library: &Library, c: usize) -> Result<Vec<Edit>, PathError> {
     let chat = &library.chats[c];
-    let Some(p) = chat.lineage.parent else { return Vec::new() };
+    let Some(p) = chat.lineage.parent else { return Ok(Vec::new()) };
     let parent = &library.chats[p];
     let mut edits = Vec::new();
     for (message, link, name) in parent.facts.links().filter(|(_, _, name)| chat_stem(name) == chat.name) {
         let Some(row) = parent.transcript.row(message) else { continue };
         let change = match link {
             Link::Bookmark => {
-                let path = ["extra", "bookmark_link"].map(str::to_owned).to_vec();
-                Change::Set { path, from: Json::text(name), to: None }
+                let line = library.message_line(p, message)?.unwrap_or_default();
+                let raw = Raw::parse(&line).unwrap_or(Raw::NULL);
+                let path = ["extra", "bookmark_link"];
+                let set = Change::set_in(raw, &path, None)
+                    .filter(|_| raw.at(&path).is_some_and(|now| now.is_text(name)));
+                set.unwrap_or_else(|| Change::set(&path, Json::text(name), None))
             }
             Link::Branch => {
                 let mut beside =
@@ -187,7 +188,7 @@ fn unlink_edits(library: &Library, c: usize) -> Vec<Edit> {
         let place = Place::Message { index: message, id: row.id.0 };
         edits.push(Edit { target: parent.path.clone(), place, required: false, changes: vec![change] });
     }
-    edits
+    Ok(edits)
 }
 
 /// What Auto-Recap keeps under the chat's name.
@@ -205,8 +206,8 @@ fn settings_edit(library: &Library, chat: &str) -> Result<Option<Edit>, PathErro
     let mut changes = Vec::new();
     for (map, _) in &library.settings.recap_chat_maps {
         let path = ["extension_settings", "auto_recap_memory", map, chat];
-        if let Some(from) = settings.at(&path).and_then(|value| Json::new(value.bytes())) {
-            changes.push(Change::Set { path: path.map(str::to_owned).to_vec(), from: Some(from), to: None });
+        if settings.at(&path).is_some() {
+            changes.extend(Change::set_in(settings, &path, None));
         }
     }
     Ok((!changes.is_empty()).then_some(Edit { target, place: Place::Document, required: false, changes }))

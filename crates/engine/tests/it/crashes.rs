@@ -59,11 +59,7 @@ fn link_edit() -> Edit {
         target: path(PARENT),
         place: Place::Message { index: 1, id: id.0 },
         required: false,
-        changes: vec![Change::Set {
-            path: vec!["extra".to_owned(), "bookmark_link".to_owned()],
-            from: None,
-            to: Json::text("fork"),
-        }],
+        changes: vec![Change::set(&["extra", "bookmark_link"], None, Json::text("fork"))],
     }
 }
 
@@ -141,10 +137,8 @@ fn judge(fs: &dyn Vfs, linked: bool) -> Option<&'static str> {
 fn heal(fs: &Arc<dyn Vfs>) -> Result<(), TxError> {
     let mut tx = Tx::begin(fs, NOW)?;
     tx.publish(path(BOOK), &[Part::Bytes(b"{\"entries\":{\"0\":{}}}")])?;
-    let set = |key: &str, from: &str, to: &str| Change::Set {
-        path: vec!["chat_metadata".to_owned(), key.to_owned()],
-        from: Json::text(from),
-        to: Json::text(to),
+    let set = |key: &str, from: &str, to: &str| {
+        Change::set(&["chat_metadata", key], Json::text(from), Json::text(to))
     };
     tx.edit(Edit {
         target: path(PARENT),

@@ -584,16 +584,9 @@ pub(crate) fn link_edit(
             Change::Include(Listed { alone: raw.at(&path).is_none(), ..Listed::new(&path, name) })
         }
         ForkKind::Checkpoint => {
-            let now = raw.at(&["extra", "bookmark_link"]);
-            let from = now.and_then(|now| Json::new(now.bytes()));
-            if now.is_some() && from.is_none() {
-                return Ok(None);
-            }
-            Change::Set {
-                path: vec!["extra".to_owned(), "bookmark_link".to_owned()],
-                from,
-                to: Json::text(name),
-            }
+            let set = Change::set_in(raw, &["extra", "bookmark_link"], Json::text(name));
+            let Some(set) = set else { return Ok(None) };
+            set
         }
     };
     let place = Place::Message { index: at, id: row.id.0 };
@@ -618,7 +611,7 @@ fn settings_edit(library: &Library, parent: &str, fork: &str) -> Result<Option<E
             Json::new(value.bytes())
         };
         if let Some(to) = value(parent) {
-            changes.push(Change::Set { path: path(fork), from: value(fork), to: Some(to) });
+            changes.push(Change::Set { path: path(fork), from: value(fork), to: Some(to), next: None });
         }
     }
     Ok((!changes.is_empty()).then_some(Edit { target, place: Place::Document, required: false, changes }))

@@ -333,8 +333,7 @@ fn renamed_links(library: &Library, c: usize) -> Vec<Edit> {
         let now = &library.chats[*now].name;
         let changes = match link {
             Link::Bookmark => {
-                let path = ["extra", "bookmark_link"].map(str::to_owned).to_vec();
-                vec![Change::Set { path, from: Json::text(name), to: Json::text(now) }]
+                vec![Change::set(&["extra", "bookmark_link"], Json::text(name), Json::text(now))]
             }
             Link::Branch => {
                 let mut beside =
@@ -374,10 +373,8 @@ impl Treatment {
         let mut changes = Vec::new();
         for revision in revisions {
             let path: Vec<&str> = revision.path.iter().map(String::as_str).collect();
-            let from =
-                header.raw().at(&path).map(|raw| Json::new(raw.bytes()).ok_or_else(corrupt)).transpose()?;
             let to = revision.to.map(|value| Json::new(&value).ok_or_else(corrupt)).transpose()?;
-            changes.push(Change::Set { path: revision.path, from, to });
+            changes.push(Change::set_in(header.raw(), &path, to).ok_or_else(corrupt)?);
         }
         let mut edits = self.links.clone();
         if !changes.is_empty() {
