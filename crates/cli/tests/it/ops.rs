@@ -324,6 +324,22 @@ fn deletion_takes_the_chat_its_book_and_the_links() {
 }
 
 #[test]
+fn a_link_comes_back_to_its_place() {
+    let vault = small();
+    did(&vault, &["checkpoint", "Rain", "--at", "2", "--name", "Fork"]);
+    let file = "chats/Ana/Rain.jsonl";
+    let link = "\"extra\":{\"bookmark_link\":\"Fork\"";
+    let more = text(&vault, file).replace(link, &format!("{link},\"token_count\":7,\"bias\":\"\""));
+    assert!(more.contains("token_count"), "{more}");
+    write(&vault, file, more.as_bytes());
+    let before = vault.snapshot();
+    did(&vault, &["delete", "Fork"]);
+    assert!(text(&vault, file).contains("\"extra\":{\"token_count\":7"));
+    did(&vault, &["undo"]);
+    assert_same(&vault.snapshot(), &before);
+}
+
+#[test]
 fn every_deletion_in_a_real_vault_can_be_undone() {
     let vault = TestVault::harbor();
     let before = vault.snapshot();
