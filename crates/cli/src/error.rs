@@ -6,11 +6,14 @@ use std::io;
 
 use forklore_engine::AddressError;
 use forklore_engine::config::ConfigError;
+use forklore_engine::oplog::FindError;
 use forklore_engine::state_at::StateError;
 use forklore_engine::tx::TxError;
 use forklore_engine::usecase::fork::ForkError;
 use forklore_engine::usecase::heal::HealError;
 use forklore_engine::usecase::show::ShowError;
+use forklore_engine::usecase::trash::RestoreError;
+use forklore_engine::usecase::undo::UndoError;
 use forklore_engine::vault::LoadError;
 use forklore_fs::PathError;
 use serde_json::{Value, json};
@@ -273,6 +276,89 @@ impl From<TxError> for CliError {
                 "It is not lost: the next Forklore command on this vault finishes it. Look at the disk and at permissions first.",
             ),
             TxError::Path(e) => e.into(),
+        }
+    }
+}
+
+impl From<FindError> for CliError {
+    fn from(e: FindError) -> Self {
+        let message = e.to_string();
+        match e {
+            FindError::NoSuchOperation(_) => Self::new(
+                Kind::Refused,
+                "OPERATION_NOT_FOUND",
+                message,
+                "Run `forklore log` to see the operations and their ids.",
+            ),
+            FindError::Ambiguous(..) => Self::new(
+                Kind::Refused,
+                "OPERATION_AMBIGUOUS",
+                message,
+                "Give more of the id. `forklore log` tells it in full.",
+            ),
+        }
+    }
+}
+
+impl CliError {
+    /// As any [`UndoError`], with the chat that the story went on in.
+    pub(crate) fn moved_on(e: &UndoError, chat: Option<&str>) -> Self {
+        let name = chat.map_or_else(|| "CHAT".to_owned(), |chat| format!("\"{chat}\""));
+        let hint = format!(
+            "Nothing was changed. To be rid of it all the same: `forklore delete {name}` moves it to the trash, and nothing is lost."
+        );
+        Self::new(Kind::Refused, "MOVED_ON", e.to_string(), hint).with_details(json!({"chat": chat}))
+    }
+}
+
+impl From<UndoError> for CliError {
+    fn from(e: UndoError) -> Self {
+        let message = e.to_string();
+        let refused = |code, hint: &str| Self::new(Kind::Refused, code, message.clone(), hint);
+        match e {
+            UndoError::Find(e) => e.into(),
+            UndoError::Nothing("redo") => {
+                refused("NOTHING_TO_REDO", "Only what was undone can be done again. `forklore log` tells what that is.")
+            }
+            UndoError::Nothing(_) => {
+                refused("NOTHING_TO_UNDO", "Forklore has changed nothing here, or all of it is undone already. `forklore log` tells.")
+            }
+            UndoError::NothingLeft => refused(
+                "NOTHING_TO_UNDO",
+                "What it made was taken away since. To undo an older operation, name it: `forklore log` tells the ids.",
+            ),
+            UndoError::Already { by } => {
+                refused("ALREADY_UNDONE", &format!("To do it again: forklore undo {by}"))
+                    .with_details(json!({"by": by}))
+            }
+            UndoError::MovedOn { .. } => Self::moved_on(&e, None),
+            UndoError::Taken(path) => refused(
+                "NAME_TAKEN",
+                "Nothing was changed. Rename what is there, or bring the file back under another name with `forklore trash restore`.",
+            )
+            .with_details(json!({"path": path})),
+            UndoError::Expired(path) => {
+                refused("EXPIRED", "Nothing was changed. How long things stay there is the setting trash.days.")
+                    .with_details(json!({"path": path}))
+            }
+            UndoError::Tx(e) => e.into(),
+            UndoError::Path(e) => e.into(),
+        }
+    }
+}
+
+impl From<RestoreError> for CliError {
+    fn from(e: RestoreError) -> Self {
+        let message = e.to_string();
+        match e {
+            RestoreError::NotThere(_) => Self::new(
+                Kind::Refused,
+                "NOT_IN_TRASH",
+                message,
+                "Run `forklore trash` to see what is there.",
+            ),
+            RestoreError::Tx(e) => e.into(),
+            RestoreError::Path(e) => e.into(),
         }
     }
 }

@@ -4,10 +4,10 @@
 
 use std::collections::HashMap;
 
-use forklore_fs::{PathError, Vfs};
+use forklore_fs::{PathError, VaultPath, Vfs};
 use serde::Serialize;
 
-use crate::tx::operation::{Operation, Retire, Unsealed, unseal};
+use crate::tx::operation::{FileId, Kind, Operation, Retire, Unsealed, unseal};
 use crate::tx::{folders, object_path};
 
 /// All operations, oldest first.
@@ -18,6 +18,8 @@ pub struct OpLog {
     /// Names of files in the log that cannot be read: damaged, or written by a newer Forklore.
     pub unreadable: Vec<String>,
     undone: HashMap<String, String>,
+    /// By operation that is no undo: the last one that did, undid or redid it
+    last_turn: HashMap<String, String>,
 }
 
 /// Why an operation cannot be found.
@@ -36,7 +38,7 @@ pub enum FindError {
 pub struct LogEntry {
     /// Its id
     pub id: String,
-    /// What it did
+    /// What it did; `redo` for the undo of an undo
     pub kind: &'static str,
     /// When, as RFC 3339
     pub at: String,
@@ -77,12 +79,18 @@ impl OpLog {
             }
         }
         log.operations.sort_by(|a, b| a.id.cmp(&b.id));
-        // Newest first: an undo that was undone itself does not count.
-        for operation in log.operations.iter().rev() {
-            if let Some(undoes) = &operation.undoes
-                && !log.undone.contains_key(&operation.id)
-            {
-                log.undone.insert(undoes.clone(), operation.id.clone());
+        let turned: Vec<_> = log.operations.iter().map(|op| (op, log.origin(op))).collect();
+        let turned: Vec<_> =
+            turned.into_iter().map(|(op, (of, n))| (op.id.clone(), of.id.clone(), n)).collect();
+        for (id, origin, turns) in turned {
+            // Undo, redo, undo of the same thing follow each other, and each ends what the one before it did.
+            if let Some(before) = log.last_turn.insert(origin.clone(), id.clone()) {
+                log.undone.insert(before, id.clone());
+            }
+            // Done again, an operation counts again; the redo before is over all the same.
+            match turns % 2 {
+                0 => drop(log.undone.remove(&origin)),
+                _ => drop(log.undone.insert(origin, id)),
             }
         }
         Ok(log)
@@ -91,6 +99,11 @@ impl OpLog {
     /// The operation that undid this one.
     pub fn undone_by(&self, id: &str) -> Option<&str> {
         self.undone.get(id).map(String::as_str)
+    }
+
+    /// Whether this is the last that was done, undone or redone of what it is about.
+    fn is_last_turn(&self, operation: &Operation) -> bool {
+        self.last_turn.get(&self.origin(operation).0.id) == Some(&operation.id)
     }
 
     /// The operation with this id, or the only one whose id starts like this.
@@ -112,16 +125,44 @@ impl OpLog {
         self.operations.iter().rev().find(|op| op.undoes.is_none() && self.undone_by(&op.id).is_none())
     }
 
-    /// The last undo that counts: what `redo` means.
+    /// The last undo that counts: what `redo` means. A redo reverts something, too, but is none.
     pub fn last_undo(&self) -> Option<&Operation> {
         let mut newest_first = self.operations.iter().rev();
-        newest_first.find(|op| op.undoes.is_some() && self.undone_by(&op.id).is_none())
+        newest_first.find(|op| self.origin(op).1 % 2 == 1 && self.is_last_turn(op))
     }
 
-    /// Files that are in the trash: retired by an operation that counts, with their content still there.
+    /// What an operation is about in the end, and how many times that was turned round: an odd number is an undo, an even one a
+    /// redo, none the operation itself.
+    pub fn origin<'a>(&'a self, operation: &'a Operation) -> (&'a Operation, usize) {
+        let mut origin = operation;
+        let mut turns = 0;
+        while let Some(undoes) = &origin.undoes {
+            turns += 1;
+            // Only older ones can be undone: this ends.
+            match self.operations.iter().find(|op| op.id == *undoes && op.id < origin.id) {
+                Some(older) => origin = older,
+                None => break,
+            }
+        }
+        (origin, turns)
+    }
+
+    /// The files that an operation has made under a name, those that came back by doing it again included.
+    pub(crate) fn made(&self, operation: &Operation, target: &VaultPath) -> Vec<FileId> {
+        let (origin, turns) = self.origin(operation);
+        let again = |op: &&Operation| {
+            let (of, n) = self.origin(op);
+            of.id == origin.id && n % 2 == turns % 2
+        };
+        let publishes = self.operations.iter().filter(again).flat_map(Operation::publishes);
+        publishes.filter(|publish| publish.target == *target).map(|publish| publish.file).collect()
+    }
+
+    /// Files that are in the trash: retired by an operation that counts, with their content still there. What was deleted, came
+    /// back and was deleted again is there once.
     pub fn trash<'a>(&'a self, fs: &dyn Vfs) -> Result<Vec<(&'a Operation, &'a Retire)>, PathError> {
         let mut found = Vec::new();
-        for operation in self.operations.iter().filter(|op| self.undone_by(&op.id).is_none()) {
+        for operation in self.operations.iter().filter(|op| self.is_last_turn(op)) {
             for retire in operation.retires() {
                 if fs.identity(&object_path(&retire.object))?.is_some() {
                     found.push((operation, retire));
@@ -136,7 +177,10 @@ impl OpLog {
         let pending: Vec<String> = fs.list(&folders::tx())?.into_iter().map(|node| node.name).collect();
         let entry = |op: &Operation| LogEntry {
             id: op.id.clone(),
-            kind: op.kind.as_str(),
+            kind: match op.kind {
+                Kind::Undo if self.origin(op).1.is_multiple_of(2) => "redo",
+                kind => kind.as_str(),
+            },
             at: time(op.at),
             chat: op.chat.clone(),
             summary: op.summary.clone(),

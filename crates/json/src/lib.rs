@@ -2,7 +2,7 @@
 //!
 //! * [`Raw`] is one syntactically valid JSON value as the bytes that stand in the file. Looking inside gives more `Raw`s:
 //!   slices of the same bytes. Nothing is decoded until somebody asks for a text or a number.
-//! * [`Splice`] is a replacement of a byte range. [`set`], [`remove`] and [`push`] work out the splice for an edit at a path;
+//! * [`Splice`] is a replacement of a byte range. [`set`], [`remove`], [`push`] and [`insert`] work out the splice for an edit at a path;
 //!   every byte outside it stays as it was: key order, number text, escapes, lone surrogates, white space, unknown fields.
 //! * [`quote`] writes a text the way JavaScript's `JSON.stringify` does.
 //!
@@ -29,6 +29,6 @@ mod write;
 
 pub use raw::{Elements, Kind, Members, Raw};
 pub use scan::SyntaxError;
-pub use splice::{EditError, Splice, Step, apply_all, push, remove, set};
+pub use splice::{EditError, Splice, Step, apply_all, insert, push, remove, set, set_before};
 pub use text::{quote, quote_wtf8};
 pub use write::pretty;

@@ -67,6 +67,16 @@ pub fn apply_all(doc: &[u8], splices: &[Splice]) -> Vec<u8> {
 /// would put it, before all other keys and in numeric order; any other goes last. Where a key stands twice, the last one,
 /// which is the one that counts, is changed. The range refers to `doc.bytes()`.
 pub fn set(doc: Raw<'_>, path: &[Step<'_>], value: &[u8]) -> Result<Splice, EditError> {
+    set_before(doc, path, value, None)
+}
+
+/// As [`set`]; a new member goes before the key `next`, if that is there.
+pub fn set_before(
+    doc: Raw<'_>,
+    path: &[Step<'_>],
+    value: &[u8],
+    next: Option<&str>,
+) -> Result<Splice, EditError> {
     let mut here = doc;
     for (depth, step) in path.iter().enumerate() {
         match inside(here, *step) {
@@ -76,8 +86,9 @@ pub fn set(doc: Raw<'_>, path: &[Step<'_>], value: &[u8]) -> Result<Splice, Edit
                 if here.kind() != Kind::Object {
                     return Err(no_place(*step));
                 }
-                let nested = nest(&path[depth + 1..], value)?;
-                return Ok(insert_member(doc, here, key, &nested));
+                let rest = &path[depth + 1..];
+                let next = next.filter(|_| rest.is_empty());
+                return Ok(insert_member(doc, here, key, &nest(rest, value)?, next));
             }
         }
     }
@@ -116,13 +127,41 @@ pub fn push(doc: Raw<'_>, path: &[Step<'_>], value: &[u8]) -> Result<Splice, Edi
     }
     let items = items(array);
     let Some(last) = items.last() else {
-        let at = range_of(doc, array).start + 1;
+        let (at, _) = emptied(doc, array);
         return Ok(Splice { range: at..at, with: value.to_vec() });
     };
-    let first = range_of(doc, items[0].value).start;
-    let gap = &doc.bytes()[range_of(doc, array).start + 1..first];
+    let gap = first_gap(doc, array, items[0].value);
     let at = range_of(doc, last.value).end;
     Ok(Splice { range: at..at, with: [b",", gap, value].concat() })
+}
+
+/// The splice that adds `value` as element `n` of the array at `path`; at its end, if it has not so many.
+pub fn insert(doc: Raw<'_>, path: &[Step<'_>], n: usize, value: &[u8]) -> Result<Splice, EditError> {
+    let array = path.iter().try_fold(doc, |value, step| inside(value, *step)).unwrap_or(Raw::NULL);
+    let (Some(first), Some(next)) = (array.elements().next(), array.elements().nth(n)) else {
+        return push(doc, path, value);
+    };
+    let at = range_of(doc, next).start;
+    Ok(Splice { range: at..at, with: [value, b",", first_gap(doc, array, first)].concat() })
+}
+
+/// What stands before the first element, and so between any two.
+fn first_gap<'a>(doc: Raw<'a>, array: Raw<'_>, first: Raw<'_>) -> &'a [u8] {
+    &doc.bytes()[range_of(doc, array).start + 1..range_of(doc, first).start]
+}
+
+/// Where something goes in an array or object without anything in it, and what belongs between a key and its value there.
+/// Blanks that [`remove`] has left tell both: what was removed comes to stand as it stood.
+fn emptied(doc: Raw<'_>, parent: Raw<'_>) -> (usize, &'static [u8]) {
+    let outer = range_of(doc, parent);
+    let blank = doc.bytes().get(outer.start + 1..outer.end.saturating_sub(1)).unwrap_or(b"");
+    match blank.iter().rposition(|c| *c == b'\n') {
+        Some(n) => {
+            let n = if n > 0 && blank[n - 1] == b'\r' { n - 1 } else { n };
+            (outer.start + 1 + n, b": ")
+        }
+        None => (outer.start + 1 + blank.len() / 2, b":"),
+    }
 }
 
 fn no_place(step: Step<'_>) -> EditError {
@@ -158,14 +197,14 @@ fn nest(path: &[Step<'_>], value: &[u8]) -> Result<Vec<u8>, EditError> {
     })
 }
 
-fn insert_member(doc: Raw<'_>, object: Raw<'_>, key: &str, value: &[u8]) -> Splice {
+fn insert_member(doc: Raw<'_>, object: Raw<'_>, key: &str, value: &[u8], next: Option<&str>) -> Splice {
     let outer = range_of(doc, object);
     let items = items(object);
     let quoted = quote(key);
     let key_start = |item: &Item<'_>| range_of(doc, item.key.unwrap_or(item.value)).start;
     let (Some(first), Some(last)) = (items.first(), items.last()) else {
-        let at = outer.start + 1;
-        return Splice { range: at..at, with: [&quoted[..], b":", value].concat() };
+        let (at, colon) = emptied(doc, object);
+        return Splice { range: at..at, with: [&quoted[..], colon, value].concat() };
     };
     // The file's own style: what stands before the first key, and between a key and its value.
     let gap = doc.bytes()[outer.start + 1..key_start(first)].to_vec();
@@ -174,12 +213,15 @@ fn insert_member(doc: Raw<'_>, object: Raw<'_>, key: &str, value: &[u8]) -> Spli
         doc.bytes()[key_end..range_of(doc, first.value).start].to_vec()
     };
     let member = [&quoted[..], &colon, value].concat();
-    let before = array_index(key).and_then(|new| {
-        items.iter().find(|item| {
-            item.key.and_then(Raw::as_text).and_then(|k| array_index(&k)).is_none_or(|old| old > new)
+    let wanted = next.and_then(|next| items.iter().find(|item| item.key.is_some_and(|k| k.is_text(next))));
+    let by_number = || {
+        array_index(key).and_then(|new| {
+            items.iter().find(|item| {
+                item.key.and_then(Raw::as_text).and_then(|k| array_index(&k)).is_none_or(|old| old > new)
+            })
         })
-    });
-    match before {
+    };
+    match wanted.or_else(by_number) {
         Some(next) => {
             let at = key_start(next);
             Splice { range: at..at, with: [&member[..], b",", &gap].concat() }
@@ -200,4 +242,53 @@ fn array_index(key: &str) -> Option<u32> {
 fn range_of(doc: Raw<'_>, part: Raw<'_>) -> Range<usize> {
     // `part` was reached from `doc`, so it is a slice of it; the empty range is never used.
     part.range_in(doc.bytes()).unwrap_or(0..0)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn raw(text: &str) -> Raw<'_> {
+        Raw::parse(text.as_bytes()).unwrap()
+    }
+
+    #[test]
+    fn an_element_comes_back_to_its_place() {
+        let lists =
+            ["[1,2,3]", "[ 1, 2, 3 ]", "[\n  1,\n  2,\n  3\n]", "[1]", "[ 1 ]", "[\n  1\n]", "[\r\n  1\r\n]"];
+        for list in lists {
+            let text = format!("{{\"a\":{list}}}");
+            let a = [Step::Key("a")];
+            for (n, element) in raw(&text).at(&["a"]).unwrap().elements().enumerate() {
+                let without = remove(raw(&text), &[a[0], Step::Index(n)]).unwrap().apply(text.as_bytes());
+                let short = Raw::parse(&without).unwrap();
+                let again = insert(short, &a, n, element.bytes()).unwrap().apply(&without);
+                assert_eq!(String::from_utf8(again).unwrap(), text);
+            }
+        }
+    }
+
+    #[test]
+    fn a_member_comes_back_to_its_place() {
+        for text in [r#"{"a":1,"b":2,"c":3}"#, "{\n  \"a\": 1,\n  \"b\": 1,\n  \"c\": 1\n}"] {
+            let keys = ["a", "b", "c"];
+            for (n, key) in keys.iter().enumerate() {
+                let path = [Step::Key(key)];
+                let value = raw(text).get(key).unwrap().bytes();
+                let without = remove(raw(text), &path).unwrap().apply(text.as_bytes());
+                let next = keys.get(n + 1).copied();
+                let again = set_before(Raw::parse(&without).unwrap(), &path, value, next).unwrap();
+                assert_eq!(String::from_utf8(again.apply(&without)).unwrap(), text);
+            }
+        }
+    }
+
+    #[test]
+    fn an_only_member_comes_back_as_it_was() {
+        for text in ["{\"a\":1}", "{ \"a\":1 }", "{\n  \"a\": 1\n}", "{\r\n  \"a\": 1\r\n}"] {
+            let without = remove(raw(text), &[Step::Key("a")]).unwrap().apply(text.as_bytes());
+            let again = set(Raw::parse(&without).unwrap(), &[Step::Key("a")], b"1").unwrap().apply(&without);
+            assert_eq!(String::from_utf8(again).unwrap(), text);
+        }
+    }
 }

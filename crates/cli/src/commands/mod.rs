@@ -3,12 +3,17 @@
 mod check;
 mod completions;
 mod config;
+mod delete;
 mod demo;
 mod fork;
+mod gc;
 mod heal;
+mod log;
 mod show;
 mod stories;
+mod trash;
 mod tree;
+mod undo;
 
 use std::path::PathBuf;
 use std::process::ExitCode;
@@ -70,6 +75,12 @@ pub(crate) enum Command {
     Checkpoint(fork::CheckpointArgs),
     Branch(fork::BranchArgs),
     Heal(heal::Args),
+    Log(log::Args),
+    Undo(undo::UndoArgs),
+    Redo(undo::RedoArgs),
+    Delete(delete::Args),
+    Trash(trash::Args),
+    Gc(gc::Args),
     Config(config::Args),
     Demo(demo::Args),
     Completions(completions::Args),
@@ -95,14 +106,19 @@ impl Context {
         Ok(Arc::new(find::open(self.vault.as_deref())?))
     }
 
-    /// Reads the vault.
-    fn library(&self) -> Result<Library, CliError> {
+    /// Opens the vault and finishes what was cut off before.
+    fn settled(&self) -> Result<Arc<RealFs>, CliError> {
         let fs = self.vault()?;
         // What cannot be finished now is told by `check`; it is no reason not to read.
         if let Ok(found) = tx::recover(&*fs, Self::now()) {
             ui::recovered(self, &found);
         }
-        Ok(Library::load(fs, &Bar::new(self))?)
+        Ok(fs)
+    }
+
+    /// Reads the vault.
+    fn library(&self) -> Result<Library, CliError> {
+        Ok(Library::load(self.settled()?, &Bar::new(self))?)
     }
 
     /// The time in milliseconds since 1970.
@@ -122,6 +138,12 @@ pub(crate) fn run(context: &Context, command: &Command) -> Result<ExitCode, CliE
         Command::Checkpoint(args) => fork::checkpoint(context, args),
         Command::Branch(args) => fork::branch(context, args),
         Command::Heal(args) => heal::run(context, args),
+        Command::Log(args) => log::run(context, args),
+        Command::Undo(args) => undo::undo(context, args),
+        Command::Redo(args) => undo::redo(context, args),
+        Command::Delete(args) => delete::run(context, args),
+        Command::Trash(args) => trash::run(context, args),
+        Command::Gc(args) => gc::run(context, args),
         Command::Config(args) => config::run(context, args),
         Command::Demo(args) => demo::run(context, args),
         Command::Completions(args) => completions::run(args),

@@ -6,7 +6,7 @@ use forklore_engine::tx::Recovered;
 use forklore_engine::usecase::fork::ForkReport;
 
 use super::count;
-use super::style::{BOLD, DIM, GOOD, NOTE, WARN, tame, wrap};
+use super::style::{BOLD, DIM, GOOD, NOTE, tame, wrap};
 use crate::commands::Context;
 
 /// Tells what was made, or would be.
@@ -63,18 +63,14 @@ pub(crate) fn forked(report: &ForkReport, warnings: bool) -> io::Result<()> {
     }
     if warnings {
         for warning in &report.warnings {
-            let text = wrap(&format!("{}.", warning.message.trim_end_matches('.')), "    ");
-            writeln!(out, "  {WARN}!{WARN:#} {}", text.trim_start())?;
+            super::warning(&mut out, &warning.message)?;
         }
     }
     for path in &report.pending {
         let text = format!("{path} could not be changed: the link to the fork is not in it.");
-        writeln!(out, "  {WARN}!{WARN:#} {}", wrap(&tame(&text), "    ").trim_start())?;
+        super::warning(&mut out, &tame(&text))?;
     }
-    if let Some(operation) = &report.operation {
-        writeln!(out, "  {DIM}Take it back with: forklore undo {operation}{DIM:#}")?;
-    }
-    Ok(())
+    super::take_back(&mut out, report.operation.as_deref())
 }
 
 /// Tells, where somebody looks on, that a queue is waited for.

@@ -3,12 +3,16 @@
 mod bar;
 mod check;
 mod config;
+mod delete;
 mod demo;
 mod fork;
 mod heal;
+mod log;
 mod show;
 mod style;
+mod trash;
 mod tree;
+mod undo;
 
 use std::io::{self, Write as _};
 
@@ -17,15 +21,19 @@ use serde::Serialize;
 pub(crate) use bar::Bar;
 pub(crate) use check::check;
 pub(crate) use config::{setting, setting_changed, settings};
+pub(crate) use delete::deleted;
 pub(crate) use demo::{demo, demo_plan};
 pub(crate) use fork::{forked, recovered, waiting};
 pub(crate) use heal::{healed, question};
+pub(crate) use log::log;
 pub(crate) use show::show;
+pub(crate) use trash::{cleaned, restored, trash};
 pub(crate) use tree::{stories, tree};
+pub(crate) use undo::undone;
 
 use crate::commands::Context;
 use crate::error::CliError;
-use style::{BAD, BOLD, DIM, tame, wrap};
+use style::{BAD, BOLD, DIM, WARN, tame, wrap};
 
 /// Prints one JSON document.
 pub(crate) fn json<T: Serialize>(document: &T) -> io::Result<()> {
@@ -58,6 +66,47 @@ fn count(n: usize, one: &str) -> String {
         _ => format!("{n} {one}s"),
     }
 }
+
+/// A length for people.
+fn size(bytes: u64) -> String {
+    let steps = ["B", "KB", "MB", "GB", "TB"];
+    let mut value = bytes as f64;
+    let mut step = 0;
+    while value >= 1000.0 && step + 1 < steps.len() {
+        value /= 1000.0;
+        step += 1;
+    }
+    if step == 0 { format!("{bytes} B") } else { format!("{value:.1} {}", steps[step]) }
+}
+
+/// A time as RFC 3339, for people: "2026-11-15 05:23". It is UTC.
+fn when(at: &str) -> String {
+    let minute = at.get(..16).unwrap_or(at);
+    minute.replacen('T', " ", 1)
+}
+
+/// What to do to take an operation back.
+fn take_back(out: &mut impl io::Write, operation: Option<&str>) -> io::Result<()> {
+    operation.map_or(Ok(()), |id| writeln!(out, "  {DIM}Take it back with: forklore undo {id}{DIM:#}"))
+}
+
+/// Something that the user should know.
+fn warning(out: &mut impl io::Write, text: &str) -> io::Result<()> {
+    let text = wrap(&format!("{}.", text.trim_end_matches('.')), "    ");
+    writeln!(out, "  {WARN}!{WARN:#} {}", text.trim_start())
+}
+
+/// Files, one a line, behind a word that says what became of them.
+fn files(out: &mut impl io::Write, word: &str, paths: &[String]) -> io::Result<()> {
+    for (n, path) in paths.iter().enumerate() {
+        let word = style::pad(if n == 0 { word } else { "" }, LABEL);
+        writeln!(out, "  {DIM}{word}{DIM:#}{}", tame(path))?;
+    }
+    Ok(())
+}
+
+/// Width of the words before files.
+const LABEL: usize = 14;
 
 /// A headline.
 fn headline(text: &str) -> String {

@@ -9,7 +9,7 @@ use forklore_engine::usecase::tree::{StoryTree, TreeChat, TreeReport};
 use unicode_width::UnicodeWidthStr;
 
 use super::style::{BAD, BOLD, BRANCH, DIM, GOOD, NOTE, WARN, cut_middle, pad, tame, width};
-use super::{count, headline};
+use super::{count, headline, size};
 
 /// Prints the stories as a table.
 pub(crate) fn stories(report: &StoriesReport) -> io::Result<()> {
@@ -34,17 +34,6 @@ pub(crate) fn stories(report: &StoriesReport) -> io::Result<()> {
         writeln!(out, "{style}{mark}{style:#} {BOLD}{name}{BOLD:#} {numbers}  {DIM}{kind}{DIM:#}")?;
     }
     Ok(())
-}
-
-fn size(bytes: u64) -> String {
-    let steps = ["B", "KB", "MB", "GB", "TB"];
-    let mut value = bytes as f64;
-    let mut step = 0;
-    while value >= 1000.0 && step + 1 < steps.len() {
-        value /= 1000.0;
-        step += 1;
-    }
-    if step == 0 { format!("{bytes} B") } else { format!("{value:.1} {}", steps[step]) }
 }
 
 /// Prints the fork trees.

@@ -43,6 +43,12 @@ fn help_teaches() {
       checkpoint   Keep the story at a message, to come back to
       branch       Fork the story at a message, to play on from there
       heal         Give every fork what is its own, and repair what `check` found
+      log          List what Forklore has done in the vault, newest first
+      undo         Take back what Forklore did
+      redo         Do again what was undone last
+      delete       Move a chat and its own lorebook to the trash
+      trash        List what is in the trash, and bring it back
+      gc           Clean up: lorebooks that nothing needs any more, and what is old in the trash
       config       Show and change the settings of the vault
       demo         Build a small story to play with, and look around in it
       completions  Print a script that lets a shell complete Forklore's commands
@@ -74,7 +80,24 @@ fn help_teaches() {
 
     Exit status: 0 done; 1 refused, or `check` found an error; 2 wrong usage.
     "#);
-    for command in ["stories", "tree", "show", "check", "config", "demo", "completions"] {
+    for command in [
+        "stories",
+        "tree",
+        "show",
+        "check",
+        "checkpoint",
+        "branch",
+        "heal",
+        "log",
+        "undo",
+        "redo",
+        "delete",
+        "trash",
+        "gc",
+        "config",
+        "demo",
+        "completions",
+    ] {
         let help = vault().run(FORKLORE, &[command, "--help"]);
         assert_eq!(help.code, Some(0));
         assert!(help.stdout.contains("Usage: forklore"), "{help}");

@@ -13,6 +13,7 @@ mod damage;
 mod demo;
 mod harbor;
 mod heal;
+mod ops;
 mod regressions;
 
 /// The binary under test.

@@ -10,7 +10,7 @@ use forklore_core::format::chat::{BOM, Header, Line};
 use forklore_fs::OpenFile;
 use forklore_json::{Kind, Raw, Splice, Step};
 
-use super::operation::{Change, Edit, Place};
+use super::operation::{Change, Edit, Listed, Place};
 
 /// What an edit makes of a file.
 #[derive(Debug)]
@@ -132,7 +132,7 @@ enum Found {
 
 fn splice(value: Raw<'_>, change: &Change) -> Found {
     match change {
-        Change::Set { path, from, to } => {
+        Change::Set { path, from, to, next } => {
             let keys: Vec<&str> = path.iter().map(String::as_str).collect();
             let steps: Vec<Step<'_>> = keys.iter().map(|key| Step::Key(key)).collect();
             let now = value.at(&keys);
@@ -148,13 +148,12 @@ fn splice(value: Raw<'_>, change: &Change) -> Found {
                 return Found::Conflict;
             }
             match to {
-                Some(to) => {
-                    forklore_json::set(value, &steps, to.bytes()).map_or(Found::Conflict, Found::Splice)
-                }
+                Some(to) => forklore_json::set_before(value, &steps, to.bytes(), next.as_deref())
+                    .map_or(Found::Conflict, Found::Splice),
                 None => forklore_json::remove(value, &steps).map_or(Found::Already, Found::Splice),
             }
         }
-        Change::Include { path, text } => {
+        Change::Include(Listed { path, text, at, .. }) => {
             let keys: Vec<&str> = path.iter().map(String::as_str).collect();
             let steps: Vec<Step<'_>> = keys.iter().map(|key| Step::Key(key)).collect();
             let quoted = forklore_json::quote(text);
@@ -163,21 +162,23 @@ fn splice(value: Raw<'_>, change: &Change) -> Found {
                     if list.elements().any(|element| element.is_text(text)) {
                         return Found::Already;
                     }
-                    forklore_json::push(value, &steps, &quoted)
+                    forklore_json::insert(value, &steps, at.unwrap_or(usize::MAX), &quoted)
                 }
                 Some(other) if other.kind() != Kind::Null => return Found::Conflict,
                 _ => forklore_json::set(value, &steps, &[b"[", &quoted[..], b"]"].concat()),
             };
             made.map_or(Found::Conflict, Found::Splice)
         }
-        Change::Exclude { path, text } => {
+        Change::Exclude(Listed { path, text, alone, .. }) => {
             let keys: Vec<&str> = path.iter().map(String::as_str).collect();
             let list = value.at(&keys).unwrap_or(Raw::NULL);
             let Some(n) = list.elements().position(|element| element.is_text(text)) else {
                 return Found::Already;
             };
             let mut steps: Vec<Step<'_>> = keys.iter().map(|key| Step::Key(key)).collect();
-            steps.push(Step::Index(n));
+            if !alone || list.elements().nth(1).is_some() {
+                steps.push(Step::Index(n));
+            }
             forklore_json::remove(value, &steps).map_or(Found::Already, Found::Splice)
         }
     }

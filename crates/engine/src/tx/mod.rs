@@ -327,7 +327,7 @@ fn next_id(fs: &dyn Vfs, now: i64) -> Result<(String, i64), TxError> {
 }
 
 /// The hash of a file's content, and which file that was.
-fn hash(fs: &dyn Vfs, path: &VaultPath) -> Result<(ObjectId, FileId), PathError> {
+pub(crate) fn hash(fs: &dyn Vfs, path: &VaultPath) -> Result<(ObjectId, FileId), PathError> {
     let fail = |source| unreadable(path, source);
     let file = fs.open(path)?;
     let identity = file.identity().map_err(fail)?;

@@ -7,6 +7,7 @@
 use std::fmt;
 
 use forklore_fs::{Identity, VaultPath};
+use forklore_json::Raw;
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 
@@ -203,21 +204,43 @@ pub enum Change {
         from: Option<Json>,
         /// What it becomes; nothing if it is taken away
         to: Option<Json>,
+        /// The key that follows it where it is taken away, so that it comes back to its place
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        next: Option<String>,
     },
     /// A text joins the list at a path
-    Include {
-        /// Keys that lead there
-        path: Vec<String>,
-        /// The text
-        text: String,
-    },
+    Include(Listed),
     /// A text leaves the list at a path
-    Exclude {
-        /// Keys that lead there
-        path: Vec<String>,
-        /// The text
-        text: String,
-    },
+    Exclude(Listed),
+}
+
+/// A text in a list.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Listed {
+    /// Keys that lead to the list
+    pub path: Vec<String>,
+    /// The text
+    pub text: String,
+    /// Where in the list it stands; at its end if nothing is said
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub at: Option<usize>,
+    /// Whether the list comes and goes with the text: it is made for it, and taken away when nothing else is in it
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub alone: bool,
+}
+
+impl Listed {
+    /// A text at the end of a list.
+    pub fn new(path: &[&str], text: &str) -> Self {
+        let path = path.iter().map(|key| (*key).to_owned()).collect();
+        Self { path, text: text.to_owned(), at: None, alone: false }
+    }
+
+    /// The same at a place in the list.
+    #[must_use]
+    pub fn at(self, at: Option<usize>) -> Self {
+        Self { at, ..self }
+    }
 }
 
 /// A JSON value as it stands in a file.
@@ -252,11 +275,40 @@ impl Edit {
 }
 
 impl Change {
+    /// A value is set.
+    pub fn set(path: &[&str], from: Option<Json>, to: Option<Json>) -> Self {
+        let path = path.iter().map(|key| (*key).to_owned()).collect();
+        Self::Set { path, from, to, next: None }
+    }
+
+    /// What is at a path of this value now becomes something else, or goes. `None` if what is there cannot be named.
+    pub fn set_in(value: Raw<'_>, path: &[&str], to: Option<Json>) -> Option<Self> {
+        let from = match value.at(path) {
+            Some(now) => Some(Json::new(now.bytes())?),
+            None => None,
+        };
+        let next = path.split_last().filter(|_| to.is_none()).and_then(|(last, way)| {
+            let mut after = value.at(way)?.members().skip_while(|(key, _)| !key.is_text(last)).skip(1);
+            after.next().and_then(|(key, _)| key.as_text()).map(std::borrow::Cow::into_owned)
+        });
+        Some(Self::Set { path: path.iter().map(|key| (*key).to_owned()).collect(), from, to, next })
+    }
+
+    /// A text joins a list.
+    pub fn include(path: &[&str], text: &str) -> Self {
+        Self::Include(Listed::new(path, text))
+    }
+
+    /// A text leaves a list.
+    pub fn exclude(path: &[&str], text: &str) -> Self {
+        Self::Exclude(Listed::new(path, text))
+    }
+
     fn inverse(&self) -> Self {
         match self.clone() {
-            Self::Set { path, from, to } => Self::Set { path, from: to, to: from },
-            Self::Include { path, text } => Self::Exclude { path, text },
-            Self::Exclude { path, text } => Self::Include { path, text },
+            Self::Set { path, from, to, next } => Self::Set { path, from: to, to: from, next },
+            Self::Include(listed) => Self::Exclude(listed),
+            Self::Exclude(listed) => Self::Include(listed),
         }
     }
 }

@@ -10,7 +10,7 @@ use serde::Serialize;
 
 use super::fork::Warning;
 use super::undo::finder;
-use crate::tx::operation::{Change, Edit, Json, Kind, Place};
+use crate::tx::operation::{Change, Edit, Json, Kind, Listed, Place};
 use crate::tx::{About, Tx, TxError};
 use crate::vault::{Library, StoryKind, layout};
 
@@ -78,29 +78,30 @@ pub fn plan(library: &Library, c: usize) -> Result<Plan, PathError> {
         let why = "it is kept by hand, not made for this chat".to_owned();
         report.kept.push(KeptBook { name: stem.to_owned(), why });
     }
-    let mut edits = unlink_edits(library, c);
+    let mut edits = unlink_edits(library, c)?;
     let story = &library.stories[chat.story];
     if story.kind == StoryKind::Group
         && let Some(group) = library.groups.get(&story.folder)
         && let Ok(target) = layout::folder(layout::GROUPS).join(&format!("{}.json", group.file))
     {
         // As the group has it: not always the file's name.
-        let listed = group.chats.iter().filter(|name| chat_stem(name) == chat.name);
-        let mut changes: Vec<Change> = listed
-            .map(|name| Change::Exclude { path: vec!["chats".to_owned()], text: name.clone() })
+        let listed = group.chats.iter().enumerate().filter(|(_, name)| chat_stem(name) == chat.name);
+        // From the end, so that each stands where it is said to stand when it goes, and when it comes back.
+        let leave: Vec<Change> = listed
+            .rev()
+            .map(|(n, name)| Change::Exclude(Listed::new(&["chats"], name).at(Some(n))))
             .collect();
+        let mut open = Vec::new();
         if let Some(current) = group.current_chat.as_ref().filter(|name| chat_stem(name) == chat.name) {
             // SillyTavern would make the chat anew, with nothing but the greeting.
             let next = chat.lineage.parent.map(|p| library.chats[p].name.clone());
             let next = next.or_else(|| group.chats.iter().find(|name| chat_stem(name) != chat.name).cloned());
-            changes.extend(next.map(|next| Change::Set {
-                path: vec!["chat_id".to_owned()],
-                from: Json::text(current),
-                to: Json::text(&next),
-            }));
+            let set = |next: String| Change::set(&["chat_id"], Json::text(current), Json::text(&next));
+            open.extend(next.map(set));
         }
-        if !changes.is_empty() {
-            edits.push(Edit { target, place: Place::Document, required: false, changes });
+        // Two edits: that another chat was opened since is no reason not to list this one again.
+        for changes in [leave, open].into_iter().filter(|changes| !changes.is_empty()) {
+            edits.push(Edit { target: target.clone(), place: Place::Document, required: false, changes });
         }
     }
     edits.extend(settings_edit(library, &chat.name)?);
@@ -113,13 +114,17 @@ pub fn plan(library: &Library, c: usize) -> Result<Plan, PathError> {
     }
     let forks = library.chats.iter().filter(|other| other.lineage.parent == Some(c)).count();
     if forks > 0 {
-        let forks = if forks == 1 { "One chat was".to_owned() } else { format!("{forks} chats were") };
-        let message =
-            format!("{forks} forked from it: they keep everything they have, and lose their parent");
+        let message = match forks {
+            1 => "One chat was forked from it: it keeps everything it has, and loses its parent".to_owned(),
+            n => format!(
+                "{n} chats were forked from it: they keep everything they have, and lose their parent"
+            ),
+        };
         report.warnings.push(Warning { code: "HAS_FORKS", message });
     }
-    report.files =
-        retire.iter().chain(edits.iter().map(|e| &e.target)).map(|p| p.as_str().to_owned()).collect();
+    let touched = retire.iter().chain(edits.iter().map(|edit| &edit.target));
+    report.files = touched.map(|path| path.as_str().to_owned()).collect();
+    report.files.dedup();
     Ok(Plan { report, edits, retire })
 }
 
@@ -157,23 +162,33 @@ fn own_books(library: &Library, c: usize) -> Result<BTreeSet<String>, PathError>
 }
 
 /// The links of the parent's messages that lead to this chat.
-fn unlink_edits(library: &Library, c: usize) -> Vec<Edit> {
+fn unlink_edits(library: &Library, c: usize) -> Result<Vec<Edit>, PathError> {
     let chat = &library.chats[c];
-    let Some(p) = chat.lineage.parent else { return Vec::new() };
+    let Some(p) = chat.lineage.parent else { return Ok(Vec::new()) };
     let parent = &library.chats[p];
     let mut edits = Vec::new();
     for (message, link, name) in parent.facts.links().filter(|(_, _, name)| chat_stem(name) == chat.name) {
         let Some(row) = parent.transcript.row(message) else { continue };
-        let key = if link == Link::Bookmark { "bookmark_link" } else { "branches" };
-        let path = vec!["extra".to_owned(), key.to_owned()];
         let change = match link {
-            Link::Bookmark => Change::Set { path, from: Json::text(name), to: None },
-            Link::Branch => Change::Exclude { path, text: name.to_owned() },
+            Link::Bookmark => {
+                let line = library.message_line(p, message)?.unwrap_or_default();
+                let raw = Raw::parse(&line).unwrap_or(Raw::NULL);
+                let path = ["extra", "bookmark_link"];
+                let set = Change::set_in(raw, &path, None)
+                    .filter(|_| raw.at(&path).is_some_and(|now| now.is_text(name)));
+                set.unwrap_or_else(|| Change::set(&path, Json::text(name), None))
+            }
+            Link::Branch => {
+                let mut beside =
+                    parent.facts.links().filter(|(m, link, _)| *m == message && *link == Link::Branch);
+                let at = beside.position(|(_, _, other)| other == name);
+                Change::Exclude(Listed::new(&["extra", "branches"], name).at(at))
+            }
         };
         let place = Place::Message { index: message, id: row.id.0 };
         edits.push(Edit { target: parent.path.clone(), place, required: false, changes: vec![change] });
     }
-    edits
+    Ok(edits)
 }
 
 /// What Auto-Recap keeps under the chat's name.
@@ -191,8 +206,8 @@ fn settings_edit(library: &Library, chat: &str) -> Result<Option<Edit>, PathErro
     let mut changes = Vec::new();
     for (map, _) in &library.settings.recap_chat_maps {
         let path = ["extension_settings", "auto_recap_memory", map, chat];
-        if let Some(from) = settings.at(&path).and_then(|value| Json::new(value.bytes())) {
-            changes.push(Change::Set { path: path.map(str::to_owned).to_vec(), from: Some(from), to: None });
+        if settings.at(&path).is_some() {
+            changes.extend(Change::set_in(settings, &path, None));
         }
     }
     Ok((!changes.is_empty()).then_some(Edit { target, place: Place::Document, required: false, changes }))

@@ -8,7 +8,7 @@ use serde::Serialize;
 use super::undo::finder;
 use crate::oplog::{OpLog, time};
 use crate::tx::operation::{Kind, ObjectId, Operation};
-use crate::tx::{About, Tx, TxError, object_path};
+use crate::tx::{self, About, Tx, TxError, object_path};
 use crate::vault::{Library, cache, layout};
 
 /// What is in the trash.
@@ -159,8 +159,10 @@ pub struct GcRequest {
 pub fn gc(library: &Library, log: &OpLog, request: GcRequest, now: i64) -> Result<GcReport, TxError> {
     let mut report = GcReport::default();
     let mut retire: Vec<VaultPath> = Vec::new();
+    // What was only brought back is not of Forklore's making.
+    let makes = |op: &&Operation| matches!(op.kind, Kind::Checkpoint | Kind::Branch | Kind::Heal);
     let made: HashSet<&VaultPath> =
-        log.operations.iter().flat_map(Operation::publishes).map(|publish| &publish.target).collect();
+        log.operations.iter().filter(makes).flat_map(Operation::publishes).map(|p| &p.target).collect();
     for (stem, path) in &library.books {
         if !library.referring_to(stem, None).is_empty() {
             continue;
@@ -173,7 +175,11 @@ pub fn gc(library: &Library, log: &OpLog, request: GcRequest, now: i64) -> Resul
             report.orphans.push(stem.clone());
         }
     }
-    let old = expired(library, log, request.days, now)?;
+    let mut old = expired(library, log, request.days, now)?;
+    // The same content may have come back and go again now: then it is young.
+    for path in &retire {
+        old.remove(&tx::hash(&*library.fs, path)?.0);
+    }
     report.expired = old.values().flatten().cloned().collect();
     report.freed = old.values().filter_map(|items| items.first()).map(|item| item.bytes).sum();
     if request.dry_run {

@@ -20,8 +20,10 @@ pub struct UndoReport {
     pub operation: Option<String>,
     /// The operation that was undone
     pub undoes: String,
-    /// What that had done
+    /// What is no longer done, or is done again
     pub summary: String,
+    /// Whether it is done again: what was undone is an undo
+    pub redo: bool,
     /// Files that went to the trash
     pub removed: Vec<String>,
     /// Files that came back
@@ -78,7 +80,7 @@ pub struct Plan {
     pub report: UndoReport,
     publish: Vec<(VaultPath, ObjectId)>,
     edits: Vec<Edit>,
-    retire: Vec<VaultPath>,
+    retire: Vec<(VaultPath, FileId)>,
     chat: Option<String>,
 }
 
@@ -92,11 +94,13 @@ pub fn plan(library: &Library, log: &OpLog, id: Option<&str>, redo: bool) -> Res
     if let Some(by) = log.undone_by(&operation.id) {
         return Err(UndoError::Already { by: by.to_owned() });
     }
+    let (origin, turns) = log.origin(operation);
     let mut plan = Plan {
         report: UndoReport {
             operation: None,
             undoes: operation.id.clone(),
-            summary: operation.summary.clone(),
+            summary: origin.summary.clone(),
+            redo: turns % 2 == 1,
             removed: Vec::new(),
             restored: Vec::new(),
             edited: Vec::new(),
@@ -110,7 +114,7 @@ pub fn plan(library: &Library, log: &OpLog, id: Option<&str>, redo: bool) -> Res
     // What points at a file goes before the file: the other way round than it came.
     for step in operation.steps.iter().rev() {
         match step {
-            Step::Publish(publish) => plan.remove(library, operation, publish)?,
+            Step::Publish(publish) => plan.remove(library, log, operation, publish)?,
             Step::Retire(retire) => {
                 if library.fs.identity(&object_path(&retire.object))?.is_none() {
                     return Err(UndoError::Expired(retire.target.clone()));
@@ -134,17 +138,18 @@ impl Plan {
     fn remove(
         &mut self,
         library: &Library,
+        log: &OpLog,
         operation: &Operation,
         publish: &Publish,
     ) -> Result<(), UndoError> {
         let Some(now) = library.fs.identity(&publish.target)?.map(FileId::from) else { return Ok(()) };
-        if now != publish.file
+        if !log.made(operation, &publish.target).contains(&now)
             && let Some(why) = moved_on(library, operation, &publish.target)?
         {
             return Err(UndoError::MovedOn { path: publish.target.clone(), why });
         }
         self.report.removed.push(publish.target.as_str().to_owned());
-        self.retire.push(publish.target.clone());
+        self.retire.push((publish.target.clone(), now));
         Ok(())
     }
 
@@ -153,7 +158,9 @@ impl Plan {
         let name = edit.target.as_str().to_owned();
         match tx::would_edit(&*library.fs, &inverse, &finder(library))? {
             tx::Would::Edit => {
-                self.report.edited.push(name);
+                if !self.report.edited.contains(&name) {
+                    self.report.edited.push(name);
+                }
                 self.edits.push(inverse);
             }
             tx::Would::Nothing => {}
@@ -227,7 +234,9 @@ pub fn execute(library: &Library, plan: Plan, now: i64) -> Result<UndoReport, Un
         tx.publish_object(target.clone(), object)?;
     }
     plan.edits.into_iter().for_each(|edit| tx.edit(edit));
-    for target in plan.retire {
+    for (target, file) in plan.retire {
+        // Somebody may have played on since it was looked at.
+        tx.guard(target.clone(), file);
         tx.retire(target)?;
     }
     let mut report = plan.report;
@@ -235,7 +244,7 @@ pub fn execute(library: &Library, plan: Plan, now: i64) -> Result<UndoReport, Un
     let about = About {
         kind: Kind::Undo,
         chat: plan.chat,
-        summary: format!("undo of: {}", report.summary),
+        summary: format!("{} of: {}", if report.redo { "redo" } else { "undo" }, report.summary),
         undoes: Some(report.undoes.clone()),
     };
     let outcome = tx.commit(about, &finder(library))?;

@@ -59,11 +59,7 @@ fn link_edit() -> Edit {
         target: path(PARENT),
         place: Place::Message { index: 1, id: id.0 },
         required: false,
-        changes: vec![Change::Set {
-            path: vec!["extra".to_owned(), "bookmark_link".to_owned()],
-            from: None,
-            to: Json::text("fork"),
-        }],
+        changes: vec![Change::set(&["extra", "bookmark_link"], None, Json::text("fork"))],
     }
 }
 
@@ -99,7 +95,7 @@ fn make_fork(fs: &Arc<dyn Vfs>, linked: bool) -> Result<(), TxError> {
     tx.publish(path(BOOK), &[Part::Bytes(b"{\"entries\":{\"0\":{}}}")])?;
     let file = fs.open(&path(PARENT))?;
     tx.publish(path(CHAT), &[Part::Bytes(b"{\"chat_metadata\":{}}"), Part::Range(&*file, 54..86)])?;
-    let list = Change::Include { path: vec!["chats".to_owned()], text: "fork".to_owned() };
+    let list = Change::include(&["chats"], "fork");
     tx.edit(Edit { target: path(GROUP), place: Place::Document, required: false, changes: vec![list] });
     if linked {
         tx.edit(link_edit());
@@ -141,10 +137,8 @@ fn judge(fs: &dyn Vfs, linked: bool) -> Option<&'static str> {
 fn heal(fs: &Arc<dyn Vfs>) -> Result<(), TxError> {
     let mut tx = Tx::begin(fs, NOW)?;
     tx.publish(path(BOOK), &[Part::Bytes(b"{\"entries\":{\"0\":{}}}")])?;
-    let set = |key: &str, from: &str, to: &str| Change::Set {
-        path: vec!["chat_metadata".to_owned(), key.to_owned()],
-        from: Json::text(from),
-        to: Json::text(to),
+    let set = |key: &str, from: &str, to: &str| {
+        Change::set(&["chat_metadata", key], Json::text(from), Json::text(to))
     };
     tx.edit(Edit {
         target: path(PARENT),
@@ -171,7 +165,7 @@ fn judge_heal(fs: &dyn Vfs) -> Option<&'static str> {
 /// Deleting: the fork leaves the group's list and the parent's link, and both its files go.
 fn delete(fs: &Arc<dyn Vfs>) -> Result<(), TxError> {
     let mut tx = Tx::begin(fs, NOW)?;
-    let list = Change::Exclude { path: vec!["chats".to_owned()], text: "main".to_owned() };
+    let list = Change::exclude(&["chats"], "main");
     tx.edit(Edit { target: path(GROUP), place: Place::Document, required: false, changes: vec![list] });
     tx.retire(path(PARENT))?;
     tx.retire(path(OLD_BOOK))?;

@@ -4,3 +4,4 @@
 mod crashes;
 mod isolation;
 mod random;
+mod trash;

@@ -27,7 +27,7 @@ use crate::address::Address;
 use crate::config::{Config, Undated};
 use crate::state_at::{BookAt, SourceKind, Wanted};
 use crate::tx;
-use crate::tx::operation::{Change, Edit, FileId, Json, Place};
+use crate::tx::operation::{Change, Edit, FileId, Json, Listed, Place};
 use crate::usecase::show::{ShowLeftOut, why};
 use crate::vault::{Library, StoryKind, layout};
 
@@ -569,7 +569,7 @@ fn edits(library: &Library, request: &Request, config: &Config, name: &str) -> R
         && let Some(group) = library.groups.get(&story.folder)
         && let Ok(target) = layout::folder(layout::GROUPS).join(&format!("{}.json", group.file))
     {
-        let change = Change::Include { path: vec!["chats".to_owned()], text: name.to_owned() };
+        let change = Change::include(&["chats"], name);
         edits.push(Edit { target, place: Place::Document, required: false, changes: vec![change] });
     }
     edits.extend(settings_edit(library, &chat.name, name)?);
@@ -593,20 +593,13 @@ pub(crate) fn link_edit(
     let raw = Raw::parse(&line).unwrap_or(Raw::NULL);
     let change = match kind {
         ForkKind::Branch => {
-            let path = vec!["extra".to_owned(), "branches".to_owned()];
-            Change::Include { path, text: name.to_owned() }
+            let path = ["extra", "branches"];
+            Change::Include(Listed { alone: raw.at(&path).is_none(), ..Listed::new(&path, name) })
         }
         ForkKind::Checkpoint => {
-            let now = raw.at(&["extra", "bookmark_link"]);
-            let from = now.and_then(|now| Json::new(now.bytes()));
-            if now.is_some() && from.is_none() {
-                return Ok(None);
-            }
-            Change::Set {
-                path: vec!["extra".to_owned(), "bookmark_link".to_owned()],
-                from,
-                to: Json::text(name),
-            }
+            let set = Change::set_in(raw, &["extra", "bookmark_link"], Json::text(name));
+            let Some(set) = set else { return Ok(None) };
+            set
         }
     };
     let place = Place::Message { index: at, id: row.id.0 };
@@ -631,7 +624,7 @@ fn settings_edit(library: &Library, parent: &str, fork: &str) -> Result<Option<E
             Json::new(value.bytes())
         };
         if let Some(to) = value(parent) {
-            changes.push(Change::Set { path: path(fork), from: value(fork), to: Some(to) });
+            changes.push(Change::Set { path: path(fork), from: value(fork), to: Some(to), next: None });
         }
     }
     Ok((!changes.is_empty()).then_some(Edit { target, place: Place::Document, required: false, changes }))

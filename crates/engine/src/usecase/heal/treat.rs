@@ -17,7 +17,7 @@ use forklore_json::Raw;
 use super::{Action, Choice, Decide, HealError, Question};
 use crate::config::{Config, Undated};
 use crate::state_at::{BookAt, SourceKind, Wanted};
-use crate::tx::operation::{Change, Edit, Json, Place};
+use crate::tx::operation::{Change, Edit, Json, Listed, Place};
 use crate::usecase::fork::header::{Binding, Revised, revise};
 use crate::usecase::fork::plan::{book_bytes, book_name, root_of};
 use crate::vault::{Library, layout};
@@ -336,14 +336,17 @@ fn renamed_links(library: &Library, c: usize) -> Vec<Edit> {
             continue;
         };
         let now = &library.chats[*now].name;
-        let key = if link == Link::Bookmark { "bookmark_link" } else { "branches" };
-        let path = vec!["extra".to_owned(), key.to_owned()];
         let changes = match link {
-            Link::Bookmark => vec![Change::Set { path, from: Json::text(name), to: Json::text(now) }],
-            Link::Branch => vec![
-                Change::Exclude { path: path.clone(), text: name.to_owned() },
-                Change::Include { path, text: now.clone() },
-            ],
+            Link::Bookmark => {
+                vec![Change::set(&["extra", "bookmark_link"], Json::text(name), Json::text(now))]
+            }
+            Link::Branch => {
+                let mut beside =
+                    chat.facts.links().filter(|(m, link, _)| *m == message && *link == Link::Branch);
+                let at = beside.position(|(_, _, other)| other == name);
+                let listed = |text: &str| Listed::new(&["extra", "branches"], text).at(at);
+                vec![Change::Exclude(listed(name)), Change::Include(listed(now))]
+            }
         };
         let place = Place::Message { index: message, id: row.id.0 };
         edits.push(Edit { target: chat.path.clone(), place, required: false, changes });
@@ -375,10 +378,8 @@ impl Treatment {
         let mut changes = Vec::new();
         for revision in revisions {
             let path: Vec<&str> = revision.path.iter().map(String::as_str).collect();
-            let from =
-                header.raw().at(&path).map(|raw| Json::new(raw.bytes()).ok_or_else(corrupt)).transpose()?;
             let to = revision.to.map(|value| Json::new(&value).ok_or_else(corrupt)).transpose()?;
-            changes.push(Change::Set { path: revision.path, from, to });
+            changes.push(Change::set_in(header.raw(), &path, to).ok_or_else(corrupt)?);
         }
         let mut edits = self.links.clone();
         if !changes.is_empty() {
