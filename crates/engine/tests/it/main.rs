@@ -1,5 +1,10 @@
 //! Tests of the engine on the simulator and on real files.
-#![allow(clippy::unwrap_used, clippy::panic, reason = "a test that cannot set up its files should stop")]
+#![allow(
+    clippy::unwrap_used,
+    clippy::panic,
+    clippy::print_stdout,
+    reason = "a test that cannot set up its files should stop"
+)]
 
 mod crashes;
 mod isolation;
