@@ -274,6 +274,11 @@ fn fork_name(library: &Library, request: &Request, config: &Config) -> Result<St
         let name = names::typed(typed).map_err(|why| ForkError::InvalidName { name: typed.clone(), why })?;
         return if taken(&name) { Err(ForkError::NameTaken(name)) } else { Ok(name) };
     }
+    // The name of a chat that is gone is not free while others say that they come from it: they would get a new parent.
+    let siblings = story.chats.iter().map(|c| &library.chats[*c]);
+    let parents = siblings.filter_map(|chat| chat.header().main_chat().map(|name| name.to_lowercase()));
+    let remembered: HashSet<String> = parents.collect();
+    let taken = |stem: &str| taken(stem) || remembered.contains(&stem.to_lowercase());
     if request.kind == ForkKind::Checkpoint {
         if !config.checkpoint.auto_name {
             return Err(ForkError::NameRequired);
