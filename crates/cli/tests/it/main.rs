@@ -11,6 +11,8 @@ mod cli;
 mod config;
 mod damage;
 mod demo;
+mod disk;
+mod forks;
 mod harbor;
 mod regressions;
 
