@@ -95,18 +95,23 @@ pub fn list(values: &[Vec<u8>]) -> Vec<u8> {
     [b"[".as_slice(), &values.join(&b','), b"]"].concat()
 }
 
-/// Work that waits in the parent: it is the parent's. The fork starts without, and the record keeps it.
-pub fn pending(metadata: Raw<'_>) -> (Vec<Revision>, Option<Vec<u8>>) {
-    let mut revisions = Vec::new();
-    let waiting = metadata.at(&["autoLorebooks", "pendingOps"]).filter(|ops| ops.members().next().is_some());
-    if waiting.is_some() {
-        revisions.push(Revision::set(&["autoLorebooks", "pendingOps"], b"{}".to_vec()));
+/// Work that waits in the parent: it is the parent's. The fork starts without, and the record keeps it, by these names.
+pub fn pending(metadata: Raw<'_>) -> (Vec<Revision>, Vec<(&'static str, Vec<u8>)>) {
+    let (mut revisions, mut waiting) = (Vec::new(), Vec::new());
+    let places: [(&str, [&str; 2], &[u8]); 2] = [
+        ("pending", ["autoLorebooks", "pendingOps"], b"{}"),
+        // Where the first versions of the extension had their queue.
+        ("old_queue", ["auto_summarize_operation_queue", "queue"], b"[]"),
+    ];
+    for (name, path, empty) in places {
+        let work = metadata.at(&path);
+        let has_any = |work: &Raw<'_>| work.members().next().is_some() || work.elements().next().is_some();
+        if let Some(work) = work.filter(has_any) {
+            revisions.push(Revision::set(&path, empty.to_vec()));
+            waiting.push((name, work.bytes().to_vec()));
+        }
     }
-    let old = metadata.at(&["auto_summarize_operation_queue", "queue"]);
-    if old.is_some_and(|queue| queue.elements().next().is_some()) {
-        revisions.push(Revision::set(&["auto_summarize_operation_queue", "queue"], b"[]".to_vec()));
-    }
-    (revisions, waiting.map(|ops| ops.bytes().to_vec()))
+    (revisions, waiting)
 }
 
 /// The combined recap of a fork: `fitting` is the one that fits, with its bytes.
