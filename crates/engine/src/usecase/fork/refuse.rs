@@ -90,6 +90,10 @@ pub(super) fn judge(
         }
         Ok(())
     };
+    // What is missing then is the state, and a scene break here would not bring it.
+    if let (true, Some(name), SourceKind::Degraded) = (strict, &book.name, book.source.kind) {
+        return Err(ForkError::Unresolvable { book: name.clone(), at });
+    }
     let needs_break = strict || config.checkpoint.require_scene_break;
     if around.scene.is_none() {
         let message = format!("Message {at} does not end a scene");
@@ -114,9 +118,6 @@ pub(super) fn judge(
             tell(strict, true, "NO_LOREBOOK", message)?;
         }
         (Some(name), SourceKind::Degraded) => {
-            if strict {
-                return Err(ForkError::Unresolvable { book: name.clone(), at });
-            }
             let message = format!(
                 "Nothing tells how the lorebook \"{name}\" was at message {at}: the fork gets a copy of it as it is now"
             );
