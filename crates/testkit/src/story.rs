@@ -94,10 +94,11 @@ impl Story {
         self.book["entries"].as_object_mut().unwrap()
     }
 
-    /// A time in the story that is later than everything so far.
+    /// A time in the story that is later than everything so far, and in no other chat the same.
     fn now(&self) -> i64 {
+        let own = self.name.bytes().map(i64::from).sum::<i64>() % 900;
         let versions = self.metadata()["auto_recap_running_scene_recaps"]["versions"].as_array();
-        START + 1000 * (self.messages.len() + versions.map_or(0, Vec::len)) as i64
+        START + 1000 * (self.messages.len() + versions.map_or(0, Vec::len)) as i64 + own
     }
 
     /// More messages, until there are `n`.

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use forklore_testkit::{Run, TestVault};
+use forklore_testkit::TestVault;
 use serde_json::{Value, json};
 
 use crate::FORKLORE;
@@ -149,9 +149,4 @@ pub(crate) fn index_of(metadata: &Value) -> BTreeMap<String, Value> {
     let index = metadata["auto_lorebooks"]["registry"]["index"].as_object();
     let told = |e: &Value| json!({"type": e["type"], "name": e["name"], "aliases": e["aliases"], "synopsis": e["synopsis"]});
     index.into_iter().flatten().map(|(uid, e)| (uid.clone(), told(e))).collect()
-}
-
-/// The run must have been refused in the way a shell script expects.
-pub(crate) fn is_refusal(run: &Run) -> bool {
-    run.code == Some(1)
 }

@@ -15,6 +15,7 @@ mod disk;
 mod forks;
 mod harbor;
 mod regressions;
+mod seeds;
 
 /// The binary under test.
 const FORKLORE: &str = env!("CARGO_BIN_EXE_forklore");
