@@ -3,7 +3,7 @@
 //! Revisions are data: a new fork's header is the parent's line with all of them made ([`apply`]); a chat that is healed gets the
 //! same as edits of the file it has.
 
-use forklore_json::{EditError, Raw, Step, quote};
+use forklore_json::{EditError, Kind, Raw, Step, quote};
 use serde_json::json;
 
 use crate::adapter::auto_recap::running::{CombinedRecap, KEYS, Projection};
@@ -43,7 +43,7 @@ fn below_metadata(path: &[&str]) -> Vec<String> {
 pub fn apply(header: Option<Raw<'_>>, revisions: &[Revision]) -> Result<Vec<u8>, EditError> {
     const FRESH: &[u8] = br#"{"chat_metadata":{},"user_name":"unused","character_name":"unused"}"#;
     let mut line = header.map_or(FRESH, Raw::bytes).to_vec();
-    if Raw::trust(&line).get("chat_metadata").is_none_or(|m| m.kind() != forklore_json::Kind::Object) {
+    if Raw::trust(&line).get("chat_metadata").is_none_or(|m| m.kind() != Kind::Object) {
         line = forklore_json::set(Raw::trust(&line), &[Step::Key("chat_metadata")], b"{}")?.apply(&line);
     }
     for revision in revisions {
@@ -62,7 +62,9 @@ pub fn apply(header: Option<Raw<'_>>, revisions: &[Revision]) -> Result<Vec<u8>,
 
 /// The running recap of a fork, and the versions that it does not have, to be archived.
 pub fn running(metadata: Raw<'_>, projection: &Projection, chat: &str) -> (Vec<Revision>, Vec<Vec<u8>>) {
-    let Some((key, recap)) = KEYS.iter().find_map(|key| Some((*key, metadata.get(key)?))) else {
+    let stored = KEYS.iter().find_map(|key| Some((*key, metadata.get(key)?)));
+    // What is no recap comes along as it is.
+    let Some((key, recap)) = stored.filter(|(_, recap)| recap.kind() == Kind::Object) else {
         return (Vec::new(), Vec::new());
     };
     let versions: Vec<Raw<'_>> = numbered_versions(recap).collect();
