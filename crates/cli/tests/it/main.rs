@@ -10,6 +10,7 @@ mod books;
 mod cli;
 mod config;
 mod damage;
+mod damaged_forks;
 mod demo;
 mod disk;
 mod forks;
