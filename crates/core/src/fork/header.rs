@@ -71,9 +71,12 @@ pub fn running(metadata: Raw<'_>, projection: &Projection, chat: &str) -> (Vec<R
     let pick = |places: &[usize]| -> Vec<Vec<u8>> {
         places.iter().filter_map(|i| versions.get(*i)).map(|raw| raw.bytes().to_vec()).collect()
     };
-    let (kept, dropped) = (pick(&projection.kept), pick(&projection.dropped));
+    let (kept, mut dropped) = (pick(&projection.kept), pick(&projection.dropped));
     let mut revisions = Vec::new();
     if !dropped.is_empty() {
+        // Nobody can choose a version without a number; but what goes is kept.
+        let all = recap.get("versions").unwrap_or(Raw::NULL).elements();
+        dropped.extend(all.filter(|version| !is_numbered(*version)).map(|version| version.bytes().to_vec()));
         revisions.push(Revision::set(&[key, "versions"], list(&kept)));
         // Without any version 0 stands for "none": that is how the extension writes it.
         let current = projection.current.and_then(|i| versions.get(i)).and_then(|v| v.get("version"));
@@ -89,7 +92,11 @@ pub fn running(metadata: Raw<'_>, projection: &Projection, chat: &str) -> (Vec<R
 /// The versions in file order that have a number: what [`crate::adapter::auto_recap::running::RunningRecap`] counts.
 fn numbered_versions(recap: Raw<'_>) -> impl Iterator<Item = Raw<'_>> {
     let versions = recap.get("versions").unwrap_or(Raw::NULL).elements();
-    versions.filter(|version| version.get("version").and_then(Raw::as_i64).is_some())
+    versions.filter(|version| is_numbered(*version))
+}
+
+fn is_numbered(version: Raw<'_>) -> bool {
+    version.get("version").and_then(Raw::as_i64).is_some()
 }
 
 /// A JSON list of values.
