@@ -4,7 +4,7 @@ use std::collections::HashSet;
 use std::ops::Range;
 
 use forklore_core::adapter::auto_recap::{self, scene};
-use forklore_core::adapter::{Adapter, EntryRole, entry_role};
+use forklore_core::adapter::{self, Adapter, EntryRole, entry_role};
 use forklore_core::check::Code;
 use forklore_core::fork::book::{self as new_book, Content};
 use forklore_core::fork::header::{self as core_header, CheckpointState, Revision};
@@ -77,10 +77,13 @@ pub fn plan(
         head: last.is_none(),
     };
     let found = library.book_at(c, state_at, wanted)?;
+    let scene_of = |line: &Vec<u8>| adapter::scene(Message::new(Raw::trust(line))).map(|(scene, _)| scene);
+    let swiped = last.as_ref().map(scene_of);
     let around = {
         let running = chat.running.as_ref();
         let projection = running.map(|r| r.project(state_at, &|version| library.scene_of(c, version)));
-        Surroundings::of(library, c, request.at, projection.as_ref())
+        let shown = swiped.as_ref().map(Option::as_ref);
+        Surroundings::of(library, c, request.at, shown, projection.as_ref())
     };
     let mut warnings = judge(request, config, &around, &found)?;
     if waiting > 0 {

@@ -55,11 +55,20 @@ pub(super) struct Surroundings<'a> {
 }
 
 impl<'a> Surroundings<'a> {
-    pub(super) fn of(library: &'a Library, c: usize, at: usize, running: Option<&Projection>) -> Self {
+    /// `shown` is the scene, if any, that ends with the swipe which the fork shows instead of the parent's.
+    pub(super) fn of(
+        library: &'a Library,
+        c: usize,
+        at: usize,
+        shown: Option<Option<&'a Scene>>,
+        running: Option<&Projection>,
+    ) -> Self {
         let chat = &library.chats[c];
-        let scene = chat.facts.scene(at).filter(|scene| scene.visible);
-        let real = chat.facts.scenes.iter().filter(|(message, scene)| *message <= at && scene.is_real());
-        let last_scene = real.map(|(message, _)| *message).max();
+        let here = shown.unwrap_or_else(|| chat.facts.scene(at));
+        let scene = here.filter(|scene| scene.visible);
+        let before = chat.facts.scenes.iter().filter(|(message, scene)| *message < at && scene.is_real());
+        let before = before.map(|(message, _)| *message).max();
+        let last_scene = here.filter(|scene| scene.is_real()).map(|_| at).or(before);
         let place = |i: &usize| {
             let version = chat.running.as_ref().and_then(|running| running.versions.get(*i));
             version.and_then(|version| library.scene_of(c, version))
