@@ -363,3 +363,67 @@ fn links_out_of_the_vault_are_not_written_through() {
         assert!(!String::from_utf8_lossy(&bytes).contains("\"b\""), "{path} holds what is outside");
     }
 }
+
+#[test]
+fn keys_that_stand_twice_in_a_header_are_set_where_they_count() {
+    let header = r#"{"chat_metadata":{"world_info":"Gone","integrity":"x","world_info":"Lore","integrity":"d","main_chat":"a","main_chat":"b"}}"#;
+    let vault = vault_with_header(header).book("Lore", &[("The sea", "Cold.")]);
+    let report = fork(&vault, &["branch", "Ana/damaged"]);
+    let made = vault.read(&path_of(&address(&report)));
+    let header: Value = serde_json::from_slice(made.split(|c| *c == b'\n').next().unwrap()).unwrap();
+    let metadata = &header["chat_metadata"];
+    assert_eq!(metadata["world_info"], report["book"]["name"]);
+    assert_eq!(report["book"]["entries"], 1);
+    assert_eq!(metadata["main_chat"], "damaged");
+    assert_eq!(metadata["integrity"], metadata["forklore"]["owner"]["slug"]);
+}
+
+#[test]
+fn versions_of_the_running_recap_without_a_number_are_not_lost() {
+    let mut story = Story::new("Ana", "damaged");
+    story.until(11).scene("First").until(21).scene("Second");
+    let odd = json!({"content": "By a broken editor.", "new_scene_index": 10});
+    story.metadata_mut()["auto_recap_running_scene_recaps"]["versions"]
+        .as_array_mut()
+        .unwrap()
+        .insert(1, odd);
+    let vault = TestVault::new();
+    story.save(&vault);
+    for at in ["10", "20"] {
+        let report = fork(&vault, &["branch", "Ana/damaged", "--at", at]);
+        let made = String::from_utf8(vault.read(&path_of(&address(&report)))).unwrap();
+        assert!(
+            made.lines().next().unwrap().contains("By a broken editor."),
+            "in the recap or in the archive, at {at}"
+        );
+    }
+}
+
+#[test]
+fn long_names_and_large_chats() {
+    let name = "x".repeat(240);
+    let texts: Vec<String> = (0..60).map(|i| format!("{i} {}", "lorem ipsum ".repeat(4000))).collect();
+    let texts: Vec<&str> = texts.iter().map(String::as_str).collect();
+    let vault = TestVault::new().chat("Ana", &name, &json!({"integrity": "n", "world_info": "Lore"}), &texts);
+    let vault = vault.book("Lore", &[("a", "b")]);
+    let before = vault.read(&format!("chats/Ana/{name}.jsonl"));
+    let first = before.iter().position(|c| *c == b'\n').unwrap();
+    for (at, lines) in [("59", 60), ("40", 41)] {
+        let report = fork(&vault, &["branch", &format!("Ana/{name}"), "--at", at, "--no-link"]);
+        assert!(address(&report).len() < 250, "{report}");
+        let made = vault.read(&path_of(&address(&report)));
+        let end = made.iter().position(|c| *c == b'\n').unwrap();
+        let wanted: Vec<&[u8]> = before[first + 1..].split(|c| *c == b'\n').take(lines).collect();
+        assert!(made[end + 1..] == wanted.join(&b'\n'));
+        let header: Value = serde_json::from_slice(&made[..end]).unwrap();
+        assert_eq!(header["chat_metadata"]["world_info"], report["book"]["name"]);
+        assert_eq!(complaints(&vault, &address(&report)), []);
+    }
+    // With a link, the large file has one line changed.
+    fork(&vault, &["checkpoint", &format!("Ana/{name}"), "--at", "40"]);
+    let after = vault.read(&format!("chats/Ana/{name}.jsonl"));
+    let (old, new): (Vec<&[u8]>, Vec<&[u8]>) =
+        (before.split(|c| *c == b'\n').collect(), after.split(|c| *c == b'\n').collect());
+    let differing: Vec<usize> = (0..old.len()).filter(|i| old[*i] != new[*i]).collect();
+    assert_eq!((old.len(), differing), (new.len(), vec![41]));
+}

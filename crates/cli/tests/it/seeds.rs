@@ -1201,3 +1201,89 @@ fn links_of_the_parent_are_added_to_and_can_be_left_out() {
         serde_json::from_slice(&ChatFile::at(&vault, "Ana/Main - Branch #3").lines[10]).unwrap();
     assert_eq!(third["extra"]["branches"], line["extra"]["branches"]);
 }
+
+#[test]
+fn a_fork_at_another_swipe_of_a_scenes_end_is_before_that_scene() {
+    let mut story = scenes("Main", 2);
+    let shown = story.messages[20].clone();
+    let other = json!({"send_date": "2025-11-21T00:01:00.000Z", "extra": {"api": "x"}});
+    story.messages[20]["swipes"] = json!([shown["mes"], "It went otherwise."]);
+    story.messages[20]["swipe_id"] = json!(0);
+    story.messages[20]["swipe_info"] =
+        json!([{"send_date": shown["send_date"], "extra": shown["extra"]}, other]);
+    let vault = saved(&story);
+    let report = fork(&vault, &["branch", "Ana/Main", "--at", "20", "--swipe", "1"]);
+    let chat = ChatFile::at(&vault, &address(&report));
+    assert_eq!(people(&book(&vault, chat.book())), persons(1..=1), "scene 2 is told of the other swipe");
+    assert_eq!(chat.versions(), [0]);
+    assert_eq!(chat.metadata()["auto_recap_checkpoint_state"]["has_scene_recap"], false);
+    assert_eq!(chat.metadata()["auto_recap_checkpoint_state"]["has_scene_break"], false);
+    assert_eq!(complaints(&vault, &address(&report)), []);
+}
+
+#[test]
+fn a_fork_goes_on_and_is_forked_before_and_after_its_own_fork_point() {
+    let vault = saved(&scenes("Main", 5));
+    let branch = address(&fork(&vault, &["branch", "Ana/Main", "--at", "30"]));
+    let mut story = Story::open(&vault, &branch);
+    story
+        .until(41)
+        .learn(14, "item-Lamp", "Found here.")
+        .scene("Own")
+        .until(45)
+        .put("60", entry(60, "note", "By hand."));
+    story.save(&vault);
+    for (at, wanted) in [
+        ("10", &["character-P1"][..]),
+        ("25", &["character-P1", "character-P2"]),
+        ("35", &["character-P1", "character-P2", "character-P3"]),
+        ("40", &["character-P1", "character-P2", "character-P3", "item-Lamp"]),
+        ("44", &["character-P1", "character-P2", "character-P3", "item-Lamp", "note"]),
+    ] {
+        let report = fork(&vault, &["branch", &branch, "--at", at]);
+        let chat = ChatFile::at(&vault, &address(&report));
+        let made = book(&vault, chat.book());
+        let titles: Vec<String> = entries(&made).into_keys().filter(|t| !t.starts_with('_')).collect();
+        let undated = at == "40" && titles.contains(&"note".to_owned());
+        let titles: Vec<&str> =
+            titles.iter().map(String::as_str).filter(|t| !(undated && *t == "note")).collect();
+        assert_eq!(titles, wanted, "at {at}");
+        assert_eq!(index_of(chat.metadata()), index_by_text(&made), "at {at}");
+        assert_eq!(complaints(&vault, &address(&report)), [], "at {at}");
+    }
+}
+
+#[test]
+fn a_fork_of_a_chat_that_says_it_comes_from_a_lost_one_takes_no_ones_place() {
+    // Two branches of a chat that is gone: "Main" itself and its first branch's name are still spoken of.
+    let main = scenes("Main", 3);
+    let vault = TestVault::new();
+    for (name, parent, messages) in [("Main - Branch #2", "Main - Branch #1", 25), ("Other", "Main", 21)] {
+        let mut chat = main.clone();
+        chat.name = name.to_owned();
+        chat.messages.truncate(messages);
+        chat.metadata_mut()["integrity"] = json!(name);
+        chat.metadata_mut()["main_chat"] = json!(parent);
+        chat.metadata_mut()["world_info"] = json!(format!("z-AutoLB-Ana-{name}"));
+        chat.save(&vault);
+    }
+    let parents = |vault: &TestVault| -> Vec<(String, Value)> {
+        let tree = vault.json(FORKLORE, &["tree"]);
+        let chats = tree["stories"][0]["chats"].as_array().unwrap().clone();
+        let mut all: Vec<(String, Value)> =
+            chats.iter().map(|c| (c["chat"].as_str().unwrap().to_owned(), c["parent"].clone())).collect();
+        all.sort_by(|a, b| a.0.cmp(&b.0));
+        all
+    };
+    let before = parents(&vault);
+    let mut made = Vec::new();
+    for chat in ["Ana/Main - Branch #2", "Ana/Other"] {
+        for at in ["20", "10"] {
+            made.push(address(&fork(&vault, &["branch", chat, "--at", at])));
+        }
+    }
+    assert!(!made.iter().any(|chat| chat == "Ana/Main" || chat == "Ana/Main - Branch #1"), "{made:?}");
+    let after: Vec<(String, Value)> =
+        parents(&vault).into_iter().filter(|(chat, _)| !made.contains(chat)).collect();
+    assert_eq!(after, before, "nobody gets another parent by it");
+}
