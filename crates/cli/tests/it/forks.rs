@@ -450,7 +450,7 @@ fn a_checkpoint_and_a_branch_of_a_group_are_in_the_groups_list() {
         })
         .collect();
     let group: Value = serde_json::from_slice(&vault.read(GROUP)).unwrap();
-    let mut wanted = old.clone();
+    let mut wanted = old;
     wanted["chats"].as_array_mut().unwrap().extend(names.iter().map(|name| json!(name)));
     assert_eq!(group, wanted);
     let parent = ChatFile::at(&vault, parent);
@@ -482,4 +482,22 @@ fn show_of_a_fork_is_show_of_its_parent_at_every_message_before_it() {
         );
         assert_eq!(parent["moment"], child["moment"], "at {at}");
     }
+}
+
+#[test]
+#[ignore = "lineage believes main_chat if the chat of that name shares more than the greeting, also where a renamed one shares more"]
+fn a_fork_that_takes_the_old_name_of_a_renamed_chat_does_not_take_its_children() {
+    let vault = TestVault::harbor();
+    let parents = |vault: &TestVault| -> BTreeMap<String, Value> {
+        let tree = vault.json(FORKLORE, &["tree", "Maren Voss"]);
+        let chats = tree["stories"][0]["chats"].as_array().unwrap().clone();
+        chats.iter().map(|c| (string(c, "chat").to_owned(), c["parent"].clone())).collect()
+    };
+    let before = parents(&vault);
+    // "The Lighthouse Road" was called so; SillyTavern, too, would give that name to the next branch.
+    let name = "Maren Voss - 2026-11-15@00h59m16s354ms - Branch #1";
+    let report = fork(&vault, &["branch", MAIN, "--at", "14", "--name", name]);
+    let mut after = parents(&vault);
+    after.remove(string(&report, "chat"));
+    assert_eq!(after, before);
 }

@@ -183,7 +183,7 @@ fn seed_001_test_2_all_entries_cloned() {
     assert_eq!(count(&new), count(&old));
     assert_eq!(report["book"]["entries"], count(&old));
     // Everything but the name of the book and what is in its queue.
-    let mut wanted = old.clone();
+    let mut wanted = old;
     wanted["name"] = json!(chat.book());
     let queue = wanted["entries"]
         .as_object_mut()
@@ -387,7 +387,7 @@ fn seed_002_test_1_and_2_switching_between_checkpoints_in_any_order() {
         .iter()
         .map(|at| address(&fork(&vault, &["checkpoint", "Ana/Main", "--at", at])))
         .collect();
-    let mut chats = forks.clone();
+    let mut chats = forks;
     chats.push("Ana/Main".to_owned());
     let of = |chat: &String| ChatFile::at(&vault, chat).book().to_owned();
     let books: BTreeSet<String> = chats.iter().map(of).collect();
@@ -543,7 +543,7 @@ fn seed_003_legacy_checkpoints_are_handled() {
     // As SillyTavern makes them: the parent's whole metadata, its book, no record.
     let main = scenes("Main", 3);
     let vault = saved(&main);
-    let mut legacy = main.clone();
+    let mut legacy = main;
     legacy.name = "Old checkpoint".to_owned();
     legacy.messages.truncate(21);
     legacy.metadata_mut()["main_chat"] = json!("Main");
