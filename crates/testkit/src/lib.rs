@@ -1,7 +1,7 @@
 //! Vaults for tests: [`TestVault`] is a SillyTavern user folder in a temporary place, [`Run`] what the real binary said about it.
 //!
 //! [`TestVault::harbor`] is a copy of the vault that the real SillyTavern and the real Auto-Recap made (see `fixtures/README.md`);
-//! [`generate`] makes large ones.
+//! [`generate`] makes large ones, [`story`] small ones with everything in them.
 #![allow(
     clippy::disallowed_methods,
     clippy::unwrap_used,
@@ -10,6 +10,7 @@
 )]
 
 pub mod generate;
+pub mod story;
 
 use std::fmt;
 use std::fs;
@@ -68,9 +69,7 @@ impl TestVault {
     /// Puts a file into the vault.
     #[must_use]
     pub fn file(self, path: &str, bytes: &[u8]) -> Self {
-        let path = self.root().join(path);
-        fs::create_dir_all(path.parent().unwrap()).unwrap();
-        fs::write(path, bytes).unwrap();
+        self.write(path, bytes);
         self
     }
 
@@ -108,6 +107,13 @@ impl TestVault {
             .collect();
         let book = serde_json::to_vec_pretty(&serde_json::json!({"entries": entries})).unwrap();
         self.file(&format!("worlds/{name}.json"), &book)
+    }
+
+    /// Writes a file of the vault, as another program would.
+    pub fn write(&self, path: &str, bytes: &[u8]) {
+        let path = self.root().join(path);
+        fs::create_dir_all(path.parent().unwrap()).unwrap();
+        fs::write(path, bytes).unwrap();
     }
 
     /// Reads a file of the vault.

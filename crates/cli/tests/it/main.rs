@@ -10,11 +10,15 @@ mod books;
 mod cli;
 mod config;
 mod damage;
+mod damaged_forks;
 mod demo;
+mod disk;
+mod forks;
 mod harbor;
 mod heal;
 mod ops;
 mod regressions;
+mod seeds;
 
 /// The binary under test.
 const FORKLORE: &str = env!("CARGO_BIN_EXE_forklore");

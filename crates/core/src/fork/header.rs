@@ -3,7 +3,7 @@
 //! Revisions are data: a new fork's header is the parent's line with all of them made ([`apply`]); a chat that is healed gets the
 //! same as edits of the file it has.
 
-use forklore_json::{EditError, Raw, Step, quote};
+use forklore_json::{EditError, Kind, Raw, Step, quote};
 use serde_json::json;
 
 use crate::adapter::auto_recap::running::{CombinedRecap, KEYS, Projection};
@@ -43,7 +43,7 @@ fn below_metadata(path: &[&str]) -> Vec<String> {
 pub fn apply(header: Option<Raw<'_>>, revisions: &[Revision]) -> Result<Vec<u8>, EditError> {
     const FRESH: &[u8] = br#"{"chat_metadata":{},"user_name":"unused","character_name":"unused"}"#;
     let mut line = header.map_or(FRESH, Raw::bytes).to_vec();
-    if Raw::trust(&line).get("chat_metadata").is_none_or(|m| m.kind() != forklore_json::Kind::Object) {
+    if Raw::trust(&line).get("chat_metadata").is_none_or(|m| m.kind() != Kind::Object) {
         line = forklore_json::set(Raw::trust(&line), &[Step::Key("chat_metadata")], b"{}")?.apply(&line);
     }
     for revision in revisions {
@@ -62,16 +62,21 @@ pub fn apply(header: Option<Raw<'_>>, revisions: &[Revision]) -> Result<Vec<u8>,
 
 /// The running recap of a fork, and the versions that it does not have, to be archived.
 pub fn running(metadata: Raw<'_>, projection: &Projection, chat: &str) -> (Vec<Revision>, Vec<Vec<u8>>) {
-    let Some((key, recap)) = KEYS.iter().find_map(|key| Some((*key, metadata.get(key)?))) else {
+    let stored = KEYS.iter().find_map(|key| Some((*key, metadata.get(key)?)));
+    // What is no recap comes along as it is.
+    let Some((key, recap)) = stored.filter(|(_, recap)| recap.kind() == Kind::Object) else {
         return (Vec::new(), Vec::new());
     };
     let versions: Vec<Raw<'_>> = numbered_versions(recap).collect();
     let pick = |places: &[usize]| -> Vec<Vec<u8>> {
         places.iter().filter_map(|i| versions.get(*i)).map(|raw| raw.bytes().to_vec()).collect()
     };
-    let (kept, dropped) = (pick(&projection.kept), pick(&projection.dropped));
+    let (kept, mut dropped) = (pick(&projection.kept), pick(&projection.dropped));
     let mut revisions = Vec::new();
     if !dropped.is_empty() {
+        // Nobody can choose a version without a number; but what goes is kept.
+        let all = recap.get("versions").unwrap_or(Raw::NULL).elements();
+        dropped.extend(all.filter(|version| !is_numbered(*version)).map(|version| version.bytes().to_vec()));
         revisions.push(Revision::set(&[key, "versions"], list(&kept)));
         // Without any version 0 stands for "none": that is how the extension writes it.
         let current = projection.current.and_then(|i| versions.get(i)).and_then(|v| v.get("version"));
@@ -87,7 +92,11 @@ pub fn running(metadata: Raw<'_>, projection: &Projection, chat: &str) -> (Vec<R
 /// The versions in file order that have a number: what [`crate::adapter::auto_recap::running::RunningRecap`] counts.
 fn numbered_versions(recap: Raw<'_>) -> impl Iterator<Item = Raw<'_>> {
     let versions = recap.get("versions").unwrap_or(Raw::NULL).elements();
-    versions.filter(|version| version.get("version").and_then(Raw::as_i64).is_some())
+    versions.filter(|version| is_numbered(*version))
+}
+
+fn is_numbered(version: Raw<'_>) -> bool {
+    version.get("version").and_then(Raw::as_i64).is_some()
 }
 
 /// A JSON list of values.
@@ -95,18 +104,23 @@ pub fn list(values: &[Vec<u8>]) -> Vec<u8> {
     [b"[".as_slice(), &values.join(&b','), b"]"].concat()
 }
 
-/// Work that waits in the parent: it is the parent's. The fork starts without, and the record keeps it.
-pub fn pending(metadata: Raw<'_>) -> (Vec<Revision>, Option<Vec<u8>>) {
-    let mut revisions = Vec::new();
-    let waiting = metadata.at(&["autoLorebooks", "pendingOps"]).filter(|ops| ops.members().next().is_some());
-    if waiting.is_some() {
-        revisions.push(Revision::set(&["autoLorebooks", "pendingOps"], b"{}".to_vec()));
+/// Work that waits in the parent: it is the parent's. The fork starts without, and the record keeps it, by these names.
+pub fn pending(metadata: Raw<'_>) -> (Vec<Revision>, Vec<(&'static str, Vec<u8>)>) {
+    let (mut revisions, mut waiting) = (Vec::new(), Vec::new());
+    let places: [(&str, [&str; 2], &[u8]); 2] = [
+        ("pending", ["autoLorebooks", "pendingOps"], b"{}"),
+        // Where the first versions of the extension had their queue.
+        ("old_queue", ["auto_summarize_operation_queue", "queue"], b"[]"),
+    ];
+    for (name, path, empty) in places {
+        let work = metadata.at(&path);
+        let has_any = |work: &Raw<'_>| work.members().next().is_some() || work.elements().next().is_some();
+        if let Some(work) = work.filter(has_any) {
+            revisions.push(Revision::set(&path, empty.to_vec()));
+            waiting.push((name, work.bytes().to_vec()));
+        }
     }
-    let old = metadata.at(&["auto_summarize_operation_queue", "queue"]);
-    if old.is_some_and(|queue| queue.elements().next().is_some()) {
-        revisions.push(Revision::set(&["auto_summarize_operation_queue", "queue"], b"[]".to_vec()));
-    }
-    (revisions, waiting.map(|ops| ops.bytes().to_vec()))
+    (revisions, waiting)
 }
 
 /// The combined recap of a fork: `fitting` is the one that fits, with its bytes.

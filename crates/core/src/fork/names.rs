@@ -96,7 +96,8 @@ pub fn typed(name: &str) -> Result<String, NameError> {
         return Err(NameError::TooLong { bytes: name.len() });
     }
     let stem = chat_stem(&name);
-    if stem.trim().is_empty() { Err(NameError::Reserved) } else { Ok(stem) }
+    // Dots alone are a file to SillyTavern and a folder to everybody else.
+    if stem.trim_matches(['.', ' ']).is_empty() { Err(NameError::Reserved) } else { Ok(stem) }
 }
 
 /// A name from the user's template, for example `Scene {scene_number} - {scene_name}`. What is no known placeholder is left.
@@ -284,6 +285,8 @@ mod tests {
         assert_eq!(typed(" \t"), Err(NameError::Empty));
         assert_eq!(typed("CON"), Err(NameError::Reserved));
         assert_eq!(typed("??? "), Err(NameError::Reserved));
+        assert_eq!(typed(".."), Err(NameError::Reserved));
+        assert_eq!(typed("so...").as_deref(), Ok("so..."));
         assert_eq!(typed(&format!("{}:", "é".repeat(120))), Err(NameError::TooLong { bytes: 240 }));
         assert_eq!(typed(&"x".repeat(230)).map(|name| name.len()), Ok(230));
     }

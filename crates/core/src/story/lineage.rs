@@ -313,9 +313,7 @@ impl<'a> Tracer<'a> {
     fn renamed_parent(&self, c: usize, claimed: &str) -> Option<(usize, Meeting)> {
         let chat = &self.chats[c];
         let candidates = self.on_line(c).filter(|p| {
-            let other = &self.chats[*p];
-            // Chats with the same lost parent are siblings; chats forked from this one are children.
-            other.main_chat.as_deref() != Some(claimed) && other.main_chat.as_deref() != Some(chat.name)
+            self.chats[*p].main_chat.as_deref() != Some(chat.name) && !self.comes_from(*p, c, claimed)
         });
         let met: Vec<(usize, Meeting)> =
             candidates.filter_map(|p| Some((p, self.meet_with_dates(c, p)?))).collect();
@@ -332,6 +330,19 @@ impl<'a> Tracer<'a> {
         let ghost_knew =
             self.siblings(c, claimed).filter_map(|s| self.meet(c, s)).map(|meeting| meeting.fork).max();
         (ghost_knew.is_none_or(|more| more <= best.1.fork)).then_some(*best)
+    }
+
+    /// Whether chat `p` was made, over any number of forks, from chat `c` or from a sibling of it: one with the same lost parent.
+    fn comes_from(&self, p: usize, c: usize, claimed: &str) -> bool {
+        let parent = |d: &usize| {
+            let chat = &self.chats[*d];
+            match (chat.record, chat.main_chat.as_deref()) {
+                (Some(record), _) => self.recorded(*d, record).parent,
+                (None, name) => self.by_name.get(&(chat.story, name?)).copied(),
+            }
+        };
+        let line = std::iter::successors(Some(p), parent).take(self.chats.len());
+        { line }.any(|d| d == c || self.chats[d].main_chat.as_deref() == Some(claimed))
     }
 
     /// Other chats that name the same parent.

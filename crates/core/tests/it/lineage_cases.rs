@@ -243,3 +243,17 @@ fn a_ring_of_names_does_no_harm() {
         traced(&[chat("A", Some("B"), "abc"), chat("B", Some("A"), "abd"), chat("C", Some("C"), "qrs")]);
     assert_eq!(found.len(), 3);
 }
+
+#[test]
+fn forks_of_one_sibling_are_not_the_lost_parent_of_another() {
+    let found = traced(&[
+        chat("one", Some("lost"), "abcdefg"),
+        chat("two", Some("lost"), "abcde"),
+        chat("one, again", Some("one"), "abcdefg"),
+        chat("one, once more", Some("one, again"), "abcdefgh"),
+        chat("two, again", Some("two"), "abcde"),
+    ]);
+    let parents: Vec<Option<usize>> = found.iter().map(|lineage| lineage.parent).collect();
+    assert_eq!(parents, [None, None, Some(0), Some(2), Some(1)]);
+    assert_eq!(found[1].note, Some(ParentNote::Missing("lost".into())));
+}

@@ -91,7 +91,7 @@ pub(crate) fn revise(
     if fresh || !matches!(binding, Binding::Same) {
         let (revisions, waiting) = core::pending(metadata);
         revised.revisions.extend(revisions);
-        revised.archive.extend(waiting.map(|waiting| ("pending", waiting)));
+        revised.archive.extend(waiting);
         revised.revisions.extend(timers(library, c, at, binding)?);
     }
     as_of(library, c, at, &mut revised)?;

@@ -4,7 +4,7 @@ use std::collections::HashSet;
 use std::ops::Range;
 
 use forklore_core::adapter::auto_recap::{self, scene};
-use forklore_core::adapter::{Adapter, EntryRole, entry_role};
+use forklore_core::adapter::{self, Adapter, EntryRole, entry_role};
 use forklore_core::check::Code;
 use forklore_core::fork::book::{self as new_book, Content};
 use forklore_core::fork::header::{self as core_header, CheckpointState, Revision};
@@ -78,10 +78,13 @@ pub fn plan(
         fill: false,
     };
     let found = library.book_at(c, state_at, wanted)?;
+    let scene_of = |line: &Vec<u8>| adapter::scene(Message::new(Raw::trust(line))).map(|(scene, _)| scene);
+    let swiped = last.as_ref().map(scene_of);
     let around = {
         let running = chat.running.as_ref();
         let projection = running.map(|r| r.project(state_at, &|version| library.scene_of(c, version)));
-        Surroundings::of(library, c, request.at, projection.as_ref())
+        let shown = swiped.as_ref().map(Option::as_ref);
+        Surroundings::of(library, c, request.at, shown, projection.as_ref())
     };
     let mut warnings = judge(request, config, &around, &found)?;
     if waiting > 0 {
@@ -285,6 +288,11 @@ fn fork_name(library: &Library, request: &Request, config: &Config) -> Result<St
         let name = names::typed(typed).map_err(|why| ForkError::InvalidName { name: typed.clone(), why })?;
         return if taken(&name) { Err(ForkError::NameTaken(name)) } else { Ok(name) };
     }
+    // The name of a chat that is gone is not free while others say that they come from it: they would get a new parent.
+    let siblings = story.chats.iter().map(|c| &library.chats[*c]);
+    let parents = siblings.filter_map(|chat| chat.header().main_chat().map(|name| name.to_lowercase()));
+    let remembered: HashSet<String> = parents.collect();
+    let taken = |stem: &str| taken(stem) || remembered.contains(&stem.to_lowercase());
     if request.kind == ForkKind::Checkpoint {
         if !config.checkpoint.auto_name {
             return Err(ForkError::NameRequired);

@@ -55,11 +55,20 @@ pub(super) struct Surroundings<'a> {
 }
 
 impl<'a> Surroundings<'a> {
-    pub(super) fn of(library: &'a Library, c: usize, at: usize, running: Option<&Projection>) -> Self {
+    /// `shown` is the scene, if any, that ends with the swipe which the fork shows instead of the parent's.
+    pub(super) fn of(
+        library: &'a Library,
+        c: usize,
+        at: usize,
+        shown: Option<Option<&'a Scene>>,
+        running: Option<&Projection>,
+    ) -> Self {
         let chat = &library.chats[c];
-        let scene = chat.facts.scene(at).filter(|scene| scene.visible);
-        let real = chat.facts.scenes.iter().filter(|(message, scene)| *message <= at && scene.is_real());
-        let last_scene = real.map(|(message, _)| *message).max();
+        let here = shown.unwrap_or_else(|| chat.facts.scene(at));
+        let scene = here.filter(|scene| scene.visible);
+        let before = chat.facts.scenes.iter().filter(|(message, scene)| *message < at && scene.is_real());
+        let before = before.map(|(message, _)| *message).max();
+        let last_scene = here.filter(|scene| scene.is_real()).map(|_| at).or(before);
         let place = |i: &usize| {
             let version = chat.running.as_ref().and_then(|running| running.versions.get(*i));
             version.and_then(|version| library.scene_of(c, version))
@@ -90,6 +99,10 @@ pub(super) fn judge(
         }
         Ok(())
     };
+    // What is missing then is the state, and a scene break here would not bring it.
+    if let (true, Some(name), SourceKind::Degraded) = (strict, &book.name, book.source.kind) {
+        return Err(ForkError::Unresolvable { book: name.clone(), at });
+    }
     let needs_break = strict || config.checkpoint.require_scene_break;
     if around.scene.is_none() {
         let message = format!("Message {at} does not end a scene");
@@ -114,9 +127,6 @@ pub(super) fn judge(
             tell(strict, true, "NO_LOREBOOK", message)?;
         }
         (Some(name), SourceKind::Degraded) => {
-            if strict {
-                return Err(ForkError::Unresolvable { book: name.clone(), at });
-            }
             let message = format!(
                 "Nothing tells how the lorebook \"{name}\" was at message {at}: the fork gets a copy of it as it is now"
             );
