@@ -28,7 +28,7 @@ pub(crate) struct Args {
 }
 
 pub(crate) fn run(context: &Context, args: &Args) -> Result<ExitCode, CliError> {
-    let library = context.library()?;
+    let library = context.library_to_change()?;
     let plan = delete::plan(&library, library.find_chat(&args.chat)?)?;
     let report = if context.dry_run { plan.report } else { delete::execute(&library, plan, Context::now())? };
     if context.json {

@@ -92,10 +92,12 @@ pub(crate) fn branch(context: &Context, args: &BranchArgs) -> Result<ExitCode, C
 fn run(context: &Context, args: &Common, kind: ForkKind, swipe: Option<usize>) -> Result<ExitCode, CliError> {
     let config = Config::load(&*context.vault()?)?;
     let report = loop {
-        let library = context.library()?;
+        let library = context.library_to_change()?;
         match fork_once(context, args, kind, swipe, &library, &config) {
             Err(ForkError::QueueNotEmpty { count, .. }) if args.when_ready && !context.dry_run => {
                 ui::waiting(context, count);
+                // Others may change the vault meanwhile: that is what is waited for.
+                drop(library);
                 std::thread::sleep(Duration::from_secs(1));
             }
             other => break other?,

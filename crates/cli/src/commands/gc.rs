@@ -31,7 +31,7 @@ pub(crate) struct Args {
 }
 
 pub(crate) fn run(context: &Context, args: &Args) -> Result<ExitCode, CliError> {
-    let library = context.library()?;
+    let library = context.library_to_change()?;
     let log = OpLog::read(&*context.vault()?)?;
     let days = Config::load(&*context.vault()?)?.trash.days;
     let request = GcRequest { orphans: args.orphans, days, dry_run: context.dry_run };

@@ -70,7 +70,7 @@ impl From<Chosen> for Choice {
 
 pub(crate) fn run(context: &Context, args: &Args) -> Result<ExitCode, CliError> {
     let config = Config::load(&*context.vault()?)?;
-    let library = context.library()?;
+    let library = context.library_to_change()?;
     let only = args.chat.as_deref().map(|name| library.find_chat(name)).transpose()?;
     let interactive = !context.json && io::stdin().is_terminal() && io::stdout().is_terminal();
     let decide = |question: &Question| match args.choose {

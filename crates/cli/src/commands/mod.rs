@@ -121,6 +121,17 @@ impl Context {
         Ok(Library::load(self.settled()?, &Bar::new(self))?)
     }
 
+    /// Reads the vault to change it: from here on no other Forklore does. A dry run only looks.
+    fn library_to_change(&self) -> Result<Library, CliError> {
+        if self.dry_run {
+            return self.library();
+        }
+        let fs = self.vault()?;
+        let right = tx::Right::take(&*fs, Self::now())?;
+        ui::recovered(self, &right.recovered);
+        Ok(Library::load_with(fs, right, &Bar::new(self))?)
+    }
+
     /// The time in milliseconds since 1970.
     #[allow(clippy::disallowed_methods, reason = "this is the edge where the time comes in")]
     fn now() -> i64 {

@@ -49,11 +49,13 @@ struct RestoreArgs {
 }
 
 pub(crate) fn run(context: &Context, args: &Args) -> Result<ExitCode, CliError> {
-    let library = context.library()?;
-    let log = OpLog::read(&*context.vault()?)?;
     if let Some(Action::Restore(args)) = &args.action {
+        let library = context.library_to_change()?;
+        let log = OpLog::read(&*context.vault()?)?;
         return restore(context, &library, &log, &args.item);
     }
+    let library = context.library()?;
+    let log = OpLog::read(&*context.vault()?)?;
     let days = Config::load(&*context.vault()?)?.trash.days;
     let report = trash::list(&library, &log, days)?;
     if context.json {

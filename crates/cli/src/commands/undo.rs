@@ -49,7 +49,7 @@ pub(crate) fn redo(context: &Context, _: &RedoArgs) -> Result<ExitCode, CliError
 }
 
 fn run(context: &Context, id: Option<&str>, redo: bool) -> Result<ExitCode, CliError> {
-    let library = context.library()?;
+    let library = context.library_to_change()?;
     let log = OpLog::read(&*context.vault()?)?;
     let report = revert(context, &library, &log, id, redo)?;
     if context.json {

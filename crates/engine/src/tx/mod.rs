@@ -27,6 +27,7 @@ pub use self::edit::{Locate, header_line, pad};
 use self::operation::{Awaits, Edit, FileId, Kind, ObjectId, Operation, Publish, Retire, Step, Unsealed};
 pub use self::swap::Swapped;
 use self::swap::{remove, settle, swap};
+use crate::vault::Library;
 use crate::vault::scan::locate;
 
 /// Where Forklore keeps what is its own.
@@ -111,10 +112,28 @@ pub struct About {
     pub undoes: Option<String>,
 }
 
+/// The right to change a vault: one Forklore has it at a time. Who plans and acts under the same right plans from what is there.
+#[derive(Debug, Clone)]
+pub struct Right {
+    _lock: Arc<Lock>,
+    /// What had been cut off before, and is finished or taken back now.
+    pub recovered: Vec<Recovered>,
+}
+
+impl Right {
+    /// Takes the right, and finishes what was cut off before. `now` is in milliseconds since 1970.
+    pub fn take(fs: &dyn Vfs, now: i64) -> Result<Self, TxError> {
+        make_folders(fs)?;
+        let lock = fs.lock(&folders::lock())?.ok_or(TxError::Busy)?;
+        let recovered = recover_locked(fs, now)?;
+        Ok(Self { _lock: Arc::new(lock), recovered })
+    }
+}
+
 /// An operation in the making. Dropped without a commit it leaves nothing behind.
 pub struct Tx {
     fs: Arc<dyn Vfs>,
-    _lock: Lock,
+    _right: Right,
     id: String,
     at: i64,
     steps: Vec<Step>,
@@ -124,15 +143,24 @@ pub struct Tx {
 }
 
 impl Tx {
-    /// Takes the right to change the vault and finishes what was cut off before. `now` is in milliseconds since 1970.
+    /// Takes the right to change the vault. `now` is in milliseconds since 1970.
     pub fn begin(fs: &Arc<dyn Vfs>, now: i64) -> Result<Self, TxError> {
-        make_folders(&**fs)?;
-        let lock = fs.lock(&folders::lock())?.ok_or(TxError::Busy)?;
-        recover_locked(&**fs, now)?;
+        Self::with(fs, &Right::take(&**fs, now)?, now)
+    }
+
+    /// As [`Tx::begin`], with the right that the library was read under, if it was.
+    pub fn on(library: &Library, now: i64) -> Result<Self, TxError> {
+        match &library.right {
+            Some(right) => Self::with(&library.fs, right, now),
+            None => Self::begin(&library.fs, now),
+        }
+    }
+
+    fn with(fs: &Arc<dyn Vfs>, right: &Right, now: i64) -> Result<Self, TxError> {
         let (id, at) = next_id(&**fs, now)?;
         Ok(Self {
             fs: fs.clone(),
-            _lock: lock,
+            _right: right.clone(),
             id,
             at,
             steps: Vec::new(),

@@ -130,7 +130,7 @@ pub fn plan(library: &Library, c: usize) -> Result<Plan, PathError> {
 
 /// Does it.
 pub fn execute(library: &Library, plan: Plan, now: i64) -> Result<DeleteReport, TxError> {
-    let mut tx = Tx::begin(&library.fs, now)?;
+    let mut tx = Tx::on(library, now)?;
     plan.edits.into_iter().for_each(|edit| tx.edit(edit));
     // The chat before its book: nothing is left behind that refers to what is gone.
     for target in plan.retire {

@@ -105,7 +105,7 @@ pub fn restore(
     if dry_run {
         return Ok(report);
     }
-    let mut tx = Tx::begin(&library.fs, now)?;
+    let mut tx = Tx::on(library, now)?;
     tx.publish_object(target, &retire.object)?;
     report.operation = Some(tx.id().to_owned());
     let about = About {
@@ -185,7 +185,7 @@ pub fn gc(library: &Library, log: &OpLog, request: GcRequest, now: i64) -> Resul
     if request.dry_run {
         return Ok(report);
     }
-    let mut tx = Tx::begin(&library.fs, now)?;
+    let mut tx = Tx::on(library, now)?;
     if !retire.is_empty() {
         for path in retire {
             tx.retire(path)?;

@@ -229,7 +229,7 @@ fn chat_moved_on(chat: &Chat) -> Option<String> {
 
 /// Does it.
 pub fn execute(library: &Library, plan: Plan, now: i64) -> Result<UndoReport, UndoError> {
-    let mut tx = Tx::begin(&library.fs, now)?;
+    let mut tx = Tx::on(library, now)?;
     for (target, object) in &plan.publish {
         tx.publish_object(target.clone(), object)?;
     }

@@ -21,6 +21,7 @@ use serde::Serialize;
 use super::kin::{Alignments, Kin};
 use super::scan::{Facts, Snapshots};
 use crate::address::Address;
+use crate::tx::Right;
 
 /// What kind of story it is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize)]
@@ -158,6 +159,8 @@ pub struct Library {
     pub not_read: Vec<VaultPath>,
     /// Files that Forklore's own unfinished work left behind.
     pub unfinished: Vec<VaultPath>,
+    /// The right to change the vault, if it was read to be changed.
+    pub(crate) right: Option<Right>,
     pub(super) kin: Kin,
     /// Scans of large chats that are being written to the cache.
     pub(super) remembering: Vec<std::thread::JoinHandle<()>>,

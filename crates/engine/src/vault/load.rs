@@ -22,6 +22,7 @@ use super::library::{Chat, Library, Story, StoryKind};
 use super::scan::{Damage, Facts, Scan, is_large, scan, scan_large};
 use super::{cache, layout};
 use crate::progress::Progress;
+use crate::tx::Right;
 
 /// Why a vault cannot be read.
 #[derive(Debug, thiserror::Error)]
@@ -69,6 +70,7 @@ impl Library {
             litter,
             not_read,
             unfinished: unfinished.collect(),
+            right: None,
             kin: Kin::default(),
             remembering: Vec::new(),
             alignments: Mutex::default(),
@@ -77,6 +79,13 @@ impl Library {
         };
         library.read_chats(&places, progress);
         library.trace();
+        Ok(library)
+    }
+
+    /// Reads a vault under the right to change it: nobody else with that right changes it between plan and act.
+    pub fn load_with(fs: Arc<dyn Vfs>, right: Right, progress: &dyn Progress) -> Result<Self, LoadError> {
+        let mut library = Self::load(fs, progress)?;
+        library.right = Some(right);
         Ok(library)
     }
 

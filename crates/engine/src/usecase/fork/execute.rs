@@ -14,7 +14,7 @@ use crate::vault::Library;
 
 /// Makes the fork: its book and its chat appear together or not at all.
 pub fn execute(library: &Library, plan: Plan, now: i64) -> Result<ForkReport, ForkError> {
-    let mut tx = Tx::begin(&library.fs, now)?;
+    let mut tx = Tx::on(library, now)?;
     let file = library.fs.open(&plan.parent)?;
     let fail = |source| forklore_fs::PathError { path: plan.parent.clone(), doing: "read", source };
     let identity = FileId::from(file.identity().map_err(fail)?);

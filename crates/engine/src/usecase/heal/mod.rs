@@ -202,7 +202,7 @@ pub fn execute(library: &Library, plan: Plan, now: i64) -> Result<HealReport, He
     if plan.books.is_empty() && plan.edits.is_empty() {
         return Ok(report);
     }
-    let mut tx = Tx::begin(&library.fs, now)?;
+    let mut tx = Tx::on(library, now)?;
     if !plan.edits.is_empty() && !tx.can_edit()? {
         return Err(HealError::NoExchange);
     }
