@@ -110,7 +110,7 @@ fn strings(list: &Value) -> Vec<&str> {
 }
 
 /// Without what differs from run to run.
-fn redacted(run: &Run) -> String {
+pub(crate) fn redacted(run: &Run) -> String {
     let mut shown = String::new();
     let mut rest = run.to_string();
     // Ids: 20261115-052345-123-9f3a
