@@ -68,6 +68,7 @@ fn checkpoint(demo: &Demo, fs: &Arc<RealFs>, context: &Context) -> Result<ForkRe
         strict: false,
         ignore_queue: false,
         link: true,
+        copy_book: false,
     };
     let plan = fork::plan(&library, &request, &Config::default(), &forklore_engine::fresh_slug(), now)?;
     Ok(fork::execute(&library, plan, now)?)
