@@ -13,6 +13,9 @@ use std::path::Path;
 
 use forklore_fs::{PathError, RealFs, VaultPath, Vfs};
 
+pub use story::Checkpoint;
+use story::Story;
+
 /// The file that marks a folder as a demo of ours.
 const MARK: &str = ".forklore/demo";
 
@@ -47,11 +50,13 @@ pub struct Demo {
     pub blurb: String,
     /// The character's folder.
     pub folder: String,
+    /// A checkpoint that is left to be made.
+    pub checkpoint: Checkpoint,
 }
 
 /// Builds the demo in a folder of its own, or finds it there from last time.
 pub fn build(dir: &Path) -> Result<Demo, DemoError> {
-    let story = story::Story::built_in()?;
+    let story = Story::built_in()?;
     let fs = RealFs::make(dir).map_err(|e| DemoError::Path(e.to_string()))?;
     let mark = VaultPath::new(MARK).unwrap_or_default();
     let created = fs.read(&mark)?.is_none();
@@ -63,15 +68,16 @@ pub fn build(dir: &Path) -> Result<Demo, DemoError> {
         fs.make_dir(&mark.parent())?;
         fs.create(&mark, b"This folder was made by `forklore demo`. Delete it whenever you like.\n")?;
     }
-    Ok(Demo { created, title: story.title, blurb: story.blurb, folder: story.character })
+    let Story { title, blurb, character: folder, checkpoint, .. } = story;
+    Ok(Demo { created, title, blurb, folder, checkpoint })
 }
 
 /// Writes the demo vault into any file system.
 pub fn build_vault(fs: &dyn Vfs) -> Result<(), DemoError> {
-    build_into(fs, &story::Story::built_in()?)
+    build_into(fs, &Story::built_in()?)
 }
 
-fn build_into(fs: &dyn Vfs, story: &story::Story) -> Result<(), DemoError> {
+fn build_into(fs: &dyn Vfs, story: &Story) -> Result<(), DemoError> {
     for (path, bytes) in files::lay_out(story, &chronicle::play(story))? {
         let path = VaultPath::new(&path).map_err(|e| DemoError::Path(e.to_string()))?;
         fs.make_dir(&path.parent())?;

@@ -12,8 +12,20 @@ pub(crate) struct Story {
     pub(crate) user: String,
     pub(crate) description: String,
     pub(crate) blurb: String,
+    pub(crate) checkpoint: Checkpoint,
     #[serde(rename = "chat")]
     pub(crate) chats: Vec<Chat>,
+}
+
+/// A checkpoint that is left to be made.
+#[derive(Debug, Clone, Deserialize)]
+pub struct Checkpoint {
+    /// The chat to fork
+    pub parent: String,
+    /// The last message
+    pub at: usize,
+    /// Its name
+    pub name: String,
 }
 
 /// A chat: the first is the main line, the others are forks with only their own messages.

@@ -4,8 +4,11 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 use std::sync::Arc;
 
-use forklore_engine::Library;
+use forklore_core::fork::ForkKind;
+use forklore_demo::Demo;
+use forklore_engine::usecase::fork::{self, ForkReport, Request};
 use forklore_engine::usecase::{check, tree};
+use forklore_engine::{Config, Library, tx};
 use forklore_fs::RealFs;
 
 use super::Context;
@@ -14,8 +17,9 @@ use crate::ui;
 
 /// Build a small story to play with, and look around in it
 ///
-/// Makes a folder of its own with a complete vault: one story with checkpoints, branches, a branch of a branch, and a fork as
-/// SillyTavern makes them, which writes into its parent's lorebook. Nothing outside that folder is touched.
+/// Makes a folder of its own with a complete vault: one story with branches, a branch of a branch, and a fork as SillyTavern
+/// makes them, which writes into its parent's lorebook. Then makes a checkpoint in the middle of the story. Nothing outside
+/// that folder is touched.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
     /// Folder to make; if the demo is already there, it is looked at as it is
@@ -33,14 +37,39 @@ pub(crate) fn run(context: &Context, args: &Args) -> Result<ExitCode, CliError> 
         return Ok(ExitCode::SUCCESS);
     }
     let made = forklore_demo::build(&args.dir)?;
-    let library = Library::load(Arc::new(RealFs::new(&args.dir)?), &ui::Bar::new(context))?;
+    let fs = Arc::new(RealFs::new(&args.dir)?);
+    let fork = if made.created { Some(checkpoint(&made, &fs, context)?) } else { None };
+    let library = Library::load(fs, &ui::Bar::new(context))?;
     let checked = check::check(&library, None, Context::now());
     let report = tree::tree(&library, None, &checked.findings)?;
     if context.json {
         let vault = args.dir.display().to_string();
-        ui::json(&serde_json::json!({"vault": vault, "created": made.created, "tree": report}))?;
+        ui::json(
+            &serde_json::json!({"vault": vault, "created": made.created, "checkpoint": fork, "tree": report}),
+        )?;
     } else {
-        ui::demo(&args.dir, &made, &report)?;
+        ui::demo(&args.dir, &made, fork.as_ref(), &report)?;
     }
     Ok(ExitCode::SUCCESS)
+}
+
+/// The main job, on the built-in story.
+fn checkpoint(demo: &Demo, fs: &Arc<RealFs>, context: &Context) -> Result<ForkReport, CliError> {
+    let now = Context::now();
+    let right = tx::Right::take(&**fs, now)?;
+    let library = Library::load_with(fs.clone(), right, &ui::Bar::new(context))?;
+    let wanted = &demo.checkpoint;
+    let request = Request {
+        kind: ForkKind::Checkpoint,
+        chat: library.find_chat(&format!("{}/{}", demo.folder, wanted.parent))?,
+        at: wanted.at,
+        name: Some(wanted.name.clone()),
+        swipe: None,
+        strict: false,
+        ignore_queue: false,
+        link: true,
+        copy_book: false,
+    };
+    let plan = fork::plan(&library, &request, &Config::default(), &forklore_engine::fresh_slug(), now)?;
+    Ok(fork::execute(&library, plan, now)?)
 }

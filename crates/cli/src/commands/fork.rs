@@ -79,6 +79,10 @@ struct Common {
     /// Leave the parent's message without a link to the fork
     #[arg(long)]
     no_link: bool,
+
+    /// Give the fork a copy of its own even of a lorebook that is shared by choice
+    #[arg(long)]
+    copy_book: bool,
 }
 
 pub(crate) fn checkpoint(context: &Context, args: &CheckpointArgs) -> Result<ExitCode, CliError> {
@@ -129,6 +133,7 @@ fn fork_once(
         strict: args.strict,
         ignore_queue: args.ignore_queue,
         link: !args.no_link,
+        copy_book: args.copy_book,
     };
     let now = Context::now();
     let plan = fork::plan(library, &request, config, &forklore_engine::fresh_slug(), now)?;

@@ -4,10 +4,11 @@ use std::io::{self, Write as _};
 use std::path::Path;
 
 use forklore_demo::Demo;
+use forklore_engine::usecase::fork::ForkReport;
 use forklore_engine::usecase::tree::TreeReport;
 
 use super::style::{BOLD, DIM, GOOD, NOTE, wrap};
-use super::{headline, tree};
+use super::{forked, headline, tree};
 
 /// What `--dry-run` says.
 pub(crate) fn demo_plan(dir: &Path) -> io::Result<()> {
@@ -16,7 +17,12 @@ pub(crate) fn demo_plan(dir: &Path) -> io::Result<()> {
 }
 
 /// Prints what there is to see and what to try.
-pub(crate) fn demo(dir: &Path, demo: &Demo, report: &TreeReport) -> io::Result<()> {
+pub(crate) fn demo(
+    dir: &Path,
+    demo: &Demo,
+    fork: Option<&ForkReport>,
+    report: &TreeReport,
+) -> io::Result<()> {
     let place = dir.display();
     {
         let mut out = anstream::stdout().lock();
@@ -24,6 +30,10 @@ pub(crate) fn demo(dir: &Path, demo: &Demo, report: &TreeReport) -> io::Result<(
         writeln!(out, "{GOOD}✓{GOOD:#} {made} {BOLD}{place}{BOLD:#}\n")?;
         writeln!(out, "{}", headline(&demo.title))?;
         writeln!(out, "{}\n", wrap(&demo.blurb, "  "))?;
+    }
+    if let Some(fork) = fork {
+        forked(fork, true)?;
+        println_blank()?;
     }
     tree(report)?;
     let mut out = anstream::stdout().lock();
@@ -46,6 +56,14 @@ pub(crate) fn demo(dir: &Path, demo: &Demo, report: &TreeReport) -> io::Result<(
             "check".to_owned(),
             "What that did to both of them: the branch knows how the main line ends, and the main line's book holds a bargain that was never struck there.",
         ),
+        (
+            "heal --yes".to_owned(),
+            "Both get a lorebook with what their own line has earned, and no more. Then look at the tree again; `undo` takes it back.",
+        ),
+        (
+            format!("branch \"{main}\" --at 30"),
+            "Your own branch, right before the main line finds out. It knows nothing of what comes.",
+        ),
     ];
     for (command, why) in tour {
         writeln!(out, "  {NOTE}forklore --vault {} {command}{NOTE:#}", quoted(dir))?;
@@ -55,6 +73,10 @@ pub(crate) fn demo(dir: &Path, demo: &Demo, report: &TreeReport) -> io::Result<(
         out,
         "\nThen try it on your own: {NOTE}forklore --vault .../SillyTavern/data/default-user tree{NOTE:#}"
     )
+}
+
+fn println_blank() -> io::Result<()> {
+    writeln!(anstream::stdout().lock())
 }
 
 fn quoted(dir: &Path) -> String {

@@ -485,8 +485,7 @@ fn show_of_a_fork_is_show_of_its_parent_at_every_message_before_it() {
 }
 
 #[test]
-#[ignore = "lineage believes main_chat if the chat of that name shares more than the greeting, also where a renamed one shares more"]
-fn a_fork_that_takes_the_old_name_of_a_renamed_chat_does_not_take_its_children() {
+fn regression_a_fork_that_takes_the_old_name_of_a_renamed_chat_does_not_take_its_children() {
     let vault = TestVault::harbor();
     let parents = |vault: &TestVault| -> BTreeMap<String, Value> {
         let tree = vault.json(FORKLORE, &["tree", "Maren Voss"]);

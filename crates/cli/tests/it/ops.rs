@@ -110,11 +110,11 @@ fn strings(list: &Value) -> Vec<&str> {
 }
 
 /// Without what differs from run to run.
-fn redacted(run: &Run) -> String {
+pub(crate) fn redacted(run: &Run) -> String {
     let mut shown = String::new();
     let mut rest = run.to_string();
     // Ids: 20261115-052345-123-9f3a
-    while let Some(at) = rest.find("-20").map(|at| at + 1).or_else(|| rest.find("20")) {
+    while let Some(at) = rest.find("20") {
         let id = rest.get(at..at + 24).filter(|id| {
             let bytes = id.as_bytes();
             bytes[8] == b'-'
@@ -126,7 +126,6 @@ fn redacted(run: &Run) -> String {
             let bytes = time.as_bytes();
             bytes[4] == b'-' && bytes[7] == b'-' && bytes[10] == b' ' && bytes[13] == b':'
         });
-        let at = rest.find("20").unwrap();
         let (word, len) = match (id, time) {
             (Some(_), _) => ("[id]", 24),
             (_, Some(_)) => ("[time]", 16),

@@ -1291,3 +1291,19 @@ fn a_fork_of_a_chat_that_says_it_comes_from_a_lost_one_takes_no_ones_place() {
         parents(&vault).into_iter().filter(|(chat, _)| !made.contains(chat)).collect();
     assert_eq!(after, before, "nobody gets another parent by it");
 }
+
+/// "With a notice and one click to copy."
+#[test]
+fn a_shared_book_kept_by_hand_is_copied_on_request() {
+    let vault = TestVault::new()
+        .chat("Ana", "main", &json!({"integrity": "a", "world_info": "World"}), &["hello", "one", "two"])
+        .chat("Bo", "other", &json!({"integrity": "b", "world_info": "World"}), &["hi", "there"])
+        .book("World", &[("Town", "Rain")]);
+    let shared = vault.json(FORKLORE, &["branch", "Ana/main"]);
+    assert_eq!(shared["book"]["name"], "World");
+    assert!(shared["warnings"].to_string().contains("BOOK_STAYS_SHARED"), "{shared:#}");
+    let own = vault.json(FORKLORE, &["branch", "Ana/main", "--copy-book"]);
+    assert_eq!(own["book"]["name"], "World - main - Branch #2");
+    assert_eq!(own["book"]["entries"], 1);
+    assert!(!own["warnings"].to_string().contains("BOOK_STAYS_SHARED"), "{own:#}");
+}

@@ -285,6 +285,10 @@ impl<'a> Tracer<'a> {
         let met = named.and_then(|p| self.meet(c, p).map(|meeting| (p, meeting)));
         // A meeting at the greeting alone proves little: another chat may have taken the name since.
         if let Some((parent, meeting)) = met.filter(|(_, meeting)| meeting.fork > 0) {
+            if let Some((former, meeting)) = self.former_owner(c, claimed, parent, meeting) {
+                let note = Some(ParentNote::Renamed(claimed.to_owned()));
+                return self.fork(c, former, meeting, Basis::Moments, note);
+            }
             return self.fork(c, parent, meeting, Basis::MainChat, None);
         }
         if let Some((parent, meeting)) = self.renamed_parent(c, claimed) {
@@ -317,8 +321,8 @@ impl<'a> Tracer<'a> {
         });
         let met: Vec<(usize, Meeting)> =
             candidates.filter_map(|p| Some((p, self.meet_with_dates(c, p)?))).collect();
-        let goes_by = |p: usize| self.chats[p].aliases.iter().any(|alias| names(alias, claimed));
-        if let Some(found) = met.iter().filter(|(p, _)| goes_by(*p)).max_by_key(|(_, meeting)| meeting.fork) {
+        let called = met.iter().filter(|(p, _)| self.was_called(*p, claimed));
+        if let Some(found) = called.max_by_key(|(_, meeting)| meeting.fork) {
             return Some(*found);
         }
         // The lost name was derived from this chat's name: it was a fork of it, not it.
@@ -330,6 +334,24 @@ impl<'a> Tracer<'a> {
         let ghost_knew =
             self.siblings(c, claimed).filter_map(|s| self.meet(c, s)).map(|meeting| meeting.fork).max();
         (ghost_knew.is_none_or(|more| more <= best.1.fork)).then_some(*best)
+    }
+
+    /// Whether the metadata of a chat goes by this name, which may be a former one.
+    fn was_called(&self, p: usize, name: &str) -> bool {
+        self.chats[p].aliases.iter().any(|alias| names(alias, name))
+    }
+
+    /// A chat that had the claimed name before `named` took it: it shares more with this one.
+    fn former_owner(&self, c: usize, claimed: &str, named: usize, met: Meeting) -> Option<(usize, Meeting)> {
+        let candidates = self.on_line(c).filter(|p| {
+            *p != named
+                && self.was_called(*p, claimed)
+                && self.chats[*p].slug != self.chats[named].slug
+                && self.chats[*p].main_chat.as_deref() != Some(self.chats[c].name)
+                && !self.comes_from(*p, c, claimed)
+        });
+        let met_more = candidates.filter_map(|p| Some((p, self.meet_with_dates(c, p)?)));
+        met_more.filter(|(_, meeting)| meeting.fork > met.fork).max_by_key(|(_, meeting)| meeting.fork)
     }
 
     /// Whether chat `p` was made, over any number of forks, from chat `c` or from a sibling of it: one with the same lost parent.

@@ -115,13 +115,13 @@ fn line_end(file: &dyn OpenFile, start: u64, len: u64) -> io::Result<u64> {
     Ok(len)
 }
 
-/// The slug in the header of a chat.
-pub(super) fn header_slug(file: &dyn OpenFile) -> io::Result<Option<String>> {
+/// The slug of a chat and the name of its book, as its header has them.
+pub(super) fn header_of(file: &dyn OpenFile) -> io::Result<(Option<String>, Option<String>)> {
     let line = file.read_range(header_line(file)?)?;
-    let line = line.strip_prefix(BOM).unwrap_or(&line);
-    let slug =
-        Raw::parse(line).ok().and_then(|raw| Header::new(raw).slug().map(std::borrow::Cow::into_owned));
-    Ok(slug)
+    let raw = Raw::parse(line.strip_prefix(BOM).unwrap_or(&line)).unwrap_or(Raw::NULL);
+    let header = Header::new(raw);
+    let own = |text: Option<std::borrow::Cow<'_, str>>| text.map(std::borrow::Cow::into_owned);
+    Ok((own(header.slug()), own(header.book())))
 }
 
 enum Found {

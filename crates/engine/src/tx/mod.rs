@@ -21,6 +21,7 @@ mod swap;
 use std::io;
 use std::sync::Arc;
 
+use forklore_core::format::names::book_stem;
 use forklore_fs::{Lock, Part, PathError, VaultPath, Vfs};
 
 pub use self::edit::{Locate, header_line, pad};
@@ -597,9 +598,10 @@ fn recover_one(fs: &dyn Vfs, operation: &Operation, now: i64) -> Result<Option<R
         return Ok(Some(Recovered::Finished { id, summary }));
     }
     if let Some(awaits) = &operation.awaits
-        && !has_come(fs, awaits)?
+        && !has_come(fs, operation, awaits)?
     {
-        if now < awaits.until {
+        // A book that is not in place yet was never told to anybody: nobody will name it.
+        if now < awaits.until && is_published(fs, operation)? {
             return Ok(None);
         }
         take_back(fs, operation)?;
@@ -613,15 +615,27 @@ fn recover_one(fs: &dyn Vfs, operation: &Operation, now: i64) -> Result<Option<R
     }))
 }
 
-/// Whether the chat that an operation waits for is there.
-fn has_come(fs: &dyn Vfs, awaits: &Awaits) -> Result<bool, PathError> {
+/// Whether the chat that an operation waits for is there, bound to the book that was made for it.
+fn has_come(fs: &dyn Vfs, operation: &Operation, awaits: &Awaits) -> Result<bool, PathError> {
     let file = match fs.open(&awaits.target) {
         Ok(file) => file,
         Err(e) if e.is_missing() => return Ok(false),
         Err(e) => return Err(e),
     };
-    let slug = edit::header_slug(&*file).map_err(|source| unreadable(&awaits.target, source))?;
-    Ok(slug.as_deref() == Some(&*awaits.slug))
+    let (slug, book) = edit::header_of(&*file).map_err(|source| unreadable(&awaits.target, source))?;
+    let book = book.map(|name| format!("{}.json", book_stem(&name)));
+    let bound = operation.publishes().all(|publish| book.as_deref() == Some(publish.target.name()));
+    Ok(slug.as_deref() == Some(&*awaits.slug) && bound)
+}
+
+/// Whether every new file of an operation is under its name.
+fn is_published(fs: &dyn Vfs, operation: &Operation) -> Result<bool, PathError> {
+    for publish in operation.publishes() {
+        if fs.identity(&in_tx(&publish.staged))?.is_some() {
+            return Ok(false);
+        }
+    }
+    Ok(true)
 }
 
 /// Settles a prepared operation: commits it if its chat has come, takes it back if not. `None` if there is no such operation.

@@ -7,7 +7,7 @@
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-use forklore_engine::tx::operation::{Change, Edit, Json, Kind, Place};
+use forklore_engine::tx::operation::{Awaits, Change, Edit, Json, Kind, Place};
 use forklore_engine::tx::{self, About, Tx, TxError, folders};
 use forklore_fs::{Crash, Part, SimFs, VaultPath, Vfs};
 
@@ -396,4 +396,93 @@ fn without_exchange_forks_are_made_and_shared_files_are_left_alone() {
     fork(&shared).unwrap();
     assert!(fs.read(&path(CHAT)).unwrap().is_some() && fs.read(&path(BOOK)).unwrap().is_some());
     assert_eq!(fs.read(&path(PARENT)).unwrap().unwrap(), parent(0, false));
+}
+
+/// The first half of a fork that SillyTavern saves itself: the book is there, the rest waits for the chat.
+fn prepare(fs: &Arc<dyn Vfs>) -> Result<String, TxError> {
+    let mut tx = Tx::begin(fs, NOW)?;
+    tx.publish(path(BOOK), &[Part::Bytes(b"{\"entries\":{\"0\":{}}}")])?;
+    tx.edit(link_edit());
+    let awaits = Awaits { target: path(CHAT), slug: "fresh".to_owned(), until: NOW + 60_000 };
+    tx.prepare(about(Kind::Checkpoint), awaits)
+}
+
+const CHAT_OF_ANOTHER: &[u8] = br#"{"chat_metadata":{"integrity":"other"}}"#;
+const CHAT_AWAITED: &[u8] = br#"{"chat_metadata":{"integrity":"fresh","world_info":"fork"}}"#;
+/// The same chat, saved while the engine was not there to give it its book.
+const CHAT_WITHOUT_BOOK: &[u8] = br#"{"chat_metadata":{"integrity":"fresh"}}"#;
+
+fn judge_prepared(fs: &dyn Vfs) -> (bool, bool) {
+    (whole(fs, BOOK, "{\"entries\":{\"0\":{}}}") == Some(true), has(fs, PARENT, "bookmark_link"))
+}
+
+#[test]
+fn a_fork_that_sillytavern_saves_is_committed_when_its_chat_has_come() {
+    let fs = Arc::new(vault());
+    let shared: Arc<dyn Vfs> = fs.clone();
+    let id = prepare(&shared).unwrap();
+    assert_eq!(judge_prepared(&*fs), (true, false), "the book is there before the chat names it");
+    fs.put(&path(CHAT), CHAT_AWAITED);
+    assert!(matches!(tx::resolve(&shared, &id, NOW + 1).unwrap(), Some(tx::Recovered::Finished { .. })));
+    assert_eq!(judge_prepared(&*fs), (true, true));
+    assert!(fs.list(&folders::tx()).unwrap().is_empty());
+    assert_eq!(tx::resolve(&shared, &id, NOW + 2).unwrap(), None, "settled is settled");
+}
+
+#[test]
+fn a_fork_whose_chat_never_comes_is_taken_back() {
+    for other in [None, Some(CHAT_OF_ANOTHER), Some(CHAT_WITHOUT_BOOK)] {
+        let fs = Arc::new(vault());
+        let shared: Arc<dyn Vfs> = fs.clone();
+        let id = prepare(&shared).unwrap();
+        if let Some(chat) = other {
+            fs.put(&path(CHAT), chat);
+        }
+        assert!(matches!(tx::resolve(&shared, &id, NOW + 1).unwrap(), Some(tx::Recovered::TakenBack { .. })));
+        assert_eq!(judge_prepared(&*fs), (false, false));
+        assert!(fs.list(&folders::tx()).unwrap().is_empty());
+        assert_eq!(fs.read(&path(CHAT)).unwrap().as_deref(), other, "another chat's file is not ours");
+    }
+}
+
+/// Killed anywhere between the two halves: while the chat may still come the book stays; once it has come the fork is whole, and
+/// once nobody waits any more nothing is left.
+#[test]
+fn a_fork_that_sillytavern_saves_survives_crashes_in_both_halves() {
+    for n in 0.. {
+        let fs = Arc::new(vault());
+        fs.stop_before(n);
+        let shared: Arc<dyn Vfs> = fs.clone();
+        let crashed = prepare(&shared).is_err();
+        for image in [Crash::Kill, Crash::PowerCut].into_iter().flat_map(|how| fs.after(how, 60)) {
+            for came in [false, true] {
+                for second in 0.. {
+                    let disk = image.after(Crash::Kill, 1).remove(0);
+                    assert!(recover(&disk, None), "a start right after the crash");
+                    let waits = !disk.list(&folders::tx()).unwrap().is_empty();
+                    assert_eq!(judge_prepared(&disk), (waits, false), "stopped before {n}");
+                    if came {
+                        disk.put(&path(CHAT), CHAT_AWAITED);
+                    }
+                    disk.stop_before(second);
+                    let finished = tx::recover(&disk, NOW + 120_000).is_ok();
+                    let last = disk.after(Crash::Kill, 1).remove(0);
+                    assert!(tx::recover(&last, NOW + 120_000).is_ok());
+                    let whole = waits && came;
+                    assert_eq!(
+                        judge_prepared(&last),
+                        (whole, whole),
+                        "stopped before {n}, then before {second}"
+                    );
+                    assert!(last.list(&folders::tx()).unwrap().is_empty());
+                    if finished {
+                        break;
+                    }
+                }
+            }
+        }
+        if !crashed {
+            break;
+        }
+    }
 }

@@ -356,8 +356,17 @@ impl World {
         let library = self.library();
         let chat = library.find_chat(&format!("Ana/{name}")).unwrap();
         let link = self.random.below(4) > 0;
-        let request =
-            Request { kind, chat, at, name: None, swipe: None, strict: false, ignore_queue: false, link };
+        let request = Request {
+            kind,
+            chat,
+            at,
+            name: None,
+            swipe: None,
+            strict: false,
+            ignore_queue: false,
+            link,
+            copy_book: false,
+        };
         let slug = format!("slug {now}");
         let plan = fork::plan(&library, &request, &Config::default(), &slug, now).unwrap();
         let report = fork::execute(&library, plan, now).unwrap();

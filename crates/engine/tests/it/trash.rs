@@ -48,6 +48,7 @@ fn checkpoint(fs: &Arc<SimFs>, now: i64) {
         strict: false,
         ignore_queue: false,
         link: true,
+        copy_book: false,
     };
     let plan = fork::plan(&library, &request, &Config::default(), "slug", now).unwrap();
     fork::execute(&library, plan, now).unwrap();

@@ -38,6 +38,8 @@ pub struct Request {
     pub ignore_queue: bool,
     /// Whether the parent's message gets a link to the fork
     pub link: bool,
+    /// Whether the fork gets a copy of its own even of a book that is shared by choice
+    pub copy_book: bool,
 }
 
 /// What was made, or would be.

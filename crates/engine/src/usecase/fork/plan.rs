@@ -93,7 +93,7 @@ pub fn plan(
         );
         warnings.push(Warning { code: "QUEUE_IGNORED", message });
     }
-    let book = plan_book(library, c, config, &name, &found, &mut warnings)?;
+    let book = plan_book(library, request, config, &name, &found, &mut warnings)?;
     let images: Vec<EntryImage> =
         book.bytes().and_then(|b| Book::parse(b).ok()).map(|b| b.images()).unwrap_or_default();
     check_registries(&images, &found, &mut warnings);
@@ -362,18 +362,24 @@ impl BookPlan {
 
 fn plan_book(
     library: &Library,
-    c: usize,
+    request: &Request,
     config: &Config,
     fork: &str,
     found: &BookAt,
     warnings: &mut Vec<Warning>,
 ) -> Result<BookPlan, ForkError> {
+    let c = request.chat;
     let (Some(name), Some(stem)) = (&found.name, library.chats[c].book_stem()) else {
         return Ok(BookPlan::None);
     };
     let hand_kept = found.live.as_ref().is_some_and(|book| book.keeper.is_none());
-    if hand_kept && let Some(reason) = stays_shared(library, c, config, stem) {
-        let message = format!("The fork goes on using the lorebook \"{name}\", which {reason}");
+    if hand_kept
+        && !request.copy_book
+        && let Some(reason) = stays_shared(library, c, config, stem)
+    {
+        let message = format!(
+            "The fork goes on using the lorebook \"{name}\", which {reason} (--copy-book gives it a copy)"
+        );
         warnings.push(Warning { code: "BOOK_STAYS_SHARED", message });
         return Ok(BookPlan::Shared);
     }

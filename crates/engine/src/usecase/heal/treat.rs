@@ -24,7 +24,7 @@ use crate::vault::{Library, layout};
 
 /// What one chat gets.
 pub(super) struct Treatment {
-    /// A fresh slug, if what it is bound to changes: a tab that has the chat open must not undo it silently
+    /// A fresh slug, if anything but its record changes
     pub(super) slug: Option<String>,
     /// A new book: file, name, content
     pub(super) book: Option<(VaultPath, String, Vec<u8>)>,
@@ -207,7 +207,9 @@ pub(super) fn treat(
         did(Code::LinkDangling, None, "a link follows the fork that was renamed".to_owned());
     }
     let nameless = treatment.adopt && chat.header().slug().is_none();
-    if treatment.binding.is_some() || twin || nameless {
+    // A tab that has the chat open must not bring the old state back silently: with another slug SillyTavern asks it to reload.
+    let changes = treatment.binding.is_some() || !treatment.revised.revisions.is_empty();
+    if changes || twin || nameless {
         treatment.slug = Some(crate::fresh_slug());
     }
     let nothing = treatment.revised.revisions.is_empty()
