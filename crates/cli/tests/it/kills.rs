@@ -11,8 +11,9 @@ mod strace;
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use self::scenario::{Outcome, Picture, Reference, SCENARIOS, SOLO, Scenario, UNDO};
+use self::scenario::{GROUP, Outcome, Picture, Reference, SCENARIOS, SOLO, Scenario, UNDO};
 use self::strace::{Call, Strace, soaking, tally};
+use crate::FORKLORE;
 
 /// A file system that cannot rename without replacing, nor exchange.
 const NO_RENAMEAT2: [&str; 2] = ["-e", "inject=renameat2:error=EINVAL"];
@@ -160,5 +161,26 @@ fn killed_where_a_rename_takes_two_steps() {
     let Some(strace) = Strace::find("killed_where_a_rename_takes_two_steps") else { return };
     for scenario in [SOLO, UNDO] {
         kill_everywhere(&strace, &scenario, &NO_RENAMEAT2);
+    }
+}
+
+/// A link that could not be set yet is not set any more once its fork is gone.
+#[test]
+fn a_late_link_does_not_outlive_its_fork() {
+    let Some(strace) = Strace::find("a_late_link_does_not_outlive_its_fork") else { return };
+    for scenario in [SOLO, GROUP] {
+        for gone in [&["undo"][..], &["delete", "Fork"]] {
+            let vault = scenario.vault();
+            let before = vault.snapshot();
+            for args in [scenario.args, gone] {
+                let run = strace.run(&vault, &NO_RENAMEAT2, args);
+                assert_eq!(run.code, Some(0), "{run}");
+            }
+            let tree = vault.run(FORKLORE, &["tree"]);
+            assert_eq!(tree.code, Some(0), "{tree}");
+            let left = std::fs::read_dir(vault.root().join(".forklore/tx")).unwrap().count();
+            assert_eq!(left, 0, "{} {gone:?}: {tree}", scenario.name);
+            crate::disk::unchanged(&before, &vault);
+        }
     }
 }

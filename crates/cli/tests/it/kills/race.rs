@@ -64,23 +64,25 @@ fn no_save_of_sillytavern_is_lost_in_a_race() {
         let name = format!("Fork {n}");
         let fork = ["checkpoint", "Ana/main", "--at", "5", "--name", &name, "--json"];
         let args: &[&str] = if n % 2 == 0 { &fork } else { &["undo", "--json"] };
+        // The exchange is the fifth rename of a fork, and the third of an undo.
+        let late = ["inject=renameat2:delay_enter=100000:when=5", "inject=renameat2:delay_enter=100000:when=3"][n % 2];
         let run = match (&strace, n / 2 % 3) {
-            // Every rename comes late, so that a save slips in between the last look and the exchange.
+            // The exchange comes late, so that a save slips in after the last look.
             (Some(strace), 1) => {
-                let slow = ["-o", &log_name, "-e", "trace=renameat2", "-e", "inject=renameat2:delay_enter=1500"];
-                let run = strace.run(&vault, &slow, args);
+                let run = strace.run(&vault, &["-o", &log_name, "-e", "trace=renameat2", "-e", late], args);
                 let swaps = fs::read_to_string(&log).unwrap().matches("RENAME_EXCHANGE").count();
                 gave_way += swaps.saturating_sub(1);
                 run
             }
-            // And sometimes it is killed, before a rename or after.
+            // And it is killed: before the exchange, or after it.
             (Some(strace), 2) => {
-                let call = ["renameat2", "fsync", "unlink"][n / 6 % 3];
-                let slow = "inject=renameat2:delay_enter=1500";
-                let kill = format!("inject={call}:signal=KILL:when={}", 1 + n / 18 % 9);
-                let options =
-                    if call == "renameat2" { vec!["-e", &*kill] } else { vec!["-e", slow, "-e", &*kill] };
-                strace.run(&vault, &options, args)
+                let kill = match n / 6 % 3 {
+                    0 => format!("inject=renameat2:signal=KILL:when={}", 1 + n / 18 % 8),
+                    1 => format!("inject=fsync:signal=KILL:when={}", 5 + n / 18 % 9),
+                    _ => "inject=unlink:signal=KILL:when=1".to_owned(),
+                };
+                let slow = if n / 6 % 3 == 0 { vec![] } else { vec!["-e", late] };
+                strace.run(&vault, &[&slow[..], &["-e", &kill]].concat(), args)
             }
             _ => vault.run(FORKLORE, args),
         };

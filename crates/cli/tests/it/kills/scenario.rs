@@ -35,7 +35,7 @@ pub(crate) const SOLO: Scenario = Scenario {
     sane: |vault| sane_fork(vault, "Ana/Fork", "Ana/main"),
 };
 
-const GROUP: Scenario = Scenario {
+pub(crate) const GROUP: Scenario = Scenario {
     name: "checkpoint of a group",
     build: group,
     before: &[],
@@ -47,7 +47,7 @@ const GROUP: Scenario = Scenario {
     },
 };
 
-pub(crate) const HEAL: Scenario = Scenario {
+const HEAL: Scenario = Scenario {
     name: "heal",
     build: broken,
     before: &[],
