@@ -202,7 +202,13 @@ impl Vfs for RealFs {
     fn rename_noreplace(&self, from: &VaultPath, to: &VaultPath) -> Result<(), PathError> {
         self.run("rename", from, |from| {
             let to = self.inside(to)?;
-            rename_noreplace(&from, &to)
+            match rename_noreplace(&from, &to) {
+                // Where it takes two steps, a kill between them leaves a file with both names: the second step is still to be done.
+                Err(e) if e.kind() == io::ErrorKind::AlreadyExists && is_same_file(&from, &to)? => {
+                    fs::remove_file(from)
+                }
+                other => other,
+            }
         })
     }
 
@@ -312,6 +318,12 @@ fn rename_noreplace(from: &Path, to: &Path) -> io::Result<()> {
 fn link_then_unlink(from: &Path, to: &Path) -> io::Result<()> {
     fs::hard_link(from, to)?;
     fs::remove_file(from)
+}
+
+/// Whether two names are names of one file.
+fn is_same_file(a: &Path, b: &Path) -> io::Result<bool> {
+    let of = |path: &Path| fs::symlink_metadata(path).map(|meta| identity(&meta));
+    Ok(of(a)? == of(b)?)
 }
 
 #[cfg(any(target_os = "linux", target_os = "macos"))]

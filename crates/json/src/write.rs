@@ -1,4 +1,5 @@
-//! [`pretty`]: a value laid out as `JSON.stringify(value, null, 4)` does, with every scalar's bytes kept.
+//! [`pretty`]: a value laid out as `JSON.stringify(value, null, 4)` does, and [`compact`] without any layout, with every scalar's
+//! bytes kept.
 
 use crate::raw::{Kind, Raw};
 
@@ -56,4 +57,36 @@ pub fn pretty(value: Raw<'_>, depth: usize) -> Vec<u8> {
         }
     }
     out
+}
+
+/// The value without blanks and line ends between its parts.
+pub fn compact(value: Raw<'_>) -> Vec<u8> {
+    let mut out = Vec::with_capacity(value.bytes().len());
+    let (mut in_text, mut escaped) = (false, false);
+    for byte in value.bytes() {
+        if in_text {
+            in_text = escaped || *byte != b'"';
+            escaped = !escaped && *byte == b'\\';
+        } else if matches!(byte, b' ' | b'\t' | b'\n' | b'\r') {
+            continue;
+        } else {
+            in_text = *byte == b'"';
+        }
+        out.push(*byte);
+    }
+    out
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn compact_takes_nothing_out_of_texts() {
+        let text = br#"{"a \" b" : [ 1.50 , "c \\" , "\\\" d" , { } ] }"#;
+        let small = compact(Raw::parse(text).unwrap());
+        assert_eq!(String::from_utf8_lossy(&small), r#"{"a \" b":[1.50,"c \\","\\\" d",{}]}"#);
+        let large = pretty(Raw::parse(&small).unwrap(), 2);
+        assert_eq!(compact(Raw::parse(&large).unwrap()), small);
+    }
 }

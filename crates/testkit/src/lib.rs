@@ -40,7 +40,12 @@ impl Default for TestVault {
 impl TestVault {
     /// An empty vault: the folders, and settings without anything in them.
     pub fn new() -> Self {
-        let vault = Self { dir: tempfile::tempdir().unwrap() };
+        Self::within(&std::env::temp_dir())
+    }
+
+    /// An empty vault in a folder below this one, for tests that care about the disk that it is on.
+    pub fn within(parent: &Path) -> Self {
+        let vault = Self { dir: tempfile::tempdir_in(parent).unwrap() };
         for folder in ["chats", "group chats", "groups", "worlds", "characters"] {
             fs::create_dir_all(vault.root().join(folder)).unwrap();
         }
@@ -150,14 +155,20 @@ impl TestVault {
 
     /// Runs the binary on this vault, in a world that knows nothing else.
     pub fn run(&self, binary: &str, args: &[&str]) -> Run {
-        let output = Command::new(binary)
-            .env_clear()
-            .env("FORKLORE_VAULT", self.root())
-            .env("HOME", self.dir.path())
-            .current_dir(self.dir.path())
-            .args(args)
-            .output()
-            .unwrap();
+        self.finish(self.command(binary).args(args))
+    }
+
+    /// A program that is yet to be run on this vault, in a world that knows nothing else.
+    pub fn command(&self, program: &str) -> Command {
+        let mut command = Command::new(program);
+        command.env_clear().env("FORKLORE_VAULT", self.root()).env("HOME", self.dir.path());
+        command.current_dir(self.dir.path());
+        command
+    }
+
+    /// Runs it to its end.
+    pub fn finish(&self, command: &mut Command) -> Run {
+        let output = command.output().unwrap();
         let text = |bytes: Vec<u8>| {
             String::from_utf8_lossy(&bytes).replace(&*self.dir.path().to_string_lossy(), "$TMP")
         };

@@ -85,9 +85,13 @@ pub(crate) fn run(context: &Context, args: &Args) -> Result<ExitCode, CliError> 
     let nothing = plan.is_empty();
     let mut report = if context.dry_run { plan.report } else { heal::execute(&library, plan, now)? };
     if !context.dry_run && !nothing {
-        let fresh = context.library()?;
-        let only = args.chat.as_deref().map(|name| fresh.find_chat(name)).transpose()?;
-        report.left = check::check(&fresh, only, Context::now()).findings;
+        let look_again = || -> Result<_, CliError> {
+            let fresh = context.library()?;
+            let only = args.chat.as_deref().map(|name| fresh.find_chat(name)).transpose()?;
+            Ok(check::check(&fresh, only, Context::now()).findings)
+        };
+        // It is done. If the new look fails, what the plan leaves is told: an error would say that nothing was changed.
+        report.left = look_again().unwrap_or(report.left);
     }
     if context.json {
         ui::json(&report)?;

@@ -3,6 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use forklore_testkit::TestVault;
+use forklore_testkit::story::Story;
 use serde_json::{Value, json};
 
 use crate::FORKLORE;
@@ -250,4 +251,30 @@ fn a_record_of_a_newer_forklore_is_left_alone() {
     let before = vault.snapshot();
     assert_eq!(vault.json(FORKLORE, &["heal"])["actions"], json!([]));
     assert!(vault.snapshot() == before);
+/// An entry that nobody can place goes into the record of the fork, from a book that is laid out in many lines.
+#[test]
+fn regression_a_header_stays_one_line_when_entries_go_into_its_record() {
+    let vault = TestVault::new();
+    let mut main = Story::new("Ana", "main");
+    main.until(3).learn(10, "character-Ana", "A girl").scene("One").until(6).learn(11, "item-Oar", "Broken");
+    main.save(&vault);
+    let mut branch = main.clone();
+    branch.name = "main - Branch #1".to_owned();
+    branch.metadata_mut()["main_chat"] = json!("main");
+    branch.metadata_mut()["integrity"] = json!("another");
+    branch.messages.truncate(4);
+    branch.until(5).save_chat(&vault);
+    let before = vault.snapshot();
+    let lines = |name: &str| {
+        let chat = String::from_utf8(vault.read(&format!("chats/Ana/{name}.jsonl"))).unwrap();
+        chat.lines().map(|line| serde_json::from_str::<Value>(line).unwrap()).collect::<Vec<_>>()
+    };
+    let healed = vault.json(FORKLORE, &["heal", "--choose", "rebuild"]);
+    assert!(healed["operation"].is_string(), "{healed:#}");
+    let chat = lines("main - Branch #1");
+    assert_eq!(chat[1..], branch.messages);
+    let quarantine = &chat[0]["chat_metadata"]["forklore"]["quarantine"];
+    assert_eq!(quarantine[0]["content"], "Broken", "{quarantine:#}");
+    assert_eq!(vault.run(FORKLORE, &["undo"]).code, Some(0));
+    assert!(vault.snapshot() == before, "undo left something changed");
 }

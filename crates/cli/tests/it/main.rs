@@ -16,6 +16,7 @@ mod disk;
 mod forks;
 mod harbor;
 mod heal;
+mod kills;
 mod ops;
 mod regressions;
 mod seeds;

@@ -67,6 +67,10 @@ pub(super) fn revise(edit: &Edit, file: &dyn OpenFile, locate: &Locate<'_>) -> i
     if !changed {
         return Ok(Revised::Already);
     }
+    if edit.place != Place::Document {
+        // A line stays one line, whatever was put into it: in valid JSON a newline is never more than a blank.
+        bytes.iter_mut().filter(|byte| **byte == b'\n').for_each(|byte| *byte = b' ');
+    }
     let after = place.end..len;
     if after.end - after.start > WORTH_ALIGNING {
         pad(&mut bytes, place.end - place.start);

@@ -309,7 +309,9 @@ impl Tx {
         }
         self.fs.rename_noreplace(&new, &intent_path(&self.id))?;
         self.sealed = true;
-        self.fs.sync_dir(&tx)?;
+        // The next start will find the intent, whether or not it would survive a power cut now: it is too late for "nothing happened".
+        let unfinished = |source| TxError::Unfinished { id: operation.id.clone(), source };
+        self.fs.sync_dir(&tx).map_err(unfinished)?;
         Ok(operation)
     }
 }

@@ -316,7 +316,8 @@ fn quarantined(found: &BookAt) -> Vec<Vec<u8>> {
     let images = live.map(|book| book.images()).unwrap_or_default();
     let out = found.left_out.iter().filter(|out| out.why == Why::Unattributed);
     out.filter_map(|out| images.iter().find(|e| e.uid == out.uid && e.comment == out.comment))
-        .map(|image| image.raw().bytes().to_vec())
+        // Books are laid out in many lines; the record lies in the chat's first one.
+        .map(|image| forklore_json::compact(image.raw()))
         .collect()
 }
 

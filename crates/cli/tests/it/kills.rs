@@ -1,0 +1,186 @@
+//! The real binary, killed for real before every system call that changes something, while the kernel keeps what was done; then a
+//! harmless command, which puts things in order. What is there then is what was there before, or all of what was to come.
+//!
+//! The short form tries every call that changes the vault, and a part of the others; `cargo xtask soak` tries all, and a second
+//! kill at every call of the command that puts things in order.
+
+mod errors;
+mod race;
+mod scenario;
+mod strace;
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use self::scenario::{GROUP, Outcome, Picture, Reference, SCENARIOS, SOLO, Scenario, UNDO};
+use self::strace::{Call, Strace, soaking, tally};
+use crate::FORKLORE;
+
+/// A file system that cannot rename without replacing, nor exchange.
+const NO_RENAMEAT2: [&str; 2] = ["-e", "inject=renameat2:error=EINVAL"];
+
+/// Kills a command before this call.
+fn killed_before(call: &Call) -> String {
+    format!("inject={}:signal=KILL:when={}", call.name, call.nth)
+}
+
+/// What a series of kills has come to.
+#[derive(Default)]
+struct Tried {
+    points: usize,
+    changing: usize,
+    second: usize,
+    outcomes: BTreeMap<Outcome, usize>,
+    wrong: Vec<String>,
+}
+
+impl Tried {
+    fn count(&mut self, at: &str, judged: Result<Outcome, String>) {
+        match judged {
+            Ok(outcome) => *self.outcomes.entry(outcome).or_default() += 1,
+            Err(why) => self.wrong.push(format!("{at}: {why}")),
+        }
+    }
+
+    fn must_be_fine(&self, scenario: &Scenario, calls: &[Call]) {
+        let told = format!(
+            "{}: {} calls ({}); killed at {} points, {} of which change something, and {} times again: {:?}",
+            scenario.name,
+            calls.len(),
+            tally(calls.iter()),
+            self.points,
+            self.changing,
+            self.second,
+            self.outcomes
+        );
+        println!("{told}");
+        assert!(self.wrong.is_empty(), "{told}\n{} violations:\n{}", self.wrong.len(), self.wrong.join("\n"));
+        // Both must have been met, or the kills came nowhere near the point where it counts.
+        let met: BTreeSet<Outcome> = self.outcomes.keys().copied().collect();
+        assert_eq!(met, BTreeSet::from([Outcome::Nothing, Outcome::All]), "{told}");
+        assert!(self.changing >= 20 && self.points >= self.changing + 10, "{told}");
+    }
+}
+
+/// Every `n`-th of the calls that change nothing, and all others.
+fn chosen(calls: &[Call], n: usize) -> Vec<&Call> {
+    let mut quiet = 0;
+    let mut keep = |call: &&Call| {
+        quiet += usize::from(!call.changes());
+        call.changes() || quiet % n == 0
+    };
+    calls.iter().filter(|call| keep(call)).collect()
+}
+
+fn kill_everywhere(strace: &Strace, scenario: &Scenario, options: &[&str]) {
+    let reference = scenario.reference();
+    let calls = strace.census(&scenario.vault(), options, scenario.args);
+    let mut tried = Tried::default();
+    for call in chosen(&calls, if soaking() { 1 } else { 6 }) {
+        let (vault, before) = kill(strace, scenario, options, call);
+        tried.points += 1;
+        tried.changing += usize::from(call.changes());
+        tried.count(&format!("{} {}", call.name, call.nth), scenario.judge(&vault, &before, &reference));
+    }
+    tried.must_be_fine(scenario, &calls);
+}
+
+/// A vault on which the scenario was killed before this call.
+fn kill(
+    strace: &Strace,
+    scenario: &Scenario,
+    options: &[&str],
+    call: &Call,
+) -> (forklore_testkit::TestVault, Picture) {
+    let vault = scenario.vault();
+    let before = Picture::of(&vault);
+    let run = strace.run(&vault, &[options, &["-e", &killed_before(call)]].concat(), scenario.args);
+    assert_eq!(run.code, None, "{}: not killed at {call:?}: {run}", scenario.name);
+    (vault, before)
+}
+
+/// Kills the command that puts things in order, too.
+fn kill_twice(strace: &Strace, scenario: &Scenario) {
+    let reference: Reference = scenario.reference();
+    let calls = strace.census(&scenario.vault(), &[], scenario.args);
+    let mut tried = Tried::default();
+    // Between two changes nothing happens that a second kill could tell apart.
+    for (n, call) in calls.iter().filter(|call| call.changes()).enumerate() {
+        if !soaking() && n % 4 != 0 {
+            continue;
+        }
+        tried.points += 1;
+        let (vault, _) = kill(strace, scenario, &[], call);
+        let again = strace.census(&vault, &[], &["tree"]);
+        let again: Vec<&Call> = chosen(&again, if soaking() { 1 } else { usize::MAX });
+        tried.changing += again.len();
+        for second in again.iter().skip(n % 3).step_by(if soaking() { 1 } else { 5 }) {
+            let (vault, before) = kill(strace, scenario, &[], call);
+            let run = strace.run(&vault, &["-e", &killed_before(second)], &["tree"]);
+            let at = format!("{} {}, then {} {}", call.name, call.nth, second.name, second.nth);
+            if run.code.is_some() {
+                tried.wrong.push(format!("{at}: not killed: {run}"));
+                continue;
+            }
+            tried.second += 1;
+            tried.count(&at, scenario.judge(&vault, &before, &reference));
+        }
+    }
+    println!("{}: {} first kills, {} second ones: {:?}", scenario.name, tried.points, tried.second, tried.outcomes);
+    assert!(tried.wrong.is_empty(), "{} violations:\n{}", tried.wrong.len(), tried.wrong.join("\n"));
+    assert!(tried.second >= 8, "{}: {} second kills", scenario.name, tried.second);
+    assert!(tried.outcomes.len() == 2, "{}: {:?}", scenario.name, tried.outcomes);
+}
+
+macro_rules! killed {
+    ($($test:ident, $twice:ident: $n:literal;)*) => {$(
+        #[test]
+        fn $test() {
+            let Some(strace) = Strace::find(stringify!($test)) else { return };
+            kill_everywhere(&strace, &SCENARIOS[$n], &[]);
+        }
+
+        #[test]
+        fn $twice() {
+            let Some(strace) = Strace::find(stringify!($twice)) else { return };
+            kill_twice(&strace, &SCENARIOS[$n]);
+        }
+    )*};
+}
+
+killed! {
+    a_killed_checkpoint_is_whole_or_not_there, a_killed_checkpoint_whose_recovery_is_killed: 0;
+    a_killed_checkpoint_of_a_group_is_whole_or_not_there, a_killed_checkpoint_of_a_group_whose_recovery_is_killed: 1;
+    a_killed_healing_is_whole_or_not_there, a_killed_healing_whose_recovery_is_killed: 2;
+    a_killed_deletion_is_whole_or_not_there, a_killed_deletion_whose_recovery_is_killed: 3;
+    a_killed_undo_is_whole_or_not_there, a_killed_undo_whose_recovery_is_killed: 4;
+}
+
+/// Where files cannot be renamed without replacing, a file has two names for a moment.
+#[test]
+fn killed_where_a_rename_takes_two_steps() {
+    let Some(strace) = Strace::find("killed_where_a_rename_takes_two_steps") else { return };
+    for scenario in [SOLO, UNDO] {
+        kill_everywhere(&strace, &scenario, &NO_RENAMEAT2);
+    }
+}
+
+/// A link that could not be set yet is not set any more once its fork is gone.
+#[test]
+fn a_late_link_does_not_outlive_its_fork() {
+    let Some(strace) = Strace::find("a_late_link_does_not_outlive_its_fork") else { return };
+    for scenario in [SOLO, GROUP] {
+        for gone in [&["undo"][..], &["delete", "Fork"]] {
+            let vault = scenario.vault();
+            let before = vault.snapshot();
+            for args in [scenario.args, gone] {
+                let run = strace.run(&vault, &NO_RENAMEAT2, args);
+                assert_eq!(run.code, Some(0), "{run}");
+            }
+            let tree = vault.run(FORKLORE, &["tree"]);
+            assert_eq!(tree.code, Some(0), "{tree}");
+            let left = std::fs::read_dir(vault.root().join(".forklore/tx")).unwrap().count();
+            assert_eq!(left, 0, "{} {gone:?}: {tree}", scenario.name);
+            crate::disk::unchanged(&before, &vault);
+        }
+    }
+}
