@@ -265,6 +265,10 @@ impl From<TxError> for CliError {
             }
             TxError::Changed(_) => refused("CHAT_CHANGED", "Try again. Nothing was changed."),
             TxError::Taken(_) => refused("NAME_TAKEN", "Try again with another name. Nothing was changed."),
+            TxError::OtherDevice(_) => refused(
+                "OTHER_DEVICE",
+                "Nothing was changed. Keep the vault's folders on one file system, so that a change can be all or nothing.",
+            ),
             TxError::Newer(_) => refused(
                 "NEWER_FORMAT",
                 "Use the newest Forklore on this vault; this one changes nothing here.",

@@ -160,6 +160,9 @@ pub trait Vfs: Send + Sync {
         self.assemble(path, &[Part::Bytes(content)])
     }
 
+    /// A number for the file system that a directory is on: files can only be renamed within one. 0 where the system has none.
+    fn device(&self, dir: &VaultPath) -> Result<u64, PathError>;
+
     /// Takes the lock that this file stands for, making the file if need be; `None` if somebody else holds it.
     fn lock(&self, path: &VaultPath) -> Result<Option<Lock>, PathError>;
 

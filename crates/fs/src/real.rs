@@ -160,6 +160,16 @@ impl Vfs for RealFs {
         })
     }
 
+    fn device(&self, dir: &VaultPath) -> Result<u64, PathError> {
+        self.run("look at", dir, |host| {
+            #[cfg(unix)]
+            let device = std::os::unix::fs::MetadataExt::dev(&fs::metadata(host)?);
+            #[cfg(not(unix))]
+            let device = fs::metadata(host).map(|_| 0)?;
+            Ok(device)
+        })
+    }
+
     fn lock(&self, path: &VaultPath) -> Result<Option<Lock>, PathError> {
         self.run("lock", path, |host| {
             let file = File::options().create(true).truncate(false).write(true).open(host)?;

@@ -332,6 +332,10 @@ impl Vfs for SimFs {
         })
     }
 
+    fn device(&self, _dir: &VaultPath) -> Result<u64, PathError> {
+        Ok(0)
+    }
+
     fn lock(&self, path: &VaultPath) -> Result<Option<Lock>, PathError> {
         struct Held(Arc<Mutex<BTreeSet<VaultPath>>>, VaultPath);
         impl Drop for Held {

@@ -72,7 +72,7 @@ struct Common {
     #[arg(long)]
     ignore_queue: bool,
 
-    /// Refuse where there would be a warning
+    /// Refuse unless a recapped scene ends here and the state of the lorebook is known
     #[arg(long)]
     strict: bool,
 

@@ -29,7 +29,9 @@ pub(crate) fn healed(report: &HealReport, dry_run: bool) -> io::Result<()> {
     let errors = report.left.iter().filter(|f| f.severity == Severity::Error).count();
     let warnings = report.left.iter().filter(|f| f.severity == Severity::Warning).count();
     let done = if dry_run { "Would heal" } else { "Healed" };
-    if chats.is_empty() {
+    if chats.is_empty() && errors > 0 {
+        writeln!(out, "{WARN}Nothing was healed.{WARN:#}")?;
+    } else if chats.is_empty() {
         writeln!(out, "{GOOD}Nothing to heal.{GOOD:#}")?;
     } else {
         writeln!(out, "\n{GOOD}{done} {}.{GOOD:#}", count(chats.len(), "chat"))?;
@@ -58,13 +60,18 @@ pub(crate) fn question(question: &Question) -> io::Result<()> {
     let mut out = anstream::stdout().lock();
     writeln!(out, "{BOLD}{}{BOLD:#}", tame(&question.chat))?;
     writeln!(out, "{}", wrap(&question.text, "  "))?;
-    let more =
-        if question.ask_first { " (the chat leaves the lorebook it has; nothing is deleted)" } else { "" };
-    writeln!(out, "  {NOTE}r{NOTE:#}ebuild a lorebook from what its own line has earned{more}")?;
-    writeln!(
-        out,
-        "  {NOTE}e{NOTE:#}mpty lorebook, {NOTE}c{NOTE:#}opy of the parent's as it is now, {NOTE}d{NOTE:#}etach, {NOTE}a{NOTE:#}ccept as it is, {NOTE}n{NOTE:#}othing now"
-    )?;
+    let more = if question.ask_first { " (it leaves the one it has; nothing is deleted)" } else { "" };
+    let choices = [
+        ("r", format!("ebuild: a lorebook with what its own line has earned{more}")),
+        ("e", "mpty: a new lorebook without entries".to_owned()),
+        ("c", "opy: the parent's lorebook as it is now".to_owned()),
+        ("d", "etach: no lorebook".to_owned()),
+        ("a", "ccept: leave it, and say no more about it".to_owned()),
+        ("n", "othing now".to_owned()),
+    ];
+    for (key, rest) in choices {
+        writeln!(out, "  {NOTE}{key}{NOTE:#}{rest}")?;
+    }
     write!(out, "  [rebuild] ")?;
     out.flush()
 }

@@ -212,6 +212,45 @@ fn renamed_forks_keep_their_lineage_and_links_are_mended() {
     assert!(!vault.json(FORKLORE, &["check"]).to_string().contains("LINK_DANGLING"));
 }
 
+/// A value that becomes `null` is not a value that is taken away: undoing it after a restart works.
+#[test]
+fn regression_detaching_from_a_book_that_the_extension_knows_can_be_undone() {
+    let vault = TestVault::demo();
+    let before = vault.snapshot();
+    let fork = "Ottilie Crake/Heard Once - Branch #4";
+    assert!(vault.json(FORKLORE, &["heal", fork, "--choose", "detach"])["operation"].is_string());
+    let undone = vault.run(FORKLORE, &["undo"]);
+    assert_eq!(undone.code, Some(0), "{undone}");
+    assert!(vault.snapshot() == before);
+}
+
+/// What an open page has in memory must not silently come back: SillyTavern compares slugs.
+#[test]
+fn whatever_changes_the_state_of_a_chat_changes_its_slug() {
+    let vault = TestVault::harbor();
+    let fork = "Maren Voss/The Lighthouse Road";
+    let before = metadata(&vault, fork);
+    let _healed = vault.json(FORKLORE, &["heal", fork]);
+    let after = metadata(&vault, fork);
+    assert_eq!(after["world_info"], before["world_info"]);
+    assert_ne!(after["auto_recap_running_scene_recaps"], before["auto_recap_running_scene_recaps"]);
+    assert_ne!(after["integrity"], before["integrity"]);
+}
+
+/// A record that a newer Forklore wrote is neither believed nor replaced.
+#[test]
+fn a_record_of_a_newer_forklore_is_left_alone() {
+    let vault = TestVault::new()
+        .chat("Ana", "main", &json!({"integrity": "a"}), &["hello", "one", "two", "three"])
+        .chat(
+            "Ana",
+            "fork",
+            &json!({"integrity": "b", "main_chat": "main", "forklore": {"version": 99, "kind": "new"}}),
+            &["hello", "one", "two"],
+        );
+    let before = vault.snapshot();
+    assert_eq!(vault.json(FORKLORE, &["heal"])["actions"], json!([]));
+    assert!(vault.snapshot() == before);
 /// An entry that nobody can place goes into the record of the fork, from a book that is laid out in many lines.
 #[test]
 fn regression_a_header_stays_one_line_when_entries_go_into_its_record() {

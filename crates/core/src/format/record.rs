@@ -71,14 +71,15 @@ pub struct BaselineVersion {
 pub const RECORD_VERSION: i64 = 1;
 
 impl ForkRecord {
-    /// Reads the record out of `chat_metadata`. `None` if there is none, or it only says that a fork is pending.
+    /// Reads the record out of `chat_metadata`. `None` if there is none, if it only says that a fork is pending, or if a newer
+    /// Forklore wrote it.
     pub fn read(metadata: Raw<'_>) -> Option<Self> {
         let raw = metadata.get("forklore")?;
         let text = |path: &[&str]| raw.at(path).and_then(Raw::as_text).map(std::borrow::Cow::into_owned);
         let number = |path: &[&str]| raw.at(path).and_then(Raw::as_i64).and_then(|n| usize::try_from(n).ok());
         let baseline = raw.get("baseline").and_then(|raw| serde_json::from_slice(raw.bytes()).ok());
         Some(Self {
-            version: raw.get("version").and_then(Raw::as_i64)?,
+            version: raw.get("version").and_then(Raw::as_i64).filter(|version| *version <= RECORD_VERSION)?,
             kind: text(&["kind"])?,
             owner_file: text(&["owner", "file"])?,
             owner_slug: text(&["owner", "slug"])?,
@@ -148,6 +149,12 @@ impl ForkRecord {
     pub fn belongs_to(&self, slug: Option<&str>) -> bool {
         slug == Some(self.owner_slug.as_str())
     }
+}
+
+/// Whether a newer Forklore has written a record that this one does not understand, and must not replace.
+pub fn is_newer(metadata: Raw<'_>) -> bool {
+    let version = metadata.at(&["forklore", "version"]).and_then(Raw::as_i64);
+    version.is_some_and(|version| version > RECORD_VERSION)
 }
 
 /// Whether a fork is waiting for its book (see the spec, "A fork that ST saves").

@@ -75,6 +75,9 @@ pub enum TxError {
     /// A name that was free is taken.
     #[error("{0} came into being while Forklore was working")]
     Taken(VaultPath),
+    /// A file is on another file system than Forklore's own folder, so nothing can be moved there in one instant.
+    #[error("{0} is on another file system than the rest of the vault")]
+    OtherDevice(VaultPath),
     /// A newer Forklore has left work that this one does not understand.
     #[error("A newer Forklore (format {0}) has left unfinished work in this vault")]
     Newer(u32),
@@ -254,6 +257,22 @@ impl Tx {
         }
     }
 
+    /// All or nothing stands on renames, which do not lead from one file system to another.
+    fn check_devices(&self, operation: &Operation) -> Result<(), TxError> {
+        let own = self.fs.device(&folders::tx())?;
+        for step in &operation.steps {
+            let (Step::Publish(Publish { target, .. })
+            | Step::Retire(Retire { target, .. })
+            | Step::Edit(Edit { target, .. })) = step;
+            match self.fs.device(&target.parent()) {
+                Ok(device) if device != own => return Err(TxError::OtherDevice(target.clone())),
+                Err(e) if !e.is_missing() => return Err(e.into()),
+                _ => {}
+            }
+        }
+        Ok(())
+    }
+
     fn step_name(&self, what: &str) -> String {
         format!("{}.{}.{what}", self.id, self.steps.len())
     }
@@ -278,6 +297,7 @@ impl Tx {
         let new = in_tx(&format!("{}.intent.new", self.id));
         self.fs.create(&new, &operation::seal(&operation))?;
         self.fs.sync_file(&new)?;
+        self.check_devices(&operation)?;
         // As late as possible: between here and the first change lie two system calls.
         for (path, wanted) in &self.guarded {
             let now = self.fs.identity(path)?.map(FileId::from);

@@ -201,8 +201,10 @@ pub enum Change {
         /// Keys that lead there
         path: Vec<String>,
         /// What it was; nothing if it was not there
+        #[serde(default, skip_serializing_if = "Option::is_none", deserialize_with = "present")]
         from: Option<Json>,
         /// What it becomes; nothing if it is taken away
+        #[serde(default, skip_serializing_if = "Option::is_none", deserialize_with = "present")]
         to: Option<Json>,
         /// The key that follows it where it is taken away, so that it comes back to its place
         #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -241,6 +243,11 @@ impl Listed {
     pub fn at(self, at: Option<usize>) -> Self {
         Self { at, ..self }
     }
+}
+
+/// A value that is written down is there, also if it is `null`.
+fn present<'de, D: serde::Deserializer<'de>>(deserializer: D) -> Result<Option<Json>, D::Error> {
+    Json::deserialize(deserializer).map(Some)
 }
 
 /// A JSON value as it stands in a file.

@@ -19,9 +19,9 @@ use super::operation::{Edit, FileId};
 pub enum Swapped {
     /// It is made.
     Done,
-    /// Somebody else has changed what it was about, or it is gone: there is nothing more to do.
+    /// Somebody else has changed what it was about, it is gone, or the file system cannot do it: there is nothing more to do.
     Void,
-    /// Somebody saved again and again, or the file system cannot do it: to be tried later.
+    /// Somebody saved again and again: to be tried later.
     Pending,
 }
 
@@ -33,8 +33,8 @@ pub(super) fn swap(fs: &dyn Vfs, edit: &Edit, stem: &str, locate: &Locate<'_>) -
     for attempt in 0..TRIES {
         match try_swap(fs, edit, &format!("{stem}.{attempt}"), locate)? {
             Attempt::Done => return Ok(Swapped::Done),
-            Attempt::Void => return Ok(Swapped::Void),
-            Attempt::Unsupported => return Ok(Swapped::Pending),
+            // Where files cannot trade names they never will: files that SillyTavern writes, too, are left alone there.
+            Attempt::Void | Attempt::Unsupported => return Ok(Swapped::Void),
             Attempt::Disturbed => {}
         }
     }

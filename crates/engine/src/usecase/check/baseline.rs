@@ -119,6 +119,8 @@ impl Checker<'_> {
         for finding in &mut self.findings {
             if record.accepted.iter().any(|code| code == finding.code.as_str()) {
                 finding.severity = Severity::Info;
+                "You have accepted this as it is. `forklore heal` with another choice changes it."
+                    .clone_into(&mut finding.remedy);
             }
         }
     }

@@ -89,7 +89,7 @@ pub fn plan(
     let mut warnings = judge(request, config, &around, &found)?;
     if waiting > 0 {
         let message = format!(
-            "{waiting} waiting in the queue stayed with the parent: what they would write is not in the fork"
+            "What waits in the queue ({waiting}) stayed with the parent: what it would write is not in the fork"
         );
         warnings.push(Warning { code: "QUEUE_IGNORED", message });
     }
@@ -380,6 +380,8 @@ fn plan_book(
         let message = format!(
             "The fork goes on using the lorebook \"{name}\", which {reason} (--copy-book gives it a copy)"
         );
+        // How exact a copy would be does not matter where none is made.
+        warnings.retain(|warning| !warning.code.starts_with("STATE_"));
         warnings.push(Warning { code: "BOOK_STAYS_SHARED", message });
         return Ok(BookPlan::Shared);
     }
@@ -436,8 +438,12 @@ pub(crate) fn book_name(
     };
     let character = &library.stories[chat.story].name;
     let template = library.settings.recap_book_template.as_deref();
-    let style =
-        if recap { BookStyle::Template { template, character } } else { BookStyle::After { book: old } };
+    let style = match recap {
+        true => BookStyle::Template { template, character },
+        // It carries the chat's name already: a number is enough to tell the two apart.
+        false if old.ends_with(fork) => BookStyle::Template { template: Some(old), character },
+        false => BookStyle::After { book: old },
+    };
     names::book(style, fork, &taken)
 }
 
@@ -449,8 +455,8 @@ fn stays_shared(library: &Library, c: usize, config: &Config, stem: &str) -> Opt
     let others = library.users_of(stem).iter().filter(|user| !library.related(c, **user)).count();
     match others {
         0 => None,
-        1 => Some("another story uses, too".to_owned()),
-        n => Some(format!("{n} chats of other stories use, too")),
+        1 => Some("another chat uses that has nothing to do with this one".to_owned()),
+        n => Some(format!("{n} chats use that have nothing to do with this one")),
     }
 }
 

@@ -56,7 +56,8 @@ pub(super) fn treat(
     names: &[String],
 ) -> Result<Option<Treatment>, HealError> {
     let chat = &library.chats[c];
-    if chat.unreadable.is_some() || chat.header().raw() == Raw::NULL {
+    let header = chat.header();
+    if chat.unreadable.is_some() || header.raw() == Raw::NULL || record::is_newer(header.metadata()) {
         return Ok(None);
     }
     let has = |code: Code| findings.iter().any(|f| f.code == code);
@@ -293,10 +294,12 @@ fn own_book(
                 return Ok(Own::Impossible);
             };
             let Ok(book) = live.parse() else { return Ok(Own::Impossible) };
-            (
-                new_book::assemble(Content::AsItIs(&book), &name),
-                "a copy of the parent's lorebook as it is now",
-            )
+            let how = if chat.lineage.parent.is_some() {
+                "a copy of the parent's lorebook as it is now"
+            } else {
+                "a copy of its lorebook as it is now"
+            };
+            (new_book::assemble(Content::AsItIs(&book), &name), how)
         }
         Choice::Detach => return Ok(Own::Detach),
         // Only a fork has a record to note it in.
