@@ -170,6 +170,28 @@ impl Vfs for RealFs {
         })
     }
 
+    fn can_write(&self, dir: &VaultPath) -> Result<bool, PathError> {
+        self.run("look at", dir, |host| {
+            #[cfg(unix)]
+            let can = {
+                use rustix::fs::Access;
+                rustix::fs::access(host, Access::WRITE_OK | Access::EXEC_OK).is_ok()
+            };
+            #[cfg(not(unix))]
+            let can = !fs::metadata(host)?.permissions().readonly();
+            Ok(can)
+        })
+    }
+
+    fn is_link(&self, path: &VaultPath) -> Result<bool, PathError> {
+        let found = fs::symlink_metadata(self.host(path));
+        match found {
+            Ok(meta) => Ok(meta.is_symlink()),
+            Err(e) if e.kind() == io::ErrorKind::NotFound => Ok(false),
+            Err(source) => Err(PathError { path: path.clone(), doing: "look at", source }),
+        }
+    }
+
     fn lock(&self, path: &VaultPath) -> Result<Option<Lock>, PathError> {
         self.run("lock", path, |host| {
             let file = File::options().create(true).truncate(false).write(true).open(host)?;

@@ -251,6 +251,8 @@ fn a_record_of_a_newer_forklore_is_left_alone() {
     let before = vault.snapshot();
     assert_eq!(vault.json(FORKLORE, &["heal"])["actions"], json!([]));
     assert!(vault.snapshot() == before);
+}
+
 /// An entry that nobody can place goes into the record of the fork, from a book that is laid out in many lines.
 #[test]
 fn regression_a_header_stays_one_line_when_entries_go_into_its_record() {

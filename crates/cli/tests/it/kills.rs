@@ -125,7 +125,10 @@ fn kill_twice(strace: &Strace, scenario: &Scenario) {
             tried.count(&at, scenario.judge(&vault, &before, &reference));
         }
     }
-    println!("{}: {} first kills, {} second ones: {:?}", scenario.name, tried.points, tried.second, tried.outcomes);
+    println!(
+        "{}: {} first kills, {} second ones: {:?}",
+        scenario.name, tried.points, tried.second, tried.outcomes
+    );
     assert!(tried.wrong.is_empty(), "{} violations:\n{}", tried.wrong.len(), tried.wrong.join("\n"));
     assert!(tried.second >= 8, "{}: {} second kills", scenario.name, tried.second);
     assert!(tried.outcomes.len() == 2, "{}: {:?}", scenario.name, tried.outcomes);

@@ -7,6 +7,7 @@
 )]
 
 mod crashes;
+mod foreign;
 mod isolation;
 mod random;
 mod trash;

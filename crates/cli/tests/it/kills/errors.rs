@@ -113,7 +113,11 @@ fn fail_everywhere(scenario: &Scenario) {
         }
         let ways = errors(call).iter().flat_map(|error| ["", "+"].map(|lasting| (*error, lasting)));
         let ways: Vec<_> = ways.collect();
-        let chosen = if soaking() || ways.is_empty() { &ways[..] } else { std::slice::from_ref(&ways[call.nth % ways.len()]) };
+        let chosen = if soaking() || ways.is_empty() {
+            &ways[..]
+        } else {
+            std::slice::from_ref(&ways[call.nth % ways.len()])
+        };
         for (error, lasting) in chosen {
             let inject = format!("inject={}:error={error}:when={}{lasting}", call.name, call.nth);
             let vault = scenario.vault();
@@ -154,12 +158,17 @@ fn files_that_cannot_be_opened() {
         let args = with_json(scenario);
         let names: Vec<String> = scenario.vault().snapshot().into_iter().map(|(name, _)| name).collect();
         for (n, name) in names.iter().enumerate() {
-            for error in ["EACCES", "EMFILE", "EIO"].iter().skip(if soaking() { 0 } else { n % 3 }).step_by(if soaking() { 1 } else { 3 }) {
+            for error in ["EACCES", "EMFILE", "EIO"]
+                .iter()
+                .skip(if soaking() { 0 } else { n % 3 })
+                .step_by(if soaking() { 1 } else { 3 })
+            {
                 let vault = scenario.vault();
                 let before = Picture::of(&vault);
                 let path = vault.root().canonicalize().unwrap().join(name).to_string_lossy().into_owned();
                 let inject = format!("inject=openat:error={error}:when=1+");
-                let run = strace.run(&vault, &["-f", "-P", &path, "-e", "trace=openat", "-e", &inject], &args);
+                let run =
+                    strace.run(&vault, &["-f", "-P", &path, "-e", "trace=openat", "-e", &inject], &args);
                 let at = format!("{} with {error} for {name}", scenario.name);
                 let mut judged = fault(scenario, &reference, &vault, &before, &run, true);
                 // What these do depends on what they can read. It is one operation all the same.

@@ -26,7 +26,10 @@ fn package(test: &str) -> Option<PathBuf> {
         return Some(package);
     }
     assert!(std::env::var_os("FORKLORE_NODE_MODULES").is_none(), "FORKLORE_NODE_MODULES does not work");
-    skipped(test, "node or its package write-file-atomic is missing; `cargo xtask test` installs the package");
+    skipped(
+        test,
+        "node or its package write-file-atomic is missing; `cargo xtask test` installs the package",
+    );
     None
 }
 
@@ -65,7 +68,9 @@ fn no_save_of_sillytavern_is_lost_in_a_race() {
         let fork = ["checkpoint", "Ana/main", "--at", "5", "--name", &name, "--json"];
         let args: &[&str] = if n % 2 == 0 { &fork } else { &["undo", "--json"] };
         // The exchange is the fifth rename of a fork, and the third of an undo.
-        let late = ["inject=renameat2:delay_enter=100000:when=5", "inject=renameat2:delay_enter=100000:when=3"][n % 2];
+        let late =
+            ["inject=renameat2:delay_enter=100000:when=5", "inject=renameat2:delay_enter=100000:when=3"]
+                [n % 2];
         let run = match (&strace, n / 2 % 3) {
             // The exchange comes late, so that a save slips in after the last look.
             (Some(strace), 1) => {
@@ -119,7 +124,8 @@ fn no_save_of_sillytavern_is_lost_in_a_race() {
     // It is over: everything is in its place.
     let tree = vault.run(FORKLORE, &["tree"]);
     assert_eq!(tree.code, Some(0), "{tree}");
-    let left = |folder: &str| fs::read_dir(vault.root().join(".forklore").join(folder)).map_or(0, Iterator::count);
+    let left =
+        |folder: &str| fs::read_dir(vault.root().join(".forklore").join(folder)).map_or(0, Iterator::count);
     assert_eq!(left("tx"), 0);
     let parent = ChatFile::at(&vault, "Ana/main");
     assert_eq!(parent.lines.len() + 1, usize::try_from(told["last"].as_u64().unwrap()).unwrap());
@@ -138,7 +144,8 @@ fn no_save_of_sillytavern_is_lost_in_a_race() {
         books.push(fork.book().to_owned());
     }
     let check = vault.json(FORKLORE, &["check"]);
-    let errors: Vec<_> = check["findings"].as_array().unwrap().iter().filter(|f| f["severity"] == "error").collect();
+    let errors: Vec<_> =
+        check["findings"].as_array().unwrap().iter().filter(|f| f["severity"] == "error").collect();
     assert!(errors.is_empty(), "{errors:#?}");
     let check = check.to_string();
     assert!(!check.contains("LINK_DANGLING") && !check.contains("BOOK_ORPHANED"), "{check}");

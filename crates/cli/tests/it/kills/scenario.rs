@@ -70,13 +70,8 @@ const DELETE: Scenario = Scenario {
     sane: sane_without_fork,
 };
 
-pub(crate) const UNDO: Scenario = Scenario {
-    name: "undo",
-    build: solo,
-    before: &[SOLO.args],
-    args: &["undo"],
-    sane: sane_without_fork,
-};
+pub(crate) const UNDO: Scenario =
+    Scenario { name: "undo", build: solo, before: &[SOLO.args], args: &["undo"], sane: sane_without_fork };
 
 pub(crate) const SCENARIOS: [Scenario; 5] = [SOLO, GROUP, HEAL, DELETE, UNDO];
 
@@ -109,7 +104,9 @@ fn group(vault: &TestVault) {
 fn broken(vault: &TestVault) {
     let mut main = story("Ana", "main");
     main.scene("The oar").save(vault);
-    for (n, book) in [(1, main.book_name()), (2, "z-AutoLB-Ana-gone".to_owned()), (3, "z-AutoLB-Ana-late".to_owned())] {
+    for (n, book) in
+        [(1, main.book_name()), (2, "z-AutoLB-Ana-gone".to_owned()), (3, "z-AutoLB-Ana-late".to_owned())]
+    {
         let mut branch = main.clone();
         branch.name = format!("main - Branch #{n}");
         branch.messages.truncate(6);
@@ -181,8 +178,11 @@ impl Picture {
         let mut hide = |bytes: &[u8]| mask.hide(&String::from_utf8_lossy(bytes)).into_bytes();
         let files = self.files.iter().map(|(name, bytes)| (name.clone(), hide(bytes))).collect();
         // Objects have no names that could be sorted by, but the content apart from what is made up.
-        let mut objects: Vec<_> =
-            self.objects.iter().map(|b| Mask::default().hide(&String::from_utf8_lossy(b)).into_bytes()).collect();
+        let mut objects: Vec<_> = self
+            .objects
+            .iter()
+            .map(|b| Mask::default().hide(&String::from_utf8_lossy(b)).into_bytes())
+            .collect();
         objects.sort();
         Self { files, objects, log: self.log }
     }
@@ -234,7 +234,8 @@ impl Mask {
                 shapes.iter().find_map(|shape| rest.get(..shape.len()).filter(|text| is(text, shape)))
             };
             // The stories take place in November of 2025, so that what happened in them stays.
-            let time = find(&Self::TIMES).filter(|time| !["2025-", "17636"].iter().any(|t| time.starts_with(t)));
+            let time =
+                find(&Self::TIMES).filter(|time| !["2025-", "17636"].iter().any(|t| time.starts_with(t)));
             let (word, len) = if let Some(name) = find(&Self::NAMES) {
                 let n = self.0.iter().position(|known| known == name).unwrap_or_else(|| {
                     self.0.push(name.to_owned());

@@ -85,7 +85,11 @@ impl Strace {
         let log = vault.root().with_extension("strace");
         let name = log.to_string_lossy().into_owned();
         let watch = format!("trace={WATCHED}");
-        let run = self.run(vault, &[&["-f", "-y", "-o", &name, "-e", &watch, "-e", "signal=none"], options].concat(), args);
+        let run = self.run(
+            vault,
+            &[&["-f", "-y", "-o", &name, "-e", &watch, "-e", "signal=none"], options].concat(),
+            args,
+        );
         assert_eq!(run.code, Some(0), "{args:?}: {run}");
         let root = vault.root().canonicalize().unwrap().to_string_lossy().into_owned();
         let (mut counts, mut calls) = (HashMap::new(), Vec::new());
@@ -93,7 +97,9 @@ impl Strace {
         let main = log.split_whitespace().next().unwrap().to_owned();
         for line in log.lines() {
             let (thread, rest) = line.split_once(' ').unwrap();
-            let Some((name, text)) = rest.trim_start().split_once('(').filter(|(name, _)| !name.contains(' ')) else {
+            let Some((name, text)) =
+                rest.trim_start().split_once('(').filter(|(name, _)| !name.contains(' '))
+            else {
                 continue;
             };
             let in_vault = text.contains(&root);

@@ -34,7 +34,7 @@ pub fn execute(library: &Library, plan: Plan, now: i64) -> Result<ForkReport, Fo
     tx.publish(plan.target.clone(), &parts)?;
     let mut report = plan.report;
     report.operation = Some(tx.id().to_owned());
-    plan.edits.into_iter().for_each(|edit| tx.edit(edit));
+    plan.edits.into_iter().try_for_each(|edit| tx.edit(edit))?;
     plan.guards.into_iter().for_each(|(path, file)| tx.guard(path, file));
     let about = about(&report);
     let known = finder(library);
@@ -57,7 +57,7 @@ pub fn prepare(
     stage_book(&mut tx, &plan)?;
     let mut report = plan.report;
     report.operation = Some(tx.id().to_owned());
-    plan.edits.into_iter().for_each(|edit| tx.edit(edit));
+    plan.edits.into_iter().try_for_each(|edit| tx.edit(edit))?;
     plan.guards.into_iter().for_each(|(path, file)| tx.guard(path, file));
     let awaits = Awaits { target: plan.target, slug: plan.slug, until };
     tx.prepare(about(&report), awaits)?;
