@@ -7,6 +7,7 @@
 
 mod bench;
 mod test;
+mod tools;
 
 use anyhow::{Result, bail};
 
@@ -15,7 +16,7 @@ Forklore's chores
 
   cargo xtask test    format, lints, docs and all tests; says what is missing on this machine
   cargo xtask bench   speed, as ratios to what the disk can do [--quick: 20 MB instead of 200 MB]
-  cargo xtask soak    the long form of the property tests
+  cargo xtask soak    the long form: properties, every kill and every error, a minute of racing SillyTavern's saves
 ";
 
 fn main() -> Result<()> {

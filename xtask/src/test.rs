@@ -1,9 +1,12 @@
 //! `cargo xtask test`: the whole test command, in the order in which a failure is cheapest.
 
+use std::ffi::OsString;
 use std::process::Command;
 use std::time::Instant;
 
 use anyhow::{Context, Result, bail};
+
+use crate::tools::Tools;
 
 /// Everything that must pass.
 pub(crate) fn test() -> Result<()> {
@@ -19,13 +22,31 @@ pub(crate) fn test() -> Result<()> {
         &["doc", "--quiet", "--workspace", "--no-deps", "--document-private-items"],
         &[("RUSTDOCFLAGS", "--deny warnings")],
     )?;
-    step_with("tests", "cargo", &["test", "--workspace", "--no-fail-fast"], &[("INSTA_UPDATE", "no")])?;
+    let tools = Tools::ensure();
+    step_with_tools(
+        "tests",
+        "cargo",
+        &["test", "--workspace", "--no-fail-fast"],
+        &[("INSTA_UPDATE", "no")],
+        &tools,
+    )?;
     println!("\nAll of it passed.");
+    for missing in &tools.missing {
+        println!("But for want of it some tests were skipped: {missing}");
+    }
     Ok(())
 }
 
-/// The property tests with many more cases.
+/// The property tests with many more cases, every kill instead of some, and a long race.
 pub(crate) fn soak() -> Result<()> {
+    let tools = Tools::ensure();
+    step_with_tools(
+        "kills, errors and the race, long",
+        "cargo",
+        &["test", "--package", "forklore", "--test", "it", "kills::", "--", "--nocapture"],
+        &[("FORKLORE_SOAK", "1")],
+        &tools,
+    )?;
     let many = [("PROPTEST_CASES", "20000")];
     step_with(
         "property tests, long",
@@ -40,9 +61,22 @@ fn step(what: &str, program: &str, args: &[&str]) -> Result<()> {
 }
 
 fn step_with(what: &str, program: &str, args: &[&str], env: &[(&str, &str)]) -> Result<()> {
+    step_with_tools(what, program, args, env, &Tools::default())
+}
+
+fn step_with_tools(
+    what: &str,
+    program: &str,
+    args: &[&str],
+    env: &[(&str, &str)],
+    tools: &Tools,
+) -> Result<()> {
     println!("== {what}: {program} {}", args.join(" "));
     let start = Instant::now();
-    let status = Command::new(program).args(args).envs(env.iter().copied()).status().with_context(|| {
+    let env = env.iter().map(|(key, value)| (*key, OsString::from(value)));
+    let mut command = Command::new(program);
+    command.args(args).envs(env).envs(tools.env.iter().cloned());
+    let status = command.status().with_context(|| {
         format!("{program} could not be started: install Rust with rustfmt and clippy from rustup")
     })?;
     if !status.success() {

@@ -441,9 +441,20 @@ fn redo(
     }
     let mut outcome = Outcome::default();
     let mut held_back = false;
+    let mut gone = Vec::new();
+    for publish in operation.publishes() {
+        if fs.identity(&publish.target)?.is_none() {
+            gone.push(&publish.target);
+        }
+    }
     for (n, step) in operation.steps.iter().enumerate() {
         match step {
             Step::Publish(_) => {}
+            // Time has passed since it was published, and somebody took it away: nothing must point at it now.
+            Step::Edit(edit) if gone.iter().any(|target| edit.names(target)) => {
+                held_back |= edit.required;
+                outcome.void.push(edit.target.clone());
+            }
             Step::Edit(edit) => {
                 let done = swap(fs, edit, &format!("{}.{n}", operation.id), known)?;
                 held_back |= edit.required && done != Swapped::Done;

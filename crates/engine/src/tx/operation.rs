@@ -310,6 +310,17 @@ impl Edit {
         let changes = self.changes.iter().rev().map(Change::inverse).collect();
         Self { changes, ..self.clone() }
     }
+
+    /// Whether it makes something refer to this chat or book, by its name.
+    pub(super) fn names(&self, target: &VaultPath) -> bool {
+        let file = target.name();
+        let stem = file.strip_suffix(".jsonl").or_else(|| file.strip_suffix(".json")).unwrap_or(file);
+        self.changes.iter().any(|change| match change {
+            Change::Set { to, .. } => to.as_ref().is_some_and(|to| Raw::trust(to.bytes()).is_text(stem)),
+            Change::Include(listed) => listed.text == stem,
+            Change::Exclude(_) => false,
+        })
+    }
 }
 
 impl Change {

@@ -191,7 +191,8 @@ fn judge_delete(fs: &dyn Vfs) -> Option<&'static str> {
 const SCENARIOS: [Scenario; 4] = [
     // The chat's folder is synced once for the chat and once for the parent's link, which makes up for the first.
     Scenario { name: "fork", run: fork, judge: judge_fork, spared: &[6] },
-    Scenario { name: "heal", run: heal, judge: judge_heal, spared: &[] },
+    // A power cut may take the only new file away before it is published. Then no chat is bound to it, and nothing has happened.
+    Scenario { name: "heal", run: heal, judge: judge_heal, spared: &[1] },
     Scenario { name: "fork without link", run: fork_unlinked, judge: judge_unlinked, spared: &[] },
     // Two files are moved aside: the sync for the second makes up for the first.
     Scenario { name: "delete", run: delete, judge: judge_delete, spared: &[4] },

@@ -1,0 +1,110 @@
+//! [`Tools`]: what the tests need besides Rust. What can be installed is installed; what is missing is said, and the tests that need
+//! it are skipped and say so, too.
+//!
+//! Packages of npm go to `.tools/` in the repository, which git ignores. Tests hear of everything by variables: one that is set
+//! promises that the tool works, and then no test is skipped for want of it.
+
+use std::ffi::OsString;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+
+/// The packages, exactly these: SillyTavern saves with this one.
+const PACKAGES: [(&str, &str); 1] = [("write-file-atomic", "5.0.1")];
+
+/// What was found, as variables for the tests.
+#[derive(Default)]
+pub(crate) struct Tools {
+    pub(crate) env: Vec<(&'static str, OsString)>,
+    pub(crate) missing: Vec<String>,
+}
+
+impl Tools {
+    /// Looks for everything, and installs what can be.
+    pub(crate) fn ensure() -> Self {
+        let mut tools = Self::default();
+        tools.add("FORKLORE_STRACE", strace());
+        tools.add("FORKLORE_NODE_MODULES", packages());
+        for missing in &tools.missing {
+            println!("== missing: {missing}");
+        }
+        tools
+    }
+
+    fn add(&mut self, variable: &'static str, found: Result<PathBuf, String>) {
+        match found {
+            Ok(path) => self.env.push((variable, path.into())),
+            Err(why) => self.missing.push(why),
+        }
+    }
+}
+
+/// The folder for what is installed.
+fn folder() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../.tools")
+}
+
+fn works(program: &str, args: &[&str]) -> bool {
+    let status = Command::new(program).args(args).stdout(Stdio::null()).stderr(Stdio::null()).status();
+    status.is_ok_and(|status| status.success())
+}
+
+/// For killing the real binary at chosen system calls.
+fn strace() -> Result<PathBuf, String> {
+    let what = "strace, for the tests that kill Forklore";
+    if !cfg!(target_os = "linux") {
+        return Err(format!("{what}: there is none for this system"));
+    }
+    // Containers may forbid tracing altogether.
+    let usable = || works("strace", &["-o", "/dev/null", "-e", "inject=fsync:error=EIO", "true"]);
+    if !works("strace", &["--version"]) && works("apt-get", &["--version"]) && is_root() {
+        println!("== strace: apt-get install -y strace");
+        let install = || works("apt-get", &["install", "-y", "-qq", "strace"]);
+        let _installed = install() || (works("apt-get", &["update", "-qq"]) && install());
+    }
+    if usable() {
+        return Ok(PathBuf::from("strace"));
+    }
+    Err(if works("strace", &["--version"]) {
+        format!("{what}: it is there, but may not trace (in a container: --cap-add=SYS_PTRACE)")
+    } else {
+        format!("{what}: install it with your package manager, such as apt-get install strace")
+    })
+}
+
+fn is_root() -> bool {
+    let id = Command::new("id").arg("-u").output();
+    id.is_ok_and(|output| output.stdout.trim_ascii() == b"0")
+}
+
+/// The packages, in a folder that node can find them in.
+fn packages() -> Result<PathBuf, String> {
+    let what = "node's package write-file-atomic, for the race with SillyTavern's saves";
+    if !works("node", &["--version"]) {
+        return Err(format!("{what}: install node 18 or newer"));
+    }
+    let folder = folder();
+    let modules = folder.join("node_modules");
+    let wanted: Vec<String> = PACKAGES
+        .iter()
+        .filter(|(name, version)| installed(&modules.join(name)).as_deref() != Some(*version))
+        .map(|(name, version)| format!("{name}@{version}"))
+        .collect();
+    if !wanted.is_empty() {
+        println!("== npm install {}", wanted.join(" "));
+        let made = std::fs::create_dir_all(&folder).is_ok();
+        let prefix = folder.to_string_lossy().into_owned();
+        let args = ["install", "--silent", "--no-audit", "--no-fund", "--save-exact", "--prefix", &prefix];
+        let args: Vec<&str> = args.into_iter().chain(wanted.iter().map(String::as_str)).collect();
+        if !made || !works("npm", &args) {
+            return Err(format!("{what}: npm install {} failed", wanted.join(" ")));
+        }
+    }
+    modules.canonicalize().map_err(|e| format!("{what}: {e}"))
+}
+
+/// The version of an installed package.
+fn installed(package: &Path) -> Option<String> {
+    let text = std::fs::read(package.join("package.json")).ok()?;
+    let value: serde_json::Value = serde_json::from_slice(&text).ok()?;
+    value["version"].as_str().map(str::to_owned)
+}
