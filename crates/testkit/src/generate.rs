@@ -118,7 +118,8 @@ pub fn chat(out: &mut impl Write, size: Size, integrity: &str) -> io::Result<Val
     let mut random = Random::new(size.seed);
     // Every scene holds the whole book as it was: on average half of its entries, of about 900 bytes.
     let snapshots = (size.scenes * size.entries / 2 * 900) as u64;
-    let messages = usize::try_from(size.bytes.saturating_sub(snapshots) / 2_100).unwrap_or(1).max(size.scenes * 2 + 2);
+    let messages =
+        usize::try_from(size.bytes.saturating_sub(snapshots) / 2_100).unwrap_or(1).max(size.scenes * 2 + 2);
     let ends: Vec<usize> = (1..=size.scenes).map(|s| s * (messages - 2) / size.scenes).collect();
     let versions: Vec<Value> = ends
         .iter()

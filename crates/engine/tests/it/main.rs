@@ -9,4 +9,5 @@
 mod crashes;
 mod isolation;
 mod random;
+mod remember;
 mod trash;

@@ -39,6 +39,8 @@ pub struct Plan {
     pub(super) target: VaultPath,
     /// Its header line
     pub(super) header: Vec<u8>,
+    /// Number of the parent
+    pub(super) chat: usize,
     /// The parent's file, which it was when the plan was made, and what of it comes along
     pub(super) parent: VaultPath,
     pub(super) body: Range<u64>,
@@ -94,8 +96,10 @@ pub fn plan(
         warnings.push(Warning { code: "QUEUE_IGNORED", message });
     }
     let book = plan_book(library, c, config, &name, &found, &mut warnings)?;
-    let images: Vec<EntryImage> =
-        book.bytes().and_then(|b| Book::parse(b).ok()).map(|b| b.images()).unwrap_or_default();
+    // Read as SillyTavern will: what is wrong with it is found before anything is written.
+    let read = book.bytes().map(Book::parse).transpose();
+    let read = read.map_err(|e| ForkError::NotVerified(e.to_string()))?;
+    let images: Vec<EntryImage> = read.map(|b| b.images()).unwrap_or_default();
     check_registries(&images, &found, &mut warnings);
     let binding = match &book {
         BookPlan::Own { name, .. } => Binding::Own { name, entries: &images },
@@ -235,6 +239,7 @@ pub fn plan(
         report,
         target,
         header,
+        chat: c,
         parent: chat.path.clone(),
         body: header_end..body_end,
         last,
