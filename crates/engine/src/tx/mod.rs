@@ -110,6 +110,8 @@ pub struct Outcome {
     pub pending: Vec<VaultPath>,
     /// Files that others have changed or taken away, so that their edits, or their retirement, fell away.
     pub void: Vec<VaultPath>,
+    /// Files that were edited: which they were, and which they are.
+    pub edited: Vec<(VaultPath, FileId, FileId)>,
 }
 
 /// What an operation is, apart from its steps.
@@ -211,11 +213,20 @@ impl Tx {
 
     /// What was staged for a name, read back from the disk.
     pub fn read_back(&self, target: &VaultPath) -> Result<Option<Vec<u8>>, TxError> {
-        let staged = self.steps.iter().find_map(|step| match step {
-            Step::Publish(publish) if publish.target == *target => Some(in_tx(&publish.staged)),
-            _ => None,
-        });
+        let staged = self.publish_of(target).map(|publish| in_tx(&publish.staged));
         Ok(staged.map(|path| self.fs.read(&path)).transpose()?.flatten())
+    }
+
+    /// Which file was staged for a name.
+    pub fn staged(&self, target: &VaultPath) -> Option<FileId> {
+        self.publish_of(target).map(|publish| publish.file)
+    }
+
+    fn publish_of(&self, target: &VaultPath) -> Option<&Publish> {
+        self.steps.iter().find_map(|step| match step {
+            Step::Publish(publish) if publish.target == *target => Some(publish),
+            _ => None,
+        })
     }
 
     /// A file becomes an object.
@@ -457,9 +468,11 @@ fn redo(
             }
             Step::Edit(edit) => {
                 let done = swap(fs, edit, &format!("{}.{n}", operation.id), known)?;
-                held_back |= edit.required && done != Swapped::Done;
+                held_back |= edit.required && !matches!(done, Swapped::Done(_));
                 match done {
-                    Swapped::Done => {}
+                    Swapped::Done(files) => {
+                        outcome.edited.extend(files.map(|(was, is)| (edit.target.clone(), was, is)));
+                    }
                     Swapped::Void => outcome.void.push(edit.target.clone()),
                     Swapped::Pending => outcome.pending.push(edit.target.clone()),
                 }

@@ -10,4 +10,5 @@ mod crashes;
 mod foreign;
 mod isolation;
 mod random;
+mod remember;
 mod trash;

@@ -40,6 +40,8 @@ pub struct Plan {
     pub(super) target: VaultPath,
     /// Its header line
     pub(super) header: Vec<u8>,
+    /// Number of the parent
+    pub(super) chat: usize,
     /// The parent's file, which it was when the plan was made, and what of it comes along
     pub(super) parent: VaultPath,
     pub(super) body: Range<u64>,
@@ -99,8 +101,10 @@ pub fn plan(
         warn_of_stains(&library.stains(c)?, &mut found, &mut warnings);
     }
     let book = plan_book(library, request, config, &name, &found, &mut warnings)?;
-    let images: Vec<EntryImage> =
-        book.bytes().and_then(|b| Book::parse(b).ok()).map(|b| b.images()).unwrap_or_default();
+    // Read as SillyTavern will: what is wrong with it is found before anything is written.
+    let read = book.bytes().map(Book::parse).transpose();
+    let read = read.map_err(|e| ForkError::NotVerified(e.to_string()))?;
+    let images: Vec<EntryImage> = read.map(|b| b.images()).unwrap_or_default();
     check_registries(&images, &found, &mut warnings);
     let binding = match &book {
         BookPlan::Own { name, .. } => Binding::Own { name, entries: &images },
@@ -240,6 +244,7 @@ pub fn plan(
         report,
         target,
         header,
+        chat: c,
         parent: chat.path.clone(),
         body: header_end..body_end,
         last,
