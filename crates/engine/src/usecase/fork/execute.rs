@@ -38,13 +38,17 @@ pub fn execute(library: &Library, plan: Plan, now: i64) -> Result<ForkReport, Fo
     let known = finder(library);
     let staged = tx.staged(&plan.target);
     let outcome = tx.commit(about, &known)?;
-    if let (Some(file), None) = (staged, &plan.last) {
-        let (parent, target, header) = (plan.chat, &plan.target, &plan.header);
-        library.remember_fork(&Made { parent, at: report.at, target, header, body: plan.body }, file);
-    }
-    for (_, was, is) in outcome.edited.iter().filter(|(path, ..)| *path == plan.parent) {
-        library.remember_link(plan.chat, report.at, *was, *is);
-    }
+    let remember = || {
+        if let (Some(file), None) = (staged, &plan.last) {
+            let (parent, target, header, body) = (plan.chat, &plan.target, &plan.header, plan.body.clone());
+            library.remember_fork(&Made { parent, at: report.at, target, header, body }, file);
+        }
+        for (_, was, is) in outcome.edited.iter().filter(|(path, ..)| *path == plan.parent) {
+            library.remember_link(plan.chat, report.at, *was, *is);
+        }
+    };
+    // The parent as it was has no name any more: closing it takes the time of freeing it all.
+    rayon::join(|| drop(file), remember);
     report.pending =
         outcome.pending.iter().chain(&outcome.void).map(|path| path.as_str().to_owned()).collect();
     Ok(report)
