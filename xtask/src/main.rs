@@ -15,7 +15,8 @@ const HELP: &str = "\
 Forklore's chores
 
   cargo xtask test    format, lints, docs and all tests; says what is missing on this machine
-  cargo xtask bench   speed, as ratios to what the disk can do [--quick: 20 MB instead of 200 MB]
+  cargo xtask bench   speed, as ratios to what the disk can do
+                      [--quick: 20 MB instead of 200 MB; --forks: forks alone; --no-sillytavern: without SillyTavern's server]
   cargo xtask soak    the long form: properties, every kill and every error, a minute of racing SillyTavern's saves
 ";
 
@@ -23,7 +24,14 @@ fn main() -> Result<()> {
     let args: Vec<String> = std::env::args().skip(1).collect();
     match args.first().map(String::as_str) {
         Some("test") => test::test(),
-        Some("bench") => bench::bench(args.iter().any(|a| a == "--quick")),
+        Some("bench") => {
+            let has = |flag: &str| args.iter().any(|arg| arg == flag);
+            bench::bench(bench::Options {
+                quick: has("--quick"),
+                sillytavern: !has("--no-sillytavern"),
+                forks_only: has("--forks"),
+            })
+        }
         Some("soak") => test::soak(),
         Some("help" | "--help" | "-h") | None => {
             print!("{HELP}");

@@ -265,6 +265,18 @@ impl From<TxError> for CliError {
             }
             TxError::Changed(_) => refused("CHAT_CHANGED", "Try again. Nothing was changed."),
             TxError::Taken(_) => refused("NAME_TAKEN", "Try again with another name. Nothing was changed."),
+            TxError::Damaged(_) => refused(
+                "OBJECT_DAMAGED",
+                "Nothing was changed. The disk, or a tool that syncs it, has spoiled Forklore's copy; look for another one in backups.",
+            ),
+            TxError::ReadOnly(_) => refused(
+                "READ_ONLY",
+                "Nothing was changed. Give Forklore (and SillyTavern) the right to write there.",
+            ),
+            TxError::Link(_) => refused(
+                "LINKED",
+                "Nothing was changed. Put the file itself in the link's place: only then can it be moved and come back.",
+            ),
             TxError::OtherDevice(_) => refused(
                 "OTHER_DEVICE",
                 "Nothing was changed. Keep the vault's folders on one file system, so that a change can be all or nothing.",

@@ -4,7 +4,7 @@
 
 use std::collections::HashMap;
 
-use forklore_fs::{PathError, VaultPath, Vfs};
+use forklore_fs::{NodeKind, PathError, VaultPath, Vfs};
 use serde::Serialize;
 
 use crate::tx::operation::{FileId, Kind, Operation, Retire, Unsealed, unseal};
@@ -69,12 +69,16 @@ impl OpLog {
         let mut log = Self::default();
         for (folder, suffix) in [(folders::ops(), ".op"), (folders::tx(), ".intent")] {
             for node in fs.list(&folder)? {
-                let Some(path) = folder.join(&node.name).ok().filter(|_| node.name.ends_with(suffix)) else {
+                // A copy that a syncing tool left beside the original has another name than its operation: it does not count.
+                let Some(id) = node.name.strip_suffix(suffix) else { continue };
+                let Some(path) = folder.join(&node.name).ok().filter(|_| node.kind == NodeKind::File) else {
                     continue;
                 };
-                match unseal(&fs.read(&path)?.unwrap_or_default()) {
+                match unseal(&fs.read(&path)?.unwrap_or_default(), id) {
                     Ok(operation) => log.operations.push(operation),
-                    Err(Unsealed::Torn | Unsealed::Newer(_)) => log.unreadable.push(node.name),
+                    Err(Unsealed::Torn | Unsealed::Newer(_) | Unsealed::Foreign) => {
+                        log.unreadable.push(node.name);
+                    }
                 }
             }
         }

@@ -118,17 +118,17 @@ impl Library {
         if let Some(Err(e)) = live.as_ref().map(|book| book.parse()) {
             return Err(StateError::CorruptBook { book: name.clone(), why: e.to_string() });
         }
-        let mut evidence = self.evidence(c)?;
         let hand_kept = live.as_ref().is_some_and(|book| book.keeper.is_none());
         let alone = hand_kept || self.users_of(stem).iter().all(|user| *user == c || !self.related(c, *user));
         if wanted.head
             && wanted.unfinished
             && at == chat.head()
             && alone
-            && let Some(now) = evidence.live.take_if(|_| true)
+            && let Some(now) = self.live(c, stem)?
         {
             // A book kept by hand has no scenes to be mistaken by.
-            let untold = if hand_kept { Vec::new() } else { untold(&evidence, at, &now.entries) };
+            let untold =
+                if hand_kept { Vec::new() } else { state::untold(&now.entries, &self.last_sighting(c, at)?) };
             let entry = |image| StateEntry { image, message: None, undated: false, inferred: Vec::new() };
             return Ok(BookAt {
                 name: Some(name.clone()),
@@ -139,6 +139,7 @@ impl Library {
                 untold,
             });
         }
+        let mut evidence = self.evidence(c)?;
         self.add_backups(c, &mut evidence)?;
         let (source, entries, left_out) = from_evidence(&evidence, at, chat.head(), wanted);
         let images: Vec<EntryImage> = entries.iter().map(|entry| entry.image.clone()).collect();

@@ -163,6 +163,12 @@ pub trait Vfs: Send + Sync {
     /// A number for the file system that a directory is on: files can only be renamed within one. 0 where the system has none.
     fn device(&self, dir: &VaultPath) -> Result<u64, PathError>;
 
+    /// Whether new names can be put into a directory, as far as rights tell.
+    fn can_write(&self, dir: &VaultPath) -> Result<bool, PathError>;
+
+    /// Whether a name is a symbolic link.
+    fn is_link(&self, path: &VaultPath) -> Result<bool, PathError>;
+
     /// Takes the lock that this file stands for, making the file if need be; `None` if somebody else holds it.
     fn lock(&self, path: &VaultPath) -> Result<Option<Lock>, PathError>;
 

@@ -170,6 +170,28 @@ impl Vfs for RealFs {
         })
     }
 
+    fn can_write(&self, dir: &VaultPath) -> Result<bool, PathError> {
+        self.run("look at", dir, |host| {
+            #[cfg(unix)]
+            let can = {
+                use rustix::fs::Access;
+                rustix::fs::access(host, Access::WRITE_OK | Access::EXEC_OK).is_ok()
+            };
+            #[cfg(not(unix))]
+            let can = !fs::metadata(host)?.permissions().readonly();
+            Ok(can)
+        })
+    }
+
+    fn is_link(&self, path: &VaultPath) -> Result<bool, PathError> {
+        let found = fs::symlink_metadata(self.host(path));
+        match found {
+            Ok(meta) => Ok(meta.is_symlink()),
+            Err(e) if e.kind() == io::ErrorKind::NotFound => Ok(false),
+            Err(source) => Err(PathError { path: path.clone(), doing: "look at", source }),
+        }
+    }
+
     fn lock(&self, path: &VaultPath) -> Result<Option<Lock>, PathError> {
         self.run("lock", path, |host| {
             let file = File::options().create(true).truncate(false).write(true).open(host)?;
@@ -256,7 +278,7 @@ fn copy_in_system(from: &dyn OpenFile, range: std::ops::Range<u64>, to: &mut Fil
     let Some(file) = from.handle() else { return Ok(range.start) };
     let mut at = range.start;
     while at < range.end {
-        let most = usize::try_from(range.end - at).unwrap_or(usize::MAX).min(1 << 30);
+        let most = usize::try_from(range.end - at).unwrap_or(usize::MAX).min(STRETCH);
         match rustix::fs::copy_file_range(file, Some(&mut at), &*to, None, most) {
             // Not between these two file systems, or not at all: bytes go through our hands then.
             Ok(0)
@@ -267,11 +289,27 @@ fn copy_in_system(from: &dyn OpenFile, range: std::ops::Range<u64>, to: &mut Fil
                 | rustix::io::Errno::OPNOTSUPP
                 | rustix::io::Errno::PERM,
             ) => break,
-            Ok(_) | Err(rustix::io::Errno::INTR) => {}
+            Ok(copied) => start_writing(to, copied),
+            Err(rustix::io::Errno::INTR) => {}
             Err(e) => return Err(e.into()),
         }
     }
     Ok(at)
+}
+
+/// So much is copied before the disk is told to begin: large enough for one request, small enough for the disk not to idle.
+#[cfg(target_os = "linux")]
+const STRETCH: usize = 8 << 20;
+
+/// Lets the disk begin with what was just written, so that it works while we copy on; a sync that comes later finds it done.
+/// Only advice: whether it is followed does not matter.
+#[cfg(target_os = "linux")]
+fn start_writing(to: &mut File, copied: usize) {
+    use std::io::Seek as _;
+    let Ok(end) = to.stream_position() else { return };
+    let advice = rustix::fs::Advice::DontNeed;
+    let _ignored =
+        rustix::fs::fadvise(&*to, end - copied as u64, std::num::NonZeroU64::new(copied as u64), advice);
 }
 
 #[cfg(not(target_os = "linux"))]

@@ -336,6 +336,14 @@ impl Vfs for SimFs {
         Ok(0)
     }
 
+    fn can_write(&self, _dir: &VaultPath) -> Result<bool, PathError> {
+        Ok(true)
+    }
+
+    fn is_link(&self, _path: &VaultPath) -> Result<bool, PathError> {
+        Ok(false)
+    }
+
     fn lock(&self, path: &VaultPath) -> Result<Option<Lock>, PathError> {
         struct Held(Arc<Mutex<BTreeSet<VaultPath>>>, VaultPath);
         impl Drop for Held {

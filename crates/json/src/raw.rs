@@ -225,11 +225,18 @@ impl<'a> Raw<'a> {
         if self.kind() != Kind::String {
             return false;
         }
-        let inside = self.inside();
-        if memchr::memchr(b'\\', inside).is_none() {
-            return inside == text.as_bytes();
+        let (inside, text) = (self.inside(), text.as_bytes());
+        // Most of the keys that are looked at begin otherwise.
+        if let (Some(a), Some(b)) = (inside.first(), text.first())
+            && a != b
+            && *a != b'\\'
+        {
+            return false;
         }
-        self.as_wtf8().is_some_and(|t| *t == *text.as_bytes())
+        if memchr::memchr(b'\\', inside).is_none() {
+            return inside == text;
+        }
+        self.as_wtf8().is_some_and(|t| *t == *text)
     }
 }
 

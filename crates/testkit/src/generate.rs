@@ -116,7 +116,10 @@ fn entry(uid: usize, random: &mut Random) -> Value {
 /// Writes a chat of about `size.bytes` bytes and returns its book.
 pub fn chat(out: &mut impl Write, size: Size, integrity: &str) -> io::Result<Value> {
     let mut random = Random::new(size.seed);
-    let messages = usize::try_from(size.bytes / 2_100).unwrap_or(1).max(size.scenes * 2 + 2);
+    // Every scene holds the whole book as it was: on average half of its entries, of about 900 bytes.
+    let snapshots = (size.scenes * size.entries / 2 * 900) as u64;
+    let messages =
+        usize::try_from(size.bytes.saturating_sub(snapshots) / 2_100).unwrap_or(1).max(size.scenes * 2 + 2);
     let ends: Vec<usize> = (1..=size.scenes).map(|s| s * (messages - 2) / size.scenes).collect();
     let versions: Vec<Value> = ends
         .iter()

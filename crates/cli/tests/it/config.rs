@@ -34,11 +34,11 @@ fn the_list_says_what_is_set_and_what_it_means() {
     checkpoint.name_template        "Scene {scene_number}"  set (default: "")
         Pattern of made names, such as "Scene {scene_number} - {scene_name}"; empty: SillyTavern's own
     checkpoint.require_scene_break  false                   default
-        Make checkpoints only where a scene ends
+        Make checkpoints and branches only where a scene ends
     checkpoint.show_warnings        true                    default
         Say what is missing or inexact when a checkpoint is made
     checkpoint.at_scene_break       false                   default
-        Make a checkpoint whenever a scene ends, without being asked
+        Make a checkpoint whenever a scene ends, without being asked (for the SillyTavern extension)
 
     fork.strict                     true                    set (default: false)
         Refuse to fork where something is missing or inexact; false: fork and warn

@@ -3,6 +3,7 @@
     clippy::unwrap_used,
     clippy::panic,
     clippy::disallowed_methods,
+    clippy::print_stdout,
     reason = "a test that cannot go on should stop"
 )]
 
@@ -16,6 +17,7 @@ mod disk;
 mod forks;
 mod harbor;
 mod heal;
+mod hostile;
 mod kills;
 mod ops;
 mod regressions;

@@ -172,6 +172,8 @@ pub struct Operation {
     pub status: Status,
     /// Messages that it refers to
     pub messages: Vec<usize>,
+    /// The book that it would write, if it says
+    pub book: Option<String>,
     /// How often it was tried again
     pub retries: i64,
     /// What went wrong last

@@ -21,6 +21,9 @@ pub struct Entry<'a> {
     pub key: Option<Raw<'a>>,
     /// The entry itself.
     pub raw: Raw<'a>,
+    /// Its own number and its title, which everybody asks for.
+    uid: Option<Raw<'a>>,
+    comment: Option<Raw<'a>>,
 }
 
 /// Why a file is not a lorebook.
@@ -37,11 +40,16 @@ pub enum BookError {
 impl<'a> Book<'a> {
     /// Reads a book. Entries may be a map, as SillyTavern writes them, or a list, as some tools do.
     pub fn parse(bytes: &'a [u8]) -> Result<Self, BookError> {
-        let raw = Raw::parse(bytes.strip_prefix(super::chat::BOM).unwrap_or(bytes))?;
-        let list = raw.get("entries").ok_or(BookError::NoEntries)?;
+        let mut list = None;
+        let raw = Raw::parse_members(bytes.strip_prefix(super::chat::BOM).unwrap_or(bytes), |key, value| {
+            if key.is_text("entries") {
+                list = Some(value);
+            }
+        })?;
+        let list = list.ok_or(BookError::NoEntries)?;
         let entries = match list.kind() {
-            Kind::Object => list.members().map(|(key, raw)| Entry { key: Some(key), raw }).collect(),
-            Kind::Array => list.elements().map(|raw| Entry { key: None, raw }).collect(),
+            Kind::Object => list.members().map(|(key, raw)| Entry::of(Some(key), raw)).collect(),
+            Kind::Array => list.elements().map(|raw| Entry::of(None, raw)).collect(),
             _ => return Err(BookError::NoEntries),
         };
         Ok(Self { raw, entries })
@@ -50,7 +58,12 @@ impl<'a> Book<'a> {
     /// Where everything is, to find it again without reading the book anew: see [`BookMap`].
     pub fn map(&self, bytes: &'a [u8]) -> BookMap {
         let range = |raw: Raw<'a>| raw.range_in(bytes).unwrap_or(0..0);
-        let entry = |e: &Entry<'a>| (e.key.map(range), range(e.raw));
+        let entry = |e: &Entry<'a>| EntryMap {
+            key: e.key.map(range),
+            raw: range(e.raw),
+            uid: e.uid.map(range),
+            comment: e.comment.map(range),
+        };
         BookMap { raw: range(self.raw), entries: self.entries.iter().map(entry).collect() }
     }
 
@@ -79,31 +92,50 @@ impl<'a> Book<'a> {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct BookMap {
     raw: Range<usize>,
-    entries: Vec<(Option<Range<usize>>, Range<usize>)>,
+    entries: Vec<EntryMap>,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+struct EntryMap {
+    key: Option<Range<usize>>,
+    raw: Range<usize>,
+    uid: Option<Range<usize>>,
+    comment: Option<Range<usize>>,
 }
 
 impl BookMap {
     /// The book in the bytes that the map was made of.
     pub fn book<'a>(&self, bytes: &'a [u8]) -> Book<'a> {
         let at = |range: &Range<usize>| Raw::trust(&bytes[range.clone()]);
-        let entry = |(key, raw): &(Option<Range<usize>>, Range<usize>)| Entry {
-            key: key.as_ref().map(at),
-            raw: at(raw),
+        let entry = |e: &EntryMap| Entry {
+            key: e.key.as_ref().map(at),
+            raw: at(&e.raw),
+            uid: e.uid.as_ref().map(at),
+            comment: e.comment.as_ref().map(at),
         };
         Book { raw: at(&self.raw), entries: self.entries.iter().map(entry).collect() }
     }
 }
 
 impl<'a> Entry<'a> {
+    fn of(key: Option<Raw<'a>>, raw: Raw<'a>) -> Self {
+        let [uid, comment] = raw.pick(["uid", "comment"]);
+        Self { key, raw, uid, comment }
+    }
+
     /// The uid that the entry itself claims, else its key.
     pub fn uid(self) -> Option<i64> {
-        let own = self.raw.get("uid").and_then(Raw::as_i64);
-        own.or_else(|| self.key_number())
+        self.uid.and_then(Raw::as_i64).or_else(|| self.key_number())
+    }
+
+    /// Whether the entry itself tells a number.
+    pub fn is_numbered(self) -> bool {
+        self.uid.is_some()
     }
 
     /// The title.
     pub fn comment(self) -> Cow<'a, str> {
-        self.raw.get("comment").and_then(Raw::as_text).unwrap_or_default()
+        self.comment.and_then(Raw::as_text).unwrap_or_default()
     }
 
     /// The text.
@@ -113,9 +145,7 @@ impl<'a> Entry<'a> {
 
     /// The entry on its own, every field known.
     pub fn image(self) -> EntryImage {
-        let [uid, comment] = self.raw.pick(["uid", "comment"]);
-        let uid = uid.and_then(Raw::as_i64).or_else(|| self.key_number());
-        EntryImage::new(uid, &comment.and_then(Raw::as_text).unwrap_or_default(), self.raw)
+        EntryImage::new(self.uid(), &self.comment(), self.raw)
     }
 
     fn key_number(self) -> Option<i64> {

@@ -18,8 +18,10 @@ pub use fold::{BookState, Carry, Fold, LeftOut, StateEntry, Why, fold};
 pub use merge::{apply, merge_lines};
 pub use replay::{Stain, filled, holes, replay, stains};
 
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
+
+use forklore_json::Raw;
 
 use crate::adapter::{EntryRole, Written, entry_role};
 use crate::format::book::EntryImage;
@@ -106,18 +108,24 @@ pub fn line_mark(comment: &str, line: &str) -> u64 {
 
 /// Marks of the lines in `entries` that the last scene before did not show.
 pub fn untold(entries: &[EntryImage], scene: &[EntryImage]) -> Vec<u64> {
-    let told: HashSet<(Option<i64>, &str, String)> = scene
-        .iter()
-        .flat_map(|e| e.content().lines().map(|l| (e.uid, &*e.comment, l.to_owned())).collect::<Vec<_>>())
-        .collect();
-    let facts = entries.iter().filter(|e| entry_role(&e.comment) == EntryRole::Fact);
-    let mut marks: Vec<u64> = facts
-        .flat_map(|e| {
-            let content = e.content();
-            let lines = content.lines().filter(|l| !told.contains(&(e.uid, &*e.comment, (*l).to_owned())));
-            lines.map(|line| line_mark(&e.comment, line)).collect::<Vec<_>>()
-        })
-        .collect();
+    let mut told: HashMap<(Option<i64>, &str), Vec<Raw<'_>>> = HashMap::with_capacity(scene.len());
+    for entry in scene {
+        told.entry((entry.uid, &entry.comment)).or_default().extend(entry.raw().get("content"));
+    }
+    let mut marks: Vec<u64> = Vec::new();
+    for entry in entries.iter().filter(|e| entry_role(&e.comment) == EntryRole::Fact) {
+        let Some(content) = entry.raw().get("content") else { continue };
+        let told = told.get(&(entry.uid, &entry.comment)).map_or(&[][..], Vec::as_slice);
+        // Nearly always it is the same text: then no line needs to be looked at.
+        if told.contains(&content) {
+            continue;
+        }
+        let told: Vec<_> = told.iter().filter_map(|content| content.as_text()).collect();
+        let told: HashSet<&str> = told.iter().flat_map(|text| text.lines()).collect();
+        let text = content.as_text().unwrap_or_default();
+        let untold = text.lines().filter(|line| !told.contains(line));
+        marks.extend(untold.map(|line| line_mark(&entry.comment, line)));
+    }
     marks.sort_unstable();
     marks.dedup();
     marks

@@ -185,6 +185,12 @@ impl Transcript {
     }
 }
 
+impl FromIterator<Row> for Transcript {
+    fn from_iter<T: IntoIterator<Item = Row>>(rows: T) -> Self {
+        Self(Rows::Here(rows.into_iter().collect()))
+    }
+}
+
 /// Chains messages into a [`Transcript`] as their lines come in.
 #[derive(Debug, Default)]
 pub struct TranscriptBuilder {

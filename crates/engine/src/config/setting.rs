@@ -76,7 +76,7 @@ impl Config {
         },
         Setting {
             key: "checkpoint.require_scene_break",
-            meaning: "Make checkpoints only where a scene ends",
+            meaning: "Make checkpoints and branches only where a scene ends",
             field: |c| Field::Flag(&mut c.checkpoint.require_scene_break),
         },
         Setting {
@@ -86,7 +86,7 @@ impl Config {
         },
         Setting {
             key: "checkpoint.at_scene_break",
-            meaning: "Make a checkpoint whenever a scene ends, without being asked",
+            meaning: "Make a checkpoint whenever a scene ends, without being asked (for the SillyTavern extension)",
             field: |c| Field::Flag(&mut c.checkpoint.at_scene_break),
         },
         Setting {

@@ -22,7 +22,7 @@ use std::io;
 use std::sync::Arc;
 
 use forklore_core::format::names::book_stem;
-use forklore_fs::{Lock, Part, PathError, VaultPath, Vfs};
+use forklore_fs::{Lock, NodeKind, Part, PathError, VaultPath, Vfs};
 
 pub use self::edit::{Locate, header_line, pad};
 use self::operation::{Awaits, Edit, FileId, Kind, ObjectId, Operation, Publish, Retire, Step, Unsealed};
@@ -75,6 +75,15 @@ pub enum TxError {
     /// A name that was free is taken.
     #[error("{0} came into being while Forklore was working")]
     Taken(VaultPath),
+    /// What is kept of a file is not what was put there.
+    #[error("What is kept of {0} is damaged")]
+    Damaged(VaultPath),
+    /// A folder cannot be written.
+    #[error("{0} cannot be written")]
+    ReadOnly(VaultPath),
+    /// A file is a link: moving it would move the link, not the file.
+    #[error("{0} is a symbolic link")]
+    Link(VaultPath),
     /// A file is on another file system than Forklore's own folder, so nothing can be moved there in one instant.
     #[error("{0} is on another file system than the rest of the vault")]
     OtherDevice(VaultPath),
@@ -101,6 +110,8 @@ pub struct Outcome {
     pub pending: Vec<VaultPath>,
     /// Files that others have changed or taken away, so that their edits, or their retirement, fell away.
     pub void: Vec<VaultPath>,
+    /// Files that were edited: which they were, and which they are.
+    pub edited: Vec<(VaultPath, FileId, FileId)>,
 }
 
 /// What an operation is, apart from its steps.
@@ -192,6 +203,9 @@ impl Tx {
 
     /// An object comes back under a name.
     pub fn publish_object(&mut self, target: VaultPath, object: &ObjectId) -> Result<(), TxError> {
+        if hash(&*self.fs, &object_path(object))?.0 != *object {
+            return Err(TxError::Damaged(target));
+        }
         let file = self.fs.open(&object_path(object))?;
         let len = file.identity().map_err(|source| unreadable(&target, source))?.len;
         self.publish(target, &[Part::Range(&*file, 0..len)])
@@ -199,11 +213,20 @@ impl Tx {
 
     /// What was staged for a name, read back from the disk.
     pub fn read_back(&self, target: &VaultPath) -> Result<Option<Vec<u8>>, TxError> {
-        let staged = self.steps.iter().find_map(|step| match step {
-            Step::Publish(publish) if publish.target == *target => Some(in_tx(&publish.staged)),
-            _ => None,
-        });
+        let staged = self.publish_of(target).map(|publish| in_tx(&publish.staged));
         Ok(staged.map(|path| self.fs.read(&path)).transpose()?.flatten())
+    }
+
+    /// Which file was staged for a name.
+    pub fn staged(&self, target: &VaultPath) -> Option<FileId> {
+        self.publish_of(target).map(|publish| publish.file)
+    }
+
+    fn publish_of(&self, target: &VaultPath) -> Option<&Publish> {
+        self.steps.iter().find_map(|step| match step {
+            Step::Publish(publish) if publish.target == *target => Some(publish),
+            _ => None,
+        })
     }
 
     /// A file becomes an object.
@@ -214,9 +237,12 @@ impl Tx {
         Ok(object)
     }
 
-    /// A file that others write, too, is edited.
-    pub fn edit(&mut self, edit: Edit) {
-        self.steps.push(Step::Edit(edit));
+    /// A file that others write, too, is edited. A link is not: it would be replaced by a file.
+    pub fn edit(&mut self, edit: Edit) -> Result<(), TxError> {
+        if edit.required || !self.fs.is_link(&edit.target)? {
+            self.steps.push(Step::Edit(edit));
+        }
+        Ok(())
     }
 
     /// Refuses the commit if this file is not this one any more.
@@ -257,17 +283,26 @@ impl Tx {
         }
     }
 
-    /// All or nothing stands on renames, which do not lead from one file system to another.
-    fn check_devices(&self, operation: &Operation) -> Result<(), TxError> {
+    /// What would only be found out after the point of no return: renames do not lead from one file system to another, need folders
+    /// that can be written, and move a link instead of the file.
+    fn check_places(&self, operation: &Operation) -> Result<(), TxError> {
         let own = self.fs.device(&folders::tx())?;
         for step in &operation.steps {
             let (Step::Publish(Publish { target, .. })
             | Step::Retire(Retire { target, .. })
             | Step::Edit(Edit { target, .. })) = step;
-            match self.fs.device(&target.parent()) {
+            let dir = target.parent();
+            match self.fs.device(&dir) {
                 Ok(device) if device != own => return Err(TxError::OtherDevice(target.clone())),
-                Err(e) if !e.is_missing() => return Err(e.into()),
-                _ => {}
+                Ok(_) => {}
+                Err(e) if e.is_missing() => continue,
+                Err(e) => return Err(e.into()),
+            }
+            if !self.fs.can_write(&dir)? {
+                return Err(TxError::ReadOnly(dir));
+            }
+            if self.fs.is_link(target)? {
+                return Err(TxError::Link(target.clone()));
             }
         }
         Ok(())
@@ -297,7 +332,7 @@ impl Tx {
         let new = in_tx(&format!("{}.intent.new", self.id));
         self.fs.create(&new, &operation::seal(&operation))?;
         self.fs.sync_file(&new)?;
-        self.check_devices(&operation)?;
+        self.check_places(&operation)?;
         // As late as possible: between here and the first change lie two system calls.
         for (path, wanted) in &self.guarded {
             let now = self.fs.identity(path)?.map(FileId::from);
@@ -355,7 +390,8 @@ pub fn log_path(id: &str) -> VaultPath {
 
 /// Where an object is.
 pub fn object_path(object: &ObjectId) -> VaultPath {
-    folders::objects().join(&object.0).unwrap_or_default()
+    // 64 digits are a name.
+    folders::objects().join(object.as_str()).unwrap_or_default()
 }
 
 fn gone(path: &VaultPath) -> PathError {
@@ -368,9 +404,14 @@ fn unreadable(path: &VaultPath, source: io::Error) -> PathError {
 
 /// Ids sort by time, also when the clock was set back; the last part tells machines apart that share a log.
 fn next_id(fs: &dyn Vfs, now: i64) -> Result<(String, i64), TxError> {
-    let newest = fs.list(&folders::ops())?.pop().and_then(|node| folders::ops().join(&node.name).ok());
-    let newest = newest.map(|path| fs.read(&path)).transpose()?.flatten();
-    let last = newest.and_then(|bytes| operation::unseal(&bytes).ok()).map_or(i64::MIN, |op| op.at);
+    let mut last = i64::MIN;
+    for node in fs.list(&folders::ops())?.into_iter().rev().filter(|node| node.kind == NodeKind::File) {
+        let Some(id) = node.name.strip_suffix(".op") else { continue };
+        if let Ok(newest) = operation::unseal(&fs.read(&log_path(id))?.unwrap_or_default(), id) {
+            last = newest.at;
+            break;
+        }
+    }
     let at = now.max(last.saturating_add(1));
     let time = jiff::Timestamp::from_millisecond(at).unwrap_or_default().strftime("%Y%m%d-%H%M%S-%3f");
     let tail = uuid::Uuid::new_v4().simple().to_string();
@@ -393,7 +434,7 @@ pub(crate) fn hash(fs: &dyn Vfs, path: &VaultPath) -> Result<(ObjectId, FileId),
         hasher.update(&buffer[..got]);
         at += got as u64;
     }
-    Ok((ObjectId(hasher.finalize().to_hex().to_string()), identity.into()))
+    Ok((hasher.finalize().into(), identity.into()))
 }
 
 /// A name that was free when the operation was planned, and is not any more: the operation is taken back.
@@ -427,9 +468,11 @@ fn redo(
             }
             Step::Edit(edit) => {
                 let done = swap(fs, edit, &format!("{}.{n}", operation.id), known)?;
-                held_back |= edit.required && done != Swapped::Done;
+                held_back |= edit.required && !matches!(done, Swapped::Done(_));
                 match done {
-                    Swapped::Done => {}
+                    Swapped::Done(files) => {
+                        outcome.edited.extend(files.map(|(was, is)| (edit.target.clone(), was, is)));
+                    }
                     Swapped::Void => outcome.void.push(edit.target.clone()),
                     Swapped::Pending => outcome.pending.push(edit.target.clone()),
                 }
@@ -506,8 +549,12 @@ fn retire_file(fs: &dyn Vfs, retire: &Retire, aside: &VaultPath) -> Result<bool,
         }
         match fs.rename_noreplace(aside, &object) {
             Ok(()) => {}
-            // The same content is kept already.
-            Err(e) if e.is_taken() => remove(fs, aside)?,
+            // The same content is kept already, if it is whole.
+            Err(e) if e.is_taken() && hash(fs, &object)?.0 == retire.object => remove(fs, aside)?,
+            Err(e) if e.is_taken() => {
+                park(fs, &object)?;
+                fs.rename_noreplace(aside, &object)?;
+            }
             Err(e) => return Err(e),
         }
     }
@@ -575,11 +622,18 @@ fn recover_locked(fs: &dyn Vfs, now: i64) -> Result<Vec<Recovered>, TxError> {
     let mut found = Vec::new();
     let mut alive: Vec<String> = Vec::new();
     for node in fs.list(&tx)? {
-        let Some(id) = node.name.strip_suffix(".intent") else { continue };
+        let Some(id) = node.name.strip_suffix(".intent").filter(|_| node.kind == NodeKind::File) else {
+            continue;
+        };
         let bytes = fs.read(&intent_path(id))?.unwrap_or_default();
-        let operation = match operation::unseal(&bytes) {
+        let operation = match operation::unseal(&bytes, id) {
             Ok(operation) => operation,
             Err(Unsealed::Newer(version)) => return Err(TxError::Newer(version)),
+            // Not what Forklore writes: nothing in it is done, and it is kept for whoever wants to know.
+            Err(Unsealed::Foreign) => {
+                park(fs, &intent_path(id))?;
+                continue;
+            }
             Err(Unsealed::Torn) => {
                 remove(fs, &intent_path(id))?;
                 found.push(Recovered::TakenBack { id: id.to_owned() });
@@ -599,6 +653,7 @@ fn recover_locked(fs: &dyn Vfs, now: i64) -> Result<Vec<Recovered>, TxError> {
     let mut dead: Vec<String> = fs
         .list(&tx)?
         .iter()
+        .filter(|node| node.kind == NodeKind::File)
         .filter_map(|node| node.name.split('.').next().map(str::to_owned))
         .filter(|id| !alive.contains(id))
         .collect();
@@ -675,14 +730,14 @@ fn is_published(fs: &dyn Vfs, operation: &Operation) -> Result<bool, PathError> 
 pub fn resolve(fs: &Arc<dyn Vfs>, id: &str, now: i64) -> Result<Option<Recovered>, TxError> {
     let _lock = fs.lock(&folders::lock())?.ok_or(TxError::Busy)?;
     let Some(bytes) = fs.read(&intent_path(id))? else { return Ok(None) };
-    match operation::unseal(&bytes) {
+    match operation::unseal(&bytes, id) {
         // Nobody saves any more: what has not come now will not come.
         Ok(operation) => {
             let now = operation.awaits.as_ref().map_or(now, |awaits| awaits.until.max(now));
             Ok(recover_one(&**fs, &operation, now)?)
         }
         Err(Unsealed::Newer(version)) => Err(TxError::Newer(version)),
-        Err(Unsealed::Torn) => Ok(None),
+        Err(Unsealed::Torn | Unsealed::Foreign) => Ok(None),
     }
 }
 
@@ -691,7 +746,7 @@ fn discard(fs: &dyn Vfs, id: &str) -> Result<(), PathError> {
     let tx = folders::tx();
     let prefix = format!("{id}.");
     for node in fs.list(&tx)? {
-        if node.name != id && !node.name.starts_with(&prefix) {
+        if node.kind != NodeKind::File || (node.name != id && !node.name.starts_with(&prefix)) {
             continue;
         }
         let path = in_tx(&node.name);

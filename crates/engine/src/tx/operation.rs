@@ -11,6 +11,8 @@ use forklore_json::Raw;
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 
+use crate::vault::layout;
+
 /// Version of the format that this Forklore writes, and the newest that it reads.
 pub const VERSION: u32 = 1;
 
@@ -121,7 +123,36 @@ pub struct Retire {
 
 /// The name of an object: the BLAKE3 hash of its content, in hexadecimal digits.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
-pub struct ObjectId(pub String);
+#[serde(try_from = "String", into = "String")]
+pub struct ObjectId(String);
+
+impl TryFrom<String> for ObjectId {
+    type Error = String;
+
+    fn try_from(text: String) -> Result<Self, String> {
+        let hash = text.len() == 64 && text.bytes().all(|c| matches!(c, b'0'..=b'9' | b'a'..=b'f'));
+        if hash { Ok(Self(text)) } else { Err(format!("{text:?} is no hash")) }
+    }
+}
+
+impl From<ObjectId> for String {
+    fn from(object: ObjectId) -> Self {
+        object.0
+    }
+}
+
+impl From<blake3::Hash> for ObjectId {
+    fn from(hash: blake3::Hash) -> Self {
+        Self(hash.to_hex().to_string())
+    }
+}
+
+impl ObjectId {
+    /// The digits.
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+}
 
 impl fmt::Display for ObjectId {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -338,6 +369,8 @@ pub enum Unsealed {
     Torn,
     /// A newer Forklore wrote it.
     Newer(u32),
+    /// It is whole, but nothing that Forklore would have written: somebody else made it.
+    Foreign,
 }
 
 /// The operation as it is written: one JSON document, a line with its hash.
@@ -351,8 +384,8 @@ pub fn seal(operation: &Operation) -> Vec<u8> {
     bytes
 }
 
-/// Reads what [`seal`] wrote.
-pub fn unseal(bytes: &[u8]) -> Result<Operation, Unsealed> {
+/// Reads what [`seal`] wrote into the file of the operation `id`.
+pub fn unseal(bytes: &[u8], id: &str) -> Result<Operation, Unsealed> {
     let rest = bytes.strip_suffix(b"\n").ok_or(Unsealed::Torn)?;
     let newline = memchr::memrchr(b'\n', rest).ok_or(Unsealed::Torn)?;
     let (document, hash) = (&rest[..newline], &rest[newline + 1..]);
@@ -367,5 +400,30 @@ pub fn unseal(bytes: &[u8]) -> Result<Operation, Unsealed> {
     if head.version > VERSION {
         return Err(Unsealed::Newer(head.version));
     }
-    serde_json::from_slice(document).map_err(|_| Unsealed::Torn)
+    let operation: Operation = serde_json::from_slice(document).map_err(|_| Unsealed::Foreign)?;
+    if operation.id == id && operation.is_ours() { Ok(operation) } else { Err(Unsealed::Foreign) }
+}
+
+impl Operation {
+    /// Whether it names only files that operations are about, and temporary files of its own. A vault can come from anywhere, and
+    /// an operation that is found in it is acted upon.
+    fn is_ours(&self) -> bool {
+        let plain = |name: &str| {
+            !name.is_empty() && name.bytes().all(|c| c.is_ascii_alphanumeric() || matches!(c, b'-' | b'.'))
+        };
+        let ours = |target: &VaultPath| {
+            let top = target.as_str().split('/').next().unwrap_or("");
+            let folders = [layout::CHATS, layout::GROUP_CHATS, layout::GROUPS, layout::WORLDS];
+            target.as_str() == layout::SETTINGS || (folders.contains(&top) && target.as_str() != top)
+        };
+        let fine = |step: &Step| match step {
+            Step::Publish(publish) => {
+                let own = publish.staged.strip_prefix(&self.id).is_some_and(|rest| rest.starts_with('.'));
+                own && plain(&publish.staged) && ours(&publish.target)
+            }
+            Step::Retire(retire) => ours(&retire.target),
+            Step::Edit(edit) => ours(&edit.target),
+        };
+        plain(&self.id) && !self.id.contains('.') && self.steps.iter().all(fine)
+    }
 }

@@ -17,8 +17,8 @@ use super::operation::{Edit, FileId};
 /// What became of an edit.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Swapped {
-    /// It is made.
-    Done,
+    /// It is made, with the file that was and the one that is; nothing if it had been made before.
+    Done(Option<(FileId, FileId)>),
     /// Somebody else has changed what it was about, it is gone, or the file system cannot do it: there is nothing more to do.
     Void,
     /// Somebody saved again and again: to be tried later.
@@ -32,7 +32,7 @@ const TRIES: usize = 6;
 pub(super) fn swap(fs: &dyn Vfs, edit: &Edit, stem: &str, locate: &Locate<'_>) -> Result<Swapped, PathError> {
     for attempt in 0..TRIES {
         match try_swap(fs, edit, &format!("{stem}.{attempt}"), locate)? {
-            Attempt::Done => return Ok(Swapped::Done),
+            Attempt::Done(files) => return Ok(Swapped::Done(files)),
             // Where files cannot trade names they never will: files that SillyTavern writes, too, are left alone there.
             Attempt::Void | Attempt::Unsupported => return Ok(Swapped::Void),
             Attempt::Disturbed => {}
@@ -42,7 +42,7 @@ pub(super) fn swap(fs: &dyn Vfs, edit: &Edit, stem: &str, locate: &Locate<'_>) -
 }
 
 enum Attempt {
-    Done,
+    Done(Option<(FileId, FileId)>),
     Void,
     Disturbed,
     Unsupported,
@@ -64,7 +64,7 @@ fn try_swap(fs: &dyn Vfs, edit: &Edit, stem: &str, locate: &Locate<'_>) -> Resul
         Revised::Already => {
             // It may be there only in memory: whoever put it there may have been killed before the sync.
             fs.sync_dir(&target.parent())?;
-            return Ok(Attempt::Done);
+            return Ok(Attempt::Done(None));
         }
     };
     let parts: Vec<forklore_fs::Part<'_>> = pieces
@@ -99,7 +99,7 @@ fn try_swap(fs: &dyn Vfs, edit: &Edit, stem: &str, locate: &Locate<'_>) -> Resul
     if out == Some(base) {
         fs.sync_dir(&target.parent())?;
         clean(fs, &swap)?;
-        return Ok(Attempt::Done);
+        return Ok(Attempt::Done(Some((base, ours))));
     }
     // A save slipped in: give it back. Repeat while yet newer ones turn up.
     let mut saves: Vec<FileId> = Vec::new();

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeSet;
 
+use forklore_core::check::Code;
 use forklore_core::format::names::{book_stem, chat_stem};
 use forklore_core::story::lineage::Link;
 use forklore_fs::{PathError, VaultPath};
@@ -62,7 +63,7 @@ pub fn plan(library: &Library, c: usize) -> Result<Plan, PathError> {
     let mut retire = vec![chat.path.clone()];
     for stem in own_books(library, c)? {
         let Some(path) = library.books.get(&stem) else { continue };
-        match library.referring_to(&stem, Some(c)).first() {
+        match library.referring_to(&stem, &[c]).first() {
             Some(who) => report.kept.push(KeptBook { name: stem, why: format!("{who} refers to it") }),
             None => {
                 retire.push(path.clone());
@@ -80,10 +81,11 @@ pub fn plan(library: &Library, c: usize) -> Result<Plan, PathError> {
     }
     let mut edits = unlink_edits(library, c)?;
     let story = &library.stories[chat.story];
-    if story.kind == StoryKind::Group
-        && let Some(group) = library.groups.get(&story.folder)
-        && let Ok(target) = layout::folder(layout::GROUPS).join(&format!("{}.json", group.file))
-    {
+    let listing = library.groups.values().filter(|_| story.kind == StoryKind::Group);
+    for group in listing.filter(|group| group.chats.iter().any(|name| chat_stem(name) == chat.name)) {
+        let Ok(target) = layout::folder(layout::GROUPS).join(&format!("{}.json", group.file)) else {
+            continue;
+        };
         // As the group has it: not always the file's name.
         let listed = group.chats.iter().enumerate().filter(|(_, name)| chat_stem(name) == chat.name);
         // From the end, so that each stands where it is said to stand when it goes, and when it comes back.
@@ -95,6 +97,7 @@ pub fn plan(library: &Library, c: usize) -> Result<Plan, PathError> {
         if let Some(current) = group.current_chat.as_ref().filter(|name| chat_stem(name) == chat.name) {
             // SillyTavern would make the chat anew, with nothing but the greeting.
             let next = chat.lineage.parent.map(|p| library.chats[p].name.clone());
+            let next = next.filter(|next| group.chats.contains(next));
             let next = next.or_else(|| group.chats.iter().find(|name| chat_stem(name) != chat.name).cloned());
             let set = |next: String| Change::set(&["chat_id"], Json::text(current), Json::text(&next));
             open.extend(next.map(set));
@@ -111,6 +114,23 @@ pub fn plan(library: &Library, c: usize) -> Result<Plan, PathError> {
     {
         let message = "It is the chat that opens with the character: open another one in SillyTavern first, or it makes a new chat of this name".to_owned();
         report.warnings.push(Warning { code: "CURRENT_CHAT", message });
+    }
+    // Once this chat is gone, nothing tells any more what of a shared book is its own.
+    let sharing = chat.book_stem().map_or(&[][..], |stem| library.users_of(stem));
+    let sharing: Vec<&str> = sharing
+        .iter()
+        .filter(|other| **other != c && library.related(c, **other))
+        .map(|other| library.chats[*other].name.as_str())
+        .collect();
+    if let [first, ..] = sharing[..]
+        && let Some((name, _)) = &chat.book
+        && library.book(name)?.is_some_and(|book| book.keeper.is_some())
+    {
+        let more = if sharing.len() > 1 { format!(" and {} more", sharing.len() - 1) } else { String::new() };
+        let message = format!(
+            "\"{first}\"{more} still writes into its lorebook: run `forklore heal` first, or what is whose can no longer be told"
+        );
+        report.warnings.push(Warning { code: Code::BookShared.as_str(), message });
     }
     let forks = library.chats.iter().filter(|other| other.lineage.parent == Some(c)).count();
     if forks > 0 {
@@ -131,7 +151,7 @@ pub fn plan(library: &Library, c: usize) -> Result<Plan, PathError> {
 /// Does it.
 pub fn execute(library: &Library, plan: Plan, now: i64) -> Result<DeleteReport, TxError> {
     let mut tx = Tx::on(library, now)?;
-    plan.edits.into_iter().for_each(|edit| tx.edit(edit));
+    plan.edits.into_iter().try_for_each(|edit| tx.edit(edit))?;
     // The chat before its book: nothing is left behind that refers to what is gone.
     for target in plan.retire {
         tx.retire(target)?;
@@ -214,15 +234,15 @@ fn settings_edit(library: &Library, chat: &str) -> Result<Option<Edit>, PathErro
 }
 
 impl Library {
-    /// Who refers to a book, in phrases, counted from the files themselves; `except` is a chat that does not count.
-    pub fn referring_to(&self, stem: &str, except: Option<usize>) -> Vec<String> {
+    /// Who refers to a book, in phrases, counted from the files themselves; chats in `except` do not count.
+    pub fn referring_to(&self, stem: &str, except: &[usize]) -> Vec<String> {
         let is = |book: &str| book_stem(book) == stem;
-        let chats = self.users_of(stem).iter().filter(|c| Some(**c) != except);
+        let chats = self.users_of(stem).iter().filter(|c| !except.contains(*c));
         let mut found: Vec<String> = chats.map(|c| format!("\"{}\"", self.chats[*c].name)).collect();
         // A fork that was made for the book and is bound elsewhere for now still counts.
         for (c, chat) in self.chats.iter().enumerate() {
             let own = chat.record.as_ref().and_then(|record| record.book.as_deref()).is_some_and(is);
-            if own && Some(c) != except && chat.book_stem() != Some(stem) {
+            if own && !except.contains(&c) && chat.book_stem() != Some(stem) {
                 found.push(format!("the record of \"{}\"", chat.name));
             }
         }

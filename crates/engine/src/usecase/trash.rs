@@ -7,7 +7,7 @@ use serde::Serialize;
 
 use super::undo::finder;
 use crate::oplog::{OpLog, time};
-use crate::tx::operation::{Kind, ObjectId, Operation};
+use crate::tx::operation::{Kind, ObjectId, Operation, Retire};
 use crate::tx::{self, About, Tx, TxError, object_path};
 use crate::vault::{Library, cache, layout};
 
@@ -43,17 +43,21 @@ const DAY: i64 = 24 * 60 * 60 * 1000;
 pub fn list(library: &Library, log: &OpLog, days: u32) -> Result<TrashReport, PathError> {
     let mut items = Vec::new();
     for (operation, retire) in log.trash(&*library.fs)?.into_iter().rev() {
-        items.push(TrashItem {
-            operation: operation.id.clone(),
-            path: retire.target.as_str().to_owned(),
-            bytes: retire.file.bytes,
-            at: time(operation.at),
-            expires: (days > 0).then(|| time(operation.at.saturating_add(i64::from(days) * DAY))),
-            object: retire.object.to_string(),
-        });
+        items.push(item(operation, retire, days));
     }
     let bytes = items.iter().map(|item: &TrashItem| item.bytes).sum();
     Ok(TrashReport { items, bytes })
+}
+
+fn item(operation: &Operation, retire: &Retire, days: u32) -> TrashItem {
+    TrashItem {
+        operation: operation.id.clone(),
+        path: retire.target.as_str().to_owned(),
+        bytes: retire.file.bytes,
+        at: time(operation.at),
+        expires: (days > 0).then(|| time(operation.at.saturating_add(i64::from(days) * DAY))),
+        object: retire.object.to_string(),
+    }
 }
 
 /// What came back.
@@ -160,11 +164,15 @@ pub fn gc(library: &Library, log: &OpLog, request: GcRequest, now: i64) -> Resul
     let mut report = GcReport::default();
     let mut retire: Vec<VaultPath> = Vec::new();
     // What was only brought back is not of Forklore's making.
-    let makes = |op: &&Operation| matches!(op.kind, Kind::Checkpoint | Kind::Branch | Kind::Heal);
+    let makes = |op: &&Operation| {
+        let made = matches!(op.kind, Kind::Checkpoint | Kind::Branch | Kind::Heal);
+        // What was made by an operation that was undone since is gone: a file of that name is somebody else's.
+        made && log.undone_by(&op.id).is_none()
+    };
     let made: HashSet<&VaultPath> =
         log.operations.iter().filter(makes).flat_map(Operation::publishes).map(|p| &p.target).collect();
     for (stem, path) in &library.books {
-        if !library.referring_to(stem, None).is_empty() {
+        if !library.referring_to(stem, &[]).is_empty() {
             continue;
         }
         let kept = library.book(stem)?.is_some_and(|book| book.keeper.is_some());
@@ -221,16 +229,22 @@ fn expired(
     if days == 0 {
         return Ok(old);
     }
-    for item in list(library, log, days)?.items {
-        old.entry(ObjectId(item.object.clone())).or_default().push(item);
-    }
-    // An undone deletion has no item, but it could be redone: its object stays as long as the newest use of it is young.
+    // All uses of an object, also by deletions that were undone: those could be redone as long as they are young.
     let limit = now.saturating_sub(i64::from(days) * DAY);
-    for operation in log.operations.iter().filter(|op| op.at > limit) {
+    let mut young: HashSet<&ObjectId> = HashSet::new();
+    for operation in &log.operations {
         for retire in operation.retires() {
-            old.remove(&retire.object);
+            if operation.at > limit {
+                young.insert(&retire.object);
+            } else if library.fs.identity(&object_path(&retire.object))?.is_some() {
+                // A file that went more than once is one file.
+                let files = old.entry(retire.object.clone()).or_default();
+                files.retain(|file: &TrashItem| file.path != retire.target.as_str());
+                files.push(item(operation, retire, days));
+            }
         }
     }
+    old.retain(|object, _| !young.contains(object));
     Ok(old)
 }
 

@@ -3,12 +3,13 @@
 
 use forklore_core::fork::book::fingerprint;
 use forklore_core::format::book::Book;
-use forklore_core::format::names::book_stem;
+use forklore_core::format::names::{book_stem, chat_stem};
 use forklore_fs::{OpenFile, PathError, VaultPath};
+use forklore_json::Raw;
 use serde::Serialize;
 
 use crate::oplog::{FindError, OpLog};
-use crate::tx::operation::{Edit, FileId, Kind, ObjectId, Operation, Publish, Step};
+use crate::tx::operation::{Change, Edit, FileId, Kind, ObjectId, Operation, Publish, Step};
 use crate::tx::{self, About, Tx, TxError, object_path};
 use crate::vault::scan::{locate, locate_in};
 use crate::vault::{Chat, Library, layout};
@@ -128,6 +129,8 @@ pub fn plan(library: &Library, log: &OpLog, id: Option<&str>, redo: bool) -> Res
             Step::Edit(edit) => plan.revert(library, edit)?,
         }
     }
+    plan.check_references(library)?;
+    plan.forget_lost_links(library);
     if plan.publish.is_empty() && plan.retire.is_empty() && plan.edits.is_empty() {
         return Err(UndoError::NothingLeft);
     }
@@ -151,6 +154,40 @@ impl Plan {
         self.report.removed.push(publish.target.as_str().to_owned());
         self.retire.push((publish.target.clone(), now));
         Ok(())
+    }
+
+    /// A book that somebody else has come to use, or that the fork uses under another name of its own, does not go.
+    fn check_references(&self, library: &Library) -> Result<(), UndoError> {
+        let goes = |path: &VaultPath| self.retire.iter().any(|(retired, _)| retired == path);
+        let reverted = |path: &VaultPath| self.edits.iter().any(|edit| edit.required && edit.target == *path);
+        let chats = library.chats.iter().enumerate();
+        let except: Vec<usize> =
+            chats.filter(|(_, chat)| goes(&chat.path) || reverted(&chat.path)).map(|(c, _)| c).collect();
+        for (path, _) in &self.retire {
+            let book = library.books.iter().find(|(_, book)| *book == path);
+            let Some((stem, _)) = book else { continue };
+            if let Some(who) = library.referring_to(stem, &except).first() {
+                return Err(UndoError::MovedOn { path: path.clone(), why: format!("{who} uses it") });
+            }
+        }
+        Ok(())
+    }
+
+    /// A message's link that would lead to a checkpoint which is gone by now is better none.
+    fn forget_lost_links(&mut self, library: &Library) {
+        let back: Vec<&str> =
+            self.publish.iter().filter_map(|(path, _)| path.name().strip_suffix(".jsonl")).collect();
+        for change in self.edits.iter_mut().flat_map(|edit| &mut edit.changes) {
+            if let Change::Set { path, to, .. } = change
+                && path.last().is_some_and(|key| key == "bookmark_link")
+                && let Some(name) =
+                    to.as_ref().and_then(|to| Raw::trust(to.bytes()).as_text().map(|t| chat_stem(&t)))
+                && !library.chats.iter().any(|chat| chat.name == name)
+                && !back.contains(&name.as_str())
+            {
+                *to = None;
+            }
+        }
     }
 
     fn revert(&mut self, library: &Library, edit: &Edit) -> Result<(), UndoError> {
@@ -233,7 +270,7 @@ pub fn execute(library: &Library, plan: Plan, now: i64) -> Result<UndoReport, Un
     for (target, object) in &plan.publish {
         tx.publish_object(target.clone(), object)?;
     }
-    plan.edits.into_iter().for_each(|edit| tx.edit(edit));
+    plan.edits.into_iter().try_for_each(|edit| tx.edit(edit))?;
     for (target, file) in plan.retire {
         // Somebody may have played on since it was looked at.
         tx.guard(target.clone(), file);

@@ -56,27 +56,27 @@ pub fn remember(fs: &dyn Vfs, chat: &VaultPath, identity: Identity, scan: &Scan)
 }
 
 fn encode(scan: &Scan, identity: Identity) -> Vec<u8> {
-    // Plain data into memory: this cannot fail, and if it did, the cache would just not be read back.
-    let facts = postcard::to_stdvec(&(&scan.facts, &scan.snapshots)).unwrap_or_default();
     let header = scan.header.as_deref();
-    let rows: Vec<Row> = scan.transcript.rows_from(0).collect();
-    let mut out =
-        Vec::with_capacity(HEAD + header.map_or(0, <[u8]>::len) + facts.len() + rows.len() * ROW + 32);
-    out.extend_from_slice(MAGIC);
-    out.extend_from_slice(&VERSION.to_le_bytes());
+    let rows = scan.transcript.len();
+    let mut out = vec![0; HEAD];
+    out.reserve(header.map_or(0, <[u8]>::len) + rows * ROW);
+    out.extend_from_slice(header.unwrap_or_default());
+    let start = out.len();
+    // Plain data into memory: this cannot fail, and if it did, the cache would just not be read back.
+    let mut out = postcard::to_extend(&(&scan.facts, &scan.snapshots), out).unwrap_or_default();
     let numbers = [
         identity.file,
         identity.len,
         identity.modified.cast_unsigned(),
         identity.changed.cast_unsigned(),
         header.map_or(0, |h| h.len() as u64 + 1),
-        facts.len() as u64,
-        rows.len() as u64,
+        out.len().saturating_sub(start) as u64,
+        rows as u64,
     ];
-    numbers.iter().for_each(|n| out.extend_from_slice(&n.to_le_bytes()));
-    out.extend_from_slice(header.unwrap_or_default());
-    out.extend_from_slice(&facts);
-    for row in &rows {
+    let numbers = numbers.iter().flat_map(|n| n.to_le_bytes());
+    let head = MAGIC.iter().copied().chain(VERSION.to_le_bytes()).chain(numbers);
+    out.iter_mut().zip(head).for_each(|(byte, value)| *byte = value);
+    for row in scan.transcript.rows_from(0) {
         out.extend_from_slice(&row.start.to_le_bytes());
         out.extend_from_slice(&row.len.to_le_bytes());
         out.extend_from_slice(&u32::from(row.hidden).to_le_bytes());

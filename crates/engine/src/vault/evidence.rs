@@ -15,32 +15,44 @@ use forklore_fs::PathError;
 use super::library::Library;
 use super::scan::StoredSighting;
 
+/// A state of the book that a scene has kept.
+struct Found<'a> {
+    /// The chat that it was found in
+    chat: usize,
+    stored: &'a StoredSighting,
+    /// The message of our line that it belongs to
+    ours: Option<usize>,
+}
+
 impl Library {
     /// What is known about the book of a chat, seen from its line.
     ///
     /// This is where history's observations will enter: they are [`Sighting`]s too, only more of them. SillyTavern's backups are left
     /// out, see [`Library::add_backups`].
     pub fn evidence(&self, chat: usize) -> Result<Evidence, PathError> {
-        let mut family = self.family(chat).to_vec();
-        let book = self.chats[chat].book_stem().map(str::to_owned);
-        if let Some(stem) = &book {
-            family.extend(self.users_of(stem));
-            family.sort_unstable();
-            family.dedup();
-        }
-        // Our own copies of scenes first: where several chats carry the same scene, it is ours.
-        family.sort_by_key(|c| *c != chat);
+        let family = self.witnesses(chat);
+        let book = self.chats[chat].book_stem();
         // What any fork of the family was made with is older than that fork: seeing it there first proves nothing.
         let records = family.iter().filter_map(|c| self.chats[*c].record.as_ref());
         let start = records.flat_map(|record| record.start.iter().copied()).collect();
         let mut evidence = Evidence { start, ..Evidence::default() };
-        let mut seen: HashSet<(i64, i64, u64)> = HashSet::new();
-        for c in &family {
-            self.scene_sightings(*c, chat, &family, &mut seen, &mut evidence.sightings)?;
+        for found in self.sightings(chat, &family) {
+            let carriers = family
+                .iter()
+                .filter_map(|d| Some((*d, self.carries(*d, found.stored.version, found.stored.clock)?)));
+            let here = Origin { chat: found.chat, message: found.stored.message };
+            evidence.sightings.push(Sighting {
+                clock: found.stored.clock,
+                book: found.stored.book.as_deref().map(book_stem).unwrap_or_default(),
+                origin: self.origin(carriers).unwrap_or(here),
+                ours: found.ours,
+                entries: self.entries_of(found.chat, found.stored)?,
+                written: found.stored.written.clone(),
+            });
         }
         evidence.events = self.events(chat, &family);
         if let Some(stem) = book {
-            evidence.live = self.live(chat, &stem)?;
+            evidence.live = self.live(chat, stem)?;
         }
         if evidence.lacks_events() {
             let ours = self.chats[chat].book_stem();
@@ -57,32 +69,42 @@ impl Library {
         Ok(evidence)
     }
 
-    /// The snapshots in the scenes of chat `c` that were not seen yet.
-    fn scene_sightings(
-        &self,
-        c: usize,
-        target: usize,
-        family: &[usize],
-        seen: &mut HashSet<(i64, i64, u64)>,
-        found: &mut Vec<Sighting>,
-    ) -> Result<(), PathError> {
-        for stored in &self.chats[c].snapshots.sightings {
-            let (message, version, clock) = (stored.message, stored.version, stored.clock);
-            let id = self.chats[c].transcript.row(message).map_or(0, |row| row.id.0);
-            if !seen.insert((version, clock, id)) {
-                continue;
-            }
-            let carriers = family.iter().filter_map(|d| Some((*d, self.carries(*d, version, clock)?)));
-            found.push(Sighting {
-                clock,
-                book: stored.book.as_deref().map(book_stem).unwrap_or_default(),
-                origin: self.origin(carriers).unwrap_or(Origin { chat: c, message }),
-                ours: self.carries(target, version, clock),
-                entries: self.entries_of(c, stored)?,
-                written: stored.written.clone(),
-            });
+    /// Chats that can tell of the book of a chat: its family, and whoever uses the same book.
+    fn witnesses(&self, chat: usize) -> Vec<usize> {
+        let mut family = self.family(chat).to_vec();
+        if let Some(stem) = self.chats[chat].book_stem() {
+            family.extend(self.users_of(stem));
+            family.sort_unstable();
+            family.dedup();
         }
-        Ok(())
+        // Our own copies of scenes first: where several chats carry the same scene, it is ours.
+        family.sort_by_key(|c| *c != chat);
+        family
+    }
+
+    /// The snapshots in the scenes of a family, each once, seen from the line of `target`.
+    fn sightings(&self, target: usize, family: &[usize]) -> Vec<Found<'_>> {
+        let mut seen: HashSet<(i64, i64, u64)> = HashSet::new();
+        let mut found = Vec::new();
+        for c in family {
+            let here = &self.chats[*c];
+            for stored in &here.snapshots.sightings {
+                let id = here.transcript.row(stored.message).map_or(0, |row| row.id.0);
+                if seen.insert((stored.version, stored.clock, id)) {
+                    let ours = self.carries(target, stored.version, stored.clock);
+                    found.push(Found { chat: *c, stored, ours });
+                }
+            }
+        }
+        found
+    }
+
+    /// The entries that the last scene of a chat up to a message showed.
+    pub fn last_sighting(&self, chat: usize, at: usize) -> Result<Arc<[EntryImage]>, PathError> {
+        let found = self.sightings(chat, &self.witnesses(chat)).into_iter();
+        let ours = found.filter(|found| found.ours.is_some_and(|message| message <= at));
+        let last = ours.max_by_key(|found| (found.ours, found.stored.clock));
+        last.map_or_else(|| Ok(Arc::default()), |found| self.entries_of(found.chat, found.stored))
     }
 
     /// The entries of a state that a scene has kept.
@@ -189,7 +211,8 @@ impl Library {
         self.chats[target].facts.scene(here).is_some_and(|scene| scene.recapped).then_some(here)
     }
 
-    fn live(&self, chat: usize, stem: &str) -> Result<Option<Live>, PathError> {
+    /// The book as it is now, seen from a chat.
+    pub fn live(&self, chat: usize, stem: &str) -> Result<Option<Live>, PathError> {
         let Some(book) = self.book(stem)? else { return Ok(None) };
         let Ok(parsed) = book.parse() else { return Ok(None) };
         let entries = parsed.images();

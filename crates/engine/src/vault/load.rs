@@ -51,10 +51,15 @@ impl Library {
             not_read.push(e.path);
             None
         });
+        if settings.as_ref().is_some_and(|bytes| Raw::parse(bytes).is_err()) {
+            not_read.push(layout::folder(layout::SETTINGS));
+        }
         let settings = settings.map(|bytes| Settings::parse(&bytes)).unwrap_or_default();
         let cards = read_cards(&*fs)?;
         let groups = read_groups(&*fs, &mut litter, &mut not_read)?;
-        let books = files(&*fs, &layout::folder(layout::WORLDS), ".json", &mut litter)?.into_iter().collect();
+        let books = files(&*fs, &layout::folder(layout::WORLDS), ".json", &mut litter, &mut Vec::new())?
+            .into_iter()
+            .collect();
         let (stories, places) = find_chats(&*fs, &cards, &groups, &mut litter, &mut not_read)?;
         let unfinished = fs.list(&layout::folder(&format!("{}/tx", layout::FORKLORE)))?;
         let unfinished = unfinished
@@ -295,12 +300,13 @@ fn read_chat(
     chat
 }
 
-/// Files of a folder with an extension, as (stem, path); litter is set aside.
+/// Files of a folder with an extension, as (stem, path); litter and links that lead nowhere we may go are set aside.
 fn files(
     fs: &dyn Vfs,
     dir: &VaultPath,
     extension: &str,
     litter: &mut Vec<VaultPath>,
+    links: &mut Vec<VaultPath>,
 ) -> Result<Vec<(String, VaultPath)>, PathError> {
     let mut found = Vec::new();
     for node in fs.list(dir)? {
@@ -312,6 +318,7 @@ fn files(
                     found.push((stem.to_owned(), path));
                 }
             }
+            NodeKind::Other if node.name.ends_with(extension) => links.push(path),
             NodeKind::Dir | NodeKind::Other => {}
         }
     }
@@ -319,7 +326,7 @@ fn files(
 }
 
 fn read_cards(fs: &dyn Vfs) -> Result<BTreeMap<String, Card>, PathError> {
-    let paths = files(fs, &layout::folder(layout::CHARACTERS), ".png", &mut Vec::new())?;
+    let paths = files(fs, &layout::folder(layout::CHARACTERS), ".png", &mut Vec::new(), &mut Vec::new())?;
     let read = |(stem, path): (String, VaultPath)| {
         let card = fs.read(&path).ok().flatten().and_then(|png| Card::parse(&png));
         // A picture without a character in it is no card, but its folder of chats has a name all the same.
@@ -335,13 +342,12 @@ fn read_groups(
     not_read: &mut Vec<VaultPath>,
 ) -> Result<BTreeMap<String, Group>, PathError> {
     let mut groups = BTreeMap::new();
-    for (stem, path) in files(fs, &layout::folder(layout::GROUPS), ".json", litter)? {
+    for (stem, path) in files(fs, &layout::folder(layout::GROUPS), ".json", litter, not_read)? {
         match fs.read(&path) {
-            Ok(bytes) => {
-                if let Some(group) = bytes.and_then(|bytes| Group::parse(&bytes, &stem)) {
-                    groups.insert(group.id.clone(), group);
-                }
-            }
+            Ok(bytes) => match bytes.and_then(|bytes| Group::parse(&bytes, &stem)) {
+                Some(group) => drop(groups.insert(group.id.clone(), group)),
+                None => not_read.push(path),
+            },
             Err(_) => not_read.push(path),
         }
     }
@@ -371,7 +377,7 @@ fn find_chats(
             }
             NodeKind::File => continue,
         }
-        let Ok(found) = files(fs, &dir, ".jsonl", litter) else {
+        let Ok(found) = files(fs, &dir, ".jsonl", litter, not_read) else {
             not_read.push(dir);
             continue;
         };
@@ -388,7 +394,7 @@ fn find_chats(
         });
         places.extend(found.into_iter().map(|(stem, path)| (story, stem, path)));
     }
-    let in_groups = files(fs, &layout::folder(layout::GROUP_CHATS), ".jsonl", litter)?;
+    let in_groups = files(fs, &layout::folder(layout::GROUP_CHATS), ".jsonl", litter, not_read)?;
     let mut left: BTreeMap<String, VaultPath> = in_groups.into_iter().collect();
     for group in groups.values() {
         let story = stories.len();

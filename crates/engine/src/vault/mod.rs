@@ -1,8 +1,9 @@
 //! Reading a vault: [`Library`] holds what was read; `load` reads it; [`layout`] knows where things are; [`scan`] streams one chat;
-//! [`cache`] remembers scans; `kin` knows who is related to whom; [`evidence`] gathers what is known about a chat's book.
+//! [`cache`] remembers scans, `derive` those of a new fork; `kin` knows who is related to whom; [`evidence`] gathers what is known about a chat's book.
 
 mod backups;
 pub mod cache;
+mod derive;
 pub mod evidence;
 mod kin;
 pub mod layout;
@@ -10,5 +11,6 @@ mod library;
 mod load;
 pub mod scan;
 
+pub use derive::Made;
 pub use library::{Book, Chat, Library, Story, StoryKind};
 pub use load::LoadError;

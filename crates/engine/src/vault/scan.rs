@@ -427,9 +427,7 @@ fn look(line: &[u8]) -> Found {
         Line::Broken(e) => return Found::Broken(e.to_string()),
         Line::Element(message) => message,
     };
-    let (bookmark, branches) = message.links();
-    let mut links: Vec<(bool, String)> = branches.map(|name| (false, name.into_owned())).collect();
-    links.extend(bookmark.map(|name| (true, name.into_owned())));
+    let links = links_of(message);
     let (scene, sightings) = adapter::scene(message).unzip();
     let counts = [false, true].map(|group| chat::is_header(message, group));
     Found::Element(Box::new(Element {
@@ -440,4 +438,12 @@ fn look(line: &[u8]) -> Found {
         sightings: sightings.unwrap_or_default(),
         header: counts.contains(&true).then(|| (message.raw().bytes().to_vec(), counts)),
     }))
+}
+
+/// The links of a message: whether a bookmark (else a branch), name as typed.
+pub(super) fn links_of(message: chat::Message<'_>) -> Vec<(bool, String)> {
+    let (bookmark, branches) = message.links();
+    let mut links: Vec<(bool, String)> = branches.map(|name| (false, name.into_owned())).collect();
+    links.extend(bookmark.map(|name| (true, name.into_owned())));
+    links
 }

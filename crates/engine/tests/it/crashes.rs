@@ -96,9 +96,9 @@ fn make_fork(fs: &Arc<dyn Vfs>, linked: bool) -> Result<(), TxError> {
     let file = fs.open(&path(PARENT))?;
     tx.publish(path(CHAT), &[Part::Bytes(b"{\"chat_metadata\":{}}"), Part::Range(&*file, 54..86)])?;
     let list = Change::include(&["chats"], "fork");
-    tx.edit(Edit { target: path(GROUP), place: Place::Document, required: false, changes: vec![list] });
+    tx.edit(Edit { target: path(GROUP), place: Place::Document, required: false, changes: vec![list] })?;
     if linked {
-        tx.edit(link_edit());
+        tx.edit(link_edit())?;
     }
     commit(tx, fs, Kind::Checkpoint)
 }
@@ -145,7 +145,7 @@ fn heal(fs: &Arc<dyn Vfs>) -> Result<(), TxError> {
         place: Place::Header,
         required: true,
         changes: vec![set("world_info", "old", "fork"), set("integrity", "s", "t")],
-    });
+    })?;
     tx.retire(path(OLD_BOOK))?;
     commit(tx, fs, Kind::Heal)
 }
@@ -166,7 +166,7 @@ fn judge_heal(fs: &dyn Vfs) -> Option<&'static str> {
 fn delete(fs: &Arc<dyn Vfs>) -> Result<(), TxError> {
     let mut tx = Tx::begin(fs, NOW)?;
     let list = Change::exclude(&["chats"], "main");
-    tx.edit(Edit { target: path(GROUP), place: Place::Document, required: false, changes: vec![list] });
+    tx.edit(Edit { target: path(GROUP), place: Place::Document, required: false, changes: vec![list] })?;
     tx.retire(path(PARENT))?;
     tx.retire(path(OLD_BOOK))?;
     commit(tx, fs, Kind::Delete)
@@ -403,7 +403,7 @@ fn without_exchange_forks_are_made_and_shared_files_are_left_alone() {
 fn prepare(fs: &Arc<dyn Vfs>) -> Result<String, TxError> {
     let mut tx = Tx::begin(fs, NOW)?;
     tx.publish(path(BOOK), &[Part::Bytes(b"{\"entries\":{\"0\":{}}}")])?;
-    tx.edit(link_edit());
+    tx.edit(link_edit())?;
     let awaits = Awaits { target: path(CHAT), slug: "fresh".to_owned(), until: NOW + 60_000 };
     tx.prepare(about(Kind::Checkpoint), awaits)
 }

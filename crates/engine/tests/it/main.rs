@@ -7,6 +7,8 @@
 )]
 
 mod crashes;
+mod foreign;
 mod isolation;
 mod random;
+mod remember;
 mod trash;

@@ -77,7 +77,7 @@ fn items(fs: &Arc<SimFs>) -> Vec<trash::TrashItem> {
 }
 
 fn there(fs: &Arc<SimFs>, object: &str) -> bool {
-    fs.identity(&object_path(&ObjectId(object.to_owned()))).unwrap().is_some()
+    fs.identity(&object_path(&ObjectId::try_from(object.to_owned()).unwrap())).unwrap().is_some()
 }
 
 #[test]

@@ -24,7 +24,12 @@ const MESSAGE_KEYS: [&str; 9] = [
 pub(super) fn operations(header: Header<'_>, book: Option<&Book<'_>>) -> Vec<Operation> {
     let entry = book.and_then(|book| book.entries().iter().find(|entry| entry.comment() == QUEUE_ENTRY));
     let text = entry.map(|entry| entry.content().into_owned()).unwrap_or_default();
-    let mut found = read(Raw::parse(text.as_bytes()).unwrap_or(Raw::NULL));
+    let mut found = match Raw::parse(text.as_bytes()) {
+        Ok(document) => read(document),
+        Err(_) if text.trim().is_empty() => Vec::new(),
+        // Nobody can tell that nothing waits in it.
+        Err(_) => vec![operation(Raw::trust(br#"{"type":"unreadable queue"}"#))],
+    };
     if let Some(old) = header.metadata().get("auto_summarize_operation_queue") {
         found.extend(read(old));
     }
@@ -54,6 +59,7 @@ fn operation(raw: Raw<'_>) -> Operation {
         // Without a status it has not been looked at yet.
         status: text("status").map_or(Status::Pending, |status| Status::read(&status)),
         messages,
+        book: raw.at(&["params", "lorebookName"]).and_then(Raw::as_text).map(std::borrow::Cow::into_owned),
         retries: raw.get("retries").and_then(Raw::as_i64).unwrap_or(0),
         error: text("error").filter(|e| !e.is_empty()),
         started: raw.get("started_at").and_then(Raw::as_i64),

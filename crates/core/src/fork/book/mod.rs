@@ -104,7 +104,7 @@ pub fn fingerprint<'a>(entries: impl Iterator<Item = &'a EntryImage>) -> String 
 
 /// What one entry says.
 fn print(entry: &EntryImage) -> [u8; 32] {
-    let [content, keys] = entry.raw().pick(["content", "key"]);
+    let [content, keys, disable] = entry.raw().pick(["content", "key", "disable"]);
     let mut hasher = blake3::Hasher::new();
     // Every text with its length before it: what ends one cannot begin the next.
     let mut tell = |text: &[u8]| {
@@ -114,7 +114,7 @@ fn print(entry: &EntryImage) -> [u8; 32] {
     tell(entry.uid.map(|uid| uid.to_string()).unwrap_or_default().as_bytes());
     tell(entry.comment.as_bytes());
     tell(&content.map(text_of).unwrap_or_default());
-    tell(&[u8::from(entry.is_disabled())]);
+    tell(&[u8::from(disable.is_some_and(Raw::is_truthy))]);
     match keys {
         Some(list) if list.kind() == Kind::Array => list.elements().for_each(|key| tell(&text_of(key))),
         Some(odd) => tell(&text_of(odd)),

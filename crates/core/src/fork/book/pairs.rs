@@ -23,11 +23,7 @@ pub(super) struct Live<'a> {
 
 impl<'a> Live<'a> {
     pub(super) fn of(entry: Entry<'a>) -> Self {
-        let [uid, comment] = entry.raw.pick(["uid", "comment"]);
-        let is_numbered = uid.is_some();
-        // Without a number of its own the key is its number.
-        let uid = uid.and_then(Raw::as_i64).or_else(|| entry.uid());
-        let comment = comment.and_then(Raw::as_text).unwrap_or_default();
+        let (uid, is_numbered, comment) = (entry.uid(), entry.is_numbered(), entry.comment());
         let is_queue = entry_role(&comment) == EntryRole::Queue;
         Self { uid, comment, key: entry.key, raw: entry.raw, is_numbered, is_queue }
     }

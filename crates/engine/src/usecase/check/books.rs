@@ -45,9 +45,20 @@ impl Checker<'_> {
             chat.record.as_ref().and_then(|r| r.book.as_deref()).filter(|own| book_stem(own) != *stem)
         {
             let message = format!("The book made for it is \"{own}\", but it is bound to \"{name}\".");
-            let remedy =
-                "Run `forklore heal` on this chat before playing on: it is bound to its own lorebook again.";
-            self.add(Code::BookForeign, Severity::Error, Some(c), Some(name), message, remedy);
+            // Another chat's memory is an error; one that was renamed, or bound on purpose, is not.
+            let claims = |other: &usize| {
+                let book = library.chats[*other].record.as_ref().and_then(|record| record.book.as_deref());
+                *other != c && book.is_some_and(|book| book_stem(book) == *stem)
+            };
+            let machine_kept = library.book(name)?.is_some_and(|book| book.keeper.is_some());
+            let anothers = library.users_of(stem).len() > 1 || (0..library.chats.len()).any(|d| claims(&d));
+            if machine_kept && anothers {
+                let remedy = "Run `forklore heal` on this chat before playing on: it is bound to its own lorebook again.";
+                self.add(Code::BookForeign, Severity::Error, Some(c), Some(name), message, remedy);
+            } else {
+                let remedy = "If you renamed the lorebook or bound another one on purpose, all is well.";
+                self.add(Code::BookForeign, Severity::Info, Some(c), Some(name), message, remedy);
+            }
         }
         self.also_active(c, name, stem);
         let Some(book) = library.book(name)? else {

@@ -1,10 +1,24 @@
 //! Contamination: entries that come from after the chat, or from another line.
 
 use forklore_core::check::{Code, Severity};
-use forklore_core::state::{Origin, Place, holes, replay, stains};
+use forklore_core::state::{Origin, Place, Stain, holes, replay, stains};
 use forklore_fs::PathError;
 
 use super::{Checker, count, list};
+use crate::vault::Library;
+
+impl Library {
+    /// What other lines wrote that the book of a chat holds now.
+    pub fn stains(&self, c: usize) -> Result<Vec<Stain>, PathError> {
+        let stem = self.chats[c].book_stem().unwrap_or_default();
+        // A chat without relatives, alone with its book, cannot have anything from elsewhere.
+        if self.family(c).len() < 2 && self.users_of(stem).len() < 2 && !self.chats[c].lineage.is_fork() {
+            return Ok(Vec::new());
+        }
+        let evidence = self.evidence(c)?;
+        Ok(evidence.live.as_ref().map(|live| stains(&replay(&evidence), live)).unwrap_or_default())
+    }
+}
 
 impl Checker<'_> {
     pub(super) fn entries(&mut self, c: usize) -> Result<(), PathError> {

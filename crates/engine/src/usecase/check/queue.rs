@@ -2,6 +2,7 @@
 
 use forklore_core::adapter::{self, Operation, Status};
 use forklore_core::check::{Code, Severity};
+use forklore_core::format::names::book_stem;
 use forklore_fs::PathError;
 
 use super::{Checker, list};
@@ -39,11 +40,14 @@ impl Checker<'_> {
         let open: Vec<Operation> =
             library.operations(c)?.into_iter().filter(|op| op.status.is_open()).collect();
         let head = chat.head();
-        let beyond = |op: &&Operation| op.messages.iter().any(|message| *message > head);
+        let beyond = |op: &&Operation| {
+            let elsewhere = op.book.as_deref().is_some_and(|book| book_stem(book) != *stem);
+            elsewhere || op.messages.iter().any(|message| *message > head)
+        };
         let foreign: Vec<String> = open.iter().filter(beyond).map(|op| op.kind.clone()).collect();
         if !foreign.is_empty() {
             let message = format!(
-                "The queue holds work for messages that this chat does not have: {}.",
+                "The queue holds work for another lorebook, or for messages that this chat does not have: {}.",
                 list(&foreign, 4)
             );
             let remedy = "Clear the queue in Auto-Recap before it runs another chat's work on this one.";

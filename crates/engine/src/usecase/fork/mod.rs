@@ -198,8 +198,8 @@ pub enum ForkError {
     /// It could not be done.
     #[error(transparent)]
     Tx(#[from] TxError),
-    /// What was written is not what is on disk.
-    #[error("The new lorebook could not be verified after writing: {0}")]
+    /// The new book is not what it was meant to be.
+    #[error("The new lorebook could not be verified: {0}")]
     NotVerified(String),
     /// The system said no.
     #[error(transparent)]

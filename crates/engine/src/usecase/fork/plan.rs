@@ -14,6 +14,7 @@ use forklore_core::format::book::{Book, EntryImage};
 use forklore_core::format::chat::Message;
 use forklore_core::format::names::book_stem;
 use forklore_core::format::record::{ForkRecord, RECORD_VERSION};
+use forklore_core::state::{Stain, StateEntry, line_mark};
 use forklore_core::story::lineage::ParentNote;
 use forklore_core::story::swipe_moments;
 use forklore_fs::{OpenFile, VaultPath};
@@ -39,6 +40,8 @@ pub struct Plan {
     pub(super) target: VaultPath,
     /// Its header line
     pub(super) header: Vec<u8>,
+    /// Number of the parent
+    pub(super) chat: usize,
     /// The parent's file, which it was when the plan was made, and what of it comes along
     pub(super) parent: VaultPath,
     pub(super) body: Range<u64>,
@@ -77,7 +80,7 @@ pub fn plan(
         head: last.is_none(),
         fill: false,
     };
-    let found = library.book_at(c, state_at, wanted)?;
+    let mut found = library.book_at(c, state_at, wanted)?;
     let scene_of = |line: &Vec<u8>| adapter::scene(Message::new(Raw::trust(line))).map(|(scene, _)| scene);
     let swiped = last.as_ref().map(scene_of);
     let around = {
@@ -93,9 +96,15 @@ pub fn plan(
         );
         warnings.push(Warning { code: "QUEUE_IGNORED", message });
     }
+    let machine_kept = found.live.as_ref().is_some_and(|book| book.keeper.is_some());
+    if found.source.kind == SourceKind::Head && machine_kept {
+        warn_of_stains(&library.stains(c)?, &mut found, &mut warnings);
+    }
     let book = plan_book(library, request, config, &name, &found, &mut warnings)?;
-    let images: Vec<EntryImage> =
-        book.bytes().and_then(|b| Book::parse(b).ok()).map(|b| b.images()).unwrap_or_default();
+    // Read as SillyTavern will: what is wrong with it is found before anything is written.
+    let read = book.bytes().map(Book::parse).transpose();
+    let read = read.map_err(|e| ForkError::NotVerified(e.to_string()))?;
+    let images: Vec<EntryImage> = read.map(|b| b.images()).unwrap_or_default();
     check_registries(&images, &found, &mut warnings);
     let binding = match &book {
         BookPlan::Own { name, .. } => Binding::Own { name, entries: &images },
@@ -235,6 +244,7 @@ pub fn plan(
         report,
         target,
         header,
+        chat: c,
         parent: chat.path.clone(),
         body: header_end..body_end,
         last,
@@ -458,6 +468,28 @@ fn stays_shared(library: &Library, c: usize, config: &Config, stem: &str) -> Opt
         1 => Some("another chat uses that has nothing to do with this one".to_owned()),
         n => Some(format!("{n} chats use that have nothing to do with this one")),
     }
+}
+
+/// What another line wrote into the book comes along with it, and stays what it is: another line's.
+fn warn_of_stains(stains: &[Stain], found: &mut BookAt, warnings: &mut Vec<Warning>) {
+    let Some(first) = stains.first() else { return };
+    let more = if stains.len() > 1 { format!(" and {} more", stains.len() - 1) } else { String::new() };
+    let message = format!(
+        "The lorebook holds what another line wrote ({}{more}), and so does the fork's copy: run `forklore heal` first",
+        first.comment
+    );
+    warnings.push(Warning { code: Code::EntryForeign.as_str(), message });
+    let mut stained: HashSet<u64> = HashSet::new();
+    for stain in stains {
+        let of = |entry: &&StateEntry| entry.image.uid == stain.uid && entry.image.comment == stain.comment;
+        let whole = found.entries.iter().find(of).map(|entry| entry.image.content().into_owned());
+        let lines: Vec<String> = match (&stain.lines[..], whole) {
+            ([], Some(content)) => content.lines().map(str::to_owned).collect(),
+            (lines, _) => lines.to_vec(),
+        };
+        stained.extend(lines.iter().map(|line| line_mark(&stain.comment, line)));
+    }
+    found.untold.retain(|mark| !stained.contains(mark));
 }
 
 fn undated(found: &BookAt) -> Vec<i64> {

@@ -185,7 +185,7 @@ fn unneeded(
         };
         let used = library.users_of(stem).iter().any(stays);
         // Counted without the chats: those are what changes here.
-        let others = library.referring_to(stem, None);
+        let others = library.referring_to(stem, &[]);
         let by_chats: Vec<String> =
             library.users_of(stem).iter().map(|c| format!("\"{}\"", library.chats[*c].name)).collect();
         let elsewhere = others.iter().any(|who| !by_chats.contains(who));
@@ -215,7 +215,7 @@ pub fn execute(library: &Library, plan: Plan, now: i64) -> Result<HealReport, He
             tx.guard(chat.path.clone(), identity.into());
         }
     }
-    plan.edits.into_iter().for_each(|edit| tx.edit(edit));
+    plan.edits.into_iter().try_for_each(|edit| tx.edit(edit))?;
     for path in plan.retire {
         tx.retire(path)?;
     }

@@ -265,6 +265,7 @@ fn own_book(
     if choice == Choice::Rebuild
         && let Some(own) = recorded.filter(|own| book_stem(own) != book_stem(old))
         && library.books.contains_key(&book_stem(&own))
+        && library.referring_to(&book_stem(&own), &[c]).is_empty()
     {
         return Ok(Own::Rebind { name: own });
     }

@@ -1,4 +1,11 @@
-//! `cargo xtask bench`: how fast, as ratios to one cold sequential read of the same file on the same disk in the same run.
+//! `cargo xtask bench`: how fast, as ratios to what the same disk needs for the same bytes in the same run.
+//!
+//! Reading is compared with one cold sequential read (here), forking with writing and syncing the same bytes ([`fork`]), with the
+//! same on file systems that share blocks ([`image`]), and with SillyTavern's own server ([`sillytavern`]).
+
+mod fork;
+mod image;
+mod sillytavern;
 
 use std::fs::{self, File};
 use std::io::{BufWriter, Read as _, Write as _};
@@ -12,12 +19,30 @@ use forklore_testkit::generate::{self, Size};
 /// Times each thing this often and takes the best.
 const RUNS: usize = 5;
 
-pub(crate) fn bench(quick: bool) -> Result<()> {
+/// What to measure.
+#[derive(Clone, Copy)]
+pub(crate) struct Options {
+    /// A tenth of the size
+    pub(crate) quick: bool,
+    /// Whether SillyTavern's server is measured, too
+    pub(crate) sillytavern: bool,
+    /// Whether forks alone are measured
+    pub(crate) forks_only: bool,
+}
+
+pub(crate) fn bench(options: Options) -> Result<()> {
     let status = Command::new("cargo").args(["build", "--release", "--quiet"]).status()?;
     if !status.success() {
         bail!("the release build failed");
     }
-    let megabytes = if quick { 20 } else { 200 };
+    let megabytes = if options.quick { 20 } else { 200 };
+    if !options.forks_only {
+        reading(megabytes)?;
+    }
+    fork::bench(megabytes, options)
+}
+
+fn reading(megabytes: u64) -> Result<()> {
     let dir = tempfile::Builder::new().prefix("forklore-bench").tempdir_in(target_dir())?;
     let vault = dir.path().join("vault");
     println!(
@@ -68,8 +93,13 @@ pub(crate) fn bench(quick: bool) -> Result<()> {
     Ok(())
 }
 
+/// The folder of the repository.
+fn repository() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("..")
+}
+
 fn target_dir() -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("../target")
+    std::env::var_os("CARGO_TARGET_DIR").map_or_else(|| repository().join("target"), PathBuf::from)
 }
 
 fn binary() -> PathBuf {
@@ -78,19 +108,7 @@ fn binary() -> PathBuf {
 
 /// Makes the vault and returns its chats.
 fn make_vault(vault: &Path, bytes: u64) -> Result<[PathBuf; 2]> {
-    for folder in ["chats/Gen", "worlds"] {
-        fs::create_dir_all(vault.join(folder))?;
-    }
-    fs::write(vault.join("settings.json"), "{}")?;
-    let chat = vault.join("chats/Gen/Long.jsonl");
-    let size = Size { bytes, entries: 200, scenes: 40, seed: 7 };
-    let mut out = BufWriter::new(File::create(&chat)?);
-    let book = generate::chat(&mut out, size, "11111111-1111-4111-8111-111111111111")?;
-    out.into_inner()?.sync_all()?;
-    fs::write(
-        vault.join("worlds").join(format!("{}.json", generate::BOOK)),
-        serde_json::to_vec_pretty(&book)?,
-    )?;
+    let chat = make_chat(vault, Size { bytes, entries: 200, scenes: 40, seed: 7 })?;
     // A fork as SillyTavern makes them: the first messages, the same book.
     let text = fs::read(&chat)?;
     let mut lines = text.split(|c| *c == b'\n');
@@ -113,6 +131,23 @@ fn make_vault(vault: &Path, bytes: u64) -> Result<[PathBuf; 2]> {
     let branch = vault.join("chats/Gen/Long - Branch #1.jsonl");
     fs::write(&branch, fork)?;
     Ok([chat, branch])
+}
+
+/// Makes a vault with one chat and its book; returns the chat.
+fn make_chat(vault: &Path, size: Size) -> Result<PathBuf> {
+    for folder in ["chats/Gen", "worlds"] {
+        fs::create_dir_all(vault.join(folder))?;
+    }
+    fs::write(vault.join("settings.json"), "{}")?;
+    let chat = vault.join("chats/Gen/Long.jsonl");
+    let mut out = BufWriter::new(File::create(&chat)?);
+    let book = generate::chat(&mut out, size, "11111111-1111-4111-8111-111111111111")?;
+    out.into_inner()?.sync_all()?;
+    fs::write(
+        vault.join("worlds").join(format!("{}.json", generate::BOOK)),
+        serde_json::to_vec_pretty(&book)?,
+    )?;
+    Ok(chat)
 }
 
 fn forget(vault: &Path) -> Result<()> {
