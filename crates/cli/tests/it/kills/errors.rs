@@ -70,7 +70,8 @@ fn fault(
 fn less(scenario: &Scenario, vault: &TestVault, before: &Picture, run: &Run) -> Option<Outcome> {
     let document: Value = serde_json::from_str(&run.stdout).ok()?;
     let told = document["kept"].to_string() + &document["left"].to_string();
-    let said = told.contains("cannot be read") || told.contains("could not be read");
+    let said =
+        ["cannot be read", "could not be read", "BOOK_ORPHANED"].iter().any(|word| told.contains(word));
     if !["heal", "delete"].contains(&scenario.name) || run.code != Some(0) || !said {
         return None;
     }
