@@ -16,9 +16,6 @@ use self::scenario::{GROUP, Outcome, Picture, Reference, SCENARIOS, SOLO, Scenar
 use self::strace::{Call, Strace, soaking, tally};
 use crate::FORKLORE;
 
-/// A file system that cannot rename without replacing, nor exchange.
-const NO_RENAMEAT2: [&str; 2] = ["-e", "inject=renameat2:error=EINVAL"];
-
 /// Kills a command before this call.
 fn killed_before(call: &Call) -> String {
     format!("inject={}:signal=KILL:when={}", call.name, call.nth)
@@ -30,6 +27,7 @@ struct Tried {
     points: usize,
     changing: usize,
     second: usize,
+    missed: usize,
     outcomes: BTreeMap<Outcome, usize>,
     wrong: Vec<String>,
 }
@@ -76,7 +74,7 @@ fn kill_everywhere(strace: &Strace, scenario: &Scenario, options: &[&str]) {
     let reference = scenario.reference();
     let calls = strace.census(&scenario.vault(), options, scenario.args);
     let mut tried = Tried::default();
-    for call in chosen(&calls, if soaking() { 1 } else { 6 }) {
+    for call in chosen(&calls, if soaking() { 1 } else { 9 }) {
         let (vault, before) = kill(strace, scenario, options, call);
         tried.points += 1;
         tried.changing += usize::from(call.changes());
@@ -119,7 +117,11 @@ fn kill_twice(strace: &Strace, scenario: &Scenario) {
             let run = strace.run(&vault, &["-e", &killed_before(second)], &["tree"]);
             let at = format!("{} {}, then {} {}", call.name, call.nth, second.name, second.nth);
             if run.code.is_some() {
-                tried.wrong.push(format!("{at}: not killed: {run}"));
+                // Which thread reads a chat is not the same each time; what changes something is.
+                tried.missed += 1;
+                if second.changes() {
+                    tried.wrong.push(format!("{at}: not killed: {run}"));
+                }
                 continue;
             }
             tried.second += 1;
@@ -131,6 +133,7 @@ fn kill_twice(strace: &Strace, scenario: &Scenario) {
         scenario.name, tried.points, tried.second, tried.outcomes
     );
     assert!(tried.wrong.is_empty(), "{} violations:\n{}", tried.wrong.len(), tried.wrong.join("\n"));
+    assert!(tried.missed * 20 <= tried.second, "{}: {} missed", scenario.name, tried.missed);
     assert!(tried.second >= 8, "{}: {} second kills", scenario.name, tried.second);
     assert!(tried.outcomes.len() == 2, "{}: {:?}", scenario.name, tried.outcomes);
 }
@@ -159,12 +162,13 @@ killed! {
     a_killed_undo_is_whole_or_not_there, a_killed_undo_whose_recovery_is_killed: 4;
 }
 
-/// Where files cannot be renamed without replacing, a file has two names for a moment.
+/// Where files cannot be renamed without replacing, a file has two names for a moment. The exchange, the fifth rename of a fork and
+/// the third of an undo, is let through.
 #[test]
 fn killed_where_a_rename_takes_two_steps() {
     let Some(strace) = Strace::find("killed_where_a_rename_takes_two_steps") else { return };
-    for scenario in [SOLO, UNDO] {
-        kill_everywhere(&strace, &scenario, &NO_RENAMEAT2);
+    for (scenario, when) in [(SOLO, "1..4"), (UNDO, "1..2"), (UNDO, "4+")] {
+        kill_everywhere(&strace, &scenario, &["-e", &format!("inject=renameat2:error=EINVAL:when={when}")]);
     }
 }
 
@@ -172,13 +176,17 @@ fn killed_where_a_rename_takes_two_steps() {
 #[test]
 fn a_late_link_does_not_outlive_its_fork() {
     let Some(strace) = Strace::find("a_late_link_does_not_outlive_its_fork") else { return };
-    for scenario in [SOLO, GROUP] {
+    // Every exchange finds that the file is gone in this instant; all other renames work.
+    for (scenario, first, again) in [(SOLO, "5+2", "4..14+2"), (GROUP, "5+2", "4..26+2")] {
         for gone in [&["undo"][..], &["delete", "Fork"]] {
             let vault = scenario.vault();
             let before = vault.snapshot();
-            for args in [scenario.args, gone] {
-                let run = strace.run(&vault, &NO_RENAMEAT2, args);
+            for (when, args) in [(first, scenario.args), (again, gone)] {
+                let disturbed = format!("inject=renameat2:error=ENOENT:when={when}");
+                let run = strace.run(&vault, &["-e", &disturbed], args);
                 assert_eq!(run.code, Some(0), "{run}");
+                let left = std::fs::read_dir(vault.root().join(".forklore/tx")).unwrap().count();
+                assert_eq!(left, 1, "{} {args:?} leaves no link for later: {run}", scenario.name);
             }
             let tree = vault.run(FORKLORE, &["tree"]);
             assert_eq!(tree.code, Some(0), "{tree}");

@@ -4,6 +4,7 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
+use std::time::Instant;
 
 use forklore_testkit::TestVault;
 use serde_json::Value;
@@ -33,15 +34,27 @@ fn package(test: &str) -> Option<PathBuf> {
     None
 }
 
-fn sillytavern(package: &Path, vault: &TestVault, seconds: u64, patience: u64, stop: &str) -> Child {
+/// Saves until there is a file `stop`, or until a save does not come back within so many milliseconds.
+fn sillytavern(package: &Path, vault: &TestVault, patience: u64) -> Child {
     Command::new("node")
         .arg(Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/it/kills/sillytavern.cjs"))
         .arg(package)
         .arg(vault.root().join(CHAT))
-        .args([(seconds * 1000).to_string(), patience.to_string(), stop.to_owned()])
+        .arg(stop(vault))
+        .arg(patience.to_string())
         .stdout(Stdio::piped())
         .spawn()
+        .inspect(|_| {
+            // What it has in memory must be what was there before anybody linked anything.
+            while !fs::read_to_string(vault.root().join(CHAT)).unwrap().contains("\"save ") {
+                std::thread::sleep(std::time::Duration::from_millis(5));
+            }
+        })
         .unwrap()
+}
+
+fn stop(vault: &TestVault) -> PathBuf {
+    vault.root().with_extension("stop")
 }
 
 fn told(child: Child) -> Value {
@@ -56,12 +69,22 @@ fn no_save_of_sillytavern_is_lost_in_a_race() {
     let Some(package) = package(test) else { return };
     let strace = Strace::find("the part of it in which Forklore is slowed down and killed");
     let vault = SOLO.vault();
-    let mut other = sillytavern(&package, &vault, if soaking() { 60 } else { 6 }, 20_000, "");
+    let mut other = sillytavern(&package, &vault, 30_000);
+    let start = Instant::now();
     let log = vault.root().with_extension("strace");
     let log_name = log.to_string_lossy().into_owned();
     let (mut made, mut undone, mut refused, mut pending, mut killed, mut gave_way) = (0, 0, 0, 0, 0, 0);
     for n in 0_usize.. {
-        if other.try_wait().unwrap().is_some() {
+        // So long, and on a machine that has much else to do until something has happened.
+        let happened = made > 5 && undone > 5 && (strace.is_none() || (killed > 2 && gave_way > 2));
+        let seconds = start.elapsed().as_secs();
+        if seconds >= if soaking() { 60 } else { 5 } && (happened || seconds > 180) {
+            // The last one may have been killed in the middle of an exchange.
+            let tree = vault.run(FORKLORE, &["tree"]);
+            assert_eq!(tree.code, Some(0), "{tree}");
+            fs::write(stop(&vault), "").unwrap();
+        }
+        if stop(&vault).exists() || other.try_wait().unwrap().is_some() {
             break;
         }
         let name = format!("Fork {n}");
@@ -117,7 +140,7 @@ fn no_save_of_sillytavern_is_lost_in_a_race() {
          killed, {gave_way} exchanges more than needed"
     );
     assert_eq!((&told["lost"], &told["torn"]), (&0.into(), &0.into()), "{told}");
-    assert!(told["saves"].as_u64().unwrap() > 100 && told["links"].as_u64().unwrap() > 0, "{told}");
+    assert!(told["saves"].as_u64().unwrap() > 20 && told["links"].as_u64().unwrap() > 0, "{told}");
     assert!(made > 5 && undone > 5, "{made} {undone}");
     assert!(strace.is_none() || (killed > 0 && gave_way > 0), "{killed} {gave_way}");
 
@@ -156,7 +179,7 @@ fn no_save_of_sillytavern_is_lost_in_a_race() {
 fn the_race_notices_a_writer_that_loses_saves() {
     let Some(package) = package("the_race_notices_a_writer_that_loses_saves") else { return };
     let vault = SOLO.vault();
-    let mut other = sillytavern(&package, &vault, 60, 300, "stop");
+    let mut other = sillytavern(&package, &vault, 300);
     let (chat, fresh) = (vault.root().join(CHAT), vault.root().join("fresh"));
     while other.try_wait().unwrap().is_none() {
         let text = fs::read_to_string(&chat).unwrap();

@@ -1,8 +1,8 @@
 // Saves a chat again and again as SillyTavern does, with the package that it uses: all of it from memory, with one message more
 // each time. After each save it looks whether that is what is on disk; a link that Forklore adds makes no difference.
-// node sillytavern.cjs PACKAGE FILE MILLISECONDS PATIENCE STOP_AT_FIRST_LOSS
+// node sillytavern.cjs PACKAGE FILE STOP PATIENCE ends when there is a file STOP, or at the first save that is lost.
 const fs = require('fs');
-const [, , pack, file, time, patience, stop] = process.argv;
+const [, , pack, file, stop, patience] = process.argv;
 const save = require(pack).sync;
 const sleep = ms => Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, ms);
 
@@ -23,8 +23,7 @@ function look() {
     return seen.length;
 }
 
-const end = Date.now() + Number(time);
-while (Date.now() < end) {
+while (!fs.existsSync(stop)) {
     const n = lines.length;
     lines.push(JSON.stringify({ name: 'Ana', is_user: false, send_date: `2025-12-01T00:00:00.${n}Z`, mes: `save ${n}`, extra: {} }));
     save(file, lines.join('\n'), 'utf8');
@@ -40,7 +39,7 @@ while (Date.now() < end) {
         while ((seen = look()) !== lines.length && Date.now() < until) sleep(1);
         if (seen !== lines.length) {
             told.lost++;
-            if (stop === 'stop') break;
+            break;
         }
     }
     // A page that was reloaded now and then keeps the file small, and the saves quick.
