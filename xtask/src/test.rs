@@ -47,6 +47,12 @@ pub(crate) fn soak() -> Result<()> {
         &[("FORKLORE_SOAK", "1")],
         &tools,
     )?;
+    step_with(
+        "isolation against the model, two million steps",
+        "cargo",
+        &["test", "--release", "--package", "forklore-engine", "--test", "it", "isolation::"],
+        &[("FORKLORE_STEPS", "1000000")],
+    )?;
     let many = [("PROPTEST_CASES", "20000")];
     step_with(
         "property tests, long",

@@ -10,7 +10,10 @@ use forklore_testkit::generate::{self, Size};
 
 use super::image::{self, Image};
 use super::sillytavern::{self, Server};
-use super::{Options, RUNS, evict, forget, make_chat, peak_memory, run, target_dir, timed};
+use super::{Options, evict, make_chat, peak_memory, run, target_dir, timed};
+
+/// Times each fork this often: a fork writes hundreds of megabytes, which disks do not always do at the same speed.
+const RUNS: usize = 9;
 
 /// A vault to fork in, again and again.
 struct Bench {
@@ -165,7 +168,6 @@ impl Bench {
             evict(&[chat_of(&self.vault)])?;
             times.push(timed(|| run(&self.vault, &args))?);
         }
-        forget(&self.vault)?;
         self.reset()?;
         let memory = peak_memory(&self.vault, &args)?;
         let what = format!("checkpoint, {what} message, never read, cold");

@@ -1,6 +1,6 @@
 //! `checkpoint` and `branch`: a new chat with the whole state of the story at a message.
 //!
-//! [`plan`] decides everything and changes nothing: a [`Plan`] can be printed. [`execute`] lets it happen, all or nothing.
+//! [`plan()`] decides everything and changes nothing: a [`Plan`] can be printed. [`execute()`] lets it happen, all or nothing.
 
 mod execute;
 pub(crate) mod header;
