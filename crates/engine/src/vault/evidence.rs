@@ -13,7 +13,7 @@ use forklore_core::story::lineage::ParentNote;
 use forklore_fs::PathError;
 
 use super::family::{SightingKey, Tales};
-use super::library::Library;
+use super::library::{Library, history_error};
 use super::scan::StoredSighting;
 
 /// A state of the book that a scene has kept.
@@ -30,8 +30,7 @@ struct Found<'a> {
 impl Library {
     /// What is known about the book of a chat, seen from its line.
     ///
-    /// This is where history's observations will enter: they are [`Sighting`]s too, only more of them. SillyTavern's backups are left
-    /// out, see [`Library::add_backups`].
+    /// SillyTavern's backups are left out, see [`Library::add_backups`].
     pub fn evidence(&self, chat: usize) -> Result<Evidence, PathError> {
         let tales = self.tales(chat);
         let book = self.chats[chat].book_stem();
@@ -54,6 +53,9 @@ impl Library {
         }
         if evidence.lacks_events() {
             evidence.elsewhere = self.event_entries(&tales, book)?;
+        }
+        if let Some(history) = self.history()? {
+            history.add_to(&mut evidence, self, chat).map_err(history_error)?;
         }
         Ok(evidence)
     }
@@ -159,12 +161,25 @@ impl Library {
         let Some(book) = self.book(stem)? else { return Ok(None) };
         let Ok(parsed) = book.parse() else { return Ok(None) };
         let entries = parsed.images();
-        let users = self.users_of(stem);
-        let keeper = book.keeper;
+        let marks = self.places(chat, book.keeper, &entries);
+        Ok(Some(Live { book: stem.to_owned(), ours: self.may_be_ours(chat, stem)?, entries, marks }))
+    }
+
+    /// Whether what nobody is known to have written into a book may be this chat's.
+    pub fn may_be_ours(&self, chat: usize, stem: &str) -> Result<bool, PathError> {
         // Who shares a book that is kept by hand does so by choice: all of it is everybody's.
-        let ours = users.len() < 2 || keeper.is_none() || self.owner_of(stem) == Some(chat);
-        let marks = self.places(chat, keeper, &entries);
-        Ok(Some(Live { book: stem.to_owned(), ours, entries, marks }))
+        let alone = self.users_of(stem).len() < 2 || self.owner_of(stem) == Some(chat);
+        Ok(alone || self.book(stem)?.is_none_or(|book| book.keeper.is_none()))
+    }
+
+    /// The places that entries of a book tell of themselves, seen from a chat.
+    pub fn marks(
+        &self,
+        chat: usize,
+        stem: &str,
+        entries: &[EntryImage],
+    ) -> Result<Vec<Option<Place>>, PathError> {
+        Ok(self.places(chat, self.book(stem)?.and_then(|book| book.keeper), entries))
     }
 
     /// The places that entries tell of themselves.

@@ -32,8 +32,11 @@ pub(super) struct Tales {
     /// Lines that any of their books was made with: older than that fork, so seeing them there first proves nothing
     pub(super) start: Arc<HashSet<u64>>,
     /// Entries of their books that may be events, with the book's stem; found when they are first needed
-    event_entries: Mutex<Option<Arc<[(String, EntryImage)]>>>,
+    event_entries: Mutex<Option<InBooks>>,
 }
+
+/// Entries with the stems of the books that they are in.
+type InBooks = Arc<[(String, EntryImage)]>;
 
 /// By what a snapshot is known again in another chat: version and time of the recap, and the message.
 pub(super) type SightingKey = (i64, i64, u64);
@@ -128,11 +131,18 @@ impl Tellers {
 /// What was found out about families so far.
 #[derive(Default)]
 pub(super) struct Families {
-    /// By the number of the family; with the stem of a book if others use it, too
-    tales: Mutex<HashMap<(usize, Option<String>), Arc<Tales>>>,
-    /// By the number of the family, and number, time and scene of a version
-    tellers: Mutex<HashMap<(usize, i64, i64, usize), Arc<Tellers>>>,
+    tales: Mutex<HashMap<TalesKey, Arc<Tales>>>,
+    tellers: Mutex<HashMap<TellersKey, Arc<Tellers>>>,
 }
+
+/// The number of a family; with the stem of a book if others use it, too.
+type TalesKey = (usize, Option<String>);
+
+/// The number of a family, and number, time and scene of a version.
+type TellersKey = (usize, i64, i64, usize);
+
+/// By what events are known again in another chat: the scene, and what is told there.
+type EventsKey<'a> = (Moment, i64, &'a [(String, String)]);
 
 impl Library {
     /// What those can tell who know of the book of a chat: its family, and whoever uses the same book.
@@ -216,7 +226,7 @@ impl Library {
         Ok(elsewhere.map(|(_, entry)| entry.clone()).collect())
     }
 
-    fn find_event_entries(&self, tales: &Tales) -> Result<Arc<[(String, EntryImage)]>, PathError> {
+    fn find_event_entries(&self, tales: &Tales) -> Result<InBooks, PathError> {
         let told = tales.events.iter().flat_map(|told| &told.events);
         let names: HashSet<&str> = told.map(|(name, _)| name.as_str()).collect();
         let mut stems: Vec<&str> = tales.members.iter().filter_map(|c| self.chats[*c].book_stem()).collect();
@@ -260,7 +270,7 @@ impl Library {
                 }
             }
         }
-        let mut known: HashMap<(Moment, i64, &[(String, String)]), usize> = HashMap::new();
+        let mut known: HashMap<EventsKey<'_>, usize> = HashMap::new();
         for c in members {
             for version in told(c) {
                 // A fork inherits versions of scenes that it does not have; they are told by the chat that has them.

@@ -82,6 +82,8 @@ impl Library {
             remembering: Vec::new(),
             alignments: Mutex::default(),
             last_book: Mutex::default(),
+            last_known: Mutex::default(),
+            history: std::sync::OnceLock::new(),
             fs,
         };
         library.read_chats(&places, progress);
