@@ -13,7 +13,7 @@ mod fold;
 mod merge;
 mod replay;
 
-pub use complete::complete;
+pub use complete::{complete, default_of, place_of};
 pub use fold::{BookState, Carry, Fold, LeftOut, StateEntry, Why, fold};
 pub use merge::{apply, merge_lines};
 pub use replay::{Stain, filled, holes, replay, stains};

@@ -5,6 +5,7 @@ mod line;
 pub mod lineage;
 mod moment;
 
+pub(crate) use line::longest_ascending;
 pub use line::{Alignment, Confidence, Succession, Successions, align, common_prefix};
 pub use moment::{
     MessageId, Moment, Row, RowSource, TextHash, Transcript, TranscriptBuilder, identify, swipe_moments,
