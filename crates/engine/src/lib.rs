@@ -2,7 +2,7 @@
 //!
 //! * [`vault`]: [`Library`] is everything that was read of a vault: stories, chats with their transcripts and lineage, books.
 //!   Reading streams; what was read of an unchanged chat comes from a disposable cache.
-//! * [`usecase`]: `stories`, `tree`, `show`, `check`: from a library to a report. Reports are plain data; their JSON form is
+//! * [`usecase`]: `stories`, `tree`, `show`, `diff`, `check`: from a library to a report. Reports are plain data; their JSON form is
 //!   what other programs rely on.
 //! * [`oplog`]: everything that Forklore did, to be looked at and undone.
 //! * [`tx`]: how several files change together or not at all, and the operations that are kept in the log.

@@ -267,7 +267,7 @@ proptest! {
     fn a_text_becomes_the_other(a in text(), b in text()) {
         let diff = TextDiff::of(&a, &b, &mut Effort::default());
         prop_assert_eq!(diff.is_empty(), a == b);
-        prop_assert_eq!(patch(&a, &diff), b.clone());
+        prop_assert_eq!(patch(&a, &diff), b);
         // What is marked as the same in lines that changed is the same, in the same order.
         let words = |op: Op| -> String {
             let lines = diff.hunks.iter().flat_map(|hunk| &hunk.lines).filter(|line| line.op == op);
@@ -356,7 +356,7 @@ fn fields_that_nothing_shows_are_quiet() {
     let raw = b.image.raw();
     let without = remove(raw, &[Step::key("vectorized")]).unwrap().apply(raw.bytes());
     let c = StateEntry { image: EntryImage::new(Some(1), "Ana", Raw::trust(&without)), ..b.clone() };
-    assert!(entries(&[b], &[c]).changed.iter().all(|change| change.is_quiet()));
+    assert!(entries(&[b], &[c]).changed.iter().all(forklore_core::diff::EntryChange::is_quiet));
 }
 
 #[test]
