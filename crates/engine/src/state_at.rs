@@ -129,7 +129,13 @@ impl Library {
             // A book kept by hand has no scenes to be mistaken by.
             let untold =
                 if hand_kept { Vec::new() } else { state::untold(&now.entries, &self.last_sighting(c, at)?) };
-            let entry = |image| StateEntry { image, message: None, undated: false, inferred: Vec::new() };
+            let entry = |image| StateEntry {
+                image,
+                message: None,
+                undated: false,
+                inferred: Vec::new(),
+                observed: false,
+            };
             return Ok(BookAt {
                 name: Some(name.clone()),
                 live,

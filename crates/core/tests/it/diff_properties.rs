@@ -45,7 +45,7 @@ fn image() -> impl Strategy<Value = StateEntry> {
         members.push(format!("\"comment\":{}", String::from_utf8(quote(title)).unwrap()));
         let raw = if odd == 0 { "[null]".to_owned() } else { format!("{{{}}}", members.join(",")) };
         let image = EntryImage::new(uid, title, Raw::parse(raw.as_bytes()).unwrap());
-        StateEntry { image, message: None, undated: false, inferred: Vec::new() }
+        StateEntry { image, message: None, undated: false, inferred: Vec::new(), observed: false }
     })
 }
 
@@ -307,7 +307,7 @@ fn entry(uid: i64, title: &str, content: &str) -> StateEntry {
         String::from_utf8(quote(content)).unwrap()
     );
     let image = EntryImage::new(Some(uid), title, Raw::parse(raw.as_bytes()).unwrap());
-    StateEntry { image, message: None, undated: false, inferred: Vec::new() }
+    StateEntry { image, message: None, undated: false, inferred: Vec::new(), observed: false }
 }
 
 #[test]
