@@ -110,15 +110,13 @@ pub fn fold(changes: &[Change], at: usize, head: usize, carry: Carry, book: Opti
             {
                 Ok(true)
             }
-            Place::Between { from: Some(message), .. } => Err(Why::Since(message)),
-            Place::Between { from: None, .. } => Err(Why::Undated),
             Place::Since(message) if !carry.since => Err(Why::Since(message)),
             Place::Undated | Place::Since(_) if at >= head => Ok(false),
             Place::Undated if carry.undated => Ok(true),
             // It may have been there already: carried and marked. A mere change of what is known waits for the head.
             Place::Since(message) if creation && carry.undated && at >= message => Ok(true),
-            Place::Undated => Err(Why::Undated),
-            Place::Since(message) => Err(Why::Since(message)),
+            Place::Undated | Place::Between { from: None, .. } => Err(Why::Undated),
+            Place::Since(message) | Place::Between { from: Some(message), .. } => Err(Why::Since(message)),
         };
         match verdict {
             Ok(undated) => fold.play_marked(change, undated),

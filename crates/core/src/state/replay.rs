@@ -148,7 +148,7 @@ impl<'a> Replay<'a> {
         let mut entries = last.entries.to_vec();
         for (old, new) in pair_up(&last.entries, &sighting.entries) {
             let before = old.map(|i| &last.entries[i]);
-            if entry_role(&before.or(new.map(|i| &sighting.entries[i])).map_or("", |e| &e.comment))
+            if entry_role(before.or(new.map(|i| &sighting.entries[i])).map_or("", |e| &e.comment))
                 == EntryRole::Queue
             {
                 continue;
@@ -255,7 +255,7 @@ impl<'a> Replay<'a> {
         let mut registries = Vec::new();
         for (old, fresh) in pair_up(gone, new) {
             let (before, after) = (old.map(|i| &gone[i]), fresh.map(|i| &new[i]));
-            match entry_role(&after.or(before).map_or("", |entry| &entry.comment)) {
+            match entry_role(after.or(before).map_or("", |entry| &entry.comment)) {
                 EntryRole::Queue => continue,
                 EntryRole::Registry => {
                     registries.push((before, after));
