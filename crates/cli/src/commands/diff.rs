@@ -2,7 +2,7 @@
 
 use std::process::ExitCode;
 
-use clap::{Arg, ArgAction, ArgMatches, FromArgMatches, error::ErrorKind, value_parser};
+use clap::{Arg, ArgAction, ArgMatches, FromArgMatches, value_parser};
 use forklore_engine::usecase::diff::{self, Side};
 
 use super::Context;
@@ -39,8 +39,12 @@ pub(crate) struct Args {
 }
 
 /// One or two chats, each with the messages that were named behind it.
-#[derive(Debug, Clone)]
-struct Sides(Vec<(String, Vec<usize>)>);
+#[derive(Debug, Clone, Default)]
+struct Sides {
+    chats: Vec<(String, Vec<usize>)>,
+    /// Whether a message was named before any chat
+    stray: bool,
+}
 
 // By hand, because it is the order of the arguments that tells which message belongs to which chat.
 impl clap::Args for Sides {
@@ -73,25 +77,22 @@ impl clap::Args for Sides {
 
 impl FromArgMatches for Sides {
     fn from_arg_matches(matches: &ArgMatches) -> Result<Self, clap::Error> {
-        let wrong = |text: &str| clap::Error::raw(ErrorKind::ValueValidation, format!("{text}\n"));
-        let mut found: Vec<(usize, String, Vec<usize>)> = Vec::new();
+        let mut sides = Self::default();
+        let mut places = Vec::new();
         for name in ["A", "B"] {
             if let (Some(chat), Some(place)) = (matches.get_one::<String>(name), matches.index_of(name)) {
-                found.push((place, chat.clone(), Vec::new()));
+                sides.chats.push((chat.clone(), Vec::new()));
+                places.push(place);
             }
         }
         let messages = matches.get_many::<usize>("at").into_iter().flatten();
         for (at, place) in messages.zip(matches.indices_of("at").into_iter().flatten()) {
-            let Some((_, _, named)) = found.iter_mut().rev().find(|(chat, ..)| *chat < place) else {
-                return Err(wrong("--at belongs to the chat before it: forklore diff CHAT --at 20 --at 60"));
-            };
-            named.push(*at);
+            match places.iter().rposition(|chat| *chat < place) {
+                Some(chat) => sides.chats[chat].1.push(*at),
+                None => sides.stray = true,
+            }
         }
-        let most = if found.len() == 1 { 2 } else { 1 };
-        if let Some((_, chat, _)) = found.iter().find(|(.., named)| named.len() > most) {
-            return Err(wrong(&format!("there are too many --at behind {chat:?}: two states are compared")));
-        }
-        Ok(Self({ found }.into_iter().map(|(_, chat, named)| (chat, named)).collect()))
+        Ok(sides)
     }
 
     fn update_from_arg_matches(&mut self, matches: &ArgMatches) -> Result<(), clap::Error> {
@@ -100,10 +101,29 @@ impl FromArgMatches for Sides {
     }
 }
 
+impl Sides {
+    /// Whether it is clear what is meant.
+    fn check(&self) -> Result<(), CliError> {
+        if self.stray {
+            let text = "--at belongs to the chat before it: forklore diff CHAT --at 20 --at 60";
+            return Err(CliError::usage(text.to_owned()));
+        }
+        let most = if self.chats.len() == 1 { 2 } else { 1 };
+        match self.chats.iter().find(|(_, messages)| messages.len() > most) {
+            Some((chat, messages)) => Err(CliError::usage(format!(
+                "{} messages are named for {chat:?}: only two states can be compared",
+                messages.len()
+            ))),
+            None => Ok(()),
+        }
+    }
+}
+
 pub(crate) fn run(context: &Context, args: &Args) -> Result<ExitCode, CliError> {
+    args.sides.check()?;
     let library = context.library()?;
     let mut sides = Vec::new();
-    for (name, messages) in &args.sides.0 {
+    for (name, messages) in &args.sides.chats {
         let chat = library.find_chat(name)?;
         sides.extend(messages.iter().map(|at| Side { chat, at: Some(*at) }));
         if messages.is_empty() {

@@ -69,6 +69,11 @@ pub struct StateDiff<'a> {
 /// Keys of metadata that are different in every chat, or at every message, and say nothing of the story.
 const BOOKKEEPING: [&str; 3] = ["chat_id_hash", "lastInContextMessageId", "pick_reroll_seed"];
 
+/// Whether a key of metadata is compared as it stands: what tells chats apart is not, and what is compared in its own way.
+pub fn is_compared(key: &str) -> bool {
+    !HANDLED.contains(&key) && !BOOKKEEPING.contains(&key)
+}
+
 /// Whether a key of metadata belongs to the author's note.
 fn is_note(key: &str) -> bool {
     key.starts_with("note_")
@@ -88,7 +93,7 @@ impl<'a> StateDiff<'a> {
                 fields::paths(&[], before, after, &mut variables);
             } else if is_note(&key) {
                 fields::paths(&[&key], before, after, &mut note);
-            } else if !HANDLED.contains(&&*key) && !BOOKKEEPING.contains(&&*key) {
+            } else if is_compared(&key) {
                 fields::paths(&[&key], before, after, &mut metadata);
             }
         }

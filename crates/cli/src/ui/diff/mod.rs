@@ -47,9 +47,10 @@ pub(crate) fn diff(report: &DiffReport, full: bool) -> io::Result<()> {
     timed(&mut out, report, &mut same)?;
     queue(&mut out, report, &mut same)?;
     if !same.is_empty() {
-        let all = report.book.is_empty() && report.registries.is_empty() && same.len() == 7;
-        let text =
-            if all { "Nothing else differs".to_owned() } else { format!("The same: {}", same.join(", ")) };
+        let text = match report.is_state_same() {
+            true => "Nothing else differs.".to_owned(),
+            false => format!("The same: {}", same.join(", ")),
+        };
         writeln!(out, "\n{DIM}{}{DIM:#}", wrap(&text, ""))?;
     }
     doubts(&mut out, report)
@@ -106,8 +107,8 @@ fn parting(report: &DiffReport) -> String {
     };
     let edits = match transcript.edits.len() {
         0 => String::new(),
-        1 => format!(" One place before it was edited or deleted since.{sure}"),
-        n => format!(" {n} places before it were edited or deleted since.{sure}"),
+        1 => format!(" Before it, something was edited or deleted since.{sure}"),
+        n => format!(" Before it, {n} places were edited or deleted since.{sure}"),
     };
     match transcript.relation {
         "same" if one => "It is the same message.".to_owned(),
@@ -135,7 +136,7 @@ fn transcript(out: &mut impl io::Write, transcript: &DiffTranscript, full: bool)
             })
         };
         let text = match (span("A", edit.a), span("B", edit.b)) {
-            (Some(a), Some(b)) => format!("{a} is {b} now"),
+            (Some(a), Some(b)) => format!("{a} and {b} differ"),
             (Some(one), None) | (None, Some(one)) => format!("only there: {one}"),
             (None, None) => continue,
         };
@@ -144,19 +145,30 @@ fn transcript(out: &mut impl io::Write, transcript: &DiffTranscript, full: bool)
             hunks(out, text, "    ", full)?;
         }
     }
-    let sides = [("A", &transcript.next.a, GONE), ("B", &transcript.next.b, NEW)];
-    for (name, next, style) in sides {
+    let (a, b) = (&transcript.next.a, &transcript.next.b);
+    let same = a.as_ref().zip(b.as_ref()).map_or(0, |(a, b)| same_start(&a.text, &b.text));
+    for (name, next, style) in [("A", a, GONE), ("B", b, NEW)] {
         if let Some(next) = next {
-            message(out, name, next, style, full)?;
+            message(out, name, next, same, style, full)?;
         }
     }
     Ok(())
+}
+
+/// How many bytes two texts have in common at their start, less some words to recognise the place by. Nothing if it is little:
+/// then both can be read from their start.
+fn same_start(a: &str, b: &str) -> usize {
+    let differs = |((i, x), y): ((usize, char), char)| (x != y).then_some(i);
+    let same = a.char_indices().zip(b.chars()).find_map(differs).unwrap_or(a.len().min(b.len()));
+    let words = a[..same].rmatch_indices(' ').map(|(i, _)| i + 1);
+    { words }.nth(3).filter(|_| same > 40).unwrap_or(0)
 }
 
 fn message(
     out: &mut impl io::Write,
     name: &str,
     message: &DiffMessage,
+    same: usize,
     style: Style,
     full: bool,
 ) -> io::Result<()> {
@@ -166,8 +178,10 @@ fn message(
         writeln!(out, "{start}")?;
         return writeln!(out, "{}", wrap(&message.text, "    "));
     }
+    let more = if same > 0 { "… " } else { "" };
     let room = width().saturating_sub(place.len() + message.speaker.chars().count() + 8);
-    writeln!(out, "{start}{}", cut(&shortened(&message.text), room.max(20)))
+    let text = message.text.get(same..).unwrap_or(&message.text);
+    writeln!(out, "{start}{more}{}", cut(&shortened(text), room.max(20)))
 }
 
 fn book(
@@ -178,19 +192,18 @@ fn book(
 ) -> io::Result<()> {
     let book = &report.book;
     let (a, b) = (&report.a.book.name, &report.b.book.name);
-    let name = match (a, b) {
-        (None, None) => return Ok(()),
-        (Some(a), Some(b)) if a == b => tame(a),
-        (a, b) => {
-            let name = |book: &Option<String>| book.as_deref().map_or("none".to_owned(), tame);
-            format!("{} {DIM}→{DIM:#} {}", name(a), name(b))
-        }
-    };
+    if a.is_none() && b.is_none() {
+        return Ok(());
+    }
     if book.is_empty() {
         same.push("lorebook");
         return Ok(());
     }
-    writeln!(out, "\n{BOLD}Lorebook{BOLD:#}  {name}")?;
+    let name = |book: &Option<String>| book.as_deref().map_or("none".to_owned(), tame);
+    writeln!(out, "\n{BOLD}Lorebook{BOLD:#}  {}", name(a))?;
+    if a != b {
+        writeln!(out, "       {DIM}→{DIM:#}  {}", name(b))?;
+    }
     writeln!(out, "  {}", summary(book))?;
     for entry in &book.added {
         self::entry(out, entry, "+", NEW, full)?;
@@ -576,20 +589,24 @@ fn queue(out: &mut impl io::Write, report: &DiffReport, same: &mut Vec<&'static 
 
 /// What is not as exact as it could be.
 fn doubts(out: &mut impl io::Write, report: &DiffReport) -> io::Result<()> {
+    let mut texts: Vec<String> = Vec::new();
     for (name, side) in [("A", &report.a), ("B", &report.b)] {
-        for warning in &side.warnings {
-            writeln!(out)?;
-            super::warning(out, &tame(&format!("{name}: {}", warning.message)))?;
-        }
-        if !side.inherited.is_empty() {
-            let text = format!(
-                "{name}: as they are now, because nothing tells how they were at message {}: {}",
-                side.at,
-                side.inherited.join(", ")
-            );
-            writeln!(out)?;
-            super::warning(out, &tame(&text))?;
-        }
+        texts.extend(side.warnings.iter().map(|warning| format!("{name}: {}", warning.message)));
     }
-    Ok(())
+    let told = |name: &str, keys: &[String]| {
+        let keys = keys.join(", ");
+        format!("{name}: nothing tells how these were at that message, so they are as of now: {keys}")
+    };
+    let (a, b) = (&report.a.inherited, &report.b.inherited);
+    if a == b && !a.is_empty() {
+        texts.push(told("A and B", a));
+    } else {
+        texts.extend(
+            [("A", a), ("B", b)].iter().filter(|(_, keys)| !keys.is_empty()).map(|(n, keys)| told(n, keys)),
+        );
+    }
+    if !texts.is_empty() {
+        writeln!(out)?;
+    }
+    texts.iter().try_for_each(|text| super::warning(out, &tame(text)))
 }

@@ -43,15 +43,18 @@ fn places(n: usize) -> String {
 }
 
 fn hunk(out: &mut impl io::Write, hunk: &Hunk, indent: &str, limits: &Limits) -> io::Result<()> {
-    let mut rest = &hunk.lines[..];
-    while let Some(first) = rest.first() {
-        let run = rest.iter().take_while(|line| line.op == first.op).count();
-        let (block, others) = rest.split_at(run);
-        rest = others;
+    let blocks: Vec<&[Line]> = hunk.lines.chunk_by(|x, y| x.op == y.op).collect();
+    let changes = |block: Option<&&[Line]>| block.is_some_and(|block| block[0].op != Op::Same);
+    for (i, block) in blocks.iter().enumerate() {
+        // What went without anything in its place has, strictly speaking, left an empty line. That says nothing.
+        let beside = changes(i.checked_sub(1).and_then(|i| blocks.get(i))) || changes(blocks.get(i + 1));
+        if beside && matches!(block, [only] if only.op != Op::Same && only.parts.is_empty()) {
+            continue;
+        }
         for line in block.iter().take(limits.lines) {
             self::line(out, line, indent, limits)?;
         }
-        if let n @ 1.. = run.saturating_sub(limits.lines) {
+        if let n @ 1.. = block.len().saturating_sub(limits.lines) {
             writeln!(out, "{indent}  {DIM}… {}; --full shows all{DIM:#}", count(n, "more line"))?;
         }
     }

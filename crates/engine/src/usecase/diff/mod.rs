@@ -6,7 +6,7 @@ mod describe;
 mod report;
 
 use forklore_core::adapter::Operation;
-use forklore_core::diff::{Effort, Parting, State, StateDiff, TextDiff};
+use forklore_core::diff::{Effort, Parting, State, StateDiff, TextDiff, is_compared};
 use forklore_core::fork::header;
 use forklore_core::format::chat::{Header, Message};
 use forklore_core::state::StateEntry;
@@ -116,7 +116,7 @@ impl Found {
             source: found.source,
             entries: { found.entries }.into_iter().filter(|e| show::role_of(e).is_some()).collect(),
             header,
-            inherited: revised.inherited,
+            inherited: { revised.inherited }.into_iter().filter(|key| is_compared(key)).collect(),
             operations: show::operations_at(library, side.chat, at)?,
             warnings,
         })

@@ -203,7 +203,7 @@ fn as_of(library: &Library, c: usize, at: usize, revised: &mut Revised) -> Resul
 
 /// The metadata that history saw at the message: every key that nobody handles is as it was then.
 fn as_seen(now: Raw<'_>, then: &[(String, Vec<u8>)], revised: &mut Revised) {
-    let free = |key: &str| !HANDLED.contains(&key);
+    let free = |key: &str| !core::HANDLED.contains(&key);
     for (key, value) in then.iter().filter(|(key, _)| free(key)) {
         if now.get(key).map(Raw::bytes) != Some(value) {
             revised.revisions.push(Revision::set(&[key], value.clone()));
