@@ -78,6 +78,8 @@ pub struct Work {
     pub scene: usize,
     /// Number of the entry that it writes, if it says.
     pub uid: Option<i64>,
+    /// Number of the entry whose line in a registry it writes.
+    pub lists: Option<i64>,
     /// Name of the entry that it makes, if it says.
     pub name: Option<String>,
     /// Whether it can make entries that it does not name.

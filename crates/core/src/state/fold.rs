@@ -16,8 +16,8 @@ pub struct Fold {
     /// Places by number.
     by_uid: HashMap<Option<i64>, Vec<usize>>,
     titles: HashMap<Arc<str>, usize>,
-    /// Numbers of entries that others wrote into: a later change of ours started from a text that is not ours.
-    stained: HashSet<Option<i64>>,
+    /// Entries that others wrote into, by book and number: a later change of ours started from a text that is not ours.
+    stained: HashSet<(String, Option<i64>)>,
 }
 
 /// One entry of a book at a message.
@@ -99,7 +99,7 @@ pub fn fold(changes: &[Change], at: usize, head: usize, carry: Carry, book: Opti
                 Ok(false)
             }
             Place::Ours(message) => Err(Why::Later(message)),
-            Place::Elsewhere(origin) => Err(Why::Elsewhere(origin)),
+            Place::Elsewhere(origin) | Place::Beyond(origin) => Err(Why::Elsewhere(origin)),
             Place::Unattributed => Err(Why::Unattributed),
             Place::Between { until, .. } if until <= at => {
                 basis = basis.max(Some(until));
@@ -121,8 +121,8 @@ pub fn fold(changes: &[Change], at: usize, head: usize, carry: Carry, book: Opti
         match verdict {
             Ok(undated) => fold.play_marked(change, undated),
             Err(why) => {
-                if matches!(why, Why::Elsewhere(_) | Why::Unattributed) {
-                    fold.stained.extend(change.entry().map(|entry| entry.uid));
+                if matches!(change.place, Place::Elsewhere(_) | Place::Unattributed) {
+                    fold.stained.extend(change.entry().map(|entry| (change.book.clone(), entry.uid)));
                 }
                 skipped.push((change, why));
             }
@@ -199,8 +199,10 @@ impl Fold {
         let observed = change.observed;
         let fresh = |image: EntryImage, inferred| StateEntry { image, message, undated, inferred, observed };
         // What was seen as it happened is known to the letter, also where it built on something that belongs to a later message.
-        if let Some(after) =
-            change.after.as_ref().filter(|after| observed && !self.stained.contains(&after.uid))
+        if let Some(after) = change
+            .after
+            .as_ref()
+            .filter(|after| observed && !self.stained.contains(&(change.book.clone(), after.uid)))
         {
             let before = change.before.as_ref().unwrap_or(after);
             if let Some(i) = self.find(before).or_else(|| self.find(after)) {

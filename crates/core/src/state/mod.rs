@@ -162,6 +162,8 @@ pub enum Place {
     Ours(usize),
     /// Somewhere else in the story.
     Elsewhere(Origin),
+    /// Beyond the message at which our line left this chat, though before it did so by the clock.
+    Beyond(Origin),
     /// No evidence tells when.
     Undated,
     /// At or after this message of our line, nobody knows when.

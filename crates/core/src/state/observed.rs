@@ -77,6 +77,10 @@ impl Observed {
         {
             return at.place;
         }
+        // While the queue is seen at work, what it does not name is not its doing.
+        if !self.work.is_empty() {
+            return self.head;
+        }
         let shows = |sighting: &&&Sighting| {
             let shown = |e: &EntryImage| e.uid == entry.uid && e.content() == entry.content();
             sighting.written.has(entry) && sighting.entries.iter().any(shown)

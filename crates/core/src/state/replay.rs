@@ -308,7 +308,7 @@ impl<'a> Replay<'a> {
         for line in text.lines().filter(|line| !had.iter().any(|l| l == line)) {
             let Some(uid) = registry::line(line).and_then(|line| line.uid) else { continue };
             let Some(start) = old.clone() else { break };
-            let named = observed.work.iter().find(|at| at.work.uid == Some(uid)).map(|at| at.place);
+            let named = observed.work.iter().find(|at| at.work.lists == Some(uid)).map(|at| at.place);
             let placed = || self.placed.get(&(observed.book.clone(), uid)).copied();
             let Some(place) = named.or_else(placed) else { continue };
             let middle = after.with_content(&with_line_of(&start.content(), &text, uid));

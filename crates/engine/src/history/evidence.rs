@@ -194,15 +194,16 @@ impl Line<'_> {
 
     /// The place of a message in an observation of a chat.
     fn place(&self, i: usize, message: usize) -> Place {
-        let on = |(p, period): (usize, &Period)| {
-            period.track.contains(&i).then(|| self.timeline.now(self.periods, p, i, message))
-        };
-        if let Some(Some(message)) = self.periods.iter().enumerate().find_map(on) {
-            return Place::Ours(message);
-        }
         let file = &self.timeline.seen[i].observation.file;
         let chat = self.library.chats.iter().position(|chat| chat.path == *file);
-        chat.map_or(Place::Unattributed, |chat| Place::Elsewhere(Origin { chat, message }))
+        let origin = chat.map(|chat| Origin { chat, message });
+        let period = self.periods.iter().position(|period| period.track.contains(&i));
+        match (period.map(|p| self.timeline.now(self.periods, p, i, message)), origin) {
+            (Some(Some(message)), _) => Place::Ours(message),
+            (Some(None), Some(origin)) => Place::Beyond(origin),
+            (None, Some(origin)) => Place::Elsewhere(origin),
+            (_, None) => Place::Unattributed,
+        }
     }
 
     fn at_work(&self, book: usize, binding: &Binding, work: Vec<adapter::Work>) -> Vec<AtWork> {

@@ -168,6 +168,8 @@ pub struct Library {
     /// How the messages of two chats correspond, for pairs that were asked for.
     pub(super) alignments: Mutex<Alignments>,
     pub(super) last_book: Mutex<Option<(String, Arc<Book>)>>,
+    /// What was last found out about the book of a chat.
+    pub(crate) last_known: Mutex<Option<(usize, Arc<crate::state_at::Known>)>>,
     /// History, read when a question needs it.
     pub(super) history: OnceLock<Result<Option<Timeline>, String>>,
 }

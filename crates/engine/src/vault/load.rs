@@ -80,6 +80,7 @@ impl Library {
             remembering: Vec::new(),
             alignments: Mutex::default(),
             last_book: Mutex::default(),
+            last_known: Mutex::default(),
             history: std::sync::OnceLock::new(),
             fs,
         };

@@ -103,6 +103,7 @@ fn work_of(raw: Raw<'_>) -> Option<(bool, Work)> {
     let uid =
         ["entryUid", "resolvedUid", "entityId"].iter().find_map(|key| number(raw.at(&["params", *key])?));
     let name = text(&["metadata", "entry_name"]).or_else(|| text(&["params", "entryData", "comment"]));
-    let makes = uid.is_none() && name.is_none();
-    Some((status == Status::Pending, Work { scene, uid, name, makes }))
+    let (uid, lists) = if kind == "update_lorebook_registry" { (None, uid) } else { (uid, None) };
+    let makes = uid.is_none() && lists.is_none() && name.is_none();
+    Some((status == Status::Pending, Work { scene, uid, lists, name, makes }))
 }
