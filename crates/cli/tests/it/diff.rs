@@ -259,15 +259,15 @@ fn a_branch_from_another_swipe() {
     let demo = TestVault::demo();
     let run = run(&demo, &["Heard Once - Branch #3"]);
     let top: Vec<&str> = run.stdout.lines().take(7).collect();
-    insta::assert_snapshot!(top.join("\n"), @"
+    insta::assert_snapshot!(top.join("\n"), @r#"
     A Ottilie Crake/Heard Once  message 42, its last one
     B Ottilie Crake/Heard Once - Branch #3  message 22, its last one
 
     No second chat was named, so A is its parent. They part after message 15: message 16 is the same one
     with another swipe. A goes on for 27 messages, B for 7.
-      A 16  Ottilie Crake  Nerys looked at Ottilie, who said nothing and took some trouble over it. T…
-      B 16  Ottilie Crake  Nerys looked at Ottilie, who said nothing and took some trouble over it. T…
-    ");
+      A 16  Ottilie Crake  … by choice, and came back with a narrow book in oilcloth. "A tallyman count…
+      B 16  Ottilie Crake  … by choice, and brought out a narrow book in oilcloth. She let Ruben see it…
+    "#);
 }
 
 #[test]
@@ -569,7 +569,7 @@ fn everything_that_can_differ() {
     assert_eq!((&lamp["uid"], &lamp["name"]), (&json!(11), &json!("item-Lamp")));
     assert_eq!(
         diff["variables"][0],
-        json!({"path": ["gold"], "before": "9", "after": "12", "text": diff["variables"][0]["text"]})
+        json!({"path": ["gold"], "change": "changed", "before": "9", "after": "12", "text": diff["variables"][0]["text"]})
     );
     assert_eq!(diff["queue"]["added"][0]["type"], "combine_scene");
     assert_eq!(diff["timed_effects"]["added"][0]["comment"], "character-Bo");
@@ -587,7 +587,7 @@ fn nothing_differs() {
 
     It is the same message.
 
-    Nothing else differs
+    Nothing else differs.
 
       ! A and B: nothing tells how these were at that message, so they are as of now: variables.
     ");
@@ -693,16 +693,16 @@ fn an_old_message_was_edited_since() {
     A Ana/a  message 5, its last one
     B Ana/b  message 4, its last one
 
-    They part after message 4 of A, which is 3 of B: A goes on for 1 message, B for 1. 2 places before
-    it were edited or deleted since. That is likely, not certain.
-      ~ message 1 of A is message 1 of B now
+    They part after message 4 of A, which is 3 of B: A goes on for 1 message, B for 1. Before it, 2
+    places were edited or deleted since. That is likely, not certain.
+      ~ message 1 of A and message 1 of B differ
         - The cat sat on the mat
         + The cat sat on the roof
       ~ only there: message 3 of A
       A 5  Ana  five
       B 4  Ana  another end
 
-    The same: running recap, variables, author's note, other metadata, sticky effects, queue
+    Nothing else differs.
     ");
     let diff = diff(&vault, &["a", "b"]);
     let transcript = &diff["transcript"];

@@ -145,6 +145,7 @@ fn name(entry: &StateEntry) -> DiffName {
 fn fields(changes: &[FieldChange<'_>], effort: &mut Effort) -> Vec<DiffField> {
     let field = |change: &FieldChange<'_>| DiffField {
         field: change.name.to_string(),
+        change: word(change.before.is_some(), change.after.is_some()),
         before: change.before.map(value),
         after: change.after.map(value),
         text: change.text(effort),
@@ -152,6 +153,15 @@ fn fields(changes: &[FieldChange<'_>], effort: &mut Effort) -> Vec<DiffField> {
         quiet: change.quiet,
     };
     changes.iter().map(field).collect()
+}
+
+/// What happened to something that was there before, or is there after.
+fn word(before: bool, after: bool) -> &'static str {
+    match (before, after) {
+        (false, _) => "added",
+        (_, false) => "removed",
+        _ => "changed",
+    }
 }
 
 fn registry(
@@ -162,11 +172,7 @@ fn registry(
 ) -> DiffRegistry {
     let text = |entry: Option<&StateEntry>| entry.map(|e| e.image.content().into_owned()).unwrap_or_default();
     let rows = RegistryDiff::of(&text(a), &text(b));
-    let change = match (a, b) {
-        (None, _) => "added",
-        (_, None) => "removed",
-        _ => "changed",
-    };
+    let change = word(a.is_some(), b.is_some());
     let image = b.or(a).map(|entry| &entry.image);
     let row_change = |(before, after): &(RegistryLine, RegistryLine)| DiffRowChange {
         before: row(before),
@@ -241,6 +247,7 @@ fn combined(
 fn values(changes: &[ValueChange<'_>], effort: &mut Effort) -> Vec<DiffValue> {
     let one = |change: &ValueChange<'_>| DiffValue {
         path: change.path.clone(),
+        change: word(change.before.is_some(), change.after.is_some()),
         before: change.before.map(value),
         after: change.after.map(value),
         text: change.text(effort),

@@ -276,6 +276,8 @@ pub struct DiffName {
 pub struct DiffField {
     /// Its name
     pub field: String,
+    /// `added`, `removed` or `changed`
+    pub change: &'static str,
     /// Its value before
     pub before: Option<Box<RawValue>>,
     /// Its value after
@@ -403,6 +405,8 @@ pub struct DiffCombined {
 pub struct DiffValue {
     /// Keys that lead there
     pub path: Vec<String>,
+    /// `added`, `removed` or `changed`
+    pub change: &'static str,
     /// The value before
     pub before: Option<Box<RawValue>>,
     /// The value after
