@@ -10,6 +10,7 @@ use forklore_engine::history::HistoryError;
 use forklore_engine::oplog::FindError;
 use forklore_engine::state_at::StateError;
 use forklore_engine::tx::TxError;
+use forklore_engine::usecase::diff::DiffError;
 use forklore_engine::usecase::fork::ForkError;
 use forklore_engine::usecase::heal::HealError;
 use forklore_engine::usecase::show::ShowError;
@@ -200,6 +201,21 @@ impl From<ShowError> for CliError {
             }
             ShowError::State(e) => e.into(),
             ShowError::Path(e) => e.into(),
+        }
+    }
+}
+
+impl From<DiffError> for CliError {
+    fn from(e: DiffError) -> Self {
+        let message = e.to_string();
+        match e {
+            DiffError::NoParent { .. } | DiffError::ParentGone { .. } => Self::new(
+                Kind::Refused,
+                "NO_PARENT",
+                message,
+                "Name a second chat, or two messages: forklore diff CHAT --at 20 --at 60",
+            ),
+            DiffError::Show(e) => e.into(),
         }
     }
 }

@@ -5,6 +5,7 @@ mod completions;
 mod config;
 mod delete;
 mod demo;
+mod diff;
 mod fork;
 mod gc;
 mod heal;
@@ -75,6 +76,7 @@ pub(crate) enum Command {
     Stories(stories::Args),
     Tree(tree::Args),
     Show(show::Args),
+    Diff(diff::Args),
     Check(check::Args),
     Checkpoint(fork::CheckpointArgs),
     Branch(fork::BranchArgs),
@@ -222,6 +224,7 @@ fn dispatch(context: &Context, command: &Command) -> Result<ExitCode, CliError> 
         Command::Stories(args) => stories::run(context, args),
         Command::Tree(args) => tree::run(context, args),
         Command::Show(args) => show::run(context, args),
+        Command::Diff(args) => diff::run(context, args),
         Command::Check(args) => check::run(context, args),
         Command::Checkpoint(args) => fork::checkpoint(context, args),
         Command::Branch(args) => fork::branch(context, args),

@@ -13,6 +13,7 @@ mod config;
 mod damage;
 mod damaged_forks;
 mod demo;
+mod diff;
 mod disk;
 mod forks;
 mod harbor;
