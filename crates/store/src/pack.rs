@@ -7,16 +7,20 @@ use forklore_fs::{OpenFile, VaultPath};
 
 use crate::backend::PackName;
 use crate::bytes::{Out as _, Reader};
-use crate::{Id, StoreError, codec};
+use crate::codec::{self, CodecError};
+use crate::{Id, StoreError};
 
 /// The version of the format. A pack with a higher number is not read.
 pub(crate) const VERSION: u8 = 1;
 const MAGIC: &[u8; 7] = b"flstore";
 pub(crate) const HEAD: usize = 8;
-const TAIL: usize = 8 + 8 + 32 + 8;
+const TAIL: usize = 8 + 8 + 32 + HEAD;
 
 /// No object is longer. Far more than anything needs; and whatever a damaged index says, no more is asked of memory.
 pub(crate) const LONGEST: usize = 1 << 30;
+
+/// No frame has more bases.
+pub(crate) const BASES: usize = 2;
 
 /// A stretch of compressed objects.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -26,15 +30,25 @@ pub(crate) struct Frame {
     pub(crate) raw_len: u32,
     pub(crate) first_object: u32,
     pub(crate) objects: u32,
+    /// If there is one, the frame holds one object.
     pub(crate) base: Option<Base>,
 }
 
-/// What a frame was compressed against: the object whose name begins like this.
+/// What a frame was compressed against.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Base {
-    pub(crate) head: u64,
-    /// How many changes it is away from a version that stands for itself. Always more than the base's own.
+    /// How many changes it is away from a version that stands for itself. Always more than those of its bases.
     pub(crate) generation: u32,
+    /// How the names of the objects begin whose bytes came before, one after the other; 0 where there is none.
+    pub(crate) heads: [u64; BASES],
+    /// After those came the names of this many objects that precede it in its pack.
+    pub(crate) context: u32,
+}
+
+impl Base {
+    pub(crate) fn heads(&self) -> impl Iterator<Item = u64> {
+        self.heads.into_iter().filter(|head| *head != 0)
+    }
 }
 
 /// An object, as the index names it.
@@ -52,6 +66,10 @@ pub(crate) struct Index {
     pub(crate) frames: Vec<Frame>,
     pub(crate) objects: Vec<Object>,
     pub(crate) records: Records,
+    /// Packs whose place it takes: if one of them is still there, it does not count.
+    pub(crate) replaces: Vec<PackName>,
+    /// Numbers of records that do not count, wherever they are: from, to and with.
+    pub(crate) forgotten: Vec<(u64, u64)>,
 }
 
 /// Records and their numbers, ascending.
@@ -81,7 +99,7 @@ impl Records {
         (0..self.len()).filter_map(|row| self.get(row))
     }
 
-    fn encode(&self) -> Result<Vec<u8>, StoreError> {
+    fn encode(&self) -> Result<Vec<u8>, CodecError> {
         let mut raw = Vec::with_capacity(self.bytes.len() + 4 * self.rows.len() + 8);
         raw.number(self.rows.len() as u64);
         let mut before = 0;
@@ -93,7 +111,7 @@ impl Records {
         raw.extend_from_slice(&self.bytes);
         let mut out = Vec::new();
         out.number(raw.len() as u64);
-        out.extend(codec::compress(&raw, &[], 3)?);
+        out.extend(codec::compress(&raw, &[], codec::LEVEL)?);
         Ok(out)
     }
 
@@ -115,22 +133,39 @@ impl Records {
 }
 
 impl Index {
-    /// What follows the compressed bytes: index, records, and the seal over both. Returns the name's part of the seal, too.
+    /// What follows the compressed bytes: index, records, and the seal over both. And the part of the seal that goes into the name.
     pub(crate) fn encode(&self) -> Result<(Vec<u8>, u64), StoreError> {
         let mut out = Vec::new();
         out.number(self.frames.len() as u64);
         for frame in &self.frames {
             out.number(u64::from(frame.len));
-            out.number(u64::from(frame.objects));
-            let first = frame.first_object as usize;
-            for object in &self.objects[first..first + frame.objects as usize] {
+            match &frame.base {
+                None => out.number(0),
+                Some(base) => {
+                    out.number(u64::from(base.generation));
+                    // Two numbers in one: contexts are rare.
+                    out.number(base.heads().count() as u64 + u64::from(base.context) * (BASES as u64 + 1));
+                    base.heads().for_each(|head| out.extend_from_slice(&head.to_le_bytes()));
+                }
+            }
+            if frame.base.is_none() {
+                out.number(u64::from(frame.objects));
+            }
+            for object in self.objects_of(frame) {
                 out.id(&object.id);
                 out.number(u64::from(object.len));
             }
-            out.number(frame.base.map_or(0, |base| u64::from(base.generation)));
-            if let Some(base) = frame.base {
-                out.extend_from_slice(&base.head.to_le_bytes());
-            }
+        }
+        out.number(self.replaces.len() as u64);
+        for name in &self.replaces {
+            out.number(name.first);
+            out.number(name.last);
+            out.extend_from_slice(&name.seal.to_le_bytes());
+        }
+        out.number(self.forgotten.len() as u64);
+        for (from, to) in &self.forgotten {
+            out.number(*from);
+            out.number(*to);
         }
         let index_len = out.len() as u64;
         out.extend(self.records.encode()?);
@@ -145,29 +180,51 @@ impl Index {
 
     fn decode(index: &[u8], records: &[u8], body: u64) -> Option<Self> {
         let mut reader = Reader(index);
-        let count = reader.count()?;
-        let mut found = Self { frames: Vec::with_capacity(count), ..Self::default() };
+        let mut found = Self::default();
         let mut offset = HEAD as u64;
-        for number in 0..count {
+        for number in 0..reader.count()? {
             let len = reader.small()?;
-            let objects = reader.small()?;
             let first_object = found.objects.len().try_into().ok()?;
+            let base = match reader.small()? {
+                0 => None,
+                generation => Some(decode_base(generation, &mut reader, first_object)?),
+            };
+            let objects = if base.is_some() { 1 } else { reader.small()? };
             let mut raw_len = 0u32;
             for _ in 0..objects {
                 let (id, len) = (reader.id()?, reader.small()?);
                 found.objects.push(Object { id, frame: number.try_into().ok()?, start: raw_len, len });
                 raw_len = raw_len.checked_add(len).filter(|len| *len as usize <= LONGEST)?;
             }
-            let base = match reader.small()? {
-                0 => None,
-                generation => Some(Base { head: u64::from_le_bytes(reader.array()?), generation }),
-            };
             found.frames.push(Frame { offset, len, raw_len, first_object, objects, base });
             offset = offset.checked_add(u64::from(len))?;
+        }
+        for _ in 0..reader.count()? {
+            let (first, last) = (reader.number()?, reader.number()?);
+            found.replaces.push(PackName { first, last, seal: u64::from_le_bytes(reader.array()?) });
+        }
+        for _ in 0..reader.count()? {
+            found.forgotten.push((reader.number()?, reader.number()?));
         }
         found.records = Records::decode(records)?;
         (reader.is_empty() && offset == body).then_some(found)
     }
+
+    pub(crate) fn objects_of(&self, frame: &Frame) -> &[Object] {
+        let first = frame.first_object as usize;
+        self.objects.get(first..first + frame.objects as usize).unwrap_or_default()
+    }
+}
+
+fn decode_base(generation: u32, reader: &mut Reader<'_>, objects_before: u32) -> Option<Base> {
+    let both = reader.number()?;
+    let (context, count) = (both / (BASES as u64 + 1), both % (BASES as u64 + 1));
+    let context = u32::try_from(context).ok().filter(|context| *context <= objects_before)?;
+    let mut heads = [0; BASES];
+    for head in heads.iter_mut().take(usize::try_from(count).ok()?) {
+        *head = u64::from_le_bytes(reader.array()?);
+    }
+    Some(Base { generation, heads, context })
 }
 
 /// What a pack begins with, and ends with.
@@ -182,6 +239,7 @@ pub(crate) struct Pack {
     pub(crate) name: PackName,
     pub(crate) path: VaultPath,
     pub(crate) file: Box<dyn OpenFile>,
+    pub(crate) len: u64,
     pub(crate) index: Index,
 }
 
@@ -229,11 +287,12 @@ impl Pack {
         // Both lengths fit: they are parts of what was just read.
         let (index, rest) = sealed.split_at(index_len as usize);
         let index = Index::decode(index, &rest[..records_len as usize], body).ok_or(Unusable::Damaged)?;
-        Ok(Self { name, path, file, index })
+        Ok(Self { name, path, file, len, index })
     }
 
-    /// The compressed bytes of a frame.
-    pub(crate) fn frame(&self, frame: &Frame) -> io::Result<Vec<u8>> {
-        self.file.read_range(frame.offset..frame.offset + u64::from(frame.len))
+    /// Where the compressed bytes are.
+    pub(crate) fn body(&self) -> Range<u64> {
+        let end = self.index.frames.last().map_or(HEAD as u64, |frame| frame.offset + u64::from(frame.len));
+        HEAD as u64..end
     }
 }
