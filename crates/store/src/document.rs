@@ -83,20 +83,23 @@ const MAGIC: &[u8; 8] = b"fldoc\0\0\x01";
 /// How long segments are.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Sizes {
-    target: usize,
-    /// No shorter, unless it is the last one or a very large unit follows.
+    /// No shorter, unless it is the last one or a large unit follows.
     min: u64,
     /// Never longer.
     max: u64,
     /// So much there must be before a cut of the previous version is taken over.
     least: u64,
+    /// Units beyond this are large: they are cut by themselves, into pieces of about `piece` bytes. What makes a message large is mostly
+    /// something that other messages have, too, such as a copy of a whole book; small pieces find more of that.
+    large: u64,
+    piece: usize,
 }
 
 impl Sizes {
     pub(crate) fn around(target: usize) -> Self {
         let target = target.clamp(256, 16 << 20);
         let t = target as u64;
-        Self { target, min: t / 4, max: t * 7 / 4, least: t / 8 }
+        Self { min: t / 4, max: t * 7 / 4, least: t / 8, large: t / 2, piece: target / 4 }
     }
 }
 
@@ -236,7 +239,7 @@ impl<'a> Cutter<'a> {
                 let count = self.open.len();
                 return Ok((count > 0).then(|| self.close(count)));
             };
-            let is_large = unit.len > self.sizes.max;
+            let is_large = unit.len > self.sizes.large;
             let began = || self.before.as_ref().is_some_and(|before| before.began(unit.key));
             if !self.open.is_empty() && (is_large || (self.bytes >= self.sizes.least && began())) {
                 self.waiting = Some(unit);
@@ -254,7 +257,7 @@ impl<'a> Cutter<'a> {
 
     /// The next piece of a unit that is too large for one segment: it is cut where its bytes say so.
     fn piece(&mut self, large: Large) -> Result<Cut, StoreError> {
-        let most = large.left.min(self.sizes.max) as usize;
+        let most = large.left.min(2 * self.sizes.piece as u64) as usize;
         self.buffer.resize(most, 0);
         if self.content.read_at(&mut self.buffer, self.at).map_err(StoreError::Content)? < most {
             return Err(StoreError::Shrunk);
@@ -266,8 +269,8 @@ impl<'a> Cutter<'a> {
             (Id::of(bytes) == segment.id).then_some((bytes.len(), segment.id))
         });
         let (len, known) = match same {
-            Some((len, id)) if len == most || len as u64 >= self.sizes.min => (len, Some(id)),
-            _ => (content_cut(&self.buffer, self.sizes), None),
+            Some((len, id)) if len == most || len >= self.sizes.piece / 2 => (len, Some(id)),
+            _ => (content_cut(&self.buffer, self.sizes.piece), None),
         };
         let hash =
             self.buffer[len.saturating_sub(WINDOW)..len].iter().fold(0, |hash, byte| gear(hash, *byte));
@@ -369,9 +372,9 @@ fn gear(hash: u64, byte: u8) -> u64 {
     (hash << 1).wrapping_add(GEAR[byte as usize])
 }
 
-/// Where these bytes are cut: after the first few whose hash begins with enough zeros, but not too early.
-fn content_cut(bytes: &[u8], sizes: Sizes) -> usize {
-    let from = (sizes.target / 2).min(bytes.len());
+/// Where these bytes are cut, after about `target`: after the first few whose hash begins with enough zeros, but not too early.
+fn content_cut(bytes: &[u8], target: usize) -> usize {
+    let from = (target / 2).min(bytes.len());
     let mask = u64::MAX << (64 - from.max(2).ilog2());
     let mut hash = bytes[from.saturating_sub(WINDOW)..from].iter().fold(0, |hash, byte| gear(hash, *byte));
     for (i, byte) in bytes.iter().enumerate().skip(from) {

@@ -7,16 +7,14 @@ use std::sync::Arc;
 use forklore_fs::OpenFile;
 use rayon::prelude::*;
 
-use crate::codec::{Compressor, LEVEL};
+use crate::codec::Compressor;
 use crate::document::{Cut, Cutter, Manifest, Segment, Sizes, Unit};
-use crate::writer::{Against, Packed, worth_it};
+use crate::pending::Form;
+use crate::writer::Against;
 use crate::{Id, StoreError, Writer};
 
 /// So much of a document is in memory at once.
 const BATCH: usize = 4 << 20;
-
-/// From so many new segments on, the list of segments refers to the names in the index instead of repeating them.
-const MANY: usize = 4;
 
 impl Writer<'_> {
     /// Puts a document: its bytes are cut into segments of about `target` bytes at the boundaries of `units`, and what is put last is
@@ -73,7 +71,8 @@ impl Writer<'_> {
         {
             return Ok(*previous);
         }
-        let context = if before.is_some() && fresh >= MANY {
+        // The list of segments refers to the names in the index instead of repeating them.
+        let context = if before.is_some() && fresh > 0 {
             self.store.pending.settle(&self.store.backend, true)?;
             self.store.pending.written_since(begin)
         } else {
@@ -167,43 +166,37 @@ impl Writer<'_> {
             .filter(|((id, _), _)| is_new(id))
             .map(|((id, raw), cut)| (*id, *raw, cut))
             .collect();
-        let packed = self.pack(&new, before)?;
+        let olds = self.old_versions(&new, before);
+        let forms: Result<Vec<Form<'_>>, StoreError> = new
+            .par_iter()
+            .zip(&olds)
+            .map_init(Compressor::new, |compressor, ((_, raw, _), old)| match old {
+                Some((old, against)) => against.form(old, raw, compressor),
+                None => Ok(Form::Whole(raw)),
+            })
+            .collect();
         let fresh = new.len();
-        for ((id, raw, _), packed) in new.into_iter().zip(packed) {
-            self.push(id, raw, packed);
+        for ((id, raw, _), form) in new.into_iter().zip(forms?) {
+            self.push(id, raw.len(), form, Vec::new());
         }
         self.store.pending.settle(&self.store.backend, false)?;
         Ok((segments, fresh))
     }
 
-    /// Compresses what has a base against it; `None` for what stands for itself.
-    fn pack(
+    /// What each segment is a new version of, if anything.
+    fn old_versions(
         &self,
         new: &[(Id, &[u8], &Cut)],
         before: Option<&Manifest>,
-    ) -> Result<Vec<Option<Packed>>, StoreError> {
-        let Some(before) = before else { return Ok(new.iter().map(|_| None).collect()) };
+    ) -> Vec<Option<(Arc<[u8]>, Against)>> {
         let store = &*self.store;
-        let prefixes: Vec<Option<(Against, Arc<[u8]>)>> = new
-            .par_iter()
-            .map(|(_, _, cut)| {
-                let bases = cut.bases.map(|base| Some(before.segments.get(base?)?.id));
-                let against = store.against(bases, &[])?;
-                // Bases that cannot be read are no reason to lose what can.
-                let prefix = store.before(&against).ok()?;
-                Some((against, prefix))
-            })
-            .collect();
-        let packed: Result<Vec<Option<Vec<u8>>>, StoreError> = new
-            .par_iter()
-            .zip(&prefixes)
-            .map_init(Compressor::new, |compressor, ((_, raw, _), prefix)| match prefix {
-                Some((_, prefix)) => worth_it(raw, compressor.compress(raw, prefix, LEVEL)?),
-                None => Ok(None),
-            })
-            .collect();
-        let against = prefixes.into_iter().map(|prefix| prefix.map(|(against, _)| against));
-        Ok(packed?.into_iter().zip(against).map(|(packed, against)| packed.zip(against)).collect())
+        let old = |cut: &Cut| {
+            let bases = cut.bases.map(|base| Some(before?.segments.get(base?)?.id));
+            let against = store.against(bases, &[])?;
+            // Bases that cannot be read are no reason to lose what can.
+            Some((store.old_version(&against).ok()?, against))
+        };
+        new.par_iter().map(|(_, _, cut)| old(cut)).collect()
     }
 }
 

@@ -12,6 +12,7 @@ mod bytes;
 mod cache;
 mod codec;
 mod compact;
+mod delta;
 mod document;
 mod id;
 mod ingest;

@@ -22,7 +22,7 @@ pub(crate) const LONGEST: usize = 1 << 30;
 /// No frame has more bases.
 pub(crate) const BASES: usize = 2;
 
-/// A stretch of compressed objects.
+/// A stretch of compressed bytes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Frame {
     pub(crate) offset: u64,
@@ -30,22 +30,24 @@ pub(crate) struct Frame {
     pub(crate) raw_len: u32,
     pub(crate) first_object: u32,
     pub(crate) objects: u32,
-    /// If there is one, the frame holds one object.
-    pub(crate) base: Option<Base>,
+    /// Whether it was compressed as what follows the bases of its only object, and holds the object itself. Else it holds objects
+    /// that stand for themselves, or differences.
+    pub(crate) follows: bool,
 }
 
-/// What a frame was compressed against.
+/// What an object is a version of.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Base {
+pub(crate) struct Link {
     /// How many changes it is away from a version that stands for itself. Always more than those of its bases.
     pub(crate) generation: u32,
-    /// How the names of the objects begin whose bytes came before, one after the other; 0 where there is none.
+    /// How the names of the objects begin that it was made from; 0 where there is none. Their bytes, one after the other, are the old
+    /// version.
     pub(crate) heads: [u64; BASES],
-    /// After those came the names of this many objects that precede it in its pack.
+    /// To the old version also belong the names of this many objects that precede it in its pack.
     pub(crate) context: u32,
 }
 
-impl Base {
+impl Link {
     pub(crate) fn heads(&self) -> impl Iterator<Item = u64> {
         self.heads.into_iter().filter(|head| *head != 0)
     }
@@ -55,9 +57,23 @@ impl Base {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Object {
     pub(crate) id: Id,
-    pub(crate) frame: u32,
-    pub(crate) start: u32,
     pub(crate) len: u32,
+    pub(crate) frame: u32,
+    /// Where in its frame it is, or the difference that makes it.
+    pub(crate) start: u32,
+    pub(crate) stored: u32,
+    pub(crate) link: Option<Link>,
+}
+
+impl Object {
+    pub(crate) fn generation(&self) -> u32 {
+        self.link.map_or(0, |link| link.generation)
+    }
+
+    /// What its frame holds of it.
+    pub(crate) fn of<'a>(&self, frame: &'a [u8]) -> Option<&'a [u8]> {
+        frame.get(self.start as usize..self.start as usize + self.stored as usize)
+    }
 }
 
 /// What a pack holds besides the compressed bytes.
@@ -139,21 +155,19 @@ impl Index {
         out.number(self.frames.len() as u64);
         for frame in &self.frames {
             out.number(u64::from(frame.len));
-            match &frame.base {
-                None => out.number(0),
-                Some(base) => {
-                    out.number(u64::from(base.generation));
-                    // Two numbers in one: contexts are rare.
-                    out.number(base.heads().count() as u64 + u64::from(base.context) * (BASES as u64 + 1));
-                    base.heads().for_each(|head| out.extend_from_slice(&head.to_le_bytes()));
-                }
-            }
-            if frame.base.is_none() {
-                out.number(u64::from(frame.objects));
-            }
+            out.number(u64::from(frame.objects) << 1 | u64::from(frame.follows));
             for object in self.objects_of(frame) {
                 out.id(&object.id);
                 out.number(u64::from(object.len));
+                out.number(u64::from(object.generation()));
+                if let Some(link) = &object.link {
+                    // Two numbers in one: contexts are rare.
+                    out.number(link.heads().count() as u64 + u64::from(link.context) * (BASES as u64 + 1));
+                    link.heads().for_each(|head| out.extend_from_slice(&head.to_le_bytes()));
+                    if !frame.follows {
+                        out.number(u64::from(object.stored));
+                    }
+                }
             }
         }
         out.number(self.replaces.len() as u64);
@@ -184,19 +198,24 @@ impl Index {
         let mut offset = HEAD as u64;
         for number in 0..reader.count()? {
             let len = reader.small()?;
-            let first_object = found.objects.len().try_into().ok()?;
-            let base = match reader.small()? {
-                0 => None,
-                generation => Some(decode_base(generation, &mut reader, first_object)?),
-            };
-            let objects = if base.is_some() { 1 } else { reader.small()? };
+            let first_object = u32::try_from(found.objects.len()).ok()?;
+            let what = reader.small()?;
+            let (objects, follows) = (what >> 1, what & 1 == 1);
             let mut raw_len = 0u32;
             for _ in 0..objects {
-                let (id, len) = (reader.id()?, reader.small()?);
-                found.objects.push(Object { id, frame: number.try_into().ok()?, start: raw_len, len });
-                raw_len = raw_len.checked_add(len).filter(|len| *len as usize <= LONGEST)?;
+                let (id, len, generation) = (reader.id()?, reader.small()?, reader.small()?);
+                let before = u32::try_from(found.objects.len()).ok()?;
+                let link =
+                    if generation > 0 { Some(Link::decode(generation, &mut reader, before)?) } else { None };
+                let stored = if link.is_some() && !follows { reader.small()? } else { len };
+                let frame = u32::try_from(number).ok()?;
+                found.objects.push(Object { id, len, frame, start: raw_len, stored, link });
+                raw_len = raw_len.checked_add(stored).filter(|len| *len as usize <= LONGEST)?;
+                if len as usize > LONGEST || (follows && (objects > 1 || link.is_none())) {
+                    return None;
+                }
             }
-            found.frames.push(Frame { offset, len, raw_len, first_object, objects, base });
+            found.frames.push(Frame { offset, len, raw_len, first_object, objects, follows });
             offset = offset.checked_add(u64::from(len))?;
         }
         for _ in 0..reader.count()? {
@@ -216,15 +235,17 @@ impl Index {
     }
 }
 
-fn decode_base(generation: u32, reader: &mut Reader<'_>, objects_before: u32) -> Option<Base> {
-    let both = reader.number()?;
-    let (context, count) = (both / (BASES as u64 + 1), both % (BASES as u64 + 1));
-    let context = u32::try_from(context).ok().filter(|context| *context <= objects_before)?;
-    let mut heads = [0; BASES];
-    for head in heads.iter_mut().take(usize::try_from(count).ok()?) {
-        *head = u64::from_le_bytes(reader.array()?);
+impl Link {
+    fn decode(generation: u32, reader: &mut Reader<'_>, objects_before: u32) -> Option<Self> {
+        let both = reader.number()?;
+        let (context, count) = (both / (BASES as u64 + 1), both % (BASES as u64 + 1));
+        let context = u32::try_from(context).ok().filter(|context| *context <= objects_before)?;
+        let mut heads = [0; BASES];
+        for head in heads.iter_mut().take(usize::try_from(count).ok()?) {
+            *head = u64::from_le_bytes(reader.array()?);
+        }
+        Some(Self { generation, heads, context })
     }
-    Some(Base { generation, heads, context })
 }
 
 /// What a pack begins with, and ends with.

@@ -1,7 +1,8 @@
 //! [`Pending`]: what a writer has put and not committed.
 //!
 //! Objects that stand for themselves are collected into frames of some size and compressed together, because what they have in common
-//! is then stored once. Compressed bytes go to a file when they become many, so that memory stays bounded.
+//! is then stored once; and so are differences. Compressed bytes go to a file when they become many, so that memory stays
+//! bounded.
 
 use std::collections::HashMap;
 
@@ -10,12 +11,15 @@ use rayon::prelude::*;
 
 use crate::backend::{Backend, PackName};
 use crate::codec::{Compressor, LEVEL};
-use crate::pack::{self, Base, Frame, HEAD, Index, Object, Records};
+use crate::pack::{self, Frame, HEAD, Index, Link, Object, Records};
 use crate::{Id, StoreError};
 
 /// A frame of objects that stand for themselves has about this many bytes: enough to compress well, and not too many to be decoded
 /// for the sake of one object.
 const SOLID: usize = 512 << 10;
+
+/// A frame of differences has about this many: they are for many objects already.
+const DIFFERENCES: usize = 32 << 10;
 
 /// So many compressed bytes are held in memory.
 const HELD: usize = 4 << 20;
@@ -30,8 +34,10 @@ pub(crate) struct Pending {
     objects: Vec<Object>,
     pub(crate) records: Records,
     pub(crate) forgotten: Vec<(u64, u64)>,
-    /// Frames that are not compressed yet, by number. The last one can still grow.
-    queue: Vec<(u32, Vec<u8>)>,
+    /// Frames of objects that are not compressed yet, by number. The last one can still grow.
+    wholes: Vec<(u32, Vec<u8>)>,
+    /// Frames of differences, likewise.
+    differences: Vec<(u32, Vec<u8>)>,
     /// Compressed bytes that are not in the draft yet.
     tail: Vec<u8>,
     /// How many are.
@@ -39,8 +45,18 @@ pub(crate) struct Pending {
     draft: Option<Box<dyn OpenFile>>,
     /// Whether there is a file to be removed if nothing comes of it.
     begun: bool,
-    /// What came before frames, besides their bases: names that will be in the index.
-    contexts: HashMap<u32, Vec<u8>>,
+    /// What belongs to the old versions of objects besides their bases: names that will be in the index.
+    contexts: HashMap<Id, Vec<u8>>,
+}
+
+/// How an object is stored.
+pub(crate) enum Form<'a> {
+    /// It stands for itself.
+    Whole(&'a [u8]),
+    /// It is what this difference makes of its bases.
+    Difference(Vec<u8>, Link),
+    /// It was compressed as what follows its bases.
+    Follows(Vec<u8>, Link),
 }
 
 impl Pending {
@@ -59,57 +75,27 @@ impl Pending {
         self.frames.get(number as usize)
     }
 
-    /// Adds an object that stands for itself.
-    pub(crate) fn add_whole(&mut self, id: Id, bytes: &[u8]) -> Object {
-        // All lengths are at most LONGEST, which fits; so does a frame, which has one object or is small.
-        let len = bytes.len() as u32;
-        let fits = self.queue.last().is_some_and(|(_, raw)| raw.len() + bytes.len() <= SOLID);
-        if !fits {
-            self.queue.push((self.frames.len() as u32, Vec::new()));
-            self.frames.push(Frame {
-                offset: QUEUED,
-                len: 0,
-                raw_len: 0,
-                first_object: 0,
-                objects: 0,
-                base: None,
-            });
-        }
-        let mut object = Object { id, frame: 0, start: 0, len };
-        if let Some((number, raw)) = self.queue.last_mut() {
-            let frame = &mut self.frames[*number as usize];
-            (object.frame, object.start) = (*number, frame.raw_len);
-            frame.raw_len += len;
-            frame.objects += 1;
-            raw.extend_from_slice(bytes);
-        }
-        self.objects.push(object);
-        object
-    }
-
-    /// Adds an object that was compressed against others.
-    pub(crate) fn add_packed(
-        &mut self,
-        id: Id,
-        len: usize,
-        packed: &[u8],
-        base: Base,
-        context: Vec<u8>,
-    ) -> Object {
-        let frame = self.frames.len() as u32;
+    /// Adds an object of `len` bytes. All lengths are at most LONGEST, which fits.
+    pub(crate) fn add(&mut self, id: Id, len: usize, form: Form<'_>, context: Vec<u8>) -> Object {
         if !context.is_empty() {
-            self.contexts.insert(frame, context);
+            self.contexts.insert(id, context);
         }
-        let object = Object { id, frame, start: 0, len: len as u32 };
-        self.frames.push(Frame {
-            offset: QUEUED,
-            len: 0,
-            raw_len: len as u32,
-            first_object: 0,
-            objects: 1,
-            base: Some(base),
-        });
-        self.write(frame, packed);
+        let object = match form {
+            Form::Whole(bytes) => {
+                let (frame, start) = queue(&mut self.frames, &mut self.wholes, bytes, SOLID);
+                Object { id, len: len as u32, frame, start, stored: len as u32, link: None }
+            }
+            Form::Difference(bytes, link) => {
+                let (frame, start) = queue(&mut self.frames, &mut self.differences, &bytes, DIFFERENCES);
+                Object { id, len: len as u32, frame, start, stored: bytes.len() as u32, link: Some(link) }
+            }
+            Form::Follows(packed, link) => {
+                let frame = self.frames.len() as u32;
+                self.frames.push(Frame { raw_len: len as u32, objects: 1, follows: true, ..EMPTY });
+                self.write(frame, &packed);
+                Object { id, len: len as u32, frame, start: 0, stored: len as u32, link: Some(link) }
+            }
+        };
         self.objects.push(object);
         object
     }
@@ -129,8 +115,11 @@ impl Pending {
 
     /// Compresses frames that are full, or all; and lets go of what is compressed if it is much.
     pub(crate) fn settle(&mut self, backend: &Backend, all: bool) -> Result<(), StoreError> {
-        let keep = usize::from(!all && self.queue.last().is_some_and(|(_, raw)| raw.len() < SOLID / 2));
-        let ready: Vec<(u32, Vec<u8>)> = self.queue.drain(..self.queue.len() - keep).collect();
+        let mut ready = Vec::new();
+        for (queue, full) in [(&mut self.wholes, SOLID), (&mut self.differences, DIFFERENCES)] {
+            let keep = usize::from(!all && queue.last().is_some_and(|(_, raw)| raw.len() < full / 2));
+            ready.extend(queue.drain(..queue.len() - keep));
+        }
         let packed: Result<Vec<Vec<u8>>, _> = ready
             .par_iter()
             .map_init(Compressor::new, |compressor, (_, raw)| compressor.compress(raw, &[], LEVEL))
@@ -155,7 +144,8 @@ impl Pending {
 
     /// The raw bytes of a frame that is not compressed yet.
     pub(crate) fn queued(&self, number: u32) -> Option<&[u8]> {
-        self.queue.iter().find(|(queued, _)| *queued == number).map(|(_, raw)| raw.as_slice())
+        let mut queues = self.wholes.iter().chain(&self.differences);
+        queues.find(|(queued, _)| *queued == number).map(|(_, raw)| raw.as_slice())
     }
 
     /// The compressed bytes of a frame.
@@ -173,9 +163,9 @@ impl Pending {
         }
     }
 
-    /// What came before a frame, besides its bases.
-    pub(crate) fn context_of(&self, frame: u32) -> Option<&[u8]> {
-        self.contexts.get(&frame).map(Vec::as_slice)
+    /// What belongs to the old version of an object besides its bases.
+    pub(crate) fn context_of(&self, id: &Id) -> Option<&[u8]> {
+        self.contexts.get(id).map(Vec::as_slice)
     }
 
     /// The names of all objects that were written from `offset` on, in the order in which the pack will have them. Everything must be
@@ -190,8 +180,8 @@ impl Pending {
         order.retain(|number| self.frames[*number as usize].offset >= from);
         order.sort_by_key(|number| self.frames[*number as usize].offset);
         let renumbered: HashMap<u32, u32> = order.iter().zip(0..).map(|(old, new)| (*old, new)).collect();
-        let mut objects: Vec<Object> = self.objects.clone();
-        objects.retain_mut(|object| renumbered.get(&object.frame).map(|new| object.frame = *new).is_some());
+        let moved = |object: &Object| Some(Object { frame: *renumbered.get(&object.frame)?, ..*object });
+        let mut objects: Vec<Object> = self.objects.iter().filter_map(moved).collect();
         objects.sort_by_key(|object| (object.frame, object.start));
         let mut first_object = 0;
         let frames = order.iter().map(|number| {
@@ -223,4 +213,22 @@ impl Pending {
         self.begun = false;
         Ok(())
     }
+}
+
+const EMPTY: Frame =
+    Frame { offset: QUEUED, len: 0, raw_len: 0, first_object: 0, objects: 0, follows: false };
+
+/// Puts bytes into the last frame of a queue, or into a new one if that would be too large; says which, and where in it.
+fn queue(frames: &mut Vec<Frame>, queue: &mut Vec<(u32, Vec<u8>)>, bytes: &[u8], most: usize) -> (u32, u32) {
+    if queue.last().is_none_or(|(_, raw)| raw.len() + bytes.len() > most) {
+        queue.push((frames.len() as u32, Vec::new()));
+        frames.push(EMPTY);
+    }
+    let Some((number, raw)) = queue.last_mut() else { return (0, 0) };
+    let frame = &mut frames[*number as usize];
+    let start = frame.raw_len;
+    frame.raw_len += bytes.len() as u32;
+    frame.objects += 1;
+    raw.extend_from_slice(bytes);
+    (*number, start)
 }

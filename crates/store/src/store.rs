@@ -9,9 +9,9 @@ use forklore_fs::{VaultPath, Vfs};
 use crate::backend::{Backend, PackName};
 use crate::cache::Cache;
 use crate::lookup::{Lookup, PENDING, Place};
-use crate::pack::{Base, Frame, Object, Pack, Unusable};
+use crate::pack::{Frame, Link, Pack, Unusable};
 use crate::pending::Pending;
-use crate::{Id, Manifest, StoreError, Writer, codec};
+use crate::{Id, Manifest, StoreError, Writer, codec, delta};
 
 /// Bytes of decoded objects that are kept.
 const CACHE: usize = 16 << 20;
@@ -168,12 +168,12 @@ impl Store {
     /// An object's bytes, verified.
     pub fn get(&self, id: &Id) -> Result<Arc<[u8]>, StoreError> {
         let place = self.objects.get(id).ok_or(StoreError::Missing(*id))?;
-        let frame = self.frame(place).ok_or_else(|| self.damage(place))?;
-        let raw = self.decode(place, &frame, 0)?;
-        let bytes = if frame.objects == 1 { Some(raw) } else { slice(&raw, &place.object).map(Arc::from) };
-        // What has a base was verified when it was decoded.
-        let good = |bytes: &Arc<[u8]>| frame.base.is_some() || Id::of(bytes) == *id;
-        bytes.filter(good).ok_or_else(|| self.damage(place))
+        let bytes = self.bytes(place, 0)?;
+        // What is a version of something was verified when it was made from it.
+        if place.object.link.is_none() && Id::of(&bytes) != *id {
+            return Err(self.damage(place));
+        }
+        Ok(bytes)
     }
 
     /// A document's list of segments.
@@ -202,12 +202,99 @@ impl Store {
         }
     }
 
-    /// The raw bytes of the frame that an object is in; verified if it has a base.
-    fn decode(&self, place: &Place, frame: &Frame, depth: usize) -> Result<Arc<[u8]>, StoreError> {
-        let key = match place.pack {
-            PENDING => (self.writers, place.object.frame),
-            pack => (self.packs[pack as usize].name.seal, place.object.frame),
+    /// An object's bytes; verified, if it is a version of something.
+    fn bytes(&self, place: &Place, depth: usize) -> Result<Arc<[u8]>, StoreError> {
+        let damaged = || self.damage(place);
+        let object = &place.object;
+        let frame = self.frame(place).ok_or_else(damaged)?;
+        let Some(link) = &object.link else {
+            let raw = self.raw(place, &frame)?;
+            if frame.objects == 1 {
+                return Ok(raw);
+            }
+            return object.of(&raw).map(Arc::from).ok_or_else(damaged);
         };
+        let key = (self.key(place.pack), object.frame, object.start);
+        if let Some(bytes) = self.cache.get(key) {
+            return Ok(bytes);
+        }
+        if depth > DEEPEST {
+            return Err(damaged());
+        }
+        let stored =
+            if frame.follows { self.packed(place, &frame)?.into() } else { self.raw(place, &frame)? };
+        let len = object.len as usize;
+        let mut found = None;
+        let mut attempt = |old: &[u8]| {
+            found = if frame.follows {
+                codec::decompress(&stored, len, old).ok()
+            } else {
+                object.of(&stored).and_then(|difference| delta::apply(old, difference, len))
+            };
+            found.as_ref().is_some_and(|bytes| Id::of(bytes) == object.id)
+        };
+        let heads: Vec<u64> = link.heads().collect();
+        let context = self.context(place, link).ok_or_else(damaged)?;
+        if !self.try_bases(link, &heads, &context, &mut Vec::new(), depth, &mut attempt)? {
+            return Err(damaged());
+        }
+        let bytes: Arc<[u8]> = found.ok_or_else(damaged)?.into();
+        self.cache.put(key, bytes.clone());
+        Ok(bytes)
+    }
+
+    /// Lets `attempt` try everything that an old version can be, until it says that it was that. It is one thing, as good as always:
+    /// but names are cut short in an index.
+    fn try_bases(
+        &self,
+        link: &Link,
+        heads: &[u64],
+        context: &[u8],
+        old: &mut Vec<u8>,
+        depth: usize,
+        attempt: &mut dyn FnMut(&[u8]) -> bool,
+    ) -> Result<bool, StoreError> {
+        let Some((head, rest)) = heads.split_first() else {
+            old.extend_from_slice(context);
+            return Ok(attempt(old));
+        };
+        let len = old.len();
+        for place in self.objects.by_head(*head).filter(|p| p.object.generation() < link.generation) {
+            let bytes = self.bytes(place, depth + 1)?;
+            old.truncate(len);
+            old.extend_from_slice(&bytes);
+            if self.try_bases(link, rest, context, old, depth, attempt)? {
+                return Ok(true);
+            }
+        }
+        Ok(false)
+    }
+
+    /// The names of the objects that precede one in its pack, as many as its link says.
+    fn context(&self, place: &Place, link: &Link) -> Option<Vec<u8>> {
+        let count = link.context as usize;
+        if count == 0 {
+            return Some(Vec::new());
+        }
+        if place.pack == PENDING {
+            return self.pending.context_of(&place.object.id).map(<[u8]>::to_vec);
+        }
+        let index = &self.packs.get(place.pack as usize)?.index;
+        let frame = index.frames.get(place.object.frame as usize)?;
+        let within = index.objects_of(frame).iter().position(|object| object.start == place.object.start)?;
+        let end = frame.first_object as usize + within;
+        let before = index.objects.get(end.checked_sub(count)?..end)?;
+        Some(before.iter().flat_map(|object| *object.id.as_bytes()).collect())
+    }
+
+    /// For the cache: what stands for a pack.
+    fn key(&self, pack: u32) -> u64 {
+        self.packs.get(pack as usize).map_or(self.writers, |pack| pack.name.seal)
+    }
+
+    /// The raw bytes of a frame that was not compressed as what follows something.
+    fn raw(&self, place: &Place, frame: &Frame) -> Result<Arc<[u8]>, StoreError> {
+        let key = (self.key(place.pack), place.object.frame, WHOLE_FRAME);
         if let Some(raw) = self.cache.get(key) {
             return Ok(raw);
         }
@@ -216,84 +303,20 @@ impl Store {
         {
             return Ok(raw.into());
         }
-        let damaged = || self.damage(place);
-        let packed = match place.pack {
-            PENDING => self.pending.packed(frame),
-            pack => {
-                let range = frame.offset..frame.offset + u64::from(frame.len);
-                self.packs[pack as usize].file.read_range(range)
-            }
-        };
-        let packed = packed.map_err(|_| damaged())?;
-        let len = frame.raw_len as usize;
-        let raw = match &frame.base {
-            None => codec::decompress(&packed, len, &[]).map_err(|_| damaged())?,
-            Some(_) if depth > DEEPEST => return Err(damaged()),
-            Some(base) => {
-                let mut found = None;
-                let mut attempt = |prefix: &[u8]| {
-                    found = codec::decompress(&packed, len, prefix).ok();
-                    found.as_ref().is_some_and(|raw| Id::of(raw) == place.object.id)
-                };
-                let heads: Vec<u64> = base.heads().collect();
-                let context = self.context(place, base).ok_or_else(damaged)?;
-                if !self.try_bases(base, &heads, &context, &mut Vec::new(), depth, &mut attempt)? {
-                    return Err(damaged());
-                }
-                found.ok_or_else(damaged)?
-            }
-        };
+        let packed = self.packed(place, frame)?;
+        let raw = codec::decompress(&packed, frame.raw_len as usize, &[]).map_err(|_| self.damage(place))?;
         let raw: Arc<[u8]> = raw.into();
         self.cache.put(key, raw.clone());
         Ok(raw)
     }
 
-    /// Lets `attempt` try everything that can have come before a frame, until it says that it was that. It is one thing, as good as
-    /// always: but names are cut short in an index.
-    fn try_bases(
-        &self,
-        base: &Base,
-        heads: &[u64],
-        context: &[u8],
-        prefix: &mut Vec<u8>,
-        depth: usize,
-        attempt: &mut dyn FnMut(&[u8]) -> bool,
-    ) -> Result<bool, StoreError> {
-        let Some((head, rest)) = heads.split_first() else {
-            prefix.extend_from_slice(context);
-            return Ok(attempt(prefix));
+    /// The compressed bytes of a frame.
+    fn packed(&self, place: &Place, frame: &Frame) -> Result<Vec<u8>, StoreError> {
+        let packed = match self.packs.get(place.pack as usize) {
+            None => self.pending.packed(frame),
+            Some(pack) => pack.file.read_range(frame.offset..frame.offset + u64::from(frame.len)),
         };
-        let len = prefix.len();
-        for place in self.objects.by_head(*head) {
-            let Some(frame) = self.frame(place).filter(|frame| generation(frame) < base.generation) else {
-                continue;
-            };
-            let raw = self.decode(place, &frame, depth + 1)?;
-            let Some(bytes) = slice(&raw, &place.object) else { continue };
-            prefix.truncate(len);
-            prefix.extend_from_slice(bytes);
-            if self.try_bases(base, rest, context, prefix, depth, attempt)? {
-                return Ok(true);
-            }
-        }
-        Ok(false)
-    }
-
-    /// The names of the objects that precede one in its pack, as many as its base says.
-    fn context(&self, place: &Place, base: &Base) -> Option<Vec<u8>> {
-        if base.context == 0 {
-            return Some(Vec::new());
-        }
-        let count = base.context as usize;
-        match place.pack {
-            PENDING => self.pending.context_of(place.object.frame).map(<[u8]>::to_vec),
-            pack => {
-                let index = &self.packs.get(pack as usize)?.index;
-                let end = index.frames.get(place.object.frame as usize)?.first_object as usize;
-                let before = index.objects.get(end.checked_sub(count)?..end)?;
-                Some(before.iter().flat_map(|object| *object.id.as_bytes()).collect())
-            }
-        }
+        packed.map_err(|_| self.damage(place))
     }
 
     fn damage(&self, place: &Place) -> StoreError {
@@ -310,12 +333,5 @@ impl Store {
     }
 }
 
-/// How far a frame is from one that stands for itself.
-pub(crate) fn generation(frame: &Frame) -> u32 {
-    frame.base.map_or(0, |base| base.generation)
-}
-
-fn slice<'a>(raw: &'a [u8], object: &Object) -> Option<&'a [u8]> {
-    let start = object.start as usize;
-    raw.get(start..start + object.len as usize)
-}
+/// In the cache, where an object's place in its frame would be: the whole frame.
+const WHOLE_FRAME: u32 = u32::MAX;

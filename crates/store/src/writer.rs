@@ -4,10 +4,11 @@ use std::sync::Arc;
 
 use forklore_fs::Lock;
 
-use crate::codec::{self, LEVEL};
+use crate::codec::{self, Compressor, LEVEL};
+use crate::delta::Delta;
 use crate::lookup::PENDING;
-use crate::pack::{BASES, Base, LONGEST};
-use crate::store::generation;
+use crate::pack::{BASES, LONGEST, Link};
+use crate::pending::Form;
 use crate::{Id, Store, StoreError};
 
 /// The right to write. Everything that is put and recorded becomes one pack at [`Writer::commit`]; without it nothing has happened.
@@ -16,15 +17,12 @@ pub struct Writer<'s> {
     _lock: Lock,
 }
 
-/// What an object is to be stored against.
+/// What an object is to be stored as a version of.
 pub(crate) struct Against {
-    pub(crate) base: Base,
+    link: Link,
     bases: [Option<Id>; BASES],
     context: Vec<u8>,
 }
-
-/// Compressed bytes, and what they were compressed against.
-pub(crate) type Packed = (Vec<u8>, Against);
 
 impl<'s> Writer<'s> {
     pub(crate) fn begin(store: &'s mut Store) -> Result<Self, StoreError> {
@@ -54,27 +52,20 @@ impl<'s> Writer<'s> {
 
     /// Adds an object that is not there.
     pub(crate) fn add(&mut self, id: Id, bytes: &[u8], against: Option<Against>) -> Result<(), StoreError> {
-        let packed = match &against {
-            // Bases that cannot be read are no reason to lose what can.
-            Some(against) => match self.store.before(against) {
-                Ok(prefix) => worth_it(bytes, codec::compress(bytes, &prefix, LEVEL)?)?,
-                Err(_) => None,
-            },
-            None => None,
+        // Bases that cannot be read are no reason to lose what can.
+        let old = against.and_then(|against| Some((self.store.old_version(&against).ok()?, against)));
+        let Some((old, against)) = old else {
+            self.push(id, bytes.len(), Form::Whole(bytes), Vec::new());
+            return Ok(());
         };
-        self.push(id, bytes, packed.zip(against));
+        let form = against.form(&old, bytes, &mut Compressor::new())?;
+        self.push(id, bytes.len(), form, against.context);
         Ok(())
     }
 
-    /// Adds an object that is not there, compressed against others or as it is.
-    pub(crate) fn push(&mut self, id: Id, bytes: &[u8], packed: Option<Packed>) {
-        let pending = &mut self.store.pending;
-        let object = match packed {
-            Some((packed, against)) => {
-                pending.add_packed(id, bytes.len(), &packed, against.base, against.context)
-            }
-            None => pending.add_whole(id, bytes),
-        };
+    /// Adds an object that is not there, in the form that was found for it.
+    pub(crate) fn push(&mut self, id: Id, len: usize, form: Form<'_>, context: Vec<u8>) {
+        let object = self.store.pending.add(id, len, form, context);
         self.store.objects.add(PENDING, object);
     }
 
@@ -107,36 +98,32 @@ impl Drop for Writer<'_> {
 }
 
 impl Store {
-    /// What the next version of `bases` is stored against: mostly those themselves, but every so often older versions, so that no
+    /// What the next version of `bases` is stored as a version of: mostly those themselves, but every so often older ones, so that no
     /// version is many steps away from one that stands for itself.
     pub(crate) fn against(&self, bases: [Option<Id>; BASES], context: &[Id]) -> Option<Against> {
-        let generation =
-            |id: &Id| self.objects.get(id).and_then(|place| self.frame(place)).map(|f| generation(&f));
-        let first = bases[0].filter(|id| id.head() != 0)?;
+        let generation = |id: &Id| self.objects.get(id).map(|place| place.object.generation());
+        let usable = |id: &Id| id.head() != 0 && self.contains(id);
+        let first = bases[0].filter(usable)?;
         // A second base is for once: chains of twos would become trees.
-        let second = bases[1].filter(|id| id.head() != 0 && generation(id).is_some_and(|g| g < 8));
+        let second = bases[1].filter(usable).filter(|id| generation(id) < Some(8));
         let new =
             generation(&first)?.max(second.and_then(|id| generation(&id)).unwrap_or(0)).checked_add(1)?;
         let older = |mut id: Id| {
             while generation(&id)? > step_back(new) {
-                let frame = self.frame(self.objects.get(&id)?)?;
-                let head = frame.base?.heads[0];
-                let places = self.objects.by_head(head).map(|place| place.object.id);
-                id = places.into_iter().find(|older| generation(older) < generation(&id))?;
+                let head = self.objects.get(&id)?.object.link?.heads[0];
+                let mut places = self.objects.by_head(head).map(|place| place.object.id);
+                id = places.find(|older| generation(older) < generation(&id))?;
             }
             Some(id)
         };
         let bases = [Some(older(first)?), second.and_then(older)];
-        let base = Base {
-            generation: new,
-            heads: bases.map(|base| base.map_or(0, |id| id.head())),
-            context: context.len() as u32,
-        };
-        Some(Against { base, bases, context: context.iter().flat_map(|id| *id.as_bytes()).collect() })
+        let heads = bases.map(|base| base.map_or(0, |id| id.head()));
+        let link = Link { generation: new, heads, context: context.len() as u32 };
+        Some(Against { link, bases, context: context.iter().flat_map(|id| *id.as_bytes()).collect() })
     }
 
-    /// The bytes that come before an object that is stored against others.
-    pub(crate) fn before(&self, against: &Against) -> Result<Arc<[u8]>, StoreError> {
+    /// The bytes that an object is a version of.
+    pub(crate) fn old_version(&self, against: &Against) -> Result<Arc<[u8]>, StoreError> {
         let mut parts =
             against.bases.iter().flatten().map(|id| self.get(id)).collect::<Result<Vec<_>, _>>()?;
         match (parts.pop(), parts.is_empty() && against.context.is_empty()) {
@@ -149,20 +136,37 @@ impl Store {
     }
 }
 
-/// `packed`, unless the object is as well off without a base.
-pub(crate) fn worth_it(raw: &[u8], packed: Vec<u8>) -> Result<Option<Vec<u8>>, StoreError> {
-    if packed.len() <= raw.len() / 8 {
-        return Ok(Some(packed));
+impl Against {
+    /// The form in which a new version takes the least.
+    pub(crate) fn form<'a, 'b>(
+        &self,
+        old: &'b [u8],
+        new: &'a [u8],
+        compressor: &mut Compressor<'b>,
+    ) -> Result<Form<'a>, StoreError> {
+        let difference = Delta::between(old, new);
+        if let Some(difference) = &difference
+            && difference.is_fine()
+        {
+            return Ok(Form::Difference(difference.encode(), self.link));
+        }
+        // Something new: what it has in common with the old version besides is worth knowing, too.
+        let packed = compressor.compress(new, old, LEVEL)?;
+        if difference.is_none() && packed.len() > new.len() / 16 {
+            let alone = codec::compress(new, &[], LEVEL)?.len();
+            if packed.len() >= alone * 3 / 4 {
+                return Ok(Form::Whole(new));
+            }
+        }
+        Ok(Form::Follows(packed, self.link))
     }
-    let alone = codec::compress(raw, &[], LEVEL)?.len();
-    Ok((packed.len() < alone * 3 / 4).then_some(packed))
 }
 
-/// The generation that a new version of generation `new` is stored against: one less, but at a multiple of 8 eight less, at one of 64
-/// sixty-four less, and so on. A chain is then at most 7 steps long for each digit that the number has to base 8, and a
+/// The generation that a new version of generation `new` is stored against: one less, but at a multiple of 32 thirty-two less, at
+/// one of 1,024 that many less, and so on. A chain is then at most 31 steps long for each digit that the number has to base 32, and a
 /// difference covers many versions only rarely.
 fn step_back(new: u32) -> u32 {
-    new - (1 << (new.trailing_zeros() / 3 * 3))
+    new - (1 << (new.trailing_zeros() / 5 * 5))
 }
 
 #[cfg(test)]
@@ -177,8 +181,8 @@ mod tests {
                 generation = step_back(generation);
                 steps += 1;
             }
-            assert!(steps <= 6 * 7, "{steps}");
+            assert!(steps <= 4 * 31, "{steps}");
         }
-        assert_eq!([1, 7, 8, 9, 16, 64, 72].map(step_back), [0, 6, 0, 8, 8, 0, 64]);
+        assert_eq!([1, 31, 32, 33, 64, 1024, 1056].map(step_back), [0, 30, 0, 32, 32, 0, 1024]);
     }
 }
