@@ -5,6 +5,7 @@
 use std::collections::HashMap;
 
 use forklore_fs::{NodeKind, PathError, VaultPath, Vfs};
+use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::tx::operation::{FileId, Kind, Operation, Retire, Unsealed, unseal};
@@ -34,7 +35,7 @@ pub enum FindError {
 }
 
 /// One operation, as `log` tells it.
-#[derive(Debug, Clone, Serialize)]
+#[derive(Debug, Clone, Serialize, JsonSchema)]
 pub struct LogEntry {
     /// Its id
     pub id: String,
@@ -55,7 +56,7 @@ pub struct LogEntry {
 }
 
 /// What `log` tells.
-#[derive(Debug, Clone, Serialize)]
+#[derive(Debug, Clone, Serialize, JsonSchema)]
 pub struct LogReport {
     /// Newest first
     pub operations: Vec<LogEntry>,

@@ -9,6 +9,7 @@ mod fork;
 mod gc;
 mod heal;
 mod log;
+mod rename;
 mod show;
 mod stories;
 mod trash;
@@ -20,10 +21,10 @@ use std::process::ExitCode;
 use std::sync::Arc;
 
 use clap::{Parser, Subcommand};
-use forklore_engine::{Library, tx};
+use forklore_api::{Desk, Failure};
+use forklore_engine::tx::Recovered;
 use forklore_fs::RealFs;
 
-use crate::error::CliError;
 use crate::find;
 use crate::ui::{self, Bar};
 
@@ -79,6 +80,7 @@ pub(crate) enum Command {
     Undo(undo::UndoArgs),
     Redo(undo::RedoArgs),
     Delete(delete::Args),
+    Rename(rename::Args),
     Trash(trash::Args),
     Gc(gc::Args),
     Config(config::Args),
@@ -102,45 +104,23 @@ impl Context {
     }
 
     /// Opens the vault without reading it.
-    fn vault(&self) -> Result<Arc<RealFs>, CliError> {
+    fn vault(&self) -> Result<Arc<RealFs>, Failure> {
         Ok(Arc::new(find::open(self.vault.as_deref())?))
     }
 
-    /// Opens the vault and finishes what was cut off before.
-    fn settled(&self) -> Result<Arc<RealFs>, CliError> {
-        let fs = self.vault()?;
-        // What cannot be finished now is told by `check`; it is no reason not to read.
-        if let Ok(found) = tx::recover(&*fs, Self::now()) {
-            ui::recovered(self, &found);
-        }
-        Ok(fs)
+    /// The vault, to be asked, with `bar` to show how far it is.
+    fn desk<'a>(&'a self, bar: &'a Bar, told: &'a dyn Fn(&[Recovered])) -> Result<Desk<'a>, Failure> {
+        Ok(Desk { fs: self.vault()?, progress: bar, told, settle: true })
     }
 
-    /// Reads the vault.
-    fn library(&self) -> Result<Library, CliError> {
-        Ok(Library::load(self.settled()?, &Bar::new(self))?)
-    }
-
-    /// Reads the vault to change it: from here on no other Forklore does. A dry run only looks.
-    fn library_to_change(&self) -> Result<Library, CliError> {
-        if self.dry_run {
-            return self.library();
-        }
-        let fs = self.vault()?;
-        let right = tx::Right::take(&*fs, Self::now())?;
-        ui::recovered(self, &right.recovered);
-        Ok(Library::load_with(fs, right, &Bar::new(self))?)
-    }
-
-    /// The time in milliseconds since 1970.
-    #[allow(clippy::disallowed_methods, reason = "this is the edge where the time comes in")]
-    fn now() -> i64 {
-        let since = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH);
-        since.map_or(0, |d| i64::try_from(d.as_millis()).unwrap_or(i64::MAX))
+    /// Asks the vault something.
+    fn ask<T>(&self, call: impl FnOnce(&Desk<'_>) -> Result<T, Failure>) -> Result<T, Failure> {
+        let told = |found: &[Recovered]| ui::recovered(self, found);
+        call(&self.desk(&Bar::new(self), &told)?)
     }
 }
 
-pub(crate) fn run(context: &Context, command: &Command) -> Result<ExitCode, CliError> {
+pub(crate) fn run(context: &Context, command: &Command) -> Result<ExitCode, Failure> {
     match command {
         Command::Stories(args) => stories::run(context, args),
         Command::Tree(args) => tree::run(context, args),
@@ -153,6 +133,7 @@ pub(crate) fn run(context: &Context, command: &Command) -> Result<ExitCode, CliE
         Command::Undo(args) => undo::undo(context, args),
         Command::Redo(args) => undo::redo(context, args),
         Command::Delete(args) => delete::run(context, args),
+        Command::Rename(args) => rename::run(context, args),
         Command::Trash(args) => trash::run(context, args),
         Command::Gc(args) => gc::run(context, args),
         Command::Config(args) => config::run(context, args),

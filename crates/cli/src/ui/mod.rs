@@ -21,7 +21,7 @@ use serde::Serialize;
 pub(crate) use bar::Bar;
 pub(crate) use check::check;
 pub(crate) use config::{setting, setting_changed, settings};
-pub(crate) use delete::deleted;
+pub(crate) use delete::{deleted, renamed};
 pub(crate) use demo::{demo, demo_plan};
 pub(crate) use fork::{forked, recovered, waiting};
 pub(crate) use heal::{healed, question};
@@ -32,7 +32,7 @@ pub(crate) use tree::{stories, tree};
 pub(crate) use undo::undone;
 
 use crate::commands::Context;
-use crate::error::CliError;
+use forklore_api::Failure;
 use style::{BAD, BOLD, DIM, WARN, tame, wrap};
 
 /// Prints one JSON document.
@@ -45,7 +45,7 @@ pub(crate) fn json<T: Serialize>(document: &T) -> io::Result<()> {
 }
 
 /// Prints why something did not work, and what to do.
-pub(crate) fn error(context: &Context, e: &CliError) {
+pub(crate) fn error(context: &Context, e: &Failure) {
     if context.json {
         // Nobody is left to tell that this could not be told.
         let _gone = json(&e.as_json());

@@ -1,0 +1,20 @@
+//! What can be asked of a vault, and what is answered. The command line and the server both ask here, so that neither has a rule or a
+//! document of its own.
+//!
+//! * [`Desk`] is a vault that can be asked: it reads the [`Library`](forklore_engine::Library), with or without the right to change.
+//! * The calls are functions on a desk, one module a topic: [`look`], [`fork`], [`heal`], [`enter`], [`ops`], [`config`]. What they need
+//!   is a plain struct that a JSON body or the flags of a command become; what they give is the engine's report, whose JSON others
+//!   rely on (`docs/formats/json.md`).
+//! * [`Failure`] is what a user is told when something does not work.
+
+pub mod config;
+mod desk;
+pub mod enter;
+mod failure;
+pub mod fork;
+pub mod heal;
+pub mod look;
+pub mod ops;
+
+pub use desk::{Desk, now};
+pub use failure::{Failure, Kind, Told, capital};
