@@ -18,3 +18,11 @@ pub mod ops;
 
 pub use desk::{Desk, now};
 pub use failure::{Failure, Kind, Told, capital};
+use serde::Serialize;
+
+/// A document as it is printed, and answered: indented, with a newline at its end.
+pub fn document<T: Serialize + ?Sized>(value: &T) -> std::io::Result<Vec<u8>> {
+    let mut text = serde_json::to_vec_pretty(value)?;
+    text.push(b'\n');
+    Ok(text)
+}

@@ -10,6 +10,7 @@ mod gc;
 mod heal;
 mod log;
 mod rename;
+mod serve;
 mod show;
 mod stories;
 mod trash;
@@ -84,6 +85,7 @@ pub(crate) enum Command {
     Trash(trash::Args),
     Gc(gc::Args),
     Config(config::Args),
+    Serve(serve::Args),
     Demo(demo::Args),
     Completions(completions::Args),
 }
@@ -137,6 +139,7 @@ pub(crate) fn run(context: &Context, command: &Command) -> Result<ExitCode, Fail
         Command::Trash(args) => trash::run(context, args),
         Command::Gc(args) => gc::run(context, args),
         Command::Config(args) => config::run(context, args),
+        Command::Serve(args) => serve::run(context, args),
         Command::Demo(args) => demo::run(context, args),
         Command::Completions(args) => completions::run(args),
     }

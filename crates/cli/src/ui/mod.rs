@@ -37,10 +37,24 @@ use style::{BAD, BOLD, DIM, WARN, tame, wrap};
 
 /// Prints one JSON document.
 pub(crate) fn json<T: Serialize>(document: &T) -> io::Result<()> {
-    let mut text = serde_json::to_vec_pretty(document)?;
-    text.push(b'\n');
     let mut out = io::stdout().lock();
-    out.write_all(&text)?;
+    out.write_all(&forklore_api::document(document)?)?;
+    out.flush()
+}
+
+/// Prints one JSON document in one line: for programs that go on reading.
+pub(crate) fn line<T: Serialize>(document: &T) -> io::Result<()> {
+    let mut out = io::stdout().lock();
+    writeln!(out, "{}", serde_json::to_string(document)?)?;
+    out.flush()
+}
+
+/// Tells where the server is to be found.
+pub(crate) fn serving(url: &str, token: &str) -> io::Result<()> {
+    let mut out = anstream::stdout().lock();
+    writeln!(out, "Forklore answers at {BOLD}{url}#token={token}{BOLD:#}")?;
+    let more = "Whoever has this address can read and change the vault. Ctrl-C ends it.";
+    writeln!(out, "{DIM}{more}{DIM:#}")?;
     out.flush()
 }
 

@@ -275,6 +275,8 @@ impl Tx {
 
     /// Publishes what SillyTavern's chat will refer to and remembers the rest until [`resolve`] is told whether the chat came.
     pub fn prepare(mut self, about: About, awaits: Awaits) -> Result<String, TxError> {
+        // Whoever was to write the chat may have lost patience and written it without us.
+        self.guarded.push((awaits.target.clone(), None));
         let operation = self.seal(about, Some(awaits))?;
         let failed = |source| TxError::Unfinished { id: operation.id.clone(), source };
         match publish_all(&*self.fs, &operation).map_err(failed)? {
