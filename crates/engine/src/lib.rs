@@ -4,6 +4,7 @@
 //!   Reading streams; what was read of an unchanged chat comes from a disposable cache.
 //! * [`usecase`]: `stories`, `tree`, `show`, `check`: from a library to a report. Reports are plain data; their JSON form is
 //!   what other programs rely on.
+//! * [`history`]: what was seen of chats and books, and when; it makes the state at any message exact.
 //! * [`oplog`]: everything that Forklore did, to be looked at and undone.
 //! * [`tx`]: how several files change together or not at all, and the operations that are kept in the log.
 //! * [`Address`]: how people name chats.
@@ -13,6 +14,7 @@
 
 mod address;
 pub mod config;
+pub mod history;
 pub mod oplog;
 mod progress;
 pub mod state_at;

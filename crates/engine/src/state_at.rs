@@ -5,11 +5,11 @@ use std::sync::Arc;
 
 use forklore_core::adapter::auto_recap::running::CombinedRecap;
 use forklore_core::format::book::EntryImage;
-use forklore_core::state::{self, Carry, Evidence, LeftOut, StateEntry};
+use forklore_core::state::{self, Carry, Evidence, LeftOut, Place, StateEntry};
 use forklore_fs::PathError;
 use forklore_json::Raw;
 
-use crate::vault::{Book, Library};
+use crate::vault::{Book, Library, history_error};
 
 /// The book of a chat at a message.
 #[derive(Clone)]
@@ -44,6 +44,10 @@ pub struct Source {
 pub enum SourceKind {
     /// It is the last message: the book as it is now
     Head,
+    /// Nothing has changed since, and history proves it: the book as it is now
+    Unchanged,
+    /// What history saw
+    History,
     /// Scenes and other evidence that extensions left
     Scene,
     /// Nothing: a copy of the book as it is now
@@ -57,6 +61,8 @@ impl SourceKind {
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Head => "head",
+            Self::Unchanged => "unchanged",
+            Self::History => "history",
             Self::Scene => "scene",
             Self::Degraded => "degraded",
             Self::None => "none",
@@ -129,7 +135,13 @@ impl Library {
             // A book kept by hand has no scenes to be mistaken by.
             let untold =
                 if hand_kept { Vec::new() } else { state::untold(&now.entries, &self.last_sighting(c, at)?) };
-            let entry = |image| StateEntry { image, message: None, undated: false, inferred: Vec::new() };
+            let entry = |image| StateEntry {
+                image,
+                message: None,
+                undated: false,
+                inferred: Vec::new(),
+                observed: false,
+            };
             return Ok(BookAt {
                 name: Some(name.clone()),
                 live,
@@ -147,7 +159,20 @@ impl Library {
         Ok(BookAt { name: Some(name.clone()), live, source, entries, left_out, untold })
     }
 
-    /// The combined recap of a chat at a message: its own if it fits, else the last one that does in SillyTavern's backups.
+    /// What `read` finds in the header of a chat as history saw it at a message or last before.
+    pub fn header_then<T>(
+        &self,
+        c: usize,
+        at: usize,
+        read: &dyn Fn(Raw<'_>) -> Option<T>,
+    ) -> Result<Option<(usize, T)>, PathError> {
+        match self.history()? {
+            Some(history) => history.header_at(self, c, at, read).map_err(history_error),
+            None => Ok(None),
+        }
+    }
+
+    /// The combined recap of a chat at a message: its own if it fits, else the last one that does in history or SillyTavern's backups.
     /// With the bytes of the value, to be put elsewhere.
     pub fn combined_at(&self, c: usize, at: usize) -> Result<Option<(CombinedRecap, Vec<u8>)>, PathError> {
         let read = |metadata: Raw<'_>| {
@@ -159,8 +184,11 @@ impl Library {
         if CombinedRecap::read(metadata).is_none() {
             return Ok(None);
         }
-        match read(metadata) {
-            Some(own) => Ok(Some(own)),
+        if let Some(own) = read(metadata) {
+            return Ok(Some(own));
+        }
+        match self.header_then(c, at, &read)? {
+            Some((_, recap)) => Ok(Some(recap)),
             None => Ok(self.backup_header(c, at, &read)?.map(|(_, recap)| recap)),
         }
     }
@@ -190,7 +218,20 @@ fn from_evidence(
     let found = state::fold(&changes, at, head, carry, book);
     let dated = !evidence.sightings.is_empty()
         || evidence.live.as_ref().is_some_and(|live| live.marks.iter().any(Option::is_some));
+    // History is exact from the message on at which it first saw the book.
+    let first = evidence.observed.iter().find_map(|observed| match observed.head {
+        Place::Ours(head) => Some(head),
+        _ => None,
+    });
+    let covered = first.is_some_and(|first| first <= at);
+    let later = |change: &state::Change| match change.place {
+        Place::Start => false,
+        Place::Ours(message) | Place::Between { until: message, .. } => message > at,
+        _ => true,
+    };
     let kind = match (dated, &evidence.live) {
+        _ if covered && !changes.iter().any(later) => SourceKind::Unchanged,
+        _ if covered => SourceKind::History,
         (true, _) => SourceKind::Scene,
         (false, Some(_)) => SourceKind::Degraded,
         (false, None) => SourceKind::None,
@@ -208,6 +249,7 @@ fn from_evidence(
         entry.inferred.extend(inferred);
         entry
     };
-    let source = Source { kind, message: found.basis, distance: found.basis.map(|message| at - message) };
+    let message = if covered { Some(at) } else { found.basis };
+    let source = Source { kind, message, distance: message.map(|message| at - message) };
     (source, found.entries.into_iter().map(whole).collect(), found.left_out)
 }

@@ -1,7 +1,7 @@
 //! [`Adapter`]: what knows one memory extension. Auto-Recap is the first, MemoryBooks the second; none is the generic rule.
 //!
 //! An adapter is pure: it reads what an extension left in messages, headers and books and puts it into Forklore's own words
-//! ([`Scene`], [`SceneSighting`], [`Mark`], [`Operation`]). It decides nothing; [`crate::state`] and [`crate::check`] do.
+//! ([`Scene`], [`SceneSighting`], [`Mark`], [`Operation`], [`Work`]). It decides nothing; [`crate::state`] and [`crate::check`] do.
 
 pub mod auto_recap;
 pub mod memory_books;
@@ -37,6 +37,11 @@ pub trait Adapter: Sync {
         vec![None; entries.len()]
     }
 
+    /// What the extension's queue, an entry of the book itself, says is being written.
+    fn work(&self, _queue: &EntryImage) -> Vec<Work> {
+        Vec::new()
+    }
+
     /// Work that waits or runs for this chat.
     fn operations(&self, _header: Header<'_>, _book: Option<&Book<'_>>) -> Vec<Operation> {
         Vec::new()
@@ -59,6 +64,40 @@ pub fn entry_role(comment: &str) -> EntryRole {
         .map(|adapter| adapter.entry_role(comment))
         .find(|role| *role != EntryRole::Fact)
         .unwrap_or_default()
+}
+
+/// What a queue that is kept as an entry of the book says is being written, for whichever extension keeps it.
+pub fn work(queue: &EntryImage) -> Vec<Work> {
+    ALL.iter().flat_map(|adapter| adapter.work(queue)).collect()
+}
+
+/// A piece of work on a scene that is under way: what it writes belongs to the scene, wherever the story is by then.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Work {
+    /// The message that the scene ends with.
+    pub scene: usize,
+    /// Number of the entry that it writes, if it says.
+    pub uid: Option<i64>,
+    /// Number of the entry whose line in a registry it writes.
+    pub lists: Option<i64>,
+    /// Name of the entry that it makes, if it says.
+    pub name: Option<String>,
+    /// Whether it can make entries that it does not name.
+    pub makes: bool,
+}
+
+impl Work {
+    /// Whether it says that it writes this entry.
+    pub fn names(&self, entry: &EntryImage) -> bool {
+        let titled = |name: &str| {
+            let (comment, name) = (entry.comment.to_lowercase(), name.to_lowercase());
+            !name.is_empty()
+                && comment
+                    .strip_suffix(name.as_str())
+                    .is_some_and(|rest| rest.is_empty() || rest.ends_with('-'))
+        };
+        (self.uid.is_some() && self.uid == entry.uid) || self.name.as_deref().is_some_and(titled)
+    }
 }
 
 /// What an entry is for.

@@ -16,6 +16,8 @@ pub struct Fold {
     /// Places by number.
     by_uid: HashMap<Option<i64>, Vec<usize>>,
     titles: HashMap<Arc<str>, usize>,
+    /// Entries that others wrote into, by book and number: a later change of ours started from a text that is not ours.
+    stained: HashSet<(String, Option<i64>)>,
 }
 
 /// One entry of a book at a message.
@@ -29,6 +31,8 @@ pub struct StateEntry {
     pub undated: bool,
     /// Fields that no evidence of that time shows: taken from elsewhere, or merged.
     pub inferred: Vec<String>,
+    /// Whether history saw its last change.
+    pub observed: bool,
 }
 
 /// The book at a message.
@@ -95,19 +99,33 @@ pub fn fold(changes: &[Change], at: usize, head: usize, carry: Carry, book: Opti
                 Ok(false)
             }
             Place::Ours(message) => Err(Why::Later(message)),
-            Place::Elsewhere(origin) => Err(Why::Elsewhere(origin)),
+            Place::Elsewhere(origin) | Place::Beyond(origin) => Err(Why::Elsewhere(origin)),
             Place::Unattributed => Err(Why::Unattributed),
+            Place::Between { until, .. } if until <= at => {
+                basis = basis.max(Some(until));
+                Ok(false)
+            }
+            Place::Between { from, .. }
+                if creation && carry.undated && from.is_none_or(|from| at >= from) =>
+            {
+                Ok(true)
+            }
             Place::Since(message) if !carry.since => Err(Why::Since(message)),
             Place::Undated | Place::Since(_) if at >= head => Ok(false),
             Place::Undated if carry.undated => Ok(true),
             // It may have been there already: carried and marked. A mere change of what is known waits for the head.
             Place::Since(message) if creation && carry.undated && at >= message => Ok(true),
-            Place::Undated => Err(Why::Undated),
-            Place::Since(message) => Err(Why::Since(message)),
+            Place::Undated | Place::Between { from: None, .. } => Err(Why::Undated),
+            Place::Since(message) | Place::Between { from: Some(message), .. } => Err(Why::Since(message)),
         };
         match verdict {
             Ok(undated) => fold.play_marked(change, undated),
-            Err(why) => skipped.push((change, why)),
+            Err(why) => {
+                if matches!(change.place, Place::Elsewhere(_) | Place::Unattributed) {
+                    fold.stained.extend(change.entry().map(|entry| (change.book.clone(), entry.uid)));
+                }
+                skipped.push((change, why));
+            }
         }
     }
     let left_out = left_out(&fold, &skipped, book);
@@ -175,10 +193,24 @@ impl Fold {
 
     fn play_marked(&mut self, change: &Change, undated: bool) {
         let message = match change.place {
-            Place::Ours(message) => Some(message),
+            Place::Ours(message) | Place::Between { until: message, .. } if !undated => Some(message),
             _ => None,
         };
-        let fresh = |image: EntryImage, inferred| StateEntry { image, message, undated, inferred };
+        let observed = change.observed;
+        let fresh = |image: EntryImage, inferred| StateEntry { image, message, undated, inferred, observed };
+        // What was seen as it happened is known to the letter, also where it built on something that belongs to a later message.
+        if let Some(after) = change
+            .after
+            .as_ref()
+            .filter(|after| observed && !self.stained.contains(&(change.book.clone(), after.uid)))
+        {
+            let before = change.before.as_ref().unwrap_or(after);
+            if let Some(i) = self.find(before).or_else(|| self.find(after)) {
+                drop(self.take(i));
+            }
+            self.put(fresh(after.clone(), Vec::new()));
+            return;
+        }
         let place = change.before.as_ref().and_then(|entry| self.find(entry));
         match (&change.before, &change.after, place) {
             (_, None, Some(i)) => drop(self.take(i)),
@@ -192,6 +224,7 @@ impl Fold {
                 }
                 entry.message = message.or(entry.message);
                 entry.undated = undated;
+                entry.observed = observed;
                 self.put(entry);
             }
             // Another line made the entry, ours added to it: what we added is ours, the rest is not.

@@ -4,18 +4,19 @@
 //! clock order whose position is at most N and on this line. [`Evidence`] is what is known; [`replay()`] turns it into
 //! [`Change`]s, each with a [`Place`]; [`fold()`] plays those that belong to a message into a [`BookState`].
 //!
-//! Evidence is of three kinds: [`Sighting`]s of a whole book (scene snapshots; later history's observations, which are the same
-//! thing seen more often), [`Event`]s (entries that are known to belong to a scene although no snapshot of it has them), and the
-//! book as it is [`Live`].
+//! Evidence is of four kinds: [`Sighting`]s of a whole book (scene snapshots), [`Event`]s (entries that are known to belong to a
+//! scene although no snapshot of it has them), what history has [`Observed`] of a book, and the book as it is [`Live`].
 
 mod complete;
 mod fold;
 mod merge;
+mod observed;
 mod replay;
 
 pub use complete::complete;
 pub use fold::{BookState, Carry, Fold, LeftOut, StateEntry, Why, fold};
 pub use merge::{apply, merge_lines};
+pub use observed::{AtWork, Observed, Seen};
 pub use replay::{Stain, filled, holes, replay, stains};
 
 use std::collections::{HashMap, HashSet};
@@ -87,6 +88,8 @@ pub struct Evidence {
     pub sightings: Vec<Sighting>,
     /// Events in any order.
     pub events: Vec<Event>,
+    /// What history saw, in the order in which it was seen.
+    pub observed: Vec<Observed>,
     /// The book as it is now, if it is there.
     pub live: Option<Live>,
     /// Entries of related chats' books as they are now. Only events are looked for there.
@@ -159,10 +162,19 @@ pub enum Place {
     Ours(usize),
     /// Somewhere else in the story.
     Elsewhere(Origin),
+    /// Beyond the message at which our line left this chat, though before it did so by the clock.
+    Beyond(Origin),
     /// No evidence tells when.
     Undated,
     /// At or after this message of our line, nobody knows when.
     Since(usize),
+    /// Already there at message `until` of our line, and not before `from`, where that is known.
+    Between {
+        /// The last message at which it was certainly not there
+        from: Option<usize>,
+        /// The message at which it was first seen
+        until: usize,
+    },
     /// Made by nobody knows whom in a book that was made for another chat.
     Unattributed,
 }
@@ -180,6 +192,8 @@ pub struct Change {
     pub before: Option<EntryImage>,
     /// The entry after; `None` if it was deleted.
     pub after: Option<EntryImage>,
+    /// Whether history saw it happen.
+    pub observed: bool,
 }
 
 impl Change {

@@ -8,7 +8,8 @@ use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
 use super::fold::Fold;
-use super::{Change, Event, Evidence, Live, Origin, Place, Sighting, line_mark};
+use super::observed::is_reordering;
+use super::{Change, Event, Evidence, Live, Observed, Origin, Place, Seen, Sighting, line_mark};
 use crate::adapter::auto_recap::{registry, text_hash};
 use crate::adapter::{EntryRole, entry_role};
 use crate::format::book::EntryImage;
@@ -18,23 +19,40 @@ pub fn replay(evidence: &Evidence) -> Vec<Change> {
     let mut sightings: Vec<&Sighting> = evidence.sightings.iter().collect();
     sightings.sort_by_key(|s| (s.clock, s.origin.message));
     let mut replay = Replay::new(&evidence.events, &evidence.start);
-    let mut last: HashMap<&str, &Sighting> = HashMap::new();
-    for sighting in sightings {
-        replay.see(sighting, last.get(sighting.book.as_str()).copied());
-        last.insert(&sighting.book, sighting);
+    let mut coming = sightings.as_slice();
+    for observed in &evidence.observed {
+        let past = coming.partition_point(|sighting| sighting.clock < observed.clock);
+        coming[..past].iter().for_each(|sighting| replay.see(sighting));
+        coming = &coming[past..];
+        replay.observe(observed, coming);
     }
+    coming.iter().for_each(|sighting| replay.see(sighting));
     replay.see_elsewhere(&evidence.elsewhere);
     if let Some(live) = &evidence.live {
-        replay.see_live(live, last.get(live.book.as_str()).copied());
+        replay.see_live(live);
     }
     replay.changes.sort_by_key(|change| change.clock);
     replay.changes
+}
+
+/// A book as it was seen last.
+#[derive(Clone)]
+struct Last {
+    entries: Arc<[EntryImage]>,
+    /// Whether history saw it: then every field is known, and nothing went by unseen.
+    observed: bool,
 }
 
 struct Replay<'a> {
     events: &'a [Event],
     start: &'a HashSet<u64>,
     changes: Vec<Change>,
+    /// Whether it is history that is being looked at.
+    observing: bool,
+    /// The books as they were seen last, by name.
+    last: HashMap<String, Last>,
+    /// Where the last change of an entry that history saw belongs, by number.
+    placed: HashMap<(String, i64), Place>,
     /// What our line has earned so far.
     earned: Fold,
     /// Whether any sighting was ours.
@@ -73,6 +91,9 @@ impl<'a> Replay<'a> {
             events,
             start,
             changes: Vec::new(),
+            observing: false,
+            last: HashMap::new(),
+            placed: HashMap::new(),
             earned: Fold::default(),
             seen_ours: false,
             foreign,
@@ -80,9 +101,14 @@ impl<'a> Replay<'a> {
         }
     }
 
-    fn see(&mut self, sighting: &Sighting, before: Option<&Sighting>) {
+    fn see(&mut self, sighting: &Sighting) {
         let place = sighting.ours.map_or(Place::Elsewhere(sighting.origin), Place::Ours);
-        let (base, first): (Cow<'_, [EntryImage]>, bool) = match before {
+        let before = self.last.get(&sighting.book).cloned();
+        if let Some(last) = before.as_ref().filter(|last| last.observed) {
+            self.see_between_observations(sighting, place, last);
+            return;
+        }
+        let (base, first): (Cow<'_, [EntryImage]>, bool) = match &before {
             Some(before) => (Cow::Borrowed(&before.entries), false),
             None if sighting.ours.is_some() => (self.earned.images().into(), !self.seen_ours),
             None => {
@@ -113,6 +139,207 @@ impl<'a> Replay<'a> {
             let written = sighting.written.has(entry) || entry_role(&entry.comment) != EntryRole::Fact;
             if written { Told::Written } else { Told::Nothing }
         });
+        self.last.insert(sighting.book.clone(), Last { entries: sighting.entries.clone(), observed: false });
+    }
+
+    /// A scene's snapshot of a book that history knows. It says less of each entry than history does, so it counts only where it
+    /// tells of something that history had not seen by then: while nobody watched.
+    fn see_between_observations(&mut self, sighting: &Sighting, place: Place, last: &Last) {
+        let mut entries = last.entries.to_vec();
+        for (old, new) in pair_up(&last.entries, &sighting.entries) {
+            let before = old.map(|i| &last.entries[i]);
+            if entry_role(before.or(new.map(|i| &sighting.entries[i])).map_or("", |e| &e.comment))
+                == EntryRole::Queue
+            {
+                continue;
+            }
+            let Some(after) = new.map(|i| &sighting.entries[i]) else {
+                self.add(&sighting.book, sighting.clock, place, before.cloned(), None);
+                entries.retain(|entry| Some(entry) != before);
+                continue;
+            };
+            match before {
+                Some(before) if before.content() == after.content() && before.comment == after.comment => {}
+                Some(before) => {
+                    let whole = super::apply(before, before, after);
+                    self.add(
+                        &sighting.book,
+                        sighting.clock,
+                        place,
+                        Some(before.clone()),
+                        Some(whole.clone()),
+                    );
+                    entries
+                        .iter_mut()
+                        .filter(|entry| *entry == before)
+                        .for_each(|entry| *entry = whole.clone());
+                }
+                None => {
+                    self.add(&sighting.book, sighting.clock, place, None, Some(after.clone()));
+                    entries.push(after.clone());
+                }
+            }
+        }
+        self.last.insert(sighting.book.clone(), Last { entries: entries.into(), observed: true });
+    }
+
+    fn observe(&mut self, observed: &Observed, coming: &[&Sighting]) {
+        self.observing = true;
+        let before = self.last.get(&observed.book).cloned();
+        match &observed.seen {
+            Seen::Whole { entries, marks, ours } => {
+                self.see_first(observed, entries, marks, *ours, before.as_ref());
+                let last = Last { entries: entries.as_slice().into(), observed: true };
+                self.last.insert(observed.book.clone(), last);
+            }
+            Seen::Changed { gone, new, marks } => {
+                let mut entries = before.map(|last| last.entries.to_vec()).unwrap_or_default();
+                let coming: Vec<&Sighting> =
+                    coming.iter().copied().filter(|sighting| sighting.book == observed.book).collect();
+                self.see_change(observed, gone, new, marks, &coming);
+                for (old, new) in
+                    pair_up(gone, new).into_iter().map(|(o, n)| (o.map(|i| &gone[i]), n.map(|i| &new[i])))
+                {
+                    let at = old.and_then(|old| entries.iter().position(|entry| entry == old));
+                    match (at, new) {
+                        (Some(at), Some(new)) => entries[at] = new.clone(),
+                        (Some(at), None) => drop(entries.remove(at)),
+                        (None, Some(new)) => entries.push(new.clone()),
+                        (None, None) => {}
+                    }
+                }
+                self.last.insert(observed.book.clone(), Last { entries: entries.into(), observed: true });
+            }
+        }
+        self.observing = false;
+    }
+
+    /// A book that history sees for the first time: what is in it came before, and nobody knows when. What extensions left tells a
+    /// part of that.
+    fn see_first(
+        &mut self,
+        observed: &Observed,
+        entries: &[EntryImage],
+        marks: &[Option<Place>],
+        ours: bool,
+        before: Option<&Last>,
+    ) {
+        let base = before.map_or_else(|| self.earned.images(), |last| last.entries.to_vec());
+        let place = match observed.head {
+            _ if !ours => Place::Unattributed,
+            Place::Ours(until) => Place::Between { from: self.furthest(), until },
+            place => place,
+        };
+        let default = Default {
+            book: &observed.book,
+            clock: observed.clock,
+            creation: place,
+            change: place,
+            first: false,
+            unseen: before.is_none(),
+        };
+        self.compare(&base, entries, &default, &|i, _| {
+            marks.get(i).copied().flatten().map_or(Told::Nothing, Told::Place)
+        });
+    }
+
+    /// A change that history saw.
+    fn see_change(
+        &mut self,
+        observed: &Observed,
+        gone: &[EntryImage],
+        new: &[EntryImage],
+        marks: &[Option<Place>],
+        coming: &[&Sighting],
+    ) {
+        let mut registries = Vec::new();
+        for (old, fresh) in pair_up(gone, new) {
+            let (before, after) = (old.map(|i| &gone[i]), fresh.map(|i| &new[i]));
+            match entry_role(after.or(before).map_or("", |entry| &entry.comment)) {
+                EntryRole::Queue => continue,
+                EntryRole::Registry => {
+                    registries.push((before, after));
+                    continue;
+                }
+                EntryRole::Fact | EntryRole::Index => {}
+            }
+            if before.zip(after).is_some_and(|(before, after)| before == after) {
+                continue;
+            }
+            let mark = fresh.and_then(|i| marks.get(i).copied().flatten());
+            let event = after.filter(|_| before.is_none()).and_then(|after| self.event(after));
+            let event = event.filter(|(_, text)| after.is_some_and(|after| after.content() == *text));
+            let event =
+                event.map(|(event, _)| event.ours.map_or(Place::Elsewhere(event.origin), Place::Ours));
+            let place = event.unwrap_or_else(|| observed.place(before, after, mark, coming));
+            if let Some(uid) = after.or(before).and_then(|entry| entry.uid) {
+                self.placed.insert((observed.book.clone(), uid), place);
+            }
+            self.add(&observed.book, observed.clock, place, before.cloned(), after.cloned());
+        }
+        // Their lines belong where the entries belong that they list, so those come first.
+        for (before, after) in registries {
+            self.observe_registry(observed, before, after);
+        }
+    }
+
+    /// A registry changes line by line.
+    fn observe_registry(
+        &mut self,
+        observed: &Observed,
+        before: Option<&EntryImage>,
+        after: Option<&EntryImage>,
+    ) {
+        let (mut old, Some(after)) = (before.cloned(), after) else {
+            self.add(&observed.book, observed.clock, observed.head, before.cloned(), None);
+            return;
+        };
+        if old.is_none() {
+            let kind = registry::kind_of(&after.content()).map(str::to_owned);
+            let stub = kind.map_or_else(|| after.clone(), |kind| after.with_content(&registry::empty(&kind)));
+            if !self.earned.has_title(&after.comment) {
+                self.add(&observed.book, i64::MIN, Place::Start, None, Some(stub.clone()));
+            }
+            old = Some(stub);
+        }
+        let text = after.content().into_owned();
+        let had: Vec<String> =
+            old.iter().flat_map(|old| old.content().lines().map(str::to_owned).collect::<Vec<_>>()).collect();
+        for line in text.lines().filter(|line| !had.iter().any(|l| l == line)) {
+            let Some(uid) = registry::line(line).and_then(|line| line.uid) else { continue };
+            let Some(start) = old.clone() else { break };
+            let named = observed.work.iter().find(|at| at.work.lists == Some(uid)).map(|at| at.place);
+            let placed = || self.placed.get(&(observed.book.clone(), uid)).copied();
+            let Some(place) = named.or_else(placed) else { continue };
+            let middle = after.with_content(&with_line_of(&start.content(), &text, uid));
+            if !middle.agrees_with(&start) {
+                self.add(&observed.book, observed.clock, place, Some(start), Some(middle.clone()));
+                old = Some(middle);
+            }
+        }
+        if old.as_ref().is_none_or(|old| !old.agrees_with(after)) {
+            let place = if is_reordering(old.as_ref(), Some(after)) {
+                observed.work.first().map(|at| at.place)
+            } else {
+                None
+            };
+            self.add(
+                &observed.book,
+                observed.clock,
+                place.unwrap_or(observed.head),
+                old,
+                Some(after.clone()),
+            );
+        }
+    }
+
+    /// The last message of our line that anything is known of.
+    fn furthest(&self) -> Option<usize> {
+        let places = self.changes.iter().filter_map(|change| match change.place {
+            Place::Ours(message) | Place::Between { until: message, .. } => Some(message),
+            _ => None,
+        });
+        places.max()
     }
 
     /// Events of ours that only a related chat's book still has.
@@ -130,16 +357,13 @@ impl<'a> Replay<'a> {
         }
     }
 
-    fn see_live(&mut self, live: &Live, before: Option<&Sighting>) {
-        let (base, first): (Cow<'_, [EntryImage]>, bool) = match before {
+    fn see_live(&mut self, live: &Live) {
+        let before = self.last.get(&live.book).cloned();
+        let (base, first): (Cow<'_, [EntryImage]>, bool) = match &before {
             Some(before) => (Cow::Borrowed(&before.entries), false),
             None => (self.earned.images().into(), !self.seen_ours),
         };
-        let furthest = self.changes.iter().filter_map(|change| match change.place {
-            Place::Ours(message) => Some(message),
-            _ => None,
-        });
-        let since = match (live.ours, furthest.max()) {
+        let since = match (live.ours, self.furthest()) {
             (false, _) => Place::Unattributed,
             (true, Some(message)) => Place::Since(message),
             (true, None) => Place::Undated,
@@ -303,7 +527,7 @@ impl<'a> Replay<'a> {
         before: Option<EntryImage>,
         after: Option<EntryImage>,
     ) {
-        let change = Change { clock, place, book: book.to_owned(), before, after };
+        let change = Change { clock, place, book: book.to_owned(), before, after, observed: self.observing };
         match (place, &change.after) {
             (Place::Elsewhere(origin), Some(after)) if change.is_telling() => {
                 let before =
@@ -320,7 +544,9 @@ impl<'a> Replay<'a> {
                     self.foreign_lines.insert((after.comment.clone(), line.to_owned()), origin);
                 }
             }
-            (Place::Start | Place::Ours(_) | Place::Undated, _) => self.earned.play(&change),
+            (Place::Start | Place::Ours(_) | Place::Undated | Place::Between { .. }, _) => {
+                self.earned.play(&change);
+            }
             _ => {}
         }
         self.changes.push(change);

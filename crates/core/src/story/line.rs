@@ -1,8 +1,8 @@
-//! Comparing lines: [`common_prefix`] by moments, [`align`] by message identities, [`Successions`] for what history knows.
+//! Comparing lines: [`common_prefix`] by moments, [`align`] by message identities.
 
 use std::collections::HashMap;
 
-use super::moment::{Moment, Transcript};
+use super::moment::Transcript;
 
 /// How many messages two chats share from the start. Moments are chained, so a binary search finds it.
 pub fn common_prefix(a: &Transcript, b: &Transcript) -> usize {
@@ -83,7 +83,7 @@ pub fn align(a: &Transcript, b: &Transcript, shared: usize) -> Alignment {
 }
 
 /// The longest run of pairs that ascends in both numbers (patience sorting).
-fn longest_ascending(pairs: &[(usize, usize)]) -> Vec<(usize, usize)> {
+pub(super) fn longest_ascending(pairs: &[(usize, usize)]) -> Vec<(usize, usize)> {
     let mut tails: Vec<usize> = Vec::new();
     let mut before: Vec<Option<usize>> = vec![None; pairs.len()];
     for (i, pair) in pairs.iter().enumerate() {
@@ -103,40 +103,4 @@ fn longest_ascending(pairs: &[(usize, usize)]) -> Vec<(usize, usize)> {
     }
     run.reverse();
     run
-}
-
-/// One moment took the place of another: an old message was edited, swiped or deleted, and the story went on.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub struct Succession {
-    /// The moment as it was.
-    pub was: Moment,
-    /// The moment that stands for it now.
-    pub is: Moment,
-}
-
-/// What history has seen of moments taking each other's place. Without history it is empty.
-#[derive(Debug, Clone, Default)]
-pub struct Successions {
-    now: HashMap<Moment, Moment>,
-}
-
-impl Successions {
-    /// Adds one.
-    pub fn add(&mut self, succession: Succession) {
-        self.now.insert(succession.was, succession.is);
-    }
-
-    /// Whether a moment, or one that took its place, is on this line at or before `head`.
-    pub fn on_line(&self, line: &Transcript, mut moment: Moment, near: usize, head: usize) -> bool {
-        // Each step follows one edit; a ring would mean that an edit was undone, which ends the search as well.
-        for _ in 0..=self.now.len() {
-            let here = |i: usize| i <= head && line.moment(i) == Some(moment);
-            if here(near) || line.rows_from(0).take(head + 1).any(|row| row.moment == moment) {
-                return true;
-            }
-            let Some(next) = self.now.get(&moment) else { return false };
-            moment = *next;
-        }
-        false
-    }
 }

@@ -1,11 +1,13 @@
 //! What chats mean together: [`Moment`]s identify "this message with everything before it", [`Transcript`]s are compared by
-//! them, and [`lineage`] finds out which chat was forked from which.
+//! them, [`Shift`] follows messages through edits, and [`lineage`] finds out which chat was forked from which.
 
 mod line;
 pub mod lineage;
 mod moment;
+mod shift;
 
-pub use line::{Alignment, Confidence, Succession, Successions, align, common_prefix};
+pub use line::{Alignment, Confidence, align, common_prefix};
 pub use moment::{
     MessageId, Moment, Row, RowSource, TextHash, Transcript, TranscriptBuilder, identify, swipe_moments,
 };
+pub use shift::Shift;

@@ -12,7 +12,7 @@ use forklore_core::state::{Event, Evidence, Live, Origin, Place, Sighting};
 use forklore_core::story::lineage::{Kind, ParentNote};
 use forklore_fs::PathError;
 
-use super::library::Library;
+use super::library::{Library, history_error};
 use super::scan::StoredSighting;
 
 /// A state of the book that a scene has kept.
@@ -27,8 +27,7 @@ struct Found<'a> {
 impl Library {
     /// What is known about the book of a chat, seen from its line.
     ///
-    /// This is where history's observations will enter: they are [`Sighting`]s too, only more of them. SillyTavern's backups are left
-    /// out, see [`Library::add_backups`].
+    /// SillyTavern's backups are left out, see [`Library::add_backups`].
     pub fn evidence(&self, chat: usize) -> Result<Evidence, PathError> {
         let family = self.witnesses(chat);
         let book = self.chats[chat].book_stem();
@@ -65,6 +64,9 @@ impl Library {
                     .elsewhere
                     .extend(book.iter().filter_map(|b| b.parse().ok()).flat_map(|b| b.images()));
             }
+        }
+        if let Some(history) = self.history()? {
+            history.add_to(&mut evidence, self, chat).map_err(history_error)?;
         }
         Ok(evidence)
     }
@@ -216,12 +218,25 @@ impl Library {
         let Some(book) = self.book(stem)? else { return Ok(None) };
         let Ok(parsed) = book.parse() else { return Ok(None) };
         let entries = parsed.images();
-        let users = self.users_of(stem);
-        let keeper = book.keeper;
+        let marks = self.places(chat, book.keeper, &entries);
+        Ok(Some(Live { book: stem.to_owned(), ours: self.may_be_ours(chat, stem)?, entries, marks }))
+    }
+
+    /// Whether what nobody is known to have written into a book may be this chat's.
+    pub fn may_be_ours(&self, chat: usize, stem: &str) -> Result<bool, PathError> {
         // Who shares a book that is kept by hand does so by choice: all of it is everybody's.
-        let ours = users.len() < 2 || keeper.is_none() || self.owner_of(stem) == Some(chat);
-        let marks = self.places(chat, keeper, &entries);
-        Ok(Some(Live { book: stem.to_owned(), ours, entries, marks }))
+        let alone = self.users_of(stem).len() < 2 || self.owner_of(stem) == Some(chat);
+        Ok(alone || self.book(stem)?.is_none_or(|book| book.keeper.is_none()))
+    }
+
+    /// The places that entries of a book tell of themselves, seen from a chat.
+    pub fn marks(
+        &self,
+        chat: usize,
+        stem: &str,
+        entries: &[EntryImage],
+    ) -> Result<Vec<Option<Place>>, PathError> {
+        Ok(self.places(chat, self.book(stem)?.and_then(|book| book.keeper), entries))
     }
 
     /// The places that entries tell of themselves.

@@ -19,6 +19,8 @@ pub const BACKUPS: &str = "backups";
 pub const SETTINGS: &str = "settings.json";
 /// Forklore's own folder in the vault. SillyTavern ignores it.
 pub const FORKLORE: &str = ".forklore";
+/// What was seen of chats and books.
+pub const HISTORY: &str = ".forklore/history";
 /// The settings of this vault.
 pub const CONFIG: &str = ".forklore/config.toml";
 

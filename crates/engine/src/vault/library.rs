@@ -1,7 +1,7 @@
 //! [`Library`]: everything that was read of a vault, with the lineage of every chat.
 
 use std::collections::{BTreeMap, HashMap};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 use forklore_core::adapter::auto_recap::running::RunningRecap;
 use forklore_core::adapter::{self, Adapter};
@@ -22,6 +22,7 @@ use serde::Serialize;
 use super::kin::{Alignments, Kin};
 use super::scan::{Facts, Snapshots};
 use crate::address::Address;
+use crate::history::Timeline;
 use crate::tx::Right;
 
 /// What kind of story it is.
@@ -168,6 +169,8 @@ pub struct Library {
     /// How the messages of two chats correspond, for pairs that were asked for.
     pub(super) alignments: Mutex<Alignments>,
     pub(super) last_book: Mutex<Option<(String, Arc<Book>)>>,
+    /// History, read when a question needs it.
+    pub(super) history: OnceLock<Result<Option<Timeline>, String>>,
 }
 
 impl Drop for Library {
@@ -212,6 +215,15 @@ impl Library {
         Ok(Some(book))
     }
 
+    /// What history knows of this vault; `None` if it has none.
+    pub fn history(&self) -> Result<Option<&Timeline>, PathError> {
+        let read = || Timeline::load(&self.fs).map_err(|e| e.to_string());
+        match self.history.get_or_init(read) {
+            Ok(timeline) => Ok(timeline.as_ref()),
+            Err(why) => Err(history_error(why)),
+        }
+    }
+
     /// Slugs that several chats have, with those chats.
     pub fn duplicate_slugs(&self) -> Vec<Vec<usize>> {
         let mut by_slug: HashMap<String, Vec<usize>> = HashMap::new();
@@ -224,4 +236,10 @@ impl Library {
         several.sort();
         several
     }
+}
+
+/// History that cannot be read, as what cannot be read.
+pub(crate) fn history_error(why: impl std::fmt::Display) -> PathError {
+    let source = std::io::Error::other(why.to_string());
+    PathError { path: super::layout::folder(super::layout::HISTORY), doing: "read", source }
 }

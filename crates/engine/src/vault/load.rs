@@ -80,6 +80,7 @@ impl Library {
             remembering: Vec::new(),
             alignments: Mutex::default(),
             last_book: Mutex::default(),
+            history: std::sync::OnceLock::new(),
             fs,
         };
         library.read_chats(&places, progress);

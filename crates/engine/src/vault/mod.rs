@@ -12,5 +12,6 @@ mod load;
 pub mod scan;
 
 pub use derive::Made;
+pub(crate) use library::history_error;
 pub use library::{Book, Chat, Library, Story, StoryKind};
 pub use load::LoadError;

@@ -8,6 +8,7 @@
 
 mod crashes;
 mod foreign;
+mod history;
 mod isolation;
 mod random;
 mod remember;

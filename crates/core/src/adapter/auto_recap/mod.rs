@@ -9,8 +9,8 @@ pub mod registry;
 pub mod running;
 pub mod scene;
 
-use crate::adapter::{Adapter, EntryRole, Operation, Scene, SceneSighting};
-use crate::format::book::Book;
+use crate::adapter::{Adapter, EntryRole, Operation, Scene, SceneSighting, Work};
+use crate::format::book::{Book, EntryImage};
 use crate::format::chat::{Header, Message};
 
 /// The title of the entry that holds the queue.
@@ -44,6 +44,10 @@ impl Adapter for AutoRecap {
 
     fn scene(&self, message: Message<'_>) -> Option<(Scene, Vec<SceneSighting>)> {
         scene::scene(message)
+    }
+
+    fn work(&self, queue: &EntryImage) -> Vec<Work> {
+        queue::work(queue)
     }
 
     fn operations(&self, header: Header<'_>, book: Option<&Book<'_>>) -> Vec<Operation> {

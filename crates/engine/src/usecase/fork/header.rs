@@ -136,7 +136,14 @@ fn timers(
     binding: &Binding<'_>,
 ) -> Result<Option<Revision>, PathError> {
     let chat = &library.chats[c];
-    let Some(timers) = chat.header().metadata().get("timedWorldInfo") else { return Ok(None) };
+    let now = chat.header().metadata().get("timedWorldInfo");
+    let read = |then: Raw<'_>| Some(then.get("timedWorldInfo").map(|timers| timers.bytes().to_vec()));
+    let then = if at < chat.head() { library.header_then(c, at, &read)? } else { None };
+    let timers = match &then {
+        Some((_, then)) => then.as_deref().map(Raw::trust),
+        None => now,
+    };
+    let Some(timers) = timers else { return Ok(now.map(|_| Revision::without(&["timedWorldInfo"]))) };
     let visible = chat.transcript.rows_from(0).take(at + 1).filter(|row| !row.hidden).count();
     // A fork that waits for its book still has the effects of its parent's.
     let waiting = record::Pending::read(chat.header().metadata()).and_then(|pending| pending.book);
@@ -157,7 +164,7 @@ fn timers(
         // Nothing changes its name; what has not begun yet goes all the same.
         _ => timed::rekey(timers, "\u{0}", "\u{0}", &|_| None, visible, Form::Plain),
     };
-    let changed = !Raw::trust(&rekeyed).says_the_same(timers);
+    let changed = now.is_none_or(|now| !Raw::trust(&rekeyed).says_the_same(now));
     Ok(changed.then(|| Revision::set(&["timedWorldInfo"], rekeyed)))
 }
 
@@ -172,13 +179,22 @@ fn form(timers: Raw<'_>, book: &forklore_core::format::book::Book<'_>, name: &st
     })
 }
 
-/// Variables and the author's note as of the message, if a backup tells; everything else is as of now and said to be.
+/// Everything as of the message, if history saw it; variables and the author's note, if a backup tells; everything else is as of now and said to be.
 fn as_of(library: &Library, c: usize, at: usize, revised: &mut Revised) -> Result<(), PathError> {
     let chat = &library.chats[c];
     if at >= chat.head() {
         return Ok(());
     }
     let metadata = chat.header().metadata();
+    let every = |then: Raw<'_>| {
+        let member =
+            |(key, value): (Raw<'_>, Raw<'_>)| Some((key.as_text()?.into_owned(), value.bytes().to_vec()));
+        Some(then.members().filter_map(member).collect::<Vec<_>>())
+    };
+    if let Some((_, then)) = library.header_then(c, at, &every)? {
+        as_seen(metadata, &then, revised);
+        return Ok(());
+    }
     let has_any = TOLD_BY_BACKUPS.iter().any(|key| metadata.get(key).is_some());
     let told = if has_any {
         let read = |then: Raw<'_>| {
@@ -207,4 +223,20 @@ fn as_of(library: &Library, c: usize, at: usize, revised: &mut Revised) -> Resul
         }
     }
     Ok(())
+}
+
+/// The metadata that history saw at the message: every key that nobody handles is as it was then.
+fn as_seen(now: Raw<'_>, then: &[(String, Vec<u8>)], revised: &mut Revised) {
+    let free = |key: &str| !HANDLED.contains(&key);
+    for (key, value) in then.iter().filter(|(key, _)| free(key)) {
+        if now.get(key).map(Raw::bytes) != Some(value) {
+            revised.revisions.push(Revision::set(&[key], value.clone()));
+        }
+    }
+    for (key, _) in now.members() {
+        let Some(key) = key.as_text().filter(|key| free(key)) else { continue };
+        if !then.iter().any(|(then, _)| *then == *key) {
+            revised.revisions.push(Revision::without(&[&key]));
+        }
+    }
 }

@@ -122,6 +122,8 @@ fn show_book(
         let source = match (entry.message, kind) {
             (_, SourceKind::Head) => "head",
             _ if entry.undated => "undated",
+            (_, SourceKind::Unchanged) => "unchanged",
+            _ if entry.observed => "history",
             (Some(_), _) => "scene",
             (None, SourceKind::Degraded) => "degraded",
             (None, _) => "start",
@@ -212,6 +214,9 @@ impl Library {
         let now = variables(chat.header().metadata());
         if at == chat.head() {
             return Ok(ShowMetadata { source: "head", message: Some(at), variables: now });
+        }
+        if let Some((message, variables)) = self.header_then(c, at, &|metadata| Some(variables(metadata)))? {
+            return Ok(ShowMetadata { source: "history", message: Some(message), variables });
         }
         if now.is_some()
             && let Some((message, variables)) =

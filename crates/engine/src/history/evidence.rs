@@ -1,0 +1,224 @@
+//! What history knows about the state of a chat at a message: the changes of its book, and its header as it was.
+
+use forklore_core::adapter::{self, EntryRole, entry_role};
+use forklore_core::format::book::EntryImage;
+use forklore_core::state::{AtWork, Evidence, Observed, Origin, Place, Seen as SeenOf};
+use forklore_json::Raw;
+
+use super::HistoryError;
+use super::delta::Delta;
+use super::observation::What;
+use super::recorder::read_book;
+use super::timeline::{Period, Timeline};
+use crate::vault::{Library, layout};
+
+impl Timeline {
+    /// Adds what history saw of the books of a chat's line.
+    pub fn add_to(
+        &self,
+        evidence: &mut Evidence,
+        library: &Library,
+        chat: usize,
+    ) -> Result<(), HistoryError> {
+        let periods = self.periods(library, chat);
+        let line = Line { timeline: self, library, chat, periods: &periods };
+        let mut observed: Vec<(usize, Observed)> = Vec::new();
+        for binding in line.bindings() {
+            line.read_book(&binding, &mut observed)?;
+        }
+        observed.sort_by_key(|(i, _)| *i);
+        evidence.observed = observed.into_iter().map(|(_, observed)| observed).collect();
+        Ok(())
+    }
+
+    /// The header of a chat as it was at a message: the last one saved while the story was there or before. With the message.
+    pub fn header_at<T>(
+        &self,
+        library: &Library,
+        chat: usize,
+        at: usize,
+        read: &dyn Fn(Raw<'_>) -> Option<T>,
+    ) -> Result<Option<(usize, T)>, HistoryError> {
+        let periods = self.periods(library, chat);
+        for (p, period) in periods.iter().enumerate().rev() {
+            for i in period.track.iter().rev() {
+                let Some(seen) = self.seen[*i].chat() else { continue };
+                let head = seen.messages.saturating_sub(1);
+                let Some(message) = self.now(&periods, p, *i, head).filter(|message| *message <= at) else {
+                    continue;
+                };
+                let line = self.store.get(&seen.header)?;
+                let header = Raw::parse(line.trim_ascii()).unwrap_or(Raw::NULL);
+                let metadata = header.get("chat_metadata").unwrap_or(Raw::NULL);
+                if let Some(found) = read(metadata) {
+                    return Ok(Some((message, found)));
+                }
+            }
+        }
+        Ok(None)
+    }
+}
+
+/// The line of a chat, with the periods that it consists of.
+struct Line<'a> {
+    timeline: &'a Timeline,
+    library: &'a Library,
+    chat: usize,
+    periods: &'a [Period],
+}
+
+/// A time during which a chat of the line was bound to a book.
+struct Binding {
+    book: String,
+    /// The observation that shows it first
+    from: usize,
+    /// The observation that shows it no more, or that the period ended with
+    until: usize,
+}
+
+impl Line<'_> {
+    /// Which books the line had, one after the other. A fork that goes on with its parent's book goes on with its parent's binding.
+    fn bindings(&self) -> Vec<Binding> {
+        let mut bindings: Vec<Binding> = Vec::new();
+        for (p, period) in self.periods.iter().enumerate() {
+            for i in &period.track {
+                let Some(book) = self.timeline.seen[*i].chat().map(|chat| chat.book.as_ref()) else {
+                    continue;
+                };
+                match bindings.last_mut() {
+                    Some(last) if Some(&last.book) == book => last.until = usize::MAX,
+                    Some(last) => {
+                        last.until = last.until.min(*i);
+                        bindings.extend(book.map(|book| Binding {
+                            book: book.clone(),
+                            from: *i,
+                            until: usize::MAX,
+                        }));
+                    }
+                    None => bindings.extend(book.map(|book| Binding {
+                        book: book.clone(),
+                        from: *i,
+                        until: usize::MAX,
+                    })),
+                }
+            }
+            // What the parent's book became after the fork is not ours, unless we go on with it.
+            let next = self.periods.get(p + 1).and_then(|next| next.track.first().copied());
+            if let (Some(last), Some(next)) = (bindings.last_mut(), next) {
+                last.until = last.until.min(next);
+            }
+        }
+        bindings
+    }
+
+    fn read_book(
+        &self,
+        binding: &Binding,
+        observed: &mut Vec<(usize, Observed)>,
+    ) -> Result<(), HistoryError> {
+        let Ok(file) = layout::book(&binding.book) else { return Ok(()) };
+        let track = self.timeline.track(&file);
+        // As it was when it was bound, or as it was seen first.
+        let start = track.partition_point(|i| *i < binding.from).saturating_sub(1);
+        let mut entries: Option<Vec<EntryImage>> = None;
+        for i in track[start.min(track.len())..]
+            .iter()
+            .copied()
+            .filter(|i| *i < binding.until || *i < binding.from)
+        {
+            let seen = &self.timeline.seen[i].observation;
+            let What::Book(book) = &seen.what else {
+                entries = None;
+                continue;
+            };
+            let delta = match (&book.delta, &entries) {
+                (Some(delta), Some(_)) => Delta::read(&self.timeline.store.get(delta)?),
+                _ => None,
+            };
+            let at = i.max(binding.from);
+            let before = entries.as_deref().map(queue_of).unwrap_or_default();
+            let seen_of = match (delta, &mut entries) {
+                (Some(delta), Some(entries)) => {
+                    let gone = delta.gone.iter().filter_map(|i| entries.get(*i)).cloned().collect();
+                    let new: Vec<EntryImage> = delta.new.iter().map(|(_, entry)| entry.clone()).collect();
+                    delta.apply(entries);
+                    let marks = self.marks(&binding.book, &new)?;
+                    SeenOf::Changed { gone, new, marks }
+                }
+                _ => {
+                    let Some(whole) = read_book(&self.timeline.store, &book.content)? else { continue };
+                    let first = entries.replace(whole.clone());
+                    let marks = self.marks(&binding.book, &whole)?;
+                    match first {
+                        // It could not be read in between: nothing tells what was changed when.
+                        Some(gone) => {
+                            let delta = Delta::between(&gone, &whole);
+                            let old = delta.gone.iter().filter_map(|i| gone.get(*i)).cloned().collect();
+                            let new: Vec<EntryImage> =
+                                delta.new.into_iter().map(|(_, entry)| entry).collect();
+                            let marks = self.marks(&binding.book, &new)?;
+                            SeenOf::Changed { gone: old, new, marks }
+                        }
+                        None => SeenOf::Whole {
+                            ours: self.library.may_be_ours(self.chat, &binding.book)?,
+                            entries: whole,
+                            marks,
+                        },
+                    }
+                }
+            };
+            let work = before
+                .iter()
+                .chain(&entries.as_deref().map(queue_of).unwrap_or_default())
+                .cloned()
+                .collect::<Vec<_>>();
+            let work = self.at_work(i, binding, work);
+            let head = self.head(i, binding);
+            observed.push((
+                at,
+                Observed { clock: seen.clock, book: binding.book.clone(), head, seen: seen_of, work },
+            ));
+        }
+        Ok(())
+    }
+
+    /// Where the story was when a book was seen.
+    fn head(&self, book: usize, binding: &Binding) -> Place {
+        // What was seen before it was bound counts from then on.
+        let player = if book < binding.from { Some(binding.from) } else { self.timeline.player(book) };
+        let Some((i, chat)) = player.and_then(|i| Some((i, self.timeline.seen[i].chat()?))) else {
+            return Place::Unattributed;
+        };
+        self.place(i, chat.messages.saturating_sub(1))
+    }
+
+    /// The place of a message in an observation of a chat.
+    fn place(&self, i: usize, message: usize) -> Place {
+        let file = &self.timeline.seen[i].observation.file;
+        let chat = self.library.chats.iter().position(|chat| chat.path == *file);
+        let origin = chat.map(|chat| Origin { chat, message });
+        let period = self.periods.iter().position(|period| period.track.contains(&i));
+        match (period.map(|p| self.timeline.now(self.periods, p, i, message)), origin) {
+            (Some(Some(message)), _) => Place::Ours(message),
+            (Some(None), Some(origin)) => Place::Beyond(origin),
+            (None, Some(origin)) => Place::Elsewhere(origin),
+            (_, None) => Place::Unattributed,
+        }
+    }
+
+    fn at_work(&self, book: usize, binding: &Binding, work: Vec<adapter::Work>) -> Vec<AtWork> {
+        let player = if book < binding.from { Some(binding.from) } else { self.timeline.player(book) };
+        let Some(player) = player else { return Vec::new() };
+        let place = |work: adapter::Work| AtWork { place: self.place(player, work.scene), work };
+        work.into_iter().map(place).collect()
+    }
+
+    fn marks(&self, book: &str, entries: &[EntryImage]) -> Result<Vec<Option<Place>>, HistoryError> {
+        Ok(self.library.marks(self.chat, book, entries)?)
+    }
+}
+
+/// What the queue in a book says is at work.
+fn queue_of(entries: &[EntryImage]) -> Vec<adapter::Work> {
+    entries.iter().filter(|e| entry_role(&e.comment) == EntryRole::Queue).flat_map(adapter::work).collect()
+}

@@ -1,0 +1,106 @@
+//! [`Observation`]: one change that was seen, of a chat or of a book, as it is written into the store.
+
+use forklore_core::story::Shift;
+use forklore_fs::VaultPath;
+use forklore_store::Id;
+use serde::{Deserialize, Serialize};
+
+/// Version of the format that this Forklore writes, and the newest that it reads.
+pub const VERSION: u32 = 1;
+
+/// One change that was seen.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Observation {
+    /// Version of the format
+    pub v: u32,
+    /// The file
+    pub file: VaultPath,
+    /// When the file was saved, in milliseconds since 1970. Never before that of the observation before it.
+    pub clock: i64,
+    /// Who saw it
+    pub by: By,
+    /// What was seen
+    #[serde(flatten)]
+    pub what: What,
+}
+
+/// Who made an observation.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum By {
+    /// Forklore, while it watched
+    Watch,
+    /// Forklore, after an operation of its own with this id
+    Operation(String),
+    /// SillyTavern's plugin, with what SillyTavern was doing
+    Plugin(String),
+    /// Forklore, from SillyTavern's own backup of this name
+    Backup(String),
+    /// Forklore, from an imported file
+    Import,
+}
+
+/// What was seen.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(tag = "kind", rename_all = "lowercase")]
+pub enum What {
+    /// A chat
+    Chat(ChatSeen),
+    /// A book
+    Book(BookSeen),
+    /// The file is gone
+    Gone,
+}
+
+/// A chat as it was saved.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ChatSeen {
+    /// The whole file; absent if it was left for later because it is large
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub content: Option<Id>,
+    /// The header line
+    pub header: Id,
+    /// How many messages it has
+    pub messages: usize,
+    /// The moment at the last message
+    pub last: String,
+    /// Its slug
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub slug: Option<String>,
+    /// File stem of the book that it is bound to
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub book: Option<String>,
+    /// Where the messages went since the observation before; absent if all of them kept their numbers
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub shift: Option<Shift>,
+    /// The name that the file had before
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub was: Option<VaultPath>,
+}
+
+/// A book as it was saved.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct BookSeen {
+    /// The whole file
+    pub content: Id,
+    /// The entries that changed since the observation before, see [`super::delta`]; absent for the first one
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub delta: Option<Id>,
+    /// How many entries it has; absent if it could not be read as a book
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub entries: Option<usize>,
+    /// The name that the file had before
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub was: Option<VaultPath>,
+}
+
+impl Observation {
+    /// What of the store it needs.
+    pub fn roots(&self) -> Vec<Id> {
+        match &self.what {
+            What::Chat(chat) => chat.content.into_iter().chain([chat.header]).collect(),
+            What::Book(book) => [book.content].into_iter().chain(book.delta).collect(),
+            What::Gone => Vec::new(),
+        }
+    }
+}

@@ -1,0 +1,417 @@
+//! [`Recorder`]: looks at files and writes down what changed.
+//!
+//! Content is read from disk after it is complete: a file that changes while it is read, or that is cut off and fresh, is left for
+//! the next look. Two processes that see the same change record it once, because each looks at what is recorded under the store's
+//! lock before it adds to it.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use forklore_core::format::book::{Book, EntryImage};
+use forklore_core::format::chat::Header;
+use forklore_core::format::names::book_stem;
+use forklore_core::story::{MessageId, Shift};
+use forklore_fs::{Identity, OpenFile, PathError, VaultPath, Vfs};
+use forklore_json::Raw;
+use forklore_store::{Id, Store, Writer};
+
+use super::delta::Delta;
+use super::document::Stored;
+use super::observation::{BookSeen, By, ChatSeen, Observation, VERSION, What};
+use super::{HistoryError, place, units};
+use crate::vault::scan::{Damage, Scan, is_large, scan, scan_large};
+use crate::vault::{cache, layout};
+
+/// A file that is cut off and younger than this, in milliseconds, is probably being written.
+const FRESH: i64 = 2_000;
+
+/// Chats above this size are stored by `watch` alone; after an operation only what they say is noted.
+const LARGE: u64 = 32 << 20;
+
+/// What is known of the last observation of a file.
+#[derive(Debug, Clone)]
+struct Known {
+    observation: Observation,
+    /// The file that was looked at, if that was us
+    identity: Option<Identity>,
+}
+
+/// Looks at files and writes down what changed.
+pub struct Recorder {
+    fs: Arc<dyn Vfs>,
+    store: Store,
+    notes: Notes,
+}
+
+/// What was recorded last of each file.
+#[derive(Default)]
+struct Notes {
+    known: HashMap<VaultPath, Known>,
+    /// Number of the first record that was not looked at yet
+    next: u64,
+    /// When the last observation was made
+    clock: i64,
+}
+
+impl Notes {
+    /// Reads what was recorded since the last time, by whomever.
+    fn catch_up(&mut self, store: &Store) -> Result<(), HistoryError> {
+        let next = self.next;
+        for record in store.records().filter(|record| record.seq >= next) {
+            self.next = record.seq + 1;
+            self.add(super::parse(record.payload)?, None);
+        }
+        Ok(())
+    }
+
+    fn add(&mut self, observation: Observation, identity: Option<Identity>) {
+        self.clock = self.clock.max(observation.clock);
+        if let What::Chat(ChatSeen { was: Some(was), .. }) = &observation.what {
+            self.known.remove(was);
+        }
+        self.known.insert(observation.file.clone(), Known { observation, identity });
+    }
+}
+
+/// How thoroughly to look.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Depth {
+    /// Everything, however large
+    Whole,
+    /// The text of large chats is left for later
+    Quick,
+}
+
+/// What a look found.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Looked {
+    /// Files of which something new was recorded
+    pub recorded: Vec<VaultPath>,
+    /// Files that were being written and are to be looked at again
+    pub unfinished: Vec<VaultPath>,
+}
+
+enum Look {
+    /// Nothing new, and this is the file that says so
+    Same(Option<Identity>),
+    New(Box<Observation>, Option<Identity>),
+    Unfinished,
+}
+
+impl Recorder {
+    /// Opens the history of a vault, making it if there is none.
+    pub fn open(fs: Arc<dyn Vfs>) -> Result<Self, HistoryError> {
+        let store = Store::open(fs.clone(), place(&*fs)?)?;
+        let mut notes = Notes::default();
+        notes.catch_up(&store)?;
+        Ok(Self { fs, store, notes })
+    }
+
+    /// The store.
+    pub fn store(&self) -> &Store {
+        &self.store
+    }
+
+    /// Whether a file is known to be as it was when we looked at it last.
+    pub fn is_known(&self, path: &VaultPath, identity: Option<Identity>) -> bool {
+        match (self.notes.known.get(path), identity) {
+            (None, None) => true,
+            (Some(known), None) => known.observation.what == What::Gone,
+            (None, Some(_)) => false,
+            (Some(known), identity) => known.identity == identity,
+        }
+    }
+
+    /// Files that are known to history and were there when it looked last.
+    pub fn files(&self) -> impl Iterator<Item = &VaultPath> {
+        self.notes
+            .known
+            .iter()
+            .filter(|(_, known)| known.observation.what != What::Gone)
+            .map(|(file, _)| file)
+    }
+
+    /// Looks at some files and records what is new, all of it together.
+    pub fn look(
+        &mut self,
+        files: &[VaultPath],
+        by: &By,
+        depth: Depth,
+        now: i64,
+    ) -> Result<Looked, HistoryError> {
+        let looked = self.try_to_look(files, by, depth, now);
+        if looked.is_err() {
+            // What was noted may not have been written: next time it is read again.
+            self.notes = Notes::default();
+        }
+        looked
+    }
+
+    fn try_to_look(
+        &mut self,
+        files: &[VaultPath],
+        by: &By,
+        depth: Depth,
+        now: i64,
+    ) -> Result<Looked, HistoryError> {
+        let mut looked = Looked::default();
+        let mut seen: Vec<(VaultPath, Option<Identity>)> = Vec::new();
+        for file in files {
+            seen.push((file.clone(), self.fs.identity(file)?));
+        }
+        // In the order in which they were saved. A chat that was saved together with its book comes first: it tells where the story is.
+        seen.sort_by_key(|(file, identity)| {
+            (identity.map_or(i64::MAX, |i| i.modified / 1_000_000), is_book(file))
+        });
+        let Self { fs, store, notes } = self;
+        let mut writer = store.writer()?;
+        // What others recorded until now, under the lock: nothing is recorded twice.
+        notes.catch_up(writer.store())?;
+        let mut fresh: Vec<Observation> = Vec::new();
+        for (file, identity) in seen {
+            let saved = identity.map_or(now, |identity| identity.modified / 1_000_000);
+            let clock = notes.clock.max(saved.min(now));
+            let known = &notes.known;
+            let mut eye = Eye { fs: &**fs, writer: &mut writer, known, clock, now, by, depth };
+            match eye.look(&file)? {
+                Look::Same(identity) => {
+                    if let Some(known) = notes.known.get_mut(&file) {
+                        known.identity = identity;
+                    }
+                }
+                Look::Unfinished => looked.unfinished.push(file),
+                Look::New(observation, identity) => {
+                    fresh.push((*observation).clone());
+                    notes.add(*observation, identity);
+                    looked.recorded.push(file);
+                }
+            }
+        }
+        if fresh.is_empty() {
+            return Ok(looked);
+        }
+        for observation in &fresh {
+            let payload =
+                serde_json::to_vec(observation).map_err(|e| HistoryError::Unreadable(e.to_string()))?;
+            notes.next = writer.record(&payload) + 1;
+        }
+        writer.commit()?;
+        Ok(looked)
+    }
+}
+
+fn is_book(file: &VaultPath) -> bool {
+    file.as_str().starts_with(layout::WORLDS)
+}
+
+/// One look at one file, under the store's lock.
+struct Eye<'a, 's> {
+    fs: &'a dyn Vfs,
+    writer: &'a mut Writer<'s>,
+    known: &'a HashMap<VaultPath, Known>,
+    clock: i64,
+    now: i64,
+    by: &'a By,
+    depth: Depth,
+}
+
+impl Eye<'_, '_> {
+    fn look(&mut self, path: &VaultPath) -> Result<Look, HistoryError> {
+        let file = match self.fs.open(path) {
+            Ok(file) => file,
+            Err(e) if e.is_missing() => return Ok(self.gone(path)),
+            Err(e) => return Err(e.into()),
+        };
+        let identity = file.identity().map_err(|source| failed(path, source))?;
+        if self.known.get(path).is_some_and(|known| known.identity == Some(identity)) {
+            return Ok(Look::Same(Some(identity)));
+        }
+        let look = if is_book(path) {
+            self.look_at_book(path, &*file, identity)?
+        } else {
+            self.look_at_chat(path, &*file, identity)?
+        };
+        // Whoever writes a file in place may have done so while it was read.
+        let after = file.identity().map_err(|source| failed(path, source))?;
+        if after.is_same_content(&identity) { Ok(look) } else { Ok(Look::Unfinished) }
+    }
+
+    fn gone(&self, path: &VaultPath) -> Look {
+        match self.known.get(path) {
+            Some(known) if known.observation.what != What::Gone => {
+                Look::New(Box::new(self.saw(path, What::Gone)), None)
+            }
+            _ => Look::Same(None),
+        }
+    }
+
+    fn saw(&self, path: &VaultPath, what: What) -> Observation {
+        Observation { v: VERSION, file: path.clone(), clock: self.clock, by: self.by.clone(), what }
+    }
+
+    fn is_fresh(&self, identity: &Identity) -> bool {
+        self.now - identity.modified / 1_000_000 < FRESH
+    }
+
+    fn look_at_chat(
+        &mut self,
+        path: &VaultPath,
+        file: &dyn OpenFile,
+        identity: Identity,
+    ) -> Result<Look, HistoryError> {
+        let group = path.as_str().starts_with(layout::GROUP_CHATS);
+        let scan = read_scan(self.fs, path, file, identity, group)?;
+        let cut_off =
+            |damage: &Damage| matches!(damage, Damage::Empty | Damage::BrokenLine { last: true, .. });
+        if scan.facts.damage.iter().any(cut_off) && self.is_fresh(&identity) {
+            return Ok(Look::Unfinished);
+        }
+        let before = self.known.get(path).map(|known| &known.observation);
+        let was =
+            if before.is_none_or(|o| o.what == What::Gone) { self.former_name(path, &scan) } else { None };
+        let before = before
+            .filter(|o| o.what != What::Gone)
+            .or_else(|| self.known.get(was.as_ref()?).map(|k| &k.observation));
+        let before = before.and_then(|o| match &o.what {
+            What::Chat(chat) => Some(chat.clone()),
+            _ => None,
+        });
+        let content = if self.depth == Depth::Quick && identity.len > LARGE {
+            None
+        } else {
+            let previous = before.as_ref().and_then(|chat| chat.content);
+            let mut units = units::of_chat(&scan.transcript, identity.len);
+            Some(self.writer.put_document(file, &mut units, units::CHAT_SEGMENT, previous.as_ref())?)
+        };
+        let line = scan.transcript.row(0).map_or(identity.len, |row| row.start);
+        let line = file.read_range(0..line.min(identity.len)).map_err(|source| failed(path, source))?;
+        let header = self.writer.put(&line, before.as_ref().map(|chat| &chat.header))?;
+        let last = scan.transcript.len().checked_sub(1).and_then(|last| scan.transcript.moment(last));
+        let parsed = scan.header.as_deref().map_or(Header::NONE, |bytes| Header::new(Raw::trust(bytes)));
+        let mut chat = ChatSeen {
+            content,
+            header,
+            messages: scan.transcript.len(),
+            last: last.unwrap_or_default().to_string(),
+            slug: parsed.slug().map(std::borrow::Cow::into_owned),
+            book: parsed.book().map(|name| book_stem(&name)),
+            shift: None,
+            was,
+        };
+        if let Some(before) = &before {
+            let same = ChatSeen { shift: before.shift.clone(), was: before.was.clone(), ..chat.clone() };
+            // Without the text, what it says must do: the last moment speaks for all messages.
+            let unread = ChatSeen { content: before.content, ..same.clone() };
+            if chat.was.is_none() && (same == *before || (chat.content.is_none() && unread == *before)) {
+                return Ok(Look::Same(Some(identity)));
+            }
+            chat.shift = self.shift(before, &scan, group)?;
+        }
+        Ok(Look::New(Box::new(self.saw(path, What::Chat(chat))), Some(identity)))
+    }
+
+    /// The name that a chat had which is here for the first time: the slug is that of one that is gone.
+    fn former_name(&self, path: &VaultPath, scan: &Scan) -> Option<VaultPath> {
+        let slug = Header::new(Raw::trust(scan.header.as_deref()?)).slug()?.into_owned();
+        let had = |(file, known): (&VaultPath, &Known)| {
+            let What::Chat(chat) = &known.observation.what else { return None };
+            let here = file != path && chat.slug.as_ref() == Some(&slug);
+            (here && matches!(self.fs.identity(file), Ok(None))).then(|| file.clone())
+        };
+        self.known.iter().find_map(had)
+    }
+
+    /// Where the messages went since the observation before.
+    fn shift(&self, before: &ChatSeen, scan: &Scan, group: bool) -> Result<Option<Shift>, HistoryError> {
+        let now = &scan.transcript;
+        let kept = |last: usize| now.moment(last).is_some_and(|moment| moment.to_string() == before.last);
+        // Moments are chained: if the last one is still there, so are all before it.
+        let Some(last) = before.messages.checked_sub(1).filter(|last| !kept(*last)) else { return Ok(None) };
+        let after: Vec<MessageId> = now.rows_from(0).map(|row| row.id).collect();
+        let Some(content) = &before.content else {
+            // The text was never stored. What is left of it has kept its numbers, for all that is known.
+            return Ok(None);
+        };
+        let old = scan_stored(self.writer.store(), content, group)?;
+        let old: Vec<MessageId> = old.transcript.rows_from(0).map(|row| row.id).collect();
+        let shift = Shift::between(&old, &after);
+        Ok(Some(shift).filter(|shift| !shift.is_identity(last + 1)))
+    }
+
+    fn look_at_book(
+        &mut self,
+        path: &VaultPath,
+        file: &dyn OpenFile,
+        identity: Identity,
+    ) -> Result<Look, HistoryError> {
+        let bytes = file.read_range(0..identity.len).map_err(|source| failed(path, source))?;
+        let before = self.known.get(path).and_then(|known| match &known.observation.what {
+            What::Book(book) => Some(book.clone()),
+            _ => None,
+        });
+        let parsed = Book::parse(&bytes);
+        if parsed.is_err() && self.is_fresh(&identity) {
+            return Ok(Look::Unfinished);
+        }
+        let previous = before.as_ref().map(|book| book.content);
+        let content = match &parsed {
+            Ok(book) => {
+                let mut units = units::of_book(&bytes, book).into_iter();
+                self.writer.put_document(file, &mut units, units::BOOK_SEGMENT, previous.as_ref())?
+            }
+            Err(_) => {
+                let mut units = units::of_anything(identity.len);
+                self.writer.put_document(file, &mut units, units::BOOK_SEGMENT, previous.as_ref())?
+            }
+        };
+        if previous == Some(content) {
+            return Ok(Look::Same(Some(identity)));
+        }
+        let images = parsed.map(|book| book.images()).ok();
+        let old = match &previous {
+            Some(previous) => read_book(self.writer.store(), previous)?,
+            None => None,
+        };
+        let delta = match (&old, &images) {
+            (Some(old), Some(new)) => Some(self.writer.put(&Delta::between(old, new).to_bytes(), None)?),
+            _ => None,
+        };
+        let book = BookSeen { content, delta, entries: images.map(|images| images.len()), was: None };
+        Ok(Look::New(Box::new(self.saw(path, What::Book(book))), Some(identity)))
+    }
+}
+
+fn failed(path: &VaultPath, source: std::io::Error) -> HistoryError {
+    HistoryError::Path(PathError { path: path.clone(), doing: "read", source })
+}
+
+fn read_scan(
+    fs: &dyn Vfs,
+    path: &VaultPath,
+    file: &dyn OpenFile,
+    identity: Identity,
+    group: bool,
+) -> Result<Scan, HistoryError> {
+    if let Some(known) = cache::recall(fs, path, identity) {
+        return Ok(known);
+    }
+    let scanner = if is_large(identity.len) { scan_large } else { scan };
+    let scan = scanner(file, group).map_err(|source| failed(path, source))?;
+    if identity.len >= cache::WORTHWHILE {
+        cache::remember(fs, path, identity, &scan);
+    }
+    Ok(scan)
+}
+
+/// The scan of a chat in the store.
+pub(super) fn scan_stored(store: &Store, content: &Id, group: bool) -> Result<Scan, HistoryError> {
+    let file = Stored::open(store, content)?;
+    scan(&file, group).map_err(|e| HistoryError::Unreadable(e.to_string()))
+}
+
+/// The entries of a book in the store; `None` if it was not readable as a book.
+pub(super) fn read_book(store: &Store, content: &Id) -> Result<Option<Vec<EntryImage>>, HistoryError> {
+    let mut bytes = Vec::new();
+    store.read_document(content, &mut bytes)?;
+    Ok(Book::parse(&bytes).map(|book| book.images()).ok())
+}

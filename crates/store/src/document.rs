@@ -1,0 +1,349 @@
+//! [`Manifest`]: a document as a list of [`Segment`]s; [`Cutter`]: where it is cut.
+//!
+//! Cuts depend on what units *are*, not on their bytes: of all units that could begin a segment, the one with the lowest hash of
+//! its key does. And a unit that began a segment of the previous version begins one again. So a message that is hidden, or an
+//! extension that writes something into every message, moves no cut, and every segment finds its earlier version.
+
+use std::collections::{HashMap, VecDeque};
+
+use forklore_fs::OpenFile;
+
+use crate::bytes::{Out as _, Reader};
+use crate::{Id, StoreError};
+
+/// A document: its bytes are those of its segments, one after the other.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Manifest {
+    /// Bytes of the document.
+    pub len: u64,
+    /// What it consists of, in order.
+    pub segments: Vec<Segment>,
+}
+
+/// A stretch of a document that is one object.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Segment {
+    /// The object
+    pub id: Id,
+    /// Its bytes
+    pub len: u32,
+    /// How many units begin in it.
+    pub units: u32,
+    /// The key of the unit that it begins with; if it begins within one, what it begins after is mixed in.
+    pub key: u64,
+}
+
+/// A part of a document that is not cut unless it is very large: a line of a chat, an entry of a book, or what is between two
+/// entries.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Unit {
+    /// Its bytes.
+    pub len: u64,
+    /// A hash of what it is (which message, which entry), not of its bytes. 0 says that it is nothing by itself: no segment
+    /// begins with it, if that can be helped.
+    pub key: u64,
+}
+
+impl Manifest {
+    /// The bytes of a manifest: what changes together is close together, so that differences are small.
+    pub(crate) fn encode(&self) -> Vec<u8> {
+        let mut out = Vec::with_capacity(16 + 48 * self.segments.len());
+        out.extend_from_slice(MAGIC);
+        out.number(self.len);
+        out.number(self.segments.len() as u64);
+        for segment in &self.segments {
+            out.id(&segment.id);
+            out.number(u64::from(segment.len));
+            out.number(u64::from(segment.units));
+            out.extend_from_slice(&segment.key.to_le_bytes());
+        }
+        out
+    }
+
+    pub(crate) fn decode(bytes: &[u8]) -> Option<Self> {
+        let mut reader = Reader(bytes);
+        if reader.take(MAGIC.len())? != MAGIC {
+            return None;
+        }
+        let len = reader.number()?;
+        let count = reader.count()?;
+        let mut segments = Vec::with_capacity(count);
+        for _ in 0..count {
+            let (id, len, units) = (reader.id()?, reader.small()?, reader.small()?);
+            segments.push(Segment { id, len, units, key: u64::from_le_bytes(reader.array()?) });
+        }
+        let sum: u64 = segments.iter().map(|segment| u64::from(segment.len)).sum();
+        (reader.is_empty() && sum == len).then_some(Self { len, segments })
+    }
+}
+
+const MAGIC: &[u8; 8] = b"fldoc\0\0\x01";
+
+/// How long segments are.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Sizes {
+    target: usize,
+    /// No shorter, unless it is the last one or a very large unit follows.
+    min: u64,
+    /// Never longer.
+    max: u64,
+    /// So much there must be before a cut of the previous version is taken over.
+    least: u64,
+}
+
+impl Sizes {
+    pub(crate) fn around(target: usize) -> Self {
+        let target = target.clamp(256, 16 << 20);
+        let t = target as u64;
+        Self { target, min: t / 4, max: t * 7 / 4, least: t / 8 }
+    }
+}
+
+/// Where the next segment ends.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Cut {
+    pub(crate) len: u32,
+    pub(crate) units: u32,
+    pub(crate) key: u64,
+    /// The number of the segment of the previous version that it is most likely a version of.
+    pub(crate) base: Option<usize>,
+}
+
+/// Cuts a document into segments.
+pub(crate) struct Cutter<'a> {
+    content: &'a dyn OpenFile,
+    units: &'a mut dyn Iterator<Item = Unit>,
+    sizes: Sizes,
+    before: Option<Before<'a>>,
+    /// Units of the segment that is being made, and what they add up to.
+    open: VecDeque<Unit>,
+    bytes: u64,
+    /// A unit that is larger than a segment may be: what is left of it, and the key of its next piece.
+    large: Option<(u64, u64)>,
+    /// Whether that next piece is the first.
+    fresh: bool,
+    /// A unit that was taken and has to wait for `open` to be emptied.
+    waiting: Option<Unit>,
+    /// Where the next segment begins.
+    at: u64,
+    /// Where the units taken so far end.
+    taken: u64,
+    len: u64,
+}
+
+impl<'a> Cutter<'a> {
+    pub(crate) fn new(
+        content: &'a dyn OpenFile,
+        len: u64,
+        units: &'a mut dyn Iterator<Item = Unit>,
+        sizes: Sizes,
+        before: Option<&'a Manifest>,
+    ) -> Self {
+        Self {
+            content,
+            units,
+            sizes,
+            before: before.map(Before::new),
+            open: VecDeque::new(),
+            bytes: 0,
+            large: None,
+            fresh: false,
+            waiting: None,
+            at: 0,
+            taken: 0,
+            len,
+        }
+    }
+
+    fn take(&mut self) -> Result<Option<Unit>, StoreError> {
+        if let Some(unit) = self.waiting.take() {
+            return Ok(Some(unit));
+        }
+        loop {
+            let rest = self.len - self.taken;
+            let unit = match self.units.next() {
+                Some(unit) => unit,
+                None if rest > 0 => Unit { len: rest, key: 0 },
+                None => return Ok(None),
+            };
+            if unit.len > rest {
+                return Err(StoreError::Shrunk);
+            }
+            self.taken += unit.len;
+            if unit.len > 0 {
+                return Ok(Some(unit));
+            }
+        }
+    }
+
+    /// The first `count` open units become a segment.
+    fn close(&mut self, count: usize) -> Cut {
+        let key = self.open.front().map_or(0, |unit| unit.key);
+        let len: u64 = self.open.drain(..count).map(|unit| unit.len).sum();
+        self.bytes -= len;
+        self.cut(len, count as u32, key)
+    }
+
+    fn cut(&mut self, len: u64, units: u32, key: u64) -> Cut {
+        let base = self.before.as_mut().and_then(|before| before.version_of(key, self.at, len));
+        self.at += len;
+        // No segment is longer than `max`, which is small.
+        Cut { len: len as u32, units, key, base }
+    }
+
+    /// How many of the open units, which are too many, make the next segment.
+    fn choose(&self) -> usize {
+        let (mut best, mut last, mut sum) = (None, 1, 0);
+        for (i, pair) in self.open.iter().zip(self.open.iter().skip(1)).enumerate() {
+            let (unit, next) = pair;
+            sum += unit.len;
+            if sum > self.sizes.max {
+                break;
+            }
+            last = i + 1;
+            if sum >= self.sizes.min && next.key != 0 {
+                let rank = (mix(next.key), i + 1);
+                best = Some(best.map_or(rank, |best: (u64, usize)| best.min(rank)));
+            }
+        }
+        best.map_or(last, |(_, count)| count)
+    }
+
+    fn advance(&mut self) -> Result<Option<Cut>, StoreError> {
+        loop {
+            if let Some((left, key)) = self.large {
+                return self.piece(left, key).map(Some);
+            }
+            if self.bytes > self.sizes.max {
+                let count = self.choose();
+                return Ok(Some(self.close(count)));
+            }
+            let Some(unit) = self.take()? else {
+                let count = self.open.len();
+                return Ok((count > 0).then(|| self.close(count)));
+            };
+            let is_large = unit.len > self.sizes.max;
+            let began = || self.before.as_ref().is_some_and(|before| before.began(unit.key));
+            if !self.open.is_empty() && (is_large || (self.bytes >= self.sizes.least && began())) {
+                self.waiting = Some(unit);
+                let count = self.open.len();
+                return Ok(Some(self.close(count)));
+            }
+            if is_large {
+                (self.large, self.fresh) = (Some((unit.len, unit.key)), true);
+            } else {
+                self.bytes += unit.len;
+                self.open.push_back(unit);
+            }
+        }
+    }
+
+    /// The next piece of a unit that is too large for one segment: it is cut where its bytes say so.
+    fn piece(&mut self, left: u64, key: u64) -> Result<Cut, StoreError> {
+        let most = left.min(self.sizes.max) as usize;
+        let mut bytes = vec![0; most];
+        if self.content.read_at(&mut bytes, self.at).map_err(StoreError::Content)? < most {
+            return Err(StoreError::Shrunk);
+        }
+        let (len, hash) = content_cut(&bytes, self.sizes);
+        let units = u32::from(std::mem::replace(&mut self.fresh, false));
+        self.large = (left > len as u64).then(|| (left - len as u64, mix(key) ^ hash));
+        Ok(self.cut(len as u64, units, key))
+    }
+}
+
+impl Iterator for Cutter<'_> {
+    type Item = Result<Cut, StoreError>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        self.advance().transpose()
+    }
+}
+
+/// The previous version: where its segments began.
+struct Before<'a> {
+    segments: &'a [Segment],
+    starts: HashMap<u64, Vec<u32>>,
+    offsets: Vec<u64>,
+    /// The segment that was found last, and how far behind its place its new version begins.
+    last: usize,
+    shift: i64,
+}
+
+impl<'a> Before<'a> {
+    fn new(manifest: &'a Manifest) -> Self {
+        let mut starts: HashMap<u64, Vec<u32>> = HashMap::with_capacity(manifest.segments.len());
+        let mut offsets = Vec::with_capacity(manifest.segments.len());
+        let mut offset = 0;
+        for (number, segment) in manifest.segments.iter().enumerate() {
+            starts.entry(segment.key).or_default().push(number as u32);
+            offsets.push(offset);
+            offset += u64::from(segment.len);
+        }
+        Self { segments: &manifest.segments, starts, offsets, last: 0, shift: 0 }
+    }
+
+    fn began(&self, key: u64) -> bool {
+        key != 0 && self.starts.contains_key(&key)
+    }
+
+    /// The segment that one with this key, at this place, is most likely a version of.
+    fn version_of(&mut self, key: u64, at: u64, len: u64) -> Option<usize> {
+        let same = self.starts.get(&key).map(Vec::as_slice).unwrap_or_default();
+        let nearest = same.iter().min_by_key(|number| number.abs_diff(self.last as u32));
+        if let Some(number) = nearest {
+            self.last = *number as usize;
+            self.shift = at as i64 - *self.offsets.get(self.last)? as i64;
+            return Some(self.last);
+        }
+        // None began like this: the one that was at this place.
+        let middle = (at + len / 2).saturating_add_signed(-self.shift);
+        self.offsets
+            .partition_point(|offset| *offset <= middle)
+            .checked_sub(1)
+            .filter(|i| *i < self.segments.len())
+    }
+}
+
+/// Spreads a key over all bits.
+fn mix(key: u64) -> u64 {
+    let mut z = key.wrapping_add(0x9e37_79b9_7f4a_7c15);
+    z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+    z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+    z ^ (z >> 31)
+}
+
+/// A number for each byte, as good as random (splitmix64 from 0).
+static GEAR: [u64; 256] = gear();
+
+const fn gear() -> [u64; 256] {
+    let mut table = [0; 256];
+    let (mut i, mut seed) = (0, 0u64);
+    while i < 256 {
+        seed = seed.wrapping_add(0x9e37_79b9_7f4a_7c15);
+        let mut z = seed;
+        z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+        table[i] = z ^ (z >> 31);
+        i += 1;
+    }
+    table
+}
+
+/// Where these bytes are cut: after the first 64 whose hash begins with enough zeros. And that hash.
+fn content_cut(bytes: &[u8], sizes: Sizes) -> (usize, u64) {
+    let bits = sizes.target.ilog2();
+    let mask = u64::MAX << (64 - bits);
+    let from = (sizes.min as usize).min(bytes.len());
+    let mut hash = 0u64;
+    for byte in &bytes[from.saturating_sub(64)..from] {
+        hash = (hash << 1).wrapping_add(GEAR[*byte as usize]);
+    }
+    for (i, byte) in bytes.iter().enumerate().skip(from) {
+        hash = (hash << 1).wrapping_add(GEAR[*byte as usize]);
+        if hash & mask == 0 {
+            return (i + 1, hash);
+        }
+    }
+    (bytes.len(), hash)
+}
