@@ -8,6 +8,7 @@ mod demo;
 mod fork;
 mod gc;
 mod heal;
+mod install;
 mod log;
 mod rename;
 mod serve;
@@ -86,6 +87,8 @@ pub(crate) enum Command {
     Gc(gc::Args),
     Config(config::Args),
     Serve(serve::Args),
+    Install(install::InstallArgs),
+    Uninstall(install::UninstallArgs),
     Demo(demo::Args),
     Completions(completions::Args),
 }
@@ -140,6 +143,8 @@ pub(crate) fn run(context: &Context, command: &Command) -> Result<ExitCode, Fail
         Command::Gc(args) => gc::run(context, args),
         Command::Config(args) => config::run(context, args),
         Command::Serve(args) => serve::run(context, args),
+        Command::Install(args) => install::install(context, args),
+        Command::Uninstall(args) => install::uninstall(context, args),
         Command::Demo(args) => demo::run(context, args),
         Command::Completions(args) => completions::run(args),
     }
