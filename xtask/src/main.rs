@@ -17,7 +17,7 @@ Forklore's chores
   cargo xtask test    format, lints, docs and all tests; says what is missing on this machine
   cargo xtask bench   speed, as ratios to what the disk can do
                       [--quick: 20 MB instead of 200 MB; --forks: forks alone; --history: history alone;
-                      --no-sillytavern: without SillyTavern's server]
+                      --plugin: the plugin alone; --no-sillytavern: without SillyTavern's server]
   cargo xtask soak    the long form: properties, every kill and every error, a minute of racing SillyTavern's saves
 ";
 
@@ -32,6 +32,7 @@ fn main() -> Result<()> {
                 sillytavern: !has("--no-sillytavern"),
                 forks_only: has("--forks"),
                 history_only: has("--history"),
+                plugin_only: has("--plugin"),
             })
         }
         // One save, as the benchmark of history lets it be kept by a process of its own.

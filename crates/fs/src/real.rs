@@ -41,6 +41,11 @@ impl RealFs {
         &self.root
     }
 
+    /// Takes a folder away, if nothing is in it.
+    pub fn remove_empty_dir(&self, dir: &VaultPath) -> Result<(), PathError> {
+        self.run("remove", dir, fs::remove_dir)
+    }
+
     fn host(&self, path: &VaultPath) -> PathBuf {
         self.root.join(path.as_str())
     }

@@ -2,12 +2,14 @@
 //!
 //! Reading is compared with one cold sequential read (here), forking with writing and syncing the same bytes ([`fork`]), with the
 //! same on file systems that share blocks ([`image`]), and with SillyTavern's own server ([`sillytavern`]); keeping every version with
-//! what else keeps versions ([`history`]). Comparing two books ([`mod@diff`]) happens in memory.
+//! what else keeps versions ([`history`]). Comparing two books ([`mod@diff`]) happens in memory. What the plugin costs SillyTavern is in
+//! [`plugin`].
 
 mod diff;
 mod fork;
 pub(crate) mod history;
 mod image;
+mod plugin;
 mod sillytavern;
 
 use std::fs::{self, File};
@@ -33,6 +35,8 @@ pub(crate) struct Options {
     pub(crate) forks_only: bool,
     /// Whether history alone is measured
     pub(crate) history_only: bool,
+    /// Whether the plugin alone is measured
+    pub(crate) plugin_only: bool,
 }
 
 pub(crate) fn bench(options: Options) -> Result<()> {
@@ -44,13 +48,17 @@ pub(crate) fn bench(options: Options) -> Result<()> {
     if !status.success() {
         bail!("the release build failed");
     }
+    if options.plugin_only {
+        return plugin::bench();
+    }
     if options.forks_only {
         return fork::bench(megabytes, options);
     }
     reading(megabytes)?;
     diff::bench()?;
     fork::bench(megabytes, options)?;
-    history::bench(megabytes, options)
+    history::bench(megabytes, options)?;
+    if options.sillytavern { plugin::bench() } else { Ok(()) }
 }
 
 fn reading(megabytes: u64) -> Result<()> {
