@@ -5,14 +5,18 @@
 //! * [`SimFs`] is the simulator: a file system in memory that knows what a power cut would leave, and can be stopped
 //!   before any operation. It is the second implementation that keeps the seam honest.
 //!
+//! * [`Hints`] tells when it may be worth to look again.
+//!
 //! "Not there" and "cannot be read" are different answers everywhere: see [`PathError::is_missing`].
 
+mod hints;
 mod path;
 mod real;
 mod sim;
 
 use std::io;
 
+pub use hints::Hints;
 pub use path::{BadPath, VaultPath};
 pub use real::RealFs;
 pub use sim::{Crash, SimFs};

@@ -1,8 +1,10 @@
 //! `cargo xtask bench`: how fast, as ratios to what the same disk needs for the same bytes in the same run.
 //!
 //! Reading is compared with one cold sequential read (here), forking with writing and syncing the same bytes ([`fork`]), with the
-//! same on file systems that share blocks ([`image`]), and with SillyTavern's own server ([`sillytavern`]).
+//! same on file systems that share blocks ([`image`]), and with SillyTavern's own server ([`sillytavern`]). Comparing two books
+//! ([`mod@diff`]) happens in memory.
 
+mod diff;
 mod fork;
 mod image;
 mod sillytavern;
@@ -38,6 +40,7 @@ pub(crate) fn bench(options: Options) -> Result<()> {
     let megabytes = if options.quick { 20 } else { 200 };
     if !options.forks_only {
         reading(megabytes)?;
+        diff::bench()?;
     }
     fork::bench(megabytes, options)
 }
@@ -63,9 +66,10 @@ fn reading(megabytes: u64) -> Result<()> {
     println!("  {len} bytes\n");
     row("floor: one cold sequential read of both", floor, "");
     let middle = (megabytes * (1 << 20) / 2_100 / 2).to_string();
-    let commands: [(&str, Vec<&str>); 3] = [
+    let commands: [(&str, Vec<&str>); 4] = [
         ("tree", vec!["tree", "--json"]),
         ("show --at the middle", vec!["show", "Gen/Long", "--at", &middle, "--json"]),
+        ("diff of the middle and the end", vec!["diff", "Gen/Long", "--at", &middle, "--json"]),
         ("check", vec!["check", "--json"]),
     ];
     for (what, args) in &commands {

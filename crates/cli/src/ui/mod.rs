@@ -5,6 +5,7 @@ mod check;
 mod config;
 mod delete;
 mod demo;
+mod diff;
 mod fork;
 mod heal;
 mod log;
@@ -13,6 +14,7 @@ mod style;
 mod trash;
 mod tree;
 mod undo;
+mod watch;
 
 use std::io::{self, Write as _};
 
@@ -23,6 +25,7 @@ pub(crate) use check::check;
 pub(crate) use config::{setting, setting_changed, settings};
 pub(crate) use delete::deleted;
 pub(crate) use demo::{demo, demo_plan};
+pub(crate) use diff::diff;
 pub(crate) use fork::{forked, recovered, waiting};
 pub(crate) use heal::{healed, question};
 pub(crate) use log::log;
@@ -30,6 +33,7 @@ pub(crate) use show::show;
 pub(crate) use trash::{cleaned, restored, trash};
 pub(crate) use tree::{stories, tree};
 pub(crate) use undo::undone;
+pub(crate) use watch::{not_noted, not_recorded, saw, watched, watching};
 
 use crate::commands::Context;
 use crate::error::CliError;

@@ -13,7 +13,7 @@ mod merge;
 mod observed;
 mod replay;
 
-pub use complete::complete;
+pub use complete::{complete, default_of, place_of};
 pub use fold::{BookState, Carry, Fold, LeftOut, StateEntry, Why, fold};
 pub use merge::{apply, merge_lines};
 pub use observed::{AtWork, Observed, Seen};

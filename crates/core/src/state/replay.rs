@@ -627,18 +627,23 @@ pub fn holes(changes: &[Change], evidence: &Evidence) -> Vec<EntryImage> {
         here.flat_map(|sighting| &*sighting.entries)
             .any(|other| other.uid == entry.uid && other.comment == entry.comment)
     };
-    let gone = changes.iter().filter(|change| change.clock == i64::MAX && change.after.is_none());
+    let gone = changes.iter().filter(|change| is_of_first_look(change, &live.book) && change.after.is_none());
     gone.filter_map(|change| change.before.as_ref())
         .filter(|entry| entry_role(&entry.comment) == EntryRole::Fact && !seen(entry))
         .cloned()
         .collect()
 }
 
+/// Whether a change is what the book was like when it was first looked at: now, or by history.
+fn is_of_first_look(change: &Change, book: &str) -> bool {
+    change.book == book && (change.clock == i64::MAX || matches!(change.place, Place::Between { .. }))
+}
+
 /// The changes without those that only say that the book lacks these entries.
 pub fn filled(changes: Vec<Change>, holes: &[EntryImage]) -> Vec<Change> {
     let is_hole = |entry: &EntryImage| holes.iter().any(|h| h.uid == entry.uid && h.comment == entry.comment);
     let fill = |mut change: Change| {
-        if change.clock != i64::MAX {
+        if change.clock != i64::MAX && !matches!(change.place, Place::Between { .. }) {
             return Some(change);
         }
         match (&change.before, &change.after) {

@@ -79,6 +79,17 @@ impl Watch {
     }
 }
 
+/// Whether a file is one that history looks at: a chat or a book.
+pub fn is_watched(file: &VaultPath) -> bool {
+    let text = file.as_str();
+    let below = |folder: &str, depth: usize| {
+        text.strip_prefix(folder)
+            .is_some_and(|rest| rest.starts_with('/') && rest.matches('/').count() == depth)
+    };
+    let chat = below(layout::CHATS, 2) || below(layout::GROUP_CHATS, 1);
+    (chat && text.ends_with(".jsonl")) || (below(layout::WORLDS, 1) && text.ends_with(".json"))
+}
+
 /// The chats and books of a vault.
 pub fn files(fs: &dyn Vfs) -> Result<BTreeMap<VaultPath, Identity>, PathError> {
     let mut found = BTreeMap::new();

@@ -99,6 +99,17 @@ pub enum Step {
     Edit(Edit),
 }
 
+impl Step {
+    /// The file that it is about.
+    pub fn target(&self) -> &VaultPath {
+        match self {
+            Self::Publish(Publish { target, .. })
+            | Self::Retire(Retire { target, .. })
+            | Self::Edit(Edit { target, .. }) => target,
+        }
+    }
+}
+
 /// A new file appears under its name.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Publish {

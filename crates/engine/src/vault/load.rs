@@ -223,7 +223,7 @@ impl Library {
     }
 
     /// The moments that a message would have with each of its swipes shown.
-    fn swipe_moments(&self, chat: usize, message: usize) -> Vec<Moment> {
+    pub(crate) fn swipe_moments(&self, chat: usize, message: usize) -> Vec<Moment> {
         let transcript = &self.chats[chat].transcript;
         // A line that cannot be read any more has no swipes; its chat is reported on its own.
         let Ok(Some(line)) = self.message_line(chat, message) else { return Vec::new() };
