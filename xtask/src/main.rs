@@ -16,7 +16,7 @@ Forklore's chores
 
   cargo xtask test    format, lints, docs and all tests; says what is missing on this machine
   cargo xtask bench   speed, as ratios to what the disk can do
-                      [--quick: 20 MB instead of 200 MB; --forks: forks alone; --no-sillytavern: without SillyTavern's server]
+                      [--quick: 20 MB instead of 200 MB; --forks: forks alone; --plugin: the plugin alone; --no-sillytavern: without SillyTavern's server]
   cargo xtask soak    the long form: properties, every kill and every error, a minute of racing SillyTavern's saves
 ";
 
@@ -30,6 +30,7 @@ fn main() -> Result<()> {
                 quick: has("--quick"),
                 sillytavern: !has("--no-sillytavern"),
                 forks_only: has("--forks"),
+                plugin_only: has("--plugin"),
             })
         }
         Some("soak") => test::soak(),

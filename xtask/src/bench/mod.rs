@@ -1,10 +1,11 @@
 //! `cargo xtask bench`: how fast, as ratios to what the same disk needs for the same bytes in the same run.
 //!
 //! Reading is compared with one cold sequential read (here), forking with writing and syncing the same bytes ([`fork`]), with the
-//! same on file systems that share blocks ([`image`]), and with SillyTavern's own server ([`sillytavern`]).
+//! same on file systems that share blocks ([`image`]), and with SillyTavern's own server ([`sillytavern`]). What the plugin costs SillyTavern is in [`plugin`].
 
 mod fork;
 mod image;
+mod plugin;
 mod sillytavern;
 
 use std::fs::{self, File};
@@ -28,6 +29,8 @@ pub(crate) struct Options {
     pub(crate) sillytavern: bool,
     /// Whether forks alone are measured
     pub(crate) forks_only: bool,
+    /// Whether the plugin alone is measured
+    pub(crate) plugin_only: bool,
 }
 
 pub(crate) fn bench(options: Options) -> Result<()> {
@@ -36,10 +39,13 @@ pub(crate) fn bench(options: Options) -> Result<()> {
         bail!("the release build failed");
     }
     let megabytes = if options.quick { 20 } else { 200 };
-    if !options.forks_only {
+    if !options.forks_only && !options.plugin_only {
         reading(megabytes)?;
     }
-    fork::bench(megabytes, options)
+    if !options.plugin_only {
+        fork::bench(megabytes, options)?;
+    }
+    if options.sillytavern && !options.forks_only { plugin::bench() } else { Ok(()) }
 }
 
 fn reading(megabytes: u64) -> Result<()> {

@@ -22,6 +22,9 @@ mod kills;
 mod ops;
 mod regressions;
 mod seeds;
+mod serve;
+#[cfg(unix)]
+mod sillytavern;
 
 /// The binary under test.
 const FORKLORE: &str = env!("CARGO_BIN_EXE_forklore");
