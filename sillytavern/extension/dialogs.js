@@ -69,14 +69,19 @@ const CHOICES = {
     accept: ['Leave it as it is', 'Forklore notes your decision and does not ask again.'],
 };
 
-// The book of the open chat is wrong: what is to become of it. Also gives 'continue'.
-export function repair(question, findings) {
-    const rest = findings.filter((finding) => finding.code !== question.code && finding.severity !== 'info');
-    const choices = question.choices.map((choice) => [choice, ...(CHOICES[choice] ?? [choice])]);
-    return choose('The lorebook of this chat is not right', [
-        make('p', question.text),
-        make('p.forklore-quiet', `Lorebook: ${question.book || 'none'}`),
-        rest.length ? make('details', make('summary', `${rest.length} more`), make('ul', rest.map((finding) => make('li', finding.message)))) : null,
-        make('p', 'Nothing is generated until you decide.'),
-    ], [...choices, ['continue', 'Continue anyway', 'Generate with what there is now. You will be asked again the next time.']], 'Decide later');
+// Something is wrong with the open chat: what it is, and what is to become of its book. `held`: generating waits; then there is
+// 'continue', too.
+export function repair(question, findings, held) {
+    const rest = findings.filter((finding) => finding.code !== question?.code && finding.severity !== 'info');
+    const choices = (question?.choices ?? []).map((choice) => [choice, ...(CHOICES[choice] ?? [choice])]);
+    if (held) {
+        choices.push(['continue', 'Continue anyway', 'Generate with what there is now. You will be asked again the next time.']);
+    }
+    const list = make('ul', rest.map(({ message, remedy }) => make('li', `${message} `, make('span.forklore-quiet', remedy))));
+    return choose(question ? 'The lorebook of this chat is not right' : 'About this chat', [
+        question && make('p', question.text),
+        question && make('p.forklore-quiet', `Lorebook: ${question.book || 'none'}`),
+        rest.length && (question ? make('details', make('summary', `${rest.length} more`), list) : list),
+        held && make('p', 'Nothing is generated until you decide.'),
+    ].filter(Boolean), choices, question ? 'Decide later' : 'Close');
 }

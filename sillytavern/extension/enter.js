@@ -98,11 +98,19 @@ async function mend(entered, chat) {
     return true;
 }
 
+// What is wrong without standing in the way. The rest is a click away.
 function warn({ findings, hold: held }, again) {
     const worth = findings.filter(({ severity }) => severity === 'warning' || (severity === 'error' && !held));
-    if (worth.length && !again) {
-        notices.warning('About this chat', worth.slice(0, 3).map(({ message, remedy }) => `${message} ${remedy}`));
+    if (!worth.length || again) {
+        return;
     }
+    const first = worth.find(({ severity }) => severity === 'error') ?? worth[0];
+    const more = worth.length > 1 ? ` ${worth.length - 1} more.` : '';
+    notices.warning('About this chat', [shortened(first.message), `Click to see what can be done.${more}`], { onclick: () => decide() });
+}
+
+function shortened(text) {
+    return text.length > 160 ? `${text.slice(0, 157)}…` : text;
 }
 
 // Asks what is to become of the book of the open chat.
@@ -114,8 +122,8 @@ export async function decide() {
     asking = true;
     try {
         const [question] = entered.questions;
-        const choice = question
-            ? await dialogs.repair(question, entered.findings)
+        const choice = question || !entered.hold
+            ? await dialogs.repair(question, entered.findings, entered.hold)
             : await dialogs.choose('This fork has no lorebook yet', dialogs.make('p', entered.pending?.message ?? 'Forklore could not give it one.'), [
                 ['again', 'Try again'], ['continue', 'Continue anyway', 'Generate without a lorebook.'],
             ], 'Decide later');

@@ -78,11 +78,12 @@ async function carryOut(kind, at, swipe, name, flags) {
         await announce();
         renew = setInterval(() => announce().catch(() => {}), 45_000);
     }
+    const old = new Set((protectedBy === 'ready' ? await recent() : []).map(identity));
     ours.add(chat);
     try {
         const made = await (kind === 'branch' ? st.branch(at, swipe) : st.checkpoint(at, name));
         if (made) {
-            await settle(made, kind, protectedBy, chat);
+            await settle(made, kind, protectedBy, chat, old);
         }
         return made || null;
     } finally {
@@ -92,10 +93,10 @@ async function carryOut(kind, at, swipe, name, flags) {
 }
 
 // What became of a fork that SillyTavern has saved.
-async function settle(name, kind, protectedBy, parent) {
+async function settle(name, kind, protectedBy, parent, old) {
     const chat = `${parent.slice(0, parent.indexOf('/') + 1)}${name}`;
     if (protectedBy === 'ready') {
-        const result = await outcome(chat);
+        const result = await outcome(chat, old);
         if (result?.state === 'made') {
             await welcome(result.report);
             return;
@@ -129,15 +130,30 @@ export async function welcome(report) {
     await applyEdits();
 }
 
-async function outcome(chat) {
+// What the engine did about a fork that has just been saved. `old` are the forks that it told of before.
+async function outcome(chat, old) {
     for (let tries = 0; tries < 40; tries += 1) {
-        const { forks } = await api.get('api/recent', { chat }).catch(() => ({ forks: [] }));
-        if (forks[0]) {
-            return forks[0];
+        const found = (await recent()).find((fork) => clean(fork.chat) === clean(chat) && !old.has(identity(fork)));
+        if (found) {
+            return found;
         }
         await st.pause(250);
     }
     return null;
+}
+
+async function recent() {
+    return (await api.get('api/recent').catch(() => ({ forks: [] }))).forks;
+}
+
+function identity(fork) {
+    return JSON.stringify([fork.chat, fork.state, fork.operation]);
+}
+
+// An address with the name as the file has it: SillyTavern leaves out what file systems do not like.
+function clean(address) {
+    const story = address.indexOf('/') + 1;
+    return address.slice(0, story) + address.slice(story).replace(/[/?<>\\:*|"\u0000-\u001f\u0080-\u009f]/g, '').replace(/[. ]+$/, '');
 }
 
 // For other extensions, commands and the panel: the engine makes the fork itself. Throws what stands against it.

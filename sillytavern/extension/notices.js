@@ -14,8 +14,8 @@ export function problem(title, lines) {
     return toast('error', title, lines, { timeOut: 12_000 });
 }
 
-export function warning(title, lines) {
-    return toast('warning', title, lines, { timeOut: 10_000 });
+export function warning(title, lines, options = {}) {
+    return toast('warning', title, lines, { timeOut: 10_000, ...options });
 }
 
 export function info(title, lines, options) {

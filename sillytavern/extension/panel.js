@@ -46,17 +46,17 @@ async function render(body, popup) {
     const redraw = () => render(body, popup);
     const versions = mismatch();
     const act = (label, symbol, run) => button(label, symbol, run, true);
-    body.replaceChildren(
+    body.replaceChildren(make('div.forklore-top',
         head(story.name),
         versions ? make('p.forklore-error', versions) : '',
         make('div.forklore-bar',
             act('Checkpoint here', 'flag', () => begin('checkpoint', popup)),
             act('Branch here', 'code-branch', () => begin('branch', popup)),
             act('Refresh', 'rotate', redraw),
-            page ? link() : ''),
+            page ? link() : '')),
         make('div.forklore-tree', story.chats.map((chat) => row(chat, open, popup, redraw))),
     );
-    body.querySelector('.forklore-here')?.scrollIntoView({ block: 'nearest' });
+    body.querySelector('.forklore-here')?.scrollIntoView({ block: 'center' });
 }
 
 function link() {
@@ -79,7 +79,6 @@ function row(chat, open, popup, redraw) {
     const here = chat.chat === open.address;
     const [symbol, kind] = KIND[chat.kind];
     const [tone, book] = BOOK[chat.book.state];
-    const name = st.nameOf(chat.chat);
     const { current } = chat.running_recap;
     const from = chat.fork_message === null ? '' : `from message ${chat.fork_message} · `;
     const badges = [
@@ -98,13 +97,22 @@ function row(chat, open, popup, redraw) {
     const line = make(`div.forklore-row${here ? '.forklore-here' : ''}`,
         make('span.forklore-kind', icon(symbol)),
         make('div.forklore-what',
-            make('div.forklore-name', name, here ? make('em', ' open') : null),
+            make('div.forklore-name', short(chat), here ? make('em', ' open') : null),
             make('div.forklore-badges', make('small', `${from}${chat.messages} messages`), badges)),
         actions);
     line.style.setProperty('--depth', Math.min(chat.depth ?? 0, 6));
     line.dataset.chat = chat.chat;
     line.querySelector('.forklore-kind').title = kind;
+    line.querySelector('.forklore-name').title = st.nameOf(chat.chat);
     return line;
+}
+
+// A fork stands below its parent: what its name repeats of it need not be read again.
+function short({ chat, parent, lost_parent: lost }) {
+    const name = st.nameOf(chat);
+    const above = parent ? st.nameOf(parent) : lost;
+    const stem = above?.replace(/ - (Branch|Checkpoint) #\d+$/, '');
+    return stem && name.startsWith(`${stem} - `) ? `… ${name.slice(stem.length + 3)}` : name;
 }
 
 function badge(tone, text, title = '') {

@@ -66,9 +66,12 @@ export class Browser {
 
     async stop() {
         const over = new Promise((resolve) => this.child.once('exit', resolve));
-        this.child.kill('SIGKILL');
+        // Its other processes end with it; they may still be writing when it is gone.
+        this.send('Browser.close').catch(() => {});
+        const late = setTimeout(() => this.child.kill('SIGKILL'), 5000);
         await over;
-        fs.rmSync(this.profile, { recursive: true, force: true, maxRetries: 5, retryDelay: 200 });
+        clearTimeout(late);
+        fs.rm(this.profile, { recursive: true, force: true, maxRetries: 10, retryDelay: 300 }, () => {});
     }
 }
 

@@ -20,7 +20,7 @@ export const HARBOR = path.join(REPOSITORY, 'crates/testkit/fixtures/harbor');
 
 export class Tavern {
     // `vault`: a folder that is copied. `extensions`: folders of further extensions. `plugin: false`: without the server plugin.
-    static async start({ vault, extensions = [], plugin = true, version = VERSION }) {
+    static async start({ vault, extensions = [], plugin = true, version = VERSION, prepare = () => {} }) {
         const tavern = new Tavern();
         tavern.version = version;
         const npm = fs.realpathSync(path.join(INSTALLED, `sillytavern-${version}/node_modules`));
@@ -33,6 +33,7 @@ export class Tavern {
         fs.symlinkSync(npm, path.join(tavern.tree, 'node_modules'));
         fs.mkdirSync(tavern.data);
         fs.cpSync(vault, tavern.vault, { recursive: true });
+        prepare(tavern);
         const libraries = path.join(TOOLS, `libraries-${version}`);
         fs.mkdirSync(libraries, { recursive: true });
         fs.symlinkSync(libraries, path.join(tavern.data, '_webpack'));
@@ -100,7 +101,7 @@ export class Tavern {
     }
 
     chats(folder) {
-        return fs.readdirSync(path.join(this.vault, 'chats', folder)).map((file) => file.replace(/\.jsonl$/, '')).sort();
+        return fs.readdirSync(path.join(this.vault, 'chats', folder)).filter((file) => file.endsWith('.jsonl')).map((file) => file.replace(/\.jsonl$/, '')).sort();
     }
 
     book(name) {
@@ -108,7 +109,7 @@ export class Tavern {
     }
 
     books() {
-        return fs.readdirSync(path.join(this.vault, 'worlds')).map((file) => file.replace(/\.json$/, '')).sort();
+        return fs.readdirSync(path.join(this.vault, 'worlds')).filter((file) => file.endsWith('.json')).map((file) => file.replace(/\.json$/, '')).sort();
     }
 
     // What the command line says, as JSON.
