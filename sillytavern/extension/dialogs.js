@@ -18,6 +18,13 @@ export function icon(name) {
     return element;
 }
 
+// Dialogs about the chat that is open: they close when it does.
+const passing = new Set();
+
+export function dismiss() {
+    passing.forEach((popup) => popup.completeCancelled());
+}
+
 // A dialog with one button for every choice, `[[word, label, explanation]…]`, and one to leave.
 export async function choose(title, content, choices, leave = 'Cancel') {
     const { Popup, POPUP_TYPE } = context();
@@ -37,7 +44,9 @@ export async function choose(title, content, choices, leave = 'Cancel') {
         });
         list.append(button);
     }
+    passing.add(popup);
     await popup.show();
+    passing.delete(popup);
     return chosen;
 }
 
@@ -53,6 +62,9 @@ export function refused(kind, refusal, queue) {
     }
     if (refusal.code === 'STATE_UNRESOLVABLE') {
         return choose(title, text, [['loose', 'Create with a copy of the lorebook as it is now', 'Strict mode refuses this; it is allowed for this one fork.']]);
+    }
+    if (refusal.code === 'NAME_TAKEN') {
+        return choose(title, text, [['overwrite', 'Overwrite it…', 'SillyTavern asks once more. What is overwritten goes to Forklore\'s trash.']]);
     }
     return choose(title, text, [], 'OK');
 }

@@ -16,6 +16,7 @@ import { lookAtPlugin, state, update } from './state.js';
 const UNASKED = new Set(['BOOK_SHARED', 'PENDING_FORK']);
 let turn = 0;
 let told = null;
+let entered = null;
 let asking = false;
 
 export function changed() {
@@ -31,6 +32,10 @@ export function changed() {
 async function enter() {
     const mine = ++turn;
     const open = st.here();
+    if (open?.address !== entered) {
+        dialogs.dismiss();
+    }
+    entered = open?.address;
     hold.release();
     update({ entered: null, queue: null });
     if (!open) {
@@ -41,29 +46,29 @@ async function enter() {
     if (!['ready', 'unhooked'].includes(mode) || mine !== turn) {
         return;
     }
-    const entered = await api.get('api/enter', { chat: open.address });
+    const found = await api.get('api/enter', { chat: open.address });
     if (mine !== turn) {
         return;
     }
     // A fork that this page is just making is told of by whoever makes it.
     const own = ours.size > 0;
-    if (!own && await mend(entered, open.address)) {
+    if (!own && await mend(found, open.address)) {
         return;
     }
     if (mine !== turn) {
         return;
     }
-    update({ entered, queue: entered.queue });
-    if (entered.hold) {
+    update({ entered: found, queue: found.queue });
+    if (found.hold) {
         hold.hold(open.address);
     }
-    if (entered.entering && told !== open.address && !own) {
-        notices.restored(entered.entering);
+    if (found.entering && told !== open.address && !own) {
+        notices.restored(found.entering);
     }
-    if (entered.entering && Date.now() - Date.parse(entered.entering.created) < 30_000) {
-        expect(open.address, entered.book.name);
+    if (found.entering && Date.now() - Date.parse(found.entering.created) < 30_000) {
+        expect(open.address, found.book.name);
     }
-    warn(entered, told === open.address);
+    warn(found, told === open.address);
     told = open.address;
     await applyEdits();
     if (hold.isHeld()) {
@@ -101,7 +106,7 @@ async function mend(entered, chat) {
 // What is wrong without standing in the way. The rest is a click away.
 function warn({ findings, hold: held }, again) {
     const worth = findings.filter(({ severity }) => severity === 'warning' || (severity === 'error' && !held));
-    if (!worth.length || again) {
+    if (!worth.length || again || held) {
         return;
     }
     const first = worth.find(({ severity }) => severity === 'error') ?? worth[0];

@@ -49,19 +49,23 @@ async function permission(kind, at, swipe, name) {
     }
     const chat = st.here().address;
     const flags = {};
+    let asked = name;
     for (;;) {
-        const plan = await api.get('api/plan', { kind, chat, at, swipe, name, ...flags });
+        const plan = await api.get('api/plan', { kind, chat, at, swipe, name: asked, ...flags });
         if (plan.ready) {
             return flags;
         }
         const choice = await dialogs.refused(kind, plan.refusal, plan.queue);
         if (choice === 'wait') {
-            waitFor({ kind, chat, at, swipe, name });
+            waitFor({ kind, chat, at, swipe, name }).catch((error) => notices.refusal(TITLE[kind], error));
             return null;
         } else if (choice === 'ignore' && await dialogs.sure('Create without the queued work?', 'What the queue is still writing about this point of the story will be missing in the fork, and will not come later.', 'Create it now')) {
             flags.ignore_queue = true;
         } else if (choice === 'loose') {
             flags.strict = false;
+        } else if (choice === 'overwrite') {
+            // Whether that may be is between the user and SillyTavern.
+            asked = null;
         } else {
             return null;
         }

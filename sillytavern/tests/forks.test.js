@@ -109,7 +109,8 @@ test('forced overwrite', async () => {
     const was = before(tavern, MAIN);
     const old = tavern.header('Maren Voss/By command 30');
     await visit.page.run(() => { SillyTavern.getContext().executeSlashCommandsWithOptions('/checkpoint-create mesId=45 By command 30'); });
-    await visit.dialog('OVERWRITE');
+    await visit.choose('overwrite');
+    await visit.dialog('enter OVERWRITE');
     await visit.page.run(() => { document.querySelector('dialog[open] .popup-input').value = 'OVERWRITE'; });
     await visit.page.click('dialog[open] .popup-button-ok');
     await visit.notice('Checkpoint created');

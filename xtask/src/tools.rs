@@ -27,10 +27,16 @@ impl Tools {
         tools.add("FORKLORE_STRACE", strace());
         tools.add("FORKLORE_NODE_MODULES", packages());
         tools.add("FORKLORE_SILLYTAVERN", taverns());
+        tools.add("FORKLORE_CHROMIUM", chromium());
         for missing in &tools.missing {
             println!("== missing: {missing}");
         }
         tools
+    }
+
+    /// Whether something was found.
+    pub(crate) fn has(&self, variable: &str) -> bool {
+        self.env.iter().any(|(name, _)| *name == variable)
     }
 
     fn add(&mut self, variable: &'static str, found: Result<PathBuf, String>) {
@@ -59,10 +65,8 @@ fn strace() -> Result<PathBuf, String> {
     }
     // Containers may forbid tracing altogether.
     let usable = || works("strace", &["-o", "/dev/null", "-e", "inject=fsync:error=EIO", "true"]);
-    if !works("strace", &["--version"]) && works("apt-get", &["--version"]) && is_root() {
-        println!("== strace: apt-get install -y strace");
-        let install = || works("apt-get", &["install", "-y", "-qq", "strace"]);
-        let _installed = install() || (works("apt-get", &["update", "-qq"]) && install());
+    if !works("strace", &["--version"]) {
+        install("strace");
     }
     if usable() {
         return Ok(PathBuf::from("strace"));
@@ -71,6 +75,29 @@ fn strace() -> Result<PathBuf, String> {
         format!("{what}: it is there, but may not trace (in a container: --cap-add=SYS_PTRACE)")
     } else {
         format!("{what}: install it with your package manager, such as apt-get install strace")
+    })
+}
+
+/// A package of Debian's, if this is a machine that can have it.
+fn install(package: &str) {
+    if !works("apt-get", &["--version"]) || !is_root() {
+        return;
+    }
+    println!("== {package}: apt-get install -y {package}");
+    let install = || works("apt-get", &["install", "-y", "-qq", package]);
+    let _installed = install() || (works("apt-get", &["update", "-qq"]) && install());
+}
+
+/// For the tests of the extension.
+fn chromium() -> Result<PathBuf, String> {
+    let names = ["chromium", "chromium-browser", "google-chrome"];
+    let find = || names.into_iter().find(|name| works(name, &["--version"]));
+    let found = find().or_else(|| {
+        install("chromium");
+        find()
+    });
+    found.map(PathBuf::from).ok_or_else(|| {
+        "Chromium, for the tests of the extension: install it with your package manager, such as apt-get install chromium".to_owned()
     })
 }
 

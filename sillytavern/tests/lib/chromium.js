@@ -135,16 +135,21 @@ export class Page {
             }
             element.scrollIntoView({ block: 'center', behavior: 'instant' });
             const { x, y, width, height } = element.getBoundingClientRect();
-            return width && height ? { x: x + width / 2, y: y + height / 2 } : null;
+            const [left, top] = [x + width / 2, y + height / 2];
+            // Whatever lies above it would get the click.
+            const hit = document.elementFromPoint(left, top);
+            return width && height && element.contains(hit) ? { x: left, y: top } : null;
         }, selector, text);
     }
 
-    // Clicks with the mouse on an element, wherever it is by then. `shift`: with the key held.
+    // Clicks with the mouse on an element that has come to rest. `shift`: with the key held.
     async click(selector, { text = null, shift = false } = {}) {
-        await this.place(selector, text);
-        await pause(150);
-        const { x, y } = await this.place(selector, text);
-        const mouse = { x, y, button: 'left', clickCount: 1, modifiers: shift ? 8 : 0 };
+        let [was, now] = [null, await this.place(selector, text)];
+        while (was?.x !== now.x || was?.y !== now.y) {
+            await pause(120);
+            [was, now] = [now, await this.place(selector, text)];
+        }
+        const mouse = { x: now.x, y: now.y, button: 'left', clickCount: 1, modifiers: shift ? 8 : 0 };
         for (const type of ['mouseMoved', 'mousePressed', 'mouseReleased']) {
             await this.send('Input.dispatchMouseEvent', { type, ...mouse });
         }

@@ -25,7 +25,10 @@ export class Tavern {
         tavern.version = version;
         const npm = fs.realpathSync(path.join(INSTALLED, `sillytavern-${version}/node_modules`));
         fs.mkdirSync(TOOLS, { recursive: true });
-        tavern.dir = fs.mkdtempSync(path.join(TOOLS, 'run-'));
+        // The same place every time: the libraries are put together for it.
+        tavern.dir = path.join(TOOLS, `run-${version}-${path.basename(process.argv[1], '.test.js')}`);
+        fs.rmSync(tavern.dir, { recursive: true, force: true });
+        fs.mkdirSync(tavern.dir);
         tavern.tree = path.join(tavern.dir, 'SillyTavern');
         tavern.data = path.join(tavern.dir, 'data');
         tavern.vault = path.join(tavern.data, 'default-user');
@@ -34,9 +37,12 @@ export class Tavern {
         fs.mkdirSync(tavern.data);
         fs.cpSync(vault, tavern.vault, { recursive: true });
         prepare(tavern);
-        const libraries = path.join(TOOLS, `libraries-${version}`);
+        const libraries = path.join(TOOLS, `libraries-${path.basename(tavern.dir)}`);
         fs.mkdirSync(libraries, { recursive: true });
         fs.symlinkSync(libraries, path.join(tavern.data, '_webpack'));
+        // In a container SillyTavern looks here.
+        fs.mkdirSync(path.join(tavern.tree, 'dist'), { recursive: true });
+        fs.symlinkSync(libraries, path.join(tavern.tree, 'dist/_webpack'));
         install(tavern.tree, plugin);
         for (const extension of extensions) {
             const folder = path.join(tavern.tree, 'public/scripts/extensions/third-party', path.basename(extension));
@@ -52,7 +58,8 @@ export class Tavern {
         const log = fs.openSync(path.join(this.dir, 'server.log'), 'a');
         const args = ['server.js', '--listen', 'false', '--browserLaunchEnabled', 'false', '--port', String(this.port), '--dataRoot', this.data];
         this.child = spawn(process.execPath, args, {
-            cwd: this.tree, stdio: ['ignore', log, log], env: { ...process.env, FORKLORE_BIN: FORKLORE },
+            cwd: this.tree, stdio: ['ignore', log, log], // It would take this repository for its own.
+            env: { ...process.env, FORKLORE_BIN: FORKLORE, GIT_DIR: '/dev/null' },
         });
         fs.closeSync(log);
         const start = Date.now();
