@@ -6,7 +6,7 @@ use super::TxError;
 use super::folders::{self, in_tx, intent_path, log_path};
 use super::operation::{self, Edit, FileId, Operation, Step, Unsealed};
 use super::redo::{NameTaken, park, redo, take_back};
-use super::resolve::{has_come, is_published};
+use super::resolve::{Come, has_come, is_published};
 use super::swap::{self, remove, settle};
 use crate::vault::scan::locate;
 
