@@ -103,9 +103,9 @@ impl Line<'_> {
                 }
             }
             // What the parent's book became after the fork is not ours, unless we go on with it.
-            let next = self.periods.get(p + 1).and_then(|next| next.track.first().copied());
-            if let (Some(last), Some(next)) = (bindings.last_mut(), next) {
-                last.until = last.until.min(next);
+            if let (Some(last), Some(next)) = (bindings.last_mut(), self.periods.get(p + 1)) {
+                let next = next.track.first().copied().unwrap_or(usize::MAX);
+                last.until = last.until.min(next).min(period.end);
             }
         }
         bindings
@@ -126,7 +126,7 @@ impl Line<'_> {
             .copied()
             .filter(|i| *i < binding.until || *i < binding.from)
         {
-            let seen = &self.timeline.seen[i].observation;
+            let (seq, seen) = (self.timeline.seen[i].seq, &self.timeline.seen[i].observation);
             let What::Book(book) = &seen.what else {
                 entries = None;
                 continue;
@@ -176,7 +176,7 @@ impl Line<'_> {
             let head = self.head(i, binding);
             observed.push((
                 at,
-                Observed { clock: seen.clock, book: binding.book.clone(), head, seen: seen_of, work },
+                Observed { seq, clock: seen.clock, book: binding.book.clone(), head, seen: seen_of, work },
             ));
         }
         Ok(())

@@ -7,8 +7,10 @@ pub mod delta;
 mod document;
 mod evidence;
 pub mod observation;
+pub mod past;
 mod recorder;
 mod rescue;
+mod saves;
 mod timeline;
 mod units;
 pub mod watch;
@@ -19,9 +21,12 @@ use forklore_fs::{PathError, RealFs, VaultPath, Vfs};
 use forklore_store::{Store, StoreError};
 
 pub use observation::{BookSeen, By, ChatSeen, Observation, What};
+pub use past::{Past, PastError};
 pub use recorder::{Depth, Looked, Recorder, Sight};
 pub use rescue::rescue;
-pub use timeline::{Seen, Timeline};
+pub(crate) use saves::compare;
+pub(crate) use timeline::stem;
+pub use timeline::{Period, Seen, Timeline};
 pub use watch::Watch;
 
 use crate::Config;
