@@ -5,25 +5,30 @@ mod completions;
 mod config;
 mod delete;
 mod demo;
+mod diff;
 mod fork;
 mod gc;
 mod heal;
+mod install;
 mod log;
+mod rename;
+mod serve;
 mod show;
 mod stories;
 mod trash;
 mod tree;
 mod undo;
+mod watch;
 
-use std::path::PathBuf;
-use std::process::ExitCode;
+use std::path::{Path, PathBuf};
+use std::process::{ExitCode, Stdio};
 use std::sync::Arc;
 
 use clap::{Parser, Subcommand};
-use forklore_engine::{Library, tx};
-use forklore_fs::RealFs;
+use forklore_api::{Desk, Failure, note};
+use forklore_engine::tx::Recovered;
+use forklore_fs::{RealFs, Vfs};
 
-use crate::error::CliError;
 use crate::find;
 use crate::ui::{self, Bar};
 
@@ -71,6 +76,7 @@ pub(crate) enum Command {
     Stories(stories::Args),
     Tree(tree::Args),
     Show(show::Args),
+    Diff(diff::Args),
     Check(check::Args),
     Checkpoint(fork::CheckpointArgs),
     Branch(fork::BranchArgs),
@@ -79,9 +85,14 @@ pub(crate) enum Command {
     Undo(undo::UndoArgs),
     Redo(undo::RedoArgs),
     Delete(delete::Args),
+    Rename(rename::Args),
     Trash(trash::Args),
     Gc(gc::Args),
+    Watch(watch::Args),
     Config(config::Args),
+    Serve(serve::Args),
+    Install(install::InstallArgs),
+    Uninstall(install::UninstallArgs),
     Demo(demo::Args),
     Completions(completions::Args),
 }
@@ -102,49 +113,40 @@ impl Context {
     }
 
     /// Opens the vault without reading it.
-    fn vault(&self) -> Result<Arc<RealFs>, CliError> {
+    fn vault(&self) -> Result<Arc<RealFs>, Failure> {
         Ok(Arc::new(find::open(self.vault.as_deref())?))
     }
 
-    /// Opens the vault and finishes what was cut off before.
-    fn settled(&self) -> Result<Arc<RealFs>, CliError> {
-        let fs = self.vault()?;
-        // What cannot be finished now is told by `check`; it is no reason not to read.
-        if let Ok(found) = tx::recover(&*fs, Self::now()) {
-            ui::recovered(self, &found);
+    /// Asks the vault something, and records what was done to it.
+    fn ask<T>(&self, call: impl FnOnce(&Desk<'_>) -> Result<T, Failure>) -> Result<T, Failure> {
+        let told = |found: &[Recovered]| ui::recovered(self, found);
+        let real = self.vault()?;
+        let fs: Arc<dyn Vfs> = real.clone();
+        let before = note::operations(&*fs);
+        let bar = Bar::new(self);
+        let answer = call(&Desk { fs: fs.clone(), progress: &bar, told: &told, settle: true })?;
+        // What was done is done: that it could not be recorded is only told.
+        if let Err(e) = note::since(&fs, &before, &|id| in_background(real.root(), id).is_ok()) {
+            ui::not_noted(self, &e.message);
         }
-        Ok(fs)
-    }
-
-    /// Reads the vault.
-    fn library(&self) -> Result<Library, CliError> {
-        Ok(Library::load(self.settled()?, &Bar::new(self))?)
-    }
-
-    /// Reads the vault to change it: from here on no other Forklore does. A dry run only looks.
-    fn library_to_change(&self) -> Result<Library, CliError> {
-        if self.dry_run {
-            return self.library();
-        }
-        let fs = self.vault()?;
-        let right = tx::Right::take(&*fs, Self::now())?;
-        ui::recovered(self, &right.recovered);
-        Ok(Library::load_with(fs, right, &Bar::new(self))?)
-    }
-
-    /// The time in milliseconds since 1970.
-    #[allow(clippy::disallowed_methods, reason = "this is the edge where the time comes in")]
-    fn now() -> i64 {
-        let since = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH);
-        since.map_or(0, |d| i64::try_from(d.as_millis()).unwrap_or(i64::MAX))
+        Ok(answer)
     }
 }
 
-pub(crate) fn run(context: &Context, command: &Command) -> Result<ExitCode, CliError> {
+/// Starts a process that records what an operation touched.
+fn in_background(vault: &Path, id: &str) -> std::io::Result<()> {
+    let mut command = std::process::Command::new(std::env::current_exe()?);
+    command.arg("--vault").arg(vault).args(["watch", "--operation", id]);
+    command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
+    command.spawn().map(drop)
+}
+
+pub(crate) fn run(context: &Context, command: &Command) -> Result<ExitCode, Failure> {
     match command {
         Command::Stories(args) => stories::run(context, args),
         Command::Tree(args) => tree::run(context, args),
         Command::Show(args) => show::run(context, args),
+        Command::Diff(args) => diff::run(context, args),
         Command::Check(args) => check::run(context, args),
         Command::Checkpoint(args) => fork::checkpoint(context, args),
         Command::Branch(args) => fork::branch(context, args),
@@ -153,9 +155,14 @@ pub(crate) fn run(context: &Context, command: &Command) -> Result<ExitCode, CliE
         Command::Undo(args) => undo::undo(context, args),
         Command::Redo(args) => undo::redo(context, args),
         Command::Delete(args) => delete::run(context, args),
+        Command::Rename(args) => rename::run(context, args),
         Command::Trash(args) => trash::run(context, args),
         Command::Gc(args) => gc::run(context, args),
+        Command::Watch(args) => watch::run(context, args),
         Command::Config(args) => config::run(context, args),
+        Command::Serve(args) => serve::run(context, args),
+        Command::Install(args) => install::install(context, args),
+        Command::Uninstall(args) => install::uninstall(context, args),
         Command::Demo(args) => demo::run(context, args),
         Command::Completions(args) => completions::run(args),
     }

@@ -13,6 +13,7 @@ mod config;
 mod damage;
 mod damaged_forks;
 mod demo;
+mod diff;
 mod disk;
 mod forks;
 mod harbor;
@@ -22,6 +23,10 @@ mod kills;
 mod ops;
 mod regressions;
 mod seeds;
+mod serve;
+#[cfg(unix)]
+mod sillytavern;
+mod watch;
 
 /// The binary under test.
 const FORKLORE: &str = env!("CARGO_BIN_EXE_forklore");

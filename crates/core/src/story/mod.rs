@@ -7,6 +7,7 @@ mod moment;
 mod save;
 mod shift;
 
+pub(crate) use line::longest_ascending;
 pub use line::{Alignment, Confidence, align, common_prefix};
 pub use moment::{
     MessageId, Moment, Row, RowSource, TextHash, Transcript, TranscriptBuilder, identify, swipe_moments,

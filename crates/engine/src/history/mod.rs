@@ -9,6 +9,7 @@ mod evidence;
 pub mod observation;
 pub mod past;
 mod recorder;
+mod reel;
 mod rescue;
 mod saves;
 mod timeline;
@@ -23,6 +24,7 @@ use forklore_store::{Store, StoreError};
 pub use observation::{BookSeen, By, ChatSeen, Observation, What};
 pub use past::{Past, PastError};
 pub use recorder::{Depth, Looked, Recorder, Sight};
+pub use reel::{Reel, Turn};
 pub use rescue::rescue;
 pub(crate) use saves::compare;
 pub(crate) use timeline::stem;
@@ -62,6 +64,17 @@ pub enum HistoryError {
         /// The version found
         found: u32,
     },
+}
+
+impl HistoryError {
+    /// Whether a file was being written while it was looked at.
+    fn is_unfinished(&self) -> bool {
+        match self {
+            Self::Store(StoreError::Shrunk) => true,
+            Self::Path(e) => e.source.kind() == std::io::ErrorKind::UnexpectedEof,
+            _ => false,
+        }
+    }
 }
 
 /// Where a vault's history is: on which file system, in which folder.

@@ -7,12 +7,14 @@ use std::collections::BTreeMap;
 use std::io;
 use std::sync::Arc;
 
+use forklore_core::fork::book as new_book;
 use forklore_fs::{Identity, Lock, Node, NodeKind, OpenFile, Part, PathError, VaultPath, Vfs};
 use forklore_store::{Id, Store};
 
 use super::document::Stored;
 use super::observation::What;
-use super::timeline::Timeline;
+use super::reel::Reel;
+use super::timeline::{Timeline, stem};
 use super::{HistoryError, store};
 use crate::address::AddressError;
 use crate::progress::NoProgress;
@@ -29,7 +31,7 @@ pub struct Past {
     pub seq: u64,
     /// When that was, in milliseconds since 1970
     pub clock: i64,
-    /// Whether a later state, up to `until`, was seen but not stored, because it is large
+    /// Whether a later state, up to `until`, was seen but is not stored: it was left for later because it is large, or is forgotten
     pub behind: bool,
 }
 
@@ -110,7 +112,7 @@ impl Library {
         let until = until.unwrap_or(last);
         let mut behind = false;
         for seen in chats().rev().map(|i| &history.seen[*i]).filter(|seen| seen.seq <= until) {
-            if seen.chat().is_some_and(|chat| chat.content.is_some()) {
+            if history.content(seen).is_some() {
                 let (seq, clock) = (seen.seq, seen.observation.clock);
                 // What happened after it was deleted has nothing to do with it.
                 let went = history.went_after(file, seq).map(|gone| gone.seq - 1);
@@ -127,16 +129,22 @@ impl Library {
         let history = self.history()?.ok_or(PastError::NoHistory)?;
         let seen = history.find(past.seq).ok_or(PastError::NoSuchObservation(past.seq))?;
         let chat = seen.chat().ok_or(PastError::NoSuchObservation(past.seq))?;
-        let mut files = BTreeMap::from([(past.file.clone(), chat.content.map(|id| (id, past.clock)))]);
+        let content = history.content(seen).map(|id| (Content::Stored(id), past.clock));
+        let mut files = BTreeMap::from([(past.file.clone(), content)]);
         if let Some(book) = chat.book.as_ref().and_then(|book| layout::book(book).ok()) {
-            let track = history.track(&book).iter().map(|i| &history.seen[*i]);
+            let track = history.track(&book);
+            let track = &track[..track.partition_point(|i| history.seen[*i].seq <= past.until)];
             // One that was never seen by then is as it is now.
-            if let Some(seen) = track.filter(|seen| seen.seq <= past.until).last() {
-                let content = match &seen.observation.what {
-                    What::Book(book) => Some((book.content, seen.observation.clock)),
-                    _ => None,
+            if let Some(last) = track.last().map(|i| &history.seen[*i]) {
+                let content = match history.content(last) {
+                    Some(id) => Some(Content::Stored(id)),
+                    // Where the whole book is forgotten, what changed since tells it.
+                    None => Reel::at(history, track)?.entries.map(|entries| {
+                        let whole = new_book::Content::Entries { over: None, entries: &entries };
+                        Content::Made(new_book::assemble(whole, stem(&book)).into())
+                    }),
                 };
-                files.insert(book, content);
+                files.insert(book, content.map(|content| (content, last.observation.clock)));
             }
         }
         let fs = PastFs { now: self.fs.clone(), store: Arc::new(store(&self.fs)?), files };
@@ -176,7 +184,7 @@ impl Timeline {
             .track(file)
             .iter()
             .map(|i| &self.seen[*i])
-            .find(|seen| seen.seq > seq && seen.chat().is_none_or(|chat| chat.content.is_some()));
+            .find(|seen| seen.seq > seq && (seen.chat().is_none() || self.content(seen).is_some()));
         later.filter(|seen| seen.observation.what == What::Gone)
     }
 
@@ -192,13 +200,26 @@ struct PastFs {
     now: Arc<dyn Vfs>,
     store: Arc<Store>,
     /// Content, and when it was saved
-    files: BTreeMap<VaultPath, Option<(Id, i64)>>,
+    files: BTreeMap<VaultPath, Option<(Content, i64)>>,
+}
+
+/// What a file of the past holds.
+enum Content {
+    /// What history has
+    Stored(Id),
+    /// What was put together
+    Made(Arc<[u8]>),
 }
 
 /// A file of the past.
 struct PastFile {
-    stored: Stored<Arc<Store>>,
+    content: Opened,
     identity: Identity,
+}
+
+enum Opened {
+    Stored(Stored<Arc<Store>>),
+    Made(Arc<[u8]>),
 }
 
 impl OpenFile for PastFile {
@@ -207,17 +228,31 @@ impl OpenFile for PastFile {
     }
 
     fn read_at(&self, buf: &mut [u8], offset: u64) -> io::Result<usize> {
-        self.stored.read_at(buf, offset)
+        match &self.content {
+            Opened::Stored(stored) => stored.read_at(buf, offset),
+            Opened::Made(bytes) => {
+                let rest = usize::try_from(offset).ok().and_then(|at| bytes.get(at..)).unwrap_or_default();
+                let len = rest.len().min(buf.len());
+                buf[..len].copy_from_slice(&rest[..len]);
+                Ok(len)
+            }
+        }
     }
 }
 
 impl PastFs {
-    fn stored(&self, path: &VaultPath, id: &Id, clock: i64) -> Result<PastFile, PathError> {
+    fn past(&self, path: &VaultPath, content: &Content, clock: i64) -> Result<PastFile, PathError> {
         let fail = |source| PathError { path: path.clone(), doing: "read from history", source };
-        let stored = Stored::open(self.store.clone(), id).map_err(|e| fail(io::Error::other(e)))?;
+        let (content, len) = match content {
+            Content::Stored(id) => {
+                let stored = Stored::open(self.store.clone(), id).map_err(|e| fail(io::Error::other(e)))?;
+                let len = stored.identity().map_err(fail)?.len;
+                (Opened::Stored(stored), len)
+            }
+            Content::Made(bytes) => (Opened::Made(bytes.clone()), bytes.len() as u64),
+        };
         let modified = clock.saturating_mul(1_000_000);
-        let len = stored.identity().map_err(fail)?.len;
-        Ok(PastFile { stored, identity: Identity { file: 0, len, modified, changed: 0 } })
+        Ok(PastFile { content, identity: Identity { file: 0, len, modified, changed: 0 } })
     }
 
     fn over(path: &VaultPath) -> PathError {
@@ -230,7 +265,7 @@ impl Vfs for PastFs {
     fn open(&self, path: &VaultPath) -> Result<Box<dyn OpenFile>, PathError> {
         match self.files.get(path) {
             None => self.now.open(path),
-            Some(Some((id, clock))) => Ok(Box::new(self.stored(path, id, *clock)?)),
+            Some(Some((content, clock))) => Ok(Box::new(self.past(path, content, *clock)?)),
             Some(None) => {
                 let source = io::ErrorKind::NotFound.into();
                 Err(PathError { path: path.clone(), doing: "open", source })
@@ -241,7 +276,7 @@ impl Vfs for PastFs {
     fn identity(&self, path: &VaultPath) -> Result<Option<Identity>, PathError> {
         match self.files.get(path) {
             None => self.now.identity(path),
-            Some(Some((id, clock))) => Ok(Some(self.stored(path, id, *clock)?.identity)),
+            Some(Some((content, clock))) => Ok(Some(self.past(path, content, *clock)?.identity)),
             Some(None) => Ok(None),
         }
     }
@@ -270,6 +305,10 @@ impl Vfs for PastFs {
     }
 
     fn assemble(&self, path: &VaultPath, _: &[Part<'_>]) -> Result<(), PathError> {
+        Err(Self::over(path))
+    }
+
+    fn append(&self, path: &VaultPath, _: &[u8]) -> Result<(), PathError> {
         Err(Self::over(path))
     }
 

@@ -66,6 +66,9 @@ impl Notes {
 
     fn add(&mut self, observation: Observation, identity: Option<Identity>) {
         self.clock = self.clock.max(observation.clock);
+        if matches!(observation.what, What::Forget { .. }) {
+            return;
+        }
         if let What::Chat(ChatSeen { was: Some(was), .. }) = &observation.what {
             self.known.remove(was);
         }
@@ -121,6 +124,11 @@ impl Recorder {
     /// The store.
     pub fn store(&self) -> &Store {
         &self.store
+    }
+
+    /// What was last seen of a file.
+    pub fn last(&self, file: &VaultPath) -> Option<&Observation> {
+        self.notes.known.get(file).map(|known| &known.observation)
     }
 
     /// The file of the book that a chat was bound to when it was seen last.
@@ -250,9 +258,14 @@ impl Eye<'_, '_> {
             return Ok(Look::Same(Some(identity)));
         }
         let look = if is_book(path) {
-            self.look_at_book(path, &*file, identity)?
+            self.look_at_book(path, &*file, identity)
         } else {
-            self.look_at_chat(path, path, &*file, identity)?
+            self.look_at_chat(path, path, &*file, identity)
+        };
+        let look = match look {
+            // It became shorter under our eyes.
+            Err(e) if e.is_unfinished() => return Ok(Look::Unfinished),
+            look => look?,
         };
         // Whoever writes a file in place may have done so while it was read.
         let after = file.identity().map_err(|source| failed(path, source))?;

@@ -10,21 +10,22 @@ use forklore_core::story::{SavedMessage, Touch, touches};
 use forklore_store::{Id, Manifest, Segment, Store};
 
 use super::HistoryError;
-use super::observation::ChatSeen;
+use super::timeline::{Seen, Timeline};
 
 /// What happened to the messages between two observations of a chat, each with its number after it; before it, if it is gone. `None` if
-/// one of the two was not stored.
+/// one of the two was not stored, or is forgotten.
 pub(crate) fn compare(
-    store: &Store,
-    before: &ChatSeen,
-    after: &ChatSeen,
+    timeline: &Timeline,
+    before: &Seen,
+    after: &Seen,
 ) -> Result<Option<Vec<(Touch, usize)>>, HistoryError> {
-    let (Some(old), Some(new)) = (&before.content, &after.content) else { return Ok(None) };
+    let (Some(old), Some(new)) = (timeline.content(before), timeline.content(after)) else { return Ok(None) };
     if old == new {
         return Ok(Some(Vec::new()));
     }
-    let old = Version::open(store, old, &before.header)?;
-    let new = Version::open(store, new, &after.header)?;
+    let store = timeline.store();
+    let old = Version::open(store, &old, before)?;
+    let new = Version::open(store, &new, after)?;
     let starts = aligned(&old.manifest.segments, &new.manifest.segments);
     let ends = (old.manifest.segments.len(), new.manifest.segments.len());
     let mut found = Vec::new();
@@ -74,8 +75,9 @@ struct Stretch {
 }
 
 impl Version {
-    fn open(store: &Store, content: &Id, header: &Id) -> Result<Self, HistoryError> {
-        Ok(Self { manifest: store.manifest(content)?, header: store.get(header)?.len() })
+    fn open(store: &Store, content: &Id, seen: &Seen) -> Result<Self, HistoryError> {
+        let header = seen.chat().map(|chat| store.get(&chat.header)).transpose()?;
+        Ok(Self { manifest: store.manifest(content)?, header: header.map_or(0, |line| line.len()) })
     }
 
     fn read(&self, store: &Store, range: std::ops::Range<usize>) -> Result<Stretch, HistoryError> {

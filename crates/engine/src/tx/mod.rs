@@ -275,6 +275,8 @@ impl Tx {
 
     /// Publishes what SillyTavern's chat will refer to and remembers the rest until [`resolve`] is told whether the chat came.
     pub fn prepare(mut self, about: About, awaits: Awaits) -> Result<String, TxError> {
+        // Whoever was to write the chat may have lost patience and written it without us.
+        self.guarded.push((awaits.target.clone(), None));
         let operation = self.seal(about, Some(awaits))?;
         let failed = |source| TxError::Unfinished { id: operation.id.clone(), source };
         match publish_all(&*self.fs, &operation).map_err(failed)? {
@@ -685,15 +687,16 @@ fn recover_one(fs: &dyn Vfs, operation: &Operation, now: i64) -> Result<Option<R
         remove(fs, &intent_path(&id))?;
         return Ok(Some(Recovered::Finished { id, summary }));
     }
-    if let Some(awaits) = &operation.awaits
-        && !has_come(fs, operation, awaits)?
-    {
+    if let Some(awaits) = &operation.awaits {
+        let come = has_come(fs, operation, awaits)?;
         // A book that is not in place yet was never told to anybody: nobody will name it.
-        if now < awaits.until && is_published(fs, operation)? {
+        if come == Come::No && now < awaits.until && is_published(fs, operation)? {
             return Ok(None);
         }
-        take_back(fs, operation)?;
-        return Ok(Some(Recovered::TakenBack { id }));
+        if come != Come::Bound {
+            take_back(fs, operation)?;
+            return Ok(Some(Recovered::TakenBack { id }));
+        }
     }
     let find = |edit: &Edit, file: &dyn forklore_fs::OpenFile| locate(fs, edit, file);
     Ok(Some(match redo(fs, operation, &find)? {
@@ -703,17 +706,31 @@ fn recover_one(fs: &dyn Vfs, operation: &Operation, now: i64) -> Result<Option<R
     }))
 }
 
-/// Whether the chat that an operation waits for is there, bound to the book that was made for it.
-fn has_come(fs: &dyn Vfs, operation: &Operation, awaits: &Awaits) -> Result<bool, PathError> {
+/// What became of the chat that an operation waits for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Come {
+    /// It is not there, or another one is
+    No,
+    /// It is there, bound to the book that was made for it
+    Bound,
+    /// It is there and goes without that book: whoever saved it did not hear of the book any more
+    Without,
+}
+
+fn has_come(fs: &dyn Vfs, operation: &Operation, awaits: &Awaits) -> Result<Come, PathError> {
     let file = match fs.open(&awaits.target) {
         Ok(file) => file,
-        Err(e) if e.is_missing() => return Ok(false),
+        Err(e) if e.is_missing() => return Ok(Come::No),
         Err(e) => return Err(e),
     };
     let (slug, book) = edit::header_of(&*file).map_err(|source| unreadable(&awaits.target, source))?;
     let book = book.map(|name| format!("{}.json", book_stem(&name)));
     let bound = operation.publishes().all(|publish| book.as_deref() == Some(publish.target.name()));
-    Ok(slug.as_deref() == Some(&*awaits.slug) && bound)
+    Ok(match slug.as_deref() == Some(&*awaits.slug) {
+        false => Come::No,
+        true if bound => Come::Bound,
+        true => Come::Without,
+    })
 }
 
 /// Whether every new file of an operation is under its name.

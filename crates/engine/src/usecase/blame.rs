@@ -278,6 +278,7 @@ impl Teller<'_> {
                 By::Plugin(_) => "plugin",
                 By::Backup(_) => "backup",
                 By::Import => "import",
+                By::Forget => "forget",
             }),
         })
     }

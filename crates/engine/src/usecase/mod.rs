@@ -4,10 +4,15 @@
 pub mod blame;
 pub mod check;
 pub mod delete;
+pub mod diff;
 pub mod fork;
 pub mod heal;
 pub mod history;
+pub mod hook;
+pub mod pending;
+pub mod rename;
 pub mod restore;
+pub mod seen;
 pub mod show;
 pub mod stories;
 pub mod trash;

@@ -16,8 +16,10 @@ use forklore_core::story::Transcript;
 use forklore_core::story::lineage::Lineage;
 use forklore_fs::{Identity, PathError, VaultPath, Vfs};
 use forklore_json::Raw;
+use schemars::JsonSchema;
 use serde::Serialize;
 
+use super::family::Families;
 use super::kin::{Alignments, Kin};
 use super::scan::{Facts, Snapshots};
 use crate::address::Address;
@@ -25,7 +27,7 @@ use crate::history::Timeline;
 use crate::tx::Right;
 
 /// What kind of story it is.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum StoryKind {
     /// The chats of one character
@@ -163,6 +165,8 @@ pub struct Library {
     /// The right to change the vault, if it was read to be changed.
     pub(crate) right: Option<Right>,
     pub(super) kin: Kin,
+    /// What was found out about families so far.
+    pub(super) families: Families,
     /// Scans of large chats that are being written to the cache.
     pub(super) remembering: Vec<std::thread::JoinHandle<()>>,
     /// How the messages of two chats correspond, for pairs that were asked for.

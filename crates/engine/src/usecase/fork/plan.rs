@@ -40,7 +40,7 @@ pub struct Plan {
     /// File of the fork
     pub(super) target: VaultPath,
     /// Its header line
-    pub(super) header: Vec<u8>,
+    pub(crate) header: Vec<u8>,
     /// Number of the parent
     pub(super) chat: usize,
     /// The parent's file, where to find it, which it was when the plan was made, and what of it comes along
@@ -105,6 +105,42 @@ pub(crate) fn plan_of(
     restored: Option<Restored>,
 ) -> Result<Plan, ForkError> {
     let waiting = before(library, request)?;
+    let name = &fork_name(library, request, config)?;
+    plan_as(library, request, config, slug, now, Settled { waiting, name, restored })
+}
+
+/// Works a fork out whose name SillyTavern has chosen already.
+pub(crate) fn plan_named(
+    library: &Library,
+    request: &Request,
+    config: &Config,
+    slug: &str,
+    now: i64,
+    name: &str,
+) -> Result<Plan, ForkError> {
+    let waiting = before(library, request)?;
+    plan_as(library, request, config, slug, now, Settled { waiting, name, restored: None })
+}
+
+/// What is settled about a fork before it is worked out.
+struct Settled<'a> {
+    /// How much work waits in the queue
+    waiting: usize,
+    /// Its name
+    name: &'a str,
+    /// What it is a past state of, if it is one
+    restored: Option<Restored>,
+}
+
+fn plan_as(
+    library: &Library,
+    request: &Request,
+    config: &Config,
+    slug: &str,
+    now: i64,
+    settled: Settled<'_>,
+) -> Result<Plan, ForkError> {
+    let Settled { waiting, name, restored } = settled;
     let c = request.chat;
     let chat = &library.chats[c];
     let line = library.message_line(c, request.at)?.unwrap_or_default();
@@ -112,7 +148,6 @@ pub(crate) fn plan_of(
     let last = request.swipe.map(|k| other_swipe(request, message, k)).transpose()?.flatten();
     // What was told of the shown swipe is not told of another one: the state is that of the message before.
     let state_at = if last.is_some() { request.at.saturating_sub(1) } else { request.at };
-    let name = fork_name(library, request, config)?;
     let wanted = Wanted {
         undated: config.fork.undated == Undated::Carry,
         unfinished: waiting == 0,
@@ -142,7 +177,7 @@ pub(crate) fn plan_of(
     if found.source.kind == SourceKind::Head && machine_kept {
         warn_of_stains(&library.stains(c)?, &mut found, &mut warnings);
     }
-    let book = plan_book(library, request, config, &name, &found, &mut warnings)?;
+    let book = plan_book(library, request, config, name, &found, &mut warnings)?;
     // Read as SillyTavern will: what is wrong with it is found before anything is written.
     let read = book.bytes().map(Book::parse).transpose();
     let read = read.map_err(|e| ForkError::NotVerified(e.to_string()))?;
@@ -153,7 +188,7 @@ pub(crate) fn plan_of(
         BookPlan::Shared => Binding::Same,
         BookPlan::None => Binding::Unbound,
     };
-    let revised = revise(library, c, state_at, &name, &binding, true)?;
+    let revised = revise(library, c, state_at, name, &binding, true)?;
     let file = library.fs.open(&chat.path)?;
     let (header_end, carriage_return) = header_end(library, c, &*file)?;
     let row = chat.transcript.row(request.at).unwrap_or_default();
@@ -182,7 +217,7 @@ pub(crate) fn plan_of(
     let state = CheckpointState {
         now,
         message: request.at,
-        chat: &name,
+        chat: name,
         queue_was_empty: waiting == 0,
         has_scene_break: around.scene.is_some(),
         scene_name,
@@ -196,7 +231,7 @@ pub(crate) fn plan_of(
     let record = record(
         library,
         request,
-        &name,
+        name,
         slug,
         now,
         &moment.to_string(),
@@ -230,8 +265,8 @@ pub(crate) fn plan_of(
         tx::pad(&mut header, header_end);
     }
 
-    let (target, address) = place(library, c, &name)?;
-    let edits = edits(library, request, config, &name)?;
+    let (target, address) = place(library, c, name)?;
+    let edits = edits(library, request, config, name)?;
     let running = chat.running.as_ref();
     let projection = revised.projection.unwrap_or_default();
     let current = projection.current.and_then(|i| running?.versions.get(i));
@@ -504,7 +539,7 @@ pub(crate) fn book_name(
 }
 
 /// Why a book that is kept by hand is not copied for a fork.
-fn stays_shared(library: &Library, c: usize, config: &Config, stem: &str) -> Option<String> {
+pub(crate) fn stays_shared(library: &Library, c: usize, config: &Config, stem: &str) -> Option<String> {
     if config.books.shared.iter().any(|pinned| book_stem(pinned) == stem) {
         return Some("is pinned as shared in the settings".to_owned());
     }

@@ -143,6 +143,7 @@ impl Teller<'_> {
             By::Plugin(what) => ("plugin", Some(what)),
             By::Backup(name) => ("backup", Some(name)),
             By::Import => ("import", None),
+            By::Forget => ("forget", None),
         };
         let operation = self.log.operations.iter().find(|op| kind == "operation" && Some(&op.id) == name);
         Witness { kind, name: name.cloned(), operation: operation.map(|op| op.kind.as_str()) }
@@ -166,7 +167,7 @@ impl Teller<'_> {
             }
             return Ok(Some(line));
         };
-        match history::compare(self.timeline.store(), old, chat)? {
+        match history::compare(self.timeline, &self.timeline.seen[b], &self.timeline.seen[i])? {
             Some(touches) => line.events.extend(self.messages(p, i, b, &touches)),
             None if old.messages != chat.messages => {
                 line.events.push(Event::Unread { from: old.messages, to: chat.messages });

@@ -68,8 +68,9 @@ fn there(
             let history = library.history()?;
             let had = history.and_then(|history| {
                 let mut track = history.track(&chat.path).iter().rev().map(|i| &history.seen[*i]);
-                track
-                    .find(|seen| seen.chat().is_some_and(|chat| chat.messages > at && chat.content.is_some()))
+                track.find(|seen| {
+                    seen.chat().is_some_and(|chat| chat.messages > at) && history.content(seen).is_some()
+                })
             });
             let Some(had) = had else {
                 let messages = chat.transcript.len();
@@ -301,7 +302,7 @@ fn find(then: &Library, past: &Past) -> Result<usize, RestoreError> {
 
 fn behind(past: &Past) -> Vec<Warning> {
     let message = format!(
-        "The chat was saved again after that and is too large to be stored at once: this is as it was at {}",
+        "What was saved after that is not stored, because it is large or was forgotten: this is the chat as it was at {}",
         time(past.clock)
     );
     if past.behind { vec![Warning { code: "NOT_THE_LAST", message }] } else { Vec::new() }
