@@ -26,6 +26,7 @@ use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
 use forklore_json::Raw;
+use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::adapter::{EntryRole, Written, entry_role};
@@ -208,7 +209,7 @@ pub struct Change {
 }
 
 /// What made a change.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum Cause {
     /// The processing of the scene that it belongs to.

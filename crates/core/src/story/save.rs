@@ -1,6 +1,7 @@
 //! [`touches`]: what a save did to the messages of a chat, one [`Touch`] a message.
 
 use forklore_json::Raw;
+use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::{MessageId, Shift, identify};
@@ -8,7 +9,7 @@ use crate::adapter;
 use crate::format::chat::Message;
 
 /// What a save did to a message.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum Touch {
     /// It is new.

@@ -3,6 +3,7 @@
 use forklore_core::adapter::{EntryRole, entry_role};
 use forklore_core::state::{Blamed, Carry, Cause, Change, Place, blame as trace};
 use forklore_fs::PathError;
+use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::history::By;
@@ -11,7 +12,7 @@ use crate::state_at::StateError;
 use crate::vault::Library;
 
 /// Where the entries of a chat's book come from.
-#[derive(Debug, Clone, Serialize)]
+#[derive(Debug, Clone, Serialize, JsonSchema)]
 pub struct BlameReport {
     /// Address of the chat
     pub chat: String,
@@ -24,7 +25,7 @@ pub struct BlameReport {
 }
 
 /// Where an entry comes from.
-#[derive(Debug, Clone, Serialize)]
+#[derive(Debug, Clone, Serialize, JsonSchema)]
 pub struct BlameEntry {
     /// Its number
     pub uid: Option<i64>,
@@ -43,7 +44,7 @@ pub struct BlameEntry {
 }
 
 /// Where a field comes from.
-#[derive(Debug, Clone, Serialize)]
+#[derive(Debug, Clone, Serialize, JsonSchema)]
 pub struct BlameField {
     /// Its name
     pub field: String,
@@ -53,7 +54,7 @@ pub struct BlameField {
 }
 
 /// Where a line comes from.
-#[derive(Debug, Clone, Serialize)]
+#[derive(Debug, Clone, Serialize, JsonSchema)]
 pub struct BlameLine {
     /// The line
     pub text: String,
@@ -63,7 +64,7 @@ pub struct BlameLine {
 }
 
 /// When and by what something was changed.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct Stamp {
     /// The message that it belongs to; the one at which it was first seen, if nobody saw it happen
     pub message: Option<usize>,

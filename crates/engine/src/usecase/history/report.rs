@@ -2,10 +2,11 @@
 
 use forklore_core::state::Cause;
 use forklore_core::story::Touch;
+use schemars::JsonSchema;
 use serde::Serialize;
 
 /// What happened to a chat and its books.
-#[derive(Debug, Clone, Serialize)]
+#[derive(Debug, Clone, Serialize, JsonSchema)]
 pub struct HistoryReport {
     /// Address of the chat
     pub chat: String,
@@ -26,7 +27,8 @@ pub struct HistoryReport {
 }
 
 /// What one observation tells, or several that tell the same.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
+#[schemars(rename = "HistoryLine")]
 pub struct Line {
     /// Number of the first observation; nothing for what only an extension has kept
     pub observation: Option<u64>,
@@ -55,7 +57,8 @@ pub struct Line {
 }
 
 /// Who saw something.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
+#[schemars(rename = "HistoryWitness")]
 pub struct Witness {
     /// `watch`, `operation`, `plugin`, `backup`, `import`; `scene` for what an extension has kept in a scene
     pub kind: &'static str,
@@ -66,8 +69,9 @@ pub struct Witness {
 }
 
 /// Something that happened.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(tag = "what", rename_all = "snake_case")]
+#[schemars(rename = "HistoryEvent")]
 pub enum Event {
     /// Seen for the first time
     FirstSeen {
@@ -129,7 +133,8 @@ pub enum Event {
 }
 
 /// Messages that follow each other.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]
+#[schemars(rename = "HistorySpan")]
 pub struct Span {
     /// Number of the first, then
     pub from: usize,
@@ -140,8 +145,9 @@ pub struct Span {
 }
 
 /// What became of something.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
+#[schemars(rename = "HistoryDid")]
 pub enum Did {
     /// It is new
     Added,
@@ -152,7 +158,8 @@ pub enum Did {
 }
 
 /// What happened to an entry of a book.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
+#[schemars(rename = "HistoryEntryEvent")]
 pub struct EntryEvent {
     /// What became of it
     pub did: Did,
@@ -175,7 +182,8 @@ pub struct EntryEvent {
 }
 
 /// A place in another line.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
+#[schemars(rename = "HistoryElsewhere")]
 pub struct Elsewhere {
     /// Address of the chat
     pub chat: String,

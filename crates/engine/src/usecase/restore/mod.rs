@@ -8,6 +8,7 @@ mod book;
 mod chat;
 
 use forklore_fs::PathError;
+use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::blame::EntryError;
@@ -60,7 +61,8 @@ pub enum When {
 }
 
 /// What came back, or would.
-#[derive(Debug, Clone, Serialize)]
+#[derive(Debug, Clone, Serialize, JsonSchema)]
+#[schemars(rename = "BroughtBack")]
 pub struct RestoreReport {
     /// Id of the operation; nothing if it was only planned
     pub operation: Option<String>,
@@ -89,7 +91,7 @@ pub struct RestoreReport {
 }
 
 /// The lorebook of what came back.
-#[derive(Debug, Clone, Default, Serialize)]
+#[derive(Debug, Clone, Default, Serialize, JsonSchema)]
 pub struct RestoredBook {
     /// Its name
     pub name: Option<String>,
@@ -102,7 +104,7 @@ pub struct RestoredBook {
 }
 
 /// What becomes of an entry.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct RestoredEntry {
     /// Its number
     pub uid: Option<i64>,
