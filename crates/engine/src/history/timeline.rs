@@ -58,8 +58,13 @@ pub struct Period {
 }
 
 impl Timeline {
-    /// Reads the history of a vault, up to an observation if one is named; `None` if there is none.
-    pub fn load(fs: &Arc<dyn Vfs>, until: Option<u64>) -> Result<Option<Self>, HistoryError> {
+    /// Reads the history of a vault; `None` if there is none.
+    pub fn load(fs: &Arc<dyn Vfs>) -> Result<Option<Self>, HistoryError> {
+        Self::load_until(fs, None)
+    }
+
+    /// Reads the history of a vault as it was after an observation, if one is named.
+    pub fn load_until(fs: &Arc<dyn Vfs>, until: Option<u64>) -> Result<Option<Self>, HistoryError> {
         let store = store(fs)?;
         let mut seen = Vec::new();
         for record in store.records().take_while(|record| until.is_none_or(|until| record.seq <= until)) {

@@ -224,7 +224,7 @@ impl Library {
 
     /// What history knows of this vault; `None` if it has none.
     pub fn history(&self) -> Result<Option<&Timeline>, PathError> {
-        let read = || Timeline::load(&self.fs, self.until).map_err(|e| e.to_string());
+        let read = || Timeline::load_until(&self.fs, self.until).map_err(|e| e.to_string());
         match self.history.get_or_init(read) {
             Ok(timeline) => Ok(timeline.as_ref()),
             Err(why) => Err(history_error(why)),
