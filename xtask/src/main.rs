@@ -18,7 +18,7 @@ Forklore's chores
   cargo xtask bench   speed, as ratios to what the disk can do
                       [--quick: 20 MB instead of 200 MB; --forks: forks alone; --history: history alone;
                       --plugin: the plugin alone; --no-sillytavern: without SillyTavern's server]
-  cargo xtask soak    the long form: properties, every kill and every error, a minute of racing SillyTavern's saves
+  cargo xtask soak    the long form: the extension on all versions of SillyTavern, properties, every kill and every error, a minute of racing SillyTavern's saves
 ";
 
 fn main() -> Result<()> {

@@ -27,10 +27,16 @@ impl Tools {
         tools.add("FORKLORE_STRACE", strace());
         tools.add("FORKLORE_NODE_MODULES", packages());
         tools.add("FORKLORE_SILLYTAVERN", taverns());
+        tools.add("FORKLORE_CHROMIUM", chromium());
         for missing in &tools.missing {
             println!("== missing: {missing}");
         }
         tools
+    }
+
+    /// Whether something was found.
+    pub(crate) fn has(&self, variable: &str) -> bool {
+        self.env.iter().any(|(name, _)| *name == variable)
     }
 
     fn add(&mut self, variable: &'static str, found: Result<PathBuf, String>) {
@@ -85,6 +91,16 @@ fn strace() -> Result<PathBuf, String> {
         format!("{what}: it is there, but may not trace (in a container: --cap-add=SYS_PTRACE)")
     } else {
         format!("{what}: install it with your package manager, such as apt-get install strace")
+    })
+}
+
+/// For the tests of the extension.
+fn chromium() -> Result<PathBuf, String> {
+    let names = ["chromium", "chromium-browser", "google-chrome"];
+    let find = || names.into_iter().find(|name| works(name, &["--version"]));
+    let found = find().or_else(|| install("chromium", &["--version"]).then_some("chromium"));
+    found.map(PathBuf::from).ok_or_else(|| {
+        "Chromium, for the tests of the extension: install it with your package manager, such as apt-get install chromium".to_owned()
     })
 }
 
