@@ -1,5 +1,6 @@
 //! One file a verb. [`Cli`] is the whole command line; [`Context`] is what every command needs.
 
+mod blame;
 mod check;
 mod completions;
 mod config;
@@ -9,9 +10,11 @@ mod diff;
 mod fork;
 mod gc;
 mod heal;
+mod history;
 mod install;
 mod log;
 mod rename;
+mod restore;
 mod serve;
 mod show;
 mod stories;
@@ -77,10 +80,13 @@ pub(crate) enum Command {
     Tree(tree::Args),
     Show(show::Args),
     Diff(diff::Args),
+    History(history::Args),
+    Blame(blame::Args),
     Check(check::Args),
     Checkpoint(fork::CheckpointArgs),
     Branch(fork::BranchArgs),
     Heal(heal::Args),
+    Restore(restore::Args),
     Log(log::Args),
     Undo(undo::UndoArgs),
     Redo(undo::RedoArgs),
@@ -147,10 +153,13 @@ pub(crate) fn run(context: &Context, command: &Command) -> Result<ExitCode, Fail
         Command::Tree(args) => tree::run(context, args),
         Command::Show(args) => show::run(context, args),
         Command::Diff(args) => diff::run(context, args),
+        Command::History(args) => history::run(context, args),
+        Command::Blame(args) => blame::run(context, args),
         Command::Check(args) => check::run(context, args),
         Command::Checkpoint(args) => fork::checkpoint(context, args),
         Command::Branch(args) => fork::branch(context, args),
         Command::Heal(args) => heal::run(context, args),
+        Command::Restore(args) => restore::run(context, args),
         Command::Log(args) => log::run(context, args),
         Command::Undo(args) => undo::undo(context, args),
         Command::Redo(args) => undo::redo(context, args),

@@ -101,9 +101,9 @@ impl Line<'_> {
                 }
             }
             // What the parent's book became after the fork is not ours, unless we go on with it.
-            let next = self.periods.get(p + 1).and_then(|next| next.track.first().copied());
-            if let (Some(last), Some(next)) = (bindings.last_mut(), next) {
-                last.until = last.until.min(next);
+            if let (Some(last), Some(next)) = (bindings.last_mut(), self.periods.get(p + 1)) {
+                let next = next.track.first().copied().unwrap_or(usize::MAX);
+                last.until = last.until.min(next).min(period.end);
             }
         }
         bindings
@@ -151,9 +151,9 @@ impl Line<'_> {
         seen: SeenOf,
         work: Vec<adapter::Work>,
     ) -> (usize, Observed) {
-        let clock = self.timeline.seen[i].observation.clock;
+        let (seq, clock) = (self.timeline.seen[i].seq, self.timeline.seen[i].observation.clock);
         let (head, work) = (self.head(i, binding), self.at_work(i, binding, work));
-        (i.max(binding.from), Observed { clock, book: binding.book.clone(), head, seen, work })
+        (i.max(binding.from), Observed { seq, clock, book: binding.book.clone(), head, seen, work })
     }
 
     /// Where the story was when a book was seen.
