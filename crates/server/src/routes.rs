@@ -10,7 +10,7 @@ use axum::middleware;
 use axum::response::{IntoResponse as _, Response};
 use axum::routing::{get, post};
 use forklore_api::fork::Wanted;
-use forklore_api::look::{AnyChat, AnyStory, OneChat, Spot};
+use forklore_api::look::{AnyChat, AnyStory, OneChat, Pair, Spot};
 use forklore_api::ops::{Cleaning, Deletion, Limit, Redoing, Renaming, Restoring, Undoing};
 use forklore_api::past::{Blaming, Bringing, Looking};
 use forklore_api::{Failure, config, enter, fork, heal, look, ops, past};
@@ -141,6 +141,9 @@ pub(crate) fn table() -> Table {
         .get("/api/tree", "The fork tree", |call, of: AnyStory| call.ask(|desk| look::tree(desk, &of)))
         .get("/api/show", "The state of a chat at a message", |call, spot: Spot| {
             call.ask(|desk| look::show(desk, &spot))
+        })
+        .get("/api/diff", "What differs between two states", |call, pair: Pair| {
+            call.ask(|desk| look::diff(desk, &pair.spots()))
         })
         .get("/api/check", "What is wrong", |call, of: AnyChat| {
             call.ask(|desk| Ok(look::check(desk, &of)?.0))

@@ -5,6 +5,7 @@ use std::borrow::Cow;
 use std::collections::{HashMap, HashSet};
 
 use forklore_json::{Kind, Raw};
+use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::pairs::Effort;
@@ -27,7 +28,7 @@ pub struct FieldChange<'a> {
 }
 
 /// Why a change of a field probably means nothing.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum Quiet {
     /// On one side nothing of that time shows the field: it was taken from elsewhere.
@@ -156,7 +157,7 @@ pub(super) fn same(a: Raw<'_>, b: Raw<'_>) -> bool {
 }
 
 /// Two lists of words as sets: keys of an entry, mostly.
-#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, JsonSchema)]
 pub struct ListDiff {
     /// What only the second list has, in its order.
     pub added: Vec<String>,

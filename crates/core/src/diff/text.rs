@@ -5,13 +5,14 @@
 
 use std::ops::Range;
 
+use schemars::JsonSchema;
 use serde::Serialize;
 use unicode_segmentation::UnicodeSegmentation as _;
 
 use super::pairs::{Effort, gaps, pairs};
 
 /// How one text becomes another.
-#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, JsonSchema)]
 #[serde(transparent)]
 pub struct TextDiff {
     /// Where they differ, each place with some lines around it. Empty if the texts are the same.
@@ -19,7 +20,7 @@ pub struct TextDiff {
 }
 
 /// One place where two texts differ.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct Hunk {
     /// Number of its first line in the first text, from 0.
     pub a: usize,
@@ -30,7 +31,7 @@ pub struct Hunk {
 }
 
 /// One line of a hunk.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct Line {
     /// What happens to it.
     pub op: Op,
@@ -39,7 +40,7 @@ pub struct Line {
 }
 
 /// What happens to a line.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum Op {
     /// It stays.
@@ -51,7 +52,7 @@ pub enum Op {
 }
 
 /// A part of a line.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct Part {
     /// Its text.
     pub text: String,
