@@ -38,6 +38,22 @@ async function apply({ file, message, changes }) {
     }
 }
 
+// The engine has put a link to a fork into the file of the open chat: the page's own copy gets it, too, or its next save would lose it.
+export function link({ kind, chat: fork, parent, at }) {
+    const message = st.here()?.address === parent ? st.context().chat[at] : null;
+    if (!message) {
+        return;
+    }
+    const name = st.nameOf(fork);
+    message.extra ??= {};
+    if (kind === 'checkpoint') {
+        message.extra.bookmark_link = name;
+        document.querySelector(`#chat .mes[mesid="${at}"]`)?.setAttribute('bookmark_link', name);
+    } else {
+        set(message.extra, { path: ['branches'], include: name });
+    }
+}
+
 function fileOf({ group, folder, name }) {
     return group ? `group chats/${name}.jsonl` : `chats/${folder}/${name}.jsonl`;
 }

@@ -22,7 +22,8 @@ export function expect(chat, book) {
 
 export function start() {
     document.addEventListener('pointerdown', ({ target }) => {
-        if (target.closest?.('.chat_lorebook_button, dialog, #WorldInfo')) {
+        const choosing = target.closest?.('dialog')?.querySelector('.chat_world_info_selector');
+        if (choosing || target.closest?.('.chat_lorebook_button, #WorldInfo')) {
             byHand = Date.now();
         }
     }, true);

@@ -63,5 +63,5 @@ export function exactness({ source, left_out: left = [] }) {
         head: 'as it is', unchanged: 'unchanged since', history: 'from history', scene: 'from the scenes',
         degraded: 'as it is now, because nothing older is known',
     }[source?.kind];
-    return `${known ? `, ${known}` : ''}${left.length ? `; ${left.length} of later left out` : ''}`;
+    return `${known ? `, ${known}` : ''}${left.length ? `; ${left.length} later ${left.length === 1 ? 'one' : 'ones'} left out` : ''}`;
 }
