@@ -146,7 +146,8 @@ test('during generation nothing is forked', async () => {
     await visit.clearNotices();
     const was = before(tavern, MAIN);
     await visit.page.run(() => { document.body.dataset.generating = 'true'; });
-    await visit.message(LAST, '.mes_create_branch');
+    // The buttons are hidden meanwhile; commands are not.
+    await visit.slash(`/branch-create ${LAST}`);
     await visit.notice('A reply is being written');
     await visit.page.run(() => { delete document.body.dataset.generating; });
     await pause(500);
