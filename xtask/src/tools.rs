@@ -57,6 +57,24 @@ fn works(program: &str, args: &[&str]) -> bool {
     status.is_ok_and(|status| status.success())
 }
 
+/// For comparing history with: installed where it can be.
+pub(crate) fn restic() -> Result<PathBuf, String> {
+    if install("restic", &["version"]) {
+        return Ok(PathBuf::from("restic"));
+    }
+    Err("restic: install it with your package manager, such as apt-get install restic".to_owned())
+}
+
+/// Whether a program is there, installed now if need be and possible.
+fn install(program: &str, version: &[&str]) -> bool {
+    if !works(program, version) && works("apt-get", &["--version"]) && is_root() {
+        println!("== {program}: apt-get install -y {program}");
+        let install = || works("apt-get", &["install", "-y", "-qq", program]);
+        let _installed = install() || (works("apt-get", &["update", "-qq"]) && install());
+    }
+    works(program, version)
+}
+
 /// For killing the real binary at chosen system calls.
 fn strace() -> Result<PathBuf, String> {
     let what = "strace, for the tests that kill Forklore";
@@ -65,37 +83,22 @@ fn strace() -> Result<PathBuf, String> {
     }
     // Containers may forbid tracing altogether.
     let usable = || works("strace", &["-o", "/dev/null", "-e", "inject=fsync:error=EIO", "true"]);
-    if !works("strace", &["--version"]) {
-        install("strace");
-    }
+    let there = install("strace", &["--version"]);
     if usable() {
         return Ok(PathBuf::from("strace"));
     }
-    Err(if works("strace", &["--version"]) {
+    Err(if there {
         format!("{what}: it is there, but may not trace (in a container: --cap-add=SYS_PTRACE)")
     } else {
         format!("{what}: install it with your package manager, such as apt-get install strace")
     })
 }
 
-/// A package of Debian's, if this is a machine that can have it.
-fn install(package: &str) {
-    if !works("apt-get", &["--version"]) || !is_root() {
-        return;
-    }
-    println!("== {package}: apt-get install -y {package}");
-    let install = || works("apt-get", &["install", "-y", "-qq", package]);
-    let _installed = install() || (works("apt-get", &["update", "-qq"]) && install());
-}
-
 /// For the tests of the extension.
 fn chromium() -> Result<PathBuf, String> {
     let names = ["chromium", "chromium-browser", "google-chrome"];
     let find = || names.into_iter().find(|name| works(name, &["--version"]));
-    let found = find().or_else(|| {
-        install("chromium");
-        find()
-    });
+    let found = find().or_else(|| install("chromium", &["--version"]).then_some("chromium"));
     found.map(PathBuf::from).ok_or_else(|| {
         "Chromium, for the tests of the extension: install it with your package manager, such as apt-get install chromium".to_owned()
     })

@@ -6,9 +6,11 @@ use std::io;
 
 use forklore_engine::AddressError;
 use forklore_engine::config::ConfigError;
+use forklore_engine::history::HistoryError;
 use forklore_engine::oplog::FindError;
 use forklore_engine::state_at::StateError;
 use forklore_engine::tx::TxError;
+use forklore_engine::usecase::diff::DiffError;
 use forklore_engine::usecase::fork::ForkError;
 use forklore_engine::usecase::heal::HealError;
 use forklore_engine::usecase::rename::RenameError;
@@ -136,6 +138,33 @@ impl From<PathError> for Failure {
     }
 }
 
+impl From<HistoryError> for Failure {
+    fn from(e: HistoryError) -> Self {
+        let message = capital(&e.to_string());
+        match e {
+            HistoryError::Path(e) => e.into(),
+            HistoryError::Newer { .. } => Self::new(
+                Kind::Refused,
+                "HISTORY_NEWER",
+                message,
+                "Get the Forklore that wrote it, or a newer one. Chats and lorebooks are not affected.",
+            ),
+            HistoryError::Elsewhere { .. } => Self::new(
+                Kind::Refused,
+                "HISTORY_UNREADABLE",
+                message,
+                "Plug the disk in, or set another folder: forklore config history.dir PATH",
+            ),
+            HistoryError::Store(_) | HistoryError::Unreadable(_) => Self::new(
+                Kind::Io,
+                "HISTORY_UNREADABLE",
+                message,
+                "Try again; `forklore check --deep` tells what is wrong. Chats and lorebooks are not affected.",
+            ),
+        }
+    }
+}
+
 impl From<LoadError> for Failure {
     fn from(e: LoadError) -> Self {
         match e {
@@ -200,6 +229,21 @@ impl From<ShowError> for Failure {
             }
             ShowError::State(e) => e.into(),
             ShowError::Path(e) => e.into(),
+        }
+    }
+}
+
+impl From<DiffError> for Failure {
+    fn from(e: DiffError) -> Self {
+        let message = e.to_string();
+        match e {
+            DiffError::NoParent { .. } | DiffError::ParentGone { .. } => Self::new(
+                Kind::Refused,
+                "NO_PARENT",
+                message,
+                "Name a second chat, or two messages: forklore diff CHAT --at 20 --at 60",
+            ),
+            DiffError::Show(e) => e.into(),
         }
     }
 }

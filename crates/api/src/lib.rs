@@ -5,6 +5,7 @@
 //! * The calls are functions on a desk, one module a topic: [`look`], [`fork`], [`heal`], [`enter`], [`ops`], [`config`]. What they need
 //!   is a plain struct that a JSON body or the flags of a command become; what they give is the engine's report, whose JSON others
 //!   rely on (`docs/formats/json.md`).
+//! * [`note`] keeps history of what was done.
 //! * [`Failure`] is what a user is told when something does not work.
 
 pub mod config;
@@ -14,6 +15,7 @@ mod failure;
 pub mod fork;
 pub mod heal;
 pub mod look;
+pub mod note;
 pub mod ops;
 
 pub use desk::{Desk, now};

@@ -1,7 +1,8 @@
-//! `stories`, `tree`, `show`, `check`, and what waits in the queue.
+//! `stories`, `tree`, `show`, `diff`, `check`, and what waits in the queue.
 
 use forklore_engine::Library;
 use forklore_engine::usecase::check::{self, CheckReport};
+use forklore_engine::usecase::diff::{self, DiffReport, Side};
 use forklore_engine::usecase::show::{self, ShowOperation, ShowReport};
 use forklore_engine::usecase::stories::{self, StoriesReport};
 use forklore_engine::usecase::tree::{self, TreeReport};
@@ -109,4 +110,18 @@ pub(crate) fn queue_of(library: &Library, chat: usize) -> Result<QueueReport, Fa
     });
     let address = library.address(chat).to_string();
     Ok(QueueReport { chat: address, idle: count == 0, count, types, operations: operations.collect() })
+}
+
+/// What differs between two states; between a fork and its parent, or a message and the last one, if only one is named.
+pub fn diff(desk: &Desk<'_>, spots: &[Spot]) -> Result<DiffReport, Failure> {
+    let library = desk.library()?;
+    let mut sides = Vec::new();
+    for spot in spots {
+        sides.push(Side { chat: library.find_chat(&spot.chat)?, at: spot.at });
+    }
+    let Some(first) = sides.first() else {
+        return Err(Failure::usage("no chat is named".to_owned()));
+    };
+    let (a, b, chosen) = diff::sides(&library, *first, sides.get(1).copied())?;
+    Ok(diff::diff(&library, a, b, chosen)?)
 }

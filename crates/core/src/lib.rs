@@ -7,10 +7,12 @@
 //! * [`adapter`]: what knows one memory extension: Auto-Recap, MemoryBooks.
 //! * [`state`]: the state at message N by the one rule: every known change of an entry has a clock order and a story position.
 //! * [`fork`]: making a fork: its names, its book, its header.
+//! * [`diff`]: what differs between two states, and where two lines part.
 //! * [`check`]: findings: what is wrong, where, and what to do.
 
 pub mod adapter;
 pub mod check;
+pub mod diff;
 pub mod fork;
 pub mod format;
 pub mod state;

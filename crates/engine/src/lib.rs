@@ -2,7 +2,7 @@
 //!
 //! * [`vault`]: [`Library`] is everything that was read of a vault: stories, chats with their transcripts and lineage, books.
 //!   Reading streams; what was read of an unchanged chat comes from a disposable cache.
-//! * [`usecase`]: `stories`, `tree`, `show`, `check`: from a library to a report. Reports are plain data; their JSON form is
+//! * [`usecase`]: `stories`, `tree`, `show`, `diff`, `check`: from a library to a report. Reports are plain data; their JSON form is
 //!   what other programs rely on.
 //! * [`history`]: what was seen of chats and books, and when; it makes the state at any message exact.
 //! * [`oplog`]: everything that Forklore did, to be looked at and undone.

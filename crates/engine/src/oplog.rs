@@ -2,7 +2,7 @@
 //!
 //! Operations are immutable files. That one was undone is told by another one, which undoes it; a redo undoes that.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 use forklore_fs::{NodeKind, PathError, VaultPath, Vfs};
 use schemars::JsonSchema;
@@ -62,6 +62,16 @@ pub struct LogReport {
     pub operations: Vec<LogEntry>,
     /// Files in the log that cannot be read
     pub unreadable: Vec<String>,
+}
+
+/// Ids of all operations in the log, without reading them.
+pub fn ids(fs: &dyn Vfs) -> Result<HashSet<String>, PathError> {
+    let mut ids = HashSet::new();
+    for (folder, suffix) in [(folders::ops(), ".op"), (folders::tx(), ".intent")] {
+        let names = fs.list(&folder)?;
+        ids.extend(names.iter().filter_map(|node| node.name.strip_suffix(suffix).map(str::to_owned)));
+    }
+    Ok(ids)
 }
 
 impl OpLog {

@@ -1,7 +1,8 @@
 //! The state of a chat at a message: [`BookAt`], the recaps, the metadata. What `show` shows, a fork is made of.
 
+use std::borrow::Cow;
 use std::collections::HashMap;
-use std::sync::Arc;
+use std::sync::{Arc, PoisonError};
 
 use forklore_core::adapter::auto_recap::running::CombinedRecap;
 use forklore_core::format::book::EntryImage;
@@ -89,6 +90,9 @@ impl Default for Wanted {
     }
 }
 
+/// Evidence, and the changes that it comes to.
+pub(crate) type Known = (Evidence, Vec<state::Change>);
+
 /// Why there is no state.
 #[derive(Debug, thiserror::Error)]
 pub enum StateError {
@@ -151,12 +155,27 @@ impl Library {
                 untold,
             });
         }
+        let known = self.known(c)?;
+        let evidence = &known.0;
+        let (source, entries, left_out) = from_evidence(&known, at, chat.head(), wanted);
+        let images: Vec<EntryImage> = entries.iter().map(|entry| entry.image.clone()).collect();
+        let untold = if hand_kept { Vec::new() } else { untold(evidence, at, &images) };
+        Ok(BookAt { name: Some(name.clone()), live, source, entries, left_out, untold })
+    }
+
+    /// What is known about the book of a chat, and the changes that this comes to. Asked for one message after the other, it is
+    /// worked out once.
+    fn known(&self, c: usize) -> Result<Arc<Known>, PathError> {
+        let mut last = self.last_known.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some((_, known)) = last.as_ref().filter(|(chat, _)| *chat == c) {
+            return Ok(known.clone());
+        }
         let mut evidence = self.evidence(c)?;
         self.add_backups(c, &mut evidence)?;
-        let (source, entries, left_out) = from_evidence(&evidence, at, chat.head(), wanted);
-        let images: Vec<EntryImage> = entries.iter().map(|entry| entry.image.clone()).collect();
-        let untold = if hand_kept { Vec::new() } else { untold(&evidence, at, &images) };
-        Ok(BookAt { name: Some(name.clone()), live, source, entries, left_out, untold })
+        let changes = state::replay(&evidence);
+        let known = Arc::new((evidence, changes));
+        *last = Some((c, known.clone()));
+        Ok(known)
     }
 
     /// What `read` finds in the header of a chat as history saw it at a message or last before.
@@ -203,15 +222,15 @@ fn untold(evidence: &Evidence, at: usize, entries: &[EntryImage]) -> Vec<u64> {
 }
 
 fn from_evidence(
-    evidence: &Evidence,
+    (evidence, changes): &Known,
     at: usize,
     head: usize,
     wanted: Wanted,
 ) -> (Source, Vec<StateEntry>, Vec<LeftOut>) {
-    let mut changes = state::replay(evidence);
+    let mut changes = Cow::Borrowed(changes);
     if wanted.fill {
         let holes = state::holes(&changes, evidence);
-        changes = state::filled(changes, &holes);
+        changes = Cow::Owned(state::filled(changes.into_owned(), &holes));
     }
     let book = evidence.live.as_ref().map(|live| live.book.as_str());
     let carry = Carry { undated: wanted.undated, since: wanted.unfinished };

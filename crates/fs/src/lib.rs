@@ -5,14 +5,18 @@
 //! * [`SimFs`] is the simulator: a file system in memory that knows what a power cut would leave, and can be stopped
 //!   before any operation. It is the second implementation that keeps the seam honest.
 //!
+//! * [`Hints`] tells when it may be worth to look again.
+//!
 //! "Not there" and "cannot be read" are different answers everywhere: see [`PathError::is_missing`].
 
+mod hints;
 mod path;
 mod real;
 mod sim;
 
 use std::io;
 
+pub use hints::Hints;
 pub use path::{BadPath, VaultPath};
 pub use real::RealFs;
 pub use sim::{Crash, SimFs};
@@ -159,6 +163,9 @@ pub trait Vfs: Send + Sync {
     fn create(&self, path: &VaultPath, content: &[u8]) -> Result<(), PathError> {
         self.assemble(path, &[Part::Bytes(content)])
     }
+
+    /// Adds bytes to the end of a file. Only for files that nobody but Forklore writes, and that nobody reads yet.
+    fn append(&self, path: &VaultPath, content: &[u8]) -> Result<(), PathError>;
 
     /// A number for the file system that a directory is on: files can only be renamed within one. 0 where the system has none.
     fn device(&self, dir: &VaultPath) -> Result<u64, PathError>;

@@ -165,6 +165,10 @@ impl Vfs for RealFs {
         })
     }
 
+    fn append(&self, path: &VaultPath, content: &[u8]) -> Result<(), PathError> {
+        self.run("write", path, |host| File::options().append(true).open(host)?.write_all(content))
+    }
+
     fn device(&self, dir: &VaultPath) -> Result<u64, PathError> {
         self.run("look at", dir, |host| {
             #[cfg(unix)]

@@ -367,7 +367,9 @@ pub(crate) struct Did {
 pub(crate) fn seen(call: &Call, report: &Report) -> Result<Followed, Failure> {
     let mut did = Vec::new();
     for (event, seen) in report.events.iter().enumerate() {
-        call.vault.tell(Event::Change(change(seen)));
+        let change = change(seen);
+        call.vault.recording.nudge(&format!("{} {}", change.what, change.act));
+        call.vault.tell(Event::Change(change));
         let cleared = follow(call, seen)?;
         if cleared.operation.is_some() {
             for book in &cleared.books {

@@ -14,6 +14,7 @@ mod answer;
 mod events;
 mod guard;
 mod hook;
+mod recording;
 mod routes;
 mod table;
 mod vaults;

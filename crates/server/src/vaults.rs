@@ -15,6 +15,7 @@ use tokio::sync::broadcast;
 use crate::answer::refused;
 use crate::events::{Change, Event, ForkTold, Telling};
 use crate::hook::{Ticket, Wish};
+use crate::recording::Recording;
 use crate::waits::Waiting;
 
 /// How long a change waits for another Forklore that is at work, before it says `BUSY`.
@@ -78,6 +79,7 @@ impl Vaults {
         };
         if fresh {
             vault.settle();
+            vault.recording.nudge("opened");
         }
         Ok((token, vault))
     }
@@ -108,11 +110,14 @@ pub(crate) struct Vault {
     pub(crate) wishes: Mutex<HashMap<String, Wish>>,
     pub(crate) waits: Mutex<Vec<Arc<Waiting>>>,
     pub(crate) counter: AtomicU64,
+    /// Keeps history
+    pub(crate) recording: Recording,
 }
 
 impl Vault {
     fn new(root: PathBuf) -> Self {
         Self {
+            recording: Recording::of(root.clone()),
             root,
             gate: Mutex::default(),
             events: broadcast::channel(256).0,
@@ -230,7 +235,10 @@ impl Call {
                 Err(failure) if failure.code == "BUSY" && start.elapsed() < PATIENCE => {
                     std::thread::sleep(GLANCE);
                 }
-                done => return done,
+                done => {
+                    self.vault.recording.nudge("Forklore");
+                    return done;
+                }
             }
         }
     }

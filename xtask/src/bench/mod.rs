@@ -1,9 +1,13 @@
 //! `cargo xtask bench`: how fast, as ratios to what the same disk needs for the same bytes in the same run.
 //!
 //! Reading is compared with one cold sequential read (here), forking with writing and syncing the same bytes ([`fork`]), with the
-//! same on file systems that share blocks ([`image`]), and with SillyTavern's own server ([`sillytavern`]). What the plugin costs SillyTavern is in [`plugin`].
+//! same on file systems that share blocks ([`image`]), and with SillyTavern's own server ([`sillytavern`]); keeping every version with
+//! what else keeps versions ([`history`]). Comparing two books ([`mod@diff`]) happens in memory. What the plugin costs SillyTavern is in
+//! [`plugin`].
 
+mod diff;
 mod fork;
+pub(crate) mod history;
 mod image;
 mod plugin;
 mod sillytavern;
@@ -29,23 +33,32 @@ pub(crate) struct Options {
     pub(crate) sillytavern: bool,
     /// Whether forks alone are measured
     pub(crate) forks_only: bool,
+    /// Whether history alone is measured
+    pub(crate) history_only: bool,
     /// Whether the plugin alone is measured
     pub(crate) plugin_only: bool,
 }
 
 pub(crate) fn bench(options: Options) -> Result<()> {
+    let megabytes = if options.quick { 20 } else { 200 };
+    if options.history_only {
+        return history::bench(megabytes, options);
+    }
     let status = Command::new("cargo").args(["build", "--release", "--quiet"]).status()?;
     if !status.success() {
         bail!("the release build failed");
     }
-    let megabytes = if options.quick { 20 } else { 200 };
-    if !options.forks_only && !options.plugin_only {
-        reading(megabytes)?;
+    if options.plugin_only {
+        return plugin::bench();
     }
-    if !options.plugin_only {
-        fork::bench(megabytes, options)?;
+    if options.forks_only {
+        return fork::bench(megabytes, options);
     }
-    if options.sillytavern && !options.forks_only { plugin::bench() } else { Ok(()) }
+    reading(megabytes)?;
+    diff::bench()?;
+    fork::bench(megabytes, options)?;
+    history::bench(megabytes, options)?;
+    if options.sillytavern { plugin::bench() } else { Ok(()) }
 }
 
 fn reading(megabytes: u64) -> Result<()> {
@@ -69,9 +82,10 @@ fn reading(megabytes: u64) -> Result<()> {
     println!("  {len} bytes\n");
     row("floor: one cold sequential read of both", floor, "");
     let middle = (megabytes * (1 << 20) / 2_100 / 2).to_string();
-    let commands: [(&str, Vec<&str>); 3] = [
+    let commands: [(&str, Vec<&str>); 4] = [
         ("tree", vec!["tree", "--json"]),
         ("show --at the middle", vec!["show", "Gen/Long", "--at", &middle, "--json"]),
+        ("diff of the middle and the end", vec!["diff", "Gen/Long", "--at", &middle, "--json"]),
         ("check", vec!["check", "--json"]),
     ];
     for (what, args) in &commands {

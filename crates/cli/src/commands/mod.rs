@@ -5,6 +5,7 @@ mod completions;
 mod config;
 mod delete;
 mod demo;
+mod diff;
 mod fork;
 mod gc;
 mod heal;
@@ -17,15 +18,16 @@ mod stories;
 mod trash;
 mod tree;
 mod undo;
+mod watch;
 
-use std::path::PathBuf;
-use std::process::ExitCode;
+use std::path::{Path, PathBuf};
+use std::process::{ExitCode, Stdio};
 use std::sync::Arc;
 
 use clap::{Parser, Subcommand};
-use forklore_api::{Desk, Failure};
+use forklore_api::{Desk, Failure, note};
 use forklore_engine::tx::Recovered;
-use forklore_fs::RealFs;
+use forklore_fs::{RealFs, Vfs};
 
 use crate::find;
 use crate::ui::{self, Bar};
@@ -74,6 +76,7 @@ pub(crate) enum Command {
     Stories(stories::Args),
     Tree(tree::Args),
     Show(show::Args),
+    Diff(diff::Args),
     Check(check::Args),
     Checkpoint(fork::CheckpointArgs),
     Branch(fork::BranchArgs),
@@ -85,6 +88,7 @@ pub(crate) enum Command {
     Rename(rename::Args),
     Trash(trash::Args),
     Gc(gc::Args),
+    Watch(watch::Args),
     Config(config::Args),
     Serve(serve::Args),
     Install(install::InstallArgs),
@@ -113,16 +117,28 @@ impl Context {
         Ok(Arc::new(find::open(self.vault.as_deref())?))
     }
 
-    /// The vault, to be asked, with `bar` to show how far it is.
-    fn desk<'a>(&'a self, bar: &'a Bar, told: &'a dyn Fn(&[Recovered])) -> Result<Desk<'a>, Failure> {
-        Ok(Desk { fs: self.vault()?, progress: bar, told, settle: true })
-    }
-
-    /// Asks the vault something.
+    /// Asks the vault something, and records what was done to it.
     fn ask<T>(&self, call: impl FnOnce(&Desk<'_>) -> Result<T, Failure>) -> Result<T, Failure> {
         let told = |found: &[Recovered]| ui::recovered(self, found);
-        call(&self.desk(&Bar::new(self), &told)?)
+        let real = self.vault()?;
+        let fs: Arc<dyn Vfs> = real.clone();
+        let before = note::operations(&*fs);
+        let bar = Bar::new(self);
+        let answer = call(&Desk { fs: fs.clone(), progress: &bar, told: &told, settle: true })?;
+        // What was done is done: that it could not be recorded is only told.
+        if let Err(e) = note::since(&fs, &before, &|id| in_background(real.root(), id).is_ok()) {
+            ui::not_noted(self, &e.message);
+        }
+        Ok(answer)
     }
+}
+
+/// Starts a process that records what an operation touched.
+fn in_background(vault: &Path, id: &str) -> std::io::Result<()> {
+    let mut command = std::process::Command::new(std::env::current_exe()?);
+    command.arg("--vault").arg(vault).args(["watch", "--operation", id]);
+    command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
+    command.spawn().map(drop)
 }
 
 pub(crate) fn run(context: &Context, command: &Command) -> Result<ExitCode, Failure> {
@@ -130,6 +146,7 @@ pub(crate) fn run(context: &Context, command: &Command) -> Result<ExitCode, Fail
         Command::Stories(args) => stories::run(context, args),
         Command::Tree(args) => tree::run(context, args),
         Command::Show(args) => show::run(context, args),
+        Command::Diff(args) => diff::run(context, args),
         Command::Check(args) => check::run(context, args),
         Command::Checkpoint(args) => fork::checkpoint(context, args),
         Command::Branch(args) => fork::branch(context, args),
@@ -141,6 +158,7 @@ pub(crate) fn run(context: &Context, command: &Command) -> Result<ExitCode, Fail
         Command::Rename(args) => rename::run(context, args),
         Command::Trash(args) => trash::run(context, args),
         Command::Gc(args) => gc::run(context, args),
+        Command::Watch(args) => watch::run(context, args),
         Command::Config(args) => config::run(context, args),
         Command::Serve(args) => serve::run(context, args),
         Command::Install(args) => install::install(context, args),

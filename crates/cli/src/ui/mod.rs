@@ -5,6 +5,7 @@ mod check;
 mod config;
 mod delete;
 mod demo;
+mod diff;
 mod fork;
 mod heal;
 mod install;
@@ -14,6 +15,7 @@ mod style;
 mod trash;
 mod tree;
 mod undo;
+mod watch;
 
 use std::io::{self, Write as _};
 
@@ -24,6 +26,7 @@ pub(crate) use check::check;
 pub(crate) use config::{setting, setting_changed, settings};
 pub(crate) use delete::{deleted, renamed};
 pub(crate) use demo::{demo, demo_plan};
+pub(crate) use diff::diff;
 pub(crate) use fork::{forked, recovered, waiting};
 pub(crate) use heal::{healed, question};
 pub(crate) use install::installed;
@@ -32,6 +35,7 @@ pub(crate) use show::show;
 pub(crate) use trash::{cleaned, restored, trash};
 pub(crate) use tree::{stories, tree};
 pub(crate) use undo::undone;
+pub(crate) use watch::{not_noted, not_recorded, saw, watched, watching};
 
 use crate::commands::Context;
 use forklore_api::Failure;

@@ -8,6 +8,8 @@ pub(super) const DIM: Style = Style::new().dimmed();
 pub(super) const GOOD: Style = AnsiColor::Green.on_default();
 pub(super) const WARN: Style = AnsiColor::Yellow.on_default();
 pub(super) const BAD: Style = AnsiColor::Red.on_default().bold();
+pub(super) const NEW: Style = AnsiColor::Green.on_default();
+pub(super) const GONE: Style = AnsiColor::Red.on_default();
 pub(super) const NOTE: Style = AnsiColor::Cyan.on_default();
 pub(super) const BRANCH: Style = AnsiColor::Magenta.on_default();
 

@@ -39,6 +39,7 @@ fn help_teaches() {
       stories      List the stories: every character and group with its chats
       tree         Draw the fork tree of a story
       show         Show the state of a chat at a message
+      diff         Show what differs between two states of a story
       check        Look for everything that is wrong in a vault
       checkpoint   Keep the story at a message, to come back to
       branch       Fork the story at a message, to play on from there
@@ -84,6 +85,7 @@ fn help_teaches() {
         "stories",
         "tree",
         "show",
+        "diff",
         "check",
         "checkpoint",
         "branch",

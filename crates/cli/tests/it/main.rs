@@ -13,6 +13,7 @@ mod config;
 mod damage;
 mod damaged_forks;
 mod demo;
+mod diff;
 mod disk;
 mod forks;
 mod harbor;
@@ -25,6 +26,7 @@ mod seeds;
 mod serve;
 #[cfg(unix)]
 mod sillytavern;
+mod watch;
 
 /// The binary under test.
 const FORKLORE: &str = env!("CARGO_BIN_EXE_forklore");

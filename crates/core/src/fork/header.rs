@@ -9,6 +9,26 @@ use serde_json::json;
 use crate::adapter::auto_recap::running::{CombinedRecap, KEYS, Projection};
 use crate::format::record::{Baseline, BaselineVersion};
 
+/// Keys of `chat_metadata` that are nobody's state: identity, lineage, and what is handled one by one.
+pub const HANDLED: [&str; 16] = [
+    "integrity",
+    "main_chat",
+    "world_info",
+    "tainted",
+    "forklore",
+    "auto_lorebooks",
+    "autoLorebooks",
+    "auto_summarize_operation_queue",
+    "auto_recap",
+    "auto_recap_checkpoint_state",
+    "checkpoint_lorebook_reconstructed",
+    "checkpoint_lorebook_entries",
+    "checkpoint_source_message",
+    "timedWorldInfo",
+    KEYS[0],
+    KEYS[1],
+];
+
 /// One value in `chat_metadata` that a fork has for its own.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Revision {

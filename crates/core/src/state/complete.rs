@@ -1,4 +1,5 @@
-//! [`complete`]: an entry with every field a lorebook needs, and the names of those that were inferred.
+//! [`complete`]: an entry with every field a lorebook needs, and the names of those that were inferred; [`default_of`]: what
+//! SillyTavern takes a field for that is not there.
 
 use forklore_json::{Raw, quote};
 
@@ -77,6 +78,16 @@ pub fn complete(image: &EntryImage, donor: Option<&EntryImage>) -> (EntryImage, 
     known.iter().filter(|(key, _)| offered.get(*key).is_none()).for_each(|(key, value)| put(key, value));
     object.push(b'}');
     (EntryImage::new(image.uid, &image.comment, Raw::trust(&object)), inferred)
+}
+
+/// The value that SillyTavern gives a field of a new entry, as JSON.
+pub fn default_of(field: &str) -> Option<&'static str> {
+    place_of(field).map(|place| TEMPLATE[place].1)
+}
+
+/// The place of a field in a new entry.
+pub fn place_of(field: &str) -> Option<usize> {
+    TEMPLATE.iter().position(|(name, _)| *name == field)
 }
 
 /// A new entry as SillyTavern would make it, with the number of `image`.

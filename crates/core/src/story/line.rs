@@ -83,7 +83,7 @@ pub fn align(a: &Transcript, b: &Transcript, shared: usize) -> Alignment {
 }
 
 /// The longest run of pairs that ascends in both numbers (patience sorting).
-pub(super) fn longest_ascending(pairs: &[(usize, usize)]) -> Vec<(usize, usize)> {
+pub(crate) fn longest_ascending(pairs: &[(usize, usize)]) -> Vec<(usize, usize)> {
     let mut tails: Vec<usize> = Vec::new();
     let mut before: Vec<Option<usize>> = vec![None; pairs.len()];
     for (i, pair) in pairs.iter().enumerate() {

@@ -6,6 +6,7 @@ pub mod lineage;
 mod moment;
 mod shift;
 
+pub(crate) use line::longest_ascending;
 pub use line::{Alignment, Confidence, align, common_prefix};
 pub use moment::{
     MessageId, Moment, Row, RowSource, TextHash, Transcript, TranscriptBuilder, identify, swipe_moments,

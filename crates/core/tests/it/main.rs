@@ -7,6 +7,7 @@
 )]
 
 mod corpus;
+mod diff_properties;
 mod fork_book_properties;
 mod fork_properties;
 mod lineage_cases;

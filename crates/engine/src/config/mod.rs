@@ -28,6 +28,8 @@ pub struct Config {
     pub books: Books,
     /// What becomes of what was removed
     pub trash: Trash,
+    /// What is kept of the past
+    pub history: History,
 }
 
 /// How checkpoints are made.
@@ -103,6 +105,21 @@ pub struct Trash {
 impl Default for Trash {
     fn default() -> Self {
         Self { days: 30 }
+    }
+}
+
+/// What is kept of the past.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct History {
+    /// Folder that it is kept in; empty for the vault's own
+    pub dir: String,
+    /// Record what every operation touched
+    pub operations: bool,
+}
+
+impl Default for History {
+    fn default() -> Self {
+        Self { dir: String::new(), operations: true }
     }
 }
 

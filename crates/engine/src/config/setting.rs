@@ -30,6 +30,7 @@ enum Field<'a> {
     Days(&'a mut u32),
     Template(&'a mut String),
     Undated(&'a mut Undated),
+    Folder(&'a mut String),
     Names(&'a mut Vec<String>),
 }
 
@@ -64,7 +65,7 @@ pub struct SettingReport {
 
 impl Config {
     /// All settings there are.
-    pub const KEYS: [Setting; 10] = [
+    pub const KEYS: [Setting; 12] = [
         Setting {
             key: "checkpoint.auto_name",
             meaning: "Make a name for a checkpoint when none is given; false: a name must be given",
@@ -115,6 +116,16 @@ impl Config {
             meaning: "Age in days at which `gc` removes what is in the trash; 0: never",
             field: |c| Field::Days(&mut c.trash.days),
         },
+        Setting {
+            key: "history.dir",
+            meaning: "Folder that history is kept in, as a full path; empty: .forklore/history in the vault",
+            field: |c| Field::Folder(&mut c.history.dir),
+        },
+        Setting {
+            key: "history.operations",
+            meaning: "Record in history what every operation of Forklore touched, also without `forklore watch`",
+            field: |c| Field::Flag(&mut c.history.operations),
+        },
     ];
 }
 
@@ -125,7 +136,7 @@ impl Setting {
         match (self.field)(&mut config.clone()) {
             Field::Flag(flag) => Value::Flag(*flag),
             Field::Days(days) => Value::Number(*days),
-            Field::Template(text) => Value::Text(text.clone()),
+            Field::Template(text) | Field::Folder(text) => Value::Text(text.clone()),
             Field::Undated(word) => Value::Text(word.word().to_owned()),
             Field::Names(names) => Value::Names(names.clone()),
         }
@@ -153,6 +164,7 @@ impl Setting {
                 format!("a text, with {} in it; no other braces", known.join(" or "))
             }
             Field::Undated(_) => Undated::ALL.map(|word| format!("\"{}\"", word.word())).join(" or "),
+            Field::Folder(_) => "a full path, or nothing".to_owned(),
             Field::Names(_) => "a list of names, none of them blank".to_owned(),
         }
     }
@@ -163,6 +175,11 @@ impl Setting {
             (Field::Flag(flag), Value::Flag(value)) => *flag = value,
             (Field::Days(days), Value::Number(value)) if value <= MOST_DAYS => *days = value,
             (Field::Template(template), Value::Text(value)) if is_template(&value) => *template = value,
+            (Field::Folder(folder), Value::Text(value))
+                if value.is_empty() || std::path::Path::new(&value).is_absolute() =>
+            {
+                *folder = value;
+            }
             (Field::Undated(undated), Value::Text(value)) => {
                 let Some(word) = Undated::ALL.into_iter().find(|word| word.word() == value) else {
                     return false;

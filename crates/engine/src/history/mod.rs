@@ -8,20 +8,26 @@ mod document;
 mod evidence;
 pub mod observation;
 mod recorder;
+mod reel;
+mod rescue;
 mod timeline;
 mod units;
 pub mod watch;
 
 use std::sync::Arc;
 
-use forklore_fs::{PathError, VaultPath, Vfs};
+use forklore_fs::{PathError, RealFs, VaultPath, Vfs};
 use forklore_store::{Store, StoreError};
 
 pub use observation::{BookSeen, By, ChatSeen, Observation, What};
-pub use recorder::{Depth, Looked, Recorder};
+pub use recorder::{Depth, Looked, Recorder, Sight};
+pub use reel::{Reel, Turn};
+pub use rescue::rescue;
 pub use timeline::{Seen, Timeline};
 pub use watch::Watch;
 
+use crate::Config;
+use crate::tx::operation::Operation;
 use crate::vault::layout;
 
 /// Why history cannot be read or written.
@@ -36,6 +42,14 @@ pub enum HistoryError {
     /// Something in it is not what this Forklore writes.
     #[error("history holds something that cannot be read: {0}")]
     Unreadable(String),
+    /// The folder that it is to be kept in cannot be used.
+    #[error("the folder \"{dir}\" for history (setting history.dir) cannot be used: {source}")]
+    Elsewhere {
+        /// The folder
+        dir: String,
+        /// What the system said
+        source: std::io::Error,
+    },
     /// It was written by a newer Forklore.
     #[error(
         "history was written by a newer Forklore (format {found}; this one reads up to {})",
@@ -47,14 +61,53 @@ pub enum HistoryError {
     },
 }
 
-/// The folder of a vault's history.
-pub fn place(_fs: &dyn Vfs) -> Result<VaultPath, PathError> {
-    Ok(layout::folder(layout::HISTORY))
+impl HistoryError {
+    /// Whether a file was being written while it was looked at.
+    fn is_unfinished(&self) -> bool {
+        match self {
+            Self::Store(StoreError::Shrunk) => true,
+            Self::Path(e) => e.source.kind() == std::io::ErrorKind::UnexpectedEof,
+            _ => false,
+        }
+    }
+}
+
+/// Where a vault's history is: on which file system, in which folder.
+fn place(fs: &Arc<dyn Vfs>) -> Result<(Arc<dyn Vfs>, VaultPath), HistoryError> {
+    let config = Config::load(&**fs).map_err(|e| HistoryError::Unreadable(e.to_string()))?;
+    let dir = config.history.dir;
+    if dir.is_empty() {
+        return Ok((fs.clone(), layout::folder(layout::HISTORY)));
+    }
+    let made = RealFs::make(std::path::Path::new(&dir));
+    let elsewhere = made.map_err(|source| HistoryError::Elsewhere { dir, source })?;
+    Ok((Arc::new(elsewhere), VaultPath::root()))
 }
 
 /// The store of a vault's history.
 pub fn store(fs: &Arc<dyn Vfs>) -> Result<Store, HistoryError> {
-    Ok(Store::open(fs.clone(), place(&**fs)?)?)
+    let (home, dir) = place(fs)?;
+    Ok(Store::open(home, dir)?)
+}
+
+/// Records what an operation touched: the chats and books that it made, changed or took away, and the books of those chats.
+pub fn note(fs: &Arc<dyn Vfs>, operation: &Operation, now: i64) -> Result<Looked, HistoryError> {
+    let mut recorder = Recorder::open(fs.clone())?;
+    let by = By::Operation(operation.id.clone());
+    let files = touched(operation);
+    let mut looked = recorder.look(&files, &by, Depth::Quick, now)?;
+    let books: Vec<VaultPath> = files.iter().filter_map(|file| recorder.book_of(file)).collect();
+    looked.recorded.extend(recorder.look(&books, &by, Depth::Quick, now)?.recorded);
+    Ok(looked)
+}
+
+/// Chats and books among the files that an operation touched.
+pub fn touched(operation: &Operation) -> Vec<VaultPath> {
+    let mut files: Vec<VaultPath> = operation.steps.iter().map(|step| step.target().clone()).collect();
+    files.retain(watch::is_watched);
+    files.sort();
+    files.dedup();
+    files
 }
 
 /// Reads one observation.

@@ -18,7 +18,7 @@ use forklore_store::{Id, Store, Writer};
 use super::delta::Delta;
 use super::document::Stored;
 use super::observation::{BookSeen, By, ChatSeen, Observation, VERSION, What};
-use super::{HistoryError, place, units};
+use super::{HistoryError, units};
 use crate::vault::scan::{Damage, Scan, is_large, scan, scan_large};
 use crate::vault::{cache, layout};
 
@@ -66,11 +66,25 @@ impl Notes {
 
     fn add(&mut self, observation: Observation, identity: Option<Identity>) {
         self.clock = self.clock.max(observation.clock);
+        if matches!(observation.what, What::Forget { .. }) {
+            return;
+        }
         if let What::Chat(ChatSeen { was: Some(was), .. }) = &observation.what {
             self.known.remove(was);
         }
         self.known.insert(observation.file.clone(), Known { observation, identity });
     }
+}
+
+/// A file to look at.
+#[derive(Debug, Clone)]
+pub struct Sight {
+    /// The file
+    pub file: VaultPath,
+    /// An older copy of it, to be looked at in its stead
+    pub copy: Option<VaultPath>,
+    /// Who looks
+    pub by: By,
 }
 
 /// How thoroughly to look.
@@ -101,7 +115,7 @@ enum Look {
 impl Recorder {
     /// Opens the history of a vault, making it if there is none.
     pub fn open(fs: Arc<dyn Vfs>) -> Result<Self, HistoryError> {
-        let store = Store::open(fs.clone(), place(&*fs)?)?;
+        let store = super::store(&fs)?;
         let mut notes = Notes::default();
         notes.catch_up(&store)?;
         Ok(Self { fs, store, notes })
@@ -110,6 +124,19 @@ impl Recorder {
     /// The store.
     pub fn store(&self) -> &Store {
         &self.store
+    }
+
+    /// What was last seen of a file.
+    pub fn last(&self, file: &VaultPath) -> Option<&Observation> {
+        self.notes.known.get(file).map(|known| &known.observation)
+    }
+
+    /// The file of the book that a chat was bound to when it was seen last.
+    pub fn book_of(&self, chat: &VaultPath) -> Option<VaultPath> {
+        match &self.notes.known.get(chat)?.observation.what {
+            What::Chat(ChatSeen { book: Some(book), .. }) => layout::book(book).ok(),
+            _ => None,
+        }
     }
 
     /// Whether a file is known to be as it was when we looked at it last.
@@ -139,7 +166,14 @@ impl Recorder {
         depth: Depth,
         now: i64,
     ) -> Result<Looked, HistoryError> {
-        let looked = self.try_to_look(files, by, depth, now);
+        let sights: Vec<Sight> =
+            files.iter().map(|file| Sight { file: file.clone(), copy: None, by: by.clone() }).collect();
+        self.look_at(&sights, depth, now)
+    }
+
+    /// As [`Recorder::look`], at any sights.
+    pub fn look_at(&mut self, sights: &[Sight], depth: Depth, now: i64) -> Result<Looked, HistoryError> {
+        let looked = self.try_to_look(sights, depth, now);
         if looked.is_err() {
             // What was noted may not have been written: next time it is read again.
             self.notes = Notes::default();
@@ -147,43 +181,40 @@ impl Recorder {
         looked
     }
 
-    fn try_to_look(
-        &mut self,
-        files: &[VaultPath],
-        by: &By,
-        depth: Depth,
-        now: i64,
-    ) -> Result<Looked, HistoryError> {
+    fn try_to_look(&mut self, sights: &[Sight], depth: Depth, now: i64) -> Result<Looked, HistoryError> {
         let mut looked = Looked::default();
-        let mut seen: Vec<(VaultPath, Option<Identity>)> = Vec::new();
-        for file in files {
-            seen.push((file.clone(), self.fs.identity(file)?));
+        let mut seen: Vec<(&Sight, Option<Identity>)> = Vec::new();
+        for sight in sights {
+            seen.push((sight, self.fs.identity(sight.copy.as_ref().unwrap_or(&sight.file))?));
         }
         // In the order in which they were saved. A chat that was saved together with its book comes first: it tells where the story is.
-        seen.sort_by_key(|(file, identity)| {
-            (identity.map_or(i64::MAX, |i| i.modified / 1_000_000), is_book(file))
-        });
+        let saved = |identity: Option<Identity>| identity.map_or(i64::MAX, |i| i.modified / 1_000_000);
+        seen.sort_by_key(|(sight, identity)| (saved(*identity), is_book(&sight.file)));
         let Self { fs, store, notes } = self;
         let mut writer = store.writer()?;
         // What others recorded until now, under the lock: nothing is recorded twice.
         notes.catch_up(writer.store())?;
         let mut fresh: Vec<Observation> = Vec::new();
-        for (file, identity) in seen {
+        for (Sight { file, copy, by }, identity) in seen {
             let saved = identity.map_or(now, |identity| identity.modified / 1_000_000);
             let clock = notes.clock.max(saved.min(now));
             let known = &notes.known;
             let mut eye = Eye { fs: &**fs, writer: &mut writer, known, clock, now, by, depth };
-            match eye.look(&file)? {
+            let look = match copy {
+                Some(copy) => eye.look_at_copy(file, copy)?,
+                None => eye.look(file)?,
+            };
+            match look {
                 Look::Same(identity) => {
-                    if let Some(known) = notes.known.get_mut(&file) {
+                    if let Some(known) = notes.known.get_mut(file) {
                         known.identity = identity;
                     }
                 }
-                Look::Unfinished => looked.unfinished.push(file),
+                Look::Unfinished => looked.unfinished.push(file.clone()),
                 Look::New(observation, identity) => {
                     fresh.push((*observation).clone());
                     notes.add(*observation, identity);
-                    looked.recorded.push(file);
+                    looked.recorded.push(file.clone());
                 }
             }
         }
@@ -227,13 +258,33 @@ impl Eye<'_, '_> {
             return Ok(Look::Same(Some(identity)));
         }
         let look = if is_book(path) {
-            self.look_at_book(path, &*file, identity)?
+            self.look_at_book(path, &*file, identity)
         } else {
-            self.look_at_chat(path, &*file, identity)?
+            self.look_at_chat(path, path, &*file, identity)
+        };
+        let look = match look {
+            // It became shorter under our eyes.
+            Err(e) if e.is_unfinished() => return Ok(Look::Unfinished),
+            look => look?,
         };
         // Whoever writes a file in place may have done so while it was read.
         let after = file.identity().map_err(|source| failed(path, source))?;
         if after.is_same_content(&identity) { Ok(look) } else { Ok(Look::Unfinished) }
+    }
+
+    /// Looks at an older copy of a chat.
+    fn look_at_copy(&mut self, path: &VaultPath, copy: &VaultPath) -> Result<Look, HistoryError> {
+        let file = match self.fs.open(copy) {
+            Ok(file) => file,
+            // It was not needed for anything but this.
+            Err(e) if e.is_missing() => return Ok(Look::Same(None)),
+            Err(e) => return Err(e.into()),
+        };
+        let identity = file.identity().map_err(|source| failed(copy, source))?;
+        Ok(match self.look_at_chat(path, copy, &*file, identity)? {
+            Look::New(observation, _) => Look::New(observation, None),
+            _ => Look::Same(None),
+        })
     }
 
     fn gone(&self, path: &VaultPath) -> Look {
@@ -256,11 +307,12 @@ impl Eye<'_, '_> {
     fn look_at_chat(
         &mut self,
         path: &VaultPath,
+        from: &VaultPath,
         file: &dyn OpenFile,
         identity: Identity,
     ) -> Result<Look, HistoryError> {
         let group = path.as_str().starts_with(layout::GROUP_CHATS);
-        let scan = read_scan(self.fs, path, file, identity, group)?;
+        let scan = read_scan(self.fs, from, file, identity, group)?;
         let cut_off =
             |damage: &Damage| matches!(damage, Damage::Empty | Damage::BrokenLine { last: true, .. });
         if scan.facts.damage.iter().any(cut_off) && self.is_fresh(&identity) {

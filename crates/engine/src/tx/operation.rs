@@ -102,6 +102,43 @@ pub enum Step {
     Edit(Edit),
 }
 
+impl Operation {
+    /// The files that it makes.
+    pub fn publishes(&self) -> impl Iterator<Item = &Publish> {
+        self.steps.iter().filter_map(|step| match step {
+            Step::Publish(publish) => Some(publish),
+            _ => None,
+        })
+    }
+
+    /// The files that it takes away.
+    pub fn retires(&self) -> impl Iterator<Item = &Retire> {
+        self.steps.iter().filter_map(|step| match step {
+            Step::Retire(retire) => Some(retire),
+            _ => None,
+        })
+    }
+
+    /// The edits that it makes.
+    pub fn edits(&self) -> impl Iterator<Item = &Edit> {
+        self.steps.iter().filter_map(|step| match step {
+            Step::Edit(edit) => Some(edit),
+            _ => None,
+        })
+    }
+}
+
+impl Step {
+    /// The file that it is about.
+    pub fn target(&self) -> &VaultPath {
+        match self {
+            Self::Publish(Publish { target, .. })
+            | Self::Retire(Retire { target, .. })
+            | Self::Edit(Edit { target, .. }) => target,
+        }
+    }
+}
+
 /// A new file appears under its name.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Publish {

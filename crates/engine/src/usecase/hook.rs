@@ -14,10 +14,10 @@ use forklore_core::story::{identify, swipe_moments};
 use forklore_fs::VaultPath;
 use forklore_json::Raw;
 
-use super::fork::header::HANDLED;
 use super::fork::{ForkError, ForkReport, Request, plan, prepare as publish};
 use crate::config::Config;
 use crate::vault::{Library, layout};
+use forklore_core::fork::header::HANDLED;
 
 /// A chat that SillyTavern is about to save.
 #[derive(Debug, Clone, Copy)]

@@ -3,6 +3,7 @@
 
 pub mod check;
 pub mod delete;
+pub mod diff;
 pub mod fork;
 pub mod heal;
 pub mod hook;

@@ -41,7 +41,10 @@ pub fn deleted(
         Some(folder) => layout::folder(layout::CHATS).join(folder),
         None => Ok(layout::folder(layout::GROUP_CHATS)),
     };
-    let Ok(path) = dir.and_then(|dir| dir.join(&format!("{name}.jsonl"))) else {
+    // No file system has longer names: nothing can have been there.
+    let possible = |name: &str| name.len() <= 255;
+    let path = dir.and_then(|dir| dir.join(&format!("{name}.jsonl"))).ok();
+    let Some(path) = path.filter(|path| possible(path.name()) && folder.is_none_or(possible)) else {
         return Ok(Cleared::default());
     };
     // It is there (again): nothing was deleted.

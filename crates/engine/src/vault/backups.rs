@@ -48,7 +48,7 @@ impl Library {
     }
 
     /// The backups that can be of this chat, oldest first.
-    fn backups_of(&self, chat: usize) -> Result<Vec<VaultPath>, PathError> {
+    pub(crate) fn backups_of(&self, chat: usize) -> Result<Vec<VaultPath>, PathError> {
         let chat = &self.chats[chat];
         let story = &self.stories[chat.story];
         let key = if story.kind == StoryKind::Group { &chat.name } else { &story.folder };
@@ -60,7 +60,7 @@ impl Library {
         Ok(nodes.filter_map(|node| folder.join(&node.name).ok()).collect())
     }
 
-    fn scan_backup(&self, path: &VaultPath, kind: StoryKind) -> Result<Option<Scan>, PathError> {
+    pub(crate) fn scan_backup(&self, path: &VaultPath, kind: StoryKind) -> Result<Option<Scan>, PathError> {
         let fail = |source| PathError { path: path.clone(), doing: "read", source };
         let file = match self.fs.open(path) {
             Ok(file) => file,

@@ -19,6 +19,7 @@ use forklore_json::Raw;
 use schemars::JsonSchema;
 use serde::Serialize;
 
+use super::family::Families;
 use super::kin::{Alignments, Kin};
 use super::scan::{Facts, Snapshots};
 use crate::address::Address;
@@ -164,11 +165,15 @@ pub struct Library {
     /// The right to change the vault, if it was read to be changed.
     pub(crate) right: Option<Right>,
     pub(super) kin: Kin,
+    /// What was found out about families so far.
+    pub(super) families: Families,
     /// Scans of large chats that are being written to the cache.
     pub(super) remembering: Vec<std::thread::JoinHandle<()>>,
     /// How the messages of two chats correspond, for pairs that were asked for.
     pub(super) alignments: Mutex<Alignments>,
     pub(super) last_book: Mutex<Option<(String, Arc<Book>)>>,
+    /// What was last found out about the book of a chat.
+    pub(crate) last_known: Mutex<Option<(usize, Arc<crate::state_at::Known>)>>,
     /// History, read when a question needs it.
     pub(super) history: OnceLock<Result<Option<Timeline>, String>>,
 }

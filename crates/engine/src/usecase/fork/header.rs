@@ -1,6 +1,6 @@
 //! The metadata of a chat as of a message, for another owner: what a new fork's header says, and a healed chat's.
 
-use forklore_core::adapter::auto_recap::running::{CombinedRecap, KEYS, Projection};
+use forklore_core::adapter::auto_recap::running::{CombinedRecap, Projection};
 use forklore_core::fork::header::{self as core, Revision};
 use forklore_core::fork::registry;
 use forklore_core::fork::timed::{self, Form};
@@ -38,26 +38,6 @@ pub(crate) struct Revised {
 /// Keys whose value at a message SillyTavern's backups can tell.
 const TOLD_BY_BACKUPS: [&str; 6] =
     ["variables", "note_prompt", "note_interval", "note_position", "note_depth", "note_role"];
-
-/// Keys that are nobody's state: identity, lineage, and what is handled one by one.
-pub(crate) const HANDLED: [&str; 16] = [
-    "integrity",
-    "main_chat",
-    "world_info",
-    "tainted",
-    "forklore",
-    "auto_lorebooks",
-    "autoLorebooks",
-    "auto_summarize_operation_queue",
-    "auto_recap",
-    "auto_recap_checkpoint_state",
-    "checkpoint_lorebook_reconstructed",
-    "checkpoint_lorebook_entries",
-    "checkpoint_source_message",
-    "timedWorldInfo",
-    KEYS[0],
-    KEYS[1],
-];
 
 /// The metadata of chat `c` as of message `at`, for a chat called `owner`. Work that waits is left to the parent of a `fresh` fork;
 /// a chat that stays with its book keeps it.
@@ -206,7 +186,7 @@ fn as_of(library: &Library, c: usize, at: usize, revised: &mut Revised) -> Resul
         None
     };
     for (key, _) in metadata.members() {
-        let Some(key) = key.as_text().filter(|key| !HANDLED.contains(&&**key)) else { continue };
+        let Some(key) = key.as_text().filter(|key| !core::HANDLED.contains(&&**key)) else { continue };
         let place = TOLD_BY_BACKUPS.iter().position(|told| *told == &*key);
         match (&told, place) {
             (Some((_, then)), Some(i)) => {
@@ -227,7 +207,7 @@ fn as_of(library: &Library, c: usize, at: usize, revised: &mut Revised) -> Resul
 
 /// The metadata that history saw at the message: every key that nobody handles is as it was then.
 fn as_seen(now: Raw<'_>, then: &[(String, Vec<u8>)], revised: &mut Revised) {
-    let free = |key: &str| !HANDLED.contains(&key);
+    let free = |key: &str| !core::HANDLED.contains(&key);
     for (key, value) in then.iter().filter(|(key, _)| free(key)) {
         if now.get(key).map(Raw::bytes) != Some(value) {
             revised.revisions.push(Revision::set(&[key], value.clone()));

@@ -3,16 +3,17 @@
 mod report;
 
 use forklore_core::adapter::auto_recap::scene;
-use forklore_core::adapter::{EntryRole, entry_role};
+use forklore_core::adapter::{EntryRole, Operation, entry_role};
 use forklore_core::format::chat::Message;
 use forklore_core::state::{StateEntry, Why};
+use forklore_core::story::Moment;
 use forklore_fs::PathError;
 use forklore_json::Raw;
 use serde_json::value::RawValue;
 
 pub use report::*;
 
-use crate::state_at::{SourceKind, StateError, Wanted};
+use crate::state_at::{BookAt, SourceKind, StateError, Wanted};
 use crate::vault::Library;
 
 /// Why there is nothing to show.
@@ -52,17 +53,22 @@ fn how_many(n: usize) -> String {
     }
 }
 
-/// The state of chat `c` at message `at`, or at its last one.
-pub fn show(library: &Library, c: usize, at: Option<usize>) -> Result<ShowReport, ShowError> {
+/// The message of chat `c` that is asked for, or its last one, and the moment there.
+pub(crate) fn place(library: &Library, c: usize, at: Option<usize>) -> Result<(usize, Moment), ShowError> {
     let chat = &library.chats[c];
-    let messages = chat.transcript.len();
     if let Some(why) = &chat.unreadable {
         return Err(ShowError::CorruptChat { chat: chat.name.clone(), why: why.clone() });
     }
     let at = at.unwrap_or(chat.head());
-    let Some(moment) = chat.transcript.moment(at) else {
-        return Err(ShowError::NoSuchMessage { at, chat: chat.name.clone(), messages });
-    };
+    let messages = chat.transcript.len();
+    let none = || ShowError::NoSuchMessage { at, chat: chat.name.clone(), messages };
+    Ok((at, chat.transcript.moment(at).ok_or_else(none)?))
+}
+
+/// The state of chat `c` at message `at`, or at its last one.
+pub fn show(library: &Library, c: usize, at: Option<usize>) -> Result<ShowReport, ShowError> {
+    let (at, moment) = place(library, c, at)?;
+    let messages = library.chats[c].transcript.len();
     let mut warnings = Vec::new();
     let book = show_book(library, c, at, &mut warnings)?;
     let line = library.message_line(c, at)?.unwrap_or_default();
@@ -86,7 +92,7 @@ pub fn show(library: &Library, c: usize, at: Option<usize>) -> Result<ShowReport
     })
 }
 
-fn show_scene(library: &Library, c: usize, at: usize) -> Result<Option<ShowScene>, PathError> {
+pub(crate) fn show_scene(library: &Library, c: usize, at: usize) -> Result<Option<ShowScene>, PathError> {
     let scenes =
         library.chats[c].facts.scenes.iter().filter(|(message, scene)| *message <= at && scene.is_real());
     let Some((message, found)) = scenes.max_by_key(|(message, _)| *message) else { return Ok(None) };
@@ -95,15 +101,10 @@ fn show_scene(library: &Library, c: usize, at: usize) -> Result<Option<ShowScene
     Ok(Some(ShowScene { message: *message, name: found.name.clone(), recap }))
 }
 
-fn show_book(
-    library: &Library,
-    c: usize,
-    at: usize,
-    warnings: &mut Vec<ShowWarning>,
-) -> Result<ShowBook, ShowError> {
-    let found = library.book_at(c, at, Wanted::default())?;
-    let kind = found.source.kind;
-    if kind == SourceKind::Degraded {
+/// What of a book's state is not as exact as it could be.
+pub(crate) fn doubts(found: &BookAt) -> Vec<ShowWarning> {
+    let mut warnings = Vec::new();
+    if found.source.kind == SourceKind::Degraded {
         warnings.push(ShowWarning {
             code: "STATE_INEXACT",
             message: "Nothing tells how the lorebook was at this message: this is the book as it is now."
@@ -118,6 +119,18 @@ fn show_book(
             ),
         });
     }
+    warnings
+}
+
+fn show_book(
+    library: &Library,
+    c: usize,
+    at: usize,
+    warnings: &mut Vec<ShowWarning>,
+) -> Result<ShowBook, ShowError> {
+    let found = library.book_at(c, at, Wanted::default())?;
+    let kind = found.source.kind;
+    warnings.extend(doubts(&found));
     let entry = |entry: &StateEntry| {
         let source = match (entry.message, kind) {
             (_, SourceKind::Head) => "head",
@@ -144,13 +157,18 @@ fn show_book(
     })
 }
 
+/// What an entry is for, as a word; nothing for the extension's queue, which is no part of the story.
+pub(crate) fn role_of(entry: &StateEntry) -> Option<&'static str> {
+    match entry_role(&entry.image.comment) {
+        EntryRole::Queue => None,
+        EntryRole::Fact => Some("fact"),
+        EntryRole::Registry => Some("registry"),
+        EntryRole::Index => Some("index"),
+    }
+}
+
 fn show_entry(entry: &StateEntry, source: &'static str) -> Option<ShowEntry> {
-    let role = match entry_role(&entry.image.comment) {
-        EntryRole::Queue => return None,
-        EntryRole::Fact => "fact",
-        EntryRole::Registry => "registry",
-        EntryRole::Index => "index",
-    };
+    let role = role_of(entry)?;
     Some(ShowEntry {
         uid: entry.image.uid,
         comment: entry.image.comment.to_string(),
@@ -194,11 +212,17 @@ fn running_at(library: &Library, c: usize, at: usize) -> ShowRecap {
     }
 }
 
+/// What waits or runs for messages up to this one.
+pub(crate) fn operations_at(library: &Library, c: usize, at: usize) -> Result<Vec<Operation>, PathError> {
+    let mut operations = library.operations(c)?;
+    let head = library.chats[c].head();
+    operations.retain(|op| at == head || op.messages.iter().all(|message| *message <= at));
+    Ok(operations)
+}
+
 fn queue_at(library: &Library, c: usize, at: usize) -> Result<ShowQueue, PathError> {
-    let operations: Vec<ShowOperation> = library
-        .operations(c)?
+    let operations: Vec<ShowOperation> = operations_at(library, c, at)?
         .into_iter()
-        .filter(|op| at == library.chats[c].head() || op.messages.iter().all(|message| *message <= at))
         .map(|op| ShowOperation { status: op.status.as_str().to_owned(), id: op.id, kind: op.kind })
         .collect();
     Ok(ShowQueue { idle: !operations.iter().any(ShowOperation::is_open), operations })
