@@ -28,7 +28,7 @@ async function apply({ file, message, changes }) {
             changes.forEach((change) => set(group, change));
             await st.saveGroup(id);
         }
-    } else if (open && file === fileOf(open) && chat[message] && !st.isGenerating()) {
+    } else if (open && st.isLoaded() && file === fileOf(open) && chat[message] && !st.isGenerating()) {
         changes.forEach((change) => set(chat[message], change));
         const link = chat[message].extra?.bookmark_link;
         if (link) {

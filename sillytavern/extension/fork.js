@@ -111,7 +111,7 @@ async function settle(name, kind, protectedBy, parent, old) {
         }
     } else if (protectedBy === 'unhooked') {
         const healed = await api.post('api/heal', { chat, choose: 'rebuild' });
-        notices.info(kind === 'branch' ? 'Branch created' : 'Checkpoint created', healed.actions.map((action) => action.did));
+        notices.done(kind === 'branch' ? 'Branch created' : 'Checkpoint created', healed.actions);
         if (st.here()?.address === chat) {
             await st.reload(healed.actions.map((action) => action.book));
         }

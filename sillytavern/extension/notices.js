@@ -22,6 +22,17 @@ export function info(title, lines, options) {
     return setting('notices') ? toast('info', title, lines, options) : null;
 }
 
+// What the engine did, each once, as sentences.
+export function done(title, actions, first = null) {
+    const sentences = actions.map(({ did }) => `${did[0].toUpperCase()}${did.slice(1)}.`);
+    info(title, [first, ...new Set(sentences.length ? sentences : ['There was nothing to do.'])]);
+}
+
+// A dialog opens: what was told before would hide it.
+export function clear() {
+    document.querySelectorAll('.forklore-toast:not(.forklore-waiting)').forEach((element) => toastr.clear($(element), { force: true }));
+}
+
 export function refusal(title, error) {
     return problem(title, [error.message, error.hint]);
 }
