@@ -1,5 +1,6 @@
 // Questions to the user, in SillyTavern's own popups. Each gives a word for what was chosen, or null.
 
+import { clear } from './notices.js';
 import { context } from './st.js';
 import { work } from './state.js';
 
@@ -44,6 +45,7 @@ export async function choose(title, content, choices, leave = 'Cancel') {
         });
         list.append(button);
     }
+    clear();
     passing.add(popup);
     await popup.show();
     passing.delete(popup);

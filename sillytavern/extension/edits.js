@@ -28,13 +28,29 @@ async function apply({ file, message, changes }) {
             changes.forEach((change) => set(group, change));
             await st.saveGroup(id);
         }
-    } else if (open && file === fileOf(open) && chat[message] && !st.isGenerating()) {
+    } else if (open && st.isLoaded() && file === fileOf(open) && chat[message] && !st.isGenerating()) {
         changes.forEach((change) => set(chat[message], change));
         const link = chat[message].extra?.bookmark_link;
         if (link) {
             document.querySelector(`#chat .mes[mesid="${message}"]`)?.setAttribute('bookmark_link', link);
         }
         await saveChat();
+    }
+}
+
+// The engine has put a link to a fork into the file of the open chat: the page's own copy gets it, too, or its next save would lose it.
+export function link({ kind, chat: fork, parent, at }) {
+    const message = st.here()?.address === parent ? st.context().chat[at] : null;
+    if (!message) {
+        return;
+    }
+    const name = st.nameOf(fork);
+    message.extra ??= {};
+    if (kind === 'checkpoint') {
+        message.extra.bookmark_link = name;
+        document.querySelector(`#chat .mes[mesid="${at}"]`)?.setAttribute('bookmark_link', name);
+    } else {
+        set(message.extra, { path: ['branches'], include: name });
     }
 }
 

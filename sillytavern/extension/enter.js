@@ -66,7 +66,7 @@ async function enter() {
         notices.restored(found.entering);
     }
     if (found.entering && Date.now() - Date.parse(found.entering.created) < 30_000) {
-        expect(open.address, found.book.name);
+        expect(open.address, found.book.name, true);
     }
     warn(found, told === open.address);
     told = open.address;
@@ -83,7 +83,7 @@ async function mend(entered, chat) {
         const { finished, reports } = await api.post('api/pending/finish', { chat });
         if (finished.length) {
             await st.reload(reports.flatMap(({ actions }) => actions.map((action) => action.book)));
-            notices.info('The fork has its lorebook now', reports.flatMap(({ actions }) => actions.map((action) => action.did)).slice(0, 3));
+            notices.done('The fork has its lorebook now', reports.flatMap(({ actions }) => actions));
             return true;
         }
         return false;
@@ -99,7 +99,7 @@ async function mend(entered, chat) {
         return false;
     }
     await st.reload(healed.actions.map((action) => action.book));
-    notices.info('Adopted', ['This fork was made without Forklore.', ...new Set(healed.actions.map(({ did }) => `${did[0].toUpperCase()}${did.slice(1)}.`))]);
+    notices.done('Adopted', healed.actions, 'This fork was made without Forklore.');
     return true;
 }
 
@@ -110,8 +110,8 @@ function warn({ findings, hold: held }, again) {
         return;
     }
     const first = worth.find(({ severity }) => severity === 'error') ?? worth[0];
-    const more = worth.length > 1 ? ` ${worth.length - 1} more.` : '';
-    notices.warning('About this chat', [shortened(first.message), `Click to see what can be done.${more}`], { onclick: () => decide() });
+    const more = worth.length > 1 ? `this and ${worth.length - 1} more` : 'it';
+    notices.warning('About this chat', [shortened(first.message), `Click to see what can be done about ${more}.`], { onclick: () => decide() });
 }
 
 function shortened(text) {
@@ -155,6 +155,6 @@ export async function heal(chat, choice) {
     } else {
         await st.refreshBooks(books);
     }
-    notices.info('Done', healed.actions.length ? [...new Set(healed.actions.map((action) => `${action.book ?? ''} ${action.did}`.trim()))] : 'There was nothing to do.');
+    notices.done('Done', healed.actions);
     return healed;
 }

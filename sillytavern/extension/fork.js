@@ -3,7 +3,7 @@
 
 import * as api from './api.js';
 import * as dialogs from './dialogs.js';
-import { applyEdits } from './edits.js';
+import { applyEdits, link } from './edits.js';
 import * as fallback from './fallback.js';
 import { expect } from './guard.js';
 import * as notices from './notices.js';
@@ -111,7 +111,7 @@ async function settle(name, kind, protectedBy, parent, old) {
         }
     } else if (protectedBy === 'unhooked') {
         const healed = await api.post('api/heal', { chat, choose: 'rebuild' });
-        notices.info(kind === 'branch' ? 'Branch created' : 'Checkpoint created', healed.actions.map((action) => action.did));
+        notices.done(kind === 'branch' ? 'Branch created' : 'Checkpoint created', healed.actions);
         if (st.here()?.address === chat) {
             await st.reload(healed.actions.map((action) => action.book));
         }
@@ -175,6 +175,7 @@ export async function create({ kind = 'checkpoint', at, name, swipe, whenReady =
         return waitFor({ kind, ...wanted });
     }
     const report = await api.post(`api/${kind}`, wanted);
+    link(report);
     await welcome(report);
     if (open ?? kind === 'branch') {
         await st.open(report.chat);

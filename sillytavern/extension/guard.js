@@ -14,15 +14,17 @@ const EVERY = 500;
 const fresh = new Map();
 let byHand = 0;
 
-export function expect(chat, book) {
-    if (book) {
+// What the engine reported of a fork goes before what the chat happens to be bound to when it is opened (`seen`).
+export function expect(chat, book, seen = false) {
+    if (book && !(seen && fresh.has(chat))) {
         fresh.set(chat, { book, until: Date.now() + FRESH });
     }
 }
 
 export function start() {
     document.addEventListener('pointerdown', ({ target }) => {
-        if (target.closest?.('.chat_lorebook_button, dialog, #WorldInfo')) {
+        const choosing = target.closest?.('dialog')?.querySelector('.chat_world_info_selector');
+        if (choosing || target.closest?.('.chat_lorebook_button, #WorldInfo')) {
             byHand = Date.now();
         }
     }, true);
@@ -35,7 +37,7 @@ async function look() {
     const open = st.here();
     const expected = open && fresh.get(open.address);
     const bound = st.boundBook();
-    if (looking || !expected || expected.book === bound || !setting('guard')) {
+    if (looking || !expected || !st.isLoaded() || expected.book === bound || !setting('guard')) {
         return;
     }
     if (Date.now() > expected.until || Date.now() - byHand < 10_000) {
@@ -44,7 +46,9 @@ async function look() {
     }
     looking = true;
     try {
-        await st.bind(expected.book);
+        if (!await st.bind(expected.book)) {
+            return;
+        }
         notices.warning('Another extension changed the lorebook of this fork', [
             bound ? `It bound "${bound}". The right one, "${expected.book}", is back.` : `It took it away. "${expected.book}" is back.`,
             bound && await discard(bound, open),

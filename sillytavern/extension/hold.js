@@ -16,9 +16,12 @@ export function start(decide) {
     // SillyTavern calls this before every request to a model.
     globalThis.forkloreHold = async (_chat, _size, abort, type) => {
         await Promise.race([checking, st.pause(8000)]);
-        if (isHeld() && type !== 'quiet') {
+        if (isHeld()) {
             abort(true);
-            ask();
+            // What extensions generate by themselves is held as well, but nobody is asked in the middle of something else.
+            if (type !== 'quiet') {
+                ask();
+            }
         }
     };
     // Earlier, so that what was typed stays in its field.

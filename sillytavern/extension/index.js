@@ -33,6 +33,7 @@ async function begin() {
     ]);
     update({ version });
     await lookAtPlugin();
+    st.follow();
     intercept.wrapCommands();
     commands.start();
     button.start();

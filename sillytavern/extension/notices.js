@@ -22,6 +22,17 @@ export function info(title, lines, options) {
     return setting('notices') ? toast('info', title, lines, options) : null;
 }
 
+// What the engine did, each once, as sentences.
+export function done(title, actions, first = null) {
+    const sentences = actions.map(({ did }) => `${did[0].toUpperCase()}${did.slice(1)}.`);
+    info(title, [first, ...new Set(sentences.length ? sentences : ['There was nothing to do.'])]);
+}
+
+// A dialog opens: what was told before would hide it.
+export function clear() {
+    document.querySelectorAll('.forklore-toast:not(.forklore-waiting)').forEach((element) => toastr.clear($(element), { force: true }));
+}
+
 export function refusal(title, error) {
     return problem(title, [error.message, error.hint]);
 }
@@ -63,5 +74,5 @@ export function exactness({ source, left_out: left = [] }) {
         head: 'as it is', unchanged: 'unchanged since', history: 'from history', scene: 'from the scenes',
         degraded: 'as it is now, because nothing older is known',
     }[source?.kind];
-    return `${known ? `, ${known}` : ''}${left.length ? `; ${left.length} of later left out` : ''}`;
+    return `${known ? `, ${known}` : ''}${left.length ? `; ${left.length} later ${left.length === 1 ? 'one' : 'ones'} left out` : ''}`;
 }

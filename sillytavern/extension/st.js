@@ -28,6 +28,21 @@ export async function load() {
     await Promise.all(Object.entries(wanted).map(async ([name, file]) => { taken[name] = await take(file, name); }));
 }
 
+// The chat that SillyTavern has last finished loading. While it loads one, its name is already the new one and its messages are none:
+// a save at that moment would empty the file.
+let loaded = null;
+
+export function follow() {
+    const { eventSource, eventTypes } = context();
+    loaded = here()?.address ?? null;
+    eventSource.makeFirst(eventTypes.CHAT_CHANGED, () => { loaded = here()?.address ?? null; });
+}
+
+export function isLoaded() {
+    const { chat, chatMetadata } = context();
+    return loaded !== null && loaded === here()?.address && chat.length > 0 && Boolean(chatMetadata?.integrity);
+}
+
 export function context() {
     return SillyTavern.getContext();
 }
@@ -67,6 +82,9 @@ export function boundBook() {
 // Writes what the page has not written yet: the chat, and the book if the page holds another one than the disk. Saves are delayed by a
 // second and a second book's save cancels the first one's, so the page's copy is the newer one.
 export async function flush() {
+    if (!isLoaded()) {
+        return;
+    }
     const book = boundBook();
     if (book && taken.worldInfoCache?.has(book)) {
         const held = await context().loadWorldInfo(book);
@@ -75,7 +93,9 @@ export async function flush() {
             await context().saveWorldInfo(book, held, true);
         }
     }
-    await context().saveChat();
+    if (isLoaded()) {
+        await context().saveChat();
+    }
 }
 
 export async function post(address, body) {
@@ -124,10 +144,15 @@ export async function saveGroup(id) {
     await taken.editGroup?.(id, true, false);
 }
 
+// Gives whether it could be done.
 export async function bind(book) {
+    if (!isLoaded()) {
+        return false;
+    }
     context().chatMetadata.world_info = book;
     await context().saveMetadata();
     await refreshBooks([book]);
+    return true;
 }
 
 // SillyTavern's own way to fork. Both give the name of the fork, or nothing if there is none.

@@ -1,6 +1,7 @@
 // "Create when ready": the engine waits for the queue, this shows how it goes and opens what was made.
 
 import * as api from './api.js';
+import { link } from './edits.js';
 import * as notices from './notices.js';
 import * as st from './st.js';
 import { work } from './state.js';
@@ -24,6 +25,7 @@ export async function waitFor({ kind, ...wanted }) {
 }
 
 async function arrive(report, kind, welcome) {
+    link(report);
     await welcome(report);
     const stayed = st.here()?.address === report.parent;
     if (kind === 'branch' && stayed && !st.isGenerating()) {
@@ -49,7 +51,7 @@ async function over(wait, toast) {
 
 // The wait is over: the fork it made is the newest one that was made of that chat at that message.
 async function result(wait) {
-    const ended = ended_.get(wait.id);
+    const ended = endings.get(wait.id);
     if (ended?.state === 'failed') {
         throw new api.Refusal(0, ended.error);
     }
@@ -68,11 +70,11 @@ async function result(wait) {
 }
 
 // How waits ended, as the events told it.
-const ended_ = new Map();
+const endings = new Map();
 
 export function heard(event) {
     if (['made', 'failed', 'cancelled'].includes(event.state)) {
-        ended_.set(event.id, event);
+        endings.set(event.id, event);
     }
 }
 

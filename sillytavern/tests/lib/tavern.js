@@ -12,8 +12,8 @@ export const REPOSITORY = path.resolve(path.dirname(url.fileURLToPath(import.met
 const TOOLS = path.join(REPOSITORY, '.tools');
 // Where npm has put SillyTavern, in `sillytavern-VERSION/`.
 const INSTALLED = process.env.FORKLORE_SILLYTAVERN || TOOLS;
-const FORKLORE = process.env.FORKLORE_BIN || path.join(REPOSITORY, 'target/debug/forklore');
-const PATIENCE = 240_000;
+export const FORKLORE = process.env.FORKLORE_BIN || path.join(REPOSITORY, 'target/debug/forklore');
+const PATIENCE = 600_000;
 
 export const VERSION = process.env.FORKLORE_SILLYTAVERN_VERSION || '1.19.0';
 export const HARBOR = path.join(REPOSITORY, 'crates/testkit/fixtures/harbor');
@@ -25,8 +25,8 @@ export class Tavern {
         tavern.version = version;
         const npm = fs.realpathSync(path.join(INSTALLED, `sillytavern-${version}/node_modules`));
         fs.mkdirSync(TOOLS, { recursive: true });
-        // The same place every time: the libraries are put together for it.
-        tavern.dir = path.join(TOOLS, `run-${version}-${path.basename(process.argv[1], '.test.js')}`);
+        // The same place every time: the libraries are put together for it. So there is one server of a version at a time.
+        tavern.dir = path.join(TOOLS, `run-${version}`);
         fs.rmSync(tavern.dir, { recursive: true, force: true });
         fs.mkdirSync(tavern.dir);
         tavern.tree = path.join(tavern.dir, 'SillyTavern');

@@ -15,11 +15,13 @@ export class Visit {
         await this.page.until('the page is ready', () => {
             // The first visit asks for a name.
             document.querySelector('dialog[open] #onboarding_ui_language_select')?.closest('dialog').querySelector('.popup-button-ok')?.click();
-            return globalThis.Forklore && !document.querySelector('#preloader, #load-spinner');
+            return globalThis.Forklore && !globalThis.leaving && !document.querySelector('#preloader, #load-spinner');
         });
     }
 
     async reload() {
+        // The old page may still answer for a while.
+        await this.page.run(() => { globalThis.leaving = true; });
         await this.page.reload();
         await this.ready();
     }
