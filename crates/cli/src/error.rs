@@ -6,6 +6,7 @@ use std::io;
 
 use forklore_engine::AddressError;
 use forklore_engine::config::ConfigError;
+use forklore_engine::history::HistoryError;
 use forklore_engine::oplog::FindError;
 use forklore_engine::state_at::StateError;
 use forklore_engine::tx::TxError;
@@ -106,6 +107,33 @@ impl From<PathError> for CliError {
         };
         let path = e.path.to_string();
         Self::new(Kind::Io, "IO", capital(&e.to_string()), hint).with_details(json!({"path": path}))
+    }
+}
+
+impl From<HistoryError> for CliError {
+    fn from(e: HistoryError) -> Self {
+        let message = capital(&e.to_string());
+        match e {
+            HistoryError::Path(e) => e.into(),
+            HistoryError::Newer { .. } => Self::new(
+                Kind::Refused,
+                "HISTORY_NEWER",
+                message,
+                "Get the Forklore that wrote it, or a newer one. Chats and lorebooks are not affected.",
+            ),
+            HistoryError::Elsewhere { .. } => Self::new(
+                Kind::Refused,
+                "HISTORY_UNREADABLE",
+                message,
+                "Plug the disk in, or set another folder: forklore config history.dir PATH",
+            ),
+            HistoryError::Store(_) | HistoryError::Unreadable(_) => Self::new(
+                Kind::Io,
+                "HISTORY_UNREADABLE",
+                message,
+                "Try again; `forklore check --deep` tells what is wrong. Chats and lorebooks are not affected.",
+            ),
+        }
     }
 }
 

@@ -15,14 +15,18 @@ mod stories;
 mod trash;
 mod tree;
 mod undo;
+mod watch;
 
-use std::path::PathBuf;
-use std::process::ExitCode;
+use std::cell::RefCell;
+use std::collections::HashSet;
+use std::path::{Path, PathBuf};
+use std::process::{ExitCode, Stdio};
 use std::sync::Arc;
 
 use clap::{Parser, Subcommand};
-use forklore_engine::{Library, tx};
-use forklore_fs::RealFs;
+use forklore_engine::oplog::OpLog;
+use forklore_engine::{Config, Library, history, tx};
+use forklore_fs::{RealFs, Vfs};
 
 use crate::error::CliError;
 use crate::find;
@@ -83,6 +87,7 @@ pub(crate) enum Command {
     Delete(delete::Args),
     Trash(trash::Args),
     Gc(gc::Args),
+    Watch(watch::Args),
     Config(config::Args),
     Demo(demo::Args),
     Completions(completions::Args),
@@ -94,13 +99,20 @@ pub(crate) struct Context {
     pub(crate) json: bool,
     pub(crate) dry_run: bool,
     vault: Option<PathBuf>,
+    /// The operations that were there before this command, if it is one that changes the vault
+    before: RefCell<Option<HashSet<String>>>,
 }
 
 impl Context {
     pub(crate) fn new(cli: &Cli) -> Self {
         let named = cli.vault.clone().or_else(|| std::env::var_os("FORKLORE_VAULT").map(PathBuf::from));
         // An empty name is no name: that is how shells unset things.
-        Self { json: cli.json, dry_run: cli.dry_run, vault: named.filter(|dir| !dir.as_os_str().is_empty()) }
+        Self {
+            json: cli.json,
+            dry_run: cli.dry_run,
+            vault: named.filter(|dir| !dir.as_os_str().is_empty()),
+            before: RefCell::default(),
+        }
     }
 
     /// Opens the vault without reading it.
@@ -131,7 +143,30 @@ impl Context {
         let fs = self.vault()?;
         let right = tx::Right::take(&*fs, Self::now())?;
         ui::recovered(self, &right.recovered);
+        *self.before.borrow_mut() = Some(operations(&*fs)?);
         Ok(Library::load_with(fs, right, &Bar::new(self))?)
+    }
+
+    /// Records in history what the operations of this command touched. What was done is done: that it could not be recorded is only
+    /// told.
+    fn note_operations(&self) {
+        let Some(before) = self.before.take() else { return };
+        let note = || -> Result<(), CliError> {
+            let fs: Arc<dyn Vfs> = self.vault()?;
+            if !Config::load(&*fs)?.history.operations {
+                return Ok(());
+            }
+            for id in operations(&*fs)?.difference(&before) {
+                if is_large(&*fs, id)? && in_background(fs_root(self)?.as_path(), id).is_ok() {
+                    continue;
+                }
+                note(&fs, id)?;
+            }
+            Ok(())
+        };
+        if let Err(e) = note() {
+            ui::not_noted(self, &e.message);
+        }
     }
 
     /// The time in milliseconds since 1970.
@@ -143,6 +178,48 @@ impl Context {
 }
 
 pub(crate) fn run(context: &Context, command: &Command) -> Result<ExitCode, CliError> {
+    let done = dispatch(context, command)?;
+    context.note_operations();
+    Ok(done)
+}
+
+/// Ids of all operations in the log.
+fn operations(fs: &dyn Vfs) -> Result<HashSet<String>, CliError> {
+    Ok(OpLog::read(fs)?.operations.iter().map(|operation| operation.id.clone()).collect())
+}
+
+/// Records in history what an operation touched.
+fn note(fs: &Arc<dyn Vfs>, id: &str) -> Result<(), CliError> {
+    let log = OpLog::read(&**fs)?;
+    history::note(fs, log.find(id)?, Context::now())?;
+    Ok(())
+}
+
+/// So many bytes are recorded before the command ends; more is left to a process of its own, because nobody should wait for it.
+const AT_ONCE: u64 = 4 << 20;
+
+fn is_large(fs: &dyn Vfs, id: &str) -> Result<bool, CliError> {
+    let log = OpLog::read(fs)?;
+    let mut bytes = 0;
+    for file in history::touched(log.find(id)?) {
+        bytes += fs.identity(&file)?.map_or(0, |identity| identity.len);
+    }
+    Ok(bytes > AT_ONCE)
+}
+
+fn fs_root(context: &Context) -> Result<PathBuf, CliError> {
+    Ok(context.vault()?.root().to_path_buf())
+}
+
+/// Starts a process that records what an operation touched.
+fn in_background(vault: &Path, id: &str) -> std::io::Result<()> {
+    let mut command = std::process::Command::new(std::env::current_exe()?);
+    command.arg("--vault").arg(vault).args(["watch", "--operation", id]);
+    command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
+    command.spawn().map(drop)
+}
+
+fn dispatch(context: &Context, command: &Command) -> Result<ExitCode, CliError> {
     match command {
         Command::Stories(args) => stories::run(context, args),
         Command::Tree(args) => tree::run(context, args),
@@ -158,6 +235,7 @@ pub(crate) fn run(context: &Context, command: &Command) -> Result<ExitCode, CliE
         Command::Delete(args) => delete::run(context, args),
         Command::Trash(args) => trash::run(context, args),
         Command::Gc(args) => gc::run(context, args),
+        Command::Watch(args) => watch::run(context, args),
         Command::Config(args) => config::run(context, args),
         Command::Demo(args) => demo::run(context, args),
         Command::Completions(args) => completions::run(args),

@@ -14,6 +14,7 @@ mod style;
 mod trash;
 mod tree;
 mod undo;
+mod watch;
 
 use std::io::{self, Write as _};
 
@@ -32,6 +33,7 @@ pub(crate) use show::show;
 pub(crate) use trash::{cleaned, restored, trash};
 pub(crate) use tree::{stories, tree};
 pub(crate) use undo::undone;
+pub(crate) use watch::{not_noted, not_recorded, saw, watched, watching};
 
 use crate::commands::Context;
 use crate::error::CliError;

@@ -183,11 +183,17 @@ pub struct Written {
 impl Written {
     /// Whether the scene wrote this entry.
     pub fn has(&self, entry: &EntryImage) -> bool {
+        if entry.uid.is_some_and(|uid| self.uids.contains(&uid)) {
+            return true;
+        }
+        if self.names.is_empty() {
+            return false;
+        }
         let comment = entry.comment.to_lowercase();
         let named = |name: &String| {
             comment == *name || comment.strip_suffix(name.as_str()).is_some_and(|rest| rest.ends_with('-'))
         };
-        entry.uid.is_some_and(|uid| self.uids.contains(&uid)) || self.names.iter().any(named)
+        self.names.iter().any(named)
     }
 }
 

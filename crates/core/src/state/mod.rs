@@ -95,7 +95,7 @@ pub struct Evidence {
     /// Entries of related chats' books as they are now. Only events are looked for there.
     pub elsewhere: Vec<EntryImage>,
     /// Lines that books of forks were made with although no scene had told them ([`line_mark`]): their records keep them.
-    pub start: HashSet<u64>,
+    pub start: Arc<HashSet<u64>>,
 }
 
 /// A mark by which a line of an entry is known again.
@@ -150,6 +150,11 @@ impl Event {
     pub fn is(&self, entry: &EntryImage) -> bool {
         let prefixed = |rest: &str| rest.is_empty() || rest.ends_with('-');
         entry.comment.strip_suffix(&self.name).is_some_and(prefixed)
+    }
+
+    /// The names of events that an entry with this title could be: see [`Event::is`].
+    pub fn names(title: &str) -> impl Iterator<Item = &str> {
+        std::iter::once(title).chain(title.match_indices('-').map(|(at, _)| &title[at + 1..]))
     }
 }
 

@@ -44,7 +44,8 @@ struct Last {
 }
 
 struct Replay<'a> {
-    events: &'a [Event],
+    /// By name.
+    events: HashMap<&'a str, Vec<&'a Event>>,
     start: &'a HashSet<u64>,
     changes: Vec<Change>,
     /// Whether it is history that is being looked at.
@@ -57,10 +58,19 @@ struct Replay<'a> {
     earned: Fold,
     /// Whether any sighting was ours.
     seen_ours: bool,
-    /// Entries as other lines wrote them: title and text, and who wrote them.
-    foreign: HashMap<(Arc<str>, String), Origin>,
-    /// Single lines that other lines added: title of the entry and the line, and who added it.
-    foreign_lines: HashMap<(Arc<str>, String), Origin>,
+    /// Entries as other lines wrote them, by title.
+    foreign: HashMap<Arc<str>, Foreign>,
+    /// Single lines that other lines added: title of the entry, the line, and who added it.
+    foreign_lines: HashMap<Arc<str>, HashMap<String, Origin>>,
+}
+
+/// What other lines wrote under one title.
+#[derive(std::default::Default)]
+struct Foreign {
+    /// The text, and who wrote it.
+    texts: HashMap<String, Origin>,
+    /// Entries that were new there: seeing them once more tells nothing new.
+    new: Vec<EntryImage>,
 }
 
 /// How to place a change that nothing else explains.
@@ -87,8 +97,12 @@ enum Told {
 impl<'a> Replay<'a> {
     fn new(events: &'a [Event], start: &'a HashSet<u64>) -> Self {
         let (foreign, foreign_lines) = (HashMap::new(), HashMap::new());
+        let mut by_name: HashMap<&str, Vec<&Event>> = HashMap::new();
+        for event in events {
+            by_name.entry(&event.name).or_default().push(event);
+        }
         Self {
-            events,
+            events: by_name,
             start,
             changes: Vec::new(),
             observing: false,
@@ -108,21 +122,21 @@ impl<'a> Replay<'a> {
             self.see_between_observations(sighting, place, last);
             return;
         }
+        let mut after: Cow<'_, [EntryImage]> = Cow::Borrowed(&sighting.entries);
         let (base, first): (Cow<'_, [EntryImage]>, bool) = match &before {
             Some(before) => (Cow::Borrowed(&before.entries), false),
             None if sighting.ours.is_some() => (self.earned.images().into(), !self.seen_ours),
             None => {
                 // Another line's book, seen for the first time: what its scene wrote is that line's; what others are known to have
-                // written is theirs; the rest may be common ground.
+                // written is theirs; the rest may be common ground, and need not be looked at.
                 let told = |entry: &&EntryImage| {
                     let event = || self.event(entry).is_some_and(|(event, _)| event.ours.is_none());
-                    sighting.written.has(entry) || self.foreign_origin(entry).is_some() || event()
+                    let foreign = || self.foreign_origin(entry).is_some() || event();
+                    sighting.written.has(entry) || (!self.is_known_foreign(entry) && foreign())
                 };
+                after = sighting.entries.iter().filter(told).cloned().collect();
                 // What we had of an entry is common ground, too.
-                let start = |entry: &EntryImage| {
-                    if told(&entry) { self.earned.like(entry) } else { Some(entry.clone()) }
-                };
-                (sighting.entries.iter().filter_map(start).collect(), false)
+                (after.iter().filter_map(|entry| self.earned.like(entry)).collect(), false)
             }
         };
         self.seen_ours |= sighting.ours.is_some();
@@ -135,7 +149,7 @@ impl<'a> Replay<'a> {
             first,
             unseen: before.is_none(),
         };
-        self.compare(&base, &sighting.entries, &default, &|_, entry| {
+        self.compare(&base, &after, &default, &|_, entry| {
             let written = sighting.written.has(entry) || entry_role(&entry.comment) != EntryRole::Fact;
             if written { Told::Written } else { Told::Nothing }
         });
@@ -473,10 +487,11 @@ impl<'a> Replay<'a> {
 
     /// The entry with only those of its new lines that other lines are known to have added to it.
     fn foreign_part(&self, old: Option<&EntryImage>, new: &EntryImage) -> Option<(Origin, EntryImage)> {
+        let lines = self.foreign_lines.get(&new.comment)?;
         let before = old.map(|old| old.content().into_owned()).unwrap_or_default();
         let after = new.content().into_owned();
         let has = |line: &str| before.lines().any(|l| l == line);
-        let foreign = |line: &str| self.foreign_lines.get(&(new.comment.clone(), line.to_owned())).copied();
+        let foreign = |line: &str| lines.get(line).copied();
         let origin = after.lines().filter(|line| !has(line)).find_map(foreign)?;
         let kept = after.lines().filter(|line| has(line) || foreign(line).is_some());
         Some((origin, new.with_content(&kept.collect::<Vec<_>>().join("\n"))))
@@ -533,15 +548,22 @@ impl<'a> Replay<'a> {
                 let before =
                     change.before.as_ref().map(|before| before.content().into_owned()).unwrap_or_default();
                 // What a fork's book was made with is older than the fork, whoever is seen with it first.
-                let older = |line: &str| self.start.contains(&line_mark(&after.comment, line));
+                let older = |line: &str| {
+                    !self.start.is_empty() && self.start.contains(&line_mark(&after.comment, line))
+                };
                 let content = after.content();
                 let added = content.lines().filter(|line| !before.lines().any(|l| l == *line));
                 let foreign: Vec<&str> = added.filter(|line| !older(line)).collect();
                 if !foreign.is_empty() || content.is_empty() {
-                    self.foreign.insert((after.comment.clone(), content.clone().into_owned()), origin);
+                    let foreign = self.foreign.entry(after.comment.clone()).or_default();
+                    foreign.texts.insert(content.clone().into_owned(), origin);
+                    if change.before.is_none() && !foreign.new.contains(after) {
+                        foreign.new.push(after.clone());
+                    }
                 }
-                for line in foreign {
-                    self.foreign_lines.insert((after.comment.clone(), line.to_owned()), origin);
+                if !foreign.is_empty() {
+                    let lines = self.foreign_lines.entry(after.comment.clone()).or_default();
+                    lines.extend(foreign.into_iter().map(|line| (line.to_owned(), origin)));
                 }
             }
             (Place::Start | Place::Ours(_) | Place::Undated | Place::Between { .. }, _) => {
@@ -554,7 +576,14 @@ impl<'a> Replay<'a> {
 
     /// The event that this entry is, and the text that it had as such: all of it, or its first lines if more was added since.
     fn event(&self, entry: &EntryImage) -> Option<(&Event, String)> {
-        let named: Vec<&Event> = self.events.iter().filter(|event| event.is(entry)).collect();
+        if self.events.is_empty() {
+            return None;
+        }
+        let named: Vec<&Event> = Event::names(&entry.comment)
+            .filter_map(|name| self.events.get(name))
+            .flatten()
+            .copied()
+            .collect();
         if named.is_empty() {
             return None;
         }
@@ -574,7 +603,13 @@ impl<'a> Replay<'a> {
 
     /// Which other line wrote an entry, word for word.
     fn foreign_origin(&self, entry: &EntryImage) -> Option<Origin> {
-        self.foreign.get(&(entry.comment.clone(), entry.content().into_owned())).copied()
+        self.foreign.get(&entry.comment)?.texts.get(&*entry.content()).copied()
+    }
+
+    /// Whether another line is known to have made this very entry, of which we had nothing.
+    fn is_known_foreign(&self, entry: &EntryImage) -> bool {
+        let made = |foreign: &Foreign| foreign.new.contains(entry);
+        self.foreign.get(&entry.comment).is_some_and(made) && !self.earned.has_title(&entry.comment)
     }
 }
 
@@ -587,18 +622,23 @@ pub fn holes(changes: &[Change], evidence: &Evidence) -> Vec<EntryImage> {
         here.flat_map(|sighting| &*sighting.entries)
             .any(|other| other.uid == entry.uid && other.comment == entry.comment)
     };
-    let gone = changes.iter().filter(|change| change.clock == i64::MAX && change.after.is_none());
+    let gone = changes.iter().filter(|change| is_of_first_look(change, &live.book) && change.after.is_none());
     gone.filter_map(|change| change.before.as_ref())
         .filter(|entry| entry_role(&entry.comment) == EntryRole::Fact && !seen(entry))
         .cloned()
         .collect()
 }
 
+/// Whether a change is what the book was like when it was first looked at: now, or by history.
+fn is_of_first_look(change: &Change, book: &str) -> bool {
+    change.book == book && (change.clock == i64::MAX || matches!(change.place, Place::Between { .. }))
+}
+
 /// The changes without those that only say that the book lacks these entries.
 pub fn filled(changes: Vec<Change>, holes: &[EntryImage]) -> Vec<Change> {
     let is_hole = |entry: &EntryImage| holes.iter().any(|h| h.uid == entry.uid && h.comment == entry.comment);
     let fill = |mut change: Change| {
-        if change.clock != i64::MAX {
+        if change.clock != i64::MAX && !matches!(change.place, Place::Between { .. }) {
             return Some(change);
         }
         match (&change.before, &change.after) {

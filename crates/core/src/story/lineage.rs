@@ -4,7 +4,7 @@
 //! transcripts agree that it is true; the transcripts alone. Names prove nothing by themselves: chats are renamed, deleted,
 //! imported, and SillyTavern's links are never mended.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 use super::line::{Confidence, align, common_prefix};
 use super::moment::{MessageId, Moment, Transcript};
@@ -35,7 +35,7 @@ pub struct Chat<'a> {
 }
 
 /// How a message refers to a fork.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Link {
     /// `extra.bookmark_link`
     Bookmark,
@@ -122,6 +122,10 @@ struct Tracer<'a> {
     by_slug: HashMap<&'a str, Vec<usize>>,
     /// Chats of a story by their first few messages after the greeting: only those that share one can be related by their lines.
     by_start: HashMap<(usize, MessageId), Vec<usize>>,
+    /// What messages of other chats of a story link to.
+    linked: HashSet<(usize, Link, &'a str)>,
+    /// Chats of a story by the names that their metadata goes by, unless they come from a chat of that name.
+    called: HashMap<(usize, &'a str), Vec<usize>>,
 }
 
 /// How many messages after the greeting are looked at to find relatives. More than one, because old messages get edited.
@@ -143,6 +147,8 @@ impl<'a> Tracer<'a> {
             by_name: HashMap::new(),
             by_slug: HashMap::new(),
             by_start: HashMap::new(),
+            linked: HashSet::new(),
+            called: HashMap::new(),
         };
         for (c, chat) in chats.iter().enumerate() {
             tracer.by_name.insert((chat.story, chat.name), c);
@@ -151,6 +157,18 @@ impl<'a> Tracer<'a> {
             }
             for row in chat.transcript.rows_from(1).take(START) {
                 tracer.by_start.entry((chat.story, row.id)).or_default().push(c);
+            }
+            let others = chat.links.iter().filter(|(_, name)| name != chat.name);
+            tracer.linked.extend(others.map(|(link, name)| (chat.story, *link, name.as_str())));
+        }
+        for (c, chat) in chats.iter().enumerate() {
+            let came_from: HashSet<&str> =
+                tracer.claimed_line(c).filter_map(|d| chats[d].main_chat.as_deref()).collect();
+            let mut names: Vec<&str> = chat.aliases.iter().flat_map(|alias| names_in(alias)).collect();
+            names.sort_unstable();
+            names.dedup();
+            for name in names.into_iter().filter(|name| !came_from.contains(name)) {
+                tracer.called.entry((chat.story, name)).or_default().push(c);
             }
         }
         tracer
@@ -244,7 +262,7 @@ impl<'a> Tracer<'a> {
             };
             let same_parent = || other.main_chat == chat.main_chat && (is_import(chat.name) || own_slug());
             let may_be = chat.main_chat.is_none() || same_parent();
-            may_be && common_prefix(chat.transcript, other.transcript) > 0
+            may_be && chat.transcript.moment(0).is_some_and(|first| other.transcript.moment(0) == Some(first))
         };
         let original =
             twins.iter().copied().filter(|p| *p == c || alike(*p)).max_by_key(|p| self.originality(*p))?;
@@ -343,9 +361,11 @@ impl<'a> Tracer<'a> {
 
     /// A chat that had the claimed name before `named` took it: it shares more with this one.
     fn former_owner(&self, c: usize, claimed: &str, named: usize, met: Meeting) -> Option<(usize, Meeting)> {
-        let candidates = self.on_line(c).filter(|p| {
+        let called = self.called.get(&(self.chats[c].story, claimed)).into_iter().flatten().copied();
+        let candidates = called.filter(|p| {
             *p != named
-                && self.was_called(*p, claimed)
+                && *p != c
+                && self.start_alike(c, *p)
                 && self.chats[*p].slug != self.chats[named].slug
                 && self.chats[*p].main_chat.as_deref() != Some(self.chats[c].name)
                 && !self.comes_from(*p, c, claimed)
@@ -356,6 +376,11 @@ impl<'a> Tracer<'a> {
 
     /// Whether chat `p` was made, over any number of forks, from chat `c` or from a sibling of it: one with the same lost parent.
     fn comes_from(&self, p: usize, c: usize, claimed: &str) -> bool {
+        self.claimed_line(p).any(|d| d == c || self.chats[d].main_chat.as_deref() == Some(claimed))
+    }
+
+    /// A chat and those that it was made from, as records and headers say.
+    fn claimed_line(&self, p: usize) -> impl Iterator<Item = usize> {
         let parent = |d: &usize| {
             let chat = &self.chats[*d];
             match (chat.record, chat.main_chat.as_deref()) {
@@ -363,8 +388,7 @@ impl<'a> Tracer<'a> {
                 (None, name) => self.by_name.get(&(chat.story, name?)).copied(),
             }
         };
-        let line = std::iter::successors(Some(p), parent).take(self.chats.len());
-        { line }.any(|d| d == c || self.chats[d].main_chat.as_deref() == Some(claimed))
+        std::iter::successors(Some(p), parent).take(self.chats.len())
     }
 
     /// Other chats that name the same parent.
@@ -381,6 +405,13 @@ impl<'a> Tracer<'a> {
         same.sort_unstable();
         same.dedup();
         same.into_iter().filter(move |p| *p != c)
+    }
+
+    /// Whether two chats of a story share one of their first messages after the greeting.
+    fn start_alike(&self, a: usize, b: usize) -> bool {
+        let starts = |c: usize| self.chats[c].transcript.rows_from(1).take(START).map(|row| row.id);
+        let there: Vec<MessageId> = starts(b).collect();
+        starts(a).any(|id| there.contains(&id))
     }
 
     /// No record, no `main_chat`: only the lines can tell.
@@ -434,11 +465,7 @@ impl<'a> Tracer<'a> {
     /// Branch or checkpoint: what links to it, what it is called, what it was called, whether it was played on.
     fn kind(&self, c: usize, fork: Option<usize>) -> Kind {
         let chat = &self.chats[c];
-        let linked = |link: Link| {
-            let story =
-                self.chats.iter().filter(|other| other.story == chat.story && other.name != chat.name);
-            story.flat_map(|other| &other.links).any(|(kind, name)| *kind == link && name == chat.name)
-        };
+        let linked = |link: Link| self.linked.contains(&(chat.story, link, chat.name));
         let own_aliases = chat.aliases.iter().copied().filter(|alias| {
             // A fork inherits its parent's metadata: a name that is the parent's tells nothing of the child.
             !chat.main_chat.as_deref().is_some_and(|parent| names(alias, parent))
@@ -498,6 +525,11 @@ impl<'a> Tracer<'a> {
 /// Whether an alias is a chat's name, or a book's name made from it (`z-AutoLB-Ana-<chat>`).
 fn names(alias: &str, chat: &str) -> bool {
     alias.strip_suffix(chat).is_some_and(|rest| rest.is_empty() || rest.ends_with(['-', ' ']))
+}
+
+/// The names of chats that an alias could be: see [`names`].
+fn names_in(alias: &str) -> impl Iterator<Item = &str> {
+    std::iter::once(alias).chain(alias.match_indices(['-', ' ']).map(|(at, _)| &alias[at + 1..]))
 }
 
 fn is_import(name: &str) -> bool {

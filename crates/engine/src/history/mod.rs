@@ -59,6 +59,17 @@ pub enum HistoryError {
     },
 }
 
+impl HistoryError {
+    /// Whether a file was being written while it was looked at.
+    fn is_unfinished(&self) -> bool {
+        match self {
+            Self::Store(StoreError::Shrunk) => true,
+            Self::Path(e) => e.source.kind() == std::io::ErrorKind::UnexpectedEof,
+            _ => false,
+        }
+    }
+}
+
 /// Where a vault's history is: on which file system, in which folder.
 fn place(fs: &Arc<dyn Vfs>) -> Result<(Arc<dyn Vfs>, VaultPath), HistoryError> {
     let config = Config::load(&**fs).map_err(|e| HistoryError::Unreadable(e.to_string()))?;

@@ -123,6 +123,11 @@ impl Recorder {
         &self.store
     }
 
+    /// What was last seen of a file.
+    pub fn last(&self, file: &VaultPath) -> Option<&Observation> {
+        self.notes.known.get(file).map(|known| &known.observation)
+    }
+
     /// The file of the book that a chat was bound to when it was seen last.
     pub fn book_of(&self, chat: &VaultPath) -> Option<VaultPath> {
         match &self.notes.known.get(chat)?.observation.what {
@@ -250,9 +255,14 @@ impl Eye<'_, '_> {
             return Ok(Look::Same(Some(identity)));
         }
         let look = if is_book(path) {
-            self.look_at_book(path, &*file, identity)?
+            self.look_at_book(path, &*file, identity)
         } else {
-            self.look_at_chat(path, path, &*file, identity)?
+            self.look_at_chat(path, path, &*file, identity)
+        };
+        let look = match look {
+            // It became shorter under our eyes.
+            Err(e) if e.is_unfinished() => return Ok(Look::Unfinished),
+            look => look?,
         };
         // Whoever writes a file in place may have done so while it was read.
         let after = file.identity().map_err(|source| failed(path, source))?;

@@ -1,7 +1,7 @@
 //! [`Library::evidence`]: what is known about the book of one chat, gathered from its whole family.
 
 use std::collections::HashSet;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use forklore_core::adapter::auto_recap::running::RecapVersion;
 use forklore_core::adapter::{self, Mark, SceneSighting};
@@ -9,9 +9,10 @@ use forklore_core::format::book::EntryImage;
 use forklore_core::format::chat::Message;
 use forklore_core::format::names::{book_stem, chat_stem};
 use forklore_core::state::{Event, Evidence, Live, Origin, Place, Sighting};
-use forklore_core::story::lineage::{Kind, ParentNote};
+use forklore_core::story::lineage::ParentNote;
 use forklore_fs::PathError;
 
+use super::family::{SightingKey, Tales};
 use super::library::{Library, history_error};
 use super::scan::StoredSighting;
 
@@ -20,6 +21,8 @@ struct Found<'a> {
     /// The chat that it was found in
     chat: usize,
     stored: &'a StoredSighting,
+    /// Where its entries are kept for others who ask
+    shared: Option<&'a OnceLock<Arc<[EntryImage]>>>,
     /// The message of our line that it belongs to
     ours: Option<usize>,
 }
@@ -29,41 +32,27 @@ impl Library {
     ///
     /// SillyTavern's backups are left out, see [`Library::add_backups`].
     pub fn evidence(&self, chat: usize) -> Result<Evidence, PathError> {
-        let family = self.witnesses(chat);
+        let tales = self.tales(chat);
         let book = self.chats[chat].book_stem();
-        // What any fork of the family was made with is older than that fork: seeing it there first proves nothing.
-        let records = family.iter().filter_map(|c| self.chats[*c].record.as_ref());
-        let start = records.flat_map(|record| record.start.iter().copied()).collect();
-        let mut evidence = Evidence { start, ..Evidence::default() };
-        for found in self.sightings(chat, &family) {
-            let carriers = family
-                .iter()
-                .filter_map(|d| Some((*d, self.carries(*d, found.stored.version, found.stored.clock)?)));
+        let mut evidence = Evidence { start: tales.start.clone(), ..Evidence::default() };
+        for found in self.sightings(chat, &tales) {
+            let carriers = tales.carriers(found.stored.version, found.stored.clock);
             let here = Origin { chat: found.chat, message: found.stored.message };
             evidence.sightings.push(Sighting {
                 clock: found.stored.clock,
                 book: found.stored.book.as_deref().map(book_stem).unwrap_or_default(),
-                origin: self.origin(carriers).unwrap_or(here),
+                origin: carriers.and_then(|carriers| carriers.origin(chat)).unwrap_or(here),
                 ours: found.ours,
-                entries: self.entries_of(found.chat, found.stored)?,
+                entries: self.entries_of(&found)?,
                 written: found.stored.written.clone(),
             });
         }
-        evidence.events = self.events(chat, &family);
+        evidence.events = events(chat, &tales);
         if let Some(stem) = book {
             evidence.live = self.live(chat, stem)?;
         }
         if evidence.lacks_events() {
-            let ours = self.chats[chat].book_stem();
-            let mut stems: Vec<&str> = family.iter().filter_map(|c| self.chats[*c].book_stem()).collect();
-            stems.sort_unstable();
-            stems.dedup();
-            for stem in stems.into_iter().filter(|stem| Some(*stem) != ours) {
-                let book = self.book(stem)?;
-                evidence
-                    .elsewhere
-                    .extend(book.iter().filter_map(|b| b.parse().ok()).flat_map(|b| b.images()));
-            }
+            evidence.elsewhere = self.event_entries(&tales, book)?;
         }
         if let Some(history) = self.history()? {
             history.add_to(&mut evidence, self, chat).map_err(history_error)?;
@@ -71,49 +60,40 @@ impl Library {
         Ok(evidence)
     }
 
-    /// Chats that can tell of the book of a chat: its family, and whoever uses the same book.
-    fn witnesses(&self, chat: usize) -> Vec<usize> {
-        let mut family = self.family(chat).to_vec();
-        if let Some(stem) = self.chats[chat].book_stem() {
-            family.extend(self.users_of(stem));
-            family.sort_unstable();
-            family.dedup();
-        }
-        // Our own copies of scenes first: where several chats carry the same scene, it is ours.
-        family.sort_by_key(|c| *c != chat);
-        family
-    }
-
     /// The snapshots in the scenes of a family, each once, seen from the line of `target`.
-    fn sightings(&self, target: usize, family: &[usize]) -> Vec<Found<'_>> {
-        let mut seen: HashSet<(i64, i64, u64)> = HashSet::new();
-        let mut found = Vec::new();
-        for c in family {
-            let here = &self.chats[*c];
-            for stored in &here.snapshots.sightings {
-                let id = here.transcript.row(stored.message).map_or(0, |row| row.id.0);
-                if seen.insert((stored.version, stored.clock, id)) {
-                    let ours = self.carries(target, stored.version, stored.clock);
-                    found.push(Found { chat: *c, stored, ours });
-                }
-            }
-        }
-        found
+    ///
+    /// Our own copies first: where several chats carry the same scene, it is ours.
+    fn sightings<'a>(&'a self, target: usize, tales: &'a Tales) -> Vec<Found<'a>> {
+        let ours = |stored: &StoredSighting| tales.carriers(stored.version, stored.clock)?.message(target);
+        let mut seen: HashSet<SightingKey> = HashSet::new();
+        let own = self.chats[target].snapshots.sightings.iter();
+        let own = own.filter(|stored| seen.insert(self.sighting_key(target, stored)));
+        let mut all: Vec<Found<'_>> =
+            own.map(|stored| Found { chat: target, stored, shared: None, ours: ours(stored) }).collect();
+        let others = tales.sightings.iter().filter(|told| !seen.contains(&told.key));
+        all.extend(others.map(|told| {
+            let stored = &self.chats[told.chat].snapshots.sightings[told.place];
+            Found { chat: told.chat, stored, shared: Some(&told.entries), ours: ours(stored) }
+        }));
+        all
     }
 
     /// The entries that the last scene of a chat up to a message showed.
     pub fn last_sighting(&self, chat: usize, at: usize) -> Result<Arc<[EntryImage]>, PathError> {
-        let found = self.sightings(chat, &self.witnesses(chat)).into_iter();
+        let tales = self.tales(chat);
+        let found = self.sightings(chat, &tales).into_iter();
         let ours = found.filter(|found| found.ours.is_some_and(|message| message <= at));
         let last = ours.max_by_key(|found| (found.ours, found.stored.clock));
-        last.map_or_else(|| Ok(Arc::default()), |found| self.entries_of(found.chat, found.stored))
+        last.map_or_else(|| Ok(Arc::default()), |found| self.entries_of(&found))
     }
 
     /// The entries of a state that a scene has kept.
-    fn entries_of(&self, chat: usize, stored: &StoredSighting) -> Result<Arc<[EntryImage]>, PathError> {
+    fn entries_of(&self, found: &Found<'_>) -> Result<Arc<[EntryImage]>, PathError> {
+        let Found { chat, stored, shared, .. } = *found;
         if let Some(places) = &stored.entries {
             let images = &self.chats[chat].snapshots.images;
-            return Ok(places.iter().filter_map(|place| images.get(*place as usize)).cloned().collect());
+            let entries = || places.iter().filter_map(|place| images.get(*place as usize)).cloned().collect();
+            return Ok(shared.map_or_else(entries, |shared| shared.get_or_init(entries).clone()));
         }
         let line = self.message_line(chat, stored.message)?.unwrap_or_default();
         // The file may have changed since it was scanned; a line that no longer parses simply tells nothing.
@@ -163,48 +143,11 @@ impl Library {
         Ok(())
     }
 
-    /// Of the chats that carry a scene, the one that it was played in: in all others it stands before the fork point.
-    fn origin(&self, mut carriers: impl Iterator<Item = (usize, usize)> + Clone) -> Option<Origin> {
-        let played = |(chat, message): &(usize, usize)| {
-            let lineage = &self.chats[*chat].lineage;
-            lineage.kind != Kind::Copy && lineage.fork_message.is_none_or(|fork| fork < *message)
-        };
-        let first = carriers.clone().find(played).or_else(|| carriers.next());
-        first.map(|(chat, message)| Origin { chat, message })
-    }
-
     /// The message of a chat whose scene has this very version of a recap.
     fn carries(&self, chat: usize, version: i64, clock: i64) -> Option<usize> {
         let has =
             |scene: &adapter::Scene| scene.versions.iter().any(|v| (v.number, v.clock) == (version, clock));
         self.chats[chat].facts.scenes.iter().find(|(_, scene)| has(scene)).map(|(message, _)| *message)
-    }
-
-    /// Events that the running recaps of a family tell of.
-    fn events(&self, target: usize, family: &[usize]) -> Vec<Event> {
-        let mut events: Vec<Event> = Vec::new();
-        for c in family {
-            for version in self.chats[*c].running.iter().flat_map(|r| &r.versions) {
-                // A fork inherits versions of scenes that it does not have; they are told by the chat that has them.
-                let Some(scene) = self.scene_of(*c, version) else { continue };
-                let ours = self.shared_scene(target, *c, scene);
-                let carriers = family.iter().filter_map(|d| Some((*d, self.shared_scene(*d, *c, scene)?)));
-                let origin = self.origin(carriers);
-                for (name, hash) in &version.events {
-                    let known = events.iter().any(|e| e.name == *name && e.hash == *hash && e.ours == ours);
-                    if !known {
-                        events.push(Event {
-                            name: name.clone(),
-                            hash: hash.clone(),
-                            clock: version.clock,
-                            origin: origin.unwrap_or(Origin { chat: *c, message: scene }),
-                            ours,
-                        });
-                    }
-                }
-            }
-        }
-        events
     }
 
     /// The message of chat `target` that ends the scene which ends at `message` of chat `other`.
@@ -253,8 +196,7 @@ impl Library {
     fn place(&self, chat: usize, mark: &Mark) -> Place {
         let here = &self.chats[chat];
         let name = mark.chat.as_deref().map(chat_stem);
-        let named = |c: &usize| Some(&self.chats[*c].name) == name.as_ref();
-        let found = self.stories[here.story].chats.iter().copied().find(named);
+        let found = name.as_deref().and_then(|name| self.named(here.story, name));
         match (found, name) {
             (Some(c), _) if c != chat => match self.counterpart(c, mark.message, chat) {
                 Some(message) => Place::Ours(message),
@@ -269,6 +211,28 @@ impl Library {
             _ => Place::Ours(mark.message),
         }
     }
+}
+
+/// Events that the running recaps of a family tell of, seen from the line of `target`.
+fn events(target: usize, tales: &Tales) -> Vec<Event> {
+    let mut events: Vec<Event> = Vec::new();
+    let mut known: HashSet<(&str, &str, Option<usize>)> = HashSet::new();
+    for told in tales.events_for(target) {
+        let ours = told.carriers.message(target);
+        let Some(origin) = told.carriers.origin(target) else { continue };
+        for (name, hash) in &told.events {
+            if known.insert((name, hash, ours)) {
+                events.push(Event {
+                    name: name.clone(),
+                    hash: hash.clone(),
+                    clock: told.clock,
+                    origin,
+                    ours,
+                });
+            }
+        }
+    }
+    events
 }
 
 /// Name of the parent that is gone.

@@ -25,6 +25,8 @@ pub(super) struct Kin {
     users: HashMap<String, (Vec<usize>, Option<usize>)>,
     /// The chats that have a version of a running recap, by its number and time.
     versions: HashMap<(i64, i64), Vec<usize>>,
+    /// The chats of each story by name.
+    names: HashMap<usize, HashMap<String, usize>>,
 }
 
 impl Library {
@@ -55,14 +57,29 @@ impl Library {
             // One is the beginning of the other: what comes after it is nobody else's.
             return None;
         }
-        let pairs = pairs.get_or_insert_with(|| align(here, there, *shared).pairs.into());
+        // What comes before is known to be the same, message by message.
+        let pairs = pairs.get_or_insert_with(|| align(here, there, *shared).pairs.split_off(*shared).into());
         pairs.binary_search_by_key(&message, |pair| pair.0).ok().map(|i| pairs[i].1)
     }
 
     /// Relatives of a chat that have the same version of the running recap.
     pub fn relatives_with(&self, chat: usize, version: &RecapVersion) -> impl Iterator<Item = usize> {
+        self.family_with(chat, version).filter(move |c| *c != chat)
+    }
+
+    /// The chats of a family that have a version of the running recap, ascending.
+    pub(super) fn family_with(&self, chat: usize, version: &RecapVersion) -> impl Iterator<Item = usize> {
         let all = self.kin.versions.get(&(version.version, version.clock));
-        all.into_iter().flatten().copied().filter(move |c| *c != chat && self.related(*c, chat))
+        all.into_iter().flatten().copied().filter(move |c| self.related(*c, chat))
+    }
+
+    /// The chat of a story with this name.
+    pub fn named(&self, story: usize, name: &str) -> Option<usize> {
+        self.kin.names.get(&story)?.get(name).copied()
+    }
+
+    pub(super) fn family_number(&self, chat: usize) -> usize {
+        self.kin.family_of[chat]
     }
 
     /// Whether two chats are of one family.
@@ -98,8 +115,13 @@ impl Library {
                 kin.users.entry(stem.to_owned()).or_default().0.push(c);
             }
             for version in chat.running.iter().flat_map(|r| &r.versions) {
-                kin.versions.entry((version.version, version.clock)).or_default().push(c);
+                let with = kin.versions.entry((version.version, version.clock)).or_default();
+                // Numbers can stand twice in one recap.
+                if with.last() != Some(&c) {
+                    with.push(c);
+                }
             }
+            kin.names.entry(chat.story).or_default().entry(chat.name.clone()).or_insert(c);
         }
         for (stem, (users, owner)) in &mut kin.users {
             *owner = self.find_owner(stem, users);

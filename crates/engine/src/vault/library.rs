@@ -18,6 +18,7 @@ use forklore_fs::{Identity, PathError, VaultPath, Vfs};
 use forklore_json::Raw;
 use serde::Serialize;
 
+use super::family::Families;
 use super::kin::{Alignments, Kin};
 use super::scan::{Facts, Snapshots};
 use crate::address::Address;
@@ -163,6 +164,8 @@ pub struct Library {
     /// The right to change the vault, if it was read to be changed.
     pub(crate) right: Option<Right>,
     pub(super) kin: Kin,
+    /// What was found out about families so far.
+    pub(super) families: Families,
     /// Scans of large chats that are being written to the cache.
     pub(super) remembering: Vec<std::thread::JoinHandle<()>>,
     /// How the messages of two chats correspond, for pairs that were asked for.

@@ -1,6 +1,6 @@
 //! [`Library::load`]: finding everything in a vault and reading it.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, HashMap, HashSet};
 use std::io;
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -17,6 +17,7 @@ use forklore_fs::{Identity, NodeKind, OpenFile, PathError, VaultPath, Vfs};
 use forklore_json::Raw;
 use rayon::prelude::*;
 
+use super::family::Families;
 use super::kin::Kin;
 use super::library::{Chat, Library, Story, StoryKind};
 use super::scan::{Damage, Facts, Scan, is_large, scan, scan_large};
@@ -77,6 +78,7 @@ impl Library {
             unfinished: unfinished.collect(),
             right: None,
             kin: Kin::default(),
+            families: Families::default(),
             remembering: Vec::new(),
             alignments: Mutex::default(),
             last_book: Mutex::default(),
@@ -166,19 +168,15 @@ impl Library {
     /// SillyTavern's own forks copy the record, before version 1.19 with the slug: where the owner itself is still there under its
     /// name, a record in another chat is a copy. (An owner that is not there was renamed, and this is it.)
     fn disown_copied_records(&mut self) {
-        let named: Vec<(usize, String, Option<String>)> = self
+        let named: HashSet<(usize, String, Option<String>)> = self
             .chats
             .iter()
             .map(|c| (c.story, c.name.clone(), c.header().slug().map(std::borrow::Cow::into_owned)))
             .collect();
         for chat in &mut self.chats {
             let owner_elsewhere = chat.record.as_ref().is_some_and(|record| {
-                let is_owner = |(story, name, slug): &(usize, String, Option<String>)| {
-                    *story == chat.story
-                        && *name == record.owner_file
-                        && slug.as_ref() == Some(&record.owner_slug)
-                };
-                record.owner_file != chat.name && named.iter().any(is_owner)
+                let owner = (chat.story, record.owner_file.clone(), Some(record.owner_slug.clone()));
+                record.owner_file != chat.name && named.contains(&owner)
             });
             if owner_elsewhere {
                 chat.record = None;

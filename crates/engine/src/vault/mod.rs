@@ -1,10 +1,12 @@
 //! Reading a vault: [`Library`] holds what was read; `load` reads it; [`layout`] knows where things are; [`scan`] streams one chat;
-//! [`cache`] remembers scans, `derive` those of a new fork; `kin` knows who is related to whom; [`evidence`] gathers what is known about a chat's book.
+//! [`cache`] remembers scans, `derive` those of a new fork; `kin` knows who is related to whom; `family` what their
+//! scenes tell; [`evidence`] gathers what is known about a chat's book.
 
 mod backups;
 pub mod cache;
 mod derive;
 pub mod evidence;
+mod family;
 mod kin;
 pub mod layout;
 mod library;

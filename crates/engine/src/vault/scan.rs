@@ -62,7 +62,7 @@ const KEPT: usize = 12 << 20;
 /// Facts about some messages of a chat.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct Facts {
-    /// Scenes, by the message they end with.
+    /// Scenes, by the message they end with, ascending.
     pub scenes: Vec<(usize, Scene)>,
     /// Links to forks: message, whether a bookmark (else a branch), name as typed.
     pub links: Vec<(usize, bool, String)>,
@@ -79,7 +79,8 @@ impl Facts {
 
     /// The scene that ends with a message.
     pub fn scene(&self, message: usize) -> Option<&Scene> {
-        self.scenes.iter().find(|(at, _)| *at == message).map(|(_, scene)| scene)
+        let place = self.scenes.binary_search_by_key(&message, |(at, _)| *at).ok()?;
+        Some(&self.scenes[place].1)
     }
 }
 

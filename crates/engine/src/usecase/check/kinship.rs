@@ -52,9 +52,7 @@ impl Checker<'_> {
             {
                 continue;
             }
-            let stem = chat_stem(name);
-            let there = library.stories[chat.story].chats.iter().any(|d| library.chats[*d].name == stem);
-            if !there {
+            if library.named(chat.story, &chat_stem(name)).is_none() {
                 let what = if link == Link::Bookmark { "checkpoint" } else { "branch" };
                 gone.push(format!("{what} \"{name}\" at message {message}"));
             }

@@ -1,5 +1,7 @@
 //! The running recap: versions from the future, of another line, or missing.
 
+use std::collections::HashSet;
+
 use forklore_core::adapter::auto_recap::running::RecapVersion;
 use forklore_core::adapter::{Scene, SceneVersion};
 use forklore_core::check::{Code, Severity};
@@ -16,21 +18,18 @@ impl Library {
     /// The version has the scene's number; but a fork inherits versions of scenes that it does not have, under numbers that can be
     /// its own scenes', and deleting an old message moves scenes without changing the numbers in the recap.
     pub fn scene_of(&self, chat: usize, version: &RecapVersion) -> Option<usize> {
-        let recapped =
-            |c: usize, message: usize| self.chats[c].facts.scene(message).is_some_and(|s| s.recapped);
-        let own = recapped(chat, version.scene);
+        let own = self.chats[chat].facts.scene(version.scene).is_some_and(|scene| scene.recapped);
         if own && self.chats[chat].lineage.fork_message.is_none_or(|fork| version.scene <= fork) {
             return Some(version.scene);
         }
         // Relatives that have the version and its scene: theirs is ours if their message is.
-        let mut told_elsewhere = false;
-        for relative in self.relatives_with(chat, version).filter(|d| recapped(*d, version.scene)) {
-            if let Some(message) = self.shared_scene(chat, relative, version.scene) {
-                return Some(message);
-            }
-            // A relative below us only repeats what it has from us.
-            told_elsewhere |= !self.is_ancestor(chat, relative);
+        let tellers = self.tellers(chat, version);
+        let shared = |relative| self.shared_scene(chat, relative, version.scene);
+        if let Some(message) = tellers.lines(chat).find_map(shared) {
+            return Some(message);
         }
+        // A relative below us only repeats what it has from us.
+        let told_elsewhere = tellers.others(chat).any(|relative| !self.is_ancestor(chat, relative));
         if own && !told_elsewhere {
             return Some(version.scene);
         }
@@ -55,9 +54,10 @@ impl Checker<'_> {
         let head = chat.head();
         let current = running.current_place();
         let (mut future, mut foreign) = (Vec::new(), Vec::new());
+        let mut told: HashSet<usize> = HashSet::new();
         for (i, version) in running.versions.iter().enumerate() {
             match library.scene_of(c, version) {
-                Some(_) => {}
+                Some(message) => drop(told.insert(message)),
                 None if version.scene > head => future.push(i),
                 None => foreign.push(i),
             }
@@ -97,7 +97,6 @@ impl Checker<'_> {
             let remedy = "Choose another version in Auto-Recap's selector.";
             self.add(Code::RecapVersionMissing, Severity::Warning, Some(c), None, message, remedy);
         }
-        let told: Vec<usize> = running.versions.iter().filter_map(|v| library.scene_of(c, v)).collect();
         let missing: Vec<String> = combined
             .iter()
             .filter(|message| !told.contains(message))

@@ -1,0 +1,108 @@
+//! `forklore watch`
+
+use std::process::ExitCode;
+use std::sync::Arc;
+use std::time::Duration;
+
+use forklore_engine::history::{self, Watch};
+use forklore_engine::{Library, NoProgress};
+use forklore_fs::{Hints, RealFs, Vfs};
+use serde::Serialize;
+
+use super::Context;
+use crate::error::CliError;
+use crate::ui::{self, Bar};
+
+/// Record every change of chats and lorebooks while SillyTavern runs
+///
+/// With history, the state at any message is exact, not only where a scene ends: `show --at`, `checkpoint` and `branch` use it, and
+/// `forklore history`, `blame` and `restore` look back. Nothing that SillyTavern or an extension overwrites is lost any more.
+///
+/// The first time, everything there is gets recorded, SillyTavern's own backups included. Leave it running; end it with Ctrl-C,
+/// at any time. The SillyTavern plugin does the same by itself.
+#[derive(Debug, clap::Args)]
+#[command(after_help = "\
+Examples:
+  forklore watch
+  forklore watch --once          record what has changed until now, and end
+  forklore config history.dir /mnt/big/forklore")]
+pub(crate) struct Args {
+    /// Record what has changed until now, and end
+    #[arg(long)]
+    once: bool,
+
+    /// Do not read in SillyTavern's backups of chats that are seen for the first time
+    #[arg(long)]
+    no_backups: bool,
+
+    /// Seconds between two looks at all files, for changes that the system does not report
+    #[arg(long, value_name = "SECONDS", default_value_t = 10, value_parser = clap::value_parser!(u64).range(1..=3600))]
+    every: u64,
+
+    /// Record what this operation touched, and end
+    #[arg(long, value_name = "OP", hide = true)]
+    operation: Option<String>,
+}
+
+#[derive(Serialize)]
+struct WatchReport {
+    /// Files of which something new was recorded
+    recorded: Vec<String>,
+    /// How many backups told something new
+    backups: usize,
+}
+
+pub(crate) fn run(context: &Context, args: &Args) -> Result<ExitCode, CliError> {
+    let real = context.settled()?;
+    let fs: Arc<dyn Vfs> = real.clone();
+    if let Some(id) = &args.operation {
+        super::note(&fs, id)?;
+        return Ok(ExitCode::SUCCESS);
+    }
+    let mut watch = Watch::open(fs.clone())?;
+    let mut backups = 0;
+    if !args.no_backups {
+        let library = Library::load(fs, &Bar::new(context))?;
+        backups = history::rescue(&library, Context::now(), &Bar::new(context))?;
+    }
+    if args.once {
+        let looked = watch.sweep(Context::now(), &Bar::new(context))?;
+        let recorded = looked.recorded.iter().map(|file| file.as_str().to_owned()).collect();
+        let report = WatchReport { recorded, backups };
+        if context.json {
+            ui::json(&report)?;
+        } else {
+            ui::watched(&report.recorded, report.backups)?;
+        }
+        return Ok(ExitCode::SUCCESS);
+    }
+    keep_watching(context, args, &mut watch, &real)
+}
+
+fn keep_watching(
+    context: &Context,
+    args: &Args,
+    watch: &mut Watch,
+    real: &RealFs,
+) -> Result<ExitCode, CliError> {
+    let folders = ["chats", "group chats", "worlds"].map(|name| real.root().join(name));
+    let hints = Hints::of(&folders.each_ref().map(|folder| folder.as_path()));
+    let first = watch.sweep(Context::now(), &Bar::new(context))?;
+    ui::watching(context, first.recorded.len(), real.root())?;
+    loop {
+        hints.wait(Duration::from_secs(args.every));
+        match watch.sweep(Context::now(), &NoProgress) {
+            Ok(looked) => {
+                for file in &looked.recorded {
+                    ui::saw(context, file.as_str(), watch.recorder().last(file))?;
+                }
+                // A file that was being written is looked at again soon, whether or not the system reports its end.
+                if !looked.unfinished.is_empty() {
+                    std::thread::sleep(Duration::from_millis(200));
+                }
+            }
+            // A busy store or a disk that is full for a while is no reason to stop looking.
+            Err(e) => ui::not_recorded(&e.to_string())?,
+        }
+    }
+}

@@ -1,0 +1,80 @@
+//! What `watch` tells: that it looks, and what it saw.
+
+use std::io::{self, Write as _};
+use std::path::Path;
+
+use forklore_engine::history::{Observation, What};
+use forklore_engine::oplog;
+
+use super::count;
+use super::style::{DIM, GOOD, WARN, tame};
+use crate::commands::Context;
+
+/// Tells what one look found.
+pub(crate) fn watched(recorded: &[String], backups: usize) -> io::Result<()> {
+    let mut out = anstream::stdout().lock();
+    if backups > 0 {
+        writeln!(out, "Read in {} that SillyTavern had kept.", count(backups, "backup"))?;
+    }
+    if recorded.is_empty() {
+        return writeln!(out, "Nothing has changed since the last look.");
+    }
+    writeln!(out, "{GOOD}Recorded{GOOD:#} what is new in {}:", count(recorded.len(), "file"))?;
+    for file in recorded.iter().take(20) {
+        writeln!(out, "  {}", tame(file))?;
+    }
+    if recorded.len() > 20 {
+        writeln!(out, "  {DIM}and {} more{DIM:#}", recorded.len() - 20)?;
+    }
+    Ok(())
+}
+
+/// Tells that it looks from now on.
+pub(crate) fn watching(context: &Context, recorded: usize, vault: &Path) -> io::Result<()> {
+    if context.json {
+        return Ok(());
+    }
+    let mut out = anstream::stdout().lock();
+    let caught = match recorded {
+        0 => "Nothing had changed since the last time.".to_owned(),
+        n => format!("Recorded what was new in {}.", count(n, "file")),
+    };
+    writeln!(out, "{GOOD}Watching{GOOD:#} {}", tame(&vault.display().to_string()))?;
+    writeln!(out, "{DIM}{caught} End with Ctrl-C, at any time.{DIM:#}")?;
+    out.flush()
+}
+
+/// Tells of one change. With `--json`, one document a line.
+pub(crate) fn saw(context: &Context, file: &str, seen: Option<&Observation>) -> io::Result<()> {
+    let mut out = anstream::stdout().lock();
+    if context.json {
+        let line = serde_json::json!({"recorded": file, "observation": seen});
+        writeln!(out, "{line}")?;
+        return out.flush();
+    }
+    let what = match seen.map(|seen| &seen.what) {
+        Some(What::Chat(chat)) => count(chat.messages, "message"),
+        Some(What::Book(book)) => book.entries.map_or("not readable".to_owned(), |n| count(n, "entry")),
+        Some(What::Gone) => "deleted".to_owned(),
+        None => String::new(),
+    };
+    let at = seen.map(|seen| oplog::time(seen.clock)).unwrap_or_default();
+    let time = at.get(11..19).unwrap_or_default();
+    writeln!(out, "{DIM}{time}{DIM:#}  {}  {DIM}{what}{DIM:#}", tame(file))?;
+    out.flush()
+}
+
+/// Tells that something could not be recorded now and will be tried again.
+pub(crate) fn not_recorded(why: &str) -> io::Result<()> {
+    let mut out = anstream::stderr().lock();
+    writeln!(out, "{WARN}!{WARN:#} {}; it is tried again.", tame(why))
+}
+
+/// Tells that an operation is not in history.
+pub(crate) fn not_noted(context: &Context, why: &str) {
+    if context.json {
+        return;
+    }
+    let mut out = anstream::stderr().lock();
+    let _gone = writeln!(out, "{WARN}!{WARN:#} It is done, but history could not be written: {}", tame(why));
+}
