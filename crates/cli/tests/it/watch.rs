@@ -17,7 +17,12 @@ use crate::FORKLORE;
 
 fn small() -> TestVault {
     TestVault::new()
-        .chat("Ana", "Rain", &json!({"integrity": "a", "world_info": "Lore"}), &["hello", "one", "two", "three"])
+        .chat(
+            "Ana",
+            "Rain",
+            &json!({"integrity": "a", "world_info": "Lore"}),
+            &["hello", "one", "two", "three"],
+        )
         .book("Lore", &[("The sea", "It is cold."), ("The cat", "It is wet.")])
 }
 
@@ -79,7 +84,9 @@ fn a_vault_that_was_seen_once_answers_as_before() {
     let before = seen.snapshot();
     assert_eq!(seen.json(FORKLORE, &["check"]), unseen.json(FORKLORE, &["check"]));
     let tree = unseen.json(FORKLORE, &["tree"]);
-    for chat in tree["stories"].as_array().unwrap().iter().flat_map(|story| story["chats"].as_array().unwrap()) {
+    for chat in
+        tree["stories"].as_array().unwrap().iter().flat_map(|story| story["chats"].as_array().unwrap())
+    {
         let (name, messages) = (chat["chat"].as_str().unwrap(), chat["messages"].as_u64().unwrap());
         for at in [0, messages / 3, messages / 2, messages.saturating_sub(2)] {
             assert_eq!(facts(&seen, name, at as usize), facts(&unseen, name, at as usize), "{name} at {at}");
@@ -107,12 +114,16 @@ fn an_edit_by_hand_belongs_to_the_message_at_which_it_was_made() {
     watch(&vault);
     assert_eq!(facts(&vault, "Ana/Rain", 5), [(0, "It is warm.".to_owned()), (1, "It is dry.".to_owned())]);
     for at in [3, 4] {
-        assert_eq!(facts(&vault, "Ana/Rain", at), [(0, "It is warm.".to_owned()), (1, "It is wet.".to_owned())]);
+        assert_eq!(
+            facts(&vault, "Ana/Rain", at),
+            [(0, "It is warm.".to_owned()), (1, "It is wet.".to_owned())]
+        );
     }
     let shown = vault.json(FORKLORE, &["show", "Ana/Rain", "--at", "4"]);
     assert_eq!(shown["book"]["source"], json!({"kind": "history", "message": 4, "distance": 0}));
     // A fork made there has exactly that, and nothing of it is inexact.
-    let fork = vault.json(FORKLORE, &["branch", "Ana/Rain", "--at", "4", "--strict", "--name", "Dry", "--copy-book"]);
+    let fork = vault
+        .json(FORKLORE, &["branch", "Ana/Rain", "--at", "4", "--strict", "--name", "Dry", "--copy-book"]);
     assert_eq!(fork["book"]["source"]["kind"], "history", "{fork:#}");
     assert_eq!(facts(&vault, "Ana/Dry", 4), [(0, "It is warm.".to_owned()), (1, "It is wet.".to_owned())]);
 }
@@ -123,7 +134,9 @@ fn a_chat_that_was_renamed_keeps_its_past() {
     watch(&vault);
     let book = String::from_utf8(vault.read("worlds/Lore.json")).unwrap();
     let mut chat = vault.read("chats/Ana/Rain.jsonl");
-    chat.extend_from_slice(b"\n{\"name\":\"Ana\",\"is_user\":false,\"send_date\":\"x\",\"mes\":\"four\",\"extra\":{}}");
+    chat.extend_from_slice(
+        b"\n{\"name\":\"Ana\",\"is_user\":false,\"send_date\":\"x\",\"mes\":\"four\",\"extra\":{}}",
+    );
     save(&vault, "chats/Ana/Rain.jsonl", &chat);
     watch(&vault);
     save(&vault, "worlds/Lore.json", book.replace("It is wet.", "It is dry.").as_bytes());
@@ -213,9 +226,15 @@ fn under_fire_no_state_is_lost_at_a_quiet_point() {
     let seconds = std::env::var("FORKLORE_SOAK").map_or(9, |_| 240);
     let vault = TestVault::new();
     Story::new("Ben", "side").until(6).save(&vault);
-    let mut chat = json!({"chat_metadata": {"integrity": "big", "world_info": "A"}, "user_name": "u"}).to_string();
+    let mut chat =
+        json!({"chat_metadata": {"integrity": "big", "world_info": "A"}, "user_name": "u"}).to_string();
     let words = "The rain went on and nobody in the harbour spoke of the boat. ".repeat(30);
-    let message = |n: usize| format!("\n{}", json!({"name": "Ana", "is_user": n % 2 == 1, "send_date": n, "mes": format!("{n} {words}")}));
+    let message = |n: usize| {
+        format!(
+            "\n{}",
+            json!({"name": "Ana", "is_user": n % 2 == 1, "send_date": n, "mes": format!("{n} {words}")})
+        )
+    };
     let mut messages = 0;
     while chat.len() < 20_000_000 {
         chat.push_str(&message(messages));
@@ -231,7 +250,12 @@ fn under_fire_no_state_is_lost_at_a_quiet_point() {
     for name in ["A", "B", "C"] {
         vault.write(&format!("worlds/{name}.json"), &book(name, 0));
     }
-    let watcher = vault.command(FORKLORE).args(["--json", "watch", "--every", "1"]).stdout(Stdio::piped()).spawn().unwrap();
+    let watcher = vault
+        .command(FORKLORE)
+        .args(["--json", "watch", "--every", "1"])
+        .stdout(Stdio::piped())
+        .spawn()
+        .unwrap();
     let mut watcher = Running(watcher);
     // Its output is read, so that it never waits for us.
     let out = BufReader::new(watcher.0.stdout.take().unwrap());
@@ -292,7 +316,9 @@ fn under_fire_no_state_is_lost_at_a_quiet_point() {
 fn two_watchers_record_nothing_twice() {
     let vault = small();
     let start = |vault: &TestVault| {
-        Running(vault.command(FORKLORE).args(["watch", "--every", "1"]).stdout(Stdio::null()).spawn().unwrap())
+        Running(
+            vault.command(FORKLORE).args(["watch", "--every", "1"]).stdout(Stdio::null()).spawn().unwrap(),
+        )
     };
     let watchers = [start(&vault), start(&vault)];
     let book = String::from_utf8(vault.read("worlds/Lore.json")).unwrap();
@@ -300,7 +326,9 @@ fn two_watchers_record_nothing_twice() {
         let text = book.replace("It is cold.", &format!("It is {n} degrees."));
         save(&vault, "worlds/Lore.json", text.as_bytes());
         let waited = Instant::now();
-        while !vault.root().join(".forklore/history/packs").exists() || last(&vault, "worlds/Lore.json").as_deref() != Some(text.as_bytes()) {
+        while !vault.root().join(".forklore/history/packs").exists()
+            || last(&vault, "worlds/Lore.json").as_deref() != Some(text.as_bytes())
+        {
             assert!(waited.elapsed().as_secs() < 60, "save {n} was not recorded");
             std::thread::sleep(Duration::from_millis(50));
         }
