@@ -11,9 +11,14 @@ mod backend;
 mod bytes;
 mod cache;
 mod codec;
+mod compact;
+mod delta;
 mod document;
 mod id;
+mod ingest;
+mod lookup;
 mod pack;
+mod pending;
 mod store;
 mod writer;
 

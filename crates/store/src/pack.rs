@@ -7,18 +7,22 @@ use forklore_fs::{OpenFile, VaultPath};
 
 use crate::backend::PackName;
 use crate::bytes::{Out as _, Reader};
-use crate::{Id, StoreError, codec};
+use crate::codec::{self, CodecError};
+use crate::{Id, StoreError};
 
 /// The version of the format. A pack with a higher number is not read.
 pub(crate) const VERSION: u8 = 1;
 const MAGIC: &[u8; 7] = b"flstore";
 pub(crate) const HEAD: usize = 8;
-const TAIL: usize = 8 + 8 + 32 + 8;
+const TAIL: usize = 8 + 8 + 32 + HEAD;
 
 /// No object is longer. Far more than anything needs; and whatever a damaged index says, no more is asked of memory.
 pub(crate) const LONGEST: usize = 1 << 30;
 
-/// A stretch of compressed objects.
+/// No frame has more bases.
+pub(crate) const BASES: usize = 2;
+
+/// A stretch of compressed bytes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Frame {
     pub(crate) offset: u64,
@@ -26,24 +30,50 @@ pub(crate) struct Frame {
     pub(crate) raw_len: u32,
     pub(crate) first_object: u32,
     pub(crate) objects: u32,
-    pub(crate) base: Option<Base>,
+    /// Whether it was compressed as what follows the bases of its only object, and holds the object itself. Else it holds objects
+    /// that stand for themselves, or differences.
+    pub(crate) follows: bool,
 }
 
-/// What a frame was compressed against: the object whose name begins like this.
+/// What an object is a version of.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Base {
-    pub(crate) head: u64,
-    /// How many changes it is away from a version that stands for itself. Always more than the base's own.
+pub(crate) struct Link {
+    /// How many changes it is away from a version that stands for itself. Always more than those of its bases.
     pub(crate) generation: u32,
+    /// How the names of the objects begin that it was made from; 0 where there is none. Their bytes, one after the other, are the old
+    /// version.
+    pub(crate) heads: [u64; BASES],
+    /// To the old version also belong the names of this many objects that precede it in its pack.
+    pub(crate) context: u32,
+}
+
+impl Link {
+    pub(crate) fn heads(&self) -> impl Iterator<Item = u64> {
+        self.heads.into_iter().filter(|head| *head != 0)
+    }
 }
 
 /// An object, as the index names it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Object {
     pub(crate) id: Id,
-    pub(crate) frame: u32,
-    pub(crate) start: u32,
     pub(crate) len: u32,
+    pub(crate) frame: u32,
+    /// Where in its frame it is, or the difference that makes it.
+    pub(crate) start: u32,
+    pub(crate) stored: u32,
+    pub(crate) link: Option<Link>,
+}
+
+impl Object {
+    pub(crate) fn generation(&self) -> u32 {
+        self.link.map_or(0, |link| link.generation)
+    }
+
+    /// What its frame holds of it.
+    pub(crate) fn of<'a>(&self, frame: &'a [u8]) -> Option<&'a [u8]> {
+        frame.get(self.start as usize..self.start as usize + self.stored as usize)
+    }
 }
 
 /// What a pack holds besides the compressed bytes.
@@ -52,6 +82,10 @@ pub(crate) struct Index {
     pub(crate) frames: Vec<Frame>,
     pub(crate) objects: Vec<Object>,
     pub(crate) records: Records,
+    /// Packs whose place it takes: if one of them is still there, it does not count.
+    pub(crate) replaces: Vec<PackName>,
+    /// Numbers of records that do not count, wherever they are: from, to and with.
+    pub(crate) forgotten: Vec<(u64, u64)>,
 }
 
 /// Records and their numbers, ascending.
@@ -81,7 +115,7 @@ impl Records {
         (0..self.len()).filter_map(|row| self.get(row))
     }
 
-    fn encode(&self) -> Result<Vec<u8>, StoreError> {
+    fn encode(&self) -> Result<Vec<u8>, CodecError> {
         let mut raw = Vec::with_capacity(self.bytes.len() + 4 * self.rows.len() + 8);
         raw.number(self.rows.len() as u64);
         let mut before = 0;
@@ -93,7 +127,7 @@ impl Records {
         raw.extend_from_slice(&self.bytes);
         let mut out = Vec::new();
         out.number(raw.len() as u64);
-        out.extend(codec::compress(&raw, &[], 3)?);
+        out.extend(codec::compress(&raw, &[], codec::LEVEL)?);
         Ok(out)
     }
 
@@ -115,22 +149,37 @@ impl Records {
 }
 
 impl Index {
-    /// What follows the compressed bytes: index, records, and the seal over both. Returns the name's part of the seal, too.
+    /// What follows the compressed bytes: index, records, and the seal over both. And the part of the seal that goes into the name.
     pub(crate) fn encode(&self) -> Result<(Vec<u8>, u64), StoreError> {
         let mut out = Vec::new();
         out.number(self.frames.len() as u64);
         for frame in &self.frames {
             out.number(u64::from(frame.len));
-            out.number(u64::from(frame.objects));
-            let first = frame.first_object as usize;
-            for object in &self.objects[first..first + frame.objects as usize] {
+            out.number(u64::from(frame.objects) << 1 | u64::from(frame.follows));
+            for object in self.objects_of(frame) {
                 out.id(&object.id);
                 out.number(u64::from(object.len));
+                out.number(u64::from(object.generation()));
+                if let Some(link) = &object.link {
+                    // Two numbers in one: contexts are rare.
+                    out.number(link.heads().count() as u64 + u64::from(link.context) * (BASES as u64 + 1));
+                    link.heads().for_each(|head| out.extend_from_slice(&head.to_le_bytes()));
+                    if !frame.follows {
+                        out.number(u64::from(object.stored));
+                    }
+                }
             }
-            out.number(frame.base.map_or(0, |base| u64::from(base.generation)));
-            if let Some(base) = frame.base {
-                out.extend_from_slice(&base.head.to_le_bytes());
-            }
+        }
+        out.number(self.replaces.len() as u64);
+        for name in &self.replaces {
+            out.number(name.first);
+            out.number(name.last);
+            out.extend_from_slice(&name.seal.to_le_bytes());
+        }
+        out.number(self.forgotten.len() as u64);
+        for (from, to) in &self.forgotten {
+            out.number(*from);
+            out.number(*to);
         }
         let index_len = out.len() as u64;
         out.extend(self.records.encode()?);
@@ -145,28 +194,57 @@ impl Index {
 
     fn decode(index: &[u8], records: &[u8], body: u64) -> Option<Self> {
         let mut reader = Reader(index);
-        let count = reader.count()?;
-        let mut found = Self { frames: Vec::with_capacity(count), ..Self::default() };
+        let mut found = Self::default();
         let mut offset = HEAD as u64;
-        for number in 0..count {
+        for number in 0..reader.count()? {
             let len = reader.small()?;
-            let objects = reader.small()?;
-            let first_object = found.objects.len().try_into().ok()?;
+            let first_object = u32::try_from(found.objects.len()).ok()?;
+            let what = reader.small()?;
+            let (objects, follows) = (what >> 1, what & 1 == 1);
             let mut raw_len = 0u32;
             for _ in 0..objects {
-                let (id, len) = (reader.id()?, reader.small()?);
-                found.objects.push(Object { id, frame: number.try_into().ok()?, start: raw_len, len });
-                raw_len = raw_len.checked_add(len).filter(|len| *len as usize <= LONGEST)?;
+                let (id, len, generation) = (reader.id()?, reader.small()?, reader.small()?);
+                let before = u32::try_from(found.objects.len()).ok()?;
+                let link =
+                    if generation > 0 { Some(Link::decode(generation, &mut reader, before)?) } else { None };
+                let stored = if link.is_some() && !follows { reader.small()? } else { len };
+                let frame = u32::try_from(number).ok()?;
+                found.objects.push(Object { id, len, frame, start: raw_len, stored, link });
+                raw_len = raw_len.checked_add(stored).filter(|len| *len as usize <= LONGEST)?;
+                if len as usize > LONGEST || (follows && (objects > 1 || link.is_none())) {
+                    return None;
+                }
             }
-            let base = match reader.small()? {
-                0 => None,
-                generation => Some(Base { head: u64::from_le_bytes(reader.array()?), generation }),
-            };
-            found.frames.push(Frame { offset, len, raw_len, first_object, objects, base });
+            found.frames.push(Frame { offset, len, raw_len, first_object, objects, follows });
             offset = offset.checked_add(u64::from(len))?;
+        }
+        for _ in 0..reader.count()? {
+            let (first, last) = (reader.number()?, reader.number()?);
+            found.replaces.push(PackName { first, last, seal: u64::from_le_bytes(reader.array()?) });
+        }
+        for _ in 0..reader.count()? {
+            found.forgotten.push((reader.number()?, reader.number()?));
         }
         found.records = Records::decode(records)?;
         (reader.is_empty() && offset == body).then_some(found)
+    }
+
+    pub(crate) fn objects_of(&self, frame: &Frame) -> &[Object] {
+        let first = frame.first_object as usize;
+        self.objects.get(first..first + frame.objects as usize).unwrap_or_default()
+    }
+}
+
+impl Link {
+    fn decode(generation: u32, reader: &mut Reader<'_>, objects_before: u32) -> Option<Self> {
+        let both = reader.number()?;
+        let (context, count) = (both / (BASES as u64 + 1), both % (BASES as u64 + 1));
+        let context = u32::try_from(context).ok().filter(|context| *context <= objects_before)?;
+        let mut heads = [0; BASES];
+        for head in heads.iter_mut().take(usize::try_from(count).ok()?) {
+            *head = u64::from_le_bytes(reader.array()?);
+        }
+        Some(Self { generation, heads, context })
     }
 }
 
@@ -182,6 +260,7 @@ pub(crate) struct Pack {
     pub(crate) name: PackName,
     pub(crate) path: VaultPath,
     pub(crate) file: Box<dyn OpenFile>,
+    pub(crate) len: u64,
     pub(crate) index: Index,
 }
 
@@ -229,11 +308,12 @@ impl Pack {
         // Both lengths fit: they are parts of what was just read.
         let (index, rest) = sealed.split_at(index_len as usize);
         let index = Index::decode(index, &rest[..records_len as usize], body).ok_or(Unusable::Damaged)?;
-        Ok(Self { name, path, file, index })
+        Ok(Self { name, path, file, len, index })
     }
 
-    /// The compressed bytes of a frame.
-    pub(crate) fn frame(&self, frame: &Frame) -> io::Result<Vec<u8>> {
-        self.file.read_range(frame.offset..frame.offset + u64::from(frame.len))
+    /// Where the compressed bytes are.
+    pub(crate) fn body(&self) -> Range<u64> {
+        let end = self.index.frames.last().map_or(HEAD as u64, |frame| frame.offset + u64::from(frame.len));
+        HEAD as u64..end
     }
 }

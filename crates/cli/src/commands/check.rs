@@ -2,10 +2,10 @@
 
 use std::process::ExitCode;
 
-use forklore_engine::usecase::check;
+use forklore_api::Failure;
+use forklore_api::look::{self, AnyChat};
 
 use super::Context;
-use crate::error::CliError;
 use crate::ui;
 
 /// Look for everything that is wrong in a vault
@@ -25,14 +25,11 @@ pub(crate) struct Args {
     chat: Option<String>,
 }
 
-pub(crate) fn run(context: &Context, args: &Args) -> Result<ExitCode, CliError> {
-    let library = context.library()?;
-    let only = args.chat.as_deref().map(|name| library.find_chat(name)).transpose()?;
-    let report = check::check(&library, only, Context::now());
+pub(crate) fn run(context: &Context, args: &Args) -> Result<ExitCode, Failure> {
+    let (report, chats) = context.ask(|desk| look::check(desk, &AnyChat { chat: args.chat.clone() }))?;
     if context.json {
         ui::json(&report)?;
     } else {
-        let chats = if only.is_some() { 1 } else { library.chats.len() };
         ui::check(&report, chats)?;
     }
     Ok(if report.ok { ExitCode::SUCCESS } else { ExitCode::from(1) })

@@ -23,6 +23,9 @@ mod kills;
 mod ops;
 mod regressions;
 mod seeds;
+mod serve;
+#[cfg(unix)]
+mod sillytavern;
 mod watch;
 
 /// The binary under test.

@@ -161,3 +161,42 @@ pub fn is_newer(metadata: Raw<'_>) -> bool {
 pub fn is_pending(metadata: Raw<'_>) -> bool {
     metadata.at(&["forklore", "pending"]).is_some_and(Raw::is_truthy)
 }
+
+/// The note in a fork that was saved without its book, because there was no engine or it refused.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Pending {
+    /// Why: the code of an error
+    pub code: String,
+    /// The same for people
+    pub message: String,
+    /// When it was saved, in milliseconds since 1970
+    pub since: i64,
+    /// The book that the parent was bound to
+    pub book: Option<String>,
+}
+
+impl Pending {
+    /// Reads the note out of `chat_metadata`.
+    pub fn read(metadata: Raw<'_>) -> Option<Self> {
+        let note = metadata.at(&["forklore", "pending"]).filter(|note| note.is_truthy())?;
+        let text = |key: &str| note.get(key).and_then(Raw::as_text).map(std::borrow::Cow::into_owned);
+        Some(Self {
+            code: text("code").unwrap_or_default(),
+            message: text("message").unwrap_or_default(),
+            since: note.get("since").and_then(Raw::as_i64).unwrap_or(0),
+            book: text("book"),
+        })
+    }
+
+    /// The note as it is written under `forklore`.
+    pub fn write(&self) -> Vec<u8> {
+        let object = crate::fork::header::object;
+        let note = object(&[
+            ("code", quote(&self.code)),
+            ("message", quote(&self.message)),
+            ("since", self.since.to_string().into_bytes()),
+            ("book", self.book.as_deref().map_or(b"null".to_vec(), quote)),
+        ]);
+        object(&[("pending", note)])
+    }
+}

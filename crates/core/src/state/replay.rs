@@ -18,7 +18,7 @@ use crate::format::book::EntryImage;
 pub fn replay(evidence: &Evidence) -> Vec<Change> {
     let mut sightings: Vec<&Sighting> = evidence.sightings.iter().collect();
     sightings.sort_by_key(|s| (s.clock, s.origin.message));
-    let mut replay = Replay::new(&evidence.events, &evidence.start);
+    let mut replay = Replay::new(evidence);
     let mut coming = sightings.as_slice();
     for observed in &evidence.observed {
         let past = coming.partition_point(|sighting| sighting.clock < observed.clock);
@@ -47,6 +47,8 @@ struct Replay<'a> {
     /// By name.
     events: HashMap<&'a str, Vec<&'a Event>>,
     start: &'a HashSet<u64>,
+    /// The book whose changes are asked for, whoever made them.
+    book: Option<&'a str>,
     changes: Vec<Change>,
     /// Whether it is history that is being looked at.
     observing: bool,
@@ -95,15 +97,16 @@ enum Told {
 }
 
 impl<'a> Replay<'a> {
-    fn new(events: &'a [Event], start: &'a HashSet<u64>) -> Self {
+    fn new(evidence: &'a Evidence) -> Self {
         let (foreign, foreign_lines) = (HashMap::new(), HashMap::new());
         let mut by_name: HashMap<&str, Vec<&Event>> = HashMap::new();
-        for event in events {
+        for event in &evidence.events {
             by_name.entry(&event.name).or_default().push(event);
         }
         Self {
             events: by_name,
-            start,
+            start: &evidence.start,
+            book: evidence.live.as_ref().map(|live| live.book.as_str()),
             changes: Vec::new(),
             observing: false,
             last: HashMap::new(),
@@ -132,7 +135,7 @@ impl<'a> Replay<'a> {
                 let told = |entry: &&EntryImage| {
                     let event = || self.event(entry).is_some_and(|(event, _)| event.ours.is_none());
                     let foreign = || self.foreign_origin(entry).is_some() || event();
-                    sighting.written.has(entry) || (!self.is_known_foreign(entry) && foreign())
+                    sighting.written.has(entry) || (!self.is_old_news(sighting, entry) && foreign())
                 };
                 after = sighting.entries.iter().filter(told).cloned().collect();
                 // What we had of an entry is common ground, too.
@@ -606,10 +609,12 @@ impl<'a> Replay<'a> {
         self.foreign.get(&entry.comment)?.texts.get(&*entry.content()).copied()
     }
 
-    /// Whether another line is known to have made this very entry, of which we had nothing.
-    fn is_known_foreign(&self, entry: &EntryImage) -> bool {
+    /// Whether an entry in a book of no concern to us is known to have been made by another line, and we had nothing of it.
+    fn is_old_news(&self, sighting: &Sighting, entry: &EntryImage) -> bool {
         let made = |foreign: &Foreign| foreign.new.contains(entry);
-        self.foreign.get(&entry.comment).is_some_and(made) && !self.earned.has_title(&entry.comment)
+        self.book != Some(&sighting.book)
+            && self.foreign.get(&entry.comment).is_some_and(made)
+            && !self.earned.has_title(&entry.comment)
     }
 }
 

@@ -1,14 +1,12 @@
 //! What history knows about the state of a chat at a message: the changes of its book, and its header as it was.
 
-use forklore_core::adapter::{self, EntryRole, entry_role};
+use forklore_core::adapter;
 use forklore_core::format::book::EntryImage;
 use forklore_core::state::{AtWork, Evidence, Observed, Origin, Place, Seen as SeenOf};
 use forklore_json::Raw;
 
 use super::HistoryError;
-use super::delta::Delta;
-use super::observation::What;
-use super::recorder::read_book;
+use super::reel::{Reel, Turn};
 use super::timeline::{Period, Timeline};
 use crate::vault::{Library, layout};
 
@@ -120,66 +118,42 @@ impl Line<'_> {
         let track = self.timeline.track(&file);
         // As it was when it was bound, or as it was seen first.
         let start = track.partition_point(|i| *i < binding.from).saturating_sub(1);
-        let mut entries: Option<Vec<EntryImage>> = None;
-        for i in track[start.min(track.len())..]
-            .iter()
-            .copied()
-            .filter(|i| *i < binding.until || *i < binding.from)
-        {
-            let seen = &self.timeline.seen[i].observation;
-            let What::Book(book) = &seen.what else {
-                entries = None;
-                continue;
+        let Some((first, later)) = track.get(start..).and_then(<[usize]>::split_first) else { return Ok(()) };
+        let mut reel = Reel::at(self.timeline, &track[..=start])?;
+        if let Some(entries) = reel.entries.clone() {
+            let marks = self.marks(&binding.book, &entries)?;
+            let ours = self.library.may_be_ours(self.chat, &binding.book)?;
+            let work = reel.work.clone();
+            observed.push(self.observed(binding, *first, SeenOf::Whole { entries, marks, ours }, work));
+        }
+        for i in later.iter().copied().take_while(|i| *i < binding.until) {
+            let mut work = reel.work.clone();
+            let turn = reel.step(i)?;
+            let Some(now) = &reel.entries else { continue };
+            work.extend(reel.work.iter().cloned());
+            let seen = if let Some(Turn { gone, new }) = turn {
+                let marks = self.marks(&binding.book, &new)?;
+                SeenOf::Changed { gone, new, marks }
+            } else {
+                let marks = self.marks(&binding.book, now)?;
+                let ours = self.library.may_be_ours(self.chat, &binding.book)?;
+                SeenOf::Whole { entries: now.clone(), marks, ours }
             };
-            let delta = match (&book.delta, &entries) {
-                (Some(delta), Some(_)) => Delta::read(&self.timeline.store.get(delta)?),
-                _ => None,
-            };
-            let at = i.max(binding.from);
-            let before = entries.as_deref().map(queue_of).unwrap_or_default();
-            let seen_of = match (delta, &mut entries) {
-                (Some(delta), Some(entries)) => {
-                    let gone = delta.gone.iter().filter_map(|i| entries.get(*i)).cloned().collect();
-                    let new: Vec<EntryImage> = delta.new.iter().map(|(_, entry)| entry.clone()).collect();
-                    delta.apply(entries);
-                    let marks = self.marks(&binding.book, &new)?;
-                    SeenOf::Changed { gone, new, marks }
-                }
-                _ => {
-                    let Some(whole) = read_book(&self.timeline.store, &book.content)? else { continue };
-                    let first = entries.replace(whole.clone());
-                    let marks = self.marks(&binding.book, &whole)?;
-                    match first {
-                        // It could not be read in between: nothing tells what was changed when.
-                        Some(gone) => {
-                            let delta = Delta::between(&gone, &whole);
-                            let old = delta.gone.iter().filter_map(|i| gone.get(*i)).cloned().collect();
-                            let new: Vec<EntryImage> =
-                                delta.new.into_iter().map(|(_, entry)| entry).collect();
-                            let marks = self.marks(&binding.book, &new)?;
-                            SeenOf::Changed { gone: old, new, marks }
-                        }
-                        None => SeenOf::Whole {
-                            ours: self.library.may_be_ours(self.chat, &binding.book)?,
-                            entries: whole,
-                            marks,
-                        },
-                    }
-                }
-            };
-            let work = before
-                .iter()
-                .chain(&entries.as_deref().map(queue_of).unwrap_or_default())
-                .cloned()
-                .collect::<Vec<_>>();
-            let work = self.at_work(i, binding, work);
-            let head = self.head(i, binding);
-            observed.push((
-                at,
-                Observed { clock: seen.clock, book: binding.book.clone(), head, seen: seen_of, work },
-            ));
+            observed.push(self.observed(binding, i, seen, work));
         }
         Ok(())
+    }
+
+    fn observed(
+        &self,
+        binding: &Binding,
+        i: usize,
+        seen: SeenOf,
+        work: Vec<adapter::Work>,
+    ) -> (usize, Observed) {
+        let clock = self.timeline.seen[i].observation.clock;
+        let (head, work) = (self.head(i, binding), self.at_work(i, binding, work));
+        (i.max(binding.from), Observed { clock, book: binding.book.clone(), head, seen, work })
     }
 
     /// Where the story was when a book was seen.
@@ -216,9 +190,4 @@ impl Line<'_> {
     fn marks(&self, book: &str, entries: &[EntryImage]) -> Result<Vec<Option<Place>>, HistoryError> {
         Ok(self.library.marks(self.chat, book, entries)?)
     }
-}
-
-/// What the queue in a book says is at work.
-fn queue_of(entries: &[EntryImage]) -> Vec<adapter::Work> {
-    entries.iter().filter(|e| entry_role(&e.comment) == EntryRole::Queue).flat_map(adapter::work).collect()
 }

@@ -8,6 +8,7 @@ mod document;
 mod evidence;
 pub mod observation;
 mod recorder;
+mod reel;
 mod rescue;
 mod timeline;
 mod units;
@@ -20,6 +21,7 @@ use forklore_store::{Store, StoreError};
 
 pub use observation::{BookSeen, By, ChatSeen, Observation, What};
 pub use recorder::{Depth, Looked, Recorder, Sight};
+pub use reel::{Reel, Turn};
 pub use rescue::rescue;
 pub use timeline::{Seen, Timeline};
 pub use watch::Watch;

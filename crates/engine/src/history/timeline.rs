@@ -1,10 +1,10 @@
 //! [`Timeline`]: all observations of a vault, and how the messages of then are numbered now.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
 use forklore_fs::{VaultPath, Vfs};
-use forklore_store::Store;
+use forklore_store::{Id, Store};
 
 use super::observation::{ChatSeen, Observation, What};
 use super::{HistoryError, parse, store};
@@ -17,6 +17,8 @@ pub struct Timeline {
     pub seen: Vec<Seen>,
     /// By file, ascending; a file that was renamed has the observations under its former names first.
     tracks: HashMap<VaultPath, Vec<usize>>,
+    /// Numbers of observations whose whole content is not wanted any more
+    forgotten: HashSet<u64>,
     /// For each observation of a book, that of the chat which was being played: the last one seen of those bound to it.
     players: HashMap<usize, usize>,
 }
@@ -62,7 +64,8 @@ impl Timeline {
         if seen.is_empty() {
             return Ok(None);
         }
-        let mut timeline = Self { store, seen, tracks: HashMap::new(), players: HashMap::new() };
+        let mut timeline =
+            Self { store, seen, tracks: HashMap::new(), forgotten: HashSet::new(), players: HashMap::new() };
         timeline.index();
         Ok(Some(timeline))
     }
@@ -108,6 +111,9 @@ impl Timeline {
                         None => waiting.entry(stem.to_owned()).or_default().push(i),
                     }
                 }
+                What::Forget { contents } => {
+                    self.forgotten.extend(contents.iter().flat_map(|(from, to)| *from..=*to));
+                }
                 What::Gone => {
                     self.tracks.entry(file.clone()).or_default().push(i);
                     if let Some(book) = books.remove(file) {
@@ -116,6 +122,16 @@ impl Timeline {
                 }
             }
         }
+    }
+
+    /// The whole file as an observation saw it, unless that was forgotten.
+    pub fn content(&self, seen: &Seen) -> Option<Id> {
+        seen.observation.content().filter(|_| !self.forgotten.contains(&seen.seq))
+    }
+
+    /// All files that were seen, with their observations.
+    pub fn tracks(&self) -> impl Iterator<Item = (&VaultPath, &[usize])> {
+        self.tracks.iter().map(|(file, track)| (file, track.as_slice()))
     }
 
     /// The observations of a file, as places in [`Timeline::seen`].

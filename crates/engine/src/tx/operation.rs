@@ -55,6 +55,8 @@ pub enum Kind {
     Delete,
     /// Brings something back
     Restore,
+    /// Gives a chat another name
+    Rename,
     /// Cleans up
     Gc,
     /// Reverts another operation
@@ -70,6 +72,7 @@ impl Kind {
             Self::Heal => "heal",
             Self::Delete => "delete",
             Self::Restore => "restore",
+            Self::Rename => "rename",
             Self::Gc => "gc",
             Self::Undo => "undo",
         }
@@ -97,6 +100,32 @@ pub enum Step {
     Retire(Retire),
     /// A file that others write, too, is edited.
     Edit(Edit),
+}
+
+impl Operation {
+    /// The files that it makes.
+    pub fn publishes(&self) -> impl Iterator<Item = &Publish> {
+        self.steps.iter().filter_map(|step| match step {
+            Step::Publish(publish) => Some(publish),
+            _ => None,
+        })
+    }
+
+    /// The files that it takes away.
+    pub fn retires(&self) -> impl Iterator<Item = &Retire> {
+        self.steps.iter().filter_map(|step| match step {
+            Step::Retire(retire) => Some(retire),
+            _ => None,
+        })
+    }
+
+    /// The edits that it makes.
+    pub fn edits(&self) -> impl Iterator<Item = &Edit> {
+        self.steps.iter().filter_map(|step| match step {
+            Step::Edit(edit) => Some(edit),
+            _ => None,
+        })
+    }
 }
 
 impl Step {

@@ -3,6 +3,7 @@
 use std::collections::{BTreeMap, HashSet};
 
 use forklore_fs::{PathError, VaultPath};
+use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::undo::finder;
@@ -12,7 +13,7 @@ use crate::tx::{self, About, Tx, TxError, object_path};
 use crate::vault::{Library, cache, layout};
 
 /// What is in the trash.
-#[derive(Debug, Clone, Serialize)]
+#[derive(Debug, Clone, Serialize, JsonSchema)]
 pub struct TrashReport {
     /// Newest first
     pub items: Vec<TrashItem>,
@@ -21,7 +22,7 @@ pub struct TrashReport {
 }
 
 /// A file in the trash.
-#[derive(Debug, Clone, Serialize)]
+#[derive(Debug, Clone, Serialize, JsonSchema)]
 pub struct TrashItem {
     /// The operation that put it there
     pub operation: String,
@@ -61,7 +62,7 @@ fn item(operation: &Operation, retire: &Retire, days: u32) -> TrashItem {
 }
 
 /// What came back.
-#[derive(Debug, Clone, Serialize)]
+#[derive(Debug, Clone, Serialize, JsonSchema)]
 pub struct RestoreReport {
     /// Id of the operation; nothing if it was only planned
     pub operation: Option<String>,
@@ -134,7 +135,7 @@ fn free_name(library: &Library, wanted: &VaultPath) -> Result<VaultPath, PathErr
 }
 
 /// What was cleaned up.
-#[derive(Debug, Clone, Default, Serialize)]
+#[derive(Debug, Clone, Default, Serialize, JsonSchema)]
 pub struct GcReport {
     /// Id of the operation that put books into the trash; nothing if there were none, or it was only planned
     pub operation: Option<String>,

@@ -16,6 +16,7 @@ use forklore_core::story::Transcript;
 use forklore_core::story::lineage::Lineage;
 use forklore_fs::{Identity, PathError, VaultPath, Vfs};
 use forklore_json::Raw;
+use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::family::Families;
@@ -26,7 +27,7 @@ use crate::history::Timeline;
 use crate::tx::Right;
 
 /// What kind of story it is.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum StoryKind {
     /// The chats of one character

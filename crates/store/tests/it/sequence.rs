@@ -63,7 +63,8 @@ fn a_sequence_of_saves() {
     let mut step = |doc: &Doc, what: &str, most: u64| {
         let before = size(&*fs);
         let id = save(&mut store, doc, TARGET, last.as_ref()).unwrap();
-        let cost = size(&*fs) - before;
+        // Putting packs together can make it smaller.
+        let cost = size(&*fs).saturating_sub(before);
         println!("{what}: {cost} bytes");
         assert!(cost <= most, "{what}: {cost} bytes, at most {most} expected");
         versions.push((id, doc.bytes()));

@@ -11,13 +11,14 @@ mod recaps;
 use forklore_core::check::{Code, Finding, Severity};
 use forklore_fs::PathError;
 use rayon::prelude::*;
+use schemars::JsonSchema;
 use serde::Serialize;
 
 pub use self::baseline::{Entering, entering};
 use crate::vault::Library;
 
 /// What `check` found.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct CheckReport {
     /// Whether there is no error. Warnings are allowed.
     pub ok: bool,

@@ -1,8 +1,6 @@
 //! [`execute`]: a planned fork happens; [`prepare`]: its book does, and SillyTavern writes the chat.
 
-use std::sync::Arc;
-
-use forklore_fs::{Part, Vfs};
+use forklore_fs::Part;
 
 use super::{ForkError, ForkReport, Plan};
 use crate::tx::operation::{Awaits, FileId, Kind};
@@ -54,16 +52,11 @@ pub fn execute(library: &Library, plan: Plan, now: i64) -> Result<ForkReport, Fo
     Ok(report)
 }
 
-/// Publishes the book of a fork whose chat SillyTavern is about to write with the header that `header` gives.
+/// Publishes the book of a fork whose chat SillyTavern is about to write, with this slug in its header.
 ///
-/// Returns the id to settle it with (see [`crate::tx::resolve`]), and the header.
-pub fn prepare(
-    fs: &Arc<dyn Vfs>,
-    plan: Plan,
-    now: i64,
-    until: i64,
-) -> Result<(ForkReport, Vec<u8>), ForkError> {
-    let mut tx = Tx::begin(fs, now)?;
+/// The report has the id to settle it with (see [`crate::tx::resolve`]).
+pub fn prepare(library: &Library, plan: Plan, now: i64, until: i64) -> Result<ForkReport, ForkError> {
+    let mut tx = Tx::on(library, now)?;
     stage_book(&mut tx, &plan)?;
     let mut report = plan.report;
     report.operation = Some(tx.id().to_owned());
@@ -71,7 +64,7 @@ pub fn prepare(
     plan.guards.into_iter().for_each(|(path, file)| tx.guard(path, file));
     let awaits = Awaits { target: plan.target, slug: plan.slug, until };
     tx.prepare(about(&report), awaits)?;
-    Ok((report, plan.header))
+    Ok(report)
 }
 
 fn about(report: &ForkReport) -> About {

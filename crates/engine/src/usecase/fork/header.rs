@@ -5,6 +5,7 @@ use forklore_core::fork::header::{self as core, Revision};
 use forklore_core::fork::registry;
 use forklore_core::fork::timed::{self, Form};
 use forklore_core::format::book::EntryImage;
+use forklore_core::format::record;
 use forklore_fs::PathError;
 use forklore_json::Raw;
 
@@ -124,8 +125,11 @@ fn timers(
     };
     let Some(timers) = timers else { return Ok(now.map(|_| Revision::without(&["timedWorldInfo"]))) };
     let visible = chat.transcript.rows_from(0).take(at + 1).filter(|row| !row.hidden).count();
-    let rekeyed = match (binding, &chat.book) {
-        (Binding::Own { name, entries }, Some((old, _))) => {
+    // A fork that waits for its book still has the effects of its parent's.
+    let waiting = record::Pending::read(chat.header().metadata()).and_then(|pending| pending.book);
+    let old = chat.book.as_ref().map(|(name, _)| name.clone()).or(waiting);
+    let rekeyed = match (binding, &old) {
+        (Binding::Own { name, entries }, Some(old)) => {
             let live = library.book(old)?;
             let live = live.as_ref().and_then(|book| book.parse().ok());
             let wraps = live.as_ref().is_some_and(|book| {

@@ -39,7 +39,7 @@ pub struct Plan {
     /// File of the fork
     pub(super) target: VaultPath,
     /// Its header line
-    pub(super) header: Vec<u8>,
+    pub(crate) header: Vec<u8>,
     /// Number of the parent
     pub(super) chat: usize,
     /// The parent's file, which it was when the plan was made, and what of it comes along
@@ -66,6 +66,32 @@ pub fn plan(
     now: i64,
 ) -> Result<Plan, ForkError> {
     let waiting = before(library, request)?;
+    let name = fork_name(library, request, config)?;
+    plan_as(library, request, config, slug, now, waiting, &name)
+}
+
+/// Works a fork out whose name SillyTavern has chosen already.
+pub(crate) fn plan_named(
+    library: &Library,
+    request: &Request,
+    config: &Config,
+    slug: &str,
+    now: i64,
+    name: &str,
+) -> Result<Plan, ForkError> {
+    let waiting = before(library, request)?;
+    plan_as(library, request, config, slug, now, waiting, name)
+}
+
+fn plan_as(
+    library: &Library,
+    request: &Request,
+    config: &Config,
+    slug: &str,
+    now: i64,
+    waiting: usize,
+    name: &str,
+) -> Result<Plan, ForkError> {
     let c = request.chat;
     let chat = &library.chats[c];
     let line = library.message_line(c, request.at)?.unwrap_or_default();
@@ -73,7 +99,6 @@ pub fn plan(
     let last = request.swipe.map(|k| other_swipe(request, message, k)).transpose()?.flatten();
     // What was told of the shown swipe is not told of another one: the state is that of the message before.
     let state_at = if last.is_some() { request.at.saturating_sub(1) } else { request.at };
-    let name = fork_name(library, request, config)?;
     let wanted = Wanted {
         undated: config.fork.undated == Undated::Carry,
         unfinished: waiting == 0,
@@ -100,7 +125,7 @@ pub fn plan(
     if found.source.kind == SourceKind::Head && machine_kept {
         warn_of_stains(&library.stains(c)?, &mut found, &mut warnings);
     }
-    let book = plan_book(library, request, config, &name, &found, &mut warnings)?;
+    let book = plan_book(library, request, config, name, &found, &mut warnings)?;
     // Read as SillyTavern will: what is wrong with it is found before anything is written.
     let read = book.bytes().map(Book::parse).transpose();
     let read = read.map_err(|e| ForkError::NotVerified(e.to_string()))?;
@@ -111,7 +136,7 @@ pub fn plan(
         BookPlan::Shared => Binding::Same,
         BookPlan::None => Binding::Unbound,
     };
-    let revised = revise(library, c, state_at, &name, &binding, true)?;
+    let revised = revise(library, c, state_at, name, &binding, true)?;
     let file = library.fs.open(&chat.path)?;
     let (header_end, carriage_return) = header_end(library, c, &*file)?;
     let row = chat.transcript.row(request.at).unwrap_or_default();
@@ -140,7 +165,7 @@ pub fn plan(
     let state = CheckpointState {
         now,
         message: request.at,
-        chat: &name,
+        chat: name,
         queue_was_empty: waiting == 0,
         has_scene_break: around.scene.is_some(),
         scene_name,
@@ -154,7 +179,7 @@ pub fn plan(
     let record = record(
         library,
         request,
-        &name,
+        name,
         slug,
         now,
         &moment.to_string(),
@@ -187,8 +212,8 @@ pub fn plan(
         tx::pad(&mut header, header_end);
     }
 
-    let (target, address) = place(library, c, &name)?;
-    let edits = edits(library, request, config, &name)?;
+    let (target, address) = place(library, c, name)?;
+    let edits = edits(library, request, config, name)?;
     let running = chat.running.as_ref();
     let projection = revised.projection.unwrap_or_default();
     let current = projection.current.and_then(|i| running?.versions.get(i));
@@ -458,7 +483,7 @@ pub(crate) fn book_name(
 }
 
 /// Why a book that is kept by hand is not copied for a fork.
-fn stays_shared(library: &Library, c: usize, config: &Config, stem: &str) -> Option<String> {
+pub(crate) fn stays_shared(library: &Library, c: usize, config: &Config, stem: &str) -> Option<String> {
     if config.books.shared.iter().any(|pinned| book_stem(pinned) == stem) {
         return Some("is pinned as shared in the settings".to_owned());
     }
