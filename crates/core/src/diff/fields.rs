@@ -93,7 +93,11 @@ pub(super) fn members<'a>(a: Raw<'a>, b: Raw<'a>) -> Vec<Member<'a>> {
     let alike = ours.len() == theirs.len() && ours.iter().zip(&theirs).all(|(x, y)| x.0 == y.0);
     if alike {
         let differing: Vec<usize> = (0..ours.len()).filter(|i| !same(ours[*i].1, theirs[*i].1)).collect();
-        let last = |i: &usize| !ours[i + 1..].iter().any(|later| later.0.says_the_same(ours[*i].0));
+        let escaped = |key: Raw<'_>| key.bytes().contains(&b'\\');
+        let again = |key: Raw<'_>, later: Raw<'_>| {
+            key == later || ((escaped(key) || escaped(later)) && key.says_the_same(later))
+        };
+        let last = |i: &usize| !ours[i + 1..].iter().any(|later| again(ours[*i].0, later.0));
         if differing.iter().all(last) {
             return { differing }
                 .into_iter()
