@@ -14,6 +14,7 @@ pub mod enter;
 mod failure;
 pub mod fork;
 pub mod heal;
+pub mod keep;
 pub mod look;
 pub mod note;
 pub mod ops;

@@ -113,6 +113,14 @@ pub fn check(desk: &Desk<'_>, of: &AnyChat) -> Result<(CheckReport, usize), Fail
     Ok((report, if only.is_some() { 1 } else { library.chats.len() }))
 }
 
+/// As [`check`], and everything that is kept is read; what can be mended of it is, with `mend`.
+pub fn check_deep(desk: &Desk<'_>, of: &AnyChat, mend: bool) -> Result<(CheckReport, usize), Failure> {
+    let (mut report, chats) = check(desk, of)?;
+    let (deep, findings) = check::deep(&desk.library()?, mend)?;
+    report.add_deep(deep, findings);
+    Ok((report, chats))
+}
+
 /// What waits in the queue.
 pub fn queue(desk: &Desk<'_>, of: &OneChat) -> Result<QueueReport, Failure> {
     let library = desk.library()?;

@@ -7,6 +7,7 @@ mod config;
 mod delete;
 mod demo;
 mod diff;
+mod forget;
 mod fork;
 mod gc;
 mod heal;
@@ -95,6 +96,8 @@ pub(crate) enum Command {
     Trash(trash::Args),
     Gc(gc::Args),
     Watch(watch::Args),
+    Forget(forget::ForgetArgs),
+    Prune(forget::PruneArgs),
     Config(config::Args),
     Serve(serve::Args),
     Install(install::InstallArgs),
@@ -168,6 +171,8 @@ pub(crate) fn run(context: &Context, command: &Command) -> Result<ExitCode, Fail
         Command::Trash(args) => trash::run(context, args),
         Command::Gc(args) => gc::run(context, args),
         Command::Watch(args) => watch::run(context, args),
+        Command::Forget(args) => forget::forget(context, args),
+        Command::Prune(args) => forget::prune(context, args),
         Command::Config(args) => config::run(context, args),
         Command::Serve(args) => serve::run(context, args),
         Command::Install(args) => install::install(context, args),

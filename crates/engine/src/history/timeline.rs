@@ -138,6 +138,13 @@ impl Timeline {
         seen.observation.content().filter(|_| !self.forgotten.contains(&seen.seq))
     }
 
+    /// What of the store a record needs. One that this Forklore cannot read, or has not seen, needs all that it may name.
+    pub fn roots(&self, seq: u64, payload: &[u8]) -> Vec<Id> {
+        let Ok(observation) = parse(payload) else { return Vec::new() };
+        let content = observation.content().filter(|_| !self.forgotten.contains(&seq));
+        content.into_iter().chain(observation.notes()).collect()
+    }
+
     /// All files that were seen, with their observations.
     pub fn tracks(&self) -> impl Iterator<Item = (&VaultPath, &[usize])> {
         self.tracks.iter().map(|(file, track)| (file, track.as_slice()))

@@ -12,6 +12,7 @@ pub mod hook;
 pub mod pending;
 pub mod rename;
 pub mod restore;
+pub mod retention;
 pub mod seen;
 pub mod show;
 pub mod stories;
