@@ -80,6 +80,10 @@ impl Writer<'_> {
         };
         let against = self.store.against([previous.copied(), None], &context);
         self.add(id, &encoded, against)?;
+        if !context.is_empty() {
+            // Written now, so that nothing that is put later comes between the names and what refers to them.
+            self.store.pending.settle(&self.store.backend, true)?;
+        }
         Ok(id)
     }
 

@@ -247,7 +247,8 @@ impl<'a> Replay<'a> {
         let place = match observed.head {
             _ if !ours => Place::Unattributed,
             Place::Ours(until) => Place::Between { from: self.furthest(), until },
-            place => place,
+            // That somebody else was being played when it was first looked at tells nothing of who wrote it.
+            _ => Place::Undated,
         };
         let default = Default {
             book: &observed.book,
