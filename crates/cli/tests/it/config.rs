@@ -66,7 +66,7 @@ fn the_list_for_programs() {
     let shown = vault("[trash]\ndays = 7\n").json(FORKLORE, &["config"]);
     assert_eq!(shown["file"], FILE);
     let settings = shown["settings"].as_array().unwrap();
-    assert_eq!(settings.len(), 10);
+    assert_eq!(settings.len(), 12);
     assert_eq!(
         settings[9],
         json!({

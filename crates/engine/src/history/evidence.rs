@@ -5,9 +5,9 @@ use forklore_core::format::book::EntryImage;
 use forklore_core::state::{AtWork, Evidence, Observed, Origin, Place, Seen as SeenOf};
 use forklore_json::Raw;
 
-use super::HistoryError;
 use super::reel::{Reel, Turn};
 use super::timeline::{Period, Timeline};
+use super::{By, HistoryError};
 use crate::vault::{Library, layout};
 
 impl Timeline {
@@ -162,7 +162,12 @@ impl Line<'_> {
         let mut heads: Vec<(usize, i64)> = Vec::new();
         for (p, period) in self.periods.iter().enumerate() {
             for i in &period.track {
-                let Some(chat) = self.timeline.seen[*i].chat() else { continue };
+                // A backup was looked at long after it was made; when that was is not certain.
+                let seen = &self.timeline.seen[*i].observation;
+                let Some(chat) = self.timeline.seen[*i].chat().filter(|_| !matches!(seen.by, By::Backup(_)))
+                else {
+                    continue;
+                };
                 let head = self.timeline.now(self.periods, p, *i, chat.messages.saturating_sub(1));
                 heads.extend(head.map(|head| (head, self.timeline.seen[*i].observation.clock)));
             }
