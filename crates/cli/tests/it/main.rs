@@ -21,6 +21,7 @@ mod heal;
 mod hostile;
 mod kills;
 mod ops;
+mod past;
 mod regressions;
 mod seeds;
 mod serve;
