@@ -223,7 +223,7 @@ fn refused(tavern: &Tavern, vault: &TestVault) {
         (&json!([]), &json!("Queue/Main - Branch #1"))
     );
     // The user wants one all the same, and says so before the page saves.
-    let _ = engine
+    engine
         .post(
             "api/next-fork",
             &json!({"chat": "Queue/Main", "at": 10, "kind": "checkpoint", "ignore_queue": true}),

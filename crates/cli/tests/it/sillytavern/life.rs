@@ -37,9 +37,7 @@ fn what_sillytavern_deletes_and_renames_leaves_nothing_wrong() {
         );
         assert_whole(&vault, "Ana/New name", "Ana/Main", 10);
         assert!(there(&books[0]));
-        let _ = tavern
-            .post("api/chats/delete", &json!({"chatfile": "New name.jsonl", "avatar_url": "Ana.png"}))
-            .ok();
+        tavern.post("api/chats/delete", &json!({"chatfile": "New name.jsonl", "avatar_url": "Ana.png"})).ok();
         let change = events.wait("change", |change| change["what"] == "book" && change["act"] == "deleted");
         assert_eq!((&change["book"], &change["by"]), (&json!(books[0]), &json!("forklore")));
         assert!(!there(&books[0]) && there(&books[1]));
@@ -54,8 +52,7 @@ fn what_sillytavern_deletes_and_renames_leaves_nothing_wrong() {
         page[0]["chat_metadata"]["world_info"] = json!(books[2]);
         tavern.save(Some("Ana"), "Main - Branch #2", &page, false).ok();
         let done = operations(&vault);
-        let _ =
-            tavern.post("api/chats/delete", &json!({"chatfile": "Kept.jsonl", "avatar_url": "Ana.png"})).ok();
+        tavern.post("api/chats/delete", &json!({"chatfile": "Kept.jsonl", "avatar_url": "Ana.png"})).ok();
         events.wait("change", |change| change["chat"] == "Ana/Kept" && change["act"] == "deleted");
         // What follows comes before what is told next.
         tavern.post("api/worldinfo/edit", &json!({"name": "By hand", "data": {"entries": {}}})).ok();
@@ -64,7 +61,7 @@ fn what_sillytavern_deletes_and_renames_leaves_nothing_wrong() {
         assert_eq!(operations(&vault), done);
 
         // A deleted book is named.
-        tavern.post("api/worldinfo/delete", &json!({"name": books[2]})).status;
+        assert_eq!(tavern.post("api/worldinfo/delete", &json!({"name": books[2]})).status, 200);
         events.wait("change", |change| change["what"] == "book" && change["act"] == "deleted");
         let checked = vault.json(FORKLORE, &["check", "Ana/Main - Branch #2"]);
         let codes: Vec<&str> =
@@ -80,9 +77,12 @@ fn what_sillytavern_deletes_and_renames_leaves_nothing_wrong() {
 
         // The character goes with its chats: so do the books of its forks, and what an extension made for the main chat stays.
         let book = ChatFile::at(&vault, "Ana/Main - Branch #2").book().to_owned();
-        let _ = tavern
-            .post("api/characters/delete", &json!({"avatar_url": "Ana.png", "delete_chats": true}))
-            .status;
+        assert_eq!(
+            tavern
+                .post("api/characters/delete", &json!({"avatar_url": "Ana.png", "delete_chats": true}))
+                .status,
+            200
+        );
         events.wait("change", |change| change["what"] == "character");
         tavern.until("the book is gone", || (!there(&book)).then_some(()));
         assert!(there("z-AutoLB-Ana-Main"));
