@@ -2,7 +2,7 @@
 //! document of its own.
 //!
 //! * [`Desk`] is a vault that can be asked: it reads the [`Library`](forklore_engine::Library), with or without the right to change.
-//! * The calls are functions on a desk, one module a topic: [`look`], [`fork`], [`heal`], [`enter`], [`ops`], [`config`]. What they need
+//! * The calls are functions on a desk, one module a topic: [`look`], [`fork`], [`heal`], [`enter`], [`ops`], [`past`], [`config`]. What they need
 //!   is a plain struct that a JSON body or the flags of a command become; what they give is the engine's report, whose JSON others
 //!   rely on (`docs/formats/json.md`).
 //! * [`note`] keeps history of what was done.
@@ -14,9 +14,11 @@ pub mod enter;
 mod failure;
 pub mod fork;
 pub mod heal;
+pub mod keep;
 pub mod look;
 pub mod note;
 pub mod ops;
+pub mod past;
 
 pub use desk::{Desk, now};
 pub use failure::{Failure, Kind, Told, capital};

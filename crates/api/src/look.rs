@@ -45,6 +45,30 @@ pub struct Spot {
     pub at: Option<usize>,
 }
 
+/// Two states to compare.
+#[derive(Debug, Clone, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Pair {
+    /// Address of the first chat
+    pub a: String,
+    /// Its message; the last one if left out
+    pub a_at: Option<usize>,
+    /// Address of the second chat; the first one's parent if left out, or the first one itself if only a message is named
+    pub b: Option<String>,
+    /// Its message; the last one if left out
+    pub b_at: Option<usize>,
+}
+
+impl Pair {
+    /// The states that are meant.
+    pub fn spots(&self) -> Vec<Spot> {
+        let first = Spot { chat: self.a.clone(), at: self.a_at };
+        let same = || self.b_at.map(|_| self.a.clone());
+        let second = self.b.clone().or_else(same).map(|chat| Spot { chat, at: self.b_at });
+        std::iter::once(first).chain(second).collect()
+    }
+}
+
 /// What a memory extension still has to do in a chat.
 #[derive(Debug, Clone, Serialize, JsonSchema)]
 pub struct QueueReport {
@@ -87,6 +111,14 @@ pub fn check(desk: &Desk<'_>, of: &AnyChat) -> Result<(CheckReport, usize), Fail
     let only = of.chat.as_deref().map(|name| library.find_chat(name)).transpose()?;
     let report = check::check(&library, only, now());
     Ok((report, if only.is_some() { 1 } else { library.chats.len() }))
+}
+
+/// As [`check`], and everything that is kept is read; what can be mended of it is, with `mend`.
+pub fn check_deep(desk: &Desk<'_>, of: &AnyChat, mend: bool) -> Result<(CheckReport, usize), Failure> {
+    let (mut report, chats) = check(desk, of)?;
+    let (deep, findings) = check::deep(&desk.library()?, mend)?;
+    report.add_deep(deep, findings);
+    Ok((report, chats))
 }
 
 /// What waits in the queue.

@@ -10,9 +10,10 @@ use axum::middleware;
 use axum::response::{IntoResponse as _, Response};
 use axum::routing::{get, post};
 use forklore_api::fork::Wanted;
-use forklore_api::look::{AnyChat, AnyStory, OneChat, Spot};
+use forklore_api::look::{AnyChat, AnyStory, OneChat, Pair, Spot};
 use forklore_api::ops::{Cleaning, Deletion, Limit, Redoing, Renaming, Restoring, Undoing};
-use forklore_api::{Failure, config, enter, fork, heal, look, ops};
+use forklore_api::past::{Blaming, Bringing, Looking};
+use forklore_api::{Failure, config, enter, fork, heal, look, ops, past};
 use forklore_core::fork::ForkKind;
 use forklore_engine::config::SettingReport;
 use schemars::JsonSchema;
@@ -141,8 +142,17 @@ pub(crate) fn table() -> Table {
         .get("/api/show", "The state of a chat at a message", |call, spot: Spot| {
             call.ask(|desk| look::show(desk, &spot))
         })
+        .get("/api/diff", "What differs between two states", |call, pair: Pair| {
+            call.ask(|desk| look::diff(desk, &pair.spots()))
+        })
         .get("/api/check", "What is wrong", |call, of: AnyChat| {
             call.ask(|desk| Ok(look::check(desk, &of)?.0))
+        })
+        .get("/api/history", "What happened to a chat and its lorebooks", |call, of: Looking| {
+            call.ask(|desk| past::history(desk, &of))
+        })
+        .get("/api/blame", "Which message each part of a lorebook comes from", |call, of: Blaming| {
+            call.ask(|desk| past::blame(desk, &of))
         })
         .get("/api/enter", "What there is to say and to decide on entering a chat", |call, of: OneChat| {
             call.ask(|desk| enter::enter(desk, &of))
@@ -214,6 +224,11 @@ pub(crate) fn table() -> Table {
                 call.vault.tell(Event::Change(Change::vault()));
             }
             Ok(restored)
+        })
+        .post("/api/restore", "Bring a past state back", |call, of: Bringing| {
+            let report = call.change(|desk| past::restore(desk, &of))?;
+            tell(call, "saved", Some(&report.chat), report.operation.as_deref());
+            Ok(report)
         })
         .post("/api/gc", "Clean up", |call, of: Cleaning| {
             let report = call.change(|desk| ops::gc(desk, &of))?;

@@ -137,6 +137,11 @@ impl Backend {
         let _swept = self.fs.unlink(&self.draft());
     }
 
+    /// Makes what was removed stay so.
+    pub(crate) fn sync(&self) -> Result<(), StoreError> {
+        Ok(self.fs.sync_dir(&self.packs())?)
+    }
+
     /// Takes a pack away. What it held must be durable elsewhere, or not wanted.
     pub(crate) fn remove(&self, name: PackName) -> Result<(), StoreError> {
         match self.fs.unlink(&self.pack_path(name)) {

@@ -7,7 +7,7 @@
 use forklore_fs::Part;
 
 use crate::backend::PackName;
-use crate::pack::{self, Frame, HEAD, Index, Object};
+use crate::pack::{self, Frame, HEAD, Health, Index, Object};
 use crate::{Store, StoreError};
 
 /// So many packs of a size become one.
@@ -23,19 +23,26 @@ impl Store {
     /// Removes packs that do not count any more, and puts small ones together. Needs the right to write.
     pub(crate) fn tidy(&mut self) -> Result<(), StoreError> {
         loop {
-            for name in std::mem::take(&mut self.replaced) {
-                self.backend.remove(name)?;
-            }
+            self.remove_replaced()?;
             let Some(group) = self.too_many() else { return Ok(()) };
             self.merge(&group)?;
         }
+    }
+
+    /// Removes packs that others have taken the place of.
+    pub(crate) fn remove_replaced(&mut self) -> Result<(), StoreError> {
+        for name in std::mem::take(&mut self.replaced) {
+            self.backend.remove(name)?;
+        }
+        Ok(())
     }
 
     /// The numbers of packs that should be one.
     fn too_many(&self) -> Option<Vec<usize>> {
         let size = |len: u64| (len / SMALL).checked_ilog(FAN as u64).map_or(0, |level| level + 1);
         (0..size(LARGE)).find_map(|wanted| {
-            let group = self.packs.iter().enumerate().filter(|(_, pack)| size(pack.len) == wanted);
+            let packs = self.packs.iter().enumerate();
+            let group = packs.filter(|(_, pack)| size(pack.len) == wanted && pack.health == Health::Good);
             let (numbers, lens): (Vec<usize>, Vec<u64>) =
                 group.map(|(number, pack)| (number, pack.len)).unzip();
             (numbers.len() >= FAN && lens.iter().sum::<u64>() <= LARGE).then_some(numbers)

@@ -63,7 +63,7 @@ impl Writer<'_> {
             Manifest { len: segments.iter().map(|segment| u64::from(segment.len)).sum(), segments };
         let encoded = manifest.encode();
         let id = Id::of(&encoded);
-        if self.store.contains(&id) {
+        if self.has(&id) {
             return Ok(id);
         }
         if let (Some(previous), Some(before)) = (previous, before)
@@ -80,6 +80,10 @@ impl Writer<'_> {
         };
         let against = self.store.against([previous.copied(), None], &context);
         self.add(id, &encoded, against)?;
+        if !context.is_empty() {
+            // Written now, so that nothing that is put later comes between the names and what refers to them.
+            self.store.pending.settle(&self.store.backend, true)?;
+        }
         Ok(id)
     }
 
@@ -159,7 +163,7 @@ impl Writer<'_> {
         let segments: Vec<Segment> = segments.collect();
 
         let mut seen = HashSet::new();
-        let mut is_new = |id: &Id| !self.store.contains(id) && seen.insert(*id);
+        let mut is_new = |id: &Id| !self.has(id) && seen.insert(*id);
         let new: Vec<(Id, &[u8], &Cut)> = read
             .iter()
             .zip(cuts)

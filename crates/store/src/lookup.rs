@@ -27,18 +27,33 @@ pub(crate) struct Lookup {
 }
 
 impl Lookup {
-    /// All objects whose names begin like this: one, as good as always.
-    pub(crate) fn by_head(&self, head: u64) -> impl Iterator<Item = &Place> {
+    /// The numbers of all objects whose names begin like this, newest first: it is one, as good as always.
+    pub(crate) fn numbers(&self, head: u64) -> impl Iterator<Item = usize> {
         let mut at = self.heads.get(&head).copied().unwrap_or(NONE);
         std::iter::from_fn(move || {
-            let place = self.places.get(at as usize)?;
-            at = place.next;
-            Some(place)
+            let number = at as usize;
+            at = self.places.get(number)?.next;
+            Some(number)
         })
     }
 
+    /// All objects whose names begin like this.
+    pub(crate) fn by_head(&self, head: u64) -> impl Iterator<Item = &Place> {
+        self.numbers(head).map(|number| &self.places[number])
+    }
+
+    /// An object; more than one if it was put again because it was damaged.
+    pub(crate) fn all(&self, id: &Id) -> impl Iterator<Item = &Place> {
+        self.by_head(id.head()).filter(move |place| place.object.id == *id)
+    }
+
     pub(crate) fn get(&self, id: &Id) -> Option<&Place> {
-        self.by_head(id.head()).find(|place| place.object.id == *id)
+        self.all(id).next()
+    }
+
+    /// All objects, in the order in which they were added: pack by pack.
+    pub(crate) fn places(&self) -> &[Place] {
+        &self.places
     }
 
     pub(crate) fn add(&mut self, pack: u32, object: Object) {

@@ -14,7 +14,7 @@ use crate::{Id, StoreError};
 pub(crate) const VERSION: u8 = 1;
 const MAGIC: &[u8; 7] = b"flstore";
 pub(crate) const HEAD: usize = 8;
-const TAIL: usize = 8 + 8 + 32 + HEAD;
+const TAIL: usize = 8 + 8 + 16 + 16 + 8 + HEAD;
 
 /// No object is longer. Far more than anything needs; and whatever a damaged index says, no more is asked of memory.
 pub(crate) const LONGEST: usize = 1 << 30;
@@ -181,18 +181,21 @@ impl Index {
             out.number(*from);
             out.number(*to);
         }
-        let index_len = out.len() as u64;
-        out.extend(self.records.encode()?);
-        let records_len = out.len() as u64 - index_len;
-        out.extend_from_slice(&index_len.to_le_bytes());
-        out.extend_from_slice(&records_len.to_le_bytes());
-        let seal = Id::of(&out);
-        out.id(&seal);
-        out.extend_from_slice(&head());
-        Ok((out, seal.head()))
+        let records = self.records.encode()?;
+        let mut tail = Vec::with_capacity(TAIL);
+        tail.extend_from_slice(&(out.len() as u64).to_le_bytes());
+        tail.extend_from_slice(&(records.len() as u64).to_le_bytes());
+        tail.extend_from_slice(&short(&out));
+        tail.extend_from_slice(&short(&records));
+        let seal = Id::of(&tail).head();
+        tail.extend_from_slice(&seal.to_le_bytes());
+        tail.extend_from_slice(&head());
+        out.extend(records);
+        out.extend(tail);
+        Ok((out, seal))
     }
 
-    fn decode(index: &[u8], records: &[u8], body: u64) -> Option<Self> {
+    fn decode(index: &[u8], body: u64) -> Option<Self> {
         let mut reader = Reader(index);
         let mut found = Self::default();
         let mut offset = HEAD as u64;
@@ -225,7 +228,6 @@ impl Index {
         for _ in 0..reader.count()? {
             found.forgotten.push((reader.number()?, reader.number()?));
         }
-        found.records = Records::decode(records)?;
         (reader.is_empty() && offset == body).then_some(found)
     }
 
@@ -254,14 +256,32 @@ pub(crate) fn head() -> [u8; HEAD] {
     [a, b, c, d, e, f, g, VERSION]
 }
 
-/// A pack that was found whole as far as its index and its records go. The file stays open: it can be read even when it was
-/// merged into another one and is gone.
+/// Half a hash: enough to see damage.
+fn short(bytes: &[u8]) -> [u8; 16] {
+    let mut half = [0; 16];
+    half.copy_from_slice(&Id::of(bytes).as_bytes()[..16]);
+    half
+}
+
+/// A pack, open for reading. The file stays open: it can be read even when it was put together with others and is gone.
 pub(crate) struct Pack {
     pub(crate) name: PackName,
     pub(crate) path: VaultPath,
     pub(crate) file: Box<dyn OpenFile>,
     pub(crate) len: u64,
     pub(crate) index: Index,
+    pub(crate) health: Health,
+}
+
+/// What is left of a pack.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Health {
+    /// Index and records are what they were. Objects tell for themselves.
+    Good,
+    /// The records are lost.
+    NoRecords,
+    /// The index is not what it was. It is taken as a hint: an object that it leads to, and that is what its name says, is good.
+    Doubtful,
 }
 
 /// Why a pack cannot be used.
@@ -289,31 +309,44 @@ impl Pack {
         let tail_at =
             len.checked_sub(TAIL as u64).filter(|at| *at >= HEAD as u64).ok_or(Unusable::Damaged)?;
         let tail = file.read_range(tail_at..len)?;
-        if begin != head() || !tail.ends_with(&head()) {
+        let (told, rest) = tail.split_at(TAIL - 8 - HEAD);
+        if begin != head()
+            || rest != [name.seal.to_le_bytes(), head()].concat()
+            || Id::of(told).head() != name.seal
+        {
             return Err(Unusable::Damaged);
         }
-        let parsed = (|| {
-            let mut reader = Reader(&tail);
-            let index_len = u64::from_le_bytes(reader.array()?);
-            let records_len = u64::from_le_bytes(reader.array()?);
-            Some((index_len, records_len, reader.id()?))
-        })();
-        let (index_len, records_len, seal) = parsed.ok_or(Unusable::Damaged)?;
+        let mut reader = Reader(told);
+        let mut number = || reader.array().map(u64::from_le_bytes).ok_or(Unusable::Damaged);
+        let (index_len, records_len) = (number()?, number()?);
         let body = index_len.checked_add(records_len).and_then(|both| tail_at.checked_sub(both));
         let body = body.filter(|body| *body >= HEAD as u64).ok_or(Unusable::Damaged)?;
-        let sealed = file.read_range(body..tail_at + 16)?;
-        if Id::of(&sealed) != seal || seal.head() != name.seal {
-            return Err(Unusable::Damaged);
-        }
+        let both = file.read_range(body..tail_at)?;
         // Both lengths fit: they are parts of what was just read.
-        let (index, rest) = sealed.split_at(index_len as usize);
-        let index = Index::decode(index, &rest[..records_len as usize], body).ok_or(Unusable::Damaged)?;
-        Ok(Self { name, path, file, len, index })
+        let (index_bytes, record_bytes) = both.split_at(index_len as usize);
+        let records = (short(record_bytes) == told[32..]).then(|| Records::decode(record_bytes)).flatten();
+        let mut health = if records.is_some() { Health::Good } else { Health::NoRecords };
+        if short(index_bytes) != told[16..32] {
+            health = Health::Doubtful;
+        }
+        let mut index = Index::decode(index_bytes, body).ok_or(Unusable::Damaged)?;
+        index.records = records.unwrap_or_default();
+        if health == Health::Doubtful {
+            // It may not say what others are worth.
+            index.replaces.clear();
+            index.forgotten.clear();
+        }
+        Ok(Self { name, path, file, len, index, health })
     }
 
     /// Where the compressed bytes are.
     pub(crate) fn body(&self) -> Range<u64> {
         let end = self.index.frames.last().map_or(HEAD as u64, |frame| frame.offset + u64::from(frame.len));
         HEAD as u64..end
+    }
+
+    /// The compressed bytes of a frame.
+    pub(crate) fn packed(&self, frame: &Frame) -> io::Result<Vec<u8>> {
+        self.file.read_range(frame.offset..frame.offset + u64::from(frame.len))
     }
 }

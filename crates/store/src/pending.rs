@@ -34,6 +34,7 @@ pub(crate) struct Pending {
     objects: Vec<Object>,
     pub(crate) records: Records,
     pub(crate) forgotten: Vec<(u64, u64)>,
+    replaces: Vec<PackName>,
     /// Frames of objects that are not compressed yet, by number. The last one can still grow.
     wholes: Vec<(u32, Vec<u8>)>,
     /// Frames of differences, likewise.
@@ -60,6 +61,11 @@ pub(crate) enum Form<'a> {
 }
 
 impl Pending {
+    /// What is to take the place of a pack.
+    pub(crate) fn replacing(name: PackName) -> Self {
+        Self { replaces: vec![name], ..Self::default() }
+    }
+
     pub(crate) fn is_empty(&self) -> bool {
         self.frames.is_empty() && self.records.len() == 0 && self.forgotten.is_empty()
     }
@@ -98,6 +104,14 @@ impl Pending {
         };
         self.objects.push(object);
         object
+    }
+
+    /// Takes over a frame of another pack as it is.
+    pub(crate) fn copy(&mut self, frame: &Frame, objects: &[Object], packed: &[u8]) {
+        let number = self.frames.len() as u32;
+        self.frames.push(*frame);
+        self.write(number, packed);
+        self.objects.extend(objects.iter().map(|object| Object { frame: number, ..*object }));
     }
 
     fn write(&mut self, frame: u32, packed: &[u8]) {
@@ -192,14 +206,14 @@ impl Pending {
         (frames.collect(), objects)
     }
 
-    /// Makes all of it a pack, durable when this returns. `next` is the number of its first record.
-    pub(crate) fn publish(&mut self, backend: &Backend, next: u64) -> Result<(), StoreError> {
-        let last = next + self.records.len() as u64 - 1;
+    /// Makes all of it a pack, durable when this returns.
+    pub(crate) fn publish(&mut self, backend: &Backend, first: u64, last: u64) -> Result<(), StoreError> {
         self.settle(backend, true)?;
         let (frames, objects) = self.in_order(0);
         let records = std::mem::take(&mut self.records);
         let forgotten = std::mem::take(&mut self.forgotten);
-        let index = Index { frames, objects, records, forgotten, replaces: Vec::new() };
+        let replaces = std::mem::take(&mut self.replaces);
+        let index = Index { frames, objects, records, forgotten, replaces };
         let (sealed, seal) = index.encode()?;
         if self.draft.is_none() {
             let head = pack::head();
@@ -209,7 +223,7 @@ impl Pending {
             self.tail.extend(sealed);
             backend.add_to_draft(&self.tail)?;
         }
-        backend.publish_draft(PackName { first: next, last, seal })?;
+        backend.publish_draft(PackName { first, last, seal })?;
         self.begun = false;
         Ok(())
     }

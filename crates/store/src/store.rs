@@ -9,7 +9,7 @@ use forklore_fs::{VaultPath, Vfs};
 use crate::backend::{Backend, PackName};
 use crate::cache::Cache;
 use crate::lookup::{Lookup, PENDING, Place};
-use crate::pack::{Frame, Link, Pack, Unusable};
+use crate::pack::{Frame, Health, Link, Object, Pack, Unusable};
 use crate::pending::Pending;
 use crate::{Id, Manifest, StoreError, Writer, codec, delta};
 
@@ -155,22 +155,41 @@ impl Store {
         })
     }
 
-    /// Files that are packs by their name and cannot be read. What they hold is missing.
+    /// Files of the store that are damaged, as far as can be seen without reading every object: what they hold may be missing.
     pub fn damaged(&self) -> impl Iterator<Item = &VaultPath> {
-        self.damaged.iter().map(|(_, path)| path)
+        let bad = self.packs.iter().filter(|pack| pack.health != Health::Good).map(|pack| &pack.path);
+        self.damaged.iter().map(|(_, path)| path).chain(bad)
     }
 
     /// Whether there is such an object.
     pub fn contains(&self, id: &Id) -> bool {
-        self.objects.get(id).is_some()
+        self.objects.all(id).any(|place| !self.is_doubtful(place))
+    }
+
+    /// Whether an object is only known from an index that is damaged.
+    pub(crate) fn is_doubtful(&self, place: &Place) -> bool {
+        self.packs.get(place.pack as usize).is_some_and(|pack| pack.health == Health::Doubtful)
     }
 
     /// An object's bytes, verified.
     pub fn get(&self, id: &Id) -> Result<Arc<[u8]>, StoreError> {
-        let place = self.objects.get(id).ok_or(StoreError::Missing(*id))?;
+        let mut error = StoreError::Missing(*id);
+        for doubtful in [false, true] {
+            for place in self.objects.all(id).filter(|place| self.is_doubtful(place) == doubtful) {
+                match self.verified(place) {
+                    Ok(bytes) => return Ok(bytes),
+                    Err(e) => error = e,
+                }
+            }
+        }
+        Err(error)
+    }
+
+    /// The bytes of an object in this very place.
+    pub(crate) fn verified(&self, place: &Place) -> Result<Arc<[u8]>, StoreError> {
         let bytes = self.bytes(place, 0)?;
         // What is a version of something was verified when it was made from it.
-        if place.object.link.is_none() && Id::of(&bytes) != *id {
+        if place.object.link.is_none() && Id::of(&bytes) != place.object.id {
             return Err(self.damage(place));
         }
         Ok(bytes)
@@ -203,7 +222,7 @@ impl Store {
     }
 
     /// An object's bytes; verified, if it is a version of something.
-    fn bytes(&self, place: &Place, depth: usize) -> Result<Arc<[u8]>, StoreError> {
+    pub(crate) fn bytes(&self, place: &Place, depth: usize) -> Result<Arc<[u8]>, StoreError> {
         let damaged = || self.damage(place);
         let object = &place.object;
         let frame = self.frame(place).ok_or_else(damaged)?;
@@ -260,7 +279,8 @@ impl Store {
         };
         let len = old.len();
         for place in self.objects.by_head(*head).filter(|p| p.object.generation() < link.generation) {
-            let bytes = self.bytes(place, depth + 1)?;
+            // If it was put again, one of them will do.
+            let Ok(bytes) = self.bytes(place, depth + 1) else { continue };
             old.truncate(len);
             old.extend_from_slice(&bytes);
             if self.try_bases(link, rest, context, old, depth, attempt)? {
@@ -310,16 +330,29 @@ impl Store {
         Ok(raw)
     }
 
+    /// The raw bytes of the frame of an object in a pack.
+    pub(crate) fn frame_of(
+        &self,
+        pack: &Pack,
+        object: &Object,
+        frame: &Frame,
+    ) -> Result<Arc<[u8]>, StoreError> {
+        let mut places = self.objects.all(&object.id);
+        let place =
+            places.find(|place| self.packs.get(place.pack as usize).is_some_and(|p| p.name == pack.name));
+        self.raw(place.ok_or(StoreError::Missing(object.id))?, frame)
+    }
+
     /// The compressed bytes of a frame.
     fn packed(&self, place: &Place, frame: &Frame) -> Result<Vec<u8>, StoreError> {
         let packed = match self.packs.get(place.pack as usize) {
             None => self.pending.packed(frame),
-            Some(pack) => pack.file.read_range(frame.offset..frame.offset + u64::from(frame.len)),
+            Some(pack) => pack.packed(frame),
         };
         packed.map_err(|_| self.damage(place))
     }
 
-    fn damage(&self, place: &Place) -> StoreError {
+    pub(crate) fn damage(&self, place: &Place) -> StoreError {
         let path = self.packs.get(place.pack as usize).map_or_else(VaultPath::root, |pack| pack.path.clone());
         StoreError::Damaged { id: place.object.id, path }
     }

@@ -14,21 +14,23 @@ use crate::{Id, Store, StoreError};
 /// The right to write. Everything that is put and recorded becomes one pack at [`Writer::commit`]; without it nothing has happened.
 pub struct Writer<'s> {
     pub(crate) store: &'s mut Store,
+    /// Whether what is there counts only if it can be read.
+    pub(crate) mending: bool,
     _lock: Lock,
 }
 
 /// What an object is to be stored as a version of.
 pub(crate) struct Against {
-    link: Link,
-    bases: [Option<Id>; BASES],
-    context: Vec<u8>,
+    pub(crate) link: Link,
+    pub(crate) bases: [Option<Id>; BASES],
+    pub(crate) context: Vec<u8>,
 }
 
 impl<'s> Writer<'s> {
     pub(crate) fn begin(store: &'s mut Store) -> Result<Self, StoreError> {
         let lock = store.backend.lock()?;
         store.refresh()?;
-        Ok(Self { store, _lock: lock })
+        Ok(Self { store, mending: false, _lock: lock })
     }
 
     /// The store, with what was put and is not yet committed. Records that are not committed are not among its records.
@@ -42,12 +44,17 @@ impl<'s> Writer<'s> {
             return Err(StoreError::TooLarge(bytes.len()));
         }
         let id = Id::of(bytes);
-        if !self.store.contains(&id) {
+        if !self.has(&id) {
             let against = self.store.against([base.copied(), None], &[]);
             self.add(id, bytes, against)?;
             self.store.pending.settle(&self.store.backend, false)?;
         }
         Ok(id)
+    }
+
+    /// Whether an object need not be put.
+    pub(crate) fn has(&self, id: &Id) -> bool {
+        self.store.contains(id) && (!self.mending || self.store.get(id).is_ok())
     }
 
     /// Adds an object that is not there.
@@ -77,13 +84,22 @@ impl<'s> Writer<'s> {
         seq
     }
 
+    /// Lets a record go: once this is committed it is not among the records any more. What it named stays until [`Store::prune`].
+    pub fn forget(&mut self, seq: u64) {
+        match self.store.pending.forgotten.last_mut() {
+            Some((_, to)) if to.checked_add(1) == Some(seq) => *to = seq,
+            _ => self.store.pending.forgotten.push((seq, seq)),
+        }
+    }
+
     /// Lets everything happen: one new file, durable when this returns.
     pub fn commit(self) -> Result<(), StoreError> {
         let store = &mut *self.store;
         if store.pending.is_empty() {
             return Ok(());
         }
-        store.pending.publish(&store.backend, store.next)?;
+        let last = store.next + store.pending.records.len() as u64 - 1;
+        store.pending.publish(&store.backend, store.next, last)?;
         store.refresh()?;
         // What was to happen has happened. Tidying up can fail, and be done by the next one.
         let _tidied = store.tidy();

@@ -19,14 +19,22 @@ use crate::ui;
 Examples:
   forklore check
   forklore check \"Maren Voss/The Lighthouse Road\"
+  forklore check --deep
   forklore check --json | jq '.findings[] | select(.severity == \"error\") | .code'")]
 pub(crate) struct Args {
     /// Chat to check; the whole vault if left out
     chat: Option<String>,
+
+    /// Also read everything that Forklore keeps, in history and for undo, and mend what can be mended
+    #[arg(long)]
+    deep: bool,
 }
 
 pub(crate) fn run(context: &Context, args: &Args) -> Result<ExitCode, Failure> {
-    let (report, chats) = context.ask(|desk| look::check(desk, &AnyChat { chat: args.chat.clone() }))?;
+    let of = AnyChat { chat: args.chat.clone() };
+    let (report, chats) = context.ask(|desk| {
+        if args.deep { look::check_deep(desk, &of, !context.dry_run) } else { look::check(desk, &of) }
+    })?;
     if context.json {
         ui::json(&report)?;
     } else {

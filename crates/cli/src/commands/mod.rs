@@ -1,17 +1,21 @@
 //! One file a verb. [`Cli`] is the whole command line; [`Context`] is what every command needs.
 
+mod blame;
 mod check;
 mod completions;
 mod config;
 mod delete;
 mod demo;
 mod diff;
+mod forget;
 mod fork;
 mod gc;
 mod heal;
+mod history;
 mod install;
 mod log;
 mod rename;
+mod restore;
 mod serve;
 mod show;
 mod stories;
@@ -77,10 +81,13 @@ pub(crate) enum Command {
     Tree(tree::Args),
     Show(show::Args),
     Diff(diff::Args),
+    History(history::Args),
+    Blame(blame::Args),
     Check(check::Args),
     Checkpoint(fork::CheckpointArgs),
     Branch(fork::BranchArgs),
     Heal(heal::Args),
+    Restore(restore::Args),
     Log(log::Args),
     Undo(undo::UndoArgs),
     Redo(undo::RedoArgs),
@@ -89,6 +96,8 @@ pub(crate) enum Command {
     Trash(trash::Args),
     Gc(gc::Args),
     Watch(watch::Args),
+    Forget(forget::ForgetArgs),
+    Prune(forget::PruneArgs),
     Config(config::Args),
     Serve(serve::Args),
     Install(install::InstallArgs),
@@ -147,10 +156,13 @@ pub(crate) fn run(context: &Context, command: &Command) -> Result<ExitCode, Fail
         Command::Tree(args) => tree::run(context, args),
         Command::Show(args) => show::run(context, args),
         Command::Diff(args) => diff::run(context, args),
+        Command::History(args) => history::run(context, args),
+        Command::Blame(args) => blame::run(context, args),
         Command::Check(args) => check::run(context, args),
         Command::Checkpoint(args) => fork::checkpoint(context, args),
         Command::Branch(args) => fork::branch(context, args),
         Command::Heal(args) => heal::run(context, args),
+        Command::Restore(args) => restore::run(context, args),
         Command::Log(args) => log::run(context, args),
         Command::Undo(args) => undo::undo(context, args),
         Command::Redo(args) => undo::redo(context, args),
@@ -159,6 +171,8 @@ pub(crate) fn run(context: &Context, command: &Command) -> Result<ExitCode, Fail
         Command::Trash(args) => trash::run(context, args),
         Command::Gc(args) => gc::run(context, args),
         Command::Watch(args) => watch::run(context, args),
+        Command::Forget(args) => forget::forget(context, args),
+        Command::Prune(args) => forget::prune(context, args),
         Command::Config(args) => config::run(context, args),
         Command::Serve(args) => serve::run(context, args),
         Command::Install(args) => install::install(context, args),

@@ -86,7 +86,7 @@ fn keep_watching(
     real: &RealFs,
 ) -> Result<ExitCode, Failure> {
     let folders = ["chats", "group chats", "worlds"].map(|name| real.root().join(name));
-    let hints = Hints::of(&folders.each_ref().map(|folder| folder.as_path()));
+    let hints = Hints::of(&folders.each_ref().map(std::path::PathBuf::as_path));
     let first = watch.sweep(now(), &Bar::new(context))?;
     ui::watching(context, first.recorded.len(), real.root())?;
     loop {

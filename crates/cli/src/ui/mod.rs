@@ -1,15 +1,19 @@
 //! Drawing for people. Colours vanish by themselves where the output is not a terminal or `NO_COLOR` is set.
 
 mod bar;
+mod blame;
 mod check;
 mod config;
 mod delete;
 mod demo;
 mod diff;
+mod forget;
 mod fork;
 mod heal;
+mod history;
 mod install;
 mod log;
+mod restore;
 mod show;
 mod style;
 mod trash;
@@ -22,15 +26,19 @@ use std::io::{self, Write as _};
 use serde::Serialize;
 
 pub(crate) use bar::Bar;
+pub(crate) use blame::blame;
 pub(crate) use check::check;
 pub(crate) use config::{setting, setting_changed, settings};
 pub(crate) use delete::{deleted, renamed};
 pub(crate) use demo::{demo, demo_plan};
 pub(crate) use diff::diff;
+pub(crate) use forget::{forgotten, pruned};
 pub(crate) use fork::{forked, recovered, waiting};
 pub(crate) use heal::{healed, question};
+pub(crate) use history::history;
 pub(crate) use install::installed;
 pub(crate) use log::log;
+pub(crate) use restore::{ask_to_bind, brought_back};
 pub(crate) use show::show;
 pub(crate) use trash::{cleaned, restored, trash};
 pub(crate) use tree::{stories, tree};

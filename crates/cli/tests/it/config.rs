@@ -52,6 +52,11 @@ fn the_list_says_what_is_set_and_what_it_means() {
 
     trash.days                      30                      default
         Age in days at which `gc` removes what is in the trash; 0: never
+
+    history.dir                     ""                      default
+        Folder that history is kept in, as a full path; empty: .forklore/history in the vault
+    history.operations              true                    default
+        Record in history what every operation of Forklore touched, also without `forklore watch`
     "#);
     assert_eq!(left_behind(&vault), ["config.toml"], "looking writes nothing");
 }

@@ -130,6 +130,8 @@ codes! {
     TmpLitter = "TMP_LITTER": "Left-overs of interrupted saves",
     /// Forklore's own work that was interrupted.
     UnfinishedOperation = "UNFINISHED_OPERATION": "An operation that was interrupted",
+    /// Something in history, or kept for undo, is not what it was.
+    HistoryDamaged = "HISTORY_DAMAGED": "Damaged history",
 }
 
 impl fmt::Display for Code {

@@ -39,6 +39,9 @@ pub struct ForkRecord {
     pub accepted: Vec<String>,
     /// When the record was written, in milliseconds since 1970.
     pub created: i64,
+    /// The observation of the parent that the fork is a copy of, if it brings back the past: messages after
+    /// [`ForkRecord::message`] are not the parent's any more.
+    pub restored: Option<u64>,
 }
 
 /// What a fork started with, to be compared with later.
@@ -106,6 +109,7 @@ impl ForkRecord {
                 .map(std::borrow::Cow::into_owned)
                 .collect(),
             created: raw.get("created").and_then(Raw::as_i64).unwrap_or(0),
+            restored: number(&["restored", "observation"]).map(|seq| seq as u64),
         })
     }
 
@@ -140,6 +144,9 @@ impl ForkRecord {
         ];
         if !self.accepted.is_empty() {
             fields.push(("accepted", serde_json::json!(self.accepted).to_string().into_bytes()));
+        }
+        if let Some(seq) = self.restored {
+            fields.push(("restored", object(&[("observation", seq.to_string().into_bytes())])));
         }
         fields.extend(kept.iter().cloned());
         object(&fields)

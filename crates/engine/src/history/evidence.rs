@@ -25,6 +25,7 @@ impl Timeline {
             line.read_book(&binding, &mut observed)?;
         }
         observed.sort_by_key(|(i, _)| *i);
+        line.order(evidence);
         evidence.observed = observed.into_iter().map(|(_, observed)| observed).collect();
         Ok(())
     }
@@ -101,9 +102,9 @@ impl Line<'_> {
                 }
             }
             // What the parent's book became after the fork is not ours, unless we go on with it.
-            let next = self.periods.get(p + 1).and_then(|next| next.track.first().copied());
-            if let (Some(last), Some(next)) = (bindings.last_mut(), next) {
-                last.until = last.until.min(next);
+            if let (Some(last), Some(next)) = (bindings.last_mut(), self.periods.get(p + 1)) {
+                let next = next.track.first().copied().unwrap_or(usize::MAX);
+                last.until = last.until.min(next).min(period.end);
             }
         }
         bindings
@@ -151,19 +152,53 @@ impl Line<'_> {
         seen: SeenOf,
         work: Vec<adapter::Work>,
     ) -> (usize, Observed) {
-        let clock = self.timeline.seen[i].observation.clock;
+        let (seq, clock) = (self.timeline.seen[i].seq, self.timeline.seen[i].observation.clock);
         let (head, work) = (self.head(i, binding), self.at_work(i, binding, work));
-        (i.max(binding.from), Observed { clock, book: binding.book.clone(), head, seen, work })
+        (i.max(binding.from), Observed { seq, clock, book: binding.book.clone(), head, seen, work })
+    }
+
+    /// A scene that ends with a message which was not there yet was processed later than that, whatever its clock says: clocks differ.
+    fn order(&self, evidence: &mut Evidence) {
+        let mut heads: Vec<(usize, i64)> = Vec::new();
+        for (p, period) in self.periods.iter().enumerate() {
+            for i in &period.track {
+                let Some(chat) = self.timeline.seen[*i].chat() else { continue };
+                let head = self.timeline.now(self.periods, p, *i, chat.messages.saturating_sub(1));
+                heads.extend(head.map(|head| (head, self.timeline.seen[*i].observation.clock)));
+            }
+        }
+        for sighting in &mut evidence.sightings {
+            let Some(message) = sighting.ours else { continue };
+            let earlier = heads.iter().filter(|(head, _)| *head < message).map(|(_, clock)| *clock).max();
+            if let Some(clock) = earlier {
+                sighting.clock = sighting.clock.max(clock + 1);
+            }
+        }
     }
 
     /// Where the story was when a book was seen.
     fn head(&self, book: usize, binding: &Binding) -> Place {
         // What was seen before it was bound counts from then on.
-        let player = if book < binding.from { Some(binding.from) } else { self.timeline.player(book) };
+        let player = match book < binding.from {
+            true => Some(binding.from),
+            // Who shares a book that is kept by hand does so by choice: whoever writes into it writes for everybody.
+            false if self.is_kept_by_hand(&binding.book) => self.own(book),
+            false => self.timeline.player(book),
+        };
         let Some((i, chat)) = player.and_then(|i| Some((i, self.timeline.seen[i].chat()?))) else {
             return Place::Unattributed;
         };
         self.place(i, chat.messages.saturating_sub(1))
+    }
+
+    /// The last observation of a chat of the line before a book was seen.
+    fn own(&self, book: usize) -> Option<usize> {
+        let all = self.periods.iter().flat_map(|period| period.track.iter().copied());
+        all.filter(|i| *i < book).max().or_else(|| self.timeline.player(book))
+    }
+
+    fn is_kept_by_hand(&self, book: &str) -> bool {
+        self.library.book(book).is_ok_and(|book| book.is_some_and(|book| book.keeper.is_none()))
     }
 
     /// The place of a message in an observation of a chat.

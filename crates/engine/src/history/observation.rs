@@ -85,6 +85,14 @@ pub struct ChatSeen {
     pub was: Option<VaultPath>,
 }
 
+impl ChatSeen {
+    /// Whether it is the same chat with the same messages.
+    pub fn is_same_story(&self, other: &Self) -> bool {
+        self.slug.is_some()
+            && (&self.slug, self.messages, &self.last) == (&other.slug, other.messages, &other.last)
+    }
+}
+
 /// A book as it was saved.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct BookSeen {

@@ -166,7 +166,12 @@ pub fn gc(library: &Library, log: &OpLog, request: GcRequest, now: i64) -> Resul
     let mut retire: Vec<VaultPath> = Vec::new();
     // What was only brought back is not of Forklore's making.
     let makes = |op: &&Operation| {
-        let made = matches!(op.kind, Kind::Checkpoint | Kind::Branch | Kind::Heal);
+        let made = match op.kind {
+            Kind::Checkpoint | Kind::Branch | Kind::Heal => true,
+            // What comes back from the trash comes alone.
+            Kind::Restore => op.steps.len() > 1,
+            Kind::Delete | Kind::Rename | Kind::Gc | Kind::Undo => false,
+        };
         // What was made by an operation that was undone since is gone: a file of that name is somebody else's.
         made && log.undone_by(&op.id).is_none()
     };

@@ -7,9 +7,9 @@ use std::process::Command;
 
 use forklore_testkit::TestVault;
 use forklore_testkit::tavern::{Setup, Tavern, VERSIONS};
-use serde_json::{Value, json};
+use serde_json::json;
 
-use super::{ana, assert_waits, assert_whole, next_operation, on_each, tavern};
+use super::{ana, assert_waits, assert_whole, next_operation, on_each};
 use crate::FORKLORE;
 use crate::disk::ChatFile;
 use crate::kills::strace::{Strace, soaking};
@@ -67,13 +67,13 @@ fn without_an_engine_a_fork_waits_and_is_finished_when_it_is_back() {
         let old = vault.read("chats/Ana/Main - Branch #1.jsonl");
         let page = tavern.forked(&tavern.open(Some("Ana"), "Main"), "Main", 20);
         assert_eq!(tavern.save(Some("Ana"), "Main - Branch #1", &page, false).status, 400);
-        let _ = tavern.save(Some("Ana"), "Main - Branch #1", &page, true).ok();
+        tavern.save(Some("Ana"), "Main - Branch #1", &page, true).ok();
         assert_waits(&vault, "Ana/Main - Branch #1", "ENGINE_DOWN");
         let lost: Vec<_> = fs::read_dir(vault.root().join(".forklore/lost")).unwrap().collect();
         assert_eq!(fs::read(lost[0].as_ref().unwrap().path()).unwrap(), old);
         // Ordinary saves are ordinary.
         let page = tavern.open(Some("Ana"), "Main");
-        let _ = tavern.save(Some("Ana"), "Main", &page, false).ok();
+        tavern.save(Some("Ana"), "Main", &page, false).ok();
         assert_eq!(ChatFile::at(&vault, "Ana/Main").header, page[0]);
         assert!(tavern.is_alive());
 
@@ -94,9 +94,12 @@ fn without_an_engine_a_fork_waits_and_is_finished_when_it_is_back() {
         });
         tavern.engine_is("running");
         let before = super::operations(&vault);
-        let _ = tavern.fork(Some("Ana"), "Main", 10, "Main - Branch #2").ok();
+        tavern.fork(Some("Ana"), "Main", 10, "Main - Branch #2").ok();
         next_operation(&tavern, &vault, before);
         assert_whole(&vault, "Ana/Main - Branch #2", "Ana/Main", 10);
+
+        hangs(&tavern, &vault);
+        assert!(tavern.is_alive());
 
         // SillyTavern dies, and its engine with it.
         let engine = engine_pid(&tavern);
@@ -108,32 +111,28 @@ fn without_an_engine_a_fork_waits_and_is_finished_when_it_is_back() {
     });
 }
 
-#[test]
-fn an_engine_that_hangs_keeps_nobody_waiting() {
-    on_each("an engine that hangs", |version| {
-        let vault = ana();
-        let mut tavern = tavern(version, &vault);
-        let engine = engine_pid(&tavern);
-        signal(engine, "STOP");
-        // Saves that are no forks do not even notice.
-        let page = tavern.open(Some("Ana"), "Main");
-        assert_eq!(tavern.save(Some("Ana"), "Main", &page, false).ok(), json!({"ok": true}));
-        assert_eq!(tavern.fork(Some("Ana"), "Main", 10, "Main - Branch #1").ok(), json!({"ok": true}));
-        assert_waits(&vault, "Ana/Main - Branch #1", "ENGINE_DOWN");
-        // It wakes up, and hears what it was asked: too late, and so it leaves nothing behind.
-        signal(engine, "CONT");
-        let settled = || {
-            let left = fs::read_dir(vault.root().join(".forklore/tx")).map_or(0, Iterator::count);
-            (left == 0 && books(&vault) == ["z-AutoLB-Ana-Main"]).then_some(())
-        };
+/// An engine that hangs keeps nobody waiting.
+fn hangs(tavern: &Tavern, vault: &TestVault) {
+    let before = books(vault);
+    let engine = engine_pid(tavern);
+    signal(engine, "STOP");
+    // Saves that are no forks do not even notice.
+    let page = tavern.open(Some("Ana"), "Main");
+    assert_eq!(tavern.save(Some("Ana"), "Main", &page, false).ok(), json!({"ok": true}));
+    assert_eq!(tavern.fork(Some("Ana"), "Main", 10, "Main - Branch #3").ok(), json!({"ok": true}));
+    assert_waits(vault, "Ana/Main - Branch #3", "ENGINE_DOWN");
+    // It wakes up, and hears what it was asked: too late, and so it leaves nothing behind.
+    signal(engine, "CONT");
+    let planned = tavern.engine().post("api/pending/finish", &json!({"dry_run": true})).ok();
+    assert_eq!(planned["finished"], json!(["Ana/Main - Branch #3"]));
+    tavern.until("nothing is left over", || {
         // Whoever asks for a change next settles what is left over.
-        let report = tavern.engine().post("api/pending/finish", &json!({"dry_run": true})).ok();
-        assert_eq!(report["finished"], json!(["Ana/Main - Branch #1"]));
-        tavern.until("nothing is left over", settled);
-        let _ = tavern.engine().post("api/pending/finish", &json!({})).ok();
-        assert_whole(&vault, "Ana/Main - Branch #1", "Ana/Main", 10);
-        assert!(tavern.is_alive());
+        tavern.engine().post("api/gc", &json!({})).ok();
+        let left = fs::read_dir(vault.root().join(".forklore/tx")).map_or(0, Iterator::count);
+        (left == 0 && books(vault) == before).then_some(())
     });
+    tavern.engine().post("api/pending/finish", &json!({})).ok();
+    assert_whole(vault, "Ana/Main - Branch #3", "Ana/Main", 10);
 }
 
 fn books(vault: &TestVault) -> Vec<String> {
@@ -198,7 +197,7 @@ fn killed_at_any_moment_of_a_fork_nothing_is_half_made() {
                 assert_eq!(report["finished"], json!(["Ana/Main - Branch #1"]), "{point}: {report}");
             } else {
                 // The book was there before SillyTavern wrote; what is left to do is done by whoever comes next.
-                let _ = tavern.engine().post("api/gc", &json!({})).ok();
+                tavern.engine().post("api/gc", &json!({})).ok();
             }
             assert_whole(&vault, "Ana/Main - Branch #1", "Ana/Main", 10);
             let own = ChatFile::at(&vault, "Ana/Main - Branch #1").book().to_owned();
@@ -222,38 +221,5 @@ fn killed_at_any_moment_of_a_fork_nothing_is_half_made() {
         println!("engine killed during a fork, and whether the fork had to wait: {outcomes:?}");
         let before = |wanted: bool| outcomes.iter().any(|(_, waits)| *waits == wanted);
         assert!(before(true), "some kills came before the answer: {outcomes:?}");
-    });
-}
-
-#[test]
-fn a_plugin_without_its_files_says_what_to_do() {
-    on_each("installations", |version| {
-        let vault = ana();
-        let mut tavern = tavern(version, &vault);
-        let config = fs::read_to_string(tavern.tree().join("config.yaml")).unwrap();
-        let original = fs::read_to_string(tavern.tree().join("default/config.yaml")).unwrap();
-        // SillyTavern adds what a newer version needs; what was there stays, with its comments.
-        assert!(
-            config.contains("enableServerPlugins: true")
-                && config.contains("# -- SERVER PLUGIN CONFIGURATION --")
-        );
-        assert_eq!(config.matches('#').count(), original.matches('#').count());
-        // Installing again changes nothing; removing takes it all away.
-        let tree = tavern.tree().to_string_lossy().into_owned();
-        let run =
-            |args: &[&str]| -> Value { vault.json(FORKLORE, &[args, &["--sillytavern", &tree]].concat()) };
-        let again = run(&["install"]);
-        assert_eq!((&again["written"], &again["config"]), (&json!([]), &Value::Null));
-        let planned = run(&["uninstall", "--dry-run"]);
-        assert!(tavern.tree().join("plugins/forklore/index.js").exists());
-        let removed = run(&["uninstall"]);
-        assert_eq!(removed["removed"], planned["removed"]);
-        assert!(!tavern.tree().join("plugins/forklore").exists());
-        assert_eq!(
-            fs::read_to_string(tavern.tree().join("config.yaml")).unwrap(),
-            config.replace("enableServerPlugins: true", "enableServerPlugins: false")
-        );
-        tavern.restart();
-        assert_eq!(tavern.http.get("api/plugins/forklore/plugin").status, 404);
     });
 }

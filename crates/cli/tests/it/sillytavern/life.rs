@@ -1,5 +1,9 @@
 //! What SillyTavern does by itself is heard of: deletions, new names, books, and what follows from them.
 
+use std::fs;
+
+use forklore_testkit::TestVault;
+use forklore_testkit::tavern::Tavern;
 use serde_json::{Value, json};
 
 use super::{ana, assert_whole, next_operation, on_each, operations, tavern};
@@ -15,7 +19,7 @@ fn what_sillytavern_deletes_and_renames_leaves_nothing_wrong() {
         let tavern = tavern(version, &vault);
         let mut events = tavern.engine().events("api/events");
         for (n, name) in ["Main - Branch #1", "Main - Branch #2", "Kept"].into_iter().enumerate() {
-            let _ = tavern.fork(Some("Ana"), "Main", 10, name).ok();
+            tavern.fork(Some("Ana"), "Main", 10, name).ok();
             next_operation(&tavern, &vault, n);
         }
         let books: Vec<String> = ["Main - Branch #1", "Main - Branch #2", "Kept"]
@@ -48,19 +52,19 @@ fn what_sillytavern_deletes_and_renames_leaves_nothing_wrong() {
         // A fork whose book somebody else has come to use goes without it.
         let mut page = tavern.open(Some("Ana"), "Main - Branch #2");
         page[0]["chat_metadata"]["world_info"] = json!(books[2]);
-        let _ = tavern.save(Some("Ana"), "Main - Branch #2", &page, false).ok();
+        tavern.save(Some("Ana"), "Main - Branch #2", &page, false).ok();
         let done = operations(&vault);
         let _ =
             tavern.post("api/chats/delete", &json!({"chatfile": "Kept.jsonl", "avatar_url": "Ana.png"})).ok();
         events.wait("change", |change| change["chat"] == "Ana/Kept" && change["act"] == "deleted");
         // What follows comes before what is told next.
-        let _ = tavern.post("api/worldinfo/edit", &json!({"name": "By hand", "data": {"entries": {}}})).ok();
+        tavern.post("api/worldinfo/edit", &json!({"name": "By hand", "data": {"entries": {}}})).ok();
         events.wait("change", |change| change["book"] == "By hand");
         assert!(there(&books[2]), "another chat is bound to it");
         assert_eq!(operations(&vault), done);
 
         // A deleted book is named.
-        let _ = tavern.post("api/worldinfo/delete", &json!({"name": books[2]})).status;
+        tavern.post("api/worldinfo/delete", &json!({"name": books[2]})).status;
         events.wait("change", |change| change["what"] == "book" && change["act"] == "deleted");
         let checked = vault.json(FORKLORE, &["check", "Ana/Main - Branch #2"]);
         let codes: Vec<&str> =
@@ -83,55 +87,28 @@ fn what_sillytavern_deletes_and_renames_leaves_nothing_wrong() {
         tavern.until("the book is gone", || (!there(&book)).then_some(()));
         assert!(there("z-AutoLB-Ana-Main"));
         assert_eq!(vault.json(FORKLORE, &["stories"])["stories"], json!([]));
+        uninstall(tavern, &vault);
     });
 }
 
-#[test]
-fn copies_and_new_chats_pass_as_they_are() {
-    on_each("copies", |version| {
-        let vault = ana();
-        let tavern = tavern(version, &vault);
-        let page = tavern.open(Some("Ana"), "Main");
-        // An import, a restored backup, a chat that becomes a group's: the same slug in another file, and no parent.
-        for (folder, name) in [(Some("Ana"), "Ana - imported"), (None, "200")] {
-            let _ = tavern.save(folder, name, &page, false).ok();
-            let address =
-                folder.map_or_else(|| format!("group:-/{name}"), |folder| format!("{folder}/{name}"));
-            assert_eq!(ChatFile::at(&vault, &address).header, page[0], "{address}");
-        }
-        // A new chat.
-        let fresh = vec![
-            json!({"chat_metadata": {"integrity": "fresh"}, "user_name": "unused", "character_name": "unused"}),
-            page[1].clone(),
-        ];
-        let _ = tavern.save(Some("Ana"), "Ana - new", &fresh, false).ok();
-        assert_eq!(ChatFile::at(&vault, "Ana/Ana - new").header, fresh[0]);
-        // A fork whose parent is not there cannot be told from anything: it is left alone, and `check` names it.
-        let mut orphan = tavern.forked(&page, "Nobody", 10);
-        orphan[0]["chat_metadata"]["integrity"] = json!("orphan");
-        let _ = tavern.save(Some("Ana"), "Orphan", &orphan, false).ok();
-        assert_eq!(ChatFile::at(&vault, "Ana/Orphan").header, orphan[0]);
-        assert_eq!(operations(&vault), 0);
-        // Names that lead elsewhere are SillyTavern's to refuse.
-        for avatar in ["../Ana.png", "..png", "/etc/passwd", "Ana/../../x.png"] {
-            let body = json!({"ch_name": "x", "file_name": "Fork", "chat": tavern.forked(&page, "Main", 10), "avatar_url": avatar});
-            assert!(tavern.post("api/chats/save", &body).status >= 400, "{avatar}");
-        }
-        for body in [
-            json!({}),
-            json!({"chat": []}),
-            json!({"chat": [null]}),
-            json!({"chat": "x", "file_name": "y"}),
-            Value::Null,
-        ] {
-            let _status = tavern.post("api/chats/save", &body).status;
-            let _status = tavern.post("api/chats/group/save", &body).status;
-            let _status = tavern.post("api/chats/delete", &body).status;
-        }
-        let plugin = tavern.plugin();
-        assert_eq!(
-            (&plugin["engine"]["state"], &plugin["engine"]["restarts"]),
-            (&json!("running"), &json!(0))
-        );
-    });
+/// What was installed can be installed again, and removed, without a trace in the user's settings.
+fn uninstall(mut tavern: Tavern, vault: &TestVault) {
+    let config = fs::read_to_string(tavern.tree().join("config.yaml")).unwrap();
+    let original = fs::read_to_string(tavern.tree().join("default/config.yaml")).unwrap();
+    // SillyTavern adds what a newer version needs; what was there stays, with its comments.
+    assert!(config.contains("enableServerPlugins: true"));
+    assert_eq!(config.matches('#').count(), original.matches('#').count());
+    let tree = tavern.tree().to_string_lossy().into_owned();
+    let run = |args: &[&str]| -> Value { vault.json(FORKLORE, &[args, &["--sillytavern", &tree]].concat()) };
+    let again = run(&["install"]);
+    assert_eq!((&again["written"], &again["config"]), (&json!([]), &Value::Null));
+    let planned = run(&["uninstall", "--dry-run"]);
+    assert!(tavern.tree().join("plugins/forklore/index.js").exists());
+    let removed = run(&["uninstall"]);
+    assert_eq!(removed["removed"], planned["removed"]);
+    assert!(!tavern.tree().join("plugins/forklore").exists());
+    let off = config.replace("enableServerPlugins: true", "enableServerPlugins: false");
+    assert_eq!(fs::read_to_string(tavern.tree().join("config.yaml")).unwrap(), off);
+    tavern.restart();
+    assert_eq!(tavern.http.get("api/plugins/forklore/plugin").status, 404);
 }

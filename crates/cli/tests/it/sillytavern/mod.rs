@@ -1,6 +1,6 @@
 //! The plugin in the real SillyTavern, over HTTP, as the page talks to it. Every version that must work is tried.
 //!
-//! A server takes seconds to start, so a test tells one longer story on one server.
+//! A server takes seconds to start, so a test lets several things happen on one.
 
 mod broken;
 mod forks;
@@ -34,15 +34,20 @@ fn tavern(version: &'static str, vault: &TestVault) -> Tavern {
     tavern
 }
 
-/// Ana's story: two scenes, five messages more, something in a book that is kept by hand.
+/// A vault with one story.
 fn ana() -> TestVault {
     let vault = TestVault::new();
-    let mut story = Story::new("Ana", "Main");
+    add_story(&vault, "Ana");
+    vault
+}
+
+/// The story of a character: two scenes, and five messages more.
+fn add_story(vault: &TestVault, folder: &str) {
+    let mut story = Story::new(folder, "Main");
     story.until(11).learn(3, "character-Ben", "Ben is a baker.").scene("One");
     story.until(21).learn(4, "character-Cleo", "Cleo is a clerk.").scene("Two");
     story.until(26);
-    story.save(&vault);
-    vault
+    story.save(vault);
 }
 
 /// The same as a group's chat.

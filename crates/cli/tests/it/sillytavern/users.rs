@@ -35,7 +35,7 @@ fn every_user_reaches_the_own_folder_and_no_other() {
         // Nobody is logged in: nothing is told.
         assert_eq!(at(&tavern.http).get("api/stories").status, 403);
         let ana = login(&tavern, "default-user");
-        let _ = ana.post("api/users/create", &json!({"handle": "zoe", "name": "Zoe"})).ok();
+        ana.post("api/users/create", &json!({"handle": "zoe", "name": "Zoe"})).ok();
         let zoe = login(&tavern, "zoe");
         tavern.until("the engine is ready", || (at(&ana).get("api/hello").status == 200).then_some(()));
 

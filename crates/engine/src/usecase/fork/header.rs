@@ -9,7 +9,8 @@ use forklore_core::format::record;
 use forklore_fs::PathError;
 use forklore_json::Raw;
 
-use crate::vault::Library;
+use crate::tx::operation::{Change, Edit, Json, Place};
+use crate::vault::{Chat, Library};
 
 /// The book that the metadata is to go with.
 pub(crate) enum Binding<'a> {
@@ -77,6 +78,35 @@ pub(crate) fn revise(
     }
     as_of(library, c, at, &mut revised)?;
     Ok(revised)
+}
+
+/// What binding chat `c` to another book with these entries changes in its header.
+pub(crate) fn rebind(
+    library: &Library,
+    c: usize,
+    name: &str,
+    entries: &[EntryImage],
+) -> Result<Vec<Revision>, PathError> {
+    let chat = &library.chats[c];
+    let binding = Binding::Own { name, entries };
+    let mut revisions = Vec::new();
+    bind(chat.header().metadata(), &binding, &mut revisions);
+    revisions.extend(timers(library, c, chat.head(), &binding)?);
+    Ok(revisions)
+}
+
+/// Revisions of a chat's header as an edit of its file. `None` if the header holds what no operation can name.
+pub(crate) fn edit_of(chat: &Chat, revisions: Vec<Revision>, required: bool) -> Option<Edit> {
+    let mut changes = Vec::new();
+    for revision in revisions {
+        let path: Vec<&str> = revision.path.iter().map(String::as_str).collect();
+        let to = match revision.to {
+            Some(value) => Some(Json::new(&value)?),
+            None => None,
+        };
+        changes.push(Change::set_in(chat.header().raw(), &path, to)?);
+    }
+    Some(Edit { target: chat.path.clone(), place: Place::Header, required, changes })
 }
 
 fn bind(metadata: Raw<'_>, binding: &Binding<'_>, revisions: &mut Vec<Revision>) {

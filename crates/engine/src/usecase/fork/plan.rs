@@ -2,6 +2,7 @@
 
 use std::collections::HashSet;
 use std::ops::Range;
+use std::sync::Arc;
 
 use forklore_core::adapter::auto_recap::{self, scene};
 use forklore_core::adapter::{self, Adapter, EntryRole, entry_role};
@@ -17,7 +18,7 @@ use forklore_core::format::record::{ForkRecord, RECORD_VERSION};
 use forklore_core::state::{Stain, StateEntry, line_mark};
 use forklore_core::story::lineage::ParentNote;
 use forklore_core::story::swipe_moments;
-use forklore_fs::{OpenFile, VaultPath};
+use forklore_fs::{OpenFile, VaultPath, Vfs};
 use forklore_json::Raw;
 use serde_json::json;
 
@@ -42,7 +43,8 @@ pub struct Plan {
     pub(crate) header: Vec<u8>,
     /// Number of the parent
     pub(super) chat: usize,
-    /// The parent's file, which it was when the plan was made, and what of it comes along
+    /// The parent's file, where to find it, which it was when the plan was made, and what of it comes along
+    pub(super) fs: Arc<dyn Vfs>,
     pub(super) parent: VaultPath,
     pub(super) body: Range<u64>,
     /// Its last line, if not the parent's
@@ -50,11 +52,36 @@ pub struct Plan {
     /// File and content of its book
     pub(super) book: Option<(VaultPath, Vec<u8>)>,
     /// Edits of files that SillyTavern writes, too
-    pub(super) edits: Vec<Edit>,
+    pub(crate) edits: Vec<Edit>,
     /// Files that must not change before it happens
     pub(super) guards: Vec<(VaultPath, FileId)>,
     /// The new chat's slug
     pub(super) slug: String,
+    /// What it is a past state of, if it is one
+    pub(super) restored: Option<Restored>,
+}
+
+impl Plan {
+    /// The name of the fork.
+    pub(crate) fn name(&self) -> &str {
+        let file = self.target.name();
+        file.strip_suffix(".jsonl").unwrap_or(file)
+    }
+}
+
+/// What a fork brings back that is not in its parent any more.
+#[derive(Debug, Clone)]
+pub(crate) struct Restored {
+    /// The observation that it is from
+    pub(crate) seq: u64,
+    /// The last message that the parent still has
+    pub(crate) message: usize,
+    /// The moment of that message
+    pub(crate) moment: String,
+    /// The parent's slug, as it is now
+    pub(crate) parent_slug: String,
+    /// Whether the book comes along as it was, whatever is known of it
+    pub(crate) as_it_was: bool,
 }
 
 /// Works a fork out. `slug` is a fresh identity for it, `now` the time in milliseconds since 1970.
@@ -65,9 +92,21 @@ pub fn plan(
     slug: &str,
     now: i64,
 ) -> Result<Plan, ForkError> {
+    plan_of(library, request, config, slug, now, None)
+}
+
+/// As [`plan`], of a chat in a library of the past.
+pub(crate) fn plan_of(
+    library: &Library,
+    request: &Request,
+    config: &Config,
+    slug: &str,
+    now: i64,
+    restored: Option<Restored>,
+) -> Result<Plan, ForkError> {
     let waiting = before(library, request)?;
-    let name = fork_name(library, request, config)?;
-    plan_as(library, request, config, slug, now, waiting, &name)
+    let name = &fork_name(library, request, config)?;
+    plan_as(library, request, config, slug, now, Settled { waiting, name, restored })
 }
 
 /// Works a fork out whose name SillyTavern has chosen already.
@@ -80,7 +119,17 @@ pub(crate) fn plan_named(
     name: &str,
 ) -> Result<Plan, ForkError> {
     let waiting = before(library, request)?;
-    plan_as(library, request, config, slug, now, waiting, name)
+    plan_as(library, request, config, slug, now, Settled { waiting, name, restored: None })
+}
+
+/// What is settled about a fork before it is worked out.
+struct Settled<'a> {
+    /// How much work waits in the queue
+    waiting: usize,
+    /// Its name
+    name: &'a str,
+    /// What it is a past state of, if it is one
+    restored: Option<Restored>,
 }
 
 fn plan_as(
@@ -89,9 +138,9 @@ fn plan_as(
     config: &Config,
     slug: &str,
     now: i64,
-    waiting: usize,
-    name: &str,
+    settled: Settled<'_>,
 ) -> Result<Plan, ForkError> {
+    let Settled { waiting, name, restored } = settled;
     let c = request.chat;
     let chat = &library.chats[c];
     let line = library.message_line(c, request.at)?.unwrap_or_default();
@@ -105,7 +154,10 @@ fn plan_as(
         head: last.is_none(),
         fill: false,
     };
-    let mut found = library.book_at(c, state_at, wanted)?;
+    let mut found = match &restored {
+        Some(Restored { as_it_was: true, .. }) => library.book_as_it_is(c)?,
+        _ => library.book_at(c, state_at, wanted)?,
+    };
     let scene_of = |line: &Vec<u8>| adapter::scene(Message::new(Raw::trust(line))).map(|(scene, _)| scene);
     let swiped = last.as_ref().map(scene_of);
     let around = {
@@ -187,6 +239,7 @@ fn plan_as(
         &images,
         &found.untold,
         metadata,
+        restored.as_ref(),
     );
     let left_out = left_out(library, &found);
     let archive: Vec<(&str, Vec<u8>)> = revised.archive.iter().map(|(k, v)| (*k, v.clone())).collect();
@@ -221,9 +274,10 @@ fn plan_as(
     files.extend(book.path().map(|path| path.as_str().to_owned()));
     files.push(target.as_str().to_owned());
     files.extend(edits.iter().map(|edit: &Edit| edit.target.as_str().to_owned()));
+    // The past does not change while we look at it.
     let mut guards: Vec<(VaultPath, FileId)> = Vec::new();
-    guards.extend(chat.identity.map(|id| (chat.path.clone(), id.into())));
-    if let (Some(live), BookPlan::Own { .. }) = (&found.live, &book)
+    guards.extend(chat.identity.filter(|_| restored.is_none()).map(|id| (chat.path.clone(), id.into())));
+    if let (Some(live), BookPlan::Own { .. }, None) = (&found.live, &book, &restored)
         && let (Some(path), Some(id)) = (library.books.get(&live.name), live.identity)
     {
         guards.push((path.clone(), id.into()));
@@ -270,6 +324,7 @@ fn plan_as(
         target,
         header,
         chat: c,
+        fs: library.fs.clone(),
         parent: chat.path.clone(),
         body: header_end..body_end,
         last,
@@ -280,6 +335,7 @@ fn plan_as(
         edits,
         guards,
         slug: slug.to_owned(),
+        restored,
     })
 }
 
@@ -598,6 +654,7 @@ fn record(
     images: &[EntryImage],
     start: &[u64],
     metadata: Raw<'_>,
+    restored: Option<&Restored>,
 ) -> ForkRecord {
     let c = request.chat;
     let chat = &library.chats[c];
@@ -609,9 +666,12 @@ fn record(
         owner_file: name.to_owned(),
         owner_slug: slug.to_owned(),
         parent_file: chat.name.clone(),
-        parent_slug: chat.header().slug().unwrap_or_default().into_owned(),
-        message: request.at,
-        moment: moment.to_owned(),
+        parent_slug: restored.map_or_else(
+            || chat.header().slug().unwrap_or_default().into_owned(),
+            |restored| restored.parent_slug.clone(),
+        ),
+        message: restored.map_or(request.at, |restored| restored.message),
+        moment: restored.map_or(moment, |restored| &restored.moment).to_owned(),
         root,
         depth: depth + 1,
         book: book.name().map(str::to_owned),
@@ -619,6 +679,7 @@ fn record(
         start: start.to_vec(),
         accepted: Vec::new(),
         created: now,
+        restored: restored.map(|restored| restored.seq),
     }
 }
 

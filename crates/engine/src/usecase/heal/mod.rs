@@ -173,7 +173,7 @@ fn answered(actions: &[Action], finding: &Finding) -> bool {
 }
 
 /// Books that an extension keeps and that nothing refers to once these chats are bound elsewhere.
-fn unneeded(
+pub(crate) fn unneeded(
     library: &Library,
     rebound: &BTreeMap<usize, Option<String>>,
 ) -> Result<Vec<VaultPath>, PathError> {

@@ -18,7 +18,7 @@ use super::{Action, Choice, Decide, HealError, Question};
 use crate::config::{Config, Undated};
 use crate::state_at::{BookAt, SourceKind, Wanted};
 use crate::tx::operation::{Change, Edit, Json, Listed, Place};
-use crate::usecase::fork::header::{Binding, Revised, revise};
+use crate::usecase::fork::header::{Binding, Revised, edit_of, revise};
 use crate::usecase::fork::plan::{book_bytes, book_name, root_of, stays_shared};
 use crate::vault::{Library, layout};
 
@@ -440,16 +440,9 @@ impl Treatment {
             let metadata = Raw::trust(&so_far).get("chat_metadata").unwrap_or(Raw::NULL);
             revisions.push(Revision::set(&["forklore"], self.record(library, c, metadata, slugs, now)));
         }
-        let mut changes = Vec::new();
-        for revision in revisions {
-            let path: Vec<&str> = revision.path.iter().map(String::as_str).collect();
-            let to = revision.to.map(|value| Json::new(&value).ok_or_else(corrupt)).transpose()?;
-            changes.push(Change::set_in(header.raw(), &path, to).ok_or_else(corrupt)?);
-        }
         let mut edits = self.links.clone();
-        if !changes.is_empty() {
-            let target = chat.path.clone();
-            edits.push(Edit { target, place: Place::Header, required: self.binding.is_some(), changes });
+        if !revisions.is_empty() {
+            edits.push(edit_of(chat, revisions, self.binding.is_some()).ok_or_else(corrupt)?);
         }
         Ok(edits)
     }
@@ -511,6 +504,7 @@ impl Treatment {
             start: self.start.clone(),
             accepted,
             created: now,
+            restored: old.restored,
         };
         let archive: Vec<(&str, Vec<u8>)> =
             self.revised.archive.iter().map(|(key, value)| (*key, value.clone())).collect();
