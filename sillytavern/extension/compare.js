@@ -6,7 +6,9 @@ import { nameOf } from './st.js';
 
 export async function compare(mine, theirs) {
     const [a, b] = await Promise.all([mine, theirs].map((chat) => api.get('api/show', { chat })));
-    const { onlyA, onlyB, differ, same } = difference(a.book.entries, b.book.entries);
+    // Lists that a memory extension keeps of its entries say the same once more.
+    const [left, right] = [a, b].map(({ book }) => book.entries.filter(({ role }) => role !== 'registry' && role !== 'index'));
+    const { onlyA, onlyB, differ, same } = difference(left, right);
     const recap = (show) => (show.running_recap.current_version === null ? 'none' : `v${show.running_recap.current_version}`);
     await choose('Compared', [
         make('table.forklore-compare',
@@ -15,7 +17,7 @@ export async function compare(mine, theirs) {
             line('Scene', a.scene?.name ?? 'none', b.scene?.name ?? 'none'),
             line('Running recap', recap(a), recap(b)),
             line('Lorebook', a.book.name ?? 'none', b.book.name ?? 'none'),
-            line('Entries', a.book.entries.length, b.book.entries.length)),
+            line('Entries', left.length, right.length)),
         make('p', `${same} entries are the same.`),
         part('Only in the open chat', onlyA, 'added'),
         part('Only in the other', onlyB, 'removed'),

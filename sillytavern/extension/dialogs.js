@@ -94,7 +94,7 @@ export function repair(question, findings, held) {
     const list = make('ul', rest.map(({ message, remedy }) => make('li', `${message} `, make('span.forklore-quiet', remedy))));
     return choose(question ? 'The lorebook of this chat is not right' : 'About this chat', [
         question && make('p', question.text),
-        question && make('p.forklore-quiet', `Lorebook: ${question.book || 'none'}`),
+        question?.book && !question.text.includes(question.book) && make('p.forklore-quiet', `Lorebook: ${question.book}`),
         rest.length && (question ? make('details', make('summary', `${rest.length} more`), list) : list),
         held && make('p', 'Nothing is generated until you decide.'),
     ].filter(Boolean), choices, question ? 'Decide later' : 'Close');

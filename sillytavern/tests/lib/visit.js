@@ -17,6 +17,13 @@ export class Visit {
             document.querySelector('dialog[open] #onboarding_ui_language_select')?.closest('dialog').querySelector('.popup-button-ok')?.click();
             return globalThis.Forklore && !globalThis.leaving && !document.querySelector('#preloader, #load-spinner');
         });
+        await this.page.run(() => {
+            globalThis.told = [];
+            new MutationObserver((records) => {
+                const fresh = records.flatMap(({ addedNodes }) => [...addedNodes]).filter((node) => node.classList?.contains('toast'));
+                globalThis.told.push(...fresh.map((toast) => [...toast.children].map((part) => part.innerText).join('\n')));
+            }).observe(document, { childList: true, subtree: true });
+        });
     }
 
     async reload() {
@@ -111,17 +118,17 @@ export class Visit {
         await this.page.click(`#chat .mes[mesid="${at}"] ${button}`, options);
     }
 
-    // The notices that are shown, as texts.
+    // The notices that were shown since they were last cleared, as texts: they vanish by themselves.
     notices() {
-        return this.page.run(() => [...document.querySelectorAll('#toast-container .toast')].map((toast) => toast.innerText));
+        return this.page.run(() => globalThis.told);
     }
 
     notice(text) {
-        return this.page.until(`a notice with ${text}`, (text) => [...document.querySelectorAll('#toast-container .toast')].map((toast) => toast.innerText).find((found) => found.includes(text)), text);
+        return this.page.until(`a notice with ${text}`, (text) => globalThis.told.find((found) => found.includes(text)), text);
     }
 
     clearNotices() {
-        return this.page.run(() => toastr.remove());
+        return this.page.run(() => { toastr.remove(); globalThis.told = []; });
     }
 
     dialog(text) {
