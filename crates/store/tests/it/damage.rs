@@ -81,7 +81,7 @@ fn a_newer_format_is_refused_with_a_sentence() {
     let mut bytes = fs.read(&path).unwrap().unwrap();
     bytes[7] += 1;
     fs.put(&path, &bytes);
-    let error = Store::open(fs.clone(), dir()).err().unwrap();
+    let error = Store::open(fs, dir()).err().unwrap();
     assert!(matches!(error, StoreError::Newer { version: 2, .. }));
     let text = error.to_string();
     assert!(text.contains("newer Forklore") && text.contains("update Forklore"), "{text}");

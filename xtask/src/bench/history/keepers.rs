@@ -26,8 +26,11 @@ pub(super) trait Keeper {
     }
 }
 
+/// All that keep versions.
+type Keepers = Vec<Box<dyn Keeper>>;
+
 /// Those that there are on this machine, and why others are not.
-pub(super) fn all(dir: &Path, files: &Files) -> Result<(Vec<Box<dyn Keeper>>, Vec<String>)> {
+pub(super) fn all(dir: &Path, files: &Files) -> Result<(Keepers, Vec<String>)> {
     let files = files.folder.clone();
     let mut missing = Vec::new();
     let store = Forklore { store: dir.join("forklore"), files: files.clone() };
@@ -100,7 +103,7 @@ impl Keeper for Copies {
 
     fn keep(&self) -> Result<u64> {
         // Only what was saved since.
-        let saved = |path: &Path| Ok::<_, std::io::Error>(fs::metadata(path)?.modified()?);
+        let saved = |path: &Path| fs::metadata(path)?.modified();
         let mut last = None;
         for node in fs::read_dir(&self.folder)? {
             last = last.max(Some(saved(&node?.path())?));
