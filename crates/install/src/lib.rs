@@ -1,9 +1,9 @@
 //! Forklore's plugin and extension, embedded, and how they get into a SillyTavern install and out of it.
 //!
 //! * [`Tavern`] is an install; [`Tavern::find`] looks for one.
-//! * [`plan`] works out what [`execute`] would do, [`plan_removal`] what [`remove`] would. A [`Plan`] can be printed.
+//! * [`plan`] works out what is to be done, [`plan_removal`] how it is taken back. A [`Plan`] can be printed, and executed.
 //!
-//! `config.yaml` is the user's: one value in it is changed in its place, everything else stays as it stands ([`switch`]). What was
+//! `config.yaml` is the user's: one value in it is changed in its place, everything else stays as it stands (`switch`). What was
 //! installed is written down beside the plugin, so that another version can clear up after this one.
 
 mod switch;

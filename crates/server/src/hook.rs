@@ -1,4 +1,4 @@
-//! What SillyTavern's plugin asks: [`prepare`] before a chat is saved that may be a fork, [`resolve`] when the save is over, [`seen`]
+//! What SillyTavern's plugin asks: [`prepare`] before a chat is saved that may be a fork, [`resolve`] when the save is over, [`seen()`]
 //! when SillyTavern has changed something.
 
 use std::time::{Duration, Instant};
