@@ -1,4 +1,4 @@
-//! On entering a chat: [`enter`] tells everything that there is to say and to decide; [`pending`] what is still to be done in the
+//! On entering a chat: [`enter`] tells everything that there is to say and to decide; [`pending()`] what is still to be done in the
 //! vault, and [`finish`] does it.
 
 use std::cell::RefCell;

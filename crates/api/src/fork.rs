@@ -1,4 +1,4 @@
-//! `checkpoint` and `branch`: [`Wanted`] is what somebody asks for, [`fork`] makes it, [`plan`] only says what would come of it.
+//! `checkpoint` and `branch`: [`Wanted`] is what somebody asks for, [`fork()`] makes it, [`plan`] only says what would come of it.
 
 use forklore_core::fork::ForkKind;
 use forklore_engine::usecase::fork::{self, ForkError, ForkReport, Request};

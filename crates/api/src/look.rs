@@ -113,7 +113,7 @@ pub fn check(desk: &Desk<'_>, of: &AnyChat) -> Result<(CheckReport, usize), Fail
     Ok((report, if only.is_some() { 1 } else { library.chats.len() }))
 }
 
-/// As [`check`], and everything that is kept is read; what can be mended of it is, with `mend`.
+/// As [`check()`], and everything that is kept is read; what can be mended of it is, with `mend`.
 pub fn check_deep(desk: &Desk<'_>, of: &AnyChat, mend: bool) -> Result<(CheckReport, usize), Failure> {
     let (mut report, chats) = check(desk, of)?;
     let (deep, findings) = check::deep(&desk.library()?, mend)?;

@@ -1,7 +1,7 @@
 //! The vault with one chat, and the book of that chat, as history saw them: [`Past`] says when that was, [`Library::past`] reads it.
 //!
 //! Whatever can be asked of a chat can then be asked of one that was deleted, or of an earlier state of one that is there, by the same
-//! code: [`PastFs`] shows the stored files under their names, and history ends where it was.
+//! code: `PastFs` shows the stored files under their names, and history ends where it was.
 
 use std::collections::BTreeMap;
 use std::io;
