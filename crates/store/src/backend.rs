@@ -16,11 +16,10 @@ const PATIENCE: Duration = Duration::from_secs(20);
 /// How long it waits before it looks again.
 const PAUSE: Duration = Duration::from_millis(3);
 
-/// The name of a pack: the numbers that its writer had for records, and the beginning of its seal.
+/// The name of a pack: the numbers that its writer took, at least one, and the beginning of its seal.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub(crate) struct PackName {
     pub(crate) first: u64,
-    /// One less than `first` if there were none.
     pub(crate) last: u64,
     pub(crate) seal: u64,
 }
