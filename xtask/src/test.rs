@@ -30,6 +30,7 @@ pub(crate) fn test() -> Result<()> {
         &[("INSTA_UPDATE", "no")],
         &tools,
     )?;
+    web(&tools)?;
     browser(&tools, &["forks", "story"], &SILLYTAVERN[..1])?;
     println!("\nAll of it passed.");
     for missing in &tools.missing {
@@ -62,6 +63,16 @@ pub(crate) fn soak() -> Result<()> {
         &["test", "--release", "--workspace", "--", "properties"],
         &many,
     )
+}
+
+/// Forklore's own pages in Chromium.
+fn web(tools: &Tools) -> Result<()> {
+    if !tools.has("FORKLORE_CHROMIUM") || !tools.has("FORKLORE_NODE_MODULES") {
+        return Ok(());
+    }
+    step("the program", "cargo", &["build", "--package", "forklore"])?;
+    // One after the other: each has a browser of its own, and machines have few cores.
+    step_with_tools("web", "node", &["--test", "--test-concurrency=1", "crates/web/tests/"], &[], tools)
 }
 
 /// The extension in Chromium, on the page of SillyTavern: the files of tests, each on each version.

@@ -4,6 +4,7 @@
 //!   has a token: each token opens one vault (`vaults`) and reaches nothing else.
 //! * `routes` is the table of everything that can be asked. A line of it is a path, a sentence, and a plain function from a request to
 //!   an answer; the router and the OpenAPI description are both made from it (`table`).
+//! * `pages` are for people: the same reports, as HTML (`forklore-web`).
 //! * `events` tells pages what happens while it happens; `waits` holds forks that wait for a queue; `hook` is what SillyTavern's
 //!   plugin asks before and after SillyTavern saves a chat.
 //!
@@ -14,6 +15,7 @@ mod answer;
 mod events;
 mod guard;
 mod hook;
+mod pages;
 mod recording;
 mod routes;
 mod table;
@@ -57,18 +59,14 @@ impl Server {
     pub async fn bind(options: Options) -> io::Result<Self> {
         let listener = TcpListener::bind(options.listen).await?;
         let address = listener.local_addr()?;
-        let vaults = Arc::new(Vaults::new(options.key.clone()));
+        let vaults = Vaults::new(options.key.clone(), address.port(), &prefix(&options));
+        let vaults = Arc::new(vaults);
         Ok(Self { listener, address, options, vaults })
     }
 
     /// The base of all addresses, with a slash at its end.
     pub fn url(&self) -> String {
-        format!("http://{}{}/", self.address, self.prefix())
-    }
-
-    fn prefix(&self) -> String {
-        let inner = self.options.prefix.trim_matches('/');
-        if inner.is_empty() { String::new() } else { format!("/{inner}") }
+        format!("http://{}{}/", self.address, prefix(&self.options))
     }
 
     /// Opens a vault, and gives the token that stands for it.
@@ -79,7 +77,7 @@ impl Server {
     /// Answers, until the process ends or `end` comes.
     pub async fn run(self, end: impl Future<Output = ()> + Send + 'static) -> io::Result<()> {
         let places = Arc::new(Places::new(self.address, &self.options.hosts));
-        let prefix = self.prefix();
+        let prefix = prefix(&self.options);
         let app = routes::app(self.vaults.clone(), places, &prefix);
         let sweep = tokio::spawn(vaults::sweep(self.vaults));
         // Streams of events never end by themselves: whoever is connected is not waited for.
@@ -90,6 +88,12 @@ impl Server {
         sweep.abort();
         served
     }
+}
+
+/// The path that everything is below: empty, or with a slash before it and none behind.
+fn prefix(options: &Options) -> String {
+    let inner = options.prefix.trim_matches('/');
+    if inner.is_empty() { String::new() } else { format!("/{inner}") }
 }
 
 /// The description of the API, as it is served.

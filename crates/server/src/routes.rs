@@ -27,7 +27,7 @@ use crate::guard::{Places, guard, token};
 use crate::table::{ORDINARY, Pass, Table, body, called};
 use crate::vaults::{Call, Vault, Vaults};
 use crate::waits::{self, Cancelling, ForkAnswer};
-use crate::{events, hook};
+use crate::{events, hook, pages};
 
 /// The largest body of all: a header with everything that an extension ever kept in it.
 const LARGEST: usize = 64 << 20;
@@ -82,6 +82,13 @@ struct Opened {
     vault: String,
 }
 
+/// A browser that was let in.
+#[derive(Debug, Serialize, JsonSchema)]
+struct Session {
+    /// Name of the vault's folder
+    vault: String,
+}
+
 /// One setting, or all.
 #[derive(Debug, Serialize, JsonSchema)]
 #[serde(untagged)]
@@ -126,6 +133,13 @@ pub(crate) fn table() -> Table {
             Pass::Token,
             "text/event-stream",
             get(listen),
+        )
+        .own::<Session>(
+            (Method::POST, "/api/session"),
+            "Let a browser in: it gets the token as a cookie",
+            Pass::Token,
+            "application/json",
+            post(enter),
         )
         .own::<Opened>(
             (Method::POST, "/api/vaults"),
@@ -277,7 +291,7 @@ fn tell(call: &Call, act: &'static str, chat: Option<&str>, operation: Option<&s
 }
 
 async fn listen(State(vaults): State<Arc<Vaults>>, request: Request) -> Response {
-    match called(&vaults, request.headers()) {
+    match called(&vaults, &request) {
         Ok(call) => {
             let mut response = events::stream(&call.vault).into_response();
             // A proxy that packs or holds back what it passes on would keep events from arriving.
@@ -288,6 +302,23 @@ async fn listen(State(vaults): State<Arc<Vaults>>, request: Request) -> Response
         }
         Err(failure) => failed(&failure),
     }
+}
+
+/// The token comes as a header, so no other page can let a browser in.
+async fn enter(State(vaults): State<Arc<Vaults>>, request: Request) -> Response {
+    let shown = token(request.headers()).unwrap_or_default();
+    let call = match called(&vaults, &request) {
+        Ok(call) => call,
+        Err(failure) => return failed(&failure),
+    };
+    let mut response = json(StatusCode::OK, &Session { vault: call.vault.name() });
+    if !shown.is_empty() {
+        let cookie = format!("{}={shown}; Path={}; HttpOnly; SameSite=Strict", vaults.cookie, vaults.path);
+        if let Ok(cookie) = HeaderValue::from_str(&cookie) {
+            response.headers_mut().insert(header::SET_COOKIE, cookie);
+        }
+    }
+    response
 }
 
 async fn open(State(vaults): State<Arc<Vaults>>, request: Request) -> Response {
@@ -323,13 +354,20 @@ pub(crate) fn app(vaults: Arc<Vaults>, places: Arc<Places>, prefix: &str) -> Rou
         let hint = "Looking is GET, changing is POST.";
         failed(&Failure::new(forklore_api::Kind::Usage, "WRONG_METHOD", "This is not asked like that", hint))
     };
-    let routes = table().router().fallback(no_route).method_not_allowed_fallback(wrong_method);
-    let routes = routes.with_state(vaults);
+    let routes = table().router().merge(pages::router());
+    let home = format!("{prefix}/");
+    let routes = routes.fallback(no_route).method_not_allowed_fallback(wrong_method);
     let routes =
         if prefix.is_empty() { routes } else { Router::new().nest(prefix, routes).fallback(no_route) };
+    let routes = routes.route(&home, pages::home()).with_state(vaults);
+    let same_origin = HeaderValue::from_static("same-origin");
     let nosniff = HeaderValue::from_static("nosniff");
     routes
         .layer(RequestBodyLimitLayer::new(LARGEST))
         .layer(middleware::from_fn_with_state(places, guard))
         .layer(SetResponseHeaderLayer::overriding(header::X_CONTENT_TYPE_OPTIONS, nosniff))
+        .layer(SetResponseHeaderLayer::overriding(
+            HeaderName::from_static("cross-origin-resource-policy"),
+            same_origin,
+        ))
 }

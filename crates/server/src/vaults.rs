@@ -32,12 +32,16 @@ pub(crate) struct Vaults {
     /// Hashes of tokens, so that comparing them tells nobody how far he had guessed right
     open: Mutex<HashMap<blake3::Hash, (String, Arc<Vault>)>>,
     key: Option<blake3::Hash>,
+    /// Name of the cookie that holds a browser's token. Cookies are for all ports of a machine, so it has the port in its name.
+    pub(crate) cookie: String,
+    /// The path that the cookie is for
+    pub(crate) path: String,
 }
 
 impl Vaults {
-    pub(crate) fn new(key: Option<String>) -> Self {
+    pub(crate) fn new(key: Option<String>, port: u16, prefix: &str) -> Self {
         let key = key.filter(|key| !key.is_empty()).map(|key| blake3::hash(key.as_bytes()));
-        Self { open: Mutex::default(), key }
+        Self { open: Mutex::default(), key, cookie: format!("forklore-{port}"), path: format!("{prefix}/") }
     }
 
     /// Whether this is the key that opens vaults.
