@@ -183,6 +183,9 @@ pub trait Vfs: Send + Sync {
         self.assemble(path, &[Part::Bytes(content)])
     }
 
+    /// Adds bytes to the end of a file. Only for files that nobody but Forklore writes, and that nobody reads yet.
+    fn append(&self, path: &VaultPath, content: &[u8]) -> Result<(), PathError>;
+
     /// A number for the file system that a directory is on: files can only be renamed within one. 0 where the system has none.
     fn device(&self, dir: &VaultPath) -> Result<u64, PathError>;
 

@@ -332,6 +332,15 @@ impl Vfs for SimFs {
         })
     }
 
+    fn append(&self, path: &VaultPath, content: &[u8]) -> Result<(), PathError> {
+        self.change("write", path, |s| {
+            let file = s.find(path)?;
+            s.files[file].content.extend_from_slice(content);
+            s.files[file].version += 1;
+            Ok(())
+        })
+    }
+
     fn device(&self, _dir: &VaultPath) -> Result<u64, PathError> {
         Ok(0)
     }

@@ -21,8 +21,12 @@ mod heal;
 mod hostile;
 mod kills;
 mod ops;
+mod past;
 mod regressions;
 mod seeds;
+mod serve;
+#[cfg(unix)]
+mod sillytavern;
 mod watch;
 
 /// The binary under test.

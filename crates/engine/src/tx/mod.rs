@@ -10,8 +10,8 @@
 //! the intent becomes the entry in the log                  rename
 //! ```
 //!
-//! Before the intent is durable a crash means that nothing happened; after it [`recover`] finishes the work. Every step can be
-//! done twice (`redo`). A fork that SillyTavern saves itself goes through [`Tx::prepare`] and [`resolve`]: book published, intent sealed,
+//! Before the intent is durable a crash means that nothing happened; after it [`recover()`] finishes the work. Every step can be
+//! done twice (`redo`). A fork that SillyTavern saves itself goes through [`Tx::prepare`] and [`resolve()`]: book published, intent sealed,
 //! and then committed or taken back when the chat has, or has not, appeared.
 
 mod edit;
@@ -283,8 +283,10 @@ impl Tx {
             .map_err(|taken| TxError::Taken(taken.0))
     }
 
-    /// Publishes what SillyTavern's chat will refer to and remembers the rest until [`resolve`] is told whether the chat came.
+    /// Publishes what SillyTavern's chat will refer to and remembers the rest until [`resolve()`] is told whether the chat came.
     pub fn prepare(mut self, about: About, awaits: Awaits) -> Result<String, TxError> {
+        // Whoever was to write the chat may have lost patience and written it without us.
+        self.guarded.push((awaits.target.clone(), None));
         let operation = self.seal(about, Some(awaits))?;
         let failed = |source| TxError::Unfinished { id: operation.id.clone(), source };
         match publish_all(&*self.fs, &operation).map_err(failed)? {

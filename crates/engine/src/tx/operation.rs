@@ -55,6 +55,8 @@ pub enum Kind {
     Delete,
     /// Brings something back
     Restore,
+    /// Gives a chat another name
+    Rename,
     /// Cleans up
     Gc,
     /// Reverts another operation
@@ -70,6 +72,7 @@ impl Kind {
             Self::Heal => "heal",
             Self::Delete => "delete",
             Self::Restore => "restore",
+            Self::Rename => "rename",
             Self::Gc => "gc",
             Self::Undo => "undo",
         }

@@ -6,7 +6,7 @@ use super::TxError;
 use super::folders::{self, in_tx, intent_path, log_path};
 use super::operation::{self, Edit, FileId, Operation, Step, Unsealed};
 use super::redo::{NameTaken, park, redo, take_back};
-use super::resolve::{has_come, is_published};
+use super::resolve::{Come, has_come, is_published};
 use super::swap::{self, remove, settle, stem};
 use crate::vault::scan::locate;
 
@@ -117,15 +117,16 @@ pub(super) fn recover_one(
         remove(fs, &intent_path(&id))?;
         return Ok(Some(Recovered::Finished { id, summary }));
     }
-    if let Some(awaits) = &operation.awaits
-        && !has_come(fs, operation, awaits)?
-    {
+    if let Some(awaits) = &operation.awaits {
+        let come = has_come(fs, operation, awaits)?;
         // A book that is not in place yet was never told to anybody: nobody will name it.
-        if now < awaits.until && is_published(fs, operation)? {
+        if come == Come::No && now < awaits.until && is_published(fs, operation)? {
             return Ok(None);
         }
-        take_back(fs, operation)?;
-        return Ok(Some(Recovered::TakenBack { id }));
+        if come != Come::Bound {
+            take_back(fs, operation)?;
+            return Ok(Some(Recovered::TakenBack { id }));
+        }
     }
     let find = |edit: &Edit, file: &dyn forklore_fs::OpenFile| locate(fs, edit, file);
     Ok(Some(match redo(fs, operation, &find, &[])? {

@@ -25,17 +25,31 @@ pub fn resolve(fs: &Arc<dyn Vfs>, id: &str, now: i64) -> Result<Option<Recovered
     }
 }
 
-/// Whether the chat that an operation waits for is there, bound to the book that was made for it.
-pub(super) fn has_come(fs: &dyn Vfs, operation: &Operation, awaits: &Awaits) -> Result<bool, PathError> {
+/// What became of the chat that an operation waits for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Come {
+    /// It is not there, or another one is
+    No,
+    /// It is there, bound to the book that was made for it
+    Bound,
+    /// It is there and goes without that book: whoever saved it did not hear of the book any more
+    Without,
+}
+
+pub(super) fn has_come(fs: &dyn Vfs, operation: &Operation, awaits: &Awaits) -> Result<Come, PathError> {
     let file = match fs.open(&awaits.target) {
         Ok(file) => file,
-        Err(e) if e.is_missing() => return Ok(false),
+        Err(e) if e.is_missing() => return Ok(Come::No),
         Err(e) => return Err(e),
     };
     let (slug, book) = edit::header_of(&*file).map_err(|source| unreadable(&awaits.target, source))?;
     let book = book.map(|name| format!("{}.json", book_stem(&name)));
     let bound = operation.publishes().all(|publish| book.as_deref() == Some(publish.target.name()));
-    Ok(slug.as_deref() == Some(&*awaits.slug) && bound)
+    Ok(match slug.as_deref() == Some(&*awaits.slug) {
+        false => Come::No,
+        true if bound => Come::Bound,
+        true => Come::Without,
+    })
 }
 
 /// Whether every new file of an operation is under its name.

@@ -85,6 +85,7 @@ impl Library {
             last_book: Mutex::default(),
             last_known: Mutex::default(),
             history: OnceLock::new(),
+            until: None,
             fs,
         };
         library.read_chats(&places, progress);
