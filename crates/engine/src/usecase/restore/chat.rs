@@ -243,7 +243,7 @@ impl Work<'_> {
                     );
                     report.warnings.push(Warning { code: "BOOK_CHANGED_SINCE", message });
                     report.book.name = Some(own);
-                    (report.book.entries, report.book.made) = (images.len(), true);
+                    (report.book.entries, report.book.made) = (read.entries().len(), true);
                     back.book = Some((path, bytes));
                 }
             }
