@@ -47,17 +47,20 @@ struct Needed {
 }
 
 impl Store {
-    /// Removes what no record needs. `roots` are the objects and documents that a record names.
+    /// Removes what no record needs. `roots` are the objects and documents that a record names; `None` if the record makes no sense.
     ///
-    /// Nothing happens if something is damaged that has to be read to know what is needed.
-    pub fn prune(&mut self, roots: &dyn Fn(&Record<'_>) -> Vec<Id>) -> Result<Pruned, StoreError> {
+    /// Nothing happens then, nor if something is damaged that has to be read to know what is needed.
+    pub fn prune(&mut self, roots: &dyn Fn(&Record<'_>) -> Option<Vec<Id>>) -> Result<Pruned, StoreError> {
         let _lock = self.backend.lock()?;
         self.refresh()?;
         self.remove_replaced()?;
         if let Some(path) = self.damaged().next() {
             return Err(StoreError::NotWhole(path.to_string()));
         }
-        let named: Vec<Id> = self.records().flat_map(|record| roots(&record)).collect();
+        let mut named: Vec<Id> = Vec::new();
+        for record in self.records() {
+            named.extend(roots(&record).ok_or(StoreError::NotUnderstood(record.seq))?);
+        }
         let needed = self.needed(named)?;
         // The numbers of packs change with every one that is made anew; names do not.
         let needed =
