@@ -103,10 +103,8 @@ pub fn remember(fs: &dyn Vfs, chat: &VaultPath, identity: Identity, scan: &Scan)
     let view = View::of(&scan.transcript, &scan.snapshots).in_pack(pack::id(&pack));
     let file = pack_file(view.pack);
     fs.make_dir(&folder()).ok()?;
-    // What is there is named by what is in it.
-    if fs.identity(&file).ok()?.is_none() {
-        write(fs, &file, &[Part::Bytes(&pack)]).ok()?;
-    }
+    // One that is there already, by this name, may be torn: else the chat would not have been read again.
+    write(fs, &file, &[Part::Bytes(&pack)]).ok()?;
     drop(pack);
     remember_view(fs, chat, identity, header, &scan.facts, &view);
     Some(view)
