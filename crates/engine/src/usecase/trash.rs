@@ -274,5 +274,5 @@ fn forget_cache(library: &Library) -> Result<(), PathError> {
             library.fs.unlink(&path)?;
         }
     }
-    Ok(())
+    cache::forget_packs(&*library.fs)
 }

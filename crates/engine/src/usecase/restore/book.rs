@@ -65,7 +65,8 @@ pub(super) fn plan(library: &Library, request: &Request, slug: &str) -> Result<P
         _ => ("book", book_bytes(&found, &name), "The lorebook".to_owned()),
     };
     // Read as SillyTavern will: what is wrong with it is found before anything is written.
-    let images = Parsed::parse(&bytes).map_err(|e| ForkError::NotVerified(e.to_string()))?.images();
+    let read = Parsed::parse(&bytes).map_err(|e| ForkError::NotVerified(e.to_string()))?;
+    let images = read.images();
     let entries = changes(&present, &images);
     if entries.is_empty() && now.is_some() {
         return Err(RestoreError::Same(title));
@@ -77,7 +78,7 @@ pub(super) fn plan(library: &Library, request: &Request, slug: &str) -> Result<P
         chat,
         slug,
         &name,
-        &fingerprint(images.iter()),
+        &fingerprint(&read),
         &state::untold(&images, &told),
     ));
     let edit =
