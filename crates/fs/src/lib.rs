@@ -59,6 +59,9 @@ impl std::fmt::Debug for Part<'_> {
     }
 }
 
+/// Writes the content of a file that is being made.
+pub type Fill<'a> = dyn FnMut(&mut dyn io::Write) -> io::Result<()> + 'a;
+
 /// A lock that is held; given back when dropped, or when the process ends however it ends.
 pub struct Lock(#[allow(dead_code, reason = "held for its drop")] Box<dyn Send + Sync>);
 
@@ -163,6 +166,9 @@ pub trait Vfs: Send + Sync {
     fn create(&self, path: &VaultPath, content: &[u8]) -> Result<(), PathError> {
         self.assemble(path, &[Part::Bytes(content)])
     }
+
+    /// Makes a new file of what `fill` writes, bit by bit, so that it need not fit into memory. Fails if the name is taken.
+    fn create_with(&self, path: &VaultPath, fill: &mut Fill<'_>) -> Result<(), PathError>;
 
     /// A number for the file system that a directory is on: files can only be renamed within one. 0 where the system has none.
     fn device(&self, dir: &VaultPath) -> Result<u64, PathError>;

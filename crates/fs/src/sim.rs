@@ -8,7 +8,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::io;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use crate::{Identity, Lock, Node, NodeKind, OpenFile, Part, PathError, VaultPath, Vfs};
+use crate::{Fill, Identity, Lock, Node, NodeKind, OpenFile, Part, PathError, VaultPath, Vfs};
 
 /// What ended the process in a simulated run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -330,6 +330,12 @@ impl Vfs for SimFs {
                 Ok(())
             })
         })
+    }
+
+    fn create_with(&self, path: &VaultPath, fill: &mut Fill<'_>) -> Result<(), PathError> {
+        let mut content = Vec::new();
+        fill(&mut content).map_err(|source| PathError { path: path.clone(), doing: "create", source })?;
+        self.assemble(path, &[Part::Bytes(&content)])
     }
 
     fn device(&self, _dir: &VaultPath) -> Result<u64, PathError> {

@@ -208,6 +208,11 @@ impl Store {
         slice(&raw, &place.object).map(Arc::from).ok_or(StoreError::Missing(*id))
     }
 
+    /// How long an object is; `None` if there is no such object.
+    pub fn len_of(&self, id: &Id) -> Option<u32> {
+        self.objects.get(id).map(|place| place.object.len)
+    }
+
     /// A document's list of segments.
     pub fn manifest(&self, id: &Id) -> Result<Arc<Manifest>, StoreError> {
         let bytes = self.get(id)?;

@@ -138,8 +138,18 @@ impl<'s> Writer<'s> {
         seq
     }
 
+    /// Bytes that wait in memory to be written.
+    pub fn waiting(&self) -> usize {
+        self.store.pending.body.len()
+    }
+
     /// Lets everything happen: one new file, durable when this returns.
-    pub fn commit(self) -> Result<(), StoreError> {
+    pub fn commit(mut self) -> Result<(), StoreError> {
+        self.flush()
+    }
+
+    /// As [`Writer::commit`], and keeps the right to write.
+    pub fn flush(&mut self) -> Result<(), StoreError> {
         let store = &mut *self.store;
         let records = store.pending.index.records.len() as u64;
         if store.pending.index.frames.is_empty() && records == 0 {

@@ -6,9 +6,11 @@ mod config;
 mod delete;
 mod demo;
 mod diff;
+mod export;
 mod fork;
 mod gc;
 mod heal;
+mod import;
 mod log;
 mod show;
 mod stories;
@@ -88,6 +90,8 @@ pub(crate) enum Command {
     Trash(trash::Args),
     Gc(gc::Args),
     Watch(watch::Args),
+    Export(export::Args),
+    Import(import::Args),
     Config(config::Args),
     Demo(demo::Args),
     Completions(completions::Args),
@@ -236,6 +240,8 @@ fn dispatch(context: &Context, command: &Command) -> Result<ExitCode, CliError> 
         Command::Trash(args) => trash::run(context, args),
         Command::Gc(args) => gc::run(context, args),
         Command::Watch(args) => watch::run(context, args),
+        Command::Export(args) => export::run(context, args),
+        Command::Import(args) => import::run(context, args),
         Command::Config(args) => config::run(context, args),
         Command::Demo(args) => demo::run(context, args),
         Command::Completions(args) => completions::run(args),

@@ -10,6 +10,7 @@ pub mod observation;
 mod recorder;
 mod rescue;
 mod timeline;
+pub mod transfer;
 mod units;
 pub mod watch;
 

@@ -15,7 +15,8 @@ pub struct Observation {
     pub v: u32,
     /// The file
     pub file: VaultPath,
-    /// When the file was saved, in milliseconds since 1970. Never before that of the observation before it.
+    /// When the file was saved, in milliseconds since 1970. Never before that of the observation before it, unless that was made in
+    /// another vault.
     pub clock: i64,
     /// Who saw it
     pub by: By,

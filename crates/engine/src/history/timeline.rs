@@ -151,7 +151,7 @@ impl Timeline {
     }
 
     /// The observations of a chat since it was there without a break: what was there under its name before and was deleted is another.
-    fn life(&self, file: &VaultPath) -> Vec<usize> {
+    pub(super) fn life(&self, file: &VaultPath) -> Vec<usize> {
         let track = self.track(file);
         let from = track.iter().rposition(|i| self.seen[*i].chat().is_none()).map_or(0, |gone| gone + 1);
         track[from..].to_vec()

@@ -22,7 +22,7 @@ use std::io;
 use std::sync::Arc;
 
 use forklore_core::format::names::book_stem;
-use forklore_fs::{Lock, NodeKind, Part, PathError, VaultPath, Vfs};
+use forklore_fs::{Fill, Lock, NodeKind, Part, PathError, VaultPath, Vfs};
 
 pub use self::edit::{Locate, header_line, pad};
 use self::operation::{Awaits, Edit, FileId, Kind, ObjectId, Operation, Publish, Retire, Step, Unsealed};
@@ -191,9 +191,22 @@ impl Tx {
 
     /// A new file, made now and visible later.
     pub fn publish(&mut self, target: VaultPath, parts: &[Part<'_>]) -> Result<(), TxError> {
+        self.stage(target, |fs, path| fs.assemble(path, parts))
+    }
+
+    /// As [`Tx::publish`], of what `fill` writes bit by bit.
+    pub fn publish_with(&mut self, target: VaultPath, fill: &mut Fill<'_>) -> Result<(), TxError> {
+        self.stage(target, |fs, path| fs.create_with(path, fill))
+    }
+
+    fn stage(
+        &mut self,
+        target: VaultPath,
+        make: impl FnOnce(&dyn Vfs, &VaultPath) -> Result<(), PathError>,
+    ) -> Result<(), TxError> {
         let staged = self.step_name("staged");
         let path = in_tx(&staged);
-        self.fs.assemble(&path, parts)?;
+        make(&*self.fs, &path)?;
         self.fs.sync_file(&path)?;
         let file = self.fs.identity(&path)?.ok_or_else(|| gone(&path))?.into();
         self.guarded.push((target.clone(), None));
@@ -215,6 +228,11 @@ impl Tx {
     pub fn read_back(&self, target: &VaultPath) -> Result<Option<Vec<u8>>, TxError> {
         let staged = self.publish_of(target).map(|publish| in_tx(&publish.staged));
         Ok(staged.map(|path| self.fs.read(&path)).transpose()?.flatten())
+    }
+
+    /// Where the file lies that was staged for a name.
+    pub fn staged_path(&self, target: &VaultPath) -> Option<VaultPath> {
+        self.publish_of(target).map(|publish| in_tx(&publish.staged))
     }
 
     /// Which file was staged for a name.
@@ -502,6 +520,13 @@ fn publish_all(fs: &dyn Vfs, operation: &Operation) -> Result<Result<(), NameTak
             Ok(()) => {}
             // Done before.
             Err(_) if fs.identity(&staged)?.is_none() => {}
+            // The first file of a new folder.
+            Err(e) if e.is_missing() => {
+                let dir = publish.target.parent();
+                fs.make_dir(&dir)?;
+                fs.sync_dir(&dir.parent())?;
+                fs.rename_noreplace(&staged, &publish.target)?;
+            }
             Err(e) if e.is_taken() => {
                 take_back(fs, operation)?;
                 return Ok(Err(NameTaken(publish.target.clone())));

@@ -4,8 +4,10 @@
 pub mod check;
 pub mod delete;
 pub mod diff;
+pub mod export;
 pub mod fork;
 pub mod heal;
+pub mod import;
 pub mod show;
 pub mod stories;
 pub mod trash;
