@@ -179,7 +179,7 @@ impl From<ExportError> for CliError {
                 refused("EMPTY_STORY", "`forklore stories` tells which stories have chats.")
             }
             ExportError::Unreadable { .. } => {
-                refused("CHAT_UNREADABLE", "Nothing was written. `forklore check` tells more.")
+                refused("CORRUPT_CHAT", "Nothing was written. `forklore check` tells more.")
             }
             ExportError::NoCard(_) => refused("NO_CARD", "Leave --with-card out."),
             ExportError::Changed(_) => {

@@ -50,6 +50,9 @@ fn help_teaches() {
       delete       Move a chat and its own lorebook to the trash
       trash        List what is in the trash, and bring it back
       gc           Clean up: lorebooks that nothing needs any more, and what is old in the trash
+      watch        Record every change of chats and lorebooks while SillyTavern runs
+      export       Write a story, or one line of it, into a file that `forklore import` reads
+      import       Bring a story in from a file that `forklore export` wrote
       config       Show and change the settings of the vault
       demo         Build a small story to play with, and look around in it
       completions  Print a script that lets a shell complete Forklore's commands
@@ -96,6 +99,9 @@ fn help_teaches() {
         "delete",
         "trash",
         "gc",
+        "watch",
+        "export",
+        "import",
         "config",
         "demo",
         "completions",

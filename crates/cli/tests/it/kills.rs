@@ -12,7 +12,7 @@ mod strace;
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use self::scenario::{GROUP, Outcome, Picture, Reference, SCENARIOS, SOLO, Scenario, UNDO};
+use self::scenario::{GROUP, IMPORT, Outcome, Picture, Reference, SCENARIOS, SOLO, Scenario, UNDO};
 use self::strace::{Call, Strace, soaking, tally};
 use crate::FORKLORE;
 
@@ -160,6 +160,12 @@ killed! {
     a_killed_healing_is_whole_or_not_there, a_killed_healing_whose_recovery_is_killed: 2;
     a_killed_deletion_is_whole_or_not_there, a_killed_deletion_whose_recovery_is_killed: 3;
     a_killed_undo_is_whole_or_not_there, a_killed_undo_whose_recovery_is_killed: 4;
+}
+
+#[test]
+fn a_killed_import_is_whole_or_not_there() {
+    let Some(strace) = Strace::find("a_killed_import_is_whole_or_not_there") else { return };
+    kill_everywhere(&strace, &IMPORT, &[]);
 }
 
 /// Where files cannot be renamed without replacing, a file has two names for a moment. The exchange, the fifth rename of a fork and

@@ -23,6 +23,7 @@ mod kills;
 mod ops;
 mod regressions;
 mod seeds;
+mod travel;
 
 /// The binary under test.
 const FORKLORE: &str = env!("CARGO_BIN_EXE_forklore");

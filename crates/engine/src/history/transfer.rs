@@ -100,7 +100,9 @@ struct Objects<'a> {
     list: Vec<(Id, u32)>,
     places: HashMap<Id, usize>,
     /// The last object that stood at a place of a file
-    last: HashMap<(VaultPath, u64), Id>,
+    last: HashMap<(usize, u64), Id>,
+    /// Files, by the order in which they came
+    files: HashMap<VaultPath, usize>,
     bytes: u64,
 }
 
@@ -111,11 +113,19 @@ impl<'a> Objects<'a> {
     const DELTA: u64 = 2;
 
     fn new(store: &'a Store) -> Self {
-        Self { store, list: Vec::new(), places: HashMap::new(), last: HashMap::new(), bytes: 0 }
+        Self {
+            store,
+            list: Vec::new(),
+            places: HashMap::new(),
+            last: HashMap::new(),
+            files: HashMap::new(),
+            bytes: 0,
+        }
     }
 
     fn add(&mut self, observation: &Observation) -> Result<(), HistoryError> {
-        let file = &observation.file;
+        let next = self.files.len();
+        let file = *self.files.entry(observation.file.clone()).or_insert(next);
         match &observation.what {
             What::Chat(chat) => {
                 if let Some(content) = &chat.content {
@@ -131,7 +141,7 @@ impl<'a> Objects<'a> {
         }
     }
 
-    fn document(&mut self, file: &VaultPath, id: &Id) -> Result<(), HistoryError> {
+    fn document(&mut self, file: usize, id: &Id) -> Result<(), HistoryError> {
         if self.places.contains_key(id) {
             return Ok(());
         }
@@ -141,8 +151,8 @@ impl<'a> Objects<'a> {
         self.object(file, Self::WHOLE, id)
     }
 
-    fn object(&mut self, file: &VaultPath, place: u64, id: &Id) -> Result<(), HistoryError> {
-        let last = self.last.insert((file.clone(), place), *id);
+    fn object(&mut self, file: usize, place: u64, id: &Id) -> Result<(), HistoryError> {
+        let last = self.last.insert((file, place), *id);
         if self.places.contains_key(id) {
             return Ok(());
         }
@@ -234,7 +244,9 @@ impl<'s> Arrival<'s> {
         self.clock = self.clock.max(observation.clock.min(self.now));
         let mut last = Last { clock: self.clock, book: None, gone: false };
         match &mut observation.what {
-            What::Chat(chat) if self.landing.files.contains_key(&from) => self.chat(chat)?,
+            What::Chat(chat) if self.landing.files.contains_key(&from) && chat.header != Id::of(b"") => {
+                self.chat(chat)?;
+            }
             What::Chat(chat) => {
                 *chat = by_name_alone(chat);
                 self.writer.put(b"", None)?;

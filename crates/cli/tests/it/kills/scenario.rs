@@ -73,6 +73,23 @@ const DELETE: Scenario = Scenario {
 pub(crate) const UNDO: Scenario =
     Scenario { name: "undo", build: solo, before: &[SOLO.args], args: &["undo"], sane: sane_without_fork };
 
+/// Where all names are taken.
+pub(crate) const IMPORT: Scenario = Scenario {
+    name: "import",
+    build: solo,
+    before: &[&["watch", "--once"], &["export", "Ana", "-o", "ana.forklore"]],
+    args: &["import", "ana.forklore"],
+    sane: |vault| {
+        let (came, own) = (ChatFile::at(vault, "Ana/main (2)"), ChatFile::at(vault, "Ana/main"));
+        assert_eq!(came.lines.len(), own.lines.len());
+        assert_eq!(came.book(), format!("{} (2)", own.book()));
+        assert_eq!(entries(&book(vault, came.book())), entries(&book(vault, own.book())));
+        // What was known of it is known of it here.
+        let shown = vault.json(FORKLORE, &["show", "Ana/main (2)", "--at", "7"]);
+        assert_eq!(shown["book"]["source"]["kind"], "unchanged", "{shown:#}");
+    },
+};
+
 pub(crate) const SCENARIOS: [Scenario; 5] = [SOLO, GROUP, HEAL, DELETE, UNDO];
 
 /// A chat that was played with Auto-Recap for two scenes.
