@@ -1,7 +1,6 @@
 //! `export` and `import`: a story goes to another vault with everything that is known of it, and nothing else goes anywhere.
 
 use std::fs;
-use std::io::Write as _;
 use std::path::PathBuf;
 
 use forklore_archive::{ArchiveError, Manifest, Member, MemberKind, Story as Whose, Writer};
@@ -306,6 +305,9 @@ fn no_name_leads_anywhere_else() {
                     continue;
                 };
                 let parts: Vec<_> = inside.iter().collect();
+                if parts.is_empty() {
+                    continue;
+                }
                 let folder = parts[0].to_string_lossy().into_owned();
                 let known =
                     ["chats", "group chats", "groups", "worlds", "characters", "settings.json", ".forklore"];
