@@ -16,8 +16,9 @@ Forklore's chores
 
   cargo xtask test    format, lints, docs and all tests; says what is missing on this machine
   cargo xtask bench   speed, as ratios to what the disk can do
-                      [--quick: 20 MB instead of 200 MB; --forks: forks alone; --no-sillytavern: without SillyTavern's server]
-  cargo xtask soak    the long form: properties, every kill and every error, a minute of racing SillyTavern's saves
+                      [--quick: 20 MB instead of 200 MB; --forks: forks alone; --history: history alone;
+                      --plugin: the plugin alone; --no-sillytavern: without SillyTavern's server]
+  cargo xtask soak    the long form: the extension on all versions of SillyTavern, properties, every kill and every error, a minute of racing SillyTavern's saves
 ";
 
 fn main() -> Result<()> {
@@ -30,8 +31,12 @@ fn main() -> Result<()> {
                 quick: has("--quick"),
                 sillytavern: !has("--no-sillytavern"),
                 forks_only: has("--forks"),
+                history_only: has("--history"),
+                plugin_only: has("--plugin"),
             })
         }
+        // One save, as the benchmark of history lets it be kept by a process of its own.
+        Some("keep") if args.len() == 3 => bench::history::store::keep(args[1].as_ref(), args[2].as_ref()),
         Some("soak") => test::soak(),
         Some("help" | "--help" | "-h") | None => {
             print!("{HELP}");

@@ -6,7 +6,7 @@ use std::time::Instant;
 
 use anyhow::{Context, Result, bail};
 
-use crate::tools::Tools;
+use crate::tools::{SILLYTAVERN, Tools};
 
 /// Everything that must pass.
 pub(crate) fn test() -> Result<()> {
@@ -30,6 +30,7 @@ pub(crate) fn test() -> Result<()> {
         &[("INSTA_UPDATE", "no")],
         &tools,
     )?;
+    browser(&tools, &["forks", "story"], &SILLYTAVERN[..1])?;
     println!("\nAll of it passed.");
     for missing in &tools.missing {
         println!("But for want of it some tests were skipped: {missing}");
@@ -40,6 +41,7 @@ pub(crate) fn test() -> Result<()> {
 /// The property tests with many more cases, every kill instead of some, and a long race.
 pub(crate) fn soak() -> Result<()> {
     let tools = Tools::ensure();
+    browser(&tools, &["forks", "story", "without-plugin"], &SILLYTAVERN)?;
     step_with_tools(
         "kills, errors and the race, long",
         "cargo",
@@ -60,6 +62,23 @@ pub(crate) fn soak() -> Result<()> {
         &["test", "--release", "--workspace", "--", "properties"],
         &many,
     )
+}
+
+/// The extension in Chromium, on the page of SillyTavern: the files of tests, each on each version.
+fn browser(tools: &Tools, files: &[&str], versions: &[&str]) -> Result<()> {
+    if !tools.has("FORKLORE_CHROMIUM") || !tools.has("FORKLORE_SILLYTAVERN") {
+        return Ok(());
+    }
+    step("the program", "cargo", &["build", "--package", "forklore"])?;
+    for version in versions {
+        for file in files {
+            let path = format!("sillytavern/tests/{file}.test.js");
+            let what = format!("browser, SillyTavern {version}, {file}");
+            let version = [("FORKLORE_SILLYTAVERN_VERSION", *version)];
+            step_with_tools(&what, "node", &["--test", &path], &version, tools)?;
+        }
+    }
+    Ok(())
 }
 
 fn step(what: &str, program: &str, args: &[&str]) -> Result<()> {

@@ -10,6 +10,8 @@ use std::process::{Command, Stdio};
 
 /// The packages, exactly these: SillyTavern saves with this one.
 const PACKAGES: [(&str, &str); 1] = [("write-file-atomic", "5.0.1")];
+/// The versions of SillyTavern that must work, newest first. Each has a folder of its own, because their packages differ.
+pub(crate) const SILLYTAVERN: [&str; 2] = ["1.19.0", "1.18.0"];
 
 /// What was found, as variables for the tests.
 #[derive(Default)]
@@ -24,10 +26,17 @@ impl Tools {
         let mut tools = Self::default();
         tools.add("FORKLORE_STRACE", strace());
         tools.add("FORKLORE_NODE_MODULES", packages());
+        tools.add("FORKLORE_SILLYTAVERN", taverns());
+        tools.add("FORKLORE_CHROMIUM", chromium());
         for missing in &tools.missing {
             println!("== missing: {missing}");
         }
         tools
+    }
+
+    /// Whether something was found.
+    pub(crate) fn has(&self, variable: &str) -> bool {
+        self.env.iter().any(|(name, _)| *name == variable)
     }
 
     fn add(&mut self, variable: &'static str, found: Result<PathBuf, String>) {
@@ -48,6 +57,24 @@ fn works(program: &str, args: &[&str]) -> bool {
     status.is_ok_and(|status| status.success())
 }
 
+/// For comparing history with: installed where it can be.
+pub(crate) fn restic() -> Result<PathBuf, String> {
+    if install("restic", &["version"]) {
+        return Ok(PathBuf::from("restic"));
+    }
+    Err("restic: install it with your package manager, such as apt-get install restic".to_owned())
+}
+
+/// Whether a program is there, installed now if need be and possible.
+fn install(program: &str, version: &[&str]) -> bool {
+    if !works(program, version) && works("apt-get", &["--version"]) && is_root() {
+        println!("== {program}: apt-get install -y {program}");
+        let install = || works("apt-get", &["install", "-y", "-qq", program]);
+        let _installed = install() || (works("apt-get", &["update", "-qq"]) && install());
+    }
+    works(program, version)
+}
+
 /// For killing the real binary at chosen system calls.
 fn strace() -> Result<PathBuf, String> {
     let what = "strace, for the tests that kill Forklore";
@@ -56,18 +83,24 @@ fn strace() -> Result<PathBuf, String> {
     }
     // Containers may forbid tracing altogether.
     let usable = || works("strace", &["-o", "/dev/null", "-e", "inject=fsync:error=EIO", "true"]);
-    if !works("strace", &["--version"]) && works("apt-get", &["--version"]) && is_root() {
-        println!("== strace: apt-get install -y strace");
-        let install = || works("apt-get", &["install", "-y", "-qq", "strace"]);
-        let _installed = install() || (works("apt-get", &["update", "-qq"]) && install());
-    }
+    let there = install("strace", &["--version"]);
     if usable() {
         return Ok(PathBuf::from("strace"));
     }
-    Err(if works("strace", &["--version"]) {
+    Err(if there {
         format!("{what}: it is there, but may not trace (in a container: --cap-add=SYS_PTRACE)")
     } else {
         format!("{what}: install it with your package manager, such as apt-get install strace")
+    })
+}
+
+/// For the tests of the extension.
+fn chromium() -> Result<PathBuf, String> {
+    let names = ["chromium", "chromium-browser", "google-chrome"];
+    let find = || names.into_iter().find(|name| works(name, &["--version"]));
+    let found = find().or_else(|| install("chromium", &["--version"]).then_some("chromium"));
+    found.map(PathBuf::from).ok_or_else(|| {
+        "Chromium, for the tests of the extension: install it with your package manager, such as apt-get install chromium".to_owned()
     })
 }
 
@@ -100,6 +133,33 @@ fn packages() -> Result<PathBuf, String> {
         }
     }
     modules.canonicalize().map_err(|e| format!("{what}: {e}"))
+}
+
+/// All versions of SillyTavern, in the folder that holds them.
+fn taverns() -> Result<PathBuf, String> {
+    SILLYTAVERN.iter().try_for_each(|version| sillytavern(version).map(|_| ()))?;
+    folder().canonicalize().map_err(|e| format!("SillyTavern: {e}"))
+}
+
+/// One version of SillyTavern, installed now if need be.
+pub(crate) fn sillytavern(version: &str) -> Result<PathBuf, String> {
+    let what = format!("SillyTavern {version}, for the tests of the plugin");
+    if !works("node", &["--version"]) {
+        return Err(format!("{what}: install node 18 or newer"));
+    }
+    let folder = folder().join(format!("sillytavern-{version}"));
+    let server = folder.join("node_modules/sillytavern");
+    if installed(&server).as_deref() != Some(version) {
+        println!("== npm install sillytavern@{version}");
+        let made = std::fs::create_dir_all(&folder).is_ok();
+        let (prefix, package) = (folder.to_string_lossy().into_owned(), format!("sillytavern@{version}"));
+        let quiet = ["install", "--silent", "--no-audit", "--no-fund", "--ignore-scripts", "--prefix"];
+        let args: Vec<&str> = quiet.into_iter().chain([prefix.as_str(), package.as_str()]).collect();
+        if !made || !works("npm", &args) {
+            return Err(format!("{what}: npm install {package} failed"));
+        }
+    }
+    server.canonicalize().map_err(|e| format!("{what}: {e}"))
 }
 
 /// The version of an installed package.

@@ -59,6 +59,10 @@ pub struct Member {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum MemberKind {
+    /// What history needs: objects
+    Objects,
+    /// What history saw: one observation a line
+    Observations,
     /// A lorebook
     Book,
     /// The group
@@ -67,10 +71,6 @@ pub enum MemberKind {
     Card,
     /// A chat
     Chat,
-    /// What history needs: objects, each with its length before it (four bytes, the lowest first)
-    Objects,
-    /// What history saw: one observation a line
-    Observations,
 }
 
 impl Member {

@@ -5,21 +5,21 @@ use std::path::{Path, PathBuf};
 use forklore_engine::vault::layout;
 use forklore_fs::{NodeKind, RealFs, VaultPath, Vfs};
 
-use crate::error::{CliError, Kind};
+use forklore_api::{Failure, Kind};
 
 /// Opens the vault that the user named, or the one found from the current folder upwards.
-pub(crate) fn open(named: Option<&Path>) -> Result<RealFs, CliError> {
+pub(crate) fn open(named: Option<&Path>) -> Result<RealFs, Failure> {
     let hint = "Name a SillyTavern user folder with --vault DIR or FORKLORE_VAULT, or try `forklore demo`.";
     match named {
         Some(dir) => below(dir).ok_or_else(|| match &users(dir)[..] {
             [] => {
                 let message = format!("{} holds no SillyTavern chats", dir.display());
-                CliError::new(Kind::Refused, "NO_VAULT", message, hint)
+                Failure::new(Kind::Refused, "NO_VAULT", message, hint)
             }
             several => {
                 let names: Vec<String> = several.iter().map(|fs| fs.root().display().to_string()).collect();
                 let message = format!("{} holds {} users", dir.display(), several.len());
-                CliError::new(
+                Failure::new(
                     Kind::Refused,
                     "NO_VAULT",
                     message,
@@ -30,7 +30,7 @@ pub(crate) fn open(named: Option<&Path>) -> Result<RealFs, CliError> {
         None => {
             let here = PathBuf::from(".").canonicalize()?;
             here.ancestors().find_map(below).ok_or_else(|| {
-                CliError::new(Kind::Refused, "NO_VAULT", "There is no SillyTavern vault here", hint)
+                Failure::new(Kind::Refused, "NO_VAULT", "There is no SillyTavern vault here", hint)
             })
         }
     }

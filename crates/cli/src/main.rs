@@ -1,19 +1,18 @@
 //! The `forklore` command.
 //!
 //! `main` parses, `commands` holds one file a verb (its arguments, whose docs are the help text, and a thin function), `ui`
-//! draws for people, `error` turns every failure into a code, a sentence and a hint. Rules live in the engine, none here.
+//! draws for people. What is asked, answered and refused is `forklore-api`'s affair; rules live in the engine, none here.
 
 mod commands;
-mod error;
 mod find;
 mod ui;
 
 use std::process::ExitCode;
 
 use clap::Parser;
+use forklore_api::Failure;
 
 use crate::commands::{Cli, Context};
-use crate::error::CliError;
 
 fn main() -> ExitCode {
     let cli = match Cli::try_parse() {
@@ -39,7 +38,7 @@ fn usage(e: &clap::Error) -> ExitCode {
         let lines = text.lines().map(str::trim).take_while(|line| !line.starts_with("Usage:"));
         let sentence = lines.filter(|line| !line.is_empty()).collect::<Vec<_>>().join(" ");
         // Nobody is left to tell that this could not be told.
-        let _gone = ui::json(&CliError::usage(sentence.trim_start_matches("error: ").to_owned()).as_json());
+        let _gone = ui::json(&Failure::usage(sentence.trim_start_matches("error: ").to_owned()).as_json());
     } else if e.print().is_err() {
         // Nobody is left to read it.
     }

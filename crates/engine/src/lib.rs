@@ -21,6 +21,7 @@ pub mod state_at;
 pub mod tx;
 pub mod usecase;
 pub mod vault;
+pub mod when;
 
 pub use address::{Address, AddressError};
 pub use config::Config;

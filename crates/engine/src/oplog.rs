@@ -2,9 +2,10 @@
 //!
 //! Operations are immutable files. That one was undone is told by another one, which undoes it; a redo undoes that.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 use forklore_fs::{NodeKind, PathError, VaultPath, Vfs};
+use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::tx::operation::{FileId, Kind, Operation, Retire, Unsealed, unseal};
@@ -34,7 +35,7 @@ pub enum FindError {
 }
 
 /// One operation, as `log` tells it.
-#[derive(Debug, Clone, Serialize)]
+#[derive(Debug, Clone, Serialize, JsonSchema)]
 pub struct LogEntry {
     /// Its id
     pub id: String,
@@ -55,12 +56,22 @@ pub struct LogEntry {
 }
 
 /// What `log` tells.
-#[derive(Debug, Clone, Serialize)]
+#[derive(Debug, Clone, Serialize, JsonSchema)]
 pub struct LogReport {
     /// Newest first
     pub operations: Vec<LogEntry>,
     /// Files in the log that cannot be read
     pub unreadable: Vec<String>,
+}
+
+/// Ids of all operations in the log, without reading them.
+pub fn ids(fs: &dyn Vfs) -> Result<HashSet<String>, PathError> {
+    let mut ids = HashSet::new();
+    for (folder, suffix) in [(folders::ops(), ".op"), (folders::tx(), ".intent")] {
+        let names = fs.list(&folder)?;
+        ids.extend(names.iter().filter_map(|node| node.name.strip_suffix(suffix).map(str::to_owned)));
+    }
+    Ok(ids)
 }
 
 impl OpLog {

@@ -134,26 +134,9 @@ impl Library {
             && wanted.unfinished
             && at == chat.head()
             && alone
-            && let Some(now) = self.live(c, stem)?
+            && let Some(found) = self.as_it_is(c, at)?
         {
-            // A book kept by hand has no scenes to be mistaken by.
-            let untold =
-                if hand_kept { Vec::new() } else { state::untold(&now.entries, &self.last_sighting(c, at)?) };
-            let entry = |image| StateEntry {
-                image,
-                message: None,
-                undated: false,
-                inferred: Vec::new(),
-                observed: false,
-            };
-            return Ok(BookAt {
-                name: Some(name.clone()),
-                live,
-                source: Source { kind: SourceKind::Head, message: Some(at), distance: Some(0) },
-                entries: now.entries.into_iter().map(entry).collect(),
-                left_out: Vec::new(),
-                untold,
-            });
+            return Ok(found);
         }
         let known = self.known(c)?;
         let evidence = &known.0;
@@ -163,9 +146,44 @@ impl Library {
         Ok(BookAt { name: Some(name.clone()), live, source, entries, left_out, untold })
     }
 
+    /// The book of a chat as it is, at its last message, whoever wrote into it.
+    pub fn book_as_it_is(&self, c: usize) -> Result<BookAt, StateError> {
+        let at = self.chats[c].head();
+        match self.as_it_is(c, at)? {
+            Some(found) => Ok(found),
+            None => self.book_at(c, at, Wanted::default()),
+        }
+    }
+
+    fn as_it_is(&self, c: usize, at: usize) -> Result<Option<BookAt>, StateError> {
+        let Some((name, stem)) = &self.chats[c].book else { return Ok(None) };
+        let Some(live) = self.book(name)? else { return Ok(None) };
+        let Some(now) = self.live(c, stem)? else { return Ok(None) };
+        // A book kept by hand has no scenes to be mistaken by.
+        let untold = match live.keeper {
+            Some(_) => state::untold(&now.entries, &self.last_sighting(c, at)?),
+            None => Vec::new(),
+        };
+        let entry = |image| StateEntry {
+            image,
+            message: None,
+            undated: false,
+            inferred: Vec::new(),
+            observed: false,
+        };
+        Ok(Some(BookAt {
+            name: Some(name.clone()),
+            live: Some(live),
+            source: Source { kind: SourceKind::Head, message: Some(at), distance: Some(0) },
+            entries: now.entries.into_iter().map(entry).collect(),
+            left_out: Vec::new(),
+            untold,
+        }))
+    }
+
     /// What is known about the book of a chat, and the changes that this comes to. Asked for one message after the other, it is
     /// worked out once.
-    fn known(&self, c: usize) -> Result<Arc<Known>, PathError> {
+    pub(crate) fn known(&self, c: usize) -> Result<Arc<Known>, PathError> {
         let mut last = self.last_known.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some((_, known)) = last.as_ref().filter(|(chat, _)| *chat == c) {
             return Ok(known.clone());

@@ -167,8 +167,15 @@ pub trait Vfs: Send + Sync {
         self.assemble(path, &[Part::Bytes(content)])
     }
 
-    /// Makes a new file of what `fill` writes, bit by bit, so that it need not fit into memory. Fails if the name is taken.
-    fn create_with(&self, path: &VaultPath, fill: &mut Fill<'_>) -> Result<(), PathError>;
+    /// Makes a new file of what `fill` writes. On a real disk it need not fit into memory. Fails if the name is taken.
+    fn create_with(&self, path: &VaultPath, fill: &mut Fill<'_>) -> Result<(), PathError> {
+        let mut content = Vec::new();
+        fill(&mut content).map_err(|source| PathError { path: path.clone(), doing: "create", source })?;
+        self.create(path, &content)
+    }
+
+    /// Adds bytes to the end of a file. Only for files that nobody but Forklore writes, and that nobody reads yet.
+    fn append(&self, path: &VaultPath, content: &[u8]) -> Result<(), PathError>;
 
     /// A number for the file system that a directory is on: files can only be renamed within one. 0 where the system has none.
     fn device(&self, dir: &VaultPath) -> Result<u64, PathError>;

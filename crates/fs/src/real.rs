@@ -41,6 +41,11 @@ impl RealFs {
         &self.root
     }
 
+    /// Takes a folder away, if nothing is in it.
+    pub fn remove_empty_dir(&self, dir: &VaultPath) -> Result<(), PathError> {
+        self.run("remove", dir, fs::remove_dir)
+    }
+
     fn host(&self, path: &VaultPath) -> PathBuf {
         self.root.join(path.as_str())
     }
@@ -167,6 +172,10 @@ impl Vfs for RealFs {
             fill(&mut out)?;
             out.flush()
         })
+    }
+
+    fn append(&self, path: &VaultPath, content: &[u8]) -> Result<(), PathError> {
+        self.run("write", path, |host| File::options().append(true).open(host)?.write_all(content))
     }
 
     fn device(&self, dir: &VaultPath) -> Result<u64, PathError> {

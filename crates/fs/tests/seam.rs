@@ -30,6 +30,9 @@ fn behaves_like_a_file_system(fs: &dyn Vfs) {
     let open = fs.open(&path("worlds/c.json")).unwrap();
     assert_eq!(open.read_range(1..3).unwrap(), b"ne");
     assert!(open.read_range(1..4).is_err());
+    fs.append(&path("worlds/c.json"), b", two").unwrap();
+    assert_eq!(fs.read(&path("worlds/c.json")).unwrap().unwrap(), b"one, two");
+    assert!(fs.append(&path("worlds/none.json"), b"x").unwrap_err().is_missing());
     fs.sync_file(&path("worlds/c.json")).unwrap();
     fs.sync_dir(&path("worlds")).unwrap();
     let names: Vec<_> = fs.list(&path("worlds")).unwrap().into_iter().map(|n| (n.name, n.kind)).collect();

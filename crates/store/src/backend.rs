@@ -63,6 +63,11 @@ impl Backend {
         self.packs().join(name).unwrap_or_default()
     }
 
+    /// The file that is being written. Whoever has the lock is the only one.
+    fn draft(&self) -> VaultPath {
+        self.path("new.tmp")
+    }
+
     pub(crate) fn pack_path(&self, name: PackName) -> VaultPath {
         self.path(&name.to_string())
     }
@@ -105,20 +110,43 @@ impl Backend {
         Ok(lock)
     }
 
-    /// Makes a new pack, durable when this returns.
-    pub(crate) fn publish(&self, name: PackName, parts: &[Part<'_>]) -> Result<(), StoreError> {
-        let temporary = self.path("new.tmp");
-        let path = self.pack_path(name);
-        let made = self
-            .fs
-            .assemble(&temporary, parts)
-            .and_then(|()| self.fs.sync_file(&temporary))
-            .and_then(|()| self.fs.rename_noreplace(&temporary, &path));
-        if let Err(e) = made {
-            // The next writer would clear it away, too.
-            let _swept = self.fs.unlink(&temporary);
-            return Err(e.into());
-        }
+    /// Begins the file that is being written.
+    pub(crate) fn begin_draft(&self, parts: &[Part<'_>]) -> Result<(), StoreError> {
+        Ok(self.fs.assemble(&self.draft(), parts)?)
+    }
+
+    /// Adds to the file that is being written.
+    pub(crate) fn add_to_draft(&self, bytes: &[u8]) -> Result<(), StoreError> {
+        Ok(self.fs.append(&self.draft(), bytes)?)
+    }
+
+    /// What was written so far, for reading.
+    pub(crate) fn open_draft(&self) -> Result<Box<dyn OpenFile>, StoreError> {
+        Ok(self.fs.open(&self.draft())?)
+    }
+
+    /// Makes the file that is being written a pack, durable when this returns.
+    pub(crate) fn publish_draft(&self, name: PackName) -> Result<(), StoreError> {
+        self.fs.sync_file(&self.draft())?;
+        self.fs.rename_noreplace(&self.draft(), &self.pack_path(name))?;
         Ok(self.fs.sync_dir(&self.packs())?)
+    }
+
+    /// Gives up the file that is being written. If even that fails, the next writer clears it away.
+    pub(crate) fn drop_draft(&self) {
+        let _swept = self.fs.unlink(&self.draft());
+    }
+
+    /// Makes what was removed stay so.
+    pub(crate) fn sync(&self) -> Result<(), StoreError> {
+        Ok(self.fs.sync_dir(&self.packs())?)
+    }
+
+    /// Takes a pack away. What it held must be durable elsewhere, or not wanted.
+    pub(crate) fn remove(&self, name: PackName) -> Result<(), StoreError> {
+        match self.fs.unlink(&self.pack_path(name)) {
+            Err(e) if !e.is_missing() => Err(e.into()),
+            _ => Ok(()),
+        }
     }
 }

@@ -3,14 +3,15 @@
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-/// Frames by pack and number. Two halves stand in for a list in order of use: what is asked for goes into the young half; when that
+/// Frames, and objects that were made from others. Two halves stand in for a list in order of use: what is asked for goes into the young half; when that
 /// is full it becomes the old one, and what was not asked for since is dropped.
 pub(crate) struct Cache {
     halves: Mutex<Halves>,
     most: usize,
 }
 
-pub(crate) type Key = (u64, u32);
+/// What stands for the pack, the frame's number, where in it.
+pub(crate) type Key = (u64, u32, u32);
 
 #[derive(Default)]
 struct Halves {

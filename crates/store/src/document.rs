@@ -9,6 +9,7 @@ use std::collections::{HashMap, VecDeque};
 use forklore_fs::OpenFile;
 
 use crate::bytes::{Out as _, Reader};
+use crate::pack::BASES;
 use crate::{Id, StoreError};
 
 /// A document: its bytes are those of its segments, one after the other.
@@ -82,31 +83,37 @@ const MAGIC: &[u8; 8] = b"fldoc\0\0\x01";
 /// How long segments are.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Sizes {
-    target: usize,
-    /// No shorter, unless it is the last one or a very large unit follows.
+    /// No shorter, unless it is the last one or a large unit follows.
     min: u64,
     /// Never longer.
     max: u64,
     /// So much there must be before a cut of the previous version is taken over.
     least: u64,
+    /// Units beyond this are large: they are cut by themselves, into pieces of about `piece` bytes. What makes a message large is mostly
+    /// something that other messages have, too, such as a copy of a whole book; small pieces find more of that.
+    large: u64,
+    piece: usize,
 }
 
 impl Sizes {
     pub(crate) fn around(target: usize) -> Self {
         let target = target.clamp(256, 16 << 20);
         let t = target as u64;
-        Self { target, min: t / 4, max: t * 7 / 4, least: t / 8 }
+        Self { min: t / 4, max: t * 7 / 4, least: t / 8, large: t / 2, piece: target / 4 }
     }
 }
 
 /// Where the next segment ends.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Cut {
+    pub(crate) at: u64,
     pub(crate) len: u32,
     pub(crate) units: u32,
     pub(crate) key: u64,
-    /// The number of the segment of the previous version that it is most likely a version of.
-    pub(crate) base: Option<usize>,
+    /// The numbers of the segments of the previous version that it was most likely made of.
+    pub(crate) bases: [Option<usize>; BASES],
+    /// The object, if it was found out on the way.
+    pub(crate) known: Option<Id>,
 }
 
 /// Cuts a document into segments.
@@ -118,17 +125,26 @@ pub(crate) struct Cutter<'a> {
     /// Units of the segment that is being made, and what they add up to.
     open: VecDeque<Unit>,
     bytes: u64,
-    /// A unit that is larger than a segment may be: what is left of it, and the key of its next piece.
-    large: Option<(u64, u64)>,
-    /// Whether that next piece is the first.
-    fresh: bool,
-    /// A unit that was taken and has to wait for `open` to be emptied.
+    large: Option<Large>,
+    /// A unit that was taken and has to wait until the open ones are a segment.
     waiting: Option<Unit>,
     /// Where the next segment begins.
     at: u64,
     /// Where the units taken so far end.
     taken: u64,
     len: u64,
+    buffer: Vec<u8>,
+}
+
+/// What is left of a unit that is larger than a segment may be.
+#[derive(Clone, Copy)]
+struct Large {
+    left: u64,
+    unit: u64,
+    /// The key of the next piece.
+    key: u64,
+    /// Whether that is the first.
+    first: bool,
 }
 
 impl<'a> Cutter<'a> {
@@ -147,11 +163,11 @@ impl<'a> Cutter<'a> {
             open: VecDeque::new(),
             bytes: 0,
             large: None,
-            fresh: false,
             waiting: None,
             at: 0,
             taken: 0,
             len,
+            buffer: Vec::new(),
         }
     }
 
@@ -179,23 +195,24 @@ impl<'a> Cutter<'a> {
     /// The first `count` open units become a segment.
     fn close(&mut self, count: usize) -> Cut {
         let key = self.open.front().map_or(0, |unit| unit.key);
+        let next = self.open.get(count).or(self.waiting.as_ref()).map(|unit| unit.key);
         let len: u64 = self.open.drain(..count).map(|unit| unit.len).sum();
         self.bytes -= len;
-        self.cut(len, count as u32, key)
+        self.cut(len, count as u32, key, next)
     }
 
-    fn cut(&mut self, len: u64, units: u32, key: u64) -> Cut {
-        let base = self.before.as_mut().and_then(|before| before.version_of(key, self.at, len));
+    fn cut(&mut self, len: u64, units: u32, key: u64, next: Option<u64>) -> Cut {
+        let at = self.at;
+        let bases = self.before.as_mut().map(|before| before.made_of(key, at, len, next)).unwrap_or_default();
         self.at += len;
         // No segment is longer than `max`, which is small.
-        Cut { len: len as u32, units, key, base }
+        Cut { at, len: len as u32, units, key, bases, known: None }
     }
 
     /// How many of the open units, which are too many, make the next segment.
     fn choose(&self) -> usize {
         let (mut best, mut last, mut sum) = (None, 1, 0);
-        for (i, pair) in self.open.iter().zip(self.open.iter().skip(1)).enumerate() {
-            let (unit, next) = pair;
+        for (i, (unit, next)) in self.open.iter().zip(self.open.iter().skip(1)).enumerate() {
             sum += unit.len;
             if sum > self.sizes.max {
                 break;
@@ -211,8 +228,8 @@ impl<'a> Cutter<'a> {
 
     fn advance(&mut self) -> Result<Option<Cut>, StoreError> {
         loop {
-            if let Some((left, key)) = self.large {
-                return self.piece(left, key).map(Some);
+            if let Some(large) = self.large {
+                return self.piece(large).map(Some);
             }
             if self.bytes > self.sizes.max {
                 let count = self.choose();
@@ -222,7 +239,7 @@ impl<'a> Cutter<'a> {
                 let count = self.open.len();
                 return Ok((count > 0).then(|| self.close(count)));
             };
-            let is_large = unit.len > self.sizes.max;
+            let is_large = unit.len > self.sizes.large;
             let began = || self.before.as_ref().is_some_and(|before| before.began(unit.key));
             if !self.open.is_empty() && (is_large || (self.bytes >= self.sizes.least && began())) {
                 self.waiting = Some(unit);
@@ -230,7 +247,7 @@ impl<'a> Cutter<'a> {
                 return Ok(Some(self.close(count)));
             }
             if is_large {
-                (self.large, self.fresh) = (Some((unit.len, unit.key)), true);
+                self.large = Some(Large { left: unit.len, unit: unit.key, key: unit.key, first: true });
             } else {
                 self.bytes += unit.len;
                 self.open.push_back(unit);
@@ -239,16 +256,30 @@ impl<'a> Cutter<'a> {
     }
 
     /// The next piece of a unit that is too large for one segment: it is cut where its bytes say so.
-    fn piece(&mut self, left: u64, key: u64) -> Result<Cut, StoreError> {
-        let most = left.min(self.sizes.max) as usize;
-        let mut bytes = vec![0; most];
-        if self.content.read_at(&mut bytes, self.at).map_err(StoreError::Content)? < most {
+    fn piece(&mut self, large: Large) -> Result<Cut, StoreError> {
+        let most = large.left.min(2 * self.sizes.piece as u64) as usize;
+        self.buffer.resize(most, 0);
+        if self.content.read_at(&mut self.buffer, self.at).map_err(StoreError::Content)? < most {
             return Err(StoreError::Shrunk);
         }
-        let (len, hash) = content_cut(&bytes, self.sizes);
-        let units = u32::from(std::mem::replace(&mut self.fresh, false));
-        self.large = (left > len as u64).then(|| (left - len as u64, mix(key) ^ hash));
-        Ok(self.cut(len as u64, units, key))
+        // If it is what it was, it is cut where it was cut: no need to look for that.
+        let same = self.before.as_ref().and_then(|before| {
+            let segment = before.nearest(large.key).and_then(|number| before.segments.get(number))?;
+            let bytes = self.buffer.get(..segment.len as usize)?;
+            (Id::of(bytes) == segment.id).then_some((bytes.len(), segment.id))
+        });
+        let (len, known) = match same {
+            Some((len, id)) if len == most || len >= self.sizes.piece / 2 => (len, Some(id)),
+            _ => (content_cut(&self.buffer, self.sizes.piece), None),
+        };
+        let hash =
+            self.buffer[len.saturating_sub(WINDOW)..len].iter().fold(0, |hash, byte| gear(hash, *byte));
+        let key = mix(large.unit) ^ hash;
+        let left = large.left - len as u64;
+        self.large = (left > 0).then_some(Large { left, key, first: false, ..large });
+        let next = self.large.map(|large| large.key);
+        let cut = self.cut(len as u64, u32::from(large.first), large.key, next);
+        Ok(Cut { known, ..cut })
     }
 }
 
@@ -287,26 +318,36 @@ impl<'a> Before<'a> {
         key != 0 && self.starts.contains_key(&key)
     }
 
-    /// The segment that one with this key, at this place, is most likely a version of.
-    fn version_of(&mut self, key: u64, at: u64, len: u64) -> Option<usize> {
-        let same = self.starts.get(&key).map(Vec::as_slice).unwrap_or_default();
-        let nearest = same.iter().min_by_key(|number| number.abs_diff(self.last as u32));
-        if let Some(number) = nearest {
-            self.last = *number as usize;
-            self.shift = at as i64 - *self.offsets.get(self.last)? as i64;
-            return Some(self.last);
-        }
-        // None began like this: the one that was at this place.
-        let middle = (at + len / 2).saturating_add_signed(-self.shift);
-        self.offsets
-            .partition_point(|offset| *offset <= middle)
-            .checked_sub(1)
-            .filter(|i| *i < self.segments.len())
+    /// The segment that began with this key; of several the one nearest to where we are.
+    fn nearest(&self, key: u64) -> Option<usize> {
+        let same = self.starts.get(&key)?;
+        same.iter().map(|number| *number as usize).min_by_key(|number| number.abs_diff(self.last + 1))
+    }
+
+    /// The segment that was at this place.
+    fn at(&self, place: u64) -> Option<usize> {
+        let place = place.saturating_add_signed(-self.shift);
+        self.offsets.partition_point(|offset| *offset <= place).checked_sub(1)
+    }
+
+    /// The segments that one with this key, at this place, was most likely made of; `next` is the key of the one after it.
+    fn made_of(&mut self, key: u64, at: u64, len: u64, next: Option<u64>) -> [Option<usize>; BASES] {
+        let Some(first) = self.nearest(key).filter(|_| key != 0) else {
+            return [self.at(at + len / 2), None];
+        };
+        self.last = first;
+        self.shift = at as i64 - self.offsets.get(first).map_or(0, |offset| *offset as i64);
+        // If what follows is what followed then, it is all of that one and nothing else.
+        let follows = next.is_none() || self.segments.get(first + 1).map(|segment| segment.key) == next;
+        // Else something was taken out that another one began with. What is left of that is the end of this one.
+        let end = next.and_then(|next| self.nearest(next)).and_then(|number| number.checked_sub(1));
+        let second = end.or_else(|| self.at(at + len - 1)).filter(|second| !follows && *second != first);
+        [Some(first), second]
     }
 }
 
 /// Spreads a key over all bits.
-fn mix(key: u64) -> u64 {
+const fn mix(key: u64) -> u64 {
     let mut z = key.wrapping_add(0x9e37_79b9_7f4a_7c15);
     z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
     z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
@@ -314,36 +355,33 @@ fn mix(key: u64) -> u64 {
 }
 
 /// A number for each byte, as good as random (splitmix64 from 0).
-static GEAR: [u64; 256] = gear();
-
-const fn gear() -> [u64; 256] {
+static GEAR: [u64; 256] = {
     let mut table = [0; 256];
-    let (mut i, mut seed) = (0, 0u64);
+    let mut i = 0;
     while i < 256 {
-        seed = seed.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mut z = seed;
-        z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        table[i] = z ^ (z >> 31);
+        table[i] = mix((i as u64).wrapping_mul(0x9e37_79b9_7f4a_7c15));
         i += 1;
     }
     table
+};
+
+/// So many bytes a hash covers: each doubling pushes the oldest one out.
+const WINDOW: usize = 64;
+
+fn gear(hash: u64, byte: u8) -> u64 {
+    (hash << 1).wrapping_add(GEAR[byte as usize])
 }
 
-/// Where these bytes are cut: after the first 64 whose hash begins with enough zeros. And that hash.
-fn content_cut(bytes: &[u8], sizes: Sizes) -> (usize, u64) {
-    let bits = sizes.target.ilog2();
-    let mask = u64::MAX << (64 - bits);
-    let from = (sizes.min as usize).min(bytes.len());
-    let mut hash = 0u64;
-    for byte in &bytes[from.saturating_sub(64)..from] {
-        hash = (hash << 1).wrapping_add(GEAR[*byte as usize]);
-    }
+/// Where these bytes are cut, after about `target`: after the first few whose hash begins with enough zeros, but not too early.
+fn content_cut(bytes: &[u8], target: usize) -> usize {
+    let from = (target / 2).min(bytes.len());
+    let mask = u64::MAX << (64 - from.max(2).ilog2());
+    let mut hash = bytes[from.saturating_sub(WINDOW)..from].iter().fold(0, |hash, byte| gear(hash, *byte));
     for (i, byte) in bytes.iter().enumerate().skip(from) {
-        hash = (hash << 1).wrapping_add(GEAR[*byte as usize]);
+        hash = gear(hash, *byte);
         if hash & mask == 0 {
-            return (i + 1, hash);
+            return i + 1;
         }
     }
-    (bytes.len(), hash)
+    bytes.len()
 }

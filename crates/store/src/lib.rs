@@ -2,6 +2,7 @@
 //!
 //! * [`Store`] reads: [`Store::records`], [`Store::get`], [`Store::read_document`]. Any number of processes and threads at once.
 //! * [`Writer`] adds: one at a time, everything of one writer at once, durable when [`Writer::commit`] returns.
+//! * [`Writer::forget`] lets records go, [`Store::prune`] what nothing names any more; [`Store::verify`] reads everything.
 //! * A *document* is a file that changes little by little. It is stored as a [`Manifest`], a list of [`Segment`]s, and each version
 //!   costs about what changed: see [`Writer::put_document`].
 //!
@@ -11,10 +12,17 @@ mod backend;
 mod bytes;
 mod cache;
 mod codec;
+mod compact;
+mod delta;
 mod document;
 mod id;
+mod ingest;
+mod lookup;
 mod pack;
+mod pending;
+mod prune;
 mod store;
+mod verify;
 mod writer;
 
 use std::io;
@@ -24,7 +32,9 @@ use forklore_fs::{PathError, VaultPath};
 pub use codec::CodecError;
 pub use document::{Manifest, Segment, Unit};
 pub use id::{BadId, Id};
+pub use prune::{Footprint, Pruned};
 pub use store::{Record, Store};
+pub use verify::Verified;
 pub use writer::Writer;
 
 /// Why the store could not do what it was asked for.
@@ -68,6 +78,9 @@ pub enum StoreError {
         /// The pack that holds it
         path: VaultPath,
     },
+    /// Something is damaged that has to be known before anything may be removed.
+    #[error("the history is damaged, so nothing was removed from it: check it deeply first ({0})")]
+    NotWhole(String),
     /// The object is not a document.
     #[error("{0} is not a document")]
     NotADocument(Id),

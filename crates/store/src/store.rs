@@ -1,6 +1,6 @@
 //! [`Store`]: all packs, read.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::io;
 use std::sync::Arc;
 
@@ -8,13 +8,15 @@ use forklore_fs::{VaultPath, Vfs};
 
 use crate::backend::{Backend, PackName};
 use crate::cache::Cache;
-use crate::pack::{Base, Frame, Index, Object, Pack, Unusable};
-use crate::{Id, Manifest, StoreError, Writer, codec};
+use crate::lookup::{Lookup, PENDING, Place};
+use crate::pack::{Frame, Health, Link, Object, Pack, Unusable};
+use crate::pending::Pending;
+use crate::{Id, Manifest, StoreError, Writer, codec, delta};
 
 /// Bytes of decoded objects that are kept.
 const CACHE: usize = 16 << 20;
 
-/// No chain of versions is longer, however an index reads.
+/// No chain of versions is longer, whatever an index says.
 const DEEPEST: usize = 256;
 
 /// Objects and records of a directory, as they were at [`Store::open`] or the last [`Store::refresh`].
@@ -24,12 +26,18 @@ const DEEPEST: usize = 256;
 pub struct Store {
     pub(crate) backend: Backend,
     pub(crate) packs: Vec<Pack>,
+    /// Packs that others have taken the place of. They are only waiting to be removed.
+    pub(crate) replaced: Vec<PackName>,
     damaged: Vec<(PackName, VaultPath)>,
     pub(crate) objects: Lookup,
     /// Number of a record, number of its pack, number in its pack; in order.
     rows: Vec<(u64, u32, u32)>,
     pub(crate) next: u64,
     pub(crate) pending: Pending,
+    /// How many objects there were before those that are pending.
+    committed: usize,
+    /// For the cache: no two writers of this store have the same.
+    writers: u64,
     cache: Cache,
 }
 
@@ -42,86 +50,20 @@ pub struct Record<'a> {
     pub payload: &'a [u8],
 }
 
-/// Where an object is.
-#[derive(Debug, Clone, Copy)]
-pub(crate) struct Place {
-    pub(crate) pack: u32,
-    pub(crate) object: Object,
-    next: u32,
-}
-
-/// The number of the pack that is being written.
-pub(crate) const PENDING: u32 = u32::MAX;
-const NONE: u32 = u32::MAX;
-
-/// Where objects are, by name and by the beginning of the name.
-#[derive(Default)]
-pub(crate) struct Lookup {
-    heads: HashMap<u64, u32>,
-    places: Vec<Place>,
-}
-
-impl Lookup {
-    /// All objects whose names begin like this: one, as good as always.
-    pub(crate) fn by_head(&self, head: u64) -> impl Iterator<Item = &Place> {
-        let mut at = self.heads.get(&head).copied().unwrap_or(NONE);
-        std::iter::from_fn(move || {
-            let place = self.places.get(at as usize)?;
-            at = place.next;
-            Some(place)
-        })
-    }
-
-    pub(crate) fn get(&self, id: &Id) -> Option<&Place> {
-        self.by_head(id.head()).find(|place| place.object.id == *id)
-    }
-
-    pub(crate) fn add(&mut self, pack: u32, object: Object) {
-        // Fewer than 2^32 objects: their entries alone would not fit into memory.
-        let new = self.places.len() as u32;
-        let next = self.heads.insert(object.id.head(), new).unwrap_or(NONE);
-        self.places.push(Place { pack, object, next });
-    }
-
-    /// Takes back what was added since there were `len`.
-    fn truncate(&mut self, len: usize) {
-        while self.places.len() > len {
-            let Some(place) = self.places.pop() else { break };
-            match place.next {
-                NONE => self.heads.remove(&place.object.id.head()),
-                next => self.heads.insert(place.object.id.head(), next),
-            };
-        }
-    }
-
-    fn len(&self) -> usize {
-        self.places.len()
-    }
-}
-
-/// What a writer has put and not committed.
-#[derive(Default)]
-pub(crate) struct Pending {
-    pub(crate) index: Index,
-    /// The compressed bytes of its frames.
-    pub(crate) body: Vec<u8>,
-    /// For the cache: no two writers have the same.
-    pub(crate) key: u64,
-    /// How many objects there were before.
-    committed: usize,
-}
-
 impl Store {
     /// Opens the store in `dir`; if there is no such directory, an empty one.
     pub fn open(fs: Arc<dyn Vfs>, dir: VaultPath) -> Result<Self, StoreError> {
         let mut store = Self {
             backend: Backend::new(fs, dir),
             packs: Vec::new(),
+            replaced: Vec::new(),
             damaged: Vec::new(),
             objects: Lookup::default(),
             rows: Vec::new(),
             next: 1,
             pending: Pending::default(),
+            committed: 0,
+            writers: 0,
             cache: Cache::new(CACHE),
         };
         store.refresh()?;
@@ -130,6 +72,7 @@ impl Store {
 
     /// Sees what other processes have added since.
     pub fn refresh(&mut self) -> Result<(), StoreError> {
+        let before: Vec<PackName> = self.packs.iter().map(|pack| pack.name).collect();
         let mut old = HashMap::new();
         // A pack that is listed and gone was put together with others: the list that has the result is taken instead.
         let mut tries = 0;
@@ -139,30 +82,24 @@ impl Store {
                 return Err(StoreError::Restless);
             }
         }
-        self.objects = Lookup::default();
-        self.rows.clear();
-        for (number, pack) in self.packs.iter().enumerate() {
-            // Fewer than 2^32 packs: each is an open file.
-            let number = number as u32;
-            for object in &pack.index.objects {
-                self.objects.add(number, *object);
-            }
-            let records = pack.index.records.iter().enumerate();
-            self.rows.extend(records.map(|(row, (seq, _))| (seq, number, row as u32)));
-        }
-        self.rows.sort_unstable();
-        self.rows.dedup_by_key(|row| row.0);
-        let names = self.packs.iter().map(|pack| pack.name).chain(self.damaged.iter().map(|(name, _)| *name));
-        self.next = names.map(|name| name.last.saturating_add(1)).max().unwrap_or(1).max(self.next);
-        self.begin_pending();
+        // Mostly there are only new ones, and what is known of the others holds.
+        let grown = self.packs.iter().map(|pack| pack.name).take(before.len()).eq(before.iter().copied())
+            && self.packs[before.len()..].iter().all(|pack| pack.index.forgotten.is_empty());
+        let from = if grown { before.len() } else { 0 };
+        self.add_packs(from);
         Ok(())
     }
 
     /// Reads those that are not in `old`; says whether all were there.
     fn read_packs(&mut self, old: &mut HashMap<PackName, Pack>) -> Result<bool, StoreError> {
+        let order: Vec<PackName> = self.packs.iter().map(|pack| pack.name).collect();
         old.extend(self.packs.drain(..).map(|pack| (pack.name, pack)));
         self.damaged.clear();
-        for name in self.backend.list()? {
+        let mut names = self.backend.list()?;
+        // Those that were known keep their numbers.
+        let known: HashMap<PackName, usize> = order.into_iter().zip(0..).collect();
+        names.sort_by_key(|name| (known.get(name).copied().unwrap_or(usize::MAX), *name));
+        for name in names.iter().copied() {
             if let Some(pack) = old.remove(&name) {
                 self.packs.push(pack);
                 continue;
@@ -176,7 +113,38 @@ impl Store {
                 Err(Unusable::Io(source)) => return Err(StoreError::Read { path, source }),
             }
         }
+        let gone: HashSet<PackName> =
+            self.packs.iter().flat_map(|p| p.index.replaces.iter().copied()).collect();
+        self.replaced = names.into_iter().filter(|name| gone.contains(name)).collect();
+        self.packs.retain(|pack| !gone.contains(&pack.name));
+        self.damaged.retain(|(name, _)| !gone.contains(name));
         Ok(true)
+    }
+
+    /// Takes in what the packs from number `from` on hold; those before are known.
+    fn add_packs(&mut self, from: usize) {
+        self.roll_back();
+        if from == 0 {
+            self.objects = Lookup::default();
+            self.rows.clear();
+        }
+        let forgotten: Vec<(u64, u64)> =
+            self.packs.iter().flat_map(|pack| pack.index.forgotten.iter().copied()).collect();
+        let counts = |seq: u64| !forgotten.iter().any(|(from, to)| (*from..=*to).contains(&seq));
+        for (number, pack) in self.packs.iter().enumerate().skip(from) {
+            // Fewer than 2^32 packs: each is an open file.
+            let number = number as u32;
+            for object in &pack.index.objects {
+                self.objects.add(number, *object);
+            }
+            let records = pack.index.records.iter().enumerate().filter(|(_, (seq, _))| counts(*seq));
+            self.rows.extend(records.map(|(row, (seq, _))| (seq, number, row as u32)));
+        }
+        self.rows.sort_unstable();
+        self.rows.dedup_by_key(|row| row.0);
+        let names = self.packs.iter().map(|pack| pack.name).chain(self.damaged.iter().map(|(name, _)| *name));
+        self.next = names.map(|name| name.last.saturating_add(1)).max().unwrap_or(1).max(self.next);
+        self.committed = self.objects.len();
     }
 
     /// All records, in order.
@@ -187,25 +155,44 @@ impl Store {
         })
     }
 
-    /// Files that are packs by their name and cannot be read. What they hold is missing.
+    /// Files of the store that are damaged, as far as can be seen without reading every object: what they hold may be missing.
     pub fn damaged(&self) -> impl Iterator<Item = &VaultPath> {
-        self.damaged.iter().map(|(_, path)| path)
+        let bad = self.packs.iter().filter(|pack| pack.health != Health::Good).map(|pack| &pack.path);
+        self.damaged.iter().map(|(_, path)| path).chain(bad)
     }
 
     /// Whether there is such an object.
     pub fn contains(&self, id: &Id) -> bool {
-        self.objects.get(id).is_some()
+        self.objects.all(id).any(|place| !self.is_doubtful(place))
+    }
+
+    /// Whether an object is only known from an index that is damaged.
+    pub(crate) fn is_doubtful(&self, place: &Place) -> bool {
+        self.packs.get(place.pack as usize).is_some_and(|pack| pack.health == Health::Doubtful)
     }
 
     /// An object's bytes, verified.
     pub fn get(&self, id: &Id) -> Result<Arc<[u8]>, StoreError> {
-        let place = self.objects.get(id).ok_or(StoreError::Missing(*id))?;
-        let raw = self.frame_of(place, 0)?;
-        let frame = self.frame(place).ok_or(StoreError::Missing(*id))?;
-        if frame.objects == 1 {
-            return Ok(raw);
+        let mut error = StoreError::Missing(*id);
+        for doubtful in [false, true] {
+            for place in self.objects.all(id).filter(|place| self.is_doubtful(place) == doubtful) {
+                match self.verified(place) {
+                    Ok(bytes) => return Ok(bytes),
+                    Err(e) => error = e,
+                }
+            }
         }
-        slice(&raw, &place.object).map(Arc::from).ok_or(StoreError::Missing(*id))
+        Err(error)
+    }
+
+    /// The bytes of an object in this very place.
+    pub(crate) fn verified(&self, place: &Place) -> Result<Arc<[u8]>, StoreError> {
+        let bytes = self.bytes(place, 0)?;
+        // What is a version of something was verified when it was made from it.
+        if place.object.link.is_none() && Id::of(&bytes) != place.object.id {
+            return Err(self.damage(place));
+        }
+        Ok(bytes)
     }
 
     /// How long an object is; `None` if there is no such object.
@@ -232,116 +219,157 @@ impl Store {
         Writer::begin(self)
     }
 
-    fn frame(&self, place: &Place) -> Option<Frame> {
-        let index = match place.pack {
-            PENDING => &self.pending.index,
-            pack => &self.packs.get(pack as usize)?.index,
-        };
-        index.frames.get(place.object.frame as usize).copied()
+    pub(crate) fn frame(&self, place: &Place) -> Option<Frame> {
+        match place.pack {
+            PENDING => self.pending.frame(place.object.frame).copied(),
+            pack => self.packs.get(pack as usize)?.index.frames.get(place.object.frame as usize).copied(),
+        }
     }
 
-    pub(crate) fn base_of(&self, id: &Id) -> Option<Base> {
-        self.frame(self.objects.get(id)?)?.base
-    }
-
-    /// The frame that an object is in, decoded and verified.
-    fn frame_of(&self, place: &Place, depth: usize) -> Result<Arc<[u8]>, StoreError> {
-        let id = place.object.id;
+    /// An object's bytes; verified, if it is a version of something.
+    pub(crate) fn bytes(&self, place: &Place, depth: usize) -> Result<Arc<[u8]>, StoreError> {
         let damaged = || self.damage(place);
+        let object = &place.object;
         let frame = self.frame(place).ok_or_else(damaged)?;
-        let key = match place.pack {
-            PENDING => (self.pending.key, place.object.frame),
-            pack => (self.packs[pack as usize].name.seal, place.object.frame),
+        let Some(link) = &object.link else {
+            let raw = self.raw(place, &frame)?;
+            if frame.objects == 1 {
+                return Ok(raw);
+            }
+            return object.of(&raw).map(Arc::from).ok_or_else(damaged);
         };
+        let key = (self.key(place.pack), object.frame, object.start);
+        if let Some(bytes) = self.cache.get(key) {
+            return Ok(bytes);
+        }
+        if depth > DEEPEST {
+            return Err(damaged());
+        }
+        let stored =
+            if frame.follows { self.packed(place, &frame)?.into() } else { self.raw(place, &frame)? };
+        let len = object.len as usize;
+        let mut found = None;
+        let mut attempt = |old: &[u8]| {
+            found = if frame.follows {
+                codec::decompress(&stored, len, old).ok()
+            } else {
+                object.of(&stored).and_then(|difference| delta::apply(old, difference, len))
+            };
+            found.as_ref().is_some_and(|bytes| Id::of(bytes) == object.id)
+        };
+        let heads: Vec<u64> = link.heads().collect();
+        let context = self.context(place, link).ok_or_else(damaged)?;
+        if !self.try_bases(link, &heads, &context, &mut Vec::new(), depth, &mut attempt)? {
+            return Err(damaged());
+        }
+        let bytes: Arc<[u8]> = found.ok_or_else(damaged)?.into();
+        self.cache.put(key, bytes.clone());
+        Ok(bytes)
+    }
+
+    /// Lets `attempt` try everything that an old version can be, until it says that it was that. It is one thing, as good as always:
+    /// but names are cut short in an index.
+    fn try_bases(
+        &self,
+        link: &Link,
+        heads: &[u64],
+        context: &[u8],
+        old: &mut Vec<u8>,
+        depth: usize,
+        attempt: &mut dyn FnMut(&[u8]) -> bool,
+    ) -> Result<bool, StoreError> {
+        let Some((head, rest)) = heads.split_first() else {
+            old.extend_from_slice(context);
+            return Ok(attempt(old));
+        };
+        let len = old.len();
+        for place in self.objects.by_head(*head).filter(|p| p.object.generation() < link.generation) {
+            // If it was put again, one of them will do.
+            let Ok(bytes) = self.bytes(place, depth + 1) else { continue };
+            old.truncate(len);
+            old.extend_from_slice(&bytes);
+            if self.try_bases(link, rest, context, old, depth, attempt)? {
+                return Ok(true);
+            }
+        }
+        Ok(false)
+    }
+
+    /// The names of the objects that precede one in its pack, as many as its link says.
+    fn context(&self, place: &Place, link: &Link) -> Option<Vec<u8>> {
+        let count = link.context as usize;
+        if count == 0 {
+            return Some(Vec::new());
+        }
+        if place.pack == PENDING {
+            return self.pending.context_of(&place.object.id).map(<[u8]>::to_vec);
+        }
+        let index = &self.packs.get(place.pack as usize)?.index;
+        let frame = index.frames.get(place.object.frame as usize)?;
+        let within = index.objects_of(frame).iter().position(|object| object.start == place.object.start)?;
+        let end = frame.first_object as usize + within;
+        let before = index.objects.get(end.checked_sub(count)?..end)?;
+        Some(before.iter().flat_map(|object| *object.id.as_bytes()).collect())
+    }
+
+    /// For the cache: what stands for a pack.
+    fn key(&self, pack: u32) -> u64 {
+        self.packs.get(pack as usize).map_or(self.writers, |pack| pack.name.seal)
+    }
+
+    /// The raw bytes of a frame that was not compressed as what follows something.
+    fn raw(&self, place: &Place, frame: &Frame) -> Result<Arc<[u8]>, StoreError> {
+        let key = (self.key(place.pack), place.object.frame, WHOLE_FRAME);
         if let Some(raw) = self.cache.get(key) {
             return Ok(raw);
         }
-        let packed = match place.pack {
-            PENDING => {
-                let start = frame.offset as usize;
-                self.pending.body[start..start + frame.len as usize].to_vec()
-            }
-            pack => self.packs[pack as usize].frame(&frame).map_err(|_| damaged())?,
-        };
-        let len = frame.raw_len as usize;
-        let raw = match frame.base {
-            None => codec::decompress(&packed, len, &[]).map_err(|_| damaged())?,
-            Some(base) => {
-                if depth > DEEPEST {
-                    return Err(damaged());
-                }
-                self.decode_against(base, &packed, len, id, depth).map_err(|e| e.unwrap_or_else(damaged))?
-            }
-        };
-        if !self.is_what_it_says(place, &frame, &raw) {
-            return Err(damaged());
+        if place.pack == PENDING
+            && let Some(raw) = self.pending.queued(place.object.frame)
+        {
+            return Ok(raw.into());
         }
+        let packed = self.packed(place, frame)?;
+        let raw = codec::decompress(&packed, frame.raw_len as usize, &[]).map_err(|_| self.damage(place))?;
         let raw: Arc<[u8]> = raw.into();
         self.cache.put(key, raw.clone());
         Ok(raw)
     }
 
-    /// Tries every object that the base can be: names are cut short in an index.
-    fn decode_against(
+    /// The raw bytes of the frame of an object in a pack.
+    pub(crate) fn frame_of(
         &self,
-        base: Base,
-        packed: &[u8],
-        len: usize,
-        id: Id,
-        depth: usize,
-    ) -> Result<Vec<u8>, Option<StoreError>> {
-        let mut why = None;
-        for place in self.objects.by_head(base.head) {
-            let generation = self.frame(place).and_then(|frame| frame.base).map_or(0, |base| base.generation);
-            if generation >= base.generation {
-                continue;
-            }
-            match self.frame_of(place, depth + 1) {
-                Ok(raw) => {
-                    let prefix = slice(&raw, &place.object).unwrap_or_default();
-                    match codec::decompress(packed, len, prefix) {
-                        Ok(raw) if Id::of(&raw) == id => return Ok(raw),
-                        _ => {}
-                    }
-                }
-                Err(e) => why = Some(e),
-            }
-        }
-        Err(why)
+        pack: &Pack,
+        object: &Object,
+        frame: &Frame,
+    ) -> Result<Arc<[u8]>, StoreError> {
+        let mut places = self.objects.all(&object.id);
+        let place =
+            places.find(|place| self.packs.get(place.pack as usize).is_some_and(|p| p.name == pack.name));
+        self.raw(place.ok_or(StoreError::Missing(object.id))?, frame)
     }
 
-    fn is_what_it_says(&self, place: &Place, frame: &Frame, raw: &[u8]) -> bool {
-        let index = match place.pack {
-            PENDING => &self.pending.index,
-            pack => &self.packs[pack as usize].index,
+    /// The compressed bytes of a frame.
+    fn packed(&self, place: &Place, frame: &Frame) -> Result<Vec<u8>, StoreError> {
+        let packed = match self.packs.get(place.pack as usize) {
+            None => self.pending.packed(frame),
+            Some(pack) => pack.packed(frame),
         };
-        let first = frame.first_object as usize;
-        let objects = &index.objects[first..first + frame.objects as usize];
-        objects.iter().all(|object| slice(raw, object).is_some_and(|bytes| Id::of(bytes) == object.id))
+        packed.map_err(|_| self.damage(place))
     }
 
-    fn damage(&self, place: &Place) -> StoreError {
-        let path = match place.pack {
-            PENDING => VaultPath::root(),
-            pack => self.packs[pack as usize].path.clone(),
-        };
+    pub(crate) fn damage(&self, place: &Place) -> StoreError {
+        let path = self.packs.get(place.pack as usize).map_or_else(VaultPath::root, |pack| pack.path.clone());
         StoreError::Damaged { id: place.object.id, path }
     }
 
     /// Forgets what was put and not committed.
     pub(crate) fn roll_back(&mut self) {
-        let committed = self.pending.committed.min(self.objects.len());
-        self.objects.truncate(committed);
-        self.begin_pending();
-    }
-
-    fn begin_pending(&mut self) {
-        let key = self.pending.key + 1;
-        self.pending = Pending { key, committed: self.objects.len(), ..Pending::default() };
+        self.pending.abandon(&self.backend);
+        self.objects.truncate(self.committed);
+        self.pending = Pending::default();
+        self.writers += 1;
     }
 }
 
-fn slice<'a>(raw: &'a [u8], object: &Object) -> Option<&'a [u8]> {
-    let start = object.start as usize;
-    raw.get(start..start + object.len as usize)
-}
+/// In the cache, where an object's place in its frame would be: the whole frame.
+const WHOLE_FRAME: u32 = u32::MAX;

@@ -1,29 +1,36 @@
 //! [`Writer`]: what is put and recorded by one process at a time, and happens all at once.
 
-use std::io;
+use std::sync::Arc;
 
-use forklore_fs::{Lock, OpenFile, Part};
+use forklore_fs::Lock;
 
-use crate::backend::PackName;
-use crate::document::{Cutter, Manifest, Segment, Sizes, Unit};
-use crate::pack::{self, Base, Frame, LONGEST, Object};
-use crate::store::PENDING;
-use crate::{Id, Store, StoreError, codec};
-
-/// The level of zstd.
-const LEVEL: i32 = 3;
+use crate::codec::{self, Compressor, LEVEL};
+use crate::delta::Delta;
+use crate::lookup::PENDING;
+use crate::pack::{BASES, LONGEST, Link};
+use crate::pending::Form;
+use crate::{Id, Store, StoreError};
 
 /// The right to write. Everything that is put and recorded becomes one pack at [`Writer::commit`]; without it nothing has happened.
 pub struct Writer<'s> {
-    store: &'s mut Store,
+    pub(crate) store: &'s mut Store,
+    /// Whether what is there counts only if it can be read.
+    pub(crate) mending: bool,
     _lock: Lock,
+}
+
+/// What an object is to be stored as a version of.
+pub(crate) struct Against {
+    pub(crate) link: Link,
+    pub(crate) bases: [Option<Id>; BASES],
+    pub(crate) context: Vec<u8>,
 }
 
 impl<'s> Writer<'s> {
     pub(crate) fn begin(store: &'s mut Store) -> Result<Self, StoreError> {
         let lock = store.backend.lock()?;
         store.refresh()?;
-        Ok(Self { store, _lock: lock })
+        Ok(Self { store, mending: false, _lock: lock })
     }
 
     /// The store, with what was put and is not yet committed. Records that are not committed are not among its records.
@@ -37,110 +44,52 @@ impl<'s> Writer<'s> {
             return Err(StoreError::TooLarge(bytes.len()));
         }
         let id = Id::of(bytes);
-        if self.store.contains(&id) {
-            return Ok(id);
+        if !self.has(&id) {
+            let against = self.store.against([base.copied(), None], &[]);
+            self.add(id, bytes, against)?;
+            self.store.pending.settle(&self.store.backend, false)?;
         }
-        let mut base = base.and_then(|base| self.base_for(base));
-        let mut packed = match &base {
-            // A base that cannot be read is no reason to lose what can.
-            Some((base_id, _)) => match self.store.get(base_id) {
-                Ok(prefix) => codec::compress(bytes, &prefix, LEVEL)?,
-                Err(_) => {
-                    base = None;
-                    codec::compress(bytes, &[], LEVEL)?
-                }
-            },
-            None => codec::compress(bytes, &[], LEVEL)?,
-        };
-        if base.is_some() && packed.len() > bytes.len() / 4 {
-            let alone = codec::compress(bytes, &[], LEVEL)?;
-            if alone.len() <= packed.len() {
-                (packed, base) = (alone, None);
-            }
-        }
-        self.push(id, bytes.len(), &packed, base.map(|(_, base)| base));
         Ok(id)
     }
 
-    fn push(&mut self, id: Id, len: usize, packed: &[u8], base: Option<Base>) {
-        let pending = &mut self.store.pending;
-        // All lengths are at most LONGEST, which fits.
-        let frame = pending.index.frames.len() as u32;
-        let object = Object { id, frame, start: 0, len: len as u32 };
-        pending.index.frames.push(Frame {
-            offset: pending.body.len() as u64,
-            len: packed.len() as u32,
-            raw_len: len as u32,
-            first_object: pending.index.objects.len() as u32,
-            objects: 1,
-            base,
-        });
-        pending.body.extend_from_slice(packed);
-        pending.index.objects.push(object);
+    /// Whether an object need not be put.
+    pub(crate) fn has(&self, id: &Id) -> bool {
+        self.store.contains(id) && (!self.mending || self.store.get(id).is_ok())
+    }
+
+    /// Adds an object that is not there.
+    pub(crate) fn add(&mut self, id: Id, bytes: &[u8], against: Option<Against>) -> Result<(), StoreError> {
+        // Bases that cannot be read are no reason to lose what can.
+        let old = against.and_then(|against| Some((self.store.old_version(&against).ok()?, against)));
+        let Some((old, against)) = old else {
+            self.push(id, bytes.len(), Form::Whole(bytes), Vec::new());
+            return Ok(());
+        };
+        let form = against.form(&old, bytes, &mut Compressor::new())?;
+        self.push(id, bytes.len(), form, against.context);
+        Ok(())
+    }
+
+    /// Adds an object that is not there, in the form that was found for it.
+    pub(crate) fn push(&mut self, id: Id, len: usize, form: Form<'_>, context: Vec<u8>) {
+        let object = self.store.pending.add(id, len, form, context);
         self.store.objects.add(PENDING, object);
-    }
-
-    /// What the next version of `base` is stored against: mostly `base` itself, but every so often an older version, so that no
-    /// version is many steps away from one that stands for itself.
-    fn base_for(&self, base: &Id) -> Option<(Id, Base)> {
-        let generation = |id: &Id| self.store.base_of(id).map_or(0, |base| base.generation);
-        self.store.objects.get(base)?;
-        let new = generation(base).checked_add(1)?;
-        let wanted = step_back(new);
-        let mut chosen = *base;
-        while generation(&chosen) > wanted {
-            let head = self.store.base_of(&chosen)?.head;
-            let older =
-                self.store.objects.by_head(head).find(|p| generation(&p.object.id) < generation(&chosen))?;
-            chosen = older.object.id;
-        }
-        Some((chosen, Base { head: chosen.head(), generation: new }))
-    }
-
-    /// Puts a document: its bytes are cut into segments of about `target` bytes at the boundaries of `units`, and what is put last is
-    /// the list of them, whose name is returned.
-    ///
-    /// `previous` is the earlier version, or the document that this one was made from. It is cut where that was cut, so that
-    /// segments that have not changed are the same objects, and those that have are stored as differences.
-    ///
-    /// If the units end before the content does, the rest counts as one more; content that ends before the units do is
-    /// [`StoreError::Shrunk`].
-    pub fn put_document(
-        &mut self,
-        content: &dyn OpenFile,
-        units: &mut dyn Iterator<Item = Unit>,
-        target: usize,
-        previous: Option<&Id>,
-    ) -> Result<Id, StoreError> {
-        // A previous version that is damaged or gone only costs space.
-        let before = previous.and_then(|id| self.store.manifest(id).ok());
-        let before = before.as_deref();
-        let len = content.identity().map_err(StoreError::Content)?.len;
-        let mut segments = Vec::new();
-        let mut at = 0;
-        for cut in Cutter::new(content, len, units, Sizes::around(target), before) {
-            let cut = cut?;
-            let bytes = read(content, at, cut.len)?;
-            let base = cut.base.and_then(|base| before?.segments.get(base)).map(|segment| segment.id);
-            let id = self.put(&bytes, base.as_ref())?;
-            segments.push(Segment { id, len: cut.len, units: cut.units, key: cut.key });
-            at += u64::from(cut.len);
-        }
-        let manifest = Manifest { len: at, segments };
-        self.put(&manifest.encode(), previous)
     }
 
     /// Notes something, and says which number it has. The numbers are taken when the writer commits.
     pub fn record(&mut self, payload: &[u8]) -> u64 {
-        let records = &mut self.store.pending.index.records;
+        let records = &mut self.store.pending.records;
         let seq = self.store.next + records.len() as u64;
         records.push(seq, payload);
         seq
     }
 
-    /// Bytes that wait in memory to be written.
-    pub fn waiting(&self) -> usize {
-        self.store.pending.body.len()
+    /// Lets a record go: once this is committed it is not among the records any more. What it named stays until [`Store::prune`].
+    pub fn forget(&mut self, seq: u64) {
+        match self.store.pending.forgotten.last_mut() {
+            Some((_, to)) if to.checked_add(1) == Some(seq) => *to = seq,
+            _ => self.store.pending.forgotten.push((seq, seq)),
+        }
     }
 
     /// Lets everything happen: one new file, durable when this returns.
@@ -151,15 +100,15 @@ impl<'s> Writer<'s> {
     /// As [`Writer::commit`], and keeps the right to write.
     pub fn flush(&mut self) -> Result<(), StoreError> {
         let store = &mut *self.store;
-        let records = store.pending.index.records.len() as u64;
-        if store.pending.index.frames.is_empty() && records == 0 {
+        if store.pending.is_empty() {
             return Ok(());
         }
-        let (sealed, seal) = store.pending.index.encode()?;
-        let name = PackName { first: store.next, last: store.next + records - 1, seal };
-        let parts = [Part::Bytes(&pack::head()), Part::Bytes(&store.pending.body), Part::Bytes(&sealed)];
-        store.backend.publish(name, &parts)?;
-        store.refresh()
+        let last = store.next + store.pending.records.len() as u64 - 1;
+        store.pending.publish(&store.backend, store.next, last)?;
+        store.refresh()?;
+        // What was to happen has happened. Tidying up can fail, and be done by the next one.
+        let _tidied = store.tidy();
+        Ok(())
     }
 }
 
@@ -169,18 +118,76 @@ impl Drop for Writer<'_> {
     }
 }
 
-/// The generation that a new version of generation `new` is stored against: one less, but at a multiple of 8 eight less, at one of 64
-/// sixty-four less, and so on. A chain is then at most 7 steps long for each digit that the number has to base 8, and a
-/// difference covers many versions only rarely.
-fn step_back(new: u32) -> u32 {
-    new - (1 << (new.trailing_zeros() / 3 * 3))
+impl Store {
+    /// What the next version of `bases` is stored as a version of: mostly those themselves, but every so often older ones, so that no
+    /// version is many steps away from one that stands for itself.
+    pub(crate) fn against(&self, bases: [Option<Id>; BASES], context: &[Id]) -> Option<Against> {
+        let generation = |id: &Id| self.objects.get(id).map(|place| place.object.generation());
+        let usable = |id: &Id| id.head() != 0 && self.contains(id);
+        let first = bases[0].filter(usable)?;
+        // A second base is for once: chains of twos would become trees.
+        let second = bases[1].filter(usable).filter(|id| generation(id) < Some(8));
+        let new =
+            generation(&first)?.max(second.and_then(|id| generation(&id)).unwrap_or(0)).checked_add(1)?;
+        let older = |mut id: Id| {
+            while generation(&id)? > step_back(new) {
+                let head = self.objects.get(&id)?.object.link?.heads[0];
+                let mut places = self.objects.by_head(head).map(|place| place.object.id);
+                id = places.find(|older| generation(older) < generation(&id))?;
+            }
+            Some(id)
+        };
+        let bases = [Some(older(first)?), second.and_then(older)];
+        let heads = bases.map(|base| base.map_or(0, |id| id.head()));
+        let link = Link { generation: new, heads, context: context.len() as u32 };
+        Some(Against { link, bases, context: context.iter().flat_map(|id| *id.as_bytes()).collect() })
+    }
+
+    /// The bytes that an object is a version of.
+    pub(crate) fn old_version(&self, against: &Against) -> Result<Arc<[u8]>, StoreError> {
+        let mut parts =
+            against.bases.iter().flatten().map(|id| self.get(id)).collect::<Result<Vec<_>, _>>()?;
+        match (parts.pop(), parts.is_empty() && against.context.is_empty()) {
+            (Some(only), true) => Ok(only),
+            (last, _) => {
+                let parts = parts.iter().chain(&last).map(|part| &**part).chain([&*against.context]);
+                Ok(parts.collect::<Vec<_>>().concat().into())
+            }
+        }
+    }
 }
 
-fn read(content: &dyn OpenFile, at: u64, len: u32) -> Result<Vec<u8>, StoreError> {
-    content.read_range(at..at + u64::from(len)).map_err(|source| match source.kind() {
-        io::ErrorKind::UnexpectedEof => StoreError::Shrunk,
-        _ => StoreError::Content(source),
-    })
+impl Against {
+    /// The form in which a new version takes the least.
+    pub(crate) fn form<'a, 'b>(
+        &self,
+        old: &'b [u8],
+        new: &'a [u8],
+        compressor: &mut Compressor<'b>,
+    ) -> Result<Form<'a>, StoreError> {
+        let difference = Delta::between(old, new);
+        if let Some(difference) = &difference
+            && difference.is_fine()
+        {
+            return Ok(Form::Difference(difference.encode(), self.link));
+        }
+        // Something new: what it has in common with the old version besides is worth knowing, too.
+        let packed = compressor.compress(new, old, LEVEL)?;
+        if difference.is_none() && packed.len() > new.len() / 16 {
+            let alone = codec::compress(new, &[], LEVEL)?.len();
+            if packed.len() >= alone * 3 / 4 {
+                return Ok(Form::Whole(new));
+            }
+        }
+        Ok(Form::Follows(packed, self.link))
+    }
+}
+
+/// The generation that a new version of generation `new` is stored against: one less, but at a multiple of 32 thirty-two less, at
+/// one of 1,024 that many less, and so on. A chain is then at most 31 steps long for each digit that the number has to base 32, and a
+/// difference covers many versions only rarely.
+fn step_back(new: u32) -> u32 {
+    new - (1 << (new.trailing_zeros() / 5 * 5))
 }
 
 #[cfg(test)]
@@ -195,8 +202,8 @@ mod tests {
                 generation = step_back(generation);
                 steps += 1;
             }
-            assert!(steps <= 6 * 7, "{steps}");
+            assert!(steps <= 4 * 31, "{steps}");
         }
-        assert_eq!([1, 7, 8, 9, 16, 64, 72].map(step_back), [0, 6, 0, 8, 8, 0, 64]);
+        assert_eq!([1, 31, 32, 33, 64, 1024, 1056].map(step_back), [0, 30, 0, 32, 32, 0, 1024]);
     }
 }

@@ -1,7 +1,8 @@
 //! Vaults for tests: [`TestVault`] is a SillyTavern user folder in a temporary place, [`Run`] what the real binary said about it.
 //!
 //! [`TestVault::harbor`] is a copy of the vault that the real SillyTavern and the real Auto-Recap made (see `fixtures/README.md`);
-//! [`generate`] makes large ones, [`story`] small ones with everything in them.
+//! [`generate`] makes large ones, [`story`] small ones with everything in them. [`http`] talks to servers, [`tavern`] is the real
+//! SillyTavern.
 #![allow(
     clippy::disallowed_methods,
     clippy::unwrap_used,
@@ -10,7 +11,10 @@
 )]
 
 pub mod generate;
+pub mod http;
 pub mod story;
+#[cfg(unix)]
+pub mod tavern;
 
 use std::fmt;
 use std::fs;

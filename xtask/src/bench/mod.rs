@@ -1,12 +1,15 @@
 //! `cargo xtask bench`: how fast, as ratios to what the same disk needs for the same bytes in the same run.
 //!
 //! Reading is compared with one cold sequential read (here), forking with writing and syncing the same bytes ([`fork`]), with the
-//! same on file systems that share blocks ([`image`]), and with SillyTavern's own server ([`sillytavern`]). Comparing two books
-//! ([`mod@diff`]) happens in memory.
+//! same on file systems that share blocks ([`image`]), and with SillyTavern's own server ([`sillytavern`]); keeping every version with
+//! what else keeps versions ([`history`]). Comparing two books ([`mod@diff`]) happens in memory. What the plugin costs SillyTavern is in
+//! [`plugin`].
 
 mod diff;
 mod fork;
+pub(crate) mod history;
 mod image;
+mod plugin;
 mod sillytavern;
 
 use std::fs::{self, File};
@@ -30,19 +33,32 @@ pub(crate) struct Options {
     pub(crate) sillytavern: bool,
     /// Whether forks alone are measured
     pub(crate) forks_only: bool,
+    /// Whether history alone is measured
+    pub(crate) history_only: bool,
+    /// Whether the plugin alone is measured
+    pub(crate) plugin_only: bool,
 }
 
 pub(crate) fn bench(options: Options) -> Result<()> {
+    let megabytes = if options.quick { 20 } else { 200 };
+    if options.history_only {
+        return history::bench(megabytes, options);
+    }
     let status = Command::new("cargo").args(["build", "--release", "--quiet"]).status()?;
     if !status.success() {
         bail!("the release build failed");
     }
-    let megabytes = if options.quick { 20 } else { 200 };
-    if !options.forks_only {
-        reading(megabytes)?;
-        diff::bench()?;
+    if options.plugin_only {
+        return plugin::bench();
     }
-    fork::bench(megabytes, options)
+    if options.forks_only {
+        return fork::bench(megabytes, options);
+    }
+    reading(megabytes)?;
+    diff::bench()?;
+    fork::bench(megabytes, options)?;
+    history::bench(megabytes, options)?;
+    if options.sillytavern { plugin::bench() } else { Ok(()) }
 }
 
 fn reading(megabytes: u64) -> Result<()> {

@@ -8,10 +8,10 @@ use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, bail};
 
-use super::repository;
+use crate::tools::{SILLYTAVERN, sillytavern};
 
 /// The version that is measured.
-const VERSION: &str = "1.19.0";
+const VERSION: &str = SILLYTAVERN[0];
 /// A server that does not answer in this time will not.
 const PATIENCE: Duration = Duration::from_secs(90);
 
@@ -30,24 +30,7 @@ pub(super) struct Server {
 
 /// The installed server, installed now if need be. `Err` says why there is none.
 pub(super) fn install() -> Result<PathBuf> {
-    let tools = repository().join(".tools");
-    let server = tools.join("node_modules/sillytavern");
-    let manifest = fs::read_to_string(server.join("package.json")).unwrap_or_default();
-    if manifest.contains(&format!("\"version\": \"{VERSION}\"")) {
-        return Ok(server);
-    }
-    fs::create_dir_all(&tools)?;
-    println!("  (installing sillytavern@{VERSION} into .tools, once)");
-    let status = Command::new("npm")
-        .args(["install", "--silent", "--no-audit", "--no-fund", "--ignore-scripts", "--prefix"])
-        .arg(&tools)
-        .arg(format!("sillytavern@{VERSION}"))
-        .status()
-        .context("npm is not installed")?;
-    if !status.success() {
-        bail!("npm could not install sillytavern@{VERSION}");
-    }
-    Ok(server)
+    sillytavern(VERSION).map_err(anyhow::Error::msg)
 }
 
 impl Server {

@@ -2,10 +2,10 @@
 
 use std::process::ExitCode;
 
-use forklore_engine::usecase::check;
+use forklore_api::Failure;
+use forklore_api::look::{self, AnyChat};
 
 use super::Context;
-use crate::error::CliError;
 use crate::ui;
 
 /// Look for everything that is wrong in a vault
@@ -19,20 +19,25 @@ use crate::ui;
 Examples:
   forklore check
   forklore check \"Maren Voss/The Lighthouse Road\"
+  forklore check --deep
   forklore check --json | jq '.findings[] | select(.severity == \"error\") | .code'")]
 pub(crate) struct Args {
     /// Chat to check; the whole vault if left out
     chat: Option<String>,
+
+    /// Also read everything that Forklore keeps, in history and for undo, and mend what can be mended
+    #[arg(long)]
+    deep: bool,
 }
 
-pub(crate) fn run(context: &Context, args: &Args) -> Result<ExitCode, CliError> {
-    let library = context.library()?;
-    let only = args.chat.as_deref().map(|name| library.find_chat(name)).transpose()?;
-    let report = check::check(&library, only, Context::now());
+pub(crate) fn run(context: &Context, args: &Args) -> Result<ExitCode, Failure> {
+    let of = AnyChat { chat: args.chat.clone() };
+    let (report, chats) = context.ask(|desk| {
+        if args.deep { look::check_deep(desk, &of, !context.dry_run) } else { look::check(desk, &of) }
+    })?;
     if context.json {
         ui::json(&report)?;
     } else {
-        let chats = if only.is_some() { 1 } else { library.chats.len() };
         ui::check(&report, chats)?;
     }
     Ok(if report.ok { ExitCode::SUCCESS } else { ExitCode::from(1) })

@@ -6,7 +6,7 @@ use clap::CommandFactory;
 use clap_complete::Shell;
 
 use super::Cli;
-use crate::error::CliError;
+use forklore_api::Failure;
 
 /// Print a script that lets a shell complete Forklore's commands
 #[derive(Debug, clap::Args)]
@@ -20,7 +20,7 @@ pub(crate) struct Args {
     shell: Shell,
 }
 
-pub(crate) fn run(args: &Args) -> Result<ExitCode, CliError> {
+pub(crate) fn run(args: &Args) -> Result<ExitCode, Failure> {
     let mut script = Vec::new();
     clap_complete::generate(args.shell, &mut Cli::command(), "forklore", &mut script);
     std::io::Write::write_all(&mut std::io::stdout(), &script)?;

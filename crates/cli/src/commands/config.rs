@@ -2,13 +2,10 @@
 
 use std::process::ExitCode;
 
-use forklore_engine::Config;
+use forklore_api::{Desk, Failure, config};
 use forklore_engine::config::Change;
-use forklore_engine::vault::layout;
-use serde_json::json;
 
 use super::Context;
-use crate::error::CliError;
 use crate::ui;
 
 /// Show and change the settings of the vault
@@ -58,30 +55,24 @@ impl Args {
     }
 }
 
-pub(crate) fn run(context: &Context, args: &Args) -> Result<ExitCode, CliError> {
-    let fs = context.vault()?;
+pub(crate) fn run(context: &Context, args: &Args) -> Result<ExitCode, Failure> {
     let Some(key) = args.key.as_deref() else {
-        let config = Config::load(&*fs)?;
-        let settings: Vec<_> = Config::KEYS.iter().map(|setting| setting.report(&config)).collect();
+        let report = context.ask(config::settings)?;
         if context.json {
-            ui::json(&json!({"settings": settings, "file": layout::CONFIG}))?;
+            ui::json(&report)?;
         } else {
-            ui::settings(&settings, layout::CONFIG)?;
+            ui::settings(&report.settings, report.file)?;
         }
         return Ok(ExitCode::SUCCESS);
     };
-    let setting = Config::setting(key)?;
     match args.change() {
         None => {
-            let report = setting.report(&Config::load(&*fs)?);
+            let report = context.ask(|desk| config::setting(desk, key))?;
             if context.json { ui::json(&report)? } else { ui::setting(&report)? }
         }
         Some(change) => {
-            let plan = Config::plan(&*fs, key, &change)?;
-            let (report, changed) = (setting.report(&plan.config), plan.changed);
-            if !context.dry_run {
-                plan.save(&*fs)?;
-            }
+            let changed = |desk: &Desk<'_>| config::change(desk, key, &change, context.dry_run);
+            let (report, changed) = context.ask(changed)?;
             if context.json {
                 ui::json(&report)?;
             } else {

@@ -2,10 +2,10 @@
 
 use std::process::ExitCode;
 
-use forklore_engine::usecase::delete;
+use forklore_api::Failure;
+use forklore_api::ops::{self, Deletion};
 
 use super::Context;
-use crate::error::CliError;
 use crate::ui;
 
 /// Move a chat and its own lorebook to the trash
@@ -27,10 +27,9 @@ pub(crate) struct Args {
     chat: String,
 }
 
-pub(crate) fn run(context: &Context, args: &Args) -> Result<ExitCode, CliError> {
-    let library = context.library_to_change()?;
-    let plan = delete::plan(&library, library.find_chat(&args.chat)?)?;
-    let report = if context.dry_run { plan.report } else { delete::execute(&library, plan, Context::now())? };
+pub(crate) fn run(context: &Context, args: &Args) -> Result<ExitCode, Failure> {
+    let deletion = Deletion { chat: args.chat.clone(), dry_run: context.dry_run };
+    let report = context.ask(|desk| ops::delete(desk, &deletion))?;
     if context.json {
         ui::json(&report)?;
     } else {

@@ -4,15 +4,15 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 use std::sync::Arc;
 
+use forklore_api::{Failure, Kind, capital};
 use forklore_core::fork::ForkKind;
-use forklore_demo::Demo;
+use forklore_demo::{Demo, DemoError};
 use forklore_engine::usecase::fork::{self, ForkReport, Request};
 use forklore_engine::usecase::{check, tree};
 use forklore_engine::{Config, Library, tx};
 use forklore_fs::RealFs;
 
 use super::Context;
-use crate::error::CliError;
 use crate::ui;
 
 /// Build a small story to play with, and look around in it
@@ -27,7 +27,7 @@ pub(crate) struct Args {
     dir: PathBuf,
 }
 
-pub(crate) fn run(context: &Context, args: &Args) -> Result<ExitCode, CliError> {
+pub(crate) fn run(context: &Context, args: &Args) -> Result<ExitCode, Failure> {
     if context.dry_run {
         if context.json {
             ui::json(&serde_json::json!({"vault": args.dir.display().to_string(), "created": false}))?;
@@ -36,11 +36,11 @@ pub(crate) fn run(context: &Context, args: &Args) -> Result<ExitCode, CliError> 
         }
         return Ok(ExitCode::SUCCESS);
     }
-    let made = forklore_demo::build(&args.dir)?;
+    let made = forklore_demo::build(&args.dir).map_err(|e| failure(&e))?;
     let fs = Arc::new(RealFs::new(&args.dir)?);
     let fork = if made.created { Some(checkpoint(&made, &fs, context)?) } else { None };
     let library = Library::load(fs, &ui::Bar::new(context))?;
-    let checked = check::check(&library, None, Context::now());
+    let checked = check::check(&library, None, forklore_api::now());
     let report = tree::tree(&library, None, &checked.findings)?;
     if context.json {
         let vault = args.dir.display().to_string();
@@ -53,9 +53,22 @@ pub(crate) fn run(context: &Context, args: &Args) -> Result<ExitCode, CliError> 
     Ok(ExitCode::SUCCESS)
 }
 
+fn failure(e: &DemoError) -> Failure {
+    let message = capital(&e.to_string());
+    match e {
+        DemoError::Taken => {
+            Failure::new(Kind::Refused, "FOLDER_TAKEN", message, "Name another folder: forklore demo DIR")
+        }
+        DemoError::Story(_) | DemoError::Path(_) => {
+            let hint = "Name a folder on a disk that can be written: forklore demo DIR";
+            Failure::new(Kind::Io, "IO", message, hint)
+        }
+    }
+}
+
 /// The main job, on the built-in story.
-fn checkpoint(demo: &Demo, fs: &Arc<RealFs>, context: &Context) -> Result<ForkReport, CliError> {
-    let now = Context::now();
+fn checkpoint(demo: &Demo, fs: &Arc<RealFs>, context: &Context) -> Result<ForkReport, Failure> {
+    let now = forklore_api::now();
     let right = tx::Right::take(&**fs, now)?;
     let library = Library::load_with(fs.clone(), right, &ui::Bar::new(context))?;
     let wanted = &demo.checkpoint;

@@ -3,10 +3,10 @@
 use std::process::ExitCode;
 
 use clap::{Arg, ArgAction, ArgMatches, FromArgMatches, value_parser};
-use forklore_engine::usecase::diff::{self, Side};
+use forklore_api::Failure;
+use forklore_api::look::{self, Spot};
 
 use super::Context;
-use crate::error::CliError;
 use crate::ui;
 
 /// Show what differs between two states of a story
@@ -103,14 +103,14 @@ impl FromArgMatches for Sides {
 
 impl Sides {
     /// Whether it is clear what is meant.
-    fn check(&self) -> Result<(), CliError> {
+    fn check(&self) -> Result<(), Failure> {
         if self.stray {
             let text = "--at belongs to the chat before it: forklore diff CHAT --at 20 --at 60";
-            return Err(CliError::usage(text.to_owned()));
+            return Err(Failure::usage(text.to_owned()));
         }
         let most = if self.chats.len() == 1 { 2 } else { 1 };
         match self.chats.iter().find(|(_, messages)| messages.len() > most) {
-            Some((chat, messages)) => Err(CliError::usage(format!(
+            Some((chat, messages)) => Err(Failure::usage(format!(
                 "{} messages are named for {chat:?}: only two states can be compared",
                 messages.len()
             ))),
@@ -119,21 +119,17 @@ impl Sides {
     }
 }
 
-pub(crate) fn run(context: &Context, args: &Args) -> Result<ExitCode, CliError> {
+pub(crate) fn run(context: &Context, args: &Args) -> Result<ExitCode, Failure> {
     args.sides.check()?;
-    let library = context.library()?;
-    let mut sides = Vec::new();
-    for (name, messages) in &args.sides.chats {
-        let chat = library.find_chat(name)?;
-        sides.extend(messages.iter().map(|at| Side { chat, at: Some(*at) }));
+    let mut spots = Vec::new();
+    for (chat, messages) in &args.sides.chats {
+        let spot = |at| Spot { chat: chat.clone(), at };
+        spots.extend(messages.iter().map(|at| spot(Some(*at))));
         if messages.is_empty() {
-            sides.push(Side { chat, at: None });
+            spots.push(spot(None));
         }
     }
-    // There is one chat at least, and each gives a side.
-    let Some(first) = sides.first() else { return Ok(ExitCode::SUCCESS) };
-    let (a, b, chosen) = diff::sides(&library, *first, sides.get(1).copied())?;
-    let report = diff::diff(&library, a, b, chosen)?;
+    let report = context.ask(|desk| look::diff(desk, &spots))?;
     if context.json {
         ui::json(&report)?;
     } else {

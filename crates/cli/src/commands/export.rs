@@ -3,13 +3,13 @@
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
-use forklore_engine::Library;
+use forklore_api::{Failure, Kind, now};
 use forklore_engine::usecase::export::{self, Chats, ExportReport, Request};
+use forklore_engine::{Library, Progress};
 use forklore_fs::{RealFs, VaultPath, Vfs};
 
 use super::Context;
-use crate::error::{CliError, Kind};
-use crate::ui::{self, Bar};
+use crate::ui;
 
 /// Write a story, or one line of it, into a file that `forklore import` reads
 ///
@@ -51,12 +51,14 @@ pub(crate) struct Args {
     no_history: bool,
 }
 
-pub(crate) fn run(context: &Context, args: &Args) -> Result<ExitCode, CliError> {
-    let library = context.library()?;
-    let chats = chats(&library, args)?;
-    let request = Request { chats, with_card: args.with_card, with_history: !args.no_history };
-    let plan = export::plan(&library, &request, Context::now())?;
-    let report = if context.dry_run { plan.report } else { write(context, &library, plan, args)? };
+pub(crate) fn run(context: &Context, args: &Args) -> Result<ExitCode, Failure> {
+    let report = context.ask(|desk| {
+        let library = desk.library()?;
+        let chats = chats(&library, args)?;
+        let request = Request { chats, with_card: args.with_card, with_history: !args.no_history };
+        let plan = export::plan(&library, &request, now())?;
+        if context.dry_run { Ok(plan.report) } else { write(desk.progress, &library, plan, args) }
+    })?;
     if context.json {
         ui::json(&report)?;
     } else {
@@ -65,7 +67,7 @@ pub(crate) fn run(context: &Context, args: &Args) -> Result<ExitCode, CliError> 
     Ok(ExitCode::SUCCESS)
 }
 
-fn chats(library: &Library, args: &Args) -> Result<Chats, CliError> {
+fn chats(library: &Library, args: &Args) -> Result<Chats, Failure> {
     if args.line {
         return Ok(Chats::Line(library.find_chat(&args.what)?));
     }
@@ -81,21 +83,16 @@ fn chats(library: &Library, args: &Args) -> Result<Chats, CliError> {
 
 /// Writes the file beside its place, and puts it there when it is whole.
 fn write(
-    context: &Context,
+    progress: &dyn Progress,
     library: &Library,
     plan: export::Plan,
     args: &Args,
-) -> Result<ExportReport, CliError> {
+) -> Result<ExportReport, Failure> {
     let (dir, name) = place(&args.output)?;
     let (target, part) = (join(&name)?, join(&format!("{name}.part"))?);
     if !args.force && dir.identity(&target)?.is_some() {
         let message = format!("{} is there already", args.output.display());
-        return Err(CliError::new(
-            Kind::Refused,
-            "NAME_TAKEN",
-            message,
-            "Name another file, or use --force.",
-        ));
+        return Err(Failure::new(Kind::Refused, "NAME_TAKEN", message, "Name another file, or use --force."));
     }
     // What an export that was cut off has left.
     if dir.identity(&part)?.is_some() {
@@ -104,15 +101,15 @@ fn write(
     let (mut plan, mut done) = (Some(plan), None);
     let written = dir.create_with(&part, &mut |out| {
         let Some(plan) = plan.take() else { return Ok(()) };
-        let result = export::execute(library, plan, out, &Bar::new(context));
+        let result = export::execute(library, plan, out, progress);
         let failed = result.is_err();
         done = Some(result);
         if failed { Err(std::io::Error::other("it could not be exported")) } else { Ok(()) }
     });
-    let publish = || -> Result<ExportReport, CliError> {
+    let publish = || -> Result<ExportReport, Failure> {
         let mut report = match done {
             Some(result) => result?,
-            None => return Err(written.err().map_or_else(|| CliError::usage(String::new()), CliError::from)),
+            None => return Err(written.err().map_or_else(|| Failure::usage(String::new()), Failure::from)),
         };
         written?;
         dir.sync_file(&part)?;
@@ -133,18 +130,17 @@ fn write(
 }
 
 /// The folder that a file is in, and its name there.
-pub(super) fn place(path: &Path) -> Result<(RealFs, String), CliError> {
+pub(super) fn place(path: &Path) -> Result<(RealFs, String), Failure> {
     let name = path.file_name().and_then(|name| name.to_str());
-    let name =
-        name.ok_or_else(|| CliError::usage(format!("{} is not the name of a file", path.display())))?;
+    let name = name.ok_or_else(|| Failure::usage(format!("{} is not the name of a file", path.display())))?;
     let dir = path.parent().filter(|dir| !dir.as_os_str().is_empty()).unwrap_or(Path::new("."));
     let dir = RealFs::new(dir).map_err(|e| {
         let message = format!("The folder {} cannot be used: {e}", dir.display());
-        CliError::new(Kind::Io, "IO", message, "Name a file in a folder that is there.")
+        Failure::new(Kind::Io, "IO", message, "Name a file in a folder that is there.")
     })?;
     Ok((dir, name.to_owned()))
 }
 
-fn join(name: &str) -> Result<VaultPath, CliError> {
-    VaultPath::root().join(name).map_err(|e| CliError::usage(e.to_string()))
+fn join(name: &str) -> Result<VaultPath, Failure> {
+    VaultPath::root().join(name).map_err(|e| Failure::usage(e.to_string()))
 }

@@ -3,12 +3,12 @@
 use std::process::ExitCode;
 use std::time::Duration;
 
+use forklore_api::Failure;
+use forklore_api::fork::{self, Asked, Wanted};
 use forklore_core::fork::ForkKind;
-use forklore_engine::usecase::fork::{self, ForkError, ForkReport, Request};
-use forklore_engine::{Config, Library};
+use forklore_engine::Config;
 
 use super::Context;
-use crate::error::CliError;
 use crate::ui;
 
 /// Keep the story at a message, to come back to
@@ -85,57 +85,42 @@ struct Common {
     copy_book: bool,
 }
 
-pub(crate) fn checkpoint(context: &Context, args: &CheckpointArgs) -> Result<ExitCode, CliError> {
+pub(crate) fn checkpoint(context: &Context, args: &CheckpointArgs) -> Result<ExitCode, Failure> {
     run(context, &args.common, ForkKind::Checkpoint, None)
 }
 
-pub(crate) fn branch(context: &Context, args: &BranchArgs) -> Result<ExitCode, CliError> {
+pub(crate) fn branch(context: &Context, args: &BranchArgs) -> Result<ExitCode, Failure> {
     run(context, &args.common, ForkKind::Branch, args.swipe)
 }
 
-fn run(context: &Context, args: &Common, kind: ForkKind, swipe: Option<usize>) -> Result<ExitCode, CliError> {
-    let config = Config::load(&*context.vault()?)?;
+fn run(context: &Context, args: &Common, kind: ForkKind, swipe: Option<usize>) -> Result<ExitCode, Failure> {
+    let wanted = Wanted {
+        chat: args.chat.clone(),
+        at: args.at,
+        name: args.name.clone(),
+        swipe,
+        when_ready: args.when_ready,
+        ignore_queue: args.ignore_queue,
+        strict: args.strict,
+        link: !args.no_link,
+        copy_book: args.copy_book,
+        dry_run: context.dry_run,
+    };
     let report = loop {
-        let library = context.library_to_change()?;
-        match fork_once(context, args, kind, swipe, &library, &config) {
-            Err(ForkError::QueueNotEmpty { count, .. }) if args.when_ready && !context.dry_run => {
+        match context.ask(|desk| fork::fork(desk, kind, &wanted))? {
+            Asked::Made(report) => break report,
+            Asked::Waits { count, .. } => {
                 ui::waiting(context, count);
                 // Others may change the vault meanwhile: that is what is waited for.
-                drop(library);
                 std::thread::sleep(Duration::from_secs(1));
             }
-            other => break other?,
         }
     };
     if context.json {
         ui::json(&report)?;
     } else {
+        let config = Config::load(&*context.vault()?)?;
         ui::forked(&report, config.checkpoint.show_warnings)?;
     }
     Ok(ExitCode::SUCCESS)
-}
-
-fn fork_once(
-    context: &Context,
-    args: &Common,
-    kind: ForkKind,
-    swipe: Option<usize>,
-    library: &Library,
-    config: &Config,
-) -> Result<ForkReport, ForkError> {
-    let chat = library.find_chat(&args.chat)?;
-    let request = Request {
-        kind,
-        chat,
-        at: args.at.unwrap_or(library.chats[chat].head()),
-        name: args.name.clone(),
-        swipe,
-        strict: args.strict,
-        ignore_queue: args.ignore_queue,
-        link: !args.no_link,
-        copy_book: args.copy_book,
-    };
-    let now = Context::now();
-    let plan = fork::plan(library, &request, config, &forklore_engine::fresh_slug(), now)?;
-    if context.dry_run { Ok(plan.report) } else { fork::execute(library, plan, now) }
 }

@@ -2,12 +2,10 @@
 
 use std::process::ExitCode;
 
-use forklore_engine::Config;
-use forklore_engine::oplog::OpLog;
-use forklore_engine::usecase::trash::{self, GcRequest};
+use forklore_api::Failure;
+use forklore_api::ops::{self, Cleaning};
 
 use super::Context;
-use crate::error::CliError;
 use crate::ui;
 
 /// Clean up: lorebooks that nothing needs any more, and what is old in the trash
@@ -30,12 +28,9 @@ pub(crate) struct Args {
     orphans: bool,
 }
 
-pub(crate) fn run(context: &Context, args: &Args) -> Result<ExitCode, CliError> {
-    let library = context.library_to_change()?;
-    let log = OpLog::read(&*context.vault()?)?;
-    let days = Config::load(&*context.vault()?)?.trash.days;
-    let request = GcRequest { orphans: args.orphans, days, dry_run: context.dry_run };
-    let report = trash::gc(&library, &log, request, Context::now())?;
+pub(crate) fn run(context: &Context, args: &Args) -> Result<ExitCode, Failure> {
+    let cleaning = Cleaning { orphans: args.orphans, dry_run: context.dry_run };
+    let report = context.ask(|desk| ops::gc(desk, &cleaning))?;
     if context.json {
         ui::json(&report)?;
     } else {

@@ -4,12 +4,11 @@ use std::io::{self, BufRead as _, IsTerminal as _};
 use std::process::ExitCode;
 
 use clap::ValueEnum;
-use forklore_engine::Config;
-use forklore_engine::usecase::check;
-use forklore_engine::usecase::heal::{self, Choice, Question};
+use forklore_api::heal::{self, Cure};
+use forklore_api::{Desk, Failure};
+use forklore_engine::usecase::heal::{Choice, Question};
 
 use super::Context;
-use crate::error::CliError;
 use crate::ui;
 
 /// Give every fork what is its own, and repair what `check` found
@@ -68,31 +67,15 @@ impl From<Chosen> for Choice {
     }
 }
 
-pub(crate) fn run(context: &Context, args: &Args) -> Result<ExitCode, CliError> {
-    let config = Config::load(&*context.vault()?)?;
-    let library = context.library_to_change()?;
-    let only = args.chat.as_deref().map(|name| library.find_chat(name)).transpose()?;
+pub(crate) fn run(context: &Context, args: &Args) -> Result<ExitCode, Failure> {
     let interactive = !context.json && io::stdin().is_terminal() && io::stdout().is_terminal();
+    let cure = Cure { choose: args.choose.map(Choice::from), yes: args.yes, ..Cure::default() };
     let decide = |question: &Question| match args.choose {
-        Some(chosen) => Some(chosen.into()),
-        None if args.yes => Some(Choice::Rebuild),
-        None if interactive => ask(question),
-        // Nobody to ask: a new book harms nobody, leaving a book that was made for the chat waits for a word.
-        None => (!question.ask_first).then_some(Choice::Rebuild),
+        None if !args.yes && interactive => ask(question),
+        _ => heal::chosen(&cure, question),
     };
-    let now = Context::now();
-    let plan = heal::plan(&library, only, &config, &decide, now)?;
-    let nothing = plan.is_empty();
-    let mut report = if context.dry_run { plan.report } else { heal::execute(&library, plan, now)? };
-    if !context.dry_run && !nothing {
-        let look_again = || -> Result<_, CliError> {
-            let fresh = context.library()?;
-            let only = args.chat.as_deref().map(|name| fresh.find_chat(name)).transpose()?;
-            Ok(check::check(&fresh, only, Context::now()).findings)
-        };
-        // It is done. If the new look fails, what the plan leaves is told: an error would say that nothing was changed.
-        report.left = look_again().unwrap_or(report.left);
-    }
+    let heal = |desk: &Desk<'_>| heal::heal_with(desk, args.chat.as_deref(), &decide, context.dry_run);
+    let report = context.ask(heal)?;
     if context.json {
         ui::json(&report)?;
     } else {

@@ -3,13 +3,13 @@
 use std::path::PathBuf;
 use std::process::ExitCode;
 
+use forklore_api::{Failure, Kind, now};
 use forklore_engine::usecase::import::{self, Request};
 use forklore_fs::{VaultPath, Vfs};
 
 use super::Context;
 use super::export::place;
-use crate::error::{CliError, Kind};
-use crate::ui::{self, Bar};
+use crate::ui;
 
 /// Bring a story in from a file that `forklore export` wrote
 ///
@@ -38,23 +38,24 @@ pub(crate) struct Args {
     into: Option<String>,
 }
 
-pub(crate) fn run(context: &Context, args: &Args) -> Result<ExitCode, CliError> {
+pub(crate) fn run(context: &Context, args: &Args) -> Result<ExitCode, Failure> {
     // A link is fine here: the user named it.
     let path = args.file.canonicalize().map_err(|e| {
         let message = format!("{} cannot be read: {e}", args.file.display());
-        CliError::new(Kind::Io, "IO", message, "Name a file that `forklore export` has written.")
+        Failure::new(Kind::Io, "IO", message, "Name a file that `forklore export` has written.")
     })?;
     let (dir, name) = place(&path)?;
-    let file = VaultPath::root().join(&name).map_err(|e| CliError::usage(e.to_string()))?;
+    let file = VaultPath::root().join(&name).map_err(|e| Failure::usage(e.to_string()))?;
     let file = dir.open(&file)?;
-    let library = context.library_to_change()?;
     let request = Request { into: args.into.clone() };
-    let plan = import::plan(&library, &*file, &request, &Bar::new(context))?;
-    let report = if context.dry_run {
-        plan.report
-    } else {
-        import::execute(&library, &*file, plan, Context::now(), &Bar::new(context))?
-    };
+    let report = context.ask(|desk| {
+        let library = desk.library_to_change(context.dry_run)?;
+        let plan = import::plan(&library, &*file, &request, desk.progress)?;
+        if context.dry_run {
+            return Ok(plan.report);
+        }
+        Ok(import::execute(&library, &*file, plan, now(), desk.progress)?)
+    })?;
     if context.json {
         ui::json(&report)?;
     } else {

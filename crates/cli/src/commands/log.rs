@@ -2,10 +2,10 @@
 
 use std::process::ExitCode;
 
-use forklore_engine::oplog::OpLog;
+use forklore_api::Failure;
+use forklore_api::ops::{self, Limit};
 
 use super::Context;
-use crate::error::CliError;
 use crate::ui;
 
 /// List what Forklore has done in the vault, newest first
@@ -24,11 +24,8 @@ pub(crate) struct Args {
     limit: Option<usize>,
 }
 
-pub(crate) fn run(context: &Context, args: &Args) -> Result<ExitCode, CliError> {
-    let fs = context.settled()?;
-    let mut report = OpLog::read(&*fs)?.report(&*fs)?;
-    let all = report.operations.len();
-    report.operations.truncate(args.limit.unwrap_or(usize::MAX));
+pub(crate) fn run(context: &Context, args: &Args) -> Result<ExitCode, Failure> {
+    let (report, all) = context.ask(|desk| ops::log(desk, &Limit { limit: args.limit }))?;
     if context.json {
         ui::json(&report)?;
     } else {

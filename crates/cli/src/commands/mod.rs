@@ -1,5 +1,6 @@
 //! One file a verb. [`Cli`] is the whole command line; [`Context`] is what every command needs.
 
+mod blame;
 mod check;
 mod completions;
 mod config;
@@ -7,11 +8,17 @@ mod delete;
 mod demo;
 mod diff;
 mod export;
+mod forget;
 mod fork;
 mod gc;
 mod heal;
+mod history;
 mod import;
+mod install;
 mod log;
+mod rename;
+mod restore;
+mod serve;
 mod show;
 mod stories;
 mod trash;
@@ -19,18 +26,15 @@ mod tree;
 mod undo;
 mod watch;
 
-use std::cell::RefCell;
-use std::collections::HashSet;
 use std::path::{Path, PathBuf};
 use std::process::{ExitCode, Stdio};
 use std::sync::Arc;
 
 use clap::{Parser, Subcommand};
-use forklore_engine::oplog::OpLog;
-use forklore_engine::{Config, Library, history, tx};
+use forklore_api::{Desk, Failure, note};
+use forklore_engine::tx::Recovered;
 use forklore_fs::{RealFs, Vfs};
 
-use crate::error::CliError;
 use crate::find;
 use crate::ui::{self, Bar};
 
@@ -79,20 +83,29 @@ pub(crate) enum Command {
     Tree(tree::Args),
     Show(show::Args),
     Diff(diff::Args),
+    History(history::Args),
+    Blame(blame::Args),
     Check(check::Args),
     Checkpoint(fork::CheckpointArgs),
     Branch(fork::BranchArgs),
     Heal(heal::Args),
+    Restore(restore::Args),
     Log(log::Args),
     Undo(undo::UndoArgs),
     Redo(undo::RedoArgs),
     Delete(delete::Args),
+    Rename(rename::Args),
     Trash(trash::Args),
     Gc(gc::Args),
     Watch(watch::Args),
     Export(export::Args),
     Import(import::Args),
+    Forget(forget::ForgetArgs),
+    Prune(forget::PruneArgs),
     Config(config::Args),
+    Serve(serve::Args),
+    Install(install::InstallArgs),
+    Uninstall(install::UninstallArgs),
     Demo(demo::Args),
     Completions(completions::Args),
 }
@@ -103,116 +116,34 @@ pub(crate) struct Context {
     pub(crate) json: bool,
     pub(crate) dry_run: bool,
     vault: Option<PathBuf>,
-    /// The operations that were there before this command, if it is one that changes the vault
-    before: RefCell<Option<HashSet<String>>>,
 }
 
 impl Context {
     pub(crate) fn new(cli: &Cli) -> Self {
         let named = cli.vault.clone().or_else(|| std::env::var_os("FORKLORE_VAULT").map(PathBuf::from));
         // An empty name is no name: that is how shells unset things.
-        Self {
-            json: cli.json,
-            dry_run: cli.dry_run,
-            vault: named.filter(|dir| !dir.as_os_str().is_empty()),
-            before: RefCell::default(),
-        }
+        Self { json: cli.json, dry_run: cli.dry_run, vault: named.filter(|dir| !dir.as_os_str().is_empty()) }
     }
 
     /// Opens the vault without reading it.
-    fn vault(&self) -> Result<Arc<RealFs>, CliError> {
+    fn vault(&self) -> Result<Arc<RealFs>, Failure> {
         Ok(Arc::new(find::open(self.vault.as_deref())?))
     }
 
-    /// Opens the vault and finishes what was cut off before.
-    fn settled(&self) -> Result<Arc<RealFs>, CliError> {
-        let fs = self.vault()?;
-        // What cannot be finished now is told by `check`; it is no reason not to read.
-        if let Ok(found) = tx::recover(&*fs, Self::now()) {
-            ui::recovered(self, &found);
-        }
-        Ok(fs)
-    }
-
-    /// Reads the vault.
-    fn library(&self) -> Result<Library, CliError> {
-        Ok(Library::load(self.settled()?, &Bar::new(self))?)
-    }
-
-    /// Reads the vault to change it: from here on no other Forklore does. A dry run only looks.
-    fn library_to_change(&self) -> Result<Library, CliError> {
-        if self.dry_run {
-            return self.library();
-        }
-        let fs = self.vault()?;
-        let right = tx::Right::take(&*fs, Self::now())?;
-        ui::recovered(self, &right.recovered);
-        *self.before.borrow_mut() = Some(operations(&*fs)?);
-        Ok(Library::load_with(fs, right, &Bar::new(self))?)
-    }
-
-    /// Records in history what the operations of this command touched. What was done is done: that it could not be recorded is only
-    /// told.
-    fn note_operations(&self) {
-        let Some(before) = self.before.take() else { return };
-        let note = || -> Result<(), CliError> {
-            let fs: Arc<dyn Vfs> = self.vault()?;
-            if !Config::load(&*fs)?.history.operations {
-                return Ok(());
-            }
-            for id in operations(&*fs)?.difference(&before) {
-                if is_large(&*fs, id)? && in_background(fs_root(self)?.as_path(), id).is_ok() {
-                    continue;
-                }
-                note(&fs, id)?;
-            }
-            Ok(())
-        };
-        if let Err(e) = note() {
+    /// Asks the vault something, and records what was done to it.
+    fn ask<T>(&self, call: impl FnOnce(&Desk<'_>) -> Result<T, Failure>) -> Result<T, Failure> {
+        let told = |found: &[Recovered]| ui::recovered(self, found);
+        let real = self.vault()?;
+        let fs: Arc<dyn Vfs> = real.clone();
+        let before = note::operations(&*fs);
+        let bar = Bar::new(self);
+        let answer = call(&Desk { fs: fs.clone(), progress: &bar, told: &told, settle: true })?;
+        // What was done is done: that it could not be recorded is only told.
+        if let Err(e) = note::since(&fs, &before, &|id| in_background(real.root(), id).is_ok()) {
             ui::not_noted(self, &e.message);
         }
+        Ok(answer)
     }
-
-    /// The time in milliseconds since 1970.
-    #[allow(clippy::disallowed_methods, reason = "this is the edge where the time comes in")]
-    fn now() -> i64 {
-        let since = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH);
-        since.map_or(0, |d| i64::try_from(d.as_millis()).unwrap_or(i64::MAX))
-    }
-}
-
-pub(crate) fn run(context: &Context, command: &Command) -> Result<ExitCode, CliError> {
-    let done = dispatch(context, command)?;
-    context.note_operations();
-    Ok(done)
-}
-
-/// Ids of all operations in the log.
-fn operations(fs: &dyn Vfs) -> Result<HashSet<String>, CliError> {
-    Ok(OpLog::read(fs)?.operations.iter().map(|operation| operation.id.clone()).collect())
-}
-
-/// Records in history what an operation touched.
-fn note(fs: &Arc<dyn Vfs>, id: &str) -> Result<(), CliError> {
-    let log = OpLog::read(&**fs)?;
-    history::note(fs, log.find(id)?, Context::now())?;
-    Ok(())
-}
-
-/// So many bytes are recorded before the command ends; more is left to a process of its own, because nobody should wait for it.
-const AT_ONCE: u64 = 4 << 20;
-
-fn is_large(fs: &dyn Vfs, id: &str) -> Result<bool, CliError> {
-    let log = OpLog::read(fs)?;
-    let mut bytes = 0;
-    for file in history::touched(log.find(id)?) {
-        bytes += fs.identity(&file)?.map_or(0, |identity| identity.len);
-    }
-    Ok(bytes > AT_ONCE)
-}
-
-fn fs_root(context: &Context) -> Result<PathBuf, CliError> {
-    Ok(context.vault()?.root().to_path_buf())
 }
 
 /// Starts a process that records what an operation touched.
@@ -223,26 +154,35 @@ fn in_background(vault: &Path, id: &str) -> std::io::Result<()> {
     command.spawn().map(drop)
 }
 
-fn dispatch(context: &Context, command: &Command) -> Result<ExitCode, CliError> {
+pub(crate) fn run(context: &Context, command: &Command) -> Result<ExitCode, Failure> {
     match command {
         Command::Stories(args) => stories::run(context, args),
         Command::Tree(args) => tree::run(context, args),
         Command::Show(args) => show::run(context, args),
         Command::Diff(args) => diff::run(context, args),
+        Command::History(args) => history::run(context, args),
+        Command::Blame(args) => blame::run(context, args),
         Command::Check(args) => check::run(context, args),
         Command::Checkpoint(args) => fork::checkpoint(context, args),
         Command::Branch(args) => fork::branch(context, args),
         Command::Heal(args) => heal::run(context, args),
+        Command::Restore(args) => restore::run(context, args),
         Command::Log(args) => log::run(context, args),
         Command::Undo(args) => undo::undo(context, args),
         Command::Redo(args) => undo::redo(context, args),
         Command::Delete(args) => delete::run(context, args),
+        Command::Rename(args) => rename::run(context, args),
         Command::Trash(args) => trash::run(context, args),
         Command::Gc(args) => gc::run(context, args),
         Command::Watch(args) => watch::run(context, args),
         Command::Export(args) => export::run(context, args),
         Command::Import(args) => import::run(context, args),
+        Command::Forget(args) => forget::forget(context, args),
+        Command::Prune(args) => forget::prune(context, args),
         Command::Config(args) => config::run(context, args),
+        Command::Serve(args) => serve::run(context, args),
+        Command::Install(args) => install::install(context, args),
+        Command::Uninstall(args) => install::uninstall(context, args),
         Command::Demo(args) => demo::run(context, args),
         Command::Completions(args) => completions::run(args),
     }

@@ -2,10 +2,10 @@
 
 use std::process::ExitCode;
 
-use forklore_engine::usecase::show;
+use forklore_api::Failure;
+use forklore_api::look::{self, Spot};
 
 use super::Context;
-use crate::error::CliError;
 use crate::ui;
 
 /// Show the state of a chat at a message
@@ -35,10 +35,9 @@ pub(crate) struct Args {
     full: bool,
 }
 
-pub(crate) fn run(context: &Context, args: &Args) -> Result<ExitCode, CliError> {
-    let library = context.library()?;
-    let chat = library.find_chat(&args.chat)?;
-    let report = show::show(&library, chat, args.at)?;
+pub(crate) fn run(context: &Context, args: &Args) -> Result<ExitCode, Failure> {
+    let spot = Spot { chat: args.chat.clone(), at: args.at };
+    let report = context.ask(|desk| look::show(desk, &spot))?;
     if context.json {
         ui::json(&report)?;
     } else {

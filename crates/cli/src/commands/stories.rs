@@ -2,20 +2,17 @@
 
 use std::process::ExitCode;
 
-use forklore_engine::usecase::{check, stories};
+use forklore_api::{Failure, look};
 
 use super::Context;
-use crate::error::CliError;
 use crate::ui;
 
 /// List the stories: every character and group with its chats
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {}
 
-pub(crate) fn run(context: &Context, _: &Args) -> Result<ExitCode, CliError> {
-    let library = context.library()?;
-    let checked = check::check(&library, None, Context::now());
-    let report = stories::stories(&library, &checked.findings);
+pub(crate) fn run(context: &Context, _: &Args) -> Result<ExitCode, Failure> {
+    let report = context.ask(look::stories)?;
     if context.json {
         ui::json(&report)?;
     } else {

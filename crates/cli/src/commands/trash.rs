@@ -3,12 +3,10 @@
 use std::process::ExitCode;
 
 use clap::builder::NonEmptyStringValueParser;
-use forklore_engine::oplog::OpLog;
-use forklore_engine::usecase::trash::{self, RestoreError};
-use forklore_engine::{Config, Library};
+use forklore_api::Failure;
+use forklore_api::ops::{self, Restored, Restoring};
 
-use super::{Context, undo};
-use crate::error::CliError;
+use super::Context;
 use crate::ui;
 
 /// List what is in the trash, and bring it back
@@ -48,16 +46,11 @@ struct RestoreArgs {
     item: String,
 }
 
-pub(crate) fn run(context: &Context, args: &Args) -> Result<ExitCode, CliError> {
+pub(crate) fn run(context: &Context, args: &Args) -> Result<ExitCode, Failure> {
     if let Some(Action::Restore(args)) = &args.action {
-        let library = context.library_to_change()?;
-        let log = OpLog::read(&*context.vault()?)?;
-        return restore(context, &library, &log, &args.item);
+        return restore(context, &args.item);
     }
-    let library = context.library()?;
-    let log = OpLog::read(&*context.vault()?)?;
-    let days = Config::load(&*context.vault()?)?.trash.days;
-    let report = trash::list(&library, &log, days)?;
+    let (report, days) = context.ask(ops::trash)?;
     if context.json {
         ui::json(&report)?;
     } else {
@@ -66,25 +59,13 @@ pub(crate) fn run(context: &Context, args: &Args) -> Result<ExitCode, CliError> 
     Ok(ExitCode::SUCCESS)
 }
 
-fn restore(context: &Context, library: &Library, log: &OpLog, item: &str) -> Result<ExitCode, CliError> {
-    let listed = trash::list(library, log, 0)?.items;
-    match trash::restore(library, log, item, context.dry_run, Context::now()) {
-        Ok(report) if context.json => ui::json(&report)?,
-        Ok(report) => {
-            let operation = listed.iter().find(|item| item.path == report.path).map(|item| &item.operation);
-            let others = listed.iter().filter(|item| Some(&item.operation) == operation);
-            let others = others.map(|item| item.path.clone()).filter(|path| *path != report.path);
-            ui::restored(&report, &others.collect::<Vec<_>>())?;
-        }
-        // An operation that put nothing into the trash is no way to get something out of it.
-        Err(e @ RestoreError::NotThere(_)) => match log.find(item) {
-            Ok(operation) if operation.retires().next().is_some() => {
-                let report = undo::revert(context, library, log, Some(item), false)?;
-                if context.json { ui::json(&report)? } else { ui::undone(&report)? }
-            }
-            _ => return Err(e.into()),
-        },
-        Err(e) => return Err(e.into()),
+fn restore(context: &Context, item: &str) -> Result<ExitCode, Failure> {
+    let restoring = Restoring { item: item.to_owned(), dry_run: context.dry_run };
+    let (restored, others) = context.ask(|desk| ops::restore(desk, &restoring))?;
+    match &restored {
+        _ if context.json => ui::json(&restored)?,
+        Restored::File(report) => ui::restored(report, &others)?,
+        Restored::Operation(report) => ui::undone(report)?,
     }
     Ok(ExitCode::SUCCESS)
 }

@@ -2,10 +2,10 @@
 
 use std::process::ExitCode;
 
-use forklore_engine::usecase::{check, tree};
+use forklore_api::Failure;
+use forklore_api::look::{self, AnyStory};
 
 use super::Context;
-use crate::error::CliError;
 use crate::ui;
 
 /// Draw the fork tree of a story
@@ -25,11 +25,8 @@ pub(crate) struct Args {
     story: Option<String>,
 }
 
-pub(crate) fn run(context: &Context, args: &Args) -> Result<ExitCode, CliError> {
-    let library = context.library()?;
-    let story = args.story.as_deref().map(|name| library.find_story(name)).transpose()?;
-    let checked = check::check(&library, None, Context::now());
-    let report = tree::tree(&library, story, &checked.findings)?;
+pub(crate) fn run(context: &Context, args: &Args) -> Result<ExitCode, Failure> {
+    let report = context.ask(|desk| look::tree(desk, &AnyStory { story: args.story.clone() }))?;
     if context.json {
         ui::json(&report)?;
     } else {

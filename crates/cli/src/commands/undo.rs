@@ -3,12 +3,11 @@
 use std::process::ExitCode;
 
 use clap::builder::NonEmptyStringValueParser;
-use forklore_engine::Library;
-use forklore_engine::oplog::OpLog;
-use forklore_engine::usecase::undo::{self, UndoError, UndoReport};
+use forklore_api::Failure;
+use forklore_api::ops::{self, Redoing, Undoing};
+use forklore_engine::usecase::undo::UndoReport;
 
 use super::Context;
-use crate::error::CliError;
 use crate::ui;
 
 /// Take back what Forklore did
@@ -40,45 +39,20 @@ Examples:
   forklore redo --dry-run")]
 pub(crate) struct RedoArgs {}
 
-pub(crate) fn undo(context: &Context, args: &UndoArgs) -> Result<ExitCode, CliError> {
-    run(context, args.operation.as_deref(), false)
+pub(crate) fn undo(context: &Context, args: &UndoArgs) -> Result<ExitCode, Failure> {
+    let undoing = Undoing { operation: args.operation.clone(), dry_run: context.dry_run };
+    told(context, &context.ask(|desk| ops::undo(desk, &undoing))?)
 }
 
-pub(crate) fn redo(context: &Context, _: &RedoArgs) -> Result<ExitCode, CliError> {
-    run(context, None, true)
+pub(crate) fn redo(context: &Context, _: &RedoArgs) -> Result<ExitCode, Failure> {
+    told(context, &context.ask(|desk| ops::redo(desk, &Redoing { dry_run: context.dry_run }))?)
 }
 
-fn run(context: &Context, id: Option<&str>, redo: bool) -> Result<ExitCode, CliError> {
-    let library = context.library_to_change()?;
-    let log = OpLog::read(&*context.vault()?)?;
-    let report = revert(context, &library, &log, id, redo)?;
+fn told(context: &Context, report: &UndoReport) -> Result<ExitCode, Failure> {
     if context.json {
-        ui::json(&report)?;
+        ui::json(report)?;
     } else {
-        ui::undone(&report)?;
+        ui::undone(report)?;
     }
     Ok(ExitCode::SUCCESS)
-}
-
-/// Reverts an operation, or works out how.
-pub(super) fn revert(
-    context: &Context,
-    library: &Library,
-    log: &OpLog,
-    id: Option<&str>,
-    redo: bool,
-) -> Result<UndoReport, CliError> {
-    let done = undo::plan(library, log, id, redo).and_then(|plan| {
-        if context.dry_run { Ok(plan.report) } else { undo::execute(library, plan, Context::now()) }
-    });
-    done.map_err(|e| match &e {
-        UndoError::MovedOn { path, .. } => {
-            let chat = library.chats.iter().position(|chat| chat.path == *path);
-            let chat = chat.map(|c| library.address(c).to_string());
-            let of_operation =
-                || id.and_then(|id| log.find(id).ok()).or_else(|| log.last_done())?.chat.clone();
-            CliError::moved_on(&e, chat.or_else(of_operation).as_deref())
-        }
-        _ => e.into(),
-    })
 }

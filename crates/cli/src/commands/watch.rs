@@ -4,13 +4,13 @@ use std::process::ExitCode;
 use std::sync::Arc;
 use std::time::Duration;
 
+use forklore_api::{Failure, note, now};
 use forklore_engine::history::{self, Watch};
 use forklore_engine::{Library, NoProgress};
 use forklore_fs::{Hints, RealFs, Vfs};
 use serde::Serialize;
 
 use super::Context;
-use crate::error::CliError;
 use crate::ui::{self, Bar};
 
 /// Record every change of chats and lorebooks while SillyTavern runs
@@ -52,21 +52,21 @@ struct WatchReport {
     backups: usize,
 }
 
-pub(crate) fn run(context: &Context, args: &Args) -> Result<ExitCode, CliError> {
-    let real = context.settled()?;
+pub(crate) fn run(context: &Context, args: &Args) -> Result<ExitCode, Failure> {
+    let real = context.vault()?;
     let fs: Arc<dyn Vfs> = real.clone();
     if let Some(id) = &args.operation {
-        super::note(&fs, id)?;
+        note::one(&fs, id)?;
         return Ok(ExitCode::SUCCESS);
     }
     let mut watch = Watch::open(fs.clone())?;
     let mut backups = 0;
     if !args.no_backups {
         let library = Library::load(fs, &Bar::new(context))?;
-        backups = history::rescue(&library, Context::now(), &Bar::new(context))?;
+        backups = history::rescue(&library, now(), &Bar::new(context))?;
     }
     if args.once {
-        let looked = watch.sweep(Context::now(), &Bar::new(context))?;
+        let looked = watch.sweep(now(), &Bar::new(context))?;
         let recorded = looked.recorded.iter().map(|file| file.as_str().to_owned()).collect();
         let report = WatchReport { recorded, backups };
         if context.json {
@@ -84,14 +84,14 @@ fn keep_watching(
     args: &Args,
     watch: &mut Watch,
     real: &RealFs,
-) -> Result<ExitCode, CliError> {
+) -> Result<ExitCode, Failure> {
     let folders = ["chats", "group chats", "worlds"].map(|name| real.root().join(name));
-    let hints = Hints::of(&folders.each_ref().map(|folder| folder.as_path()));
-    let first = watch.sweep(Context::now(), &Bar::new(context))?;
+    let hints = Hints::of(&folders.each_ref().map(std::path::PathBuf::as_path));
+    let first = watch.sweep(now(), &Bar::new(context))?;
     ui::watching(context, first.recorded.len(), real.root())?;
     loop {
         hints.wait(Duration::from_secs(args.every));
-        match watch.sweep(Context::now(), &NoProgress) {
+        match watch.sweep(now(), &NoProgress) {
             Ok(looked) => {
                 for file in &looked.recorded {
                     ui::saw(context, file.as_str(), watch.recorder().last(file))?;

@@ -1,8 +1,9 @@
-//! What became of a deletion.
+//! What became of a deletion, or of a new name.
 
 use std::io::{self, Write as _};
 
 use forklore_engine::usecase::delete::DeleteReport;
+use forklore_engine::usecase::rename::RenameReport;
 
 use super::style::{BOLD, DIM, GOOD, pad, tame};
 use super::{LABEL, files, take_back, warning};
@@ -20,6 +21,21 @@ pub(crate) fn deleted(report: &DeleteReport) -> io::Result<()> {
         let word = pad("lorebook", LABEL);
         writeln!(out, "  {DIM}{word}{DIM:#}{} stays: {}", tame(&kept.name), tame(&kept.why))?;
     }
+    for told in &report.warnings {
+        warning(&mut out, &told.message)?;
+    }
+    take_back(&mut out, report.operation.as_deref())
+}
+
+/// Tells what was renamed, or would be.
+pub(crate) fn renamed(report: &RenameReport) -> io::Result<()> {
+    let mut out = anstream::stdout().lock();
+    let did = if report.operation.is_some() { "Renamed to" } else { "Would rename to" };
+    writeln!(out, "{GOOD}{did}{GOOD:#} {BOLD}{}{BOLD:#}", tame(&report.chat))?;
+    // The new file and the old one come first, then those that followed.
+    let (own, followed) = report.files.split_at(2.min(report.files.len()));
+    files(&mut out, "was", &own[own.len().min(1)..])?;
+    files(&mut out, "edited", followed)?;
     for told in &report.warnings {
         warning(&mut out, &told.message)?;
     }

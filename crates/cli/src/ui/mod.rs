@@ -1,16 +1,21 @@
 //! Drawing for people. Colours vanish by themselves where the output is not a terminal or `NO_COLOR` is set.
 
 mod bar;
+mod blame;
 mod check;
 mod config;
 mod delete;
 mod demo;
 mod diff;
 mod export;
+mod forget;
 mod fork;
 mod heal;
+mod history;
 mod import;
+mod install;
 mod log;
+mod restore;
 mod show;
 mod style;
 mod trash;
@@ -23,16 +28,21 @@ use std::io::{self, Write as _};
 use serde::Serialize;
 
 pub(crate) use bar::Bar;
+pub(crate) use blame::blame;
 pub(crate) use check::check;
 pub(crate) use config::{setting, setting_changed, settings};
-pub(crate) use delete::deleted;
+pub(crate) use delete::{deleted, renamed};
 pub(crate) use demo::{demo, demo_plan};
 pub(crate) use diff::diff;
 pub(crate) use export::exported;
+pub(crate) use forget::{forgotten, pruned};
 pub(crate) use fork::{forked, recovered, waiting};
 pub(crate) use heal::{healed, question};
+pub(crate) use history::history;
 pub(crate) use import::imported;
+pub(crate) use install::installed;
 pub(crate) use log::log;
+pub(crate) use restore::{ask_to_bind, brought_back};
 pub(crate) use show::show;
 pub(crate) use trash::{cleaned, restored, trash};
 pub(crate) use tree::{stories, tree};
@@ -40,20 +50,34 @@ pub(crate) use undo::undone;
 pub(crate) use watch::{not_noted, not_recorded, saw, watched, watching};
 
 use crate::commands::Context;
-use crate::error::CliError;
+use forklore_api::Failure;
 use style::{BAD, BOLD, DIM, WARN, tame, wrap};
 
 /// Prints one JSON document.
 pub(crate) fn json<T: Serialize>(document: &T) -> io::Result<()> {
-    let mut text = serde_json::to_vec_pretty(document)?;
-    text.push(b'\n');
     let mut out = io::stdout().lock();
-    out.write_all(&text)?;
+    out.write_all(&forklore_api::document(document)?)?;
+    out.flush()
+}
+
+/// Prints one JSON document in one line: for programs that go on reading.
+pub(crate) fn line<T: Serialize>(document: &T) -> io::Result<()> {
+    let mut out = io::stdout().lock();
+    writeln!(out, "{}", serde_json::to_string(document)?)?;
+    out.flush()
+}
+
+/// Tells where the server is to be found.
+pub(crate) fn serving(url: &str, token: &str) -> io::Result<()> {
+    let mut out = anstream::stdout().lock();
+    writeln!(out, "Forklore answers at {BOLD}{url}#token={token}{BOLD:#}")?;
+    let more = "Whoever has this address can read and change the vault. Ctrl-C ends it.";
+    writeln!(out, "{DIM}{more}{DIM:#}")?;
     out.flush()
 }
 
 /// Prints why something did not work, and what to do.
-pub(crate) fn error(context: &Context, e: &CliError) {
+pub(crate) fn error(context: &Context, e: &Failure) {
     if context.json {
         // Nobody is left to tell that this could not be told.
         let _gone = json(&e.as_json());

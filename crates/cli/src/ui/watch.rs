@@ -56,7 +56,7 @@ pub(crate) fn saw(context: &Context, file: &str, seen: Option<&Observation>) -> 
         Some(What::Chat(chat)) => count(chat.messages, "message"),
         Some(What::Book(book)) => book.entries.map_or("not readable".to_owned(), |n| count(n, "entry")),
         Some(What::Gone) => "deleted".to_owned(),
-        None => String::new(),
+        Some(What::Forget { .. }) | None => String::new(),
     };
     let at = seen.map(|seen| oplog::time(seen.clock)).unwrap_or_default();
     let time = at.get(11..19).unwrap_or_default();

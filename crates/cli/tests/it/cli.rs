@@ -40,20 +40,29 @@ fn help_teaches() {
       tree         Draw the fork tree of a story
       show         Show the state of a chat at a message
       diff         Show what differs between two states of a story
+      history      Tell what happened to a chat and its lorebooks, newest last
+      blame        Tell which message each part of a lorebook comes from
       check        Look for everything that is wrong in a vault
       checkpoint   Keep the story at a message, to come back to
       branch       Fork the story at a message, to play on from there
       heal         Give every fork what is its own, and repair what `check` found
+      restore      Bring the past back, beside the present
       log          List what Forklore has done in the vault, newest first
       undo         Take back what Forklore did
       redo         Do again what was undone last
       delete       Move a chat and its own lorebook to the trash
+      rename       Give a chat another name
       trash        List what is in the trash, and bring it back
       gc           Clean up: lorebooks that nothing needs any more, and what is old in the trash
       watch        Record every change of chats and lorebooks while SillyTavern runs
       export       Write a story, or one line of it, into a file that `forklore import` reads
       import       Bring a story in from a file that `forklore export` wrote
+      forget       Let old contents of history go, by rule
+      prune        Free the space of what was forgotten
       config       Show and change the settings of the vault
+      serve        Answer over HTTP what the command line answers here
+      install      Put Forklore into SillyTavern
+      uninstall    Take Forklore out of SillyTavern again
       demo         Build a small story to play with, and look around in it
       completions  Print a script that lets a shell complete Forklore's commands
       help         Print this message or the help of the given subcommand(s)
@@ -99,9 +108,6 @@ fn help_teaches() {
         "delete",
         "trash",
         "gc",
-        "watch",
-        "export",
-        "import",
         "config",
         "demo",
         "completions",

@@ -870,3 +870,42 @@ fn damaged_chats_and_books_are_told_or_carried() {
     let missing = diff(&vault, &["fine", "no book"]);
     assert_eq!(missing["b"]["warnings"][0]["code"], "BOOK_MISSING");
 }
+
+#[test]
+fn with_history_it_is_exact_at_every_message() {
+    let texts = ["hello", "one", "two", "three", "four", "five"];
+    let metadata = |gold: &str| json!({"integrity": "a", "world_info": "Lore", "variables": {"gold": gold}});
+    let vault = TestVault::new()
+        .chat("Ana", "Rain", &metadata("9"), &texts[..3])
+        .book("Lore", &[("The sea", "It is cold."), ("The cat", "It is wet.")]);
+    let _seen = vault.json(FORKLORE, &["watch", "--once"]);
+    let vault = vault
+        .chat("Ana", "Rain", &metadata("12"), &texts)
+        .book("Lore", &[("The sea", "It is warm."), ("The cat", "It is wet."), ("The storm", "It comes.")]);
+    let _seen = vault.json(FORKLORE, &["watch", "--once"]);
+    insta::assert_snapshot!(run(&vault, &["Rain", "--at", "2", "--at", "5"]), @r#"
+    Ana/Rain
+    A message 2  B message 5, its last one
+
+    B is 3 messages later.
+      B 3  Ana  three
+
+    Lorebook  Lore
+      1 added, 1 changed, 1 the same
+
+    +   2  The storm
+           It comes.
+
+    ~   0  The sea
+           - It is cold.
+           + It is warm.
+
+    Variables
+      ~ gold  "9" → "12"
+
+    The same: running recap, author's note, other metadata, sticky effects, queue
+    "#);
+    // In between nothing was seen to change.
+    assert_eq!(diff(&vault, &["Rain", "--at", "2", "--at", "4"])["book"]["changed"], json!([]));
+    assert_eq!(diff(&vault, &["Rain", "--at", "2"])["a"]["book"]["source"]["kind"], "history");
+}

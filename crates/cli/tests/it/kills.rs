@@ -8,7 +8,7 @@
 mod errors;
 mod race;
 mod scenario;
-mod strace;
+pub(crate) mod strace;
 
 use std::collections::{BTreeMap, BTreeSet};
 

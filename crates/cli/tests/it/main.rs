@@ -21,9 +21,14 @@ mod heal;
 mod hostile;
 mod kills;
 mod ops;
+mod past;
 mod regressions;
 mod seeds;
+mod serve;
+#[cfg(unix)]
+mod sillytavern;
 mod travel;
+mod watch;
 
 /// The binary under test.
 const FORKLORE: &str = env!("CARGO_BIN_EXE_forklore");

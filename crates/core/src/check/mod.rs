@@ -5,10 +5,11 @@
 
 use std::fmt;
 
+use schemars::JsonSchema;
 use serde::Serialize;
 
 /// How bad a finding is.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum Severity {
     /// Worth knowing
@@ -20,7 +21,7 @@ pub enum Severity {
 }
 
 /// How a chat or story is.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum Health {
     /// Nothing wrong
@@ -54,9 +55,9 @@ impl Health {
 macro_rules! codes {
     ($($(#[doc = $doc:literal])* $variant:ident = $name:literal: $title:literal,)*) => {
         /// What a finding is about.
-        #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+        #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, JsonSchema)]
         pub enum Code {
-            $($(#[doc = $doc])* $variant,)*
+            $($(#[doc = $doc])* #[schemars(rename = $name)] $variant,)*
         }
 
         impl Code {
@@ -129,6 +130,8 @@ codes! {
     TmpLitter = "TMP_LITTER": "Left-overs of interrupted saves",
     /// Forklore's own work that was interrupted.
     UnfinishedOperation = "UNFINISHED_OPERATION": "An operation that was interrupted",
+    /// Something in history, or kept for undo, is not what it was.
+    HistoryDamaged = "HISTORY_DAMAGED": "Damaged history",
 }
 
 impl fmt::Display for Code {
@@ -144,7 +147,7 @@ impl Serialize for Code {
 }
 
 /// One thing that `check` has to say.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct Finding {
     /// What it is about
     pub code: Code,

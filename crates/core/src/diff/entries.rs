@@ -8,6 +8,7 @@ use std::collections::{HashMap, HashSet};
 use std::hash::Hash;
 
 use forklore_json::Kind;
+use schemars::JsonSchema;
 use serde::Serialize;
 use unicode_segmentation::UnicodeSegmentation as _;
 
@@ -16,7 +17,7 @@ use crate::format::book::EntryImage;
 use crate::state::StateEntry;
 
 /// How two entries are known to be the same one.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum Identity {
     /// By number and title.

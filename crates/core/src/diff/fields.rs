@@ -5,6 +5,7 @@ use std::borrow::Cow;
 use std::collections::{HashMap, HashSet};
 
 use forklore_json::{Kind, Raw};
+use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::pairs::Effort;
@@ -27,7 +28,7 @@ pub struct FieldChange<'a> {
 }
 
 /// Why a change of a field probably means nothing.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum Quiet {
     /// On one side nothing of that time shows the field: it was taken from elsewhere.
@@ -92,7 +93,11 @@ pub(super) fn members<'a>(a: Raw<'a>, b: Raw<'a>) -> Vec<Member<'a>> {
     let alike = ours.len() == theirs.len() && ours.iter().zip(&theirs).all(|(x, y)| x.0 == y.0);
     if alike {
         let differing: Vec<usize> = (0..ours.len()).filter(|i| !same(ours[*i].1, theirs[*i].1)).collect();
-        let last = |i: &usize| !ours[i + 1..].iter().any(|later| later.0.says_the_same(ours[*i].0));
+        let escaped = |key: Raw<'_>| key.bytes().contains(&b'\\');
+        let again = |key: Raw<'_>, later: Raw<'_>| {
+            key == later || ((escaped(key) || escaped(later)) && key.says_the_same(later))
+        };
+        let last = |i: &usize| !ours[i + 1..].iter().any(|later| again(ours[*i].0, later.0));
         if differing.iter().all(last) {
             return { differing }
                 .into_iter()
@@ -156,7 +161,7 @@ pub(super) fn same(a: Raw<'_>, b: Raw<'_>) -> bool {
 }
 
 /// Two lists of words as sets: keys of an entry, mostly.
-#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, JsonSchema)]
 pub struct ListDiff {
     /// What only the second list has, in its order.
     pub added: Vec<String>,

@@ -3,15 +3,17 @@
 //! A text is its lines, joined by newlines: `"a\n"` has two, the second one empty. So nothing is lost, and a newline at the end
 //! is a line like any other.
 
+use std::collections::HashMap;
 use std::ops::Range;
 
+use schemars::JsonSchema;
 use serde::Serialize;
 use unicode_segmentation::UnicodeSegmentation as _;
 
 use super::pairs::{Effort, gaps, pairs};
 
 /// How one text becomes another.
-#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, JsonSchema)]
 #[serde(transparent)]
 pub struct TextDiff {
     /// Where they differ, each place with some lines around it. Empty if the texts are the same.
@@ -19,7 +21,7 @@ pub struct TextDiff {
 }
 
 /// One place where two texts differ.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct Hunk {
     /// Number of its first line in the first text, from 0.
     pub a: usize,
@@ -30,7 +32,7 @@ pub struct Hunk {
 }
 
 /// One line of a hunk.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct Line {
     /// What happens to it.
     pub op: Op,
@@ -39,7 +41,7 @@ pub struct Line {
 }
 
 /// What happens to a line.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum Op {
     /// It stays.
@@ -51,7 +53,7 @@ pub enum Op {
 }
 
 /// A part of a line.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct Part {
     /// Its text.
     pub text: String,
@@ -119,20 +121,16 @@ fn whole(line: &str, changed: bool) -> Vec<Part> {
 /// Lines in parts.
 type Lines = Vec<Vec<Part>>;
 
-/// Marks the words that differ between lines and those that take their place. Where hardly a word is the same, all of them do.
+/// Marks the words that differ between lines and those that take their place.
 fn words(a: &[&str], b: &[&str], effort: &mut Effort) -> (Lines, Lines) {
-    let all = |lines: &[&str]| lines.iter().map(|line| whole(line, true)).collect();
     if a.is_empty() || b.is_empty() {
+        let all = |lines: &[&str]| lines.iter().map(|line| whole(line, true)).collect();
         return (all(a), all(b));
     }
     let (ours, theirs) = (tokens(a), tokens(b));
     let mut kept = pairs(&ours, &theirs, effort);
     drop_crumbs(&mut kept, &ours, theirs.len());
-    let weight = |tokens: &mut dyn Iterator<Item = &&str>| -> usize { tokens.map(|t| t.trim().len()).sum() };
-    let same = weight(&mut kept.iter().map(|(i, _)| &ours[*i]));
-    if same * 3 < weight(&mut ours.iter()).min(weight(&mut theirs.iter())) {
-        return (all(a), all(b));
-    }
+    drop_strangers(&mut kept, &ours, &theirs);
     (marked(&ours, kept.iter().map(|pair| pair.0)), marked(&theirs, kept.iter().map(|pair| pair.1)))
 }
 
@@ -167,6 +165,32 @@ fn drop_crumbs(kept: &mut Vec<(usize, usize)>, ours: &[&str], theirs: usize) {
     }
     let mut stays = stays.into_iter();
     kept.retain(|_| stays.next().unwrap_or(true));
+}
+
+/// Drops pairs between lines that have hardly a word in common: they are easier to read if all of them is marked.
+fn drop_strangers(kept: &mut Vec<(usize, usize)>, ours: &[&str], theirs: &[&str]) {
+    /// For each word its line; for each line how much it says.
+    fn measured(tokens: &[&str]) -> (Vec<usize>, Vec<usize>) {
+        let (mut places, mut weights) = (Vec::with_capacity(tokens.len()), vec![0]);
+        for token in tokens {
+            places.push(weights.len() - 1);
+            if *token == "\n" {
+                weights.push(0);
+            } else if let Some(weight) = weights.last_mut() {
+                *weight += token.trim().len();
+            }
+        }
+        (places, weights)
+    }
+    let ((ours_at, ours_say), (theirs_at, theirs_say)) = (measured(ours), measured(theirs));
+    let mut common: HashMap<(usize, usize), usize> = HashMap::new();
+    for (i, j) in kept.iter() {
+        *common.entry((ours_at[*i], theirs_at[*j])).or_default() += ours[*i].trim().len();
+    }
+    kept.retain(|(i, j)| {
+        let (x, y) = (ours_at[*i], theirs_at[*j]);
+        ours[*i] == "\n" || common.get(&(x, y)).is_some_and(|n| n * 3 >= ours_say[x].min(theirs_say[y]))
+    });
 }
 
 /// Puts words together to lines again, those in `kept` (ascending) as unchanged.

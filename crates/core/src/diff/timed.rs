@@ -6,10 +6,11 @@
 use std::collections::BTreeMap;
 
 use forklore_json::Raw;
+use schemars::JsonSchema;
 use serde::Serialize;
 
 /// One effect.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct Effect {
     /// `sticky` or `cooldown`.
     pub kind: String,

@@ -16,10 +16,11 @@ pub mod rename;
 pub mod swipe;
 pub mod timed;
 
-use serde::Serialize;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
 
 /// The two kinds of fork that SillyTavern knows.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum ForkKind {
     /// Play goes on in the fork.

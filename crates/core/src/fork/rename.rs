@@ -4,7 +4,7 @@
 
 use std::collections::{BTreeMap, HashMap};
 
-use forklore_json::{Raw, Splice, apply_all, quote};
+use forklore_json::{Raw, Splice, Step, apply_all, quote};
 use memchr::memmem;
 
 use super::timed;
@@ -21,6 +21,8 @@ pub struct Renames {
     pub books: BTreeMap<String, String>,
     /// Slugs of chats
     pub slugs: BTreeMap<String, String>,
+    /// Numbers of observations; one that has none is not there any more
+    pub observations: BTreeMap<u64, u64>,
 }
 
 /// Finds an entry of a book, by the book's old stem and the entry's number.
@@ -39,10 +41,11 @@ const CHATS: [&[&str]; 8] = [
 ];
 
 /// Where it names books.
-const BOOKS: [&[&str]; 5] = [
+const BOOKS: [&[&str]; 6] = [
     &["world_info"],
     &["auto_lorebooks", "lorebookName"],
     &["forklore", "book", "name"],
+    &["forklore", "pending", "book"],
     &["auto_recap_checkpoint_state", "cloned_lorebook_name"],
     &["auto_recap_checkpoint_state", "original_lorebook_name"],
 ];
@@ -59,11 +62,6 @@ const MARKS: [&[&str]; 4] = [
 ];
 
 impl Renames {
-    /// Whether everything keeps its name.
-    pub fn is_empty(&self) -> bool {
-        self.chats.is_empty() && self.books.is_empty() && self.slugs.is_empty()
-    }
-
     fn chat(&self, name: &str) -> Option<&str> {
         self.chats.get(&chat_stem(name)).map(String::as_str)
     }
@@ -79,7 +77,8 @@ impl Renames {
     /// The first line of a chat; `None` if nothing in it changes. Sticky and cooldown effects are kept under the book's name and
     /// found by a hash over it: `entry` finds the entries to work it out anew.
     pub fn in_header(&self, line: &[u8], entry: &FindEntry<'_>) -> Option<Vec<u8>> {
-        let metadata = Raw::parse(line).ok()?.get("chat_metadata")?;
+        let header = Raw::parse(line).ok()?;
+        let metadata = header.get("chat_metadata")?;
         let mut splices = Splices { doc: line, list: Vec::new() };
         for path in CHATS {
             splices.rename(metadata.at(path), &|name| self.chat(name));
@@ -95,7 +94,30 @@ impl Renames {
                 splices.list.extend(timed::renamed(line, timers, old, new, &|uid| entry(old, uid)));
             }
         }
+        splices.list.extend(self.restored(line, header, metadata));
         splices.apply()
+    }
+
+    /// The observation that a chat was brought back from has another number, or none.
+    fn restored(&self, line: &[u8], header: Raw<'_>, metadata: Raw<'_>) -> Option<Splice> {
+        let number = metadata.at(&["forklore", "restored", "observation"])?;
+        let old = number.as_i64().and_then(|old| u64::try_from(old).ok());
+        match old.and_then(|old| self.observations.get(&old)) {
+            Some(new) => {
+                let with = new.to_string().into_bytes();
+                Some(Splice { range: number.range_in(line)?, with })
+                    .filter(|splice| splice.with != number.bytes())
+            }
+            None => {
+                let path = ["chat_metadata", "forklore", "restored"].map(Step::Key);
+                let splice = forklore_json::remove(header, &path)?;
+                let start = header.range_in(line)?.start;
+                Some(Splice {
+                    range: splice.range.start + start..splice.range.end + start,
+                    with: splice.with,
+                })
+            }
+        }
     }
 
     /// Any other line of a chat; `None` if nothing in it changes.
@@ -179,7 +201,12 @@ mod tests {
 
     fn renames() -> Renames {
         let map = |old: &str, new: &str| BTreeMap::from([(old.to_owned(), new.to_owned())]);
-        Renames { chats: map("main", "main (2)"), books: map("B", "B (2)"), slugs: map("s1", "s2") }
+        Renames {
+            chats: map("main", "main (2)"),
+            books: map("B", "B (2)"),
+            slugs: map("s1", "s2"),
+            observations: BTreeMap::from([(7, 70)]),
+        }
     }
 
     #[test]
@@ -193,6 +220,17 @@ mod tests {
         );
         assert_eq!(renames().in_header(br#"{"chat_metadata":{"main_chat":"other"}}"#, &|_, _| None), None);
         assert_eq!(renames().in_header(b"not json", &|_, _| None), None);
+    }
+
+    #[test]
+    fn what_was_brought_back_knows_from_where() {
+        let line = |restored: &str| format!(r#"{{"chat_metadata":{{"forklore":{{"depth":1{restored}}}}}}}"#);
+        let new = |old: &str| {
+            renames().in_header(line(old).as_bytes(), &|_, _| None).map(|new| String::from_utf8(new).unwrap())
+        };
+        assert_eq!(new(r#","restored":{"observation":7}"#), Some(line(r#","restored":{"observation":70}"#)));
+        assert_eq!(new(r#","restored":{"observation":8}"#), Some(line("")));
+        assert_eq!(new(""), None);
     }
 
     #[test]

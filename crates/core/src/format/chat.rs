@@ -60,6 +60,11 @@ impl<'a> Header<'a> {
         Self { raw, metadata }
     }
 
+    /// A header of which only `chat_metadata` is known.
+    pub fn new_metadata(metadata: Raw<'a>) -> Self {
+        Self { raw: Raw::NULL, metadata }
+    }
+
     /// The header of a chat that has none.
     pub const NONE: Header<'static> = Header { raw: Raw::NULL, metadata: Raw::NULL };
 

@@ -39,6 +39,9 @@ pub struct ForkRecord {
     pub accepted: Vec<String>,
     /// When the record was written, in milliseconds since 1970.
     pub created: i64,
+    /// The observation of the parent that the fork is a copy of, if it brings back the past: messages after
+    /// [`ForkRecord::message`] are not the parent's any more.
+    pub restored: Option<u64>,
 }
 
 /// What a fork started with, to be compared with later.
@@ -106,6 +109,7 @@ impl ForkRecord {
                 .map(std::borrow::Cow::into_owned)
                 .collect(),
             created: raw.get("created").and_then(Raw::as_i64).unwrap_or(0),
+            restored: number(&["restored", "observation"]).map(|seq| seq as u64),
         })
     }
 
@@ -141,6 +145,9 @@ impl ForkRecord {
         if !self.accepted.is_empty() {
             fields.push(("accepted", serde_json::json!(self.accepted).to_string().into_bytes()));
         }
+        if let Some(seq) = self.restored {
+            fields.push(("restored", object(&[("observation", seq.to_string().into_bytes())])));
+        }
         fields.extend(kept.iter().cloned());
         object(&fields)
     }
@@ -160,4 +167,43 @@ pub fn is_newer(metadata: Raw<'_>) -> bool {
 /// Whether a fork is waiting for its book (see the spec, "A fork that ST saves").
 pub fn is_pending(metadata: Raw<'_>) -> bool {
     metadata.at(&["forklore", "pending"]).is_some_and(Raw::is_truthy)
+}
+
+/// The note in a fork that was saved without its book, because there was no engine or it refused.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Pending {
+    /// Why: the code of an error
+    pub code: String,
+    /// The same for people
+    pub message: String,
+    /// When it was saved, in milliseconds since 1970
+    pub since: i64,
+    /// The book that the parent was bound to
+    pub book: Option<String>,
+}
+
+impl Pending {
+    /// Reads the note out of `chat_metadata`.
+    pub fn read(metadata: Raw<'_>) -> Option<Self> {
+        let note = metadata.at(&["forklore", "pending"]).filter(|note| note.is_truthy())?;
+        let text = |key: &str| note.get(key).and_then(Raw::as_text).map(std::borrow::Cow::into_owned);
+        Some(Self {
+            code: text("code").unwrap_or_default(),
+            message: text("message").unwrap_or_default(),
+            since: note.get("since").and_then(Raw::as_i64).unwrap_or(0),
+            book: text("book"),
+        })
+    }
+
+    /// The note as it is written under `forklore`.
+    pub fn write(&self) -> Vec<u8> {
+        let object = crate::fork::header::object;
+        let note = object(&[
+            ("code", quote(&self.code)),
+            ("message", quote(&self.message)),
+            ("since", self.since.to_string().into_bytes()),
+            ("book", self.book.as_deref().map_or(b"null".to_vec(), quote)),
+        ]);
+        object(&[("pending", note)])
+    }
 }

@@ -91,47 +91,50 @@ pub fn fold(changes: &[Change], at: usize, head: usize, carry: Carry, book: Opti
     let mut skipped: Vec<(&Change, Why)> = Vec::new();
     let mut basis = None;
     for change in changes {
-        let creation = change.before.is_none();
-        let verdict = match change.place {
-            Place::Start => Ok(false),
-            Place::Ours(message) if message <= at => {
-                basis = basis.max(Some(message));
-                Ok(false)
-            }
-            Place::Ours(message) => Err(Why::Later(message)),
-            Place::Elsewhere(origin) | Place::Beyond(origin) => Err(Why::Elsewhere(origin)),
-            Place::Unattributed => Err(Why::Unattributed),
-            Place::Between { until, .. } if until <= at => {
-                basis = basis.max(Some(until));
-                Ok(false)
-            }
-            Place::Between { from, .. }
-                if creation && carry.undated && from.is_none_or(|from| at >= from) =>
-            {
-                Ok(true)
-            }
-            Place::Since(message) if !carry.since => Err(Why::Since(message)),
-            Place::Undated | Place::Since(_) if at >= head => Ok(false),
-            Place::Undated if carry.undated => Ok(true),
-            // It may have been there already: carried and marked. A mere change of what is known waits for the head.
-            Place::Since(message) if creation && carry.undated && at >= message => Ok(true),
-            Place::Undated | Place::Between { from: None, .. } => Err(Why::Undated),
-            Place::Since(message) | Place::Between { from: Some(message), .. } => Err(Why::Since(message)),
-        };
-        match verdict {
-            Ok(undated) => fold.play_marked(change, undated),
-            Err(why) => {
-                if matches!(change.place, Place::Elsewhere(_) | Place::Unattributed) {
-                    fold.stained.extend(change.entry().map(|entry| (change.book.clone(), entry.uid)));
+        match fold.step(change, at, head, carry) {
+            Ok(_) => match change.place {
+                Place::Ours(message) | Place::Between { until: message, .. } if message <= at => {
+                    basis = basis.max(Some(message));
                 }
-                skipped.push((change, why));
-            }
+                _ => {}
+            },
+            Err(why) => skipped.push((change, why)),
         }
     }
     let left_out = left_out(&fold, &skipped, book);
     let mut entries: Vec<StateEntry> = fold.entries.into_iter().flatten().collect();
     entries.sort_by(|a, b| (a.image.uid, &a.image.comment).cmp(&(b.image.uid, &b.image.comment)));
     BookState { entries, left_out, basis }
+}
+
+/// Whether a change belongs to message `at`, and if so whether only because nothing tells when it was made.
+fn belongs(change: &Change, at: usize, head: usize, carry: Carry) -> Result<bool, Why> {
+    let creation = change.before.is_none();
+    match change.place {
+        Place::Start => Ok(false),
+        Place::Ours(message) if message <= at => Ok(false),
+        Place::Ours(message) => Err(Why::Later(message)),
+        Place::Elsewhere(origin) | Place::Beyond(origin) => Err(Why::Elsewhere(origin)),
+        Place::Unattributed => Err(Why::Unattributed),
+        Place::Between { until, .. } if until <= at => Ok(false),
+        Place::Between { from, .. } if creation && carry.undated && from.is_none_or(|from| at >= from) => {
+            Ok(true)
+        }
+        Place::Since(message) if !carry.since => Err(Why::Since(message)),
+        Place::Undated | Place::Since(_) if at >= head => Ok(false),
+        Place::Undated if carry.undated => Ok(true),
+        // It may have been there already: carried and marked. A mere change of what is known waits for the head.
+        Place::Since(message) if creation && carry.undated && at >= message => Ok(true),
+        Place::Undated | Place::Between { from: None, .. } => Err(Why::Undated),
+        Place::Since(message) | Place::Between { from: Some(message), .. } => Err(Why::Since(message)),
+    }
+}
+
+/// What playing a change did: the place that an entry left, and the one that it came to.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub(super) struct Moved {
+    pub(super) from: Option<usize>,
+    pub(super) to: Option<usize>,
 }
 
 fn left_out(fold: &Fold, skipped: &[(&Change, Why)], book: Option<&str>) -> Vec<LeftOut> {
@@ -191,12 +194,36 @@ impl Fold {
         self.play_marked(change, false);
     }
 
-    fn play_marked(&mut self, change: &Change, undated: bool) {
+    /// Plays a change if it belongs to message `at`, and else remembers that others were at work there.
+    pub(super) fn step(
+        &mut self,
+        change: &Change,
+        at: usize,
+        head: usize,
+        carry: Carry,
+    ) -> Result<Moved, Why> {
+        match belongs(change, at, head, carry) {
+            Ok(undated) => Ok(self.play_marked(change, undated)),
+            Err(why) => {
+                if matches!(change.place, Place::Elsewhere(_) | Place::Unattributed) {
+                    self.stained.extend(change.entry().map(|entry| (change.book.clone(), entry.uid)));
+                }
+                Err(why)
+            }
+        }
+    }
+
+    /// The entry at a place.
+    pub(super) fn at(&self, place: usize) -> Option<&StateEntry> {
+        self.entries.get(place)?.as_ref()
+    }
+
+    fn play_marked(&mut self, change: &Change, undated: bool) -> Moved {
         let message = match change.place {
             Place::Ours(message) | Place::Between { until: message, .. } if !undated => Some(message),
             _ => None,
         };
-        let observed = change.observed;
+        let observed = change.observed.is_some();
         let fresh = |image: EntryImage, inferred| StateEntry { image, message, undated, inferred, observed };
         // What was seen as it happened is known to the letter, also where it built on something that belongs to a later message.
         if let Some(after) = change
@@ -205,18 +232,21 @@ impl Fold {
             .filter(|after| observed && !self.stained.contains(&(change.book.clone(), after.uid)))
         {
             let before = change.before.as_ref().unwrap_or(after);
-            if let Some(i) = self.find(before).or_else(|| self.find(after)) {
+            let from = self.find(before).or_else(|| self.find(after));
+            if let Some(i) = from {
                 drop(self.take(i));
             }
-            self.put(fresh(after.clone(), Vec::new()));
-            return;
+            return Moved { from, to: Some(self.put(fresh(after.clone(), Vec::new()))) };
         }
         let place = change.before.as_ref().and_then(|entry| self.find(entry));
         match (&change.before, &change.after, place) {
-            (_, None, Some(i)) => drop(self.take(i)),
-            (_, None, None) => {}
+            (_, None, Some(i)) => {
+                drop(self.take(i));
+                Moved { from: place, to: None }
+            }
+            (_, None, None) => Moved::default(),
             (Some(before), Some(after), Some(i)) => {
-                let Some(mut entry) = self.take(i) else { return };
+                let Some(mut entry) = self.take(i) else { return Moved::default() };
                 let exact = entry.image.agrees_with(before);
                 entry.image = apply(&entry.image, before, after);
                 if !exact && entry.image.content() != after.content() {
@@ -225,14 +255,14 @@ impl Fold {
                 entry.message = message.or(entry.message);
                 entry.undated = undated;
                 entry.observed = observed;
-                self.put(entry);
+                Moved { from: place, to: Some(self.put(entry)) }
             }
             // Another line made the entry, ours added to it: what we added is ours, the rest is not.
             (Some(before), Some(after), None) => {
                 let added = added_lines(&before.content(), &after.content());
-                if !added.is_empty() {
-                    self.put(fresh(after.with_content(&added), vec!["content".to_owned()]));
-                }
+                let image = (!added.is_empty()).then(|| after.with_content(&added));
+                let to = image.map(|image| self.put(fresh(image, vec!["content".to_owned()])));
+                Moved { from: None, to }
             }
             (None, Some(after), _) => {
                 // The same once more, seen in another book. Entries without a number cannot be told apart: each counts.
@@ -243,15 +273,17 @@ impl Fold {
                 if let Some(i) = again {
                     drop(self.take(i));
                 }
-                self.put(fresh(after.clone(), Vec::new()));
+                Moved { from: again, to: Some(self.put(fresh(after.clone(), Vec::new()))) }
             }
         }
     }
 
-    fn put(&mut self, entry: StateEntry) {
-        self.by_uid.entry(entry.image.uid).or_default().push(self.entries.len());
+    fn put(&mut self, entry: StateEntry) -> usize {
+        let place = self.entries.len();
+        self.by_uid.entry(entry.image.uid).or_default().push(place);
         *self.titles.entry(entry.image.comment.clone()).or_default() += 1;
         self.entries.push(Some(entry));
+        place
     }
 
     fn take(&mut self, i: usize) -> Option<StateEntry> {

@@ -2,17 +2,20 @@
 //!
 //! Every known change of an entry has a clock order and a story position; the book at N is, per entry, the last change in
 //! clock order whose position is at most N and on this line. [`Evidence`] is what is known; [`replay()`] turns it into
-//! [`Change`]s, each with a [`Place`]; [`fold()`] plays those that belong to a message into a [`BookState`].
+//! [`Change`]s, each with a [`Place`]; [`fold()`] plays those that belong to a message into a [`BookState`]; [`blame()`] tells which
+//! of them each part of an entry comes from.
 //!
 //! Evidence is of four kinds: [`Sighting`]s of a whole book (scene snapshots), [`Event`]s (entries that are known to belong to a
 //! scene although no snapshot of it has them), what history has [`Observed`] of a book, and the book as it is [`Live`].
 
+mod blame;
 mod complete;
 mod fold;
 mod merge;
 mod observed;
 mod replay;
 
+pub use blame::{Blamed, blame};
 pub use complete::{complete, default_of, place_of};
 pub use fold::{BookState, Carry, Fold, LeftOut, StateEntry, Why, fold};
 pub use merge::{apply, merge_lines};
@@ -23,6 +26,8 @@ use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
 use forklore_json::Raw;
+use schemars::JsonSchema;
+use serde::Serialize;
 
 use crate::adapter::{EntryRole, Written, entry_role};
 use crate::format::book::EntryImage;
@@ -197,8 +202,24 @@ pub struct Change {
     pub before: Option<EntryImage>,
     /// The entry after; `None` if it was deleted.
     pub after: Option<EntryImage>,
-    /// Whether history saw it happen.
-    pub observed: bool,
+    /// The observation in which history saw it, if it did.
+    pub observed: Option<u64>,
+    /// What made it.
+    pub cause: Cause,
+}
+
+/// What made a change.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum Cause {
+    /// The processing of the scene that it belongs to.
+    Scene,
+    /// The entry says itself which messages it was made from.
+    Memory,
+    /// It was seen to happen, and no extension was seen at work on it.
+    Hand,
+    /// It was so when the book was seen: nobody saw it happen.
+    Seen,
 }
 
 impl Change {

@@ -3,13 +3,15 @@
 //! A change belongs to the scene whose processing made it, else to the message that was the last when it was first seen. The
 //! extension's queue, which is an entry of the same book, tells what is being processed; so does the scene's own snapshot, later.
 
-use super::{Place, Sighting};
+use super::{Cause, Place, Sighting};
 use crate::adapter::Work;
 use crate::format::book::EntryImage;
 
 /// One look at a book.
 #[derive(Debug, Clone)]
 pub struct Observed {
+    /// Its number in history.
+    pub seq: u64,
     /// When, in milliseconds since 1970. Never before that of the observation before it.
     pub clock: i64,
     /// Name of the book.
@@ -56,38 +58,38 @@ pub struct AtWork {
 
 impl Observed {
     /// Where the change of a fact belongs: what `mark` says of a new entry, the scene that was at work on it, the scene whose
-    /// snapshot will show that it wrote it, else the last message.
+    /// snapshot will show that it wrote it, else the last message. And what that says about who made it.
     pub(super) fn place(
         &self,
         old: Option<&EntryImage>,
         new: Option<&EntryImage>,
         mark: Option<Place>,
         coming: &[&Sighting],
-    ) -> Place {
-        let Some(entry) = new.or(old) else { return self.head };
+    ) -> (Place, Cause) {
+        let Some(entry) = new.or(old) else { return (self.head, Cause::Hand) };
         if let (None, Some(mark)) = (old, mark) {
-            return mark;
+            return (mark, Cause::Memory);
         }
         if let Some(named) = self.work.iter().find(|at| at.work.names(entry)) {
-            return named.place;
+            return (named.place, Cause::Scene);
         }
         let made = old.is_none() && is_entity(&entry.comment);
         if (made || is_reordering(old, new))
             && let Some(at) = self.work.iter().find(|at| at.work.makes)
         {
-            return at.place;
+            return (at.place, Cause::Scene);
         }
         // While the queue is seen at work, what it does not name is not its doing.
         if !self.work.is_empty() {
-            return self.head;
+            return (self.head, Cause::Hand);
         }
         let shows = |sighting: &&&Sighting| {
             let shown = |e: &EntryImage| e.uid == entry.uid && e.content() == entry.content();
             sighting.written.has(entry) && sighting.entries.iter().any(shown)
         };
         match (self.head, coming.iter().find(shows).and_then(|sighting| sighting.ours)) {
-            (Place::Ours(head), Some(scene)) if scene <= head => Place::Ours(scene),
-            (head, _) => head,
+            (Place::Ours(head), Some(scene)) if scene <= head => (Place::Ours(scene), Cause::Scene),
+            (head, _) => (head, Cause::Hand),
         }
     }
 }

@@ -9,7 +9,7 @@ use std::sync::Arc;
 
 use super::fold::Fold;
 use super::observed::is_reordering;
-use super::{Change, Event, Evidence, Live, Observed, Origin, Place, Seen, Sighting, line_mark};
+use super::{Cause, Change, Event, Evidence, Live, Observed, Origin, Place, Seen, Sighting, line_mark};
 use crate::adapter::auto_recap::{registry, text_hash};
 use crate::adapter::{EntryRole, entry_role};
 use crate::format::book::EntryImage;
@@ -18,7 +18,7 @@ use crate::format::book::EntryImage;
 pub fn replay(evidence: &Evidence) -> Vec<Change> {
     let mut sightings: Vec<&Sighting> = evidence.sightings.iter().collect();
     sightings.sort_by_key(|s| (s.clock, s.origin.message));
-    let mut replay = Replay::new(&evidence.events, &evidence.start);
+    let mut replay = Replay::new(evidence);
     let mut coming = sightings.as_slice();
     for observed in &evidence.observed {
         let past = coming.partition_point(|sighting| sighting.clock < observed.clock);
@@ -47,13 +47,15 @@ struct Replay<'a> {
     /// By name.
     events: HashMap<&'a str, Vec<&'a Event>>,
     start: &'a HashSet<u64>,
+    /// The book whose changes are asked for, whoever made them.
+    book: Option<&'a str>,
     changes: Vec<Change>,
-    /// Whether it is history that is being looked at.
-    observing: bool,
+    /// The observation that is being looked at, if it is history.
+    observing: Option<u64>,
     /// The books as they were seen last, by name.
     last: HashMap<String, Last>,
     /// Where the last change of an entry that history saw belongs, by number.
-    placed: HashMap<(String, i64), Place>,
+    placed: HashMap<(String, i64), (Place, Cause)>,
     /// What our line has earned so far.
     earned: Fold,
     /// Whether any sighting was ours.
@@ -95,17 +97,18 @@ enum Told {
 }
 
 impl<'a> Replay<'a> {
-    fn new(events: &'a [Event], start: &'a HashSet<u64>) -> Self {
+    fn new(evidence: &'a Evidence) -> Self {
         let (foreign, foreign_lines) = (HashMap::new(), HashMap::new());
         let mut by_name: HashMap<&str, Vec<&Event>> = HashMap::new();
-        for event in events {
+        for event in &evidence.events {
             by_name.entry(&event.name).or_default().push(event);
         }
         Self {
             events: by_name,
-            start,
+            start: &evidence.start,
+            book: evidence.live.as_ref().map(|live| live.book.as_str()),
             changes: Vec::new(),
-            observing: false,
+            observing: None,
             last: HashMap::new(),
             placed: HashMap::new(),
             earned: Fold::default(),
@@ -132,7 +135,7 @@ impl<'a> Replay<'a> {
                 let told = |entry: &&EntryImage| {
                     let event = || self.event(entry).is_some_and(|(event, _)| event.ours.is_none());
                     let foreign = || self.foreign_origin(entry).is_some() || event();
-                    sighting.written.has(entry) || (!self.is_known_foreign(entry) && foreign())
+                    sighting.written.has(entry) || (!self.is_old_news(sighting, entry) && foreign())
                 };
                 after = sighting.entries.iter().filter(told).cloned().collect();
                 // What we had of an entry is common ground, too.
@@ -168,10 +171,11 @@ impl<'a> Replay<'a> {
                 continue;
             }
             let Some(after) = new.map(|i| &sighting.entries[i]) else {
-                self.add(&sighting.book, sighting.clock, place, before.cloned(), None);
+                self.add(&sighting.book, sighting.clock, place, Cause::Seen, before.cloned(), None);
                 entries.retain(|entry| Some(entry) != before);
                 continue;
             };
+            let cause = if sighting.written.has(after) { Cause::Scene } else { Cause::Seen };
             match before {
                 Some(before) if before.content() == after.content() && before.comment == after.comment => {}
                 Some(before) => {
@@ -180,6 +184,7 @@ impl<'a> Replay<'a> {
                         &sighting.book,
                         sighting.clock,
                         place,
+                        cause,
                         Some(before.clone()),
                         Some(whole.clone()),
                     );
@@ -189,7 +194,7 @@ impl<'a> Replay<'a> {
                         .for_each(|entry| *entry = whole.clone());
                 }
                 None => {
-                    self.add(&sighting.book, sighting.clock, place, None, Some(after.clone()));
+                    self.add(&sighting.book, sighting.clock, place, cause, None, Some(after.clone()));
                     entries.push(after.clone());
                 }
             }
@@ -198,7 +203,7 @@ impl<'a> Replay<'a> {
     }
 
     fn observe(&mut self, observed: &Observed, coming: &[&Sighting]) {
-        self.observing = true;
+        self.observing = Some(observed.seq);
         let before = self.last.get(&observed.book).cloned();
         match &observed.seen {
             Seen::Whole { entries, marks, ours } => {
@@ -225,7 +230,7 @@ impl<'a> Replay<'a> {
                 self.last.insert(observed.book.clone(), Last { entries: entries.into(), observed: true });
             }
         }
-        self.observing = false;
+        self.observing = None;
     }
 
     /// A book that history sees for the first time: what is in it came before, and nobody knows when. What extensions left tells a
@@ -242,7 +247,8 @@ impl<'a> Replay<'a> {
         let place = match observed.head {
             _ if !ours => Place::Unattributed,
             Place::Ours(until) => Place::Between { from: self.furthest(), until },
-            place => place,
+            // That somebody else was being played when it was first looked at tells nothing of who wrote it.
+            _ => Place::Undated,
         };
         let default = Default {
             book: &observed.book,
@@ -285,11 +291,12 @@ impl<'a> Replay<'a> {
             let event = event.filter(|(_, text)| after.is_some_and(|after| after.content() == *text));
             let event =
                 event.map(|(event, _)| event.ours.map_or(Place::Elsewhere(event.origin), Place::Ours));
-            let place = event.unwrap_or_else(|| observed.place(before, after, mark, coming));
+            let placed = event.map(|place| (place, Cause::Scene));
+            let (place, cause) = placed.unwrap_or_else(|| observed.place(before, after, mark, coming));
             if let Some(uid) = after.or(before).and_then(|entry| entry.uid) {
-                self.placed.insert((observed.book.clone(), uid), place);
+                self.placed.insert((observed.book.clone(), uid), (place, cause));
             }
-            self.add(&observed.book, observed.clock, place, before.cloned(), after.cloned());
+            self.add(&observed.book, observed.clock, place, cause, before.cloned(), after.cloned());
         }
         // Their lines belong where the entries belong that they list, so those come first.
         for (before, after) in registries {
@@ -305,14 +312,14 @@ impl<'a> Replay<'a> {
         after: Option<&EntryImage>,
     ) {
         let (mut old, Some(after)) = (before.cloned(), after) else {
-            self.add(&observed.book, observed.clock, observed.head, before.cloned(), None);
+            self.add(&observed.book, observed.clock, observed.head, Cause::Hand, before.cloned(), None);
             return;
         };
         if old.is_none() {
             let kind = registry::kind_of(&after.content()).map(str::to_owned);
             let stub = kind.map_or_else(|| after.clone(), |kind| after.with_content(&registry::empty(&kind)));
             if !self.earned.has_title(&after.comment) {
-                self.add(&observed.book, i64::MIN, Place::Start, None, Some(stub.clone()));
+                self.add(&observed.book, i64::MIN, Place::Start, Cause::Seen, None, Some(stub.clone()));
             }
             old = Some(stub);
         }
@@ -322,28 +329,20 @@ impl<'a> Replay<'a> {
         for line in text.lines().filter(|line| !had.iter().any(|l| l == line)) {
             let Some(uid) = registry::line(line).and_then(|line| line.uid) else { continue };
             let Some(start) = old.clone() else { break };
-            let named = observed.work.iter().find(|at| at.work.lists == Some(uid)).map(|at| at.place);
+            let named = observed.work.iter().find(|at| at.work.lists == Some(uid));
+            let named = named.map(|at| (at.place, Cause::Scene));
             let placed = || self.placed.get(&(observed.book.clone(), uid)).copied();
-            let Some(place) = named.or_else(placed) else { continue };
-            let middle = after.with_content(&with_line_of(&start.content(), &text, uid));
+            let Some((place, cause)) = named.or_else(placed) else { continue };
+            let middle = after.with_content(&registry::with_line_of(&start.content(), &text, uid));
             if !middle.agrees_with(&start) {
-                self.add(&observed.book, observed.clock, place, Some(start), Some(middle.clone()));
+                self.add(&observed.book, observed.clock, place, cause, Some(start), Some(middle.clone()));
                 old = Some(middle);
             }
         }
         if old.as_ref().is_none_or(|old| !old.agrees_with(after)) {
-            let place = if is_reordering(old.as_ref(), Some(after)) {
-                observed.work.first().map(|at| at.place)
-            } else {
-                None
-            };
-            self.add(
-                &observed.book,
-                observed.clock,
-                place.unwrap_or(observed.head),
-                old,
-                Some(after.clone()),
-            );
+            let sorted = observed.work.first().filter(|_| is_reordering(old.as_ref(), Some(after)));
+            let (place, cause) = sorted.map_or((observed.head, Cause::Hand), |at| (at.place, Cause::Scene));
+            self.add(&observed.book, observed.clock, place, cause, old, Some(after.clone()));
         }
     }
 
@@ -366,7 +365,7 @@ impl<'a> Replay<'a> {
                 .iter()
                 .any(|c| c.before.is_none() && c.entry().is_some_and(|e| e.comment == entry.comment));
             if !known {
-                self.add("", clock, place, None, Some(entry.with_content(&text)));
+                self.add("", clock, place, Cause::Scene, None, Some(entry.with_content(&text)));
             }
         }
     }
@@ -408,7 +407,7 @@ impl<'a> Replay<'a> {
         for (old, new) in pair_up(before, after) {
             let old = old.map(|i| &before[i]);
             let Some(i) = new else {
-                found.push((default.clock, default.change, old.cloned(), None));
+                found.push((default.clock, default.change, Cause::Seen, old.cloned(), None));
                 continue;
             };
             let new = &after[i];
@@ -418,7 +417,7 @@ impl<'a> Replay<'a> {
             if entry_role(&new.comment) == EntryRole::Queue {
                 continue;
             }
-            let (clock, place) = match old {
+            let (clock, place, cause) = match old {
                 None => {
                     if let Some((event, first)) = self.event(new) {
                         let place = event.ours.map_or(Place::Elsewhere(event.origin), Place::Ours);
@@ -427,18 +426,19 @@ impl<'a> Replay<'a> {
                         let image = new.with_content(&first);
                         if !image.agrees_with(new) {
                             // Somebody added to it before it was seen.
-                            found.push((clock, place, None, Some(image.clone())));
-                            let place = self.place(new, &told(i, new), default.change, false);
-                            found.push((default.clock, place, Some(image), Some(new.clone())));
+                            found.push((clock, place, Cause::Scene, None, Some(image.clone())));
+                            let (place, cause) = self.place(new, &told(i, new), default.change, false);
+                            found.push((default.clock, place, cause, Some(image), Some(new.clone())));
                             continue;
                         }
-                        (clock, place)
+                        (clock, place, Cause::Scene)
                     } else {
-                        (default.clock, self.place(new, &told(i, new), default.creation, default.first))
+                        let (place, cause) = self.place(new, &told(i, new), default.creation, default.first);
+                        (default.clock, place, cause)
                     }
                 }
                 Some(old) if old.content() == new.content() && old.comment == new.comment => {
-                    (default.clock, default.change)
+                    (default.clock, default.change, Cause::Seen)
                 }
                 Some(_) => {
                     let told = match told(i, new) {
@@ -446,7 +446,8 @@ impl<'a> Replay<'a> {
                         Told::Place(_) => Told::Nothing,
                         told => told,
                     };
-                    (default.clock, self.place(new, &told, default.change, false))
+                    let (place, cause) = self.place(new, &told, default.change, false);
+                    (default.clock, place, cause)
                 }
             };
             let mut old = old.cloned();
@@ -454,33 +455,33 @@ impl<'a> Replay<'a> {
             if fact && default.unseen && !matches!(place, Place::Elsewhere(_)) {
                 // What is known line by line to be another line's came with the copy that the book started as.
                 if let Some((origin, middle)) = self.foreign_part(old.as_ref(), new) {
-                    found.push((clock, Place::Elsewhere(origin), old, Some(middle.clone())));
+                    found.push((clock, Place::Elsewhere(origin), Cause::Seen, old, Some(middle.clone())));
                     old = Some(middle);
                 }
             }
             if old.as_ref().is_none_or(|old| !old.agrees_with(new)) {
-                found.push((clock, place, old, Some(new.clone())));
+                found.push((clock, place, cause, old, Some(new.clone())));
             }
         }
-        for (clock, place, old, new) in found {
+        for (clock, place, cause, old, new) in found {
             let registry = new.as_ref().is_some_and(|new| entry_role(&new.comment) == EntryRole::Registry);
             match new {
-                Some(new) if registry => self.add_registry((clock, place), default, old, new, &late),
-                new => self.add(default.book, clock, place, old, new),
+                Some(new) if registry => self.add_registry((clock, place, cause), default, old, new, &late),
+                new => self.add(default.book, clock, place, cause, old, new),
             }
         }
     }
 
     /// Where a new text belongs: where it says itself, else with the scene that wrote it, else with the other line that is known to
     /// have written the very same; what is left is undated in a book that nothing was known of, and else takes the default.
-    fn place(&self, new: &EntryImage, told: &Told, default: Place, first: bool) -> Place {
+    fn place(&self, new: &EntryImage, told: &Told, default: Place, first: bool) -> (Place, Cause) {
         match told {
-            Told::Place(place) => *place,
-            Told::Written => default,
+            Told::Place(place) => (*place, Cause::Memory),
+            Told::Written => (default, Cause::Scene),
             Told::Nothing => match self.foreign_origin(new) {
-                Some(origin) => Place::Elsewhere(origin),
-                None if first && matches!(default, Place::Ours(_)) => Place::Undated,
-                None => default,
+                Some(origin) => (Place::Elsewhere(origin), Cause::Seen),
+                None if first && matches!(default, Place::Ours(_)) => (Place::Undated, Cause::Seen),
+                None => (default, Cause::Seen),
             },
         }
     }
@@ -505,14 +506,14 @@ impl<'a> Replay<'a> {
             }
             let kind = registry::kind_of(&entry.content()).map(str::to_owned);
             let stub = kind.map_or_else(|| entry.clone(), |kind| entry.with_content(&registry::empty(&kind)));
-            self.add(&sighting.book, i64::MIN, Place::Start, None, Some(stub));
+            self.add(&sighting.book, i64::MIN, Place::Start, Cause::Seen, None, Some(stub));
         }
     }
 
     /// A registry changes line by line: lines of entries that came late belong where those entries belong.
     fn add_registry(
         &mut self,
-        (clock, place): (i64, Place),
+        (clock, place, cause): (i64, Place, Cause),
         default: &Default<'_>,
         mut old: Option<EntryImage>,
         new: EntryImage,
@@ -524,13 +525,13 @@ impl<'a> Replay<'a> {
             if !has_line || *late_place == place {
                 continue;
             }
-            let text = with_line_of(&before.content(), &new.content(), *uid);
+            let text = registry::with_line_of(&before.content(), &new.content(), *uid);
             let middle = new.with_content(&text);
-            self.add(default.book, *late_clock, *late_place, old.clone(), Some(middle.clone()));
+            self.add(default.book, *late_clock, *late_place, Cause::Scene, old.clone(), Some(middle.clone()));
             old = Some(middle);
         }
         if old.as_ref().is_none_or(|old| !old.agrees_with(&new)) {
-            self.add(default.book, clock, place, old, Some(new));
+            self.add(default.book, clock, place, cause, old, Some(new));
         }
     }
 
@@ -539,10 +540,12 @@ impl<'a> Replay<'a> {
         book: &str,
         clock: i64,
         place: Place,
+        cause: Cause,
         before: Option<EntryImage>,
         after: Option<EntryImage>,
     ) {
-        let change = Change { clock, place, book: book.to_owned(), before, after, observed: self.observing };
+        let observed = self.observing;
+        let change = Change { clock, place, book: book.to_owned(), before, after, observed, cause };
         match (place, &change.after) {
             (Place::Elsewhere(origin), Some(after)) if change.is_telling() => {
                 let before =
@@ -606,10 +609,12 @@ impl<'a> Replay<'a> {
         self.foreign.get(&entry.comment)?.texts.get(&*entry.content()).copied()
     }
 
-    /// Whether another line is known to have made this very entry, of which we had nothing.
-    fn is_known_foreign(&self, entry: &EntryImage) -> bool {
+    /// Whether an entry in a book of no concern to us is known to have been made by another line, and we had nothing of it.
+    fn is_old_news(&self, sighting: &Sighting, entry: &EntryImage) -> bool {
         let made = |foreign: &Foreign| foreign.new.contains(entry);
-        self.foreign.get(&entry.comment).is_some_and(made) && !self.earned.has_title(&entry.comment)
+        self.book != Some(&sighting.book)
+            && self.foreign.get(&entry.comment).is_some_and(made)
+            && !self.earned.has_title(&entry.comment)
     }
 }
 
@@ -646,7 +651,7 @@ pub fn filled(changes: Vec<Change>, holes: &[EntryImage]) -> Vec<Change> {
             (Some(before), Some(after)) if entry_role(&after.comment) == EntryRole::Registry => {
                 let mut text = after.content().into_owned();
                 for uid in holes.iter().filter_map(|hole| hole.uid) {
-                    text = with_line_of(&text, &before.content(), uid);
+                    text = registry::with_line_of(&text, &before.content(), uid);
                 }
                 change.after = Some(after.with_content(&text));
             }
@@ -655,17 +660,6 @@ pub fn filled(changes: Vec<Change>, holes: &[EntryImage]) -> Vec<Change> {
         Some(change)
     };
     changes.into_iter().filter_map(fill).collect()
-}
-
-/// The old registry text with the new text's line for one uid, in the new text's order.
-fn with_line_of(old: &str, new: &str, uid: i64) -> String {
-    let old_lines: Vec<&str> = old.lines().collect();
-    let mut lines: Vec<&str> = new
-        .lines()
-        .filter(|line| old_lines.contains(line) || registry::line(line).is_some_and(|l| l.uid == Some(uid)))
-        .collect();
-    lines.extend(old_lines.iter().filter(|line| !new.lines().any(|l| l == **line)));
-    lines.join("\n")
 }
 
 /// Pairs the entries of two states: same number and title; else a renamed entry (same number, both titles used once); else a

@@ -1,9 +1,10 @@
 //! What chats mean together: [`Moment`]s identify "this message with everything before it", [`Transcript`]s are compared by
-//! them, [`Shift`] follows messages through edits, and [`lineage`] finds out which chat was forked from which.
+//! them, [`Shift`] follows messages through edits, [`touches`] tells what a save did to them, and [`lineage`] finds out which chat was forked from which.
 
 mod line;
 pub mod lineage;
 mod moment;
+mod save;
 mod shift;
 
 pub(crate) use line::longest_ascending;
@@ -11,4 +12,5 @@ pub use line::{Alignment, Confidence, align, common_prefix};
 pub use moment::{
     MessageId, Moment, Row, RowSource, TextHash, Transcript, TranscriptBuilder, identify, swipe_moments,
 };
+pub use save::{SavedMessage, Touch, touches};
 pub use shift::Shift;

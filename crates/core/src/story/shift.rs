@@ -62,6 +62,11 @@ impl Shift {
         }
     }
 
+    /// Messages that correspond: number before, number after, ascending in both.
+    pub fn pairs(&self) -> impl Iterator<Item = (usize, usize)> {
+        self.runs.iter().flat_map(|(old, new, len)| (0..*len).map(move |i| (old + i, new + i)))
+    }
+
     /// Whether every one of the `before` messages kept its number.
     pub fn is_identity(&self, before: usize) -> bool {
         before == 0 || matches!(self.runs.as_slice(), [(0, 0, len)] if *len >= before)

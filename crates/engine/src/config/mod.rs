@@ -202,6 +202,8 @@ pub enum ConfigError {
 pub enum Change {
     /// It gets this value, as somebody typed it; a list is typed `A, B`.
     Set(String),
+    /// It gets this value.
+    Value(Value),
     /// It goes back to its default.
     Unset,
     /// A list gets longer and shorter.
@@ -256,6 +258,7 @@ impl Config {
         let before = text_of(fs)?;
         let value = match change {
             Change::Set(typed) => Some(setting.typed(typed)?),
+            Change::Value(value) => Some(setting.given(value)?),
             Change::Unset => None,
             Change::List { add, remove } => {
                 Some(setting.relisted(setting.value(&Self::parse(&before)?), add, remove)?)

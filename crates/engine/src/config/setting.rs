@@ -2,7 +2,8 @@
 
 use std::fmt;
 
-use serde::Serialize;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
 
 use super::{Config, ConfigError, Undated};
 
@@ -34,7 +35,7 @@ enum Field<'a> {
 }
 
 /// What a setting is set to.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(untagged)]
 pub enum Value {
     /// On or off
@@ -48,7 +49,7 @@ pub enum Value {
 }
 
 /// A setting as it is, for people and programs.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct SettingReport {
     /// Group and name
     pub key: &'static str,
@@ -208,6 +209,12 @@ impl Setting {
         };
         let good = value.filter(|value| self.put(&mut Config::default(), value.clone()));
         good.ok_or_else(|| self.bad(typed))
+    }
+
+    /// A value that another program gives it.
+    pub(super) fn given(&self, value: &Value) -> Result<Value, ConfigError> {
+        let good = self.put(&mut Config::default(), value.clone());
+        if good { Ok(value.clone()) } else { Err(self.bad(&value.to_string())) }
     }
 
     /// The list that it is, longer and shorter.

@@ -279,6 +279,7 @@ proptest! {
             let setting = Config::setting(key).unwrap();
             let wanted = match &change {
                 Change::Set(typed) => setting.typed(typed).unwrap(),
+                Change::Value(value) => value.clone(),
                 Change::Unset => setting.default(),
                 Change::List { add, remove } => setting.relisted(setting.value(&before), add, remove).unwrap(),
             };

@@ -1,22 +1,23 @@
 //! [`Stored`]: a file in the store, to be read like one on disk.
 
 use std::io;
+use std::ops::Deref;
 use std::sync::Arc;
 
 use forklore_fs::{Identity, OpenFile};
 use forklore_store::{Id, Manifest, Store, StoreError};
 
-/// A file in the store.
-pub(super) struct Stored<'a> {
-    store: &'a Store,
+/// A file in the store. `S` is how the store is held.
+pub(super) struct Stored<S> {
+    store: S,
     manifest: Arc<Manifest>,
     /// Where each segment starts
     starts: Vec<u64>,
 }
 
-impl<'a> Stored<'a> {
+impl<S: Deref<Target = Store>> Stored<S> {
     /// Opens a document.
-    pub(super) fn open(store: &'a Store, id: &Id) -> Result<Self, StoreError> {
+    pub(super) fn open(store: S, id: &Id) -> Result<Self, StoreError> {
         let manifest = store.manifest(id)?;
         let starts = manifest.segments.iter().scan(0, |at, segment| {
             let start = *at;
@@ -28,7 +29,7 @@ impl<'a> Stored<'a> {
     }
 }
 
-impl OpenFile for Stored<'_> {
+impl<S: Deref<Target = Store> + Send + Sync> OpenFile for Stored<S> {
     fn identity(&self) -> io::Result<Identity> {
         Ok(Identity { file: 0, len: self.manifest.len, modified: 0, changed: 0 })
     }

@@ -1,15 +1,13 @@
 //! What history knows about the state of a chat at a message: the changes of its book, and its header as it was.
 
-use forklore_core::adapter::{self, EntryRole, entry_role};
+use forklore_core::adapter;
 use forklore_core::format::book::EntryImage;
 use forklore_core::state::{AtWork, Evidence, Observed, Origin, Place, Seen as SeenOf};
 use forklore_json::Raw;
 
-use super::HistoryError;
-use super::delta::Delta;
-use super::observation::What;
-use super::recorder::read_book;
+use super::reel::{Reel, Turn};
 use super::timeline::{Period, Timeline};
+use super::{By, HistoryError};
 use crate::vault::{Library, layout};
 
 impl Timeline {
@@ -27,6 +25,7 @@ impl Timeline {
             line.read_book(&binding, &mut observed)?;
         }
         observed.sort_by_key(|(i, _)| *i);
+        line.order(evidence);
         evidence.observed = observed.into_iter().map(|(_, observed)| observed).collect();
         Ok(())
     }
@@ -103,9 +102,9 @@ impl Line<'_> {
                 }
             }
             // What the parent's book became after the fork is not ours, unless we go on with it.
-            let next = self.periods.get(p + 1).and_then(|next| next.track.first().copied());
-            if let (Some(last), Some(next)) = (bindings.last_mut(), next) {
-                last.until = last.until.min(next);
+            if let (Some(last), Some(next)) = (bindings.last_mut(), self.periods.get(p + 1)) {
+                let next = next.track.first().copied().unwrap_or(usize::MAX);
+                last.until = last.until.min(next).min(period.end);
             }
         }
         bindings
@@ -120,76 +119,91 @@ impl Line<'_> {
         let track = self.timeline.track(&file);
         // As it was when it was bound, or as it was seen first.
         let start = track.partition_point(|i| *i < binding.from).saturating_sub(1);
-        let mut entries: Option<Vec<EntryImage>> = None;
-        for i in track[start.min(track.len())..]
-            .iter()
-            .copied()
-            .filter(|i| *i < binding.until || *i < binding.from)
-        {
-            let seen = &self.timeline.seen[i].observation;
-            let What::Book(book) = &seen.what else {
-                entries = None;
-                continue;
+        let Some((first, later)) = track.get(start..).and_then(<[usize]>::split_first) else { return Ok(()) };
+        let mut reel = Reel::at(self.timeline, &track[..=start])?;
+        if let Some(entries) = reel.entries.clone() {
+            let marks = self.marks(&binding.book, &entries)?;
+            let ours = self.library.may_be_ours(self.chat, &binding.book)?;
+            let work = reel.work.clone();
+            observed.push(self.observed(binding, *first, SeenOf::Whole { entries, marks, ours }, work));
+        }
+        for i in later.iter().copied().take_while(|i| *i < binding.until) {
+            let mut work = reel.work.clone();
+            let turn = reel.step(i)?;
+            let Some(now) = &reel.entries else { continue };
+            work.extend(reel.work.iter().cloned());
+            let seen = if let Some(Turn { gone, new }) = turn {
+                let marks = self.marks(&binding.book, &new)?;
+                SeenOf::Changed { gone, new, marks }
+            } else {
+                let marks = self.marks(&binding.book, now)?;
+                let ours = self.library.may_be_ours(self.chat, &binding.book)?;
+                SeenOf::Whole { entries: now.clone(), marks, ours }
             };
-            let delta = match (&book.delta, &entries) {
-                (Some(delta), Some(_)) => Delta::read(&self.timeline.store.get(delta)?),
-                _ => None,
-            };
-            let at = i.max(binding.from);
-            let before = entries.as_deref().map(queue_of).unwrap_or_default();
-            let seen_of = match (delta, &mut entries) {
-                (Some(delta), Some(entries)) => {
-                    let gone = delta.gone.iter().filter_map(|i| entries.get(*i)).cloned().collect();
-                    let new: Vec<EntryImage> = delta.new.iter().map(|(_, entry)| entry.clone()).collect();
-                    delta.apply(entries);
-                    let marks = self.marks(&binding.book, &new)?;
-                    SeenOf::Changed { gone, new, marks }
-                }
-                _ => {
-                    let Some(whole) = read_book(&self.timeline.store, &book.content)? else { continue };
-                    let first = entries.replace(whole.clone());
-                    let marks = self.marks(&binding.book, &whole)?;
-                    match first {
-                        // It could not be read in between: nothing tells what was changed when.
-                        Some(gone) => {
-                            let delta = Delta::between(&gone, &whole);
-                            let old = delta.gone.iter().filter_map(|i| gone.get(*i)).cloned().collect();
-                            let new: Vec<EntryImage> =
-                                delta.new.into_iter().map(|(_, entry)| entry).collect();
-                            let marks = self.marks(&binding.book, &new)?;
-                            SeenOf::Changed { gone: old, new, marks }
-                        }
-                        None => SeenOf::Whole {
-                            ours: self.library.may_be_ours(self.chat, &binding.book)?,
-                            entries: whole,
-                            marks,
-                        },
-                    }
-                }
-            };
-            let work = before
-                .iter()
-                .chain(&entries.as_deref().map(queue_of).unwrap_or_default())
-                .cloned()
-                .collect::<Vec<_>>();
-            let work = self.at_work(i, binding, work);
-            let head = self.head(i, binding);
-            observed.push((
-                at,
-                Observed { clock: seen.clock, book: binding.book.clone(), head, seen: seen_of, work },
-            ));
+            observed.push(self.observed(binding, i, seen, work));
         }
         Ok(())
+    }
+
+    fn observed(
+        &self,
+        binding: &Binding,
+        i: usize,
+        seen: SeenOf,
+        work: Vec<adapter::Work>,
+    ) -> (usize, Observed) {
+        let (seq, clock) = (self.timeline.seen[i].seq, self.timeline.seen[i].observation.clock);
+        let (head, work) = (self.head(i, binding), self.at_work(i, binding, work));
+        (i.max(binding.from), Observed { seq, clock, book: binding.book.clone(), head, seen, work })
+    }
+
+    /// A scene that ends with a message which was not there yet was processed later than that, whatever its clock says: clocks differ.
+    fn order(&self, evidence: &mut Evidence) {
+        let mut heads: Vec<(usize, i64)> = Vec::new();
+        for (p, period) in self.periods.iter().enumerate() {
+            for i in &period.track {
+                // A backup was looked at long after it was made; when that was is not certain.
+                let seen = &self.timeline.seen[*i].observation;
+                let Some(chat) = self.timeline.seen[*i].chat().filter(|_| !matches!(seen.by, By::Backup(_)))
+                else {
+                    continue;
+                };
+                let head = self.timeline.now(self.periods, p, *i, chat.messages.saturating_sub(1));
+                heads.extend(head.map(|head| (head, self.timeline.seen[*i].observation.clock)));
+            }
+        }
+        for sighting in &mut evidence.sightings {
+            let Some(message) = sighting.ours else { continue };
+            let earlier = heads.iter().filter(|(head, _)| *head < message).map(|(_, clock)| *clock).max();
+            if let Some(clock) = earlier {
+                sighting.clock = sighting.clock.max(clock + 1);
+            }
+        }
     }
 
     /// Where the story was when a book was seen.
     fn head(&self, book: usize, binding: &Binding) -> Place {
         // What was seen before it was bound counts from then on.
-        let player = if book < binding.from { Some(binding.from) } else { self.timeline.player(book) };
+        let player = match book < binding.from {
+            true => Some(binding.from),
+            // Who shares a book that is kept by hand does so by choice: whoever writes into it writes for everybody.
+            false if self.is_kept_by_hand(&binding.book) => self.own(book),
+            false => self.timeline.player(book),
+        };
         let Some((i, chat)) = player.and_then(|i| Some((i, self.timeline.seen[i].chat()?))) else {
             return Place::Unattributed;
         };
         self.place(i, chat.messages.saturating_sub(1))
+    }
+
+    /// The last observation of a chat of the line before a book was seen.
+    fn own(&self, book: usize) -> Option<usize> {
+        let all = self.periods.iter().flat_map(|period| period.track.iter().copied());
+        all.filter(|i| *i < book).max().or_else(|| self.timeline.player(book))
+    }
+
+    fn is_kept_by_hand(&self, book: &str) -> bool {
+        self.library.book(book).is_ok_and(|book| book.is_some_and(|book| book.keeper.is_none()))
     }
 
     /// The place of a message in an observation of a chat.
@@ -216,9 +230,4 @@ impl Line<'_> {
     fn marks(&self, book: &str, entries: &[EntryImage]) -> Result<Vec<Option<Place>>, HistoryError> {
         Ok(self.library.marks(self.chat, book, entries)?)
     }
-}
-
-/// What the queue in a book says is at work.
-fn queue_of(entries: &[EntryImage]) -> Vec<adapter::Work> {
-    entries.iter().filter(|e| entry_role(&e.comment) == EntryRole::Queue).flat_map(adapter::work).collect()
 }

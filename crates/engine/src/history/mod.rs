@@ -7,8 +7,11 @@ pub mod delta;
 mod document;
 mod evidence;
 pub mod observation;
+pub mod past;
 mod recorder;
+mod reel;
 mod rescue;
+mod saves;
 mod timeline;
 pub mod transfer;
 mod units;
@@ -20,9 +23,13 @@ use forklore_fs::{PathError, RealFs, VaultPath, Vfs};
 use forklore_store::{Store, StoreError};
 
 pub use observation::{BookSeen, By, ChatSeen, Observation, What};
+pub use past::{Past, PastError};
 pub use recorder::{Depth, Looked, Recorder, Sight};
+pub use reel::{Reel, Turn};
 pub use rescue::rescue;
-pub use timeline::{Seen, Timeline};
+pub(crate) use saves::compare;
+pub(crate) use timeline::stem;
+pub use timeline::{Period, Seen, Timeline};
 pub use watch::Watch;
 
 use crate::Config;

@@ -39,6 +39,8 @@ pub enum By {
     Backup(String),
     /// Forklore, from an imported file
     Import,
+    /// Somebody who asked Forklore to forget
+    Forget,
 }
 
 /// What was seen.
@@ -51,6 +53,11 @@ pub enum What {
     Book(BookSeen),
     /// The file is gone
     Gone,
+    /// No file: the whole content of these observations is not wanted any more, from and to and with. What they say stays.
+    Forget {
+        /// Numbers of records
+        contents: Vec<(u64, u64)>,
+    },
 }
 
 /// A chat as it was saved.
@@ -79,6 +86,14 @@ pub struct ChatSeen {
     pub was: Option<VaultPath>,
 }
 
+impl ChatSeen {
+    /// Whether it is the same chat with the same messages.
+    pub fn is_same_story(&self, other: &Self) -> bool {
+        self.slug.is_some()
+            && (&self.slug, self.messages, &self.last) == (&other.slug, other.messages, &other.last)
+    }
+}
+
 /// A book as it was saved.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct BookSeen {
@@ -96,12 +111,21 @@ pub struct BookSeen {
 }
 
 impl Observation {
-    /// What of the store it needs.
-    pub fn roots(&self) -> Vec<Id> {
+    /// The whole file as it was, if it is one.
+    pub fn content(&self) -> Option<Id> {
         match &self.what {
-            What::Chat(chat) => chat.content.into_iter().chain([chat.header]).collect(),
-            What::Book(book) => [book.content].into_iter().chain(book.delta).collect(),
-            What::Gone => Vec::new(),
+            What::Chat(chat) => chat.content,
+            What::Book(book) => Some(book.content),
+            What::Gone | What::Forget { .. } => None,
+        }
+    }
+
+    /// What else of the store it needs.
+    pub fn notes(&self) -> Option<Id> {
+        match &self.what {
+            What::Chat(chat) => Some(chat.header),
+            What::Book(book) => book.delta,
+            What::Gone | What::Forget { .. } => None,
         }
     }
 }

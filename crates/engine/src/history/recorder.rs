@@ -66,6 +66,9 @@ impl Notes {
 
     fn add(&mut self, observation: Observation, identity: Option<Identity>) {
         self.clock = self.clock.max(observation.clock);
+        if matches!(observation.what, What::Forget { .. }) {
+            return;
+        }
         if let What::Chat(ChatSeen { was: Some(was), .. }) = &observation.what {
             self.known.remove(was);
         }

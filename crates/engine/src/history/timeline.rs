@@ -1,10 +1,10 @@
 //! [`Timeline`]: all observations of a vault, and how the messages of then are numbered now.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
 use forklore_fs::{VaultPath, Vfs};
-use forklore_store::Store;
+use forklore_store::{Id, Store};
 
 use super::observation::{ChatSeen, Observation, What};
 use super::{HistoryError, parse, store};
@@ -17,6 +17,8 @@ pub struct Timeline {
     pub seen: Vec<Seen>,
     /// By file, ascending; a file that was renamed has the observations under its former names first.
     tracks: HashMap<VaultPath, Vec<usize>>,
+    /// Numbers of observations whose whole content is not wanted any more
+    forgotten: HashSet<u64>,
     /// For each observation of a book, that of the chat which was being played: the last one seen of those bound to it.
     players: HashMap<usize, usize>,
 }
@@ -43,26 +45,36 @@ impl Seen {
 /// A stretch of a chat's life that belongs to the line of another, or of its own.
 #[derive(Debug, Clone)]
 pub struct Period {
-    /// Number of the chat in the library
-    pub chat: usize,
+    /// The chat's file
+    pub file: VaultPath,
+    /// Its number in the library; `None` if it is not there any more
+    pub chat: Option<usize>,
     /// Its observations, as places in [`Timeline::seen`]
     pub track: Vec<usize>,
     /// The last message of it that belongs to the line; `None` if all do
     pub limit: Option<usize>,
+    /// The first place in [`Timeline::seen`] that is beyond it
+    pub end: usize,
 }
 
 impl Timeline {
-    /// Reads the history of a vault; `None` if it has none.
+    /// Reads the history of a vault; `None` if there is none.
     pub fn load(fs: &Arc<dyn Vfs>) -> Result<Option<Self>, HistoryError> {
+        Self::load_until(fs, None)
+    }
+
+    /// Reads the history of a vault as it was after an observation, if one is named.
+    pub fn load_until(fs: &Arc<dyn Vfs>, until: Option<u64>) -> Result<Option<Self>, HistoryError> {
         let store = store(fs)?;
         let mut seen = Vec::new();
-        for record in store.records() {
+        for record in store.records().take_while(|record| until.is_none_or(|until| record.seq <= until)) {
             seen.push(Seen { seq: record.seq, observation: parse(record.payload)? });
         }
         if seen.is_empty() {
             return Ok(None);
         }
-        let mut timeline = Self { store, seen, tracks: HashMap::new(), players: HashMap::new() };
+        let mut timeline =
+            Self { store, seen, tracks: HashMap::new(), forgotten: HashSet::new(), players: HashMap::new() };
         timeline.index();
         Ok(Some(timeline))
     }
@@ -108,6 +120,9 @@ impl Timeline {
                         None => waiting.entry(stem.to_owned()).or_default().push(i),
                     }
                 }
+                What::Forget { contents } => {
+                    self.forgotten.extend(contents.iter().flat_map(|(from, to)| *from..=*to));
+                }
                 What::Gone => {
                     self.tracks.entry(file.clone()).or_default().push(i);
                     if let Some(book) = books.remove(file) {
@@ -116,6 +131,23 @@ impl Timeline {
                 }
             }
         }
+    }
+
+    /// The whole file as an observation saw it, unless that was forgotten.
+    pub fn content(&self, seen: &Seen) -> Option<Id> {
+        seen.observation.content().filter(|_| !self.forgotten.contains(&seen.seq))
+    }
+
+    /// What of the store a record needs. One that this Forklore cannot read, or has not seen, needs all that it may name.
+    pub fn roots(&self, seq: u64, payload: &[u8]) -> Vec<Id> {
+        let Ok(observation) = parse(payload) else { return Vec::new() };
+        let content = observation.content().filter(|_| !self.forgotten.contains(&seq));
+        content.into_iter().chain(observation.notes()).collect()
+    }
+
+    /// All files that were seen, with their observations.
+    pub fn tracks(&self) -> impl Iterator<Item = (&VaultPath, &[usize])> {
+        self.tracks.iter().map(|(file, track)| (file, track.as_slice()))
     }
 
     /// The observations of a file, as places in [`Timeline::seen`].
@@ -128,33 +160,79 @@ impl Timeline {
         self.players.get(&book).copied()
     }
 
+    /// The files that were ever seen, by the names that they had last.
+    pub fn files(&self) -> impl Iterator<Item = &VaultPath> {
+        self.tracks.keys()
+    }
+
     /// The periods that the line of a chat consists of, the oldest first.
     pub fn periods(&self, library: &Library, chat: usize) -> Vec<Period> {
         let mut periods: Vec<Period> = Vec::new();
         let (mut at, mut end, mut limit) = (chat, usize::MAX, None);
         loop {
             let here = &library.chats[at];
-            let mut track = self.life(&here.path);
+            let mut track = self.life(&here.path, end);
             let first = track.first().copied();
             track.retain(|i| *i < end);
-            periods.push(Period { chat: at, track, limit });
-            let Some(parent) = here.lineage.parent else { break };
-            let recorded = here.record.as_ref().map(|record| record.message);
-            let fork = recorded.or(here.lineage.fork_message);
-            if fork.is_none() || periods.iter().any(|period| period.chat == parent) {
-                break;
+            periods.push(Period { file: here.path.clone(), chat: Some(at), track, limit, end });
+            let parent = here.lineage.parent;
+            if let Some((file, seen)) = self.restored_from(library, at) {
+                // It begins as the other was at that observation, whatever became of that one since.
+                let last = here.record.as_ref().and_then(|record| record.baseline.as_ref());
+                limit = last.map(|baseline| baseline.messages.saturating_sub(1));
+                end = seen + 1;
+                if parent.is_none_or(|parent| library.chats[parent].path != file) {
+                    let track = self.life(&file, end).into_iter().filter(|i| *i < end).collect();
+                    periods.push(Period { file, chat: None, track, limit, end });
+                    break;
+                }
+            } else {
+                let recorded = here.record.as_ref().map(|record| record.message);
+                limit = recorded.or(here.lineage.fork_message);
+                end = first.unwrap_or(end);
             }
-            (at, end, limit) = (parent, first.unwrap_or(end), fork);
+            match parent {
+                Some(parent)
+                    if limit.is_some() && !periods.iter().any(|period| period.chat == Some(parent)) =>
+                {
+                    at = parent;
+                }
+                _ => break,
+            }
         }
         periods.reverse();
         periods
     }
 
-    /// The observations of a chat since it was there without a break: what was there under its name before and was deleted is another.
-    pub(super) fn life(&self, file: &VaultPath) -> Vec<usize> {
+    /// The chat that a restored one is a past state of, and the observation that it is from.
+    pub(super) fn restored_from(&self, library: &Library, chat: usize) -> Option<(VaultPath, usize)> {
+        let here = &library.chats[chat];
+        let record = here.record.as_ref()?;
+        let seen = self.seen.binary_search_by_key(&record.restored?, |seen| seen.seq).ok()?;
+        let parent = here.lineage.parent.map(|parent| library.chats[parent].path.clone());
+        let named = || here.path.parent().join(&format!("{}.jsonl", record.parent_file)).ok();
+        let file = parent.or_else(named)?;
+        // A history that was begun anew counts from 1 again.
+        self.track(&file).contains(&seen).then_some((file, seen))
+    }
+
+    /// The observations of a chat since it was there without a break, as of place `end` of the sequence: what was there under its name
+    /// before and was deleted is another, unless it came back as it was.
+    pub(super) fn life(&self, file: &VaultPath, end: usize) -> Vec<usize> {
         let track = self.track(file);
-        let from = track.iter().rposition(|i| self.seen[*i].chat().is_none()).map_or(0, |gone| gone + 1);
-        track[from..].to_vec()
+        let track = &track[..track.partition_point(|i| *i < end)];
+        let (mut from, mut last, mut gone): (usize, Option<&ChatSeen>, bool) = (0, None, false);
+        for (n, i) in track.iter().enumerate() {
+            let Some(chat) = self.seen[*i].chat() else {
+                gone = true;
+                continue;
+            };
+            if gone && !last.is_some_and(|last| last.is_same_story(chat)) {
+                from = n;
+            }
+            (last, gone) = (Some(chat), false);
+        }
+        if gone { Vec::new() } else { track[from..].to_vec() }
     }
 
     /// The number that a message has at the end of a period's track, if it had `message` at observation `from` of it.
@@ -186,7 +264,7 @@ impl Timeline {
 }
 
 /// File stem of a book.
-pub(super) fn stem(file: &VaultPath) -> &str {
+pub(crate) fn stem(file: &VaultPath) -> &str {
     let name = file.as_str().rsplit('/').next().unwrap_or_default();
     name.strip_suffix(".json").unwrap_or(name)
 }

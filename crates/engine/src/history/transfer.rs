@@ -10,38 +10,72 @@ use forklore_core::fork::rename::Renames;
 use forklore_core::format::book::Book;
 use forklore_fs::{Identity, OpenFile, VaultPath};
 use forklore_store::{Id, Store, Writer};
+use serde::{Deserialize, Serialize};
 
 use super::delta::Delta;
 use super::observation::{By, ChatSeen, Observation, VERSION, What};
 use super::recorder::read_book;
 use super::timeline::{Timeline, stem};
 use super::{HistoryError, parse, units};
-use crate::vault::layout;
+use crate::vault::{Library, layout};
 
 /// No object that travels is longer.
 pub const LONGEST_OBJECT: u32 = 64 << 20;
 
-/// So many bytes of objects wait in memory before they are written.
-const BATCH: usize = 8 << 20;
-
 /// What was seen of some chats and their books.
 pub struct Taken {
     /// In the order in which it was seen
-    pub observations: Vec<Observation>,
+    pub observations: Vec<Travelling>,
     /// The objects that it needs, and how many objects before each one is the one that it resembles; 0 if none does
     pub objects: Vec<(Id, u32)>,
     /// Their bytes
     pub bytes: u64,
 }
 
+/// An observation on its way to another vault.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Travelling {
+    /// Its number where it comes from
+    pub seq: u64,
+    /// Whether the whole content of then was forgotten
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub forgotten: bool,
+    /// What was seen
+    #[serde(flatten)]
+    pub observation: Observation,
+}
+
+impl Travelling {
+    /// Reads one, as it is written.
+    pub fn read(line: &[u8]) -> Result<Self, HistoryError> {
+        #[derive(Deserialize)]
+        struct Ticket {
+            seq: u64,
+            #[serde(default)]
+            forgotten: bool,
+        }
+        let observation = parse(line)?;
+        let ticket: Ticket =
+            serde_json::from_slice(line).map_err(|e| HistoryError::Unreadable(e.to_string()))?;
+        Ok(Self { seq: ticket.seq, forgotten: ticket.forgotten, observation })
+    }
+}
+
 impl Timeline {
     /// What was seen of these chats, and of all books that they had or have. Other chats that had one of these books come along by
     /// name alone: without them nobody could tell whose a change of the book was.
-    pub fn take(&self, chats: &[VaultPath], books: &[String]) -> Result<Taken, HistoryError> {
+    pub fn take(&self, library: &Library, chats: &[usize], books: &[String]) -> Result<Taken, HistoryError> {
         let mut told: BTreeMap<usize, Observation> = BTreeMap::new();
         let mut stems: BTreeSet<String> = books.iter().cloned().collect();
-        for file in chats {
-            for i in self.life(file) {
+        let files: Vec<&VaultPath> = chats.iter().map(|c| &library.chats[*c].path).collect();
+        let mut lives: Vec<(VaultPath, usize)> =
+            files.iter().map(|file| ((*file).clone(), usize::MAX)).collect();
+        // A chat that brings back the past of another one goes on from there, also if the other one is gone.
+        let restored = chats.iter().filter_map(|c| self.restored_from(library, *c));
+        lives
+            .extend(restored.filter(|(file, _)| !files.contains(&file)).map(|(file, seen)| (file, seen + 1)));
+        for (file, end) in &lives {
+            for i in self.life(file, *end) {
                 // A chat that was renamed is told of by the name that it has now.
                 let mut observation = Observation { file: file.clone(), ..self.seen[i].observation.clone() };
                 if let What::Chat(chat) = &mut observation.what {
@@ -71,12 +105,23 @@ impl Timeline {
             })
             .collect();
         let mut objects = Objects::new(&self.store);
-        for observation in told.values() {
-            objects.add(observation)?;
+        let mut forgotten: HashSet<usize> = HashSet::new();
+        for (i, observation) in &mut told {
+            if observation.content().is_some() && self.content(&self.seen[*i]).is_none() {
+                forgotten.insert(*i);
+                if let What::Chat(chat) = &mut observation.what {
+                    chat.content = None;
+                }
+            }
+            objects.add(observation, forgotten.contains(i))?;
         }
         let Objects { list, bytes, .. } = objects;
         told.extend(by_name);
-        Ok(Taken { observations: told.into_values().collect(), objects: list, bytes })
+        let travelling = told.into_iter().map(|(i, observation)| {
+            let forgotten = forgotten.contains(&i) && matches!(observation.what, What::Book(_));
+            Travelling { seq: self.seen[i].seq, forgotten, observation }
+        });
+        Ok(Taken { observations: travelling.collect(), objects: list, bytes })
     }
 }
 
@@ -123,7 +168,7 @@ impl<'a> Objects<'a> {
         }
     }
 
-    fn add(&mut self, observation: &Observation) -> Result<(), HistoryError> {
+    fn add(&mut self, observation: &Observation, forgotten: bool) -> Result<(), HistoryError> {
         let next = self.files.len();
         let file = *self.files.entry(observation.file.clone()).or_insert(next);
         match &observation.what {
@@ -134,10 +179,12 @@ impl<'a> Objects<'a> {
                 self.object(file, Self::HEADER, &chat.header)
             }
             What::Book(book) => {
-                self.document(file, &book.content)?;
+                if !forgotten {
+                    self.document(file, &book.content)?;
+                }
                 book.delta.iter().try_for_each(|delta| self.object(file, Self::DELTA, delta))
             }
-            What::Gone => Ok(()),
+            What::Gone | What::Forget { .. } => Ok(()),
         }
     }
 
@@ -192,6 +239,8 @@ pub struct Arrival<'s> {
     stale: HashSet<VaultPath>,
     /// What arrived last of each file
     last: HashMap<VaultPath, Last>,
+    /// Numbers of observations whose content was forgotten where they come from
+    forgotten: Vec<u64>,
 }
 
 #[derive(Clone, Copy)]
@@ -210,12 +259,13 @@ impl<'s> Arrival<'s> {
         for record in writer.store().records() {
             let observation = parse(record.payload)?;
             match observation.what {
+                What::Forget { .. } => continue,
                 What::Gone => stale.remove(&observation.file),
                 _ => stale.insert(observation.file),
             };
         }
         let (ids, last) = (Vec::new(), HashMap::new());
-        Ok(Self { writer, landing, now, ids, clock: i64::MIN, stale, last })
+        Ok(Self { writer, landing, now, ids, clock: i64::MIN, stale, last, forgotten: Vec::new() })
     }
 
     /// An object arrives, which resembles the one that came `back` objects before it.
@@ -223,30 +273,25 @@ impl<'s> Arrival<'s> {
         let base = self.ids.len().checked_sub(back as usize).and_then(|at| self.ids.get(at)).copied();
         let id = self.writer.put(bytes, base.as_ref())?;
         self.ids.push(id);
-        if self.writer.waiting() > BATCH {
-            self.writer.flush()?;
-        }
         Ok(())
     }
 
     /// An observation arrives.
-    pub fn observe(&mut self, mut observation: Observation) -> Result<(), HistoryError> {
+    pub fn observe(&mut self, travelling: Travelling) -> Result<(), HistoryError> {
+        let Travelling { seq, forgotten, mut observation } = travelling;
         let from = observation.file.clone();
         let Landing { files, named, .. } = &self.landing;
         let Some(file) = files.get(&from).or_else(|| named.get(&from)).cloned() else {
             return Err(HistoryError::Unreadable(format!("it tells of {from}")));
         };
         if self.stale.remove(&file) {
-            let gone = self.observation(file.clone(), self.clock.max(0).min(self.now), What::Gone);
-            self.record(&gone)?;
+            self.record(file.clone(), self.clock.max(0).min(self.now), By::Import, What::Gone)?;
         }
         // A clock from the future would hold up the clock of everything that is seen from now on.
         self.clock = self.clock.max(observation.clock.min(self.now));
         let mut last = Last { clock: self.clock, book: None, gone: false };
         match &mut observation.what {
-            What::Chat(chat) if self.landing.files.contains_key(&from) && chat.header != Id::of(b"") => {
-                self.chat(chat)?;
-            }
+            What::Chat(chat) if chat.header != Id::of(b"") => self.chat(chat)?,
             What::Chat(chat) => {
                 *chat = by_name_alone(chat);
                 self.writer.put(b"", None)?;
@@ -254,25 +299,43 @@ impl<'s> Arrival<'s> {
                 chat.was = chat.was.take().and_then(|was| self.landing.named.get(&was).cloned());
             }
             What::Book(book) => {
-                let before = self.last.get(&file).and_then(|last| last.book);
-                let changed = self.book(book, stem(&from), before)?;
-                last.book = Some((book.content, changed));
+                if let Some(delta) = &book.delta {
+                    let delta = self.writer.store().get(delta)?;
+                    Delta::read(&delta).ok_or_else(|| HistoryError::Unreadable("a change".to_owned()))?;
+                }
+                if !forgotten {
+                    let before = self.last.get(&file).and_then(|last| last.book);
+                    let changed = self.book(book, stem(&from), before)?;
+                    last.book = Some((book.content, changed));
+                }
             }
             What::Gone => last.gone = true,
+            What::Forget { .. } => return Err(HistoryError::Unreadable("it forgets".to_owned())),
         }
-        let observation = self.observation(file.clone(), self.clock, observation.what);
-        self.last.insert(file, last);
-        self.record(&observation)
-    }
-
-    fn observation(&self, file: VaultPath, clock: i64, what: What) -> Observation {
-        Observation { v: VERSION, file, clock, by: By::Import, what }
-    }
-
-    fn record(&mut self, observation: &Observation) -> Result<(), HistoryError> {
-        let payload = serde_json::to_vec(observation).map_err(|e| HistoryError::Unreadable(e.to_string()))?;
-        self.writer.record(&payload);
+        // A backup stays one: when it was made is less certain than when somebody watched.
+        let by = match observation.by {
+            By::Backup(name) if name.len() < 256 => By::Backup(name),
+            _ => By::Import,
+        };
+        self.last.insert(file.clone(), last);
+        let new = self.record(file, self.clock, by, observation.what)?;
+        self.landing.renames.observations.insert(seq, new);
+        if forgotten {
+            self.forgotten.push(new);
+        }
         Ok(())
+    }
+
+    /// What goes by another name here, observations included.
+    pub fn renames(&self) -> &Renames {
+        &self.landing.renames
+    }
+
+    fn record(&mut self, file: VaultPath, clock: i64, by: By, what: What) -> Result<u64, HistoryError> {
+        let observation = Observation { v: VERSION, file, clock, by, what };
+        let payload =
+            serde_json::to_vec(&observation).map_err(|e| HistoryError::Unreadable(e.to_string()))?;
+        Ok(self.writer.record(&payload))
     }
 
     fn bind(&self, chat: &mut ChatSeen) {
@@ -311,9 +374,6 @@ impl<'s> Arrival<'s> {
         before: Option<(Id, bool)>,
     ) -> Result<bool, HistoryError> {
         self.must_be_whole(&book.content)?;
-        if let Some(delta) = &book.delta {
-            self.writer.store().get(delta)?;
-        }
         if self.landing.renames.chats.is_empty() {
             return Ok(false);
         }
@@ -364,6 +424,10 @@ impl<'s> Arrival<'s> {
     pub fn land(&mut self) -> Result<(), HistoryError> {
         let named: HashSet<VaultPath> = self.landing.named.values().cloned().collect();
         self.gone(|file| named.contains(file))?;
+        if !self.forgotten.is_empty() {
+            let contents = self.forgotten.drain(..).map(|seq| (seq, seq)).collect();
+            self.record(VaultPath::root(), self.now, By::Import, What::Forget { contents })?;
+        }
         Ok(self.writer.flush()?)
     }
 
@@ -381,8 +445,7 @@ impl<'s> Arrival<'s> {
         }
         there.sort();
         for (file, clock) in there {
-            let gone = self.observation(file, clock, What::Gone);
-            self.record(&gone)?;
+            self.record(file, clock, By::Import, What::Gone)?;
         }
         Ok(())
     }

@@ -39,6 +39,11 @@ impl Watch {
 
     /// One sweep over the vault: whatever has changed since the last one is recorded.
     pub fn sweep(&mut self, now: i64, progress: &dyn Progress) -> Result<Looked, HistoryError> {
+        self.sweep_as(&By::Watch, now, progress)
+    }
+
+    /// The same, for somebody who knows more about what has changed.
+    pub fn sweep_as(&mut self, by: &By, now: i64, progress: &dyn Progress) -> Result<Looked, HistoryError> {
         let there = files(&*self.fs)?;
         let mut changed: Vec<(VaultPath, Option<Identity>)> = Vec::new();
         for (file, identity) in &there {
@@ -64,7 +69,7 @@ impl Watch {
             });
             let (batch, later) = rest.split_at(fits.count().max(1));
             let names: Vec<VaultPath> = batch.iter().map(|(file, _)| file.clone()).collect();
-            let found = self.recorder.look(&names, &By::Watch, Depth::Whole, now)?;
+            let found = self.recorder.look(&names, by, Depth::Whole, now)?;
             looked.recorded.extend(found.recorded);
             looked.unfinished.extend(found.unfinished);
             progress.advance(batch.iter().map(size).sum());

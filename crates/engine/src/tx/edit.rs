@@ -7,10 +7,11 @@ use std::io;
 use std::ops::Range;
 
 use forklore_core::format::chat::{BOM, Header, Line};
-use forklore_fs::OpenFile;
+use forklore_fs::{OpenFile, PathError, Vfs};
 use forklore_json::{Kind, Raw, Splice, Step};
 
 use super::operation::{Change, Edit, Listed, Place};
+use super::unreadable;
 
 /// What an edit makes of a file.
 #[derive(Debug)]
@@ -126,6 +127,31 @@ pub(super) fn header_of(file: &dyn OpenFile) -> io::Result<(Option<String>, Opti
     let header = Header::new(raw);
     let own = |text: Option<std::borrow::Cow<'_, str>>| text.map(std::borrow::Cow::into_owned);
     Ok((own(header.slug()), own(header.book())))
+}
+
+/// What an edit would do.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Would {
+    /// Change the file
+    Edit,
+    /// Nothing: the file is as the edit wants it, or is gone
+    Nothing,
+    /// Nothing: somebody else has changed what it is about
+    Conflict,
+}
+
+/// What an edit would do to its file as it is now.
+pub fn would_edit(fs: &dyn Vfs, edit: &Edit, known: &Locate<'_>) -> Result<Would, PathError> {
+    let file = match fs.open(&edit.target) {
+        Ok(file) => file,
+        Err(e) if e.is_missing() => return Ok(Would::Nothing),
+        Err(e) => return Err(e),
+    };
+    Ok(match revise(edit, &*file, known).map_err(|source| unreadable(&edit.target, source))? {
+        Revised::Parts(_) => Would::Edit,
+        Revised::Already => Would::Nothing,
+        Revised::Conflict => Would::Conflict,
+    })
 }
 
 enum Found {

@@ -10,58 +10,34 @@
 //! the intent becomes the entry in the log                  rename
 //! ```
 //!
-//! Before the intent is durable a crash means that nothing happened; after it [`recover`] finishes the work. Every step can be
-//! done twice. A fork that SillyTavern saves itself goes through [`Tx::prepare`] and [`resolve`]: book published, intent sealed,
+//! Before the intent is durable a crash means that nothing happened; after it [`recover()`] finishes the work. Every step can be
+//! done twice (`redo`). A fork that SillyTavern saves itself goes through [`Tx::prepare`] and [`resolve()`]: book published, intent sealed,
 //! and then committed or taken back when the chat has, or has not, appeared.
 
 mod edit;
+pub mod folders;
 pub mod operation;
+mod recover;
+mod redo;
+mod resolve;
 mod swap;
 
 use std::io;
 use std::sync::Arc;
 
-use forklore_core::format::names::book_stem;
 use forklore_fs::{Fill, Lock, NodeKind, Part, PathError, VaultPath, Vfs};
 
-pub use self::edit::{Locate, header_line, pad};
-use self::operation::{Awaits, Edit, FileId, Kind, ObjectId, Operation, Publish, Retire, Step, Unsealed};
+pub use self::edit::{Locate, Would, header_line, pad, would_edit};
+use self::folders::{in_tx, intent_path};
+pub use self::folders::{log_path, object_path};
+use self::operation::{Awaits, Edit, FileId, Kind, ObjectId, Operation, Publish, Retire, Step};
+pub use self::recover::{Recovered, recover};
+use self::recover::{discard, recover_locked};
+use self::redo::{publish_all, redo};
+pub use self::resolve::resolve;
 pub use self::swap::Swapped;
-use self::swap::{remove, settle, swap};
+use self::swap::remove;
 use crate::vault::Library;
-use crate::vault::scan::locate;
-
-/// Where Forklore keeps what is its own.
-pub mod folders {
-    use forklore_fs::VaultPath;
-
-    use crate::vault::layout::{FORKLORE, folder};
-
-    /// Work that is under way.
-    pub fn tx() -> VaultPath {
-        folder(&format!("{FORKLORE}/tx"))
-    }
-
-    /// The log: one file an operation.
-    pub fn ops() -> VaultPath {
-        folder(&format!("{FORKLORE}/ops"))
-    }
-
-    /// Kept bytes, by their hash.
-    pub fn objects() -> VaultPath {
-        folder(&format!("{FORKLORE}/objects"))
-    }
-
-    /// Files that nobody could place; never deleted by Forklore.
-    pub fn lost() -> VaultPath {
-        folder(&format!("{FORKLORE}/lost"))
-    }
-
-    /// The file that stands for the right to change the vault.
-    pub fn lock() -> VaultPath {
-        folder(&format!("{FORKLORE}/lock"))
-    }
-}
 
 /// Why an operation was not done.
 #[derive(Debug, thiserror::Error)]
@@ -283,7 +259,8 @@ impl Tx {
         }
     }
 
-    /// Makes it happen. `locate` finds messages in chats whose transcript is known; see [`locate`] for those that are not.
+    /// Makes it happen. `locate` finds messages in chats whose transcript is known; see [`crate::vault::scan::locate`] for those
+    /// that are not.
     pub fn commit(mut self, about: About, known: &Locate<'_>) -> Result<Outcome, TxError> {
         let operation = self.seal(about, None)?;
         redo(&*self.fs, &operation, known)
@@ -291,8 +268,10 @@ impl Tx {
             .map_err(|taken| TxError::Taken(taken.0))
     }
 
-    /// Publishes what SillyTavern's chat will refer to and remembers the rest until [`resolve`] is told whether the chat came.
+    /// Publishes what SillyTavern's chat will refer to and remembers the rest until [`resolve()`] is told whether the chat came.
     pub fn prepare(mut self, about: About, awaits: Awaits) -> Result<String, TxError> {
+        // Whoever was to write the chat may have lost patience and written it without us.
+        self.guarded.push((awaits.target.clone(), None));
         let operation = self.seal(about, Some(awaits))?;
         let failed = |source| TxError::Unfinished { id: operation.id.clone(), source };
         match publish_all(&*self.fs, &operation).map_err(failed)? {
@@ -392,26 +371,6 @@ fn make_folders(fs: &dyn Vfs) -> Result<(), PathError> {
     fs.sync_dir(&own.parent())
 }
 
-fn in_tx(name: &str) -> VaultPath {
-    // Names here are made of digits, letters and dots.
-    folders::tx().join(name).unwrap_or_default()
-}
-
-fn intent_path(id: &str) -> VaultPath {
-    in_tx(&format!("{id}.intent"))
-}
-
-/// Where an operation stands in the log.
-pub fn log_path(id: &str) -> VaultPath {
-    folders::ops().join(&format!("{id}.op")).unwrap_or_default()
-}
-
-/// Where an object is.
-pub fn object_path(object: &ObjectId) -> VaultPath {
-    // 64 digits are a name.
-    folders::objects().join(object.as_str()).unwrap_or_default()
-}
-
 fn gone(path: &VaultPath) -> PathError {
     unreadable(path, io::ErrorKind::NotFound.into())
 }
@@ -453,382 +412,4 @@ pub(crate) fn hash(fs: &dyn Vfs, path: &VaultPath) -> Result<(ObjectId, FileId),
         at += got as u64;
     }
     Ok((hasher.finalize().into(), identity.into()))
-}
-
-/// A name that was free when the operation was planned, and is not any more: the operation is taken back.
-#[derive(Debug)]
-struct NameTaken(VaultPath);
-
-/// Does all steps, in order; those that are done already cost a look. The operation ends in the log unless something is pending.
-fn redo(
-    fs: &dyn Vfs,
-    operation: &Operation,
-    known: &Locate<'_>,
-) -> Result<Result<Outcome, NameTaken>, PathError> {
-    if let Err(taken) = publish_all(fs, operation)? {
-        return Ok(Err(taken));
-    }
-    let mut outcome = Outcome::default();
-    let mut held_back = false;
-    let mut gone = Vec::new();
-    for publish in operation.publishes() {
-        if fs.identity(&publish.target)?.is_none() {
-            gone.push(&publish.target);
-        }
-    }
-    for (n, step) in operation.steps.iter().enumerate() {
-        match step {
-            Step::Publish(_) => {}
-            // Time has passed since it was published, and somebody took it away: nothing must point at it now.
-            Step::Edit(edit) if gone.iter().any(|target| edit.names(target)) => {
-                held_back |= edit.required;
-                outcome.void.push(edit.target.clone());
-            }
-            Step::Edit(edit) => {
-                let done = swap(fs, edit, &format!("{}.{n}", operation.id), known)?;
-                held_back |= edit.required && !matches!(done, Swapped::Done(_));
-                match done {
-                    Swapped::Done(files) => {
-                        outcome.edited.extend(files.map(|(was, is)| (edit.target.clone(), was, is)));
-                    }
-                    Swapped::Void => outcome.void.push(edit.target.clone()),
-                    Swapped::Pending => outcome.pending.push(edit.target.clone()),
-                }
-            }
-            Step::Retire(retire) => {
-                if held_back || !retire_file(fs, retire, &in_tx(&format!("{}.{n}.gone", operation.id)))? {
-                    outcome.void.push(retire.target.clone());
-                }
-            }
-        }
-    }
-    if operation.retires().next().is_some() {
-        fs.sync_dir(&folders::objects())?;
-    }
-    if outcome.pending.is_empty() {
-        // Not synced: a power cut that brings the intent back only lets the next start find everything done.
-        fs.rename_noreplace(&intent_path(&operation.id), &log_path(&operation.id))?;
-    }
-    Ok(Ok(outcome))
-}
-
-/// Publishes every new file. If one of the names is taken by now, those that are already there are taken back.
-fn publish_all(fs: &dyn Vfs, operation: &Operation) -> Result<Result<(), NameTaken>, PathError> {
-    for publish in operation.publishes() {
-        let staged = in_tx(&publish.staged);
-        match fs.rename_noreplace(&staged, &publish.target) {
-            Ok(()) => {}
-            // Done before.
-            Err(_) if fs.identity(&staged)?.is_none() => {}
-            // The first file of a new folder.
-            Err(e) if e.is_missing() => {
-                let dir = publish.target.parent();
-                fs.make_dir(&dir)?;
-                fs.sync_dir(&dir.parent())?;
-                fs.rename_noreplace(&staged, &publish.target)?;
-            }
-            Err(e) if e.is_taken() => {
-                take_back(fs, operation)?;
-                return Ok(Err(NameTaken(publish.target.clone())));
-            }
-            Err(e) => return Err(e),
-        }
-        fs.sync_dir(&publish.target.parent())?;
-    }
-    Ok(Ok(()))
-}
-
-/// Undoes what was published of an operation that is not to be, and forgets it.
-fn take_back(fs: &dyn Vfs, operation: &Operation) -> Result<(), PathError> {
-    for publish in operation.publishes().collect::<Vec<_>>().into_iter().rev() {
-        let staged = in_tx(&publish.staged);
-        if fs.identity(&publish.target)?.map(FileId::from) != Some(publish.file) {
-            continue;
-        }
-        // Moved first, so that a save which slips in between is seen and not deleted.
-        fs.rename_noreplace(&publish.target, &staged)?;
-        if fs.identity(&staged)?.map(FileId::from) != Some(publish.file) {
-            fs.rename_noreplace(&staged, &publish.target)?;
-        }
-        fs.sync_dir(&publish.target.parent())?;
-    }
-    remove(fs, &intent_path(&operation.id))?;
-    fs.sync_dir(&folders::tx())?;
-    discard(fs, &operation.id)
-}
-
-/// Lets a file become an object, unless it is not the one that was meant. Says whether it is an object now.
-fn retire_file(fs: &dyn Vfs, retire: &Retire, aside: &VaultPath) -> Result<bool, PathError> {
-    let object = object_path(&retire.object);
-    if fs.identity(&retire.target)?.map(FileId::from) == Some(retire.file) {
-        // Moved aside first and looked at again: a save that slips in between is given back.
-        match fs.rename_noreplace(&retire.target, aside) {
-            Err(e) if !e.is_missing() => return Err(e),
-            _ => {}
-        }
-    }
-    if let Some(moved) = fs.identity(aside)?.map(FileId::from) {
-        fs.sync_dir(&folders::tx())?;
-        if moved != retire.file {
-            return give_back(fs, aside, &retire.target).map(|()| false);
-        }
-        match fs.rename_noreplace(aside, &object) {
-            Ok(()) => {}
-            // The same content is kept already, if it is whole.
-            Err(e) if e.is_taken() && hash(fs, &object)?.0 == retire.object => remove(fs, aside)?,
-            Err(e) if e.is_taken() => {
-                park(fs, &object)?;
-                fs.rename_noreplace(aside, &object)?;
-            }
-            Err(e) => return Err(e),
-        }
-    }
-    Ok(fs.identity(&object)?.is_some())
-}
-
-/// Puts a save back that was moved by mistake; if there is a yet newer one, it is kept aside.
-fn give_back(fs: &dyn Vfs, from: &VaultPath, target: &VaultPath) -> Result<(), PathError> {
-    match fs.rename_noreplace(from, target) {
-        Err(e) if e.is_taken() => park(fs, from),
-        Err(e) => Err(e),
-        Ok(()) => fs.sync_dir(&target.parent()),
-    }
-}
-
-/// Keeps a file that nobody can place.
-fn park(fs: &dyn Vfs, path: &VaultPath) -> Result<(), PathError> {
-    let lost = folders::lost();
-    fs.make_dir(&lost)?;
-    let aside = lost.join(path.name()).unwrap_or_default();
-    match fs.rename_noreplace(path, &aside) {
-        Err(e) if !e.is_taken() => return Err(e),
-        _ => {}
-    }
-    fs.sync_dir(&lost)
-}
-
-/// What the start of Forklore found and did.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Recovered {
-    /// An operation that had been cut off was finished.
-    Finished {
-        /// Its id
-        id: String,
-        /// What it did
-        summary: String,
-    },
-    /// An operation that had been cut off before it counted, or whose chat never came, left nothing behind.
-    TakenBack {
-        /// Its id
-        id: String,
-    },
-    /// An operation has edits that could not be made yet.
-    Pending {
-        /// Its id
-        id: String,
-        /// What it did
-        summary: String,
-    },
-}
-
-/// Finishes or takes back what was cut off, if nobody is at work. For the start of every command.
-pub fn recover(fs: &dyn Vfs, now: i64) -> Result<Vec<Recovered>, TxError> {
-    if fs.list(&folders::tx())?.is_empty() {
-        return Ok(Vec::new());
-    }
-    match fs.lock(&folders::lock())? {
-        Some(_lock) => recover_locked(fs, now),
-        None => Ok(Vec::new()),
-    }
-}
-
-fn recover_locked(fs: &dyn Vfs, now: i64) -> Result<Vec<Recovered>, TxError> {
-    let tx = folders::tx();
-    let mut found = Vec::new();
-    let mut alive: Vec<String> = Vec::new();
-    for node in fs.list(&tx)? {
-        let Some(id) = node.name.strip_suffix(".intent").filter(|_| node.kind == NodeKind::File) else {
-            continue;
-        };
-        let bytes = fs.read(&intent_path(id))?.unwrap_or_default();
-        let operation = match operation::unseal(&bytes, id) {
-            Ok(operation) => operation,
-            Err(Unsealed::Newer(version)) => return Err(TxError::Newer(version)),
-            // Not what Forklore writes: nothing in it is done, and it is kept for whoever wants to know.
-            Err(Unsealed::Foreign) => {
-                park(fs, &intent_path(id))?;
-                continue;
-            }
-            Err(Unsealed::Torn) => {
-                remove(fs, &intent_path(id))?;
-                found.push(Recovered::TakenBack { id: id.to_owned() });
-                continue;
-            }
-        };
-        if let Some(recovered) = recover_one(fs, &operation, now)? {
-            if matches!(recovered, Recovered::Pending { .. }) {
-                alive.push(id.to_owned());
-            }
-            found.push(recovered);
-        } else {
-            alive.push(id.to_owned());
-        }
-    }
-    // What is left belongs to operations that never counted. An id ends at its first dot.
-    let mut dead: Vec<String> = fs
-        .list(&tx)?
-        .iter()
-        .filter(|node| node.kind == NodeKind::File)
-        .filter_map(|node| node.name.split('.').next().map(str::to_owned))
-        .filter(|id| !alive.contains(id))
-        .collect();
-    dead.dedup();
-    for id in dead {
-        let told = |r: &Recovered| match r {
-            Recovered::Finished { id: told, .. }
-            | Recovered::TakenBack { id: told }
-            | Recovered::Pending { id: told, .. } => *told == id,
-        };
-        if !found.iter().any(told) {
-            found.push(Recovered::TakenBack { id: id.clone() });
-        }
-        discard(fs, &id)?;
-    }
-    Ok(found)
-}
-
-/// One intent; `None` if it still waits for its chat.
-fn recover_one(fs: &dyn Vfs, operation: &Operation, now: i64) -> Result<Option<Recovered>, PathError> {
-    let (id, summary) = (operation.id.clone(), operation.summary.clone());
-    for (n, step) in operation.steps.iter().enumerate() {
-        if let Step::Edit(edit) = step {
-            settle(fs, &format!("{id}.{n}"), &edit.target)?;
-        }
-    }
-    if fs.identity(&log_path(&id))?.is_some() {
-        // It was moved to the log, and a power cut brought the old name back beside the new one.
-        remove(fs, &intent_path(&id))?;
-        return Ok(Some(Recovered::Finished { id, summary }));
-    }
-    if let Some(awaits) = &operation.awaits
-        && !has_come(fs, operation, awaits)?
-    {
-        // A book that is not in place yet was never told to anybody: nobody will name it.
-        if now < awaits.until && is_published(fs, operation)? {
-            return Ok(None);
-        }
-        take_back(fs, operation)?;
-        return Ok(Some(Recovered::TakenBack { id }));
-    }
-    let find = |edit: &Edit, file: &dyn forklore_fs::OpenFile| locate(fs, edit, file);
-    Ok(Some(match redo(fs, operation, &find)? {
-        Ok(outcome) if outcome.pending.is_empty() => Recovered::Finished { id, summary },
-        Ok(_) => Recovered::Pending { id, summary },
-        Err(NameTaken(_)) => Recovered::TakenBack { id },
-    }))
-}
-
-/// Whether the chat that an operation waits for is there, bound to the book that was made for it.
-fn has_come(fs: &dyn Vfs, operation: &Operation, awaits: &Awaits) -> Result<bool, PathError> {
-    let file = match fs.open(&awaits.target) {
-        Ok(file) => file,
-        Err(e) if e.is_missing() => return Ok(false),
-        Err(e) => return Err(e),
-    };
-    let (slug, book) = edit::header_of(&*file).map_err(|source| unreadable(&awaits.target, source))?;
-    let book = book.map(|name| format!("{}.json", book_stem(&name)));
-    let bound = operation.publishes().all(|publish| book.as_deref() == Some(publish.target.name()));
-    Ok(slug.as_deref() == Some(&*awaits.slug) && bound)
-}
-
-/// Whether every new file of an operation is under its name.
-fn is_published(fs: &dyn Vfs, operation: &Operation) -> Result<bool, PathError> {
-    for publish in operation.publishes() {
-        if fs.identity(&in_tx(&publish.staged))?.is_some() {
-            return Ok(false);
-        }
-    }
-    Ok(true)
-}
-
-/// Settles a prepared operation: commits it if its chat has come, takes it back if not. `None` if there is no such operation.
-pub fn resolve(fs: &Arc<dyn Vfs>, id: &str, now: i64) -> Result<Option<Recovered>, TxError> {
-    let _lock = fs.lock(&folders::lock())?.ok_or(TxError::Busy)?;
-    let Some(bytes) = fs.read(&intent_path(id))? else { return Ok(None) };
-    match operation::unseal(&bytes, id) {
-        // Nobody saves any more: what has not come now will not come.
-        Ok(operation) => {
-            let now = operation.awaits.as_ref().map_or(now, |awaits| awaits.until.max(now));
-            Ok(recover_one(&**fs, &operation, now)?)
-        }
-        Err(Unsealed::Newer(version)) => Err(TxError::Newer(version)),
-        Err(Unsealed::Torn | Unsealed::Foreign) => Ok(None),
-    }
-}
-
-/// Removes the left-overs of an operation. What is not known to be ours is kept aside.
-fn discard(fs: &dyn Vfs, id: &str) -> Result<(), PathError> {
-    let tx = folders::tx();
-    let prefix = format!("{id}.");
-    for node in fs.list(&tx)? {
-        if node.kind != NodeKind::File || (node.name != id && !node.name.starts_with(&prefix)) {
-            continue;
-        }
-        let path = in_tx(&node.name);
-        let strange = node.name.ends_with(".gone")
-            || swap::is_strange(&node.name, fs.identity(&path)?.map(FileId::from));
-        if strange { park(fs, &path)? } else { remove(fs, &path)? }
-    }
-    Ok(())
-}
-
-/// What an edit would do.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Would {
-    /// Change the file
-    Edit,
-    /// Nothing: the file is as the edit wants it, or is gone
-    Nothing,
-    /// Nothing: somebody else has changed what it is about
-    Conflict,
-}
-
-/// What an edit would do to its file as it is now.
-pub fn would_edit(fs: &dyn Vfs, edit: &Edit, known: &Locate<'_>) -> Result<Would, PathError> {
-    let file = match fs.open(&edit.target) {
-        Ok(file) => file,
-        Err(e) if e.is_missing() => return Ok(Would::Nothing),
-        Err(e) => return Err(e),
-    };
-    Ok(match edit::revise(edit, &*file, known).map_err(|source| unreadable(&edit.target, source))? {
-        edit::Revised::Parts(_) => Would::Edit,
-        edit::Revised::Already => Would::Nothing,
-        edit::Revised::Conflict => Would::Conflict,
-    })
-}
-
-impl Operation {
-    /// The files that it makes.
-    pub fn publishes(&self) -> impl Iterator<Item = &Publish> {
-        self.steps.iter().filter_map(|step| match step {
-            Step::Publish(publish) => Some(publish),
-            _ => None,
-        })
-    }
-
-    /// The files that it takes away.
-    pub fn retires(&self) -> impl Iterator<Item = &Retire> {
-        self.steps.iter().filter_map(|step| match step {
-            Step::Retire(retire) => Some(retire),
-            _ => None,
-        })
-    }
-
-    /// The edits that it makes.
-    pub fn edits(&self) -> impl Iterator<Item = &Edit> {
-        self.steps.iter().filter_map(|step| match step {
-            Step::Edit(edit) => Some(edit),
-            _ => None,
-        })
-    }
 }

@@ -57,6 +57,8 @@ pub enum Kind {
     Restore,
     /// Brings a story in from another vault
     Import,
+    /// Gives a chat another name
+    Rename,
     /// Cleans up
     Gc,
     /// Reverts another operation
@@ -73,6 +75,7 @@ impl Kind {
             Self::Delete => "delete",
             Self::Restore => "restore",
             Self::Import => "import",
+            Self::Rename => "rename",
             Self::Gc => "gc",
             Self::Undo => "undo",
         }
@@ -100,6 +103,32 @@ pub enum Step {
     Retire(Retire),
     /// A file that others write, too, is edited.
     Edit(Edit),
+}
+
+impl Operation {
+    /// The files that it makes.
+    pub fn publishes(&self) -> impl Iterator<Item = &Publish> {
+        self.steps.iter().filter_map(|step| match step {
+            Step::Publish(publish) => Some(publish),
+            _ => None,
+        })
+    }
+
+    /// The files that it takes away.
+    pub fn retires(&self) -> impl Iterator<Item = &Retire> {
+        self.steps.iter().filter_map(|step| match step {
+            Step::Retire(retire) => Some(retire),
+            _ => None,
+        })
+    }
+
+    /// The edits that it makes.
+    pub fn edits(&self) -> impl Iterator<Item = &Edit> {
+        self.steps.iter().filter_map(|step| match step {
+            Step::Edit(edit) => Some(edit),
+            _ => None,
+        })
+    }
 }
 
 impl Step {

@@ -7,6 +7,7 @@ use forklore_core::format::names::{book_stem, chat_stem};
 use forklore_core::story::lineage::Link;
 use forklore_fs::{PathError, VaultPath};
 use forklore_json::Raw;
+use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::fork::Warning;
@@ -16,7 +17,7 @@ use crate::tx::{About, Tx, TxError};
 use crate::vault::{Library, StoryKind, layout};
 
 /// What was deleted.
-#[derive(Debug, Clone, Serialize)]
+#[derive(Debug, Clone, Serialize, JsonSchema)]
 pub struct DeleteReport {
     /// Id of the operation; nothing if it was only planned
     pub operation: Option<String>,
@@ -33,7 +34,7 @@ pub struct DeleteReport {
 }
 
 /// A book that stays.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct KeptBook {
     /// Its name
     pub name: String,
@@ -169,7 +170,7 @@ pub fn execute(library: &Library, plan: Plan, now: i64) -> Result<DeleteReport, 
 }
 
 /// Books that are this chat's own: the one made for it by Forklore, and the one it is bound to if an extension keeps it.
-fn own_books(library: &Library, c: usize) -> Result<BTreeSet<String>, PathError> {
+pub(crate) fn own_books(library: &Library, c: usize) -> Result<BTreeSet<String>, PathError> {
     let chat = &library.chats[c];
     let mut own = BTreeSet::new();
     own.extend(chat.record.as_ref().and_then(|record| record.book.as_deref()).map(book_stem));

@@ -9,8 +9,8 @@ use forklore_fs::{Identity, OpenFile, PathError, VaultPath};
 use serde::Serialize;
 
 use super::fork::Warning;
-use crate::history::transfer::Taken;
-use crate::history::{HistoryError, Observation};
+use crate::history::HistoryError;
+use crate::history::transfer::{Taken, Travelling};
 use crate::progress::Progress;
 use crate::vault::{Library, StoryKind, layout};
 
@@ -149,6 +149,9 @@ pub fn plan(library: &Library, request: &Request, now: i64) -> Result<Plan, Expo
         history: None,
     };
     plan.manifest.line = line.map(|chat| library.chats[chat].name.clone());
+    if request.with_history {
+        plan.add_history(library, &chats)?;
+    }
     plan.add_books(library, &chats)?;
     if let Some(group) = library.groups.get(&told.folder).filter(|_| told.kind == StoryKind::Group)
         && let Ok(path) = layout::folder(layout::GROUPS).join(&format!("{}.json", group.file))
@@ -166,9 +169,6 @@ pub fn plan(library: &Library, request: &Request, now: i64) -> Result<Plan, Expo
     for c in &chats {
         let chat = &library.chats[*c];
         plan.add_file(library, MemberKind::Chat, &chat.name, chat.path.clone())?;
-    }
-    if request.with_history {
-        plan.add_history(library, &chats)?;
     }
     plan.report.content = plan.manifest.members.iter().map(|member| member.bytes).sum();
     Ok(plan)
@@ -210,6 +210,16 @@ fn line_of(library: &Library, chat: usize, warnings: &mut Vec<Warning>) -> Vec<u
     chosen.into_iter().collect()
 }
 
+/// Stems of the books that chats are bound to, or that were made for them.
+fn books_of(library: &Library, chats: &[usize]) -> BTreeSet<String> {
+    let mut stems: BTreeSet<String> = BTreeSet::new();
+    for chat in chats.iter().map(|c| &library.chats[*c]) {
+        stems.extend(chat.book_stem().map(str::to_owned));
+        stems.extend(chat.record.as_ref().and_then(|record| record.book.as_deref()).map(book_stem));
+    }
+    stems
+}
+
 impl Plan {
     fn add_file(
         &mut self,
@@ -225,13 +235,7 @@ impl Plan {
     }
 
     fn add_books(&mut self, library: &Library, chats: &[usize]) -> Result<(), ExportError> {
-        let mut stems: BTreeSet<String> = BTreeSet::new();
-        for c in chats {
-            let chat = &library.chats[*c];
-            stems.extend(chat.book_stem().map(str::to_owned));
-            stems.extend(chat.record.as_ref().and_then(|record| record.book.as_deref()).map(book_stem));
-        }
-        for stem in stems {
+        for stem in books_of(library, chats) {
             let Some(path) = library.books.get(&stem) else { continue };
             let strangers = library.users_of(&stem).iter().filter(|user| !chats.contains(user)).count();
             if strangers > 0 {
@@ -248,8 +252,8 @@ impl Plan {
 
     fn add_history(&mut self, library: &Library, chats: &[usize]) -> Result<(), ExportError> {
         let Some(timeline) = library.history()? else { return Ok(()) };
-        let files: Vec<VaultPath> = chats.iter().map(|c| library.chats[*c].path.clone()).collect();
-        let taken = timeline.take(&files, &self.report.books)?;
+        let books: Vec<String> = books_of(library, chats).into_iter().collect();
+        let taken = timeline.take(library, chats, &books)?;
         if taken.observations.is_empty() {
             return Ok(());
         }
@@ -266,7 +270,7 @@ impl Plan {
 }
 
 /// An observation as a line.
-fn line(observation: &Observation) -> Vec<u8> {
+fn line(observation: &Travelling) -> Vec<u8> {
     // Plain data into memory cannot fail.
     let mut line = serde_json::to_vec(observation).unwrap_or_default();
     line.push(b'\n');

@@ -3,19 +3,20 @@
 use std::collections::HashMap;
 
 use forklore_core::check::{Finding, Health};
+use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::vault::{Library, StoryKind};
 
 /// All stories of a vault.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 pub struct StoriesReport {
     /// One row a story
     pub stories: Vec<StoryRow>,
 }
 
 /// One story.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 pub struct StoryRow {
     /// The name shown to the user
     pub name: String,

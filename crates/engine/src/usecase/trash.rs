@@ -3,6 +3,7 @@
 use std::collections::{BTreeMap, HashSet};
 
 use forklore_fs::{PathError, VaultPath};
+use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::undo::finder;
@@ -12,7 +13,7 @@ use crate::tx::{self, About, Tx, TxError, object_path};
 use crate::vault::{Library, cache, layout};
 
 /// What is in the trash.
-#[derive(Debug, Clone, Serialize)]
+#[derive(Debug, Clone, Serialize, JsonSchema)]
 pub struct TrashReport {
     /// Newest first
     pub items: Vec<TrashItem>,
@@ -21,7 +22,7 @@ pub struct TrashReport {
 }
 
 /// A file in the trash.
-#[derive(Debug, Clone, Serialize)]
+#[derive(Debug, Clone, Serialize, JsonSchema)]
 pub struct TrashItem {
     /// The operation that put it there
     pub operation: String,
@@ -61,7 +62,7 @@ fn item(operation: &Operation, retire: &Retire, days: u32) -> TrashItem {
 }
 
 /// What came back.
-#[derive(Debug, Clone, Serialize)]
+#[derive(Debug, Clone, Serialize, JsonSchema)]
 pub struct RestoreReport {
     /// Id of the operation; nothing if it was only planned
     pub operation: Option<String>,
@@ -134,7 +135,7 @@ fn free_name(library: &Library, wanted: &VaultPath) -> Result<VaultPath, PathErr
 }
 
 /// What was cleaned up.
-#[derive(Debug, Clone, Default, Serialize)]
+#[derive(Debug, Clone, Default, Serialize, JsonSchema)]
 pub struct GcReport {
     /// Id of the operation that put books into the trash; nothing if there were none, or it was only planned
     pub operation: Option<String>,
@@ -165,7 +166,13 @@ pub fn gc(library: &Library, log: &OpLog, request: GcRequest, now: i64) -> Resul
     let mut retire: Vec<VaultPath> = Vec::new();
     // What was only brought back is not of Forklore's making.
     let makes = |op: &&Operation| {
-        let made = matches!(op.kind, Kind::Checkpoint | Kind::Branch | Kind::Heal);
+        let made = match op.kind {
+            Kind::Checkpoint | Kind::Branch | Kind::Heal => true,
+            // What comes back from the trash comes alone.
+            Kind::Restore => op.steps.len() > 1,
+            // What was imported is its makers'; `orphans` covers what an extension keeps.
+            Kind::Import | Kind::Delete | Kind::Rename | Kind::Gc | Kind::Undo => false,
+        };
         // What was made by an operation that was undone since is gone: a file of that name is somebody else's.
         made && log.undone_by(&op.id).is_none()
     };

@@ -5,19 +5,20 @@ use std::collections::HashMap;
 use forklore_core::check::{Finding, Health};
 use forklore_core::story::lineage::{Basis, Kind, ParentNote};
 use forklore_fs::PathError;
+use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::vault::{Chat, Library, StoryKind};
 
 /// The fork trees of some stories.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 pub struct TreeReport {
     /// One a story
     pub stories: Vec<StoryTree>,
 }
 
 /// The fork tree of one story.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 pub struct StoryTree {
     /// The name shown to the user
     pub name: String,
@@ -30,7 +31,7 @@ pub struct StoryTree {
 }
 
 /// One chat in the tree.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 pub struct TreeChat {
     /// Its address
     pub chat: String,
@@ -63,7 +64,7 @@ pub struct TreeChat {
 }
 
 /// The running recap in the tree.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct TreeRecap {
     /// Number of the version in use
     pub current: Option<i64>,
@@ -72,7 +73,7 @@ pub struct TreeRecap {
 }
 
 /// The lorebook in the tree.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct TreeBook {
     /// Its name as the chat has it
     pub name: Option<String>,
@@ -167,10 +168,7 @@ fn tree_chat(
             current: running.and_then(|r| r.current),
             versions: running.map_or(0, |r| r.versions.len()),
         },
-        book: TreeBook {
-            name: chat.book.as_ref().map(|(name, _)| name.clone()),
-            state: book_state(library, c)?,
-        },
+        book: book_of(library, c)?,
         health: Health::of(found.iter().copied()),
         findings: codes,
         depth,
@@ -204,7 +202,12 @@ fn basis(basis: Basis) -> &'static str {
     }
 }
 
-/// How a chat stands to its lorebook.
+/// The lorebook of a chat, and how it stands to it.
+pub fn book_of(library: &Library, c: usize) -> Result<TreeBook, PathError> {
+    let name = library.chats[c].book.as_ref().map(|(name, _)| name.clone());
+    Ok(TreeBook { name, state: book_state(library, c)? })
+}
+
 fn book_state(library: &Library, c: usize) -> Result<&'static str, PathError> {
     let Some((name, stem)) = &library.chats[c].book else { return Ok("none") };
     if !library.books.contains_key(stem) {

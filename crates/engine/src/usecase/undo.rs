@@ -6,16 +6,17 @@ use forklore_core::format::book::Book;
 use forklore_core::format::names::{book_stem, chat_stem};
 use forklore_fs::{OpenFile, PathError, VaultPath};
 use forklore_json::Raw;
+use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::oplog::{FindError, OpLog};
-use crate::tx::operation::{Change, Edit, FileId, Kind, ObjectId, Operation, Publish, Step};
+use crate::tx::operation::{Awaits, Change, Edit, FileId, Kind, ObjectId, Operation, Publish, Step};
 use crate::tx::{self, About, Tx, TxError, object_path};
 use crate::vault::scan::{locate, locate_in};
 use crate::vault::{Chat, Library, layout};
 
 /// What was undone.
-#[derive(Debug, Clone, Serialize)]
+#[derive(Debug, Clone, Serialize, JsonSchema)]
 pub struct UndoReport {
     /// Id of the new operation; nothing if it was only planned
     pub operation: Option<String>,
@@ -129,6 +130,9 @@ pub fn plan(library: &Library, log: &OpLog, id: Option<&str>, redo: bool) -> Res
             Step::Edit(edit) => plan.revert(library, edit)?,
         }
     }
+    if let Some(awaits) = &operation.awaits {
+        plan.remove_awaited(library, awaits)?;
+    }
     plan.check_references(library)?;
     plan.forget_lost_links(library);
     if plan.publish.is_empty() && plan.retire.is_empty() && plan.edits.is_empty() {
@@ -153,6 +157,19 @@ impl Plan {
         }
         self.report.removed.push(publish.target.as_str().to_owned());
         self.retire.push((publish.target.clone(), now));
+        Ok(())
+    }
+
+    /// The chat that SillyTavern wrote for the fork goes before its book, if it is still the fork as it was made.
+    fn remove_awaited(&mut self, library: &Library, awaits: &Awaits) -> Result<(), UndoError> {
+        let Some(chat) = library.chats.iter().find(|chat| chat.path == awaits.target) else { return Ok(()) };
+        let own = chat.header().slug().as_deref() == Some(&*awaits.slug);
+        let Some(now) = chat.identity.filter(|_| own) else { return Ok(()) };
+        if let Some(why) = chat_moved_on(chat) {
+            return Err(UndoError::MovedOn { path: awaits.target.clone(), why });
+        }
+        self.report.removed.insert(0, awaits.target.as_str().to_owned());
+        self.retire.insert(0, (awaits.target.clone(), now.into()));
         Ok(())
     }
 

@@ -16,6 +16,7 @@ use forklore_core::story::Transcript;
 use forklore_core::story::lineage::Lineage;
 use forklore_fs::{Identity, PathError, VaultPath, Vfs};
 use forklore_json::Raw;
+use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::family::Families;
@@ -26,7 +27,7 @@ use crate::history::Timeline;
 use crate::tx::Right;
 
 /// What kind of story it is.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum StoryKind {
     /// The chats of one character
@@ -175,6 +176,8 @@ pub struct Library {
     pub(crate) last_known: Mutex<Option<(usize, Arc<crate::state_at::Known>)>>,
     /// History, read when a question needs it.
     pub(super) history: OnceLock<Result<Option<Timeline>, String>>,
+    /// The observation that history ends with, for a library of the past.
+    pub(crate) until: Option<u64>,
 }
 
 impl Drop for Library {
@@ -221,7 +224,7 @@ impl Library {
 
     /// What history knows of this vault; `None` if it has none.
     pub fn history(&self) -> Result<Option<&Timeline>, PathError> {
-        let read = || Timeline::load(&self.fs).map_err(|e| e.to_string());
+        let read = || Timeline::load_until(&self.fs, self.until).map_err(|e| e.to_string());
         match self.history.get_or_init(read) {
             Ok(timeline) => Ok(timeline.as_ref()),
             Err(why) => Err(history_error(why)),

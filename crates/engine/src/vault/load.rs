@@ -84,6 +84,7 @@ impl Library {
             last_book: Mutex::default(),
             last_known: Mutex::default(),
             history: std::sync::OnceLock::new(),
+            until: None,
             fs,
         };
         library.read_chats(&places, progress);

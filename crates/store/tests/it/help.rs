@@ -4,7 +4,7 @@ use std::io;
 use std::sync::Arc;
 
 use forklore_fs::{Identity, OpenFile, RealFs, SimFs, VaultPath, Vfs};
-use forklore_store::{Id, Store, StoreError, Unit};
+use forklore_store::{Id, Record, Store, StoreError, Unit};
 
 /// The store's directory.
 pub(crate) fn dir() -> VaultPath {
@@ -98,4 +98,9 @@ pub(crate) fn size(fs: &dyn Vfs) -> u64 {
     let nodes = fs.list(&packs).unwrap();
     let len = |name: &str| fs.identity(&packs.join(name).unwrap()).unwrap().unwrap().len;
     nodes.iter().map(|node| len(&node.name)).sum()
+}
+
+/// What the records of these tests name: the document whose name they are.
+pub(crate) fn roots(record: &Record<'_>) -> Vec<Id> {
+    String::from_utf8_lossy(record.payload).parse().into_iter().collect()
 }

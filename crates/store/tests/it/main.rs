@@ -6,5 +6,10 @@
     reason = "a test that cannot set up its files should stop"
 )]
 
+mod crashes;
+mod damage;
 mod help;
+mod model;
+mod prune;
 mod sequence;
+mod together;

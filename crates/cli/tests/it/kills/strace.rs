@@ -25,7 +25,7 @@ pub(crate) fn soaking() -> bool {
     std::env::var_os("FORKLORE_SOAK").is_some()
 }
 
-pub(crate) struct Strace(String);
+pub(crate) struct Strace(pub(crate) String);
 
 /// One call of a run.
 #[derive(Debug, Clone)]

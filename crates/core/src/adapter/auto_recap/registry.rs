@@ -52,6 +52,17 @@ pub fn line(text: &str) -> Option<RegistryLine> {
     })
 }
 
+/// The old registry text with the new text's line for one uid, in the new text's order.
+pub fn with_line_of(old: &str, new: &str, uid: i64) -> String {
+    let old_lines: Vec<&str> = old.lines().collect();
+    let mut lines: Vec<&str> = new
+        .lines()
+        .filter(|line| old_lines.contains(line) || self::line(line).is_some_and(|l| l.uid == Some(uid)))
+        .collect();
+    lines.extend(old_lines.iter().filter(|line| !new.lines().any(|l| l == **line)));
+    lines.join("\n")
+}
+
 /// What stands between the parts of a line.
 const SEPARATOR: &str = " | ";
 

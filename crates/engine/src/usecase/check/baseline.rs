@@ -7,13 +7,14 @@ use forklore_core::fork::header::version_hash;
 use forklore_core::format::record::Baseline;
 use forklore_fs::PathError;
 use forklore_json::Raw;
+use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::Checker;
 use crate::vault::{Chat, Library};
 
 /// What a user should be told on entering a fork.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct Entering {
     /// `branch`, `checkpoint` or `copy`
     pub kind: String,

@@ -2,6 +2,7 @@
 
 mod baseline;
 mod books;
+mod deep;
 mod entries;
 mod files;
 mod kinship;
@@ -11,13 +12,15 @@ mod recaps;
 use forklore_core::check::{Code, Finding, Severity};
 use forklore_fs::PathError;
 use rayon::prelude::*;
+use schemars::JsonSchema;
 use serde::Serialize;
 
 pub use self::baseline::{Entering, entering};
+pub use self::deep::{DeepReport, deep};
 use crate::vault::Library;
 
 /// What `check` found.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct CheckReport {
     /// Whether there is no error. Warnings are allowed.
     pub ok: bool,
@@ -26,6 +29,18 @@ pub struct CheckReport {
     /// What to tell on entering the chat that was asked about, if Forklore made it
     #[serde(skip_serializing_if = "Option::is_none")]
     pub entering: Option<Entering>,
+    /// What reading everything that is kept came to, if that was asked for
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub deep: Option<DeepReport>,
+}
+
+impl CheckReport {
+    /// Adds what reading everything came to.
+    pub fn add_deep(&mut self, deep: DeepReport, findings: Vec<Finding>) {
+        self.ok &= findings.iter().all(|finding| finding.severity != Severity::Error);
+        self.findings.extend(findings);
+        self.deep = Some(deep);
+    }
 }
 
 /// Checks the vault, or one chat and what it is bound to. `now` is the time in milliseconds since 1970.
@@ -54,7 +69,7 @@ pub fn check(library: &Library, only: Option<usize>, now: i64) -> CheckReport {
     checker.slugs(only);
     let findings = checker.findings;
     let entering = only.and_then(|c| entering(library, c));
-    CheckReport { ok: findings.iter().all(|f| f.severity != Severity::Error), findings, entering }
+    CheckReport { ok: findings.iter().all(|f| f.severity != Severity::Error), findings, entering, deep: None }
 }
 
 struct Checker<'a> {

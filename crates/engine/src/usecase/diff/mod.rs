@@ -1,6 +1,6 @@
 //! `diff`: how the state of a chat at a message becomes another: a chat at two messages, two forks, a fork and its parent.
 //!
-//! Both sides are what a fork made there would hold: the book by [`Library::book_at`], the header as [`fork::header`] revises it.
+//! Both sides are what a fork made there would hold: the book by [`Library::book_at`], the header as `fork::header` revises it.
 
 mod describe;
 mod report;

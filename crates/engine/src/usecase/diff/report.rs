@@ -1,6 +1,7 @@
 //! [`DiffReport`]: how one state becomes another, as plain data (`docs/formats/json.md`).
 
 use forklore_core::diff::{Effect, Identity, ListDiff, Quiet, TextDiff};
+use schemars::JsonSchema;
 use serde::Serialize;
 use serde_json::value::RawValue;
 
@@ -10,7 +11,7 @@ use crate::usecase::show::{ShowCombined, ShowOperation, ShowSource, ShowWarning}
 pub const VERSION: u32 = 1;
 
 /// How one state becomes another.
-#[derive(Debug, Clone, Serialize)]
+#[derive(Debug, Clone, Serialize, JsonSchema)]
 pub struct DiffReport {
     /// Version of the document's form
     pub version: u32,
@@ -63,7 +64,7 @@ impl DiffReport {
 }
 
 /// Why two states are compared.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum Chosen {
     /// Both were asked for
@@ -75,7 +76,7 @@ pub enum Chosen {
 }
 
 /// One side.
-#[derive(Debug, Clone, Serialize)]
+#[derive(Debug, Clone, Serialize, JsonSchema)]
 pub struct DiffSide {
     /// Address of the chat
     pub chat: String,
@@ -96,7 +97,7 @@ pub struct DiffSide {
 }
 
 /// A scene.
-#[derive(Debug, Clone, Serialize)]
+#[derive(Debug, Clone, Serialize, JsonSchema)]
 pub struct DiffScene {
     /// The message that it ends with
     pub message: usize,
@@ -105,7 +106,7 @@ pub struct DiffScene {
 }
 
 /// The lorebook of one side.
-#[derive(Debug, Clone, Serialize)]
+#[derive(Debug, Clone, Serialize, JsonSchema)]
 pub struct DiffSideBook {
     /// Its name as the chat has it
     pub name: Option<String>,
@@ -116,7 +117,7 @@ pub struct DiffSideBook {
 }
 
 /// The messages of two sides.
-#[derive(Debug, Clone, Serialize)]
+#[derive(Debug, Clone, Serialize, JsonSchema)]
 pub struct DiffTranscript {
     /// `same`, `edited`, `ahead`, `behind`, `parted` or `apart`
     pub relation: &'static str,
@@ -135,7 +136,7 @@ pub struct DiffTranscript {
 }
 
 /// The last message that two sides have in common.
-#[derive(Debug, Clone, Serialize)]
+#[derive(Debug, Clone, Serialize, JsonSchema)]
 pub struct DiffCommon {
     /// Its number in the first
     pub a: usize,
@@ -146,7 +147,7 @@ pub struct DiffCommon {
 }
 
 /// The messages at which two sides part.
-#[derive(Debug, Clone, Serialize)]
+#[derive(Debug, Clone, Serialize, JsonSchema)]
 pub struct DiffNext {
     /// In the first
     pub a: Option<DiffMessage>,
@@ -155,7 +156,7 @@ pub struct DiffNext {
 }
 
 /// One message.
-#[derive(Debug, Clone, Serialize)]
+#[derive(Debug, Clone, Serialize, JsonSchema)]
 pub struct DiffMessage {
     /// Its number
     pub message: usize,
@@ -166,7 +167,7 @@ pub struct DiffMessage {
 }
 
 /// How many messages two sides have for themselves at their ends.
-#[derive(Debug, Clone, Copy, Serialize)]
+#[derive(Debug, Clone, Copy, Serialize, JsonSchema)]
 pub struct DiffAfter {
     /// The first
     pub a: usize,
@@ -175,7 +176,7 @@ pub struct DiffAfter {
 }
 
 /// Older messages that are not the same.
-#[derive(Debug, Clone, Serialize)]
+#[derive(Debug, Clone, Serialize, JsonSchema)]
 pub struct DiffEdit {
     /// Those of the first
     pub a: Option<DiffSpan>,
@@ -186,7 +187,7 @@ pub struct DiffEdit {
 }
 
 /// Messages one after the other.
-#[derive(Debug, Clone, Copy, Serialize)]
+#[derive(Debug, Clone, Copy, Serialize, JsonSchema)]
 pub struct DiffSpan {
     /// The first of them
     pub from: usize,
@@ -195,7 +196,7 @@ pub struct DiffSpan {
 }
 
 /// The lorebook, registries left out.
-#[derive(Debug, Clone, Serialize)]
+#[derive(Debug, Clone, Serialize, JsonSchema)]
 pub struct DiffBook {
     /// How many entries are the same in both
     pub same: usize,
@@ -215,7 +216,7 @@ impl DiffBook {
 }
 
 /// An entry that one side does not have.
-#[derive(Debug, Clone, Serialize)]
+#[derive(Debug, Clone, Serialize, JsonSchema)]
 pub struct DiffEntry {
     /// Its number
     pub uid: Option<i64>,
@@ -234,11 +235,12 @@ pub struct DiffEntry {
     /// Whether nothing tells that it existed there
     pub undated: bool,
     /// All its other fields
+    #[schemars(with = "serde_json::Value")]
     pub fields: Box<RawValue>,
 }
 
 /// An entry that differs.
-#[derive(Debug, Clone, Serialize)]
+#[derive(Debug, Clone, Serialize, JsonSchema)]
 pub struct DiffChange {
     /// Its number in the second
     pub uid: Option<i64>,
@@ -259,7 +261,7 @@ pub struct DiffChange {
 }
 
 /// What an entry goes by on one side.
-#[derive(Debug, Clone, Serialize)]
+#[derive(Debug, Clone, Serialize, JsonSchema)]
 pub struct DiffName {
     /// Its number
     pub uid: Option<i64>,
@@ -272,15 +274,17 @@ pub struct DiffName {
 }
 
 /// A field that differs.
-#[derive(Debug, Clone, Serialize)]
+#[derive(Debug, Clone, Serialize, JsonSchema)]
 pub struct DiffField {
     /// Its name
     pub field: String,
     /// `added`, `removed` or `changed`
     pub change: &'static str,
     /// Its value before
+    #[schemars(with = "Option<serde_json::Value>")]
     pub before: Option<Box<RawValue>>,
     /// Its value after
+    #[schemars(with = "Option<serde_json::Value>")]
     pub after: Option<Box<RawValue>>,
     /// How the text differs, if both are texts
     pub text: Option<TextDiff>,
@@ -291,7 +295,7 @@ pub struct DiffField {
 }
 
 /// A registry that differs.
-#[derive(Debug, Clone, Serialize)]
+#[derive(Debug, Clone, Serialize, JsonSchema)]
 pub struct DiffRegistry {
     /// Its number
     pub uid: Option<i64>,
@@ -312,7 +316,7 @@ pub struct DiffRegistry {
 }
 
 /// One row of a registry.
-#[derive(Debug, Clone, Serialize)]
+#[derive(Debug, Clone, Serialize, JsonSchema)]
 pub struct DiffRow {
     /// The entry that it lists
     pub uid: Option<i64>,
@@ -325,7 +329,7 @@ pub struct DiffRow {
 }
 
 /// A row that differs.
-#[derive(Debug, Clone, Serialize)]
+#[derive(Debug, Clone, Serialize, JsonSchema)]
 pub struct DiffRowChange {
     /// The row before
     pub before: DiffRow,
@@ -338,7 +342,7 @@ pub struct DiffRowChange {
 }
 
 /// The running recap.
-#[derive(Debug, Clone, Serialize)]
+#[derive(Debug, Clone, Serialize, JsonSchema)]
 pub struct DiffRunning {
     /// Number of the version in use in the first
     pub before: Option<i64>,
@@ -368,7 +372,7 @@ impl DiffRunning {
 }
 
 /// One version of the running recap.
-#[derive(Debug, Clone, Serialize)]
+#[derive(Debug, Clone, Serialize, JsonSchema)]
 pub struct DiffVersion {
     /// Its number
     pub version: i64,
@@ -379,7 +383,7 @@ pub struct DiffVersion {
 }
 
 /// Two versions with the same number.
-#[derive(Debug, Clone, Serialize)]
+#[derive(Debug, Clone, Serialize, JsonSchema)]
 pub struct DiffVersionChange {
     /// The one before
     pub before: DiffVersion,
@@ -390,7 +394,7 @@ pub struct DiffVersionChange {
 }
 
 /// The combined recap.
-#[derive(Debug, Clone, Serialize)]
+#[derive(Debug, Clone, Serialize, JsonSchema)]
 pub struct DiffCombined {
     /// The one before
     pub before: Option<ShowCombined>,
@@ -401,22 +405,24 @@ pub struct DiffCombined {
 }
 
 /// A value that differs.
-#[derive(Debug, Clone, Serialize)]
+#[derive(Debug, Clone, Serialize, JsonSchema)]
 pub struct DiffValue {
     /// Keys that lead there
     pub path: Vec<String>,
     /// `added`, `removed` or `changed`
     pub change: &'static str,
     /// The value before
+    #[schemars(with = "Option<serde_json::Value>")]
     pub before: Option<Box<RawValue>>,
     /// The value after
+    #[schemars(with = "Option<serde_json::Value>")]
     pub after: Option<Box<RawValue>>,
     /// How the text differs, if both are texts
     pub text: Option<TextDiff>,
 }
 
 /// Sticky and cooldown effects.
-#[derive(Debug, Clone, Serialize)]
+#[derive(Debug, Clone, Serialize, JsonSchema)]
 pub struct DiffTimed {
     /// Those that only the second has
     pub added: Vec<DiffEffect>,
@@ -427,7 +433,7 @@ pub struct DiffTimed {
 }
 
 /// One effect.
-#[derive(Debug, Clone, Serialize)]
+#[derive(Debug, Clone, Serialize, JsonSchema)]
 pub struct DiffEffect {
     /// The effect
     #[serde(flatten)]
@@ -437,7 +443,7 @@ pub struct DiffEffect {
 }
 
 /// An effect that differs.
-#[derive(Debug, Clone, Serialize)]
+#[derive(Debug, Clone, Serialize, JsonSchema)]
 pub struct DiffEffectChange {
     /// The effect before
     pub before: DiffEffect,
@@ -446,7 +452,7 @@ pub struct DiffEffectChange {
 }
 
 /// The queue.
-#[derive(Debug, Clone, Serialize)]
+#[derive(Debug, Clone, Serialize, JsonSchema)]
 pub struct DiffQueue {
     /// Operations that only the second has
     pub added: Vec<ShowOperation>,
@@ -457,7 +463,7 @@ pub struct DiffQueue {
 }
 
 /// An operation that differs.
-#[derive(Debug, Clone, Serialize)]
+#[derive(Debug, Clone, Serialize, JsonSchema)]
 pub struct DiffOperationChange {
     /// The operation before
     pub before: ShowOperation,

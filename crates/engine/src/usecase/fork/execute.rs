@@ -1,9 +1,8 @@
 //! [`execute`]: a planned fork happens; [`prepare`]: its book does, and SillyTavern writes the chat.
 
-use std::sync::Arc;
+use forklore_fs::Part;
 
-use forklore_fs::{Part, Vfs};
-
+use super::plan::Restored;
 use super::{ForkError, ForkReport, Plan};
 use crate::tx::operation::{Awaits, FileId, Kind};
 use crate::tx::{About, Tx, TxError};
@@ -13,7 +12,7 @@ use crate::vault::{Library, Made};
 /// Makes the fork: its book and its chat appear together or not at all.
 pub fn execute(library: &Library, plan: Plan, now: i64) -> Result<ForkReport, ForkError> {
     let mut tx = Tx::on(library, now)?;
-    let file = library.fs.open(&plan.parent)?;
+    let file = plan.fs.open(&plan.parent)?;
     let fail = |source| forklore_fs::PathError { path: plan.parent.clone(), doing: "read", source };
     let identity = FileId::from(file.identity().map_err(fail)?);
     if plan.guards.iter().any(|(path, planned)| *path == plan.parent && *planned != identity) {
@@ -34,16 +33,17 @@ pub fn execute(library: &Library, plan: Plan, now: i64) -> Result<ForkReport, Fo
     report.operation = Some(tx.id().to_owned());
     plan.edits.into_iter().try_for_each(|edit| tx.edit(edit))?;
     plan.guards.into_iter().for_each(|(path, file)| tx.guard(path, file));
-    let about = about(&report);
+    let about = about(&report, plan.restored.as_ref());
     let known = finder(library);
     let staged = tx.staged(&plan.target);
     let outcome = tx.commit(about, &known)?;
     let remember = || {
-        if let (Some(file), None) = (staged, &plan.last) {
+        if let (Some(file), None, None) = (staged, &plan.last, &plan.restored) {
             let (parent, target, header, body) = (plan.chat, &plan.target, &plan.header, plan.body.clone());
             library.remember_fork(&Made { parent, at: report.at, target, header, body }, file);
         }
-        for (_, was, is) in outcome.edited.iter().filter(|(path, ..)| *path == plan.parent) {
+        let linked = outcome.edited.iter().filter(|(path, ..)| *path == plan.parent);
+        for (_, was, is) in linked.filter(|_| plan.restored.is_none()) {
             library.remember_link(plan.chat, report.at, *was, *is);
         }
     };
@@ -54,35 +54,32 @@ pub fn execute(library: &Library, plan: Plan, now: i64) -> Result<ForkReport, Fo
     Ok(report)
 }
 
-/// Publishes the book of a fork whose chat SillyTavern is about to write with the header that `header` gives.
+/// Publishes the book of a fork whose chat SillyTavern is about to write, with this slug in its header.
 ///
-/// Returns the id to settle it with (see [`crate::tx::resolve`]), and the header.
-pub fn prepare(
-    fs: &Arc<dyn Vfs>,
-    plan: Plan,
-    now: i64,
-    until: i64,
-) -> Result<(ForkReport, Vec<u8>), ForkError> {
-    let mut tx = Tx::begin(fs, now)?;
+/// The report has the id to settle it with (see [`crate::tx::resolve`]).
+pub fn prepare(library: &Library, plan: Plan, now: i64, until: i64) -> Result<ForkReport, ForkError> {
+    let mut tx = Tx::on(library, now)?;
     stage_book(&mut tx, &plan)?;
     let mut report = plan.report;
     report.operation = Some(tx.id().to_owned());
     plan.edits.into_iter().try_for_each(|edit| tx.edit(edit))?;
     plan.guards.into_iter().for_each(|(path, file)| tx.guard(path, file));
     let awaits = Awaits { target: plan.target, slug: plan.slug, until };
-    tx.prepare(about(&report), awaits)?;
-    Ok((report, plan.header))
+    tx.prepare(about(&report, None), awaits)?;
+    Ok(report)
 }
 
-fn about(report: &ForkReport) -> About {
+fn about(report: &ForkReport, restored: Option<&Restored>) -> About {
     let kind = match report.kind {
+        _ if restored.is_some() => Kind::Restore,
         forklore_core::fork::ForkKind::Branch => Kind::Branch,
         forklore_core::fork::ForkKind::Checkpoint => Kind::Checkpoint,
     };
+    let what = if restored.is_some() { "past state" } else { report.kind.as_str() };
     About {
         kind,
         chat: Some(report.chat.clone()),
-        summary: format!("{} of {} at message {}", report.kind.as_str(), report.parent, report.at),
+        summary: format!("{what} of {} at message {}", report.parent, report.at),
         undoes: None,
     }
 }

@@ -5,10 +5,12 @@ use forklore_core::fork::header::{self as core, Revision};
 use forklore_core::fork::registry;
 use forklore_core::fork::timed::{self, Form};
 use forklore_core::format::book::EntryImage;
+use forklore_core::format::record;
 use forklore_fs::PathError;
 use forklore_json::Raw;
 
-use crate::vault::Library;
+use crate::tx::operation::{Change, Edit, Json, Place};
+use crate::vault::{Chat, Library};
 
 /// The book that the metadata is to go with.
 pub(crate) enum Binding<'a> {
@@ -78,6 +80,35 @@ pub(crate) fn revise(
     Ok(revised)
 }
 
+/// What binding chat `c` to another book with these entries changes in its header.
+pub(crate) fn rebind(
+    library: &Library,
+    c: usize,
+    name: &str,
+    entries: &[EntryImage],
+) -> Result<Vec<Revision>, PathError> {
+    let chat = &library.chats[c];
+    let binding = Binding::Own { name, entries };
+    let mut revisions = Vec::new();
+    bind(chat.header().metadata(), &binding, &mut revisions);
+    revisions.extend(timers(library, c, chat.head(), &binding)?);
+    Ok(revisions)
+}
+
+/// Revisions of a chat's header as an edit of its file. `None` if the header holds what no operation can name.
+pub(crate) fn edit_of(chat: &Chat, revisions: Vec<Revision>, required: bool) -> Option<Edit> {
+    let mut changes = Vec::new();
+    for revision in revisions {
+        let path: Vec<&str> = revision.path.iter().map(String::as_str).collect();
+        let to = match revision.to {
+            Some(value) => Some(Json::new(&value)?),
+            None => None,
+        };
+        changes.push(Change::set_in(chat.header().raw(), &path, to)?);
+    }
+    Some(Edit { target: chat.path.clone(), place: Place::Header, required, changes })
+}
+
 fn bind(metadata: Raw<'_>, binding: &Binding<'_>, revisions: &mut Vec<Revision>) {
     let extension = metadata.get("auto_lorebooks").filter(|m| m.kind() == forklore_json::Kind::Object);
     match binding {
@@ -124,8 +155,11 @@ fn timers(
     };
     let Some(timers) = timers else { return Ok(now.map(|_| Revision::without(&["timedWorldInfo"]))) };
     let visible = chat.transcript.rows_from(0).take(at + 1).filter(|row| !row.hidden).count();
-    let rekeyed = match (binding, &chat.book) {
-        (Binding::Own { name, entries }, Some((old, _))) => {
+    // A fork that waits for its book still has the effects of its parent's.
+    let waiting = record::Pending::read(chat.header().metadata()).and_then(|pending| pending.book);
+    let old = chat.book.as_ref().map(|(name, _)| name.clone()).or(waiting);
+    let rekeyed = match (binding, &old) {
+        (Binding::Own { name, entries }, Some(old)) => {
             let live = library.book(old)?;
             let live = live.as_ref().and_then(|book| book.parse().ok());
             let wraps = live.as_ref().is_some_and(|book| {

@@ -10,6 +10,7 @@ mod refuse;
 use forklore_core::fork::ForkKind;
 use forklore_core::fork::names::NameError;
 use forklore_fs::PathError;
+use schemars::JsonSchema;
 use serde::Serialize;
 
 pub use self::execute::{execute, prepare};
@@ -43,7 +44,7 @@ pub struct Request {
 }
 
 /// What was made, or would be.
-#[derive(Debug, Clone, Serialize)]
+#[derive(Debug, Clone, Serialize, JsonSchema)]
 pub struct ForkReport {
     /// Id of the operation; nothing if it was only planned
     pub operation: Option<String>,
@@ -76,7 +77,7 @@ pub struct ForkReport {
 }
 
 /// The lorebook of a fork.
-#[derive(Debug, Clone, Serialize)]
+#[derive(Debug, Clone, Serialize, JsonSchema)]
 pub struct ForkBook {
     /// Its name
     pub name: Option<String>,
@@ -97,7 +98,7 @@ pub struct ForkBook {
 }
 
 /// The running recap of a fork.
-#[derive(Debug, Clone, Default, Serialize)]
+#[derive(Debug, Clone, Default, Serialize, JsonSchema)]
 pub struct ForkRecap {
     /// Number of the version in use
     pub current_version: Option<i64>,
@@ -110,14 +111,14 @@ pub struct ForkRecap {
 }
 
 /// The combined recap of a fork.
-#[derive(Debug, Clone, Serialize)]
+#[derive(Debug, Clone, Serialize, JsonSchema)]
 pub struct ForkCombined {
     /// How many messages it covers
     pub message_count: i64,
 }
 
 /// Something the user should know.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct Warning {
     /// Stable code
     pub code: &'static str,
@@ -155,6 +156,14 @@ pub enum ForkError {
         chat: String,
         /// What is wrong
         why: String,
+    },
+    /// The page has what is not on disk, so nobody can tell what the fork was forked from.
+    #[error("\"{chat}\" is not saved as the page has it: message {at} is another one, or not there yet")]
+    NotSaved {
+        /// The chat
+        chat: String,
+        /// The message
+        at: usize,
     },
     /// Work is waiting.
     #[error("{} still in the queue: {}", operations(*.count), .kinds.join(", "))]

@@ -2,6 +2,7 @@
 
 use std::collections::HashSet;
 use std::ops::Range;
+use std::sync::Arc;
 
 use forklore_core::adapter::auto_recap::{self, scene};
 use forklore_core::adapter::{self, Adapter, EntryRole, entry_role};
@@ -17,7 +18,7 @@ use forklore_core::format::record::{ForkRecord, RECORD_VERSION};
 use forklore_core::state::{Stain, StateEntry, line_mark};
 use forklore_core::story::lineage::ParentNote;
 use forklore_core::story::swipe_moments;
-use forklore_fs::{OpenFile, VaultPath};
+use forklore_fs::{OpenFile, VaultPath, Vfs};
 use forklore_json::Raw;
 use serde_json::json;
 
@@ -39,10 +40,11 @@ pub struct Plan {
     /// File of the fork
     pub(super) target: VaultPath,
     /// Its header line
-    pub(super) header: Vec<u8>,
+    pub(crate) header: Vec<u8>,
     /// Number of the parent
     pub(super) chat: usize,
-    /// The parent's file, which it was when the plan was made, and what of it comes along
+    /// The parent's file, where to find it, which it was when the plan was made, and what of it comes along
+    pub(super) fs: Arc<dyn Vfs>,
     pub(super) parent: VaultPath,
     pub(super) body: Range<u64>,
     /// Its last line, if not the parent's
@@ -50,11 +52,36 @@ pub struct Plan {
     /// File and content of its book
     pub(super) book: Option<(VaultPath, Vec<u8>)>,
     /// Edits of files that SillyTavern writes, too
-    pub(super) edits: Vec<Edit>,
+    pub(crate) edits: Vec<Edit>,
     /// Files that must not change before it happens
     pub(super) guards: Vec<(VaultPath, FileId)>,
     /// The new chat's slug
     pub(super) slug: String,
+    /// What it is a past state of, if it is one
+    pub(super) restored: Option<Restored>,
+}
+
+impl Plan {
+    /// The name of the fork.
+    pub(crate) fn name(&self) -> &str {
+        let file = self.target.name();
+        file.strip_suffix(".jsonl").unwrap_or(file)
+    }
+}
+
+/// What a fork brings back that is not in its parent any more.
+#[derive(Debug, Clone)]
+pub(crate) struct Restored {
+    /// The observation that it is from
+    pub(crate) seq: u64,
+    /// The last message that the parent still has
+    pub(crate) message: usize,
+    /// The moment of that message
+    pub(crate) moment: String,
+    /// The parent's slug, as it is now
+    pub(crate) parent_slug: String,
+    /// Whether the book comes along as it was, whatever is known of it
+    pub(crate) as_it_was: bool,
 }
 
 /// Works a fork out. `slug` is a fresh identity for it, `now` the time in milliseconds since 1970.
@@ -65,7 +92,55 @@ pub fn plan(
     slug: &str,
     now: i64,
 ) -> Result<Plan, ForkError> {
+    plan_of(library, request, config, slug, now, None)
+}
+
+/// As [`plan`], of a chat in a library of the past.
+pub(crate) fn plan_of(
+    library: &Library,
+    request: &Request,
+    config: &Config,
+    slug: &str,
+    now: i64,
+    restored: Option<Restored>,
+) -> Result<Plan, ForkError> {
     let waiting = before(library, request)?;
+    let name = &fork_name(library, request, config)?;
+    plan_as(library, request, config, slug, now, Settled { waiting, name, restored })
+}
+
+/// Works a fork out whose name SillyTavern has chosen already.
+pub(crate) fn plan_named(
+    library: &Library,
+    request: &Request,
+    config: &Config,
+    slug: &str,
+    now: i64,
+    name: &str,
+) -> Result<Plan, ForkError> {
+    let waiting = before(library, request)?;
+    plan_as(library, request, config, slug, now, Settled { waiting, name, restored: None })
+}
+
+/// What is settled about a fork before it is worked out.
+struct Settled<'a> {
+    /// How much work waits in the queue
+    waiting: usize,
+    /// Its name
+    name: &'a str,
+    /// What it is a past state of, if it is one
+    restored: Option<Restored>,
+}
+
+fn plan_as(
+    library: &Library,
+    request: &Request,
+    config: &Config,
+    slug: &str,
+    now: i64,
+    settled: Settled<'_>,
+) -> Result<Plan, ForkError> {
+    let Settled { waiting, name, restored } = settled;
     let c = request.chat;
     let chat = &library.chats[c];
     let line = library.message_line(c, request.at)?.unwrap_or_default();
@@ -73,14 +148,16 @@ pub fn plan(
     let last = request.swipe.map(|k| other_swipe(request, message, k)).transpose()?.flatten();
     // What was told of the shown swipe is not told of another one: the state is that of the message before.
     let state_at = if last.is_some() { request.at.saturating_sub(1) } else { request.at };
-    let name = fork_name(library, request, config)?;
     let wanted = Wanted {
         undated: config.fork.undated == Undated::Carry,
         unfinished: waiting == 0,
         head: last.is_none(),
         fill: false,
     };
-    let mut found = library.book_at(c, state_at, wanted)?;
+    let mut found = match &restored {
+        Some(Restored { as_it_was: true, .. }) => library.book_as_it_is(c)?,
+        _ => library.book_at(c, state_at, wanted)?,
+    };
     let scene_of = |line: &Vec<u8>| adapter::scene(Message::new(Raw::trust(line))).map(|(scene, _)| scene);
     let swiped = last.as_ref().map(scene_of);
     let around = {
@@ -100,7 +177,7 @@ pub fn plan(
     if found.source.kind == SourceKind::Head && machine_kept {
         warn_of_stains(&library.stains(c)?, &mut found, &mut warnings);
     }
-    let book = plan_book(library, request, config, &name, &found, &mut warnings)?;
+    let book = plan_book(library, request, config, name, &found, &mut warnings)?;
     // Read as SillyTavern will: what is wrong with it is found before anything is written.
     let read = book.bytes().map(Book::parse).transpose();
     let read = read.map_err(|e| ForkError::NotVerified(e.to_string()))?;
@@ -111,7 +188,7 @@ pub fn plan(
         BookPlan::Shared => Binding::Same,
         BookPlan::None => Binding::Unbound,
     };
-    let revised = revise(library, c, state_at, &name, &binding, true)?;
+    let revised = revise(library, c, state_at, name, &binding, true)?;
     let file = library.fs.open(&chat.path)?;
     let (header_end, carriage_return) = header_end(library, c, &*file)?;
     let row = chat.transcript.row(request.at).unwrap_or_default();
@@ -140,7 +217,7 @@ pub fn plan(
     let state = CheckpointState {
         now,
         message: request.at,
-        chat: &name,
+        chat: name,
         queue_was_empty: waiting == 0,
         has_scene_break: around.scene.is_some(),
         scene_name,
@@ -154,7 +231,7 @@ pub fn plan(
     let record = record(
         library,
         request,
-        &name,
+        name,
         slug,
         now,
         &moment.to_string(),
@@ -162,6 +239,7 @@ pub fn plan(
         &images,
         &found.untold,
         metadata,
+        restored.as_ref(),
     );
     let left_out = left_out(library, &found);
     let archive: Vec<(&str, Vec<u8>)> = revised.archive.iter().map(|(k, v)| (*k, v.clone())).collect();
@@ -187,8 +265,8 @@ pub fn plan(
         tx::pad(&mut header, header_end);
     }
 
-    let (target, address) = place(library, c, &name)?;
-    let edits = edits(library, request, config, &name)?;
+    let (target, address) = place(library, c, name)?;
+    let edits = edits(library, request, config, name)?;
     let running = chat.running.as_ref();
     let projection = revised.projection.unwrap_or_default();
     let current = projection.current.and_then(|i| running?.versions.get(i));
@@ -196,9 +274,10 @@ pub fn plan(
     files.extend(book.path().map(|path| path.as_str().to_owned()));
     files.push(target.as_str().to_owned());
     files.extend(edits.iter().map(|edit: &Edit| edit.target.as_str().to_owned()));
+    // The past does not change while we look at it.
     let mut guards: Vec<(VaultPath, FileId)> = Vec::new();
-    guards.extend(chat.identity.map(|id| (chat.path.clone(), id.into())));
-    if let (Some(live), BookPlan::Own { .. }) = (&found.live, &book)
+    guards.extend(chat.identity.filter(|_| restored.is_none()).map(|id| (chat.path.clone(), id.into())));
+    if let (Some(live), BookPlan::Own { .. }, None) = (&found.live, &book, &restored)
         && let (Some(path), Some(id)) = (library.books.get(&live.name), live.identity)
     {
         guards.push((path.clone(), id.into()));
@@ -245,6 +324,7 @@ pub fn plan(
         target,
         header,
         chat: c,
+        fs: library.fs.clone(),
         parent: chat.path.clone(),
         body: header_end..body_end,
         last,
@@ -255,6 +335,7 @@ pub fn plan(
         edits,
         guards,
         slug: slug.to_owned(),
+        restored,
     })
 }
 
@@ -458,7 +539,7 @@ pub(crate) fn book_name(
 }
 
 /// Why a book that is kept by hand is not copied for a fork.
-fn stays_shared(library: &Library, c: usize, config: &Config, stem: &str) -> Option<String> {
+pub(crate) fn stays_shared(library: &Library, c: usize, config: &Config, stem: &str) -> Option<String> {
     if config.books.shared.iter().any(|pinned| book_stem(pinned) == stem) {
         return Some("is pinned as shared in the settings".to_owned());
     }
@@ -573,6 +654,7 @@ fn record(
     images: &[EntryImage],
     start: &[u64],
     metadata: Raw<'_>,
+    restored: Option<&Restored>,
 ) -> ForkRecord {
     let c = request.chat;
     let chat = &library.chats[c];
@@ -584,9 +666,12 @@ fn record(
         owner_file: name.to_owned(),
         owner_slug: slug.to_owned(),
         parent_file: chat.name.clone(),
-        parent_slug: chat.header().slug().unwrap_or_default().into_owned(),
-        message: request.at,
-        moment: moment.to_owned(),
+        parent_slug: restored.map_or_else(
+            || chat.header().slug().unwrap_or_default().into_owned(),
+            |restored| restored.parent_slug.clone(),
+        ),
+        message: restored.map_or(request.at, |restored| restored.message),
+        moment: restored.map_or(moment, |restored| &restored.moment).to_owned(),
         root,
         depth: depth + 1,
         book: book.name().map(str::to_owned),
@@ -594,6 +679,7 @@ fn record(
         start: start.to_vec(),
         accepted: Vec::new(),
         created: now,
+        restored: restored.map(|restored| restored.seq),
     }
 }
 

@@ -11,7 +11,8 @@ use std::collections::BTreeMap;
 use forklore_core::check::{Code, Finding};
 use forklore_core::format::names::book_stem;
 use forklore_fs::{Part, PathError, VaultPath};
-use serde::Serialize;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
 
 use self::treat::Treatment;
 use super::check::check;
@@ -23,7 +24,8 @@ use crate::tx::{About, Tx, TxError};
 use crate::vault::Library;
 
 /// What becomes of a book that is missing, another chat's, or shared.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
 pub enum Choice {
     /// A new book with what this chat's own line has earned
     Rebuild,
@@ -48,6 +50,8 @@ pub struct Question {
     pub book: String,
     /// What is the case, in a sentence
     pub text: String,
+    /// What can be chosen here
+    pub choices: Vec<Choice>,
     /// Whether saying nothing leaves it as it is: the chat would leave a book that it uses now
     pub ask_first: bool,
 }
@@ -56,7 +60,7 @@ pub struct Question {
 pub type Decide<'a> = dyn Fn(&Question) -> Option<Choice> + 'a;
 
 /// What was healed.
-#[derive(Debug, Clone, Serialize)]
+#[derive(Debug, Clone, Serialize, JsonSchema)]
 pub struct HealReport {
     /// Id of the operation; nothing if there was nothing to do, or it was only planned
     pub operation: Option<String>,
@@ -67,7 +71,7 @@ pub struct HealReport {
 }
 
 /// One thing that was done.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct Action {
     /// The finding that it answers
     pub code: Code,
@@ -169,7 +173,7 @@ fn answered(actions: &[Action], finding: &Finding) -> bool {
 }
 
 /// Books that an extension keeps and that nothing refers to once these chats are bound elsewhere.
-fn unneeded(
+pub(crate) fn unneeded(
     library: &Library,
     rebound: &BTreeMap<usize, Option<String>>,
 ) -> Result<Vec<VaultPath>, PathError> {

@@ -18,8 +18,8 @@ use super::{Action, Choice, Decide, HealError, Question};
 use crate::config::{Config, Undated};
 use crate::state_at::{BookAt, SourceKind, Wanted};
 use crate::tx::operation::{Change, Edit, Json, Listed, Place};
-use crate::usecase::fork::header::{Binding, Revised, revise};
-use crate::usecase::fork::plan::{book_bytes, book_name, root_of};
+use crate::usecase::fork::header::{Binding, Revised, edit_of, revise};
+use crate::usecase::fork::plan::{book_bytes, book_name, root_of, stays_shared};
 use crate::vault::{Library, layout};
 
 /// What one chat gets.
@@ -31,6 +31,8 @@ pub(super) struct Treatment {
     /// The book that it is bound to from now on, if that changes
     pub(super) binding: Option<Option<String>>,
     pub(super) actions: Vec<Action>,
+    /// Whether that book is also its parent's, by choice
+    shared: bool,
     revised: Revised,
     /// Whether it gets a record
     adopt: bool,
@@ -67,6 +69,7 @@ pub(super) fn treat(
         book: None,
         binding: None,
         actions: Vec::new(),
+        shared: false,
         revised: Revised::default(),
         adopt: false,
         main_chat: None,
@@ -93,22 +96,30 @@ pub(super) fn treat(
             .is_some_and(|stem| library.owner_of(stem) == Some(c) || library.users_of(stem).len() < 2);
         let ask_first = owner && !matches!(code, Code::BookMissing | Code::BookForeign);
         let text = findings.iter().find(|f| f.code == *code).map(|f| f.message.clone()).unwrap_or_default();
-        let question = Question { code: *code, chat: address.clone(), book: name.clone(), text, ask_first };
+        let (chat, book, choices) = (address.clone(), name.clone(), choices(library, c));
+        let question = Question { code: *code, chat, book, text, choices, ask_first };
         remedy = decide(&question).map(|choice| (choice, name.clone()));
-    } else if record::is_pending(chat.header().metadata()) {
-        remedy = Some((Choice::Rebuild, String::new()));
+    } else if let Some(pending) = record::Pending::read(chat.header().metadata()) {
+        wrong.push(Code::PendingFork);
+        let text = findings
+            .iter()
+            .find(|f| f.code == Code::PendingFork)
+            .map(|f| f.message.clone())
+            .unwrap_or_default();
+        let (code, book) = (Code::PendingFork, pending.book.unwrap_or_default());
+        let (chat, choices) = (address.clone(), choices(library, c));
+        let question = Question { code, chat, book: book.clone(), text, choices, ask_first: false };
+        remedy = decide(&question).map(|choice| (choice, book));
     }
     let mut new_images: Option<(String, Vec<EntryImage>)> = None;
     let mut unbound = false;
+    let mut shared: Option<String> = None;
     if let Some((choice, old)) = &remedy {
         match own_book(library, c, *choice, old, config, names)? {
             Own::Book { name, path, bytes, quarantine, start, how } => {
                 let images = Book::parse(&bytes).map(|book| book.images()).unwrap_or_default();
                 for code in &wrong {
                     did(*code, Some(&name), format!("{how}: {} entries", images.len()));
-                }
-                if wrong.is_empty() {
-                    did(Code::PendingFork, Some(&name), format!("{how}: {} entries", images.len()));
                 }
                 treatment.quarantine = quarantine;
                 treatment.start = start;
@@ -123,9 +134,15 @@ pub(super) fn treat(
                 treatment.binding = Some(Some(name.clone()));
                 new_images = Some((name, images));
             }
-            Own::Detach => {
+            Own::Shared { name } => {
+                did(Code::PendingFork, Some(&name), "goes on using its parent's lorebook".to_owned());
+                treatment.binding = Some(Some(name.clone()));
+                treatment.shared = true;
+                shared = Some(name);
+            }
+            Own::Detach { how } => {
                 for code in &wrong {
-                    did(*code, None, "bound to no lorebook any more".to_owned());
+                    did(*code, None, how.to_owned());
                 }
                 treatment.binding = Some(None);
                 unbound = true;
@@ -142,7 +159,10 @@ pub(super) fn treat(
     let same_book = treatment.binding.is_none();
     // A copy has no record to be wrong without; it gets one where it is given a book, so that the book is known to be its own.
     let adoptable = chat.lineage.is_fork() || (chat.lineage.kind == Kind::Copy && !same_book);
-    treatment.adopt = adoptable && (chat.record.is_none() || !same_book || !treatment.accepted.is_empty());
+    let undecided = same_book && treatment.accepted.is_empty();
+    // A fork that waits for its book goes on waiting until something is done about that.
+    let waits = undecided && record::is_pending(header.metadata());
+    treatment.adopt = adoptable && !waits && (chat.record.is_none() || !undecided);
     let recap = has(Code::RecapFromFuture) || has(Code::RecapForeign);
     let stale = has(Code::RegistryIndexStale);
     if !same_book || recap || stale || treatment.adopt {
@@ -152,6 +172,9 @@ pub(super) fn treat(
             None => Binding::Same,
         };
         treatment.revised = revise(library, c, chat.head(), &chat.name, &binding, false)?;
+        if let Some(name) = &shared {
+            treatment.revised.revisions.push(Revision::text(&["world_info"], name));
+        }
         // Extensions that make forks leave the parent's name behind; the binding is what counts.
         let said = chat.header().metadata().at(&["auto_lorebooks", "lorebookName"]);
         if let (true, Some(said), Some((name, _))) = (same_book, said, &chat.book)
@@ -246,10 +269,28 @@ enum Own {
     Rebind {
         name: String,
     },
-    Detach,
+    /// A fork that waits for its book goes on using its parent's, which is kept by hand.
+    Shared {
+        name: String,
+    },
+    Detach {
+        how: &'static str,
+    },
     Accept,
     /// Nothing to copy from
     Impossible,
+}
+
+/// What somebody can choose for the book of a chat.
+fn choices(library: &Library, c: usize) -> Vec<Choice> {
+    let chat = &library.chats[c];
+    let parent = chat.lineage.parent.and_then(|p| library.chats[p].book_stem());
+    let copy = parent.or(chat.book_stem()).is_some_and(|stem| library.books.contains_key(stem));
+    let mut all = vec![Choice::Rebuild, Choice::Empty];
+    all.extend(copy.then_some(Choice::Copy));
+    all.push(Choice::Detach);
+    all.extend(chat.lineage.is_fork().then_some(Choice::Accept));
+    all
 }
 
 fn own_book(
@@ -273,9 +314,26 @@ fn own_book(
         Wanted { undated: config.fork.undated == Undated::Carry, unfinished: true, head: false, fill: true };
     let pending = chat.book.is_none();
     let found = match (pending, chat.lineage.parent, chat.lineage.fork_message) {
-        // A fork that SillyTavern saved without a book: what its parent had at that message.
-        (true, Some(parent), Some(at)) => library.book_at(parent, at, Wanted { head: true, ..wanted })?,
-        (true, ..) => return Ok(Own::Impossible),
+        // A fork that SillyTavern saved without a book: what its parent had at that message, and nothing half done.
+        (true, Some(parent), Some(at)) => {
+            let idle = !library.operations(parent)?.iter().any(|op| op.status.is_open());
+            let found = library.book_at(parent, at, Wanted { head: idle, unfinished: idle, ..wanted })?;
+            let hand_kept = found.live.as_ref().is_some_and(|book| book.keeper.is_none());
+            let stem = library.chats[parent].book_stem().unwrap_or_default();
+            let none = found.name.is_none() || (found.live.is_none() && found.entries.is_empty());
+            match (choice, &found.name) {
+                (Choice::Rebuild, _) if none => {
+                    return Ok(Own::Detach { how: "its parent has no lorebook that it could have" });
+                }
+                (Choice::Rebuild, Some(name))
+                    if hand_kept && stays_shared(library, parent, config, stem).is_some() =>
+                {
+                    return Ok(Own::Shared { name: name.clone() });
+                }
+                _ => found,
+            }
+        }
+        (true, ..) if choice == Choice::Rebuild => return Ok(Own::Impossible),
         _ => library.book_at(c, chat.head(), wanted)?,
     };
     let old = found.name.clone().unwrap_or_else(|| old.to_owned());
@@ -302,7 +360,7 @@ fn own_book(
             };
             (new_book::assemble(Content::AsItIs(&book), &name), how)
         }
-        Choice::Detach => return Ok(Own::Detach),
+        Choice::Detach => return Ok(Own::Detach { how: "bound to no lorebook any more" }),
         // Only a fork has a record to note it in.
         Choice::Accept if chat.lineage.is_fork() => return Ok(Own::Accept),
         Choice::Accept => return Ok(Own::Impossible),
@@ -382,16 +440,9 @@ impl Treatment {
             let metadata = Raw::trust(&so_far).get("chat_metadata").unwrap_or(Raw::NULL);
             revisions.push(Revision::set(&["forklore"], self.record(library, c, metadata, slugs, now)));
         }
-        let mut changes = Vec::new();
-        for revision in revisions {
-            let path: Vec<&str> = revision.path.iter().map(String::as_str).collect();
-            let to = revision.to.map(|value| Json::new(&value).ok_or_else(corrupt)).transpose()?;
-            changes.push(Change::set_in(header.raw(), &path, to).ok_or_else(corrupt)?);
-        }
         let mut edits = self.links.clone();
-        if !changes.is_empty() {
-            let target = chat.path.clone();
-            edits.push(Edit { target, place: Place::Header, required: self.binding.is_some(), changes });
+        if !revisions.is_empty() {
+            edits.push(edit_of(chat, revisions, self.binding.is_some()).ok_or_else(corrupt)?);
         }
         Ok(edits)
     }
@@ -422,7 +473,7 @@ impl Treatment {
         let images = self.book.as_ref().and_then(|(_, _, bytes)| Some(Book::parse(bytes).ok()?.images()));
         let print = images.as_ref().map(|images| fingerprint(images.iter()));
         let bound = match &self.binding {
-            Some(binding) => binding.clone(),
+            Some(binding) => binding.clone().filter(|_| !self.shared),
             // Only a book that nobody else uses is the chat's own.
             None => chat
                 .book
@@ -453,6 +504,7 @@ impl Treatment {
             start: self.start.clone(),
             accepted,
             created: now,
+            restored: old.restored,
         };
         let archive: Vec<(&str, Vec<u8>)> =
             self.revised.archive.iter().map(|(key, value)| (*key, value.clone())).collect();

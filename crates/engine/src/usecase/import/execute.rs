@@ -17,8 +17,8 @@ use forklore_json::{EditError, Raw, Step, quote};
 use super::plan::{Joined, Plan, content};
 use super::source::{Lines, open};
 use super::{ImportError, ImportReport};
-use crate::history::transfer::{Arrival, LONGEST_OBJECT};
-use crate::history::{parse, store};
+use crate::history::store;
+use crate::history::transfer::{Arrival, LONGEST_OBJECT, Travelling};
 use crate::progress::Progress;
 use crate::tx::operation::{Change, Edit, Kind, Place};
 use crate::tx::{About, Tx, TxError};
@@ -39,30 +39,34 @@ pub fn execute(
         return Err(ImportError::Changed);
     }
     progress.start("Importing", plan.manifest.members.iter().map(|member| member.bytes).sum());
+    let mut next = reader.next_member()?;
+    // From here on nobody else adds to history: what arrives has its numbers in it.
+    let mut history = store(&library.fs)?;
+    let mut arrival = match next.filter(|n| is_history(plan.manifest.members[*n].kind)) {
+        Some(_) => Some(Arrival::begin(&mut history, plan.landing.clone(), now)?),
+        None => None,
+    };
+    while let (Some(n), Some(arriving)) =
+        (next.filter(|n| is_history(plan.manifest.members[*n].kind)), &mut arrival)
+    {
+        match plan.manifest.members[n].kind {
+            MemberKind::Observations => read_observations(&mut reader, arriving)?,
+            _ => read_objects(&mut reader, arriving, progress)?,
+        }
+        next = reader.next_member()?;
+    }
+    let renames = arrival.as_ref().map_or(&plan.landing.renames, Arrival::renames).clone();
     // Chats need the entries of their books, which come before them.
     let books = StagedBooks::new(library);
-    let mut next = reader.next_member()?;
-    while let Some(n) = next.filter(|n| !is_history(plan.manifest.members[*n].kind)) {
+    while let Some(n) = next {
         let member = &plan.manifest.members[n];
         if let Some(target) = plan.targets[n].clone() {
-            stage(&mut tx, &mut reader, &plan, n, target.clone(), &books)?;
+            stage(&mut tx, &mut reader, &plan, n, target.clone(), &renames, &books)?;
             if let (MemberKind::Book, Some(staged)) = (member.kind, tx.staged_path(&target)) {
                 books.add(&member.name, staged);
             }
         }
         progress.advance(member.bytes);
-        next = reader.next_member()?;
-    }
-    let mut history = store(&library.fs)?;
-    let mut arrival = match next {
-        Some(_) => Some(Arrival::begin(&mut history, plan.landing.clone(), now)?),
-        None => None,
-    };
-    while let (Some(n), Some(arriving)) = (next, &mut arrival) {
-        match plan.manifest.members[n].kind {
-            MemberKind::Observations => read_observations(&mut reader, arriving)?,
-            _ => read_objects(&mut reader, arriving, progress)?,
-        }
         next = reader.next_member()?;
     }
     if reader.finish()? != plan.seal {
@@ -111,7 +115,7 @@ fn is_history(kind: MemberKind) -> bool {
 fn read_observations<R: Read>(reader: &mut Reader<R>, arriving: &mut Arrival<'_>) -> Result<(), ImportError> {
     let mut lines = Lines::new(reader);
     while let Some(line) = lines.next().map_err(ArchiveError::from)? {
-        let seen = parse(line.bytes).map_err(ImportError::of_arrival)?;
+        let seen = Travelling::read(line.bytes).map_err(ImportError::of_arrival)?;
         arriving.observe(seen).map_err(ImportError::of_arrival)?;
     }
     Ok(())
@@ -153,11 +157,12 @@ fn stage<R: Read>(
     plan: &Plan,
     n: usize,
     target: VaultPath,
+    renames: &Renames,
     books: &StagedBooks<'_>,
 ) -> Result<(), ImportError> {
-    let (member, renames) = (&plan.manifest.members[n], plan.renames());
+    let member = &plan.manifest.members[n];
     let changed = match (member.kind, &plan.group) {
-        (MemberKind::Book, _) if !renames.is_empty() => {
+        (MemberKind::Book, _) if !(renames.books.is_empty() && renames.chats.is_empty()) => {
             let bytes = content(reader)?;
             Some(renames.in_book(&bytes, &member.name).unwrap_or(bytes))
         }
@@ -173,7 +178,7 @@ fn stage<R: Read>(
     let entry = |book: &str, uid: i64| books.entry(book, uid);
     let mut failed = None;
     let staged = tx.publish_with(target, &mut |out| {
-        let copied = if member.kind == MemberKind::Chat && !renames.is_empty() {
+        let copied = if member.kind == MemberKind::Chat {
             copy_chat(&mut *reader, out, renames, &entry)
         } else {
             io::copy(reader, out).map(drop)
@@ -204,9 +209,11 @@ fn copy_chat(
     let mut first = true;
     while let Some(line) = lines.next()? {
         if !line.whole {
-            if first {
+            let renamed = [&renames.chats, &renames.books, &renames.slugs].iter().any(|map| !map.is_empty());
+            if first && renamed {
                 return Err(io::Error::other("the first line of a chat is too long"));
             }
+            first = false;
             out.write_all(line.bytes)?;
             continue;
         }

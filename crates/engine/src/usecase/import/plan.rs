@@ -5,7 +5,6 @@ use std::io::Read;
 
 use forklore_archive::{ArchiveError, Manifest, Member, MemberKind, Reader, Seal};
 use forklore_core::fork::names;
-use forklore_core::fork::rename::Renames;
 use forklore_core::format::card::Card;
 use forklore_core::format::chat::Header;
 use forklore_core::format::names::{book_stem, chat_stem, sanitize};
@@ -14,9 +13,9 @@ use forklore_json::Raw;
 
 use super::source::{Lines, open};
 use super::{ImportError, ImportReport, Imported, Left, Request};
-use crate::history::transfer::Landing;
+use crate::history::transfer::{Landing, Travelling};
 use crate::history::watch::is_watched;
-use crate::history::{Observation, What, parse};
+use crate::history::{Observation, What};
 use crate::progress::Progress;
 use crate::usecase::fork::Warning;
 use crate::vault::{Library, StoryKind, layout};
@@ -143,8 +142,8 @@ impl Found {
                         if !line.whole {
                             return Err(ImportError::damaged("a line of its history is too long"));
                         }
-                        let observation = parse(line.bytes).map_err(ImportError::of_arrival)?;
-                        found.observation(&observation)?;
+                        let seen = Travelling::read(line.bytes).map_err(ImportError::of_arrival)?;
+                        found.observation(&seen.observation)?;
                     }
                 }
             }
@@ -180,6 +179,7 @@ impl Found {
                 self.slugs.extend(chat.slug.clone());
             }
             What::Book(_) | What::Gone => {}
+            What::Forget { .. } => return Err(ImportError::damaged("its history forgets")),
         }
         self.observations += 1;
         Ok(())
@@ -359,9 +359,14 @@ impl Plan {
         // Chats that history only names get names that no file will have had.
         for file in found.seen.iter().filter(|file| file.name().ends_with(".jsonl")) {
             if !self.landing.files.contains_key(file) {
-                let name = given.give(file.name().trim_end_matches(".jsonl"), "chat");
+                let old = file.name().strip_suffix(".jsonl").unwrap_or_default();
+                let name = given.give(old, "chat");
                 if let Ok(target) = place.dir.join(&format!("{name}.jsonl")) {
                     self.landing.named.insert(file.clone(), target);
+                }
+                // One that is gone can still be a parent.
+                if Some(file.parent()) == old_dir && old != name {
+                    chats.insert(old.to_owned(), name);
                 }
             }
         }
@@ -439,11 +444,6 @@ impl Plan {
             return Err(ImportError::damaged("its history tells of other files"));
         }
         Ok(())
-    }
-
-    /// The new names, by the old ones.
-    pub(super) fn renames(&self) -> &Renames {
-        &self.landing.renames
     }
 
     /// Names of the chats by the names that they had.

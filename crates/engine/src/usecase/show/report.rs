@@ -1,11 +1,12 @@
 //! [`ShowReport`]: the state of a chat at a message, as plain data (`docs/formats/json.md`).
 
 use forklore_core::adapter::Status;
+use schemars::JsonSchema;
 use serde::Serialize;
 use serde_json::value::RawValue;
 
 /// The state of a chat at a message.
-#[derive(Debug, Clone, Serialize)]
+#[derive(Debug, Clone, Serialize, JsonSchema)]
 pub struct ShowReport {
     /// Its address
     pub chat: String,
@@ -36,7 +37,7 @@ pub struct ShowReport {
 }
 
 /// A scene.
-#[derive(Debug, Clone, Serialize)]
+#[derive(Debug, Clone, Serialize, JsonSchema)]
 pub struct ShowScene {
     /// The message that it ends with
     pub message: usize,
@@ -47,7 +48,7 @@ pub struct ShowScene {
 }
 
 /// The lorebook at the message.
-#[derive(Debug, Clone, Serialize)]
+#[derive(Debug, Clone, Serialize, JsonSchema)]
 pub struct ShowBook {
     /// Its name as the chat has it
     pub name: Option<String>,
@@ -60,7 +61,7 @@ pub struct ShowBook {
 }
 
 /// Where a state comes from.
-#[derive(Debug, Clone, Serialize)]
+#[derive(Debug, Clone, Serialize, JsonSchema)]
 pub struct ShowSource {
     /// `head`, `unchanged`, `history`, `scene`, `degraded` or `none`
     pub kind: &'static str,
@@ -77,7 +78,7 @@ impl From<crate::state_at::Source> for ShowSource {
 }
 
 /// One entry.
-#[derive(Debug, Clone, Serialize)]
+#[derive(Debug, Clone, Serialize, JsonSchema)]
 pub struct ShowEntry {
     /// Its number
     pub uid: Option<i64>,
@@ -100,7 +101,7 @@ pub struct ShowEntry {
 }
 
 /// An entry that was left out.
-#[derive(Debug, Clone, Serialize)]
+#[derive(Debug, Clone, Serialize, JsonSchema)]
 pub struct ShowLeftOut {
     /// Its number
     pub uid: Option<i64>,
@@ -113,7 +114,7 @@ pub struct ShowLeftOut {
 }
 
 /// The running recap at the message.
-#[derive(Debug, Clone, Default, Serialize)]
+#[derive(Debug, Clone, Default, Serialize, JsonSchema)]
 pub struct ShowRecap {
     /// Number of the version in use there
     pub current_version: Option<i64>,
@@ -126,7 +127,7 @@ pub struct ShowRecap {
 }
 
 /// One version of the running recap.
-#[derive(Debug, Clone, Serialize)]
+#[derive(Debug, Clone, Serialize, JsonSchema)]
 pub struct ShowRecapVersion {
     /// Its number
     pub version: i64,
@@ -135,7 +136,7 @@ pub struct ShowRecapVersion {
 }
 
 /// The combined recap.
-#[derive(Debug, Clone, Serialize)]
+#[derive(Debug, Clone, Serialize, JsonSchema)]
 pub struct ShowCombined {
     /// How many messages it covers
     pub message_count: i64,
@@ -144,7 +145,7 @@ pub struct ShowCombined {
 }
 
 /// The queue.
-#[derive(Debug, Clone, Serialize)]
+#[derive(Debug, Clone, Serialize, JsonSchema)]
 pub struct ShowQueue {
     /// Whether nothing waits or runs
     pub idle: bool,
@@ -153,7 +154,7 @@ pub struct ShowQueue {
 }
 
 /// One operation.
-#[derive(Debug, Clone, Serialize)]
+#[derive(Debug, Clone, Serialize, JsonSchema)]
 pub struct ShowOperation {
     /// Its id
     pub id: String,
@@ -172,18 +173,19 @@ impl ShowOperation {
 }
 
 /// The chat's own variables and notes.
-#[derive(Debug, Clone, Serialize)]
+#[derive(Debug, Clone, Serialize, JsonSchema)]
 pub struct ShowMetadata {
     /// `head`: as of the message; `backup`: from a backup of SillyTavern's; `inherited`: as of now, nothing tells how they were
     pub source: &'static str,
     /// The message that they are from
     pub message: Option<usize>,
     /// The variables as they stand
+    #[schemars(with = "Option<serde_json::Value>")]
     pub variables: Option<Box<RawValue>>,
 }
 
 /// Something that is not as exact as it could be.
-#[derive(Debug, Clone, Serialize)]
+#[derive(Debug, Clone, Serialize, JsonSchema)]
 pub struct ShowWarning {
     /// A stable code
     pub code: &'static str,

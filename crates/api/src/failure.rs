@@ -1,4 +1,4 @@
-//! [`CliError`]: what a user is told when something does not work: a stable code, a sentence, and what to do next.
+//! [`Failure`]: what a user is told when something does not work: a stable code, a sentence, and what to do next.
 //!
 //! Library errors say what was being done; the kind, the exit code and the hint are decided here, in one place.
 
@@ -7,25 +7,30 @@ use std::io;
 use forklore_archive::ArchiveError;
 use forklore_engine::AddressError;
 use forklore_engine::config::ConfigError;
-use forklore_engine::history::HistoryError;
+use forklore_engine::history::{HistoryError, PastError};
 use forklore_engine::oplog::FindError;
 use forklore_engine::state_at::StateError;
 use forklore_engine::tx::TxError;
+use forklore_engine::usecase::blame::{BlameError, EntryError};
 use forklore_engine::usecase::diff::DiffError;
 use forklore_engine::usecase::export::ExportError;
 use forklore_engine::usecase::fork::ForkError;
 use forklore_engine::usecase::heal::HealError;
 use forklore_engine::usecase::import::ImportError;
+use forklore_engine::usecase::rename::RenameError;
+use forklore_engine::usecase::restore::RestoreError as BringError;
 use forklore_engine::usecase::show::ShowError;
 use forklore_engine::usecase::trash::RestoreError;
 use forklore_engine::usecase::undo::UndoError;
 use forklore_engine::vault::LoadError;
 use forklore_fs::PathError;
+use schemars::JsonSchema;
+use serde::Serialize;
 use serde_json::{Value, json};
 
 /// What sort of failure it is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Kind {
+pub enum Kind {
     /// The call makes no sense.
     Usage,
     /// The vault, or the state of the story, does not allow it.
@@ -35,7 +40,8 @@ pub(crate) enum Kind {
 }
 
 impl Kind {
-    pub(crate) fn exit_code(self) -> u8 {
+    /// The exit status of a command that fails like this.
+    pub fn exit_code(self) -> u8 {
         match self {
             Self::Refused | Self::Io => 1,
             Self::Usage => 2,
@@ -44,24 +50,37 @@ impl Kind {
 }
 
 /// A failure, as a user sees it.
-#[derive(Debug)]
-pub(crate) struct CliError {
-    pub(crate) kind: Kind,
-    pub(crate) code: &'static str,
-    pub(crate) message: String,
-    pub(crate) hint: String,
+#[derive(Debug, Clone)]
+pub struct Failure {
+    /// What sort of failure it is
+    pub kind: Kind,
+    /// Stable code
+    pub code: &'static str,
+    /// What went wrong, as a sentence
+    pub message: String,
+    /// What to do next
+    pub hint: String,
     /// Boxed to keep the error small: it travels through every function.
     details: Box<Value>,
     broken_pipe: bool,
 }
 
-impl CliError {
-    pub(crate) fn new(
-        kind: Kind,
-        code: &'static str,
-        message: impl Into<String>,
-        hint: impl Into<String>,
-    ) -> Self {
+/// A failure as other programs read it: what is under `error`.
+#[derive(Debug, Clone, Serialize, JsonSchema)]
+pub struct Told {
+    /// Stable code; see docs/formats/findings.md
+    pub code: &'static str,
+    /// What went wrong, as a sentence
+    pub message: String,
+    /// What to do next; can be empty
+    pub hint: String,
+    /// Depends on the code
+    pub details: Value,
+}
+
+impl Failure {
+    /// A failure. What went wrong becomes a sentence.
+    pub fn new(kind: Kind, code: &'static str, message: impl Into<String>, hint: impl Into<String>) -> Self {
         Self {
             kind,
             code,
@@ -72,21 +91,32 @@ impl CliError {
         }
     }
 
-    pub(crate) fn usage(message: String) -> Self {
+    /// A command line that makes no sense.
+    pub fn usage(message: String) -> Self {
         Self::new(Kind::Usage, "USAGE", message, "Run the command with --help to see how it is called.")
     }
 
-    fn with_details(mut self, details: Value) -> Self {
+    /// The same with what programs can make use of.
+    #[must_use]
+    pub fn with_details(mut self, details: Value) -> Self {
         *self.details = details;
         self
     }
 
-    pub(crate) fn is_broken_pipe(&self) -> bool {
+    /// Whether nobody reads what is printed any more.
+    pub fn is_broken_pipe(&self) -> bool {
         self.broken_pipe
     }
 
-    pub(crate) fn as_json(&self) -> Value {
-        json!({"error": {"code": self.code, "message": self.message, "hint": self.hint, "details": self.details}})
+    /// For other programs.
+    pub fn told(&self) -> Told {
+        let details = (*self.details).clone();
+        Told { code: self.code, message: self.message.clone(), hint: self.hint.clone(), details }
+    }
+
+    /// The document that is printed, and answered.
+    pub fn as_json(&self) -> Value {
+        json!({"error": self.told()})
     }
 }
 
@@ -99,7 +129,7 @@ fn sentence(text: &str) -> String {
     text
 }
 
-impl From<PathError> for CliError {
+impl From<PathError> for Failure {
     fn from(e: PathError) -> Self {
         let hint = if e.source.to_string().contains("leads out of the vault") {
             "Forklore reads nothing outside the vault. Put the folder itself in the link's place."
@@ -113,7 +143,7 @@ impl From<PathError> for CliError {
     }
 }
 
-impl From<HistoryError> for CliError {
+impl From<HistoryError> for Failure {
     fn from(e: HistoryError) -> Self {
         let message = capital(&e.to_string());
         match e {
@@ -140,7 +170,7 @@ impl From<HistoryError> for CliError {
     }
 }
 
-impl From<ArchiveError> for CliError {
+impl From<ArchiveError> for Failure {
     fn from(e: ArchiveError) -> Self {
         let message = capital(&e.to_string());
         let refused = |code, hint: &str| Self::new(Kind::Refused, code, message.clone(), hint);
@@ -170,7 +200,7 @@ impl From<ArchiveError> for CliError {
     }
 }
 
-impl From<ExportError> for CliError {
+impl From<ExportError> for Failure {
     fn from(e: ExportError) -> Self {
         let message = capital(&e.to_string());
         let refused = |code, hint: &str| Self::new(Kind::Refused, code, message.clone(), hint);
@@ -196,7 +226,7 @@ impl From<ExportError> for CliError {
     }
 }
 
-impl From<ImportError> for CliError {
+impl From<ImportError> for Failure {
     fn from(e: ImportError) -> Self {
         let message = capital(&e.to_string());
         match e {
@@ -218,7 +248,7 @@ impl From<ImportError> for CliError {
     }
 }
 
-impl From<LoadError> for CliError {
+impl From<LoadError> for Failure {
     fn from(e: LoadError) -> Self {
         match e {
             LoadError::Path(e) => e.into(),
@@ -232,7 +262,7 @@ impl From<LoadError> for CliError {
     }
 }
 
-impl From<AddressError> for CliError {
+impl From<AddressError> for Failure {
     fn from(e: AddressError) -> Self {
         let message = e.to_string();
         match e {
@@ -261,7 +291,7 @@ impl From<AddressError> for CliError {
     }
 }
 
-impl From<ShowError> for CliError {
+impl From<ShowError> for Failure {
     fn from(e: ShowError) -> Self {
         let message = e.to_string();
         match e {
@@ -286,7 +316,7 @@ impl From<ShowError> for CliError {
     }
 }
 
-impl From<DiffError> for CliError {
+impl From<DiffError> for Failure {
     fn from(e: DiffError) -> Self {
         let message = e.to_string();
         match e {
@@ -301,7 +331,7 @@ impl From<DiffError> for CliError {
     }
 }
 
-impl From<ForkError> for CliError {
+impl From<ForkError> for Failure {
     fn from(e: ForkError) -> Self {
         let message = e.to_string();
         let refused = |code, hint: &str| Self::new(Kind::Refused, code, message.clone(), hint);
@@ -323,6 +353,9 @@ impl From<ForkError> for CliError {
                 "CORRUPT_CHAT",
                 "Run `forklore check` for what is wrong; SillyTavern keeps copies in the backups folder.",
             ),
+            ForkError::NotSaved { .. } => {
+                refused("NOT_SAVED", "Save the chat that was forked, for example by opening it, and finish the fork then.")
+            }
             ForkError::QueueNotEmpty { count, kinds } => refused(
                 "QUEUE_NOT_EMPTY",
                 "Wait until the extension is done (--when-ready waits for you), or leave that work to the parent with --ignore-queue.",
@@ -356,7 +389,151 @@ impl From<ForkError> for CliError {
     }
 }
 
-impl From<HealError> for CliError {
+impl From<PastError> for Failure {
+    fn from(e: PastError) -> Self {
+        let message = e.to_string();
+        let refused = |code, hint: &str| Self::new(Kind::Refused, code, message.clone(), hint);
+        match e {
+            PastError::NoHistory => refused(
+                "NO_HISTORY",
+                "Run `forklore watch` while you play, or `forklore watch --once` now and then: from then on there is one.",
+            ),
+            PastError::NoSuchObservation(_) => {
+                refused("OBSERVATION_NOT_FOUND", "`forklore history CHAT` tells the numbers.")
+            }
+            PastError::NotYet { .. } | PastError::TooEarly { .. } | PastError::NeverSeen(_) => refused(
+                "NOT_SEEN",
+                "`forklore history CHAT` tells what was seen and when. `forklore show CHAT --at N` tells what other evidence knows.",
+            ),
+            PastError::Address(e) => e.into(),
+            PastError::History(e) => e.into(),
+            PastError::Load(e) => e.into(),
+            PastError::Path(e) => e.into(),
+        }
+    }
+}
+
+impl From<EntryError> for Failure {
+    fn from(e: EntryError) -> Self {
+        let message = e.to_string();
+        match e {
+            EntryError::NoSuchEntry { like, removed, .. } => {
+                let hint = match (&like[..], removed) {
+                    (_, Some(message)) => {
+                        format!("It was removed at message {message}: look before that, with --at.")
+                    }
+                    ([], None) => "`forklore blame CHAT` lists the entries with their numbers.".to_owned(),
+                    (like, None) => format!("Did you mean {}?", quoted(like)),
+                };
+                Self::new(Kind::Refused, "ENTRY_NOT_FOUND", message, hint)
+                    .with_details(json!({"like": like, "removed": removed}))
+            }
+            EntryError::Ambiguous { candidates, .. } => {
+                let hint = format!("Say which, by its number: {}", candidates.join(", "));
+                Self::new(Kind::Refused, "ENTRY_AMBIGUOUS", message, hint)
+                    .with_details(json!({"candidates": candidates}))
+            }
+        }
+    }
+}
+
+impl From<BlameError> for Failure {
+    fn from(e: BlameError) -> Self {
+        let message = e.to_string();
+        match e {
+            BlameError::NoSuchMessage { messages: 0, .. } => Self::new(
+                Kind::Refused,
+                "MESSAGE_NOT_FOUND",
+                message,
+                "The chat is empty. Run `forklore check` to see whether its file is damaged.",
+            ),
+            BlameError::NoSuchMessage { messages, .. } => {
+                let hint = format!("The last message is {}.", messages - 1);
+                Self::new(Kind::Refused, "MESSAGE_NOT_FOUND", message, hint)
+            }
+            BlameError::NoBook(_) => Self::new(
+                Kind::Refused,
+                "NO_LOREBOOK",
+                message,
+                "`forklore tree` tells which chats have one.",
+            ),
+            BlameError::Entry(e) => e.into(),
+            BlameError::State(e) => e.into(),
+            BlameError::Path(e) => e.into(),
+        }
+    }
+}
+
+impl From<BringError> for Failure {
+    fn from(e: BringError) -> Self {
+        let message = e.to_string();
+        let refused = |code, hint: &str| Self::new(Kind::Refused, code, message.clone(), hint);
+        match e {
+            BringError::WhichState(_) => Self::new(
+                Kind::Usage,
+                "USAGE",
+                message,
+                "Say --at MESSAGE, --when TIME or --observation NUMBER; `forklore history CHAT` tells what there is.",
+            ),
+            BringError::ChatGone(_) => {
+                refused("CHAT_DELETED", "Bring the chat back first: forklore restore CHAT")
+            }
+            BringError::NoBook(_) => refused(
+                "NO_LOREBOOK",
+                "Bind one to the chat in SillyTavern, or bring a state of the chat back that had one.",
+            ),
+            BringError::Unknown { .. } => refused(
+                "STATE_UNRESOLVABLE",
+                "`forklore history CHAT --book` tells since when the lorebook is known. `forklore watch` records from now on.",
+            ),
+            BringError::Same(_) => refused("NOTHING_TO_RESTORE", "Nothing was changed."),
+            BringError::NameTaken(_) => refused(
+                "NAME_TAKEN",
+                "Choose another name with --as. Upper and lower case count as the same.",
+            ),
+            BringError::NoExchange => refused(
+                "NO_EXCHANGE",
+                "Bring the state back as a branch instead (without --book and --entry): that changes no file that is there.",
+            ),
+            BringError::CorruptHeader(_) => refused(
+                "CORRUPT_CHAT",
+                "Run `forklore check` for what is wrong; SillyTavern keeps copies in the backups folder.",
+            ),
+            BringError::Entry(e) => e.into(),
+            BringError::Past(e) => e.into(),
+            BringError::Fork(ForkError::QueueNotEmpty { count, kinds }) => refused(
+                "QUEUE_NOT_EMPTY",
+                "Wait until the extension is done, or go on without that work with --ignore-queue.",
+            )
+            .with_details(json!({"count": count, "types": kinds})),
+            BringError::Fork(e) => e.into(),
+            BringError::State(e) => e.into(),
+            BringError::Tx(e) => e.into(),
+            BringError::Path(e) => e.into(),
+        }
+    }
+}
+
+impl From<RenameError> for Failure {
+    fn from(e: RenameError) -> Self {
+        let message = e.to_string();
+        let refused = |code, hint: &str| Self::new(Kind::Refused, code, message.clone(), hint);
+        match e {
+            RenameError::CorruptChat { .. } => refused(
+                "CORRUPT_CHAT",
+                "Run `forklore check` for what is wrong; SillyTavern keeps copies in the backups folder.",
+            ),
+            RenameError::InvalidName { .. } => refused("INVALID_NAME", "Choose another name."),
+            RenameError::NameTaken(_) => {
+                refused("NAME_TAKEN", "Choose another name. Upper and lower case count as the same.")
+            }
+            RenameError::Tx(e) => e.into(),
+            RenameError::Path(e) => e.into(),
+        }
+    }
+}
+
+impl From<HealError> for Failure {
     fn from(e: HealError) -> Self {
         let message = e.to_string();
         match e {
@@ -379,7 +556,7 @@ impl From<HealError> for CliError {
     }
 }
 
-impl From<TxError> for CliError {
+impl From<TxError> for Failure {
     fn from(e: TxError) -> Self {
         let message = e.to_string();
         let refused = |code, hint: &str| Self::new(Kind::Refused, code, message.clone(), hint);
@@ -421,7 +598,7 @@ impl From<TxError> for CliError {
     }
 }
 
-impl From<FindError> for CliError {
+impl From<FindError> for Failure {
     fn from(e: FindError) -> Self {
         let message = e.to_string();
         match e {
@@ -441,7 +618,7 @@ impl From<FindError> for CliError {
     }
 }
 
-impl CliError {
+impl Failure {
     /// As any [`UndoError`], with the chat that the story went on in.
     pub(crate) fn moved_on(e: &UndoError, chat: Option<&str>) -> Self {
         let name = chat.map_or_else(|| "CHAT".to_owned(), |chat| format!("\"{chat}\""));
@@ -452,7 +629,7 @@ impl CliError {
     }
 }
 
-impl From<UndoError> for CliError {
+impl From<UndoError> for Failure {
     fn from(e: UndoError) -> Self {
         let message = e.to_string();
         let refused = |code, hint: &str| Self::new(Kind::Refused, code, message.clone(), hint);
@@ -488,7 +665,7 @@ impl From<UndoError> for CliError {
     }
 }
 
-impl From<RestoreError> for CliError {
+impl From<RestoreError> for Failure {
     fn from(e: RestoreError) -> Self {
         let message = e.to_string();
         match e {
@@ -504,7 +681,7 @@ impl From<RestoreError> for CliError {
     }
 }
 
-impl From<StateError> for CliError {
+impl From<StateError> for Failure {
     fn from(e: StateError) -> Self {
         let message = e.to_string();
         match e {
@@ -517,7 +694,7 @@ impl From<StateError> for CliError {
     }
 }
 
-impl From<ConfigError> for CliError {
+impl From<ConfigError> for Failure {
     fn from(e: ConfigError) -> Self {
         let message = capital(&e.to_string());
         let refused = |code, hint: String| Self::new(Kind::Refused, code, message.clone(), hint);
@@ -560,24 +737,7 @@ impl From<ConfigError> for CliError {
     }
 }
 
-impl From<forklore_demo::DemoError> for CliError {
-    fn from(e: forklore_demo::DemoError) -> Self {
-        let message = capital(&e.to_string());
-        match e {
-            forklore_demo::DemoError::Taken => {
-                Self::new(Kind::Refused, "FOLDER_TAKEN", message, "Name another folder: forklore demo DIR")
-            }
-            forklore_demo::DemoError::Story(_) | forklore_demo::DemoError::Path(_) => Self::new(
-                Kind::Io,
-                "IO",
-                message,
-                "Name a folder on a disk that can be written: forklore demo DIR",
-            ),
-        }
-    }
-}
-
-impl From<io::Error> for CliError {
+impl From<io::Error> for Failure {
     fn from(e: io::Error) -> Self {
         let broken_pipe = e.kind() == io::ErrorKind::BrokenPipe;
         let error =
@@ -586,7 +746,8 @@ impl From<io::Error> for CliError {
     }
 }
 
-fn capital(text: &str) -> String {
+/// A phrase with a capital letter.
+pub fn capital(text: &str) -> String {
     let mut chars = text.chars();
     chars.next().map(|first| first.to_uppercase().chain(chars).collect()).unwrap_or_default()
 }

@@ -1,0 +1,61 @@
+//! [`Desk`]: a vault that can be asked.
+
+use std::sync::Arc;
+
+use forklore_engine::{Library, Progress, tx};
+use forklore_fs::Vfs;
+
+use crate::failure::Failure;
+
+/// A vault that can be asked.
+pub struct Desk<'a> {
+    /// Its files
+    pub fs: Arc<dyn Vfs>,
+    /// Who hears how far long work is
+    pub progress: &'a dyn Progress,
+    /// Who hears what was finished, or taken back, that had been cut off before
+    pub told: &'a dyn Fn(&[tx::Recovered]),
+    /// Whether looking finishes what was cut off, too. Over HTTP it does not: there, looking has no side effect.
+    pub settle: bool,
+}
+
+impl Desk<'_> {
+    /// Finishes what was cut off before, if looking may.
+    pub fn settled(&self) -> &dyn Vfs {
+        if self.settle {
+            self.recover();
+        }
+        &*self.fs
+    }
+
+    /// Finishes what was cut off before.
+    pub fn recover(&self) {
+        // What cannot be finished now is told by `check`; it is no reason not to read.
+        if let Ok(found) = tx::recover(&*self.fs, now()) {
+            (self.told)(&found);
+        }
+    }
+
+    /// Reads the vault.
+    pub fn library(&self) -> Result<Library, Failure> {
+        self.settled();
+        Ok(Library::load(self.fs.clone(), self.progress)?)
+    }
+
+    /// Reads the vault to change it: from here on no other Forklore does. A dry run only looks.
+    pub fn library_to_change(&self, dry_run: bool) -> Result<Library, Failure> {
+        if dry_run {
+            return self.library();
+        }
+        let right = tx::Right::take(&*self.fs, now())?;
+        (self.told)(&right.recovered);
+        Ok(Library::load_with(self.fs.clone(), right, self.progress)?)
+    }
+}
+
+/// The time in milliseconds since 1970.
+#[allow(clippy::disallowed_methods, reason = "this is the edge where the time comes in")]
+pub fn now() -> i64 {
+    let since = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH);
+    since.map_or(0, |d| i64::try_from(d.as_millis()).unwrap_or(i64::MAX))
+}

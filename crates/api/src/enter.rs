@@ -1,0 +1,138 @@
+//! On entering a chat: [`enter`] tells everything that there is to say and to decide; [`pending()`] what is still to be done in the
+//! vault, and [`finish`] does it.
+
+use std::cell::RefCell;
+
+use forklore_core::check::{Code, Finding, Severity};
+use forklore_engine::oplog::OpLog;
+use forklore_engine::usecase::check::{self, Entering};
+use forklore_engine::usecase::heal::{self, Choice, HealReport, Question};
+use forklore_engine::usecase::pending::{self, PendingFork, PendingReport};
+use forklore_engine::usecase::tree::{self, TreeBook};
+use forklore_engine::{Config, Library};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::heal::Asking;
+use crate::look::{OneChat, QueueReport, queue_of};
+use crate::{Desk, Failure, now};
+
+/// What there is to say and to decide on entering a chat.
+#[derive(Debug, Clone, Serialize, JsonSchema)]
+pub struct EnterReport {
+    /// Its address
+    pub chat: String,
+    /// Whether there is no error
+    pub ok: bool,
+    /// Whether generating should wait for a decision
+    pub hold: bool,
+    /// What was found
+    pub findings: Vec<Finding>,
+    /// What to tell of a fork that Forklore made
+    pub entering: Option<Entering>,
+    /// If it is a fork that waits for its book
+    pub pending: Option<PendingFork>,
+    /// The lorebook
+    pub book: TreeBook,
+    /// What is to be decided
+    pub questions: Vec<Asking>,
+    /// What waits in the queue
+    pub queue: QueueReport,
+}
+
+/// Which pending forks.
+#[derive(Debug, Clone, Default, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Finishing {
+    /// Address of the chat; all if left out
+    pub chat: Option<String>,
+    /// Change nothing
+    #[serde(default)]
+    pub dry_run: bool,
+}
+
+/// What was finished.
+#[derive(Debug, Clone, Serialize, JsonSchema)]
+pub struct FinishReport {
+    /// Addresses of the forks that have their books now
+    pub finished: Vec<String>,
+    /// Forks that still have to wait
+    pub left: Vec<PendingFork>,
+    /// What was done, one a fork
+    pub reports: Vec<HealReport>,
+}
+
+/// Findings that say that a chat must not go on as it is.
+const HOLD: [Code; 3] = [Code::BookMissing, Code::BookForeign, Code::BookShared];
+
+/// Everything about entering a chat.
+pub fn enter(desk: &Desk<'_>, of: &OneChat) -> Result<EnterReport, Failure> {
+    let config = Config::load(&*desk.fs)?;
+    let library = desk.library()?;
+    let c = library.find_chat(&of.chat)?;
+    let checked = check::check(&library, Some(c), now());
+    let pending = pending::pending_fork(&library, c);
+    let wrong = |f: &Finding| f.severity == Severity::Error && HOLD.contains(&f.code);
+    let questions = RefCell::new(Vec::new());
+    let note = |question: &Question| {
+        questions.borrow_mut().push(Asking::from(question));
+        None
+    };
+    // Only for its questions. What cannot be planned has findings enough.
+    let _plan = heal::plan(&library, Some(c), &config, &note, now());
+    Ok(EnterReport {
+        chat: library.address(c).to_string(),
+        ok: checked.ok,
+        hold: pending.is_some() || checked.findings.iter().any(wrong),
+        findings: checked.findings,
+        entering: checked.entering,
+        pending,
+        book: tree::book_of(&library, c)?,
+        questions: questions.into_inner(),
+        queue: queue_of(&library, c)?,
+    })
+}
+
+/// What is still to be done in the vault.
+pub fn pending(desk: &Desk<'_>) -> Result<PendingReport, Failure> {
+    let library = desk.library()?;
+    Ok(pending::pending(&library, &OpLog::read(&*desk.fs)?)?)
+}
+
+/// Gives forks their books that could not have them when they were saved. What still has to wait is left.
+pub fn finish(desk: &Desk<'_>, finishing: &Finishing) -> Result<FinishReport, Failure> {
+    let mut report = FinishReport { finished: Vec::new(), left: Vec::new(), reports: Vec::new() };
+    let waiting = {
+        let library = desk.library()?;
+        let only = finishing.chat.as_deref().map(|name| library.find_chat(name)).transpose()?;
+        let chats: Vec<usize> = only.map_or_else(|| (0..library.chats.len()).collect(), |c| vec![c]);
+        let mut waiting = Vec::new();
+        for c in chats {
+            let Some(fork) = pending::pending_fork(&library, c) else { continue };
+            if is_ready(&library, c)? { waiting.push(fork) } else { report.left.push(fork) }
+        }
+        waiting
+    };
+    // A deeper fork takes from its parent: one after the other, each from the vault as the one before left it.
+    for fork in waiting {
+        let healed = crate::heal::heal_with(desk, Some(&fork.chat), &rebuild, finishing.dry_run)?;
+        let done = healed.actions.iter().any(|action| action.code == Code::PendingFork);
+        if done {
+            report.finished.push(fork.chat);
+        } else {
+            report.left.push(fork);
+        }
+        report.reports.push(healed);
+    }
+    Ok(report)
+}
+
+fn rebuild(question: &Question) -> Option<Choice> {
+    (question.code == Code::PendingFork).then_some(Choice::Rebuild)
+}
+
+/// Whether nothing is under way in the chat that it was forked from.
+fn is_ready(library: &Library, c: usize) -> Result<bool, Failure> {
+    let Some(parent) = library.chats[c].lineage.parent else { return Ok(true) };
+    Ok(!library.operations(parent)?.iter().any(|op| op.status.is_open()))
+}

@@ -1,0 +1,118 @@
+//! `heal`: [`Cure`] is what somebody asks for.
+
+use std::cell::RefCell;
+use std::collections::BTreeMap;
+
+use forklore_core::check::Code;
+use forklore_engine::Config;
+use forklore_engine::usecase::check;
+use forklore_engine::usecase::heal::{self, Choice, Decide, HealReport, Question};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::{Desk, Failure, now};
+
+/// What is to be healed, and how.
+#[derive(Debug, Clone, Default, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Cure {
+    /// Address of the chat; all chats if left out
+    pub chat: Option<String>,
+    /// What becomes of a lorebook that is missing, shared or wrong
+    pub choose: Option<Choice>,
+    /// The same for single chats, by their addresses; goes before `choose`
+    #[serde(default)]
+    pub choices: BTreeMap<String, Choice>,
+    /// Say yes to all questions
+    #[serde(default)]
+    pub yes: bool,
+    /// Change nothing
+    #[serde(default)]
+    pub dry_run: bool,
+}
+
+/// Something that somebody has to decide.
+#[derive(Debug, Clone, Serialize, JsonSchema)]
+pub struct Asking {
+    /// The finding it is about
+    pub code: Code,
+    /// Address of the chat
+    pub chat: String,
+    /// The lorebook as the chat has it
+    pub book: String,
+    /// What is the case, as a sentence
+    pub text: String,
+    /// What can be chosen
+    pub choices: Vec<Choice>,
+    /// Whether saying nothing leaves it as it is
+    pub ask_first: bool,
+}
+
+impl From<&Question> for Asking {
+    fn from(question: &Question) -> Self {
+        Self {
+            code: question.code,
+            chat: question.chat.clone(),
+            book: question.book.clone(),
+            text: question.text.clone(),
+            choices: question.choices.clone(),
+            ask_first: question.ask_first,
+        }
+    }
+}
+
+/// What was healed, and what there was to decide.
+#[derive(Debug, Clone, Serialize, JsonSchema)]
+pub struct Healed {
+    /// What was done
+    #[serde(flatten)]
+    pub report: HealReport,
+    /// What was, or would have been, to be decided
+    pub questions: Vec<Asking>,
+}
+
+/// Heals by what was chosen beforehand.
+pub fn heal(desk: &Desk<'_>, cure: &Cure) -> Result<Healed, Failure> {
+    let asked = RefCell::new(Vec::new());
+    let decide = |question: &Question| {
+        asked.borrow_mut().push(Asking::from(question));
+        chosen(cure, question)
+    };
+    let report = heal_with(desk, cure.chat.as_deref(), &decide, cure.dry_run)?;
+    Ok(Healed { report, questions: asked.into_inner() })
+}
+
+/// What was chosen for a question; where nobody said anything, a new book harms nobody, and leaving a book that was made for the chat
+/// waits for a word.
+pub fn chosen(cure: &Cure, question: &Question) -> Option<Choice> {
+    let chosen = cure.choices.get(&question.chat).copied().or(cure.choose);
+    chosen.or_else(|| (cure.yes || !question.ask_first).then_some(Choice::Rebuild))
+}
+
+/// Heals; `decide` is asked where somebody has to decide.
+pub fn heal_with(
+    desk: &Desk<'_>,
+    chat: Option<&str>,
+    decide: &Decide<'_>,
+    dry_run: bool,
+) -> Result<HealReport, Failure> {
+    let config = Config::load(&*desk.fs)?;
+    let library = desk.library_to_change(dry_run)?;
+    let only = chat.map(|name| library.find_chat(name)).transpose()?;
+    let plan = heal::plan(&library, only, &config, decide, now())?;
+    if dry_run {
+        return Ok(plan.report);
+    }
+    let nothing = plan.is_empty();
+    let mut report = heal::execute(&library, plan, now())?;
+    if !nothing {
+        let look_again = || -> Result<_, Failure> {
+            let fresh = desk.library()?;
+            let only = chat.map(|name| fresh.find_chat(name)).transpose()?;
+            Ok(check::check(&fresh, only, now()).findings)
+        };
+        // It is done. If the new look fails, what the plan leaves is told: an error would say that nothing was changed.
+        report.left = look_again().unwrap_or(report.left);
+    }
+    Ok(report)
+}

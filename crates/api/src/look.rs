@@ -1,0 +1,159 @@
+//! `stories`, `tree`, `show`, `diff`, `check`, and what waits in the queue.
+
+use forklore_engine::Library;
+use forklore_engine::usecase::check::{self, CheckReport};
+use forklore_engine::usecase::diff::{self, DiffReport, Side};
+use forklore_engine::usecase::show::{self, ShowOperation, ShowReport};
+use forklore_engine::usecase::stories::{self, StoriesReport};
+use forklore_engine::usecase::tree::{self, TreeReport};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::{Desk, Failure, now};
+
+/// A chat, by its address.
+#[derive(Debug, Clone, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct OneChat {
+    /// Address of the chat: FOLDER/CHAT or group:ID/CHAT
+    pub chat: String,
+}
+
+/// One chat, or all.
+#[derive(Debug, Clone, Default, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct AnyChat {
+    /// Address of the chat; all chats if left out
+    pub chat: Option<String>,
+}
+
+/// One story, or all.
+#[derive(Debug, Clone, Default, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct AnyStory {
+    /// Name, folder or group id of the story; all stories if left out
+    pub story: Option<String>,
+}
+
+/// A message of a chat.
+#[derive(Debug, Clone, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Spot {
+    /// Address of the chat
+    pub chat: String,
+    /// The message, counted from 0; the last one if left out
+    pub at: Option<usize>,
+}
+
+/// Two states to compare.
+#[derive(Debug, Clone, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Pair {
+    /// Address of the first chat
+    pub a: String,
+    /// Its message; the last one if left out
+    pub a_at: Option<usize>,
+    /// Address of the second chat; the first one's parent if left out, or the first one itself if only a message is named
+    pub b: Option<String>,
+    /// Its message; the last one if left out
+    pub b_at: Option<usize>,
+}
+
+impl Pair {
+    /// The states that are meant.
+    pub fn spots(&self) -> Vec<Spot> {
+        let first = Spot { chat: self.a.clone(), at: self.a_at };
+        let same = || self.b_at.map(|_| self.a.clone());
+        let second = self.b.clone().or_else(same).map(|chat| Spot { chat, at: self.b_at });
+        std::iter::once(first).chain(second).collect()
+    }
+}
+
+/// What a memory extension still has to do in a chat.
+#[derive(Debug, Clone, Serialize, JsonSchema)]
+pub struct QueueReport {
+    /// Address of the chat
+    pub chat: String,
+    /// Whether nothing waits or runs
+    pub idle: bool,
+    /// How many operations wait, run or are being tried again
+    pub count: usize,
+    /// What those are, each once
+    pub types: Vec<String>,
+    /// All that the queue holds
+    pub operations: Vec<ShowOperation>,
+}
+
+/// The stories.
+pub fn stories(desk: &Desk<'_>) -> Result<StoriesReport, Failure> {
+    let library = desk.library()?;
+    let checked = check::check(&library, None, now());
+    Ok(stories::stories(&library, &checked.findings))
+}
+
+/// The fork tree.
+pub fn tree(desk: &Desk<'_>, of: &AnyStory) -> Result<TreeReport, Failure> {
+    let library = desk.library()?;
+    let story = of.story.as_deref().map(|name| library.find_story(name)).transpose()?;
+    let checked = check::check(&library, None, now());
+    Ok(tree::tree(&library, story, &checked.findings)?)
+}
+
+/// The state at a message.
+pub fn show(desk: &Desk<'_>, spot: &Spot) -> Result<ShowReport, Failure> {
+    let library = desk.library()?;
+    Ok(show::show(&library, library.find_chat(&spot.chat)?, spot.at)?)
+}
+
+/// What is wrong, and how many chats were looked at.
+pub fn check(desk: &Desk<'_>, of: &AnyChat) -> Result<(CheckReport, usize), Failure> {
+    let library = desk.library()?;
+    let only = of.chat.as_deref().map(|name| library.find_chat(name)).transpose()?;
+    let report = check::check(&library, only, now());
+    Ok((report, if only.is_some() { 1 } else { library.chats.len() }))
+}
+
+/// As [`check()`], and everything that is kept is read; what can be mended of it is, with `mend`.
+pub fn check_deep(desk: &Desk<'_>, of: &AnyChat, mend: bool) -> Result<(CheckReport, usize), Failure> {
+    let (mut report, chats) = check(desk, of)?;
+    let (deep, findings) = check::deep(&desk.library()?, mend)?;
+    report.add_deep(deep, findings);
+    Ok((report, chats))
+}
+
+/// What waits in the queue.
+pub fn queue(desk: &Desk<'_>, of: &OneChat) -> Result<QueueReport, Failure> {
+    let library = desk.library()?;
+    let chat = library.find_chat(&of.chat)?;
+    queue_of(&library, chat)
+}
+
+pub(crate) fn queue_of(library: &Library, chat: usize) -> Result<QueueReport, Failure> {
+    let operations = library.operations(chat)?;
+    let open = || operations.iter().filter(|op| op.status.is_open());
+    let mut types: Vec<String> = open().map(|op| op.kind.clone()).collect();
+    types.sort();
+    types.dedup();
+    let count = open().count();
+    let operations = operations.iter().map(|op| ShowOperation {
+        id: op.id.clone(),
+        kind: op.kind.clone(),
+        status: op.status.as_str().to_owned(),
+    });
+    let address = library.address(chat).to_string();
+    Ok(QueueReport { chat: address, idle: count == 0, count, types, operations: operations.collect() })
+}
+
+/// What differs between two states; between a fork and its parent, or a message and the last one, if only one is named.
+pub fn diff(desk: &Desk<'_>, spots: &[Spot]) -> Result<DiffReport, Failure> {
+    let library = desk.library()?;
+    let mut sides = Vec::new();
+    for spot in spots {
+        sides.push(Side { chat: library.find_chat(&spot.chat)?, at: spot.at });
+    }
+    let Some(first) = sides.first() else {
+        return Err(Failure::usage("no chat is named".to_owned()));
+    };
+    let (a, b, chosen) = diff::sides(&library, *first, sides.get(1).copied())?;
+    Ok(diff::diff(&library, a, b, chosen)?)
+}

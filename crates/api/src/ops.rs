@@ -1,0 +1,197 @@
+//! `delete`, `rename`, `log`, `undo`, `redo`, `trash`, `gc`.
+
+use forklore_engine::oplog::{LogReport, OpLog};
+use forklore_engine::usecase::delete::{self, DeleteReport};
+use forklore_engine::usecase::rename::{self, RenameReport};
+use forklore_engine::usecase::trash::{self, GcReport, GcRequest, RestoreError, RestoreReport, TrashReport};
+use forklore_engine::usecase::undo::{self, UndoError, UndoReport};
+use forklore_engine::{Config, Library};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::{Desk, Failure, now};
+
+/// A chat that something is done with.
+#[derive(Debug, Clone, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Deletion {
+    /// Address of the chat
+    pub chat: String,
+    /// Change nothing
+    #[serde(default)]
+    pub dry_run: bool,
+}
+
+/// A chat that gets another name.
+#[derive(Debug, Clone, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Renaming {
+    /// Address of the chat
+    pub chat: String,
+    /// Its new name
+    pub name: String,
+    /// Change nothing
+    #[serde(default)]
+    pub dry_run: bool,
+}
+
+/// How much of the log.
+#[derive(Debug, Clone, Default, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Limit {
+    /// How many operations; all if left out
+    pub limit: Option<usize>,
+}
+
+/// What is to be undone.
+#[derive(Debug, Clone, Default, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Undoing {
+    /// Id of the operation, or the beginning of it; the last one that is not undone if left out
+    pub operation: Option<String>,
+    /// Change nothing
+    #[serde(default)]
+    pub dry_run: bool,
+}
+
+/// That the last undo is to be done again.
+#[derive(Debug, Clone, Default, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Redoing {
+    /// Change nothing
+    #[serde(default)]
+    pub dry_run: bool,
+}
+
+/// What is to come back.
+#[derive(Debug, Clone, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Restoring {
+    /// File as the trash lists it, or its name; or an operation
+    pub item: String,
+    /// Change nothing
+    #[serde(default)]
+    pub dry_run: bool,
+}
+
+/// What is to be cleaned up.
+#[derive(Debug, Clone, Default, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Cleaning {
+    /// Lorebooks that a memory extension made and nothing refers to go, too
+    #[serde(default)]
+    pub orphans: bool,
+    /// Change nothing
+    #[serde(default)]
+    pub dry_run: bool,
+}
+
+/// What came back: a file, or all that an operation took away.
+#[derive(Debug, Clone, Serialize, JsonSchema)]
+#[serde(untagged)]
+pub enum Restored {
+    /// A file
+    File(RestoreReport),
+    /// All of an operation
+    Operation(UndoReport),
+}
+
+/// Deletes a chat.
+pub fn delete(desk: &Desk<'_>, deletion: &Deletion) -> Result<DeleteReport, Failure> {
+    let library = desk.library_to_change(deletion.dry_run)?;
+    let plan = delete::plan(&library, library.find_chat(&deletion.chat)?)?;
+    if deletion.dry_run { Ok(plan.report) } else { Ok(delete::execute(&library, plan, now())?) }
+}
+
+/// Gives a chat another name.
+pub fn rename(desk: &Desk<'_>, renaming: &Renaming) -> Result<RenameReport, Failure> {
+    let library = desk.library_to_change(renaming.dry_run)?;
+    let plan = rename::plan(&library, library.find_chat(&renaming.chat)?, &renaming.name)?;
+    if renaming.dry_run { Ok(plan.report) } else { Ok(rename::execute(&library, plan, now())?) }
+}
+
+/// The log, and how many operations it holds in all.
+pub fn log(desk: &Desk<'_>, limit: &Limit) -> Result<(LogReport, usize), Failure> {
+    let fs = desk.settled();
+    let mut report = OpLog::read(fs)?.report(fs)?;
+    let all = report.operations.len();
+    report.operations.truncate(limit.limit.unwrap_or(usize::MAX));
+    Ok((report, all))
+}
+
+/// Undoes an operation.
+pub fn undo(desk: &Desk<'_>, undoing: &Undoing) -> Result<UndoReport, Failure> {
+    let library = desk.library_to_change(undoing.dry_run)?;
+    let log = OpLog::read(&*desk.fs)?;
+    revert(&library, &log, undoing.operation.as_deref(), false, undoing.dry_run)
+}
+
+/// Does again what was undone last.
+pub fn redo(desk: &Desk<'_>, redoing: &Redoing) -> Result<UndoReport, Failure> {
+    let library = desk.library_to_change(redoing.dry_run)?;
+    let log = OpLog::read(&*desk.fs)?;
+    revert(&library, &log, None, true, redoing.dry_run)
+}
+
+/// Reverts an operation, or works out how.
+fn revert(
+    library: &Library,
+    log: &OpLog,
+    id: Option<&str>,
+    redo: bool,
+    dry_run: bool,
+) -> Result<UndoReport, Failure> {
+    let done = undo::plan(library, log, id, redo)
+        .and_then(|plan| if dry_run { Ok(plan.report) } else { undo::execute(library, plan, now()) });
+    done.map_err(|e| match &e {
+        UndoError::MovedOn { path, .. } => {
+            let chat = library.chats.iter().position(|chat| chat.path == *path);
+            let chat = chat.map(|c| library.address(c).to_string());
+            let of_operation =
+                || id.and_then(|id| log.find(id).ok()).or_else(|| log.last_done())?.chat.clone();
+            Failure::moved_on(&e, chat.or_else(of_operation).as_deref())
+        }
+        _ => e.into(),
+    })
+}
+
+/// What is in the trash, and the age in days at which it may go.
+pub fn trash(desk: &Desk<'_>) -> Result<(TrashReport, u32), Failure> {
+    let library = desk.library()?;
+    let log = OpLog::read(&*desk.fs)?;
+    let days = Config::load(&*desk.fs)?.trash.days;
+    Ok((trash::list(&library, &log, days)?, days))
+}
+
+/// Brings something back, and says what else went to the trash with it.
+pub fn restore(desk: &Desk<'_>, restoring: &Restoring) -> Result<(Restored, Vec<String>), Failure> {
+    let Restoring { item, dry_run } = restoring;
+    let library = desk.library_to_change(*dry_run)?;
+    let log = OpLog::read(&*desk.fs)?;
+    let listed = trash::list(&library, &log, 0)?.items;
+    match trash::restore(&library, &log, item, *dry_run, now()) {
+        Ok(report) => {
+            let operation = listed.iter().find(|item| item.path == report.path).map(|item| &item.operation);
+            let others = listed.iter().filter(|item| Some(&item.operation) == operation);
+            let others = others.map(|item| item.path.clone()).filter(|path| *path != report.path).collect();
+            Ok((Restored::File(report), others))
+        }
+        // An operation that put nothing into the trash is no way to get something out of it.
+        Err(e @ RestoreError::NotThere(_)) => match log.find(item) {
+            Ok(operation) if operation.retires().next().is_some() => {
+                Ok((Restored::Operation(revert(&library, &log, Some(item), false, *dry_run)?), Vec::new()))
+            }
+            _ => Err(e.into()),
+        },
+        Err(e) => Err(e.into()),
+    }
+}
+
+/// Cleans up.
+pub fn gc(desk: &Desk<'_>, cleaning: &Cleaning) -> Result<GcReport, Failure> {
+    let library = desk.library_to_change(cleaning.dry_run)?;
+    let log = OpLog::read(&*desk.fs)?;
+    let days = Config::load(&*desk.fs)?.trash.days;
+    let request = GcRequest { orphans: cleaning.orphans, days, dry_run: cleaning.dry_run };
+    Ok(trash::gc(&library, &log, request, now())?)
+}

@@ -1,0 +1,108 @@
+//! `forklore serve`
+
+use std::io::BufRead as _;
+use std::net::{IpAddr, SocketAddr};
+use std::process::ExitCode;
+
+use forklore_api::{Failure, Kind};
+use forklore_server::{Options, Server};
+use serde::Deserialize;
+use serde_json::json;
+
+use super::Context;
+use crate::ui;
+
+/// Answer over HTTP what the command line answers here
+///
+/// For SillyTavern's plugin, for pages in a browser and for other programs: the same questions, the same JSON, and events about
+/// what happens. Only this machine is answered unless you say otherwise, and only whoever has the token that is printed.
+///
+/// Ends with Ctrl-C.
+#[derive(Debug, clap::Args)]
+#[command(after_help = "\
+Examples:
+  forklore serve
+  forklore serve --port 9000
+  forklore serve --vault ~/SillyTavern/data/default-user")]
+pub(crate) struct Args {
+    /// Port to listen on; 0 takes any that is free
+    #[arg(long, value_name = "N", default_value_t = 8377)]
+    port: u16,
+
+    /// Address to listen on. Anything but this machine's own lets others in who have the token
+    #[arg(long, value_name = "ADDR", default_value = "127.0.0.1")]
+    listen: IpAddr,
+
+    /// Another name that requests may use for this server, such as the one of a proxy in front of it; can be given more than once
+    #[arg(long, value_name = "NAME")]
+    host: Vec<String>,
+
+    /// Path that everything is below, where a proxy passes it on
+    #[arg(long, value_name = "PATH", default_value = "")]
+    prefix: String,
+
+    /// For a program that starts the server: read a key from standard input, open no vault, and end when standard input ends
+    #[arg(long)]
+    managed: bool,
+}
+
+/// What a program that starts the server tells it.
+#[derive(Deserialize)]
+struct Told {
+    key: String,
+}
+
+pub(crate) fn run(context: &Context, args: &Args) -> Result<ExitCode, Failure> {
+    let key = if args.managed { Some(told()?.key) } else { None };
+    let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build()?;
+    runtime.block_on(serve(context, args, key))?;
+    // Whoever is still connected, or reading a large chat, is not waited for.
+    runtime.shutdown_background();
+    Ok(ExitCode::SUCCESS)
+}
+
+/// The first line of standard input.
+fn told() -> Result<Told, Failure> {
+    let mut line = String::new();
+    std::io::stdin().lock().read_line(&mut line)?;
+    let told: Option<Told> = serde_json::from_str(&line).ok();
+    told.filter(|told| told.key.len() >= 16).ok_or_else(|| {
+        let message = "A managed server is told a key on standard input";
+        Failure::new(Kind::Usage, "USAGE", message, "Send one line: {\"key\": \"at least 16 characters\"}")
+    })
+}
+
+async fn serve(context: &Context, args: &Args, key: Option<String>) -> Result<(), Failure> {
+    let listen = SocketAddr::new(args.listen, args.port);
+    let options = Options { listen, hosts: args.host.clone(), prefix: args.prefix.clone(), key };
+    let server = Server::bind(options).await.map_err(|e| cannot_listen(listen, &e))?;
+    let url = server.url();
+    if args.managed {
+        ui::line(&json!({"url": url, "version": env!("CARGO_PKG_VERSION")}))?;
+        // The thread reads until whoever started the server is gone.
+        let (end, ended) = tokio::sync::oneshot::channel();
+        std::thread::spawn(move || {
+            let _read = std::io::copy(&mut std::io::stdin().lock(), &mut std::io::sink());
+            let _ended = end.send(());
+        });
+        server.run(async { drop(ended.await) }).await?;
+        return Ok(());
+    }
+    let token = server.open(context.vault()?.root())?;
+    if context.json {
+        ui::line(&json!({"url": url, "version": env!("CARGO_PKG_VERSION"), "token": token}))?;
+    } else {
+        ui::serving(&url, &token)?;
+    }
+    server.run(async { drop(tokio::signal::ctrl_c().await) }).await?;
+    Ok(())
+}
+
+fn cannot_listen(listen: SocketAddr, e: &std::io::Error) -> Failure {
+    let hint = match e.kind() {
+        std::io::ErrorKind::AddrInUse => "Another program listens there. Choose another port: --port 0",
+        std::io::ErrorKind::PermissionDenied => "Choose a port above 1023: --port 8377",
+        _ => "Choose an address of this machine: --listen 127.0.0.1",
+    };
+    Failure::new(Kind::Refused, "CANNOT_LISTEN", format!("Cannot listen on {listen}: {e}"), hint)
+}

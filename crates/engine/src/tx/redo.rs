@@ -1,0 +1,162 @@
+//! [`redo`]: the steps of an operation that counts, in order. Every step can be done twice, and looks first whether it is done.
+
+use forklore_fs::{PathError, VaultPath, Vfs};
+
+use super::edit::Locate;
+use super::folders::{self, in_tx, intent_path, log_path, object_path};
+use super::operation::{FileId, Operation, Retire, Step};
+use super::recover::discard;
+use super::swap::{Swapped, remove, swap};
+use super::{Outcome, hash};
+
+/// A name that was free when the operation was planned, and is not any more: the operation is taken back.
+#[derive(Debug)]
+pub(super) struct NameTaken(pub(super) VaultPath);
+
+/// Does all steps, in order; those that are done already cost a look. The operation ends in the log unless something is pending.
+pub(super) fn redo(
+    fs: &dyn Vfs,
+    operation: &Operation,
+    known: &Locate<'_>,
+) -> Result<Result<Outcome, NameTaken>, PathError> {
+    if let Err(taken) = publish_all(fs, operation)? {
+        return Ok(Err(taken));
+    }
+    let mut outcome = Outcome::default();
+    let mut held_back = false;
+    let mut gone = Vec::new();
+    for publish in operation.publishes() {
+        if fs.identity(&publish.target)?.is_none() {
+            gone.push(&publish.target);
+        }
+    }
+    for (n, step) in operation.steps.iter().enumerate() {
+        match step {
+            Step::Publish(_) => {}
+            // Time has passed since it was published, and somebody took it away: nothing must point at it now.
+            Step::Edit(edit) if gone.iter().any(|target| edit.names(target)) => {
+                held_back |= edit.required;
+                outcome.void.push(edit.target.clone());
+            }
+            Step::Edit(edit) => {
+                let done = swap(fs, edit, &format!("{}.{n}", operation.id), known)?;
+                held_back |= edit.required && !matches!(done, Swapped::Done(_));
+                match done {
+                    Swapped::Done(files) => {
+                        outcome.edited.extend(files.map(|(was, is)| (edit.target.clone(), was, is)));
+                    }
+                    Swapped::Void => outcome.void.push(edit.target.clone()),
+                    Swapped::Pending => outcome.pending.push(edit.target.clone()),
+                }
+            }
+            Step::Retire(retire) => {
+                if held_back || !retire_file(fs, retire, &in_tx(&format!("{}.{n}.gone", operation.id)))? {
+                    outcome.void.push(retire.target.clone());
+                }
+            }
+        }
+    }
+    if operation.retires().next().is_some() {
+        fs.sync_dir(&folders::objects())?;
+    }
+    if outcome.pending.is_empty() {
+        // Not synced: a power cut that brings the intent back only lets the next start find everything done.
+        fs.rename_noreplace(&intent_path(&operation.id), &log_path(&operation.id))?;
+    }
+    Ok(Ok(outcome))
+}
+
+/// Publishes every new file. If one of the names is taken by now, those that are already there are taken back.
+pub(super) fn publish_all(fs: &dyn Vfs, operation: &Operation) -> Result<Result<(), NameTaken>, PathError> {
+    for publish in operation.publishes() {
+        let staged = in_tx(&publish.staged);
+        match fs.rename_noreplace(&staged, &publish.target) {
+            Ok(()) => {}
+            // Done before.
+            Err(_) if fs.identity(&staged)?.is_none() => {}
+            // The first file of a new folder.
+            Err(e) if e.is_missing() => {
+                let dir = publish.target.parent();
+                fs.make_dir(&dir)?;
+                fs.sync_dir(&dir.parent())?;
+                fs.rename_noreplace(&staged, &publish.target)?;
+            }
+            Err(e) if e.is_taken() => {
+                take_back(fs, operation)?;
+                return Ok(Err(NameTaken(publish.target.clone())));
+            }
+            Err(e) => return Err(e),
+        }
+        fs.sync_dir(&publish.target.parent())?;
+    }
+    Ok(Ok(()))
+}
+
+/// Undoes what was published of an operation that is not to be, and forgets it.
+pub(super) fn take_back(fs: &dyn Vfs, operation: &Operation) -> Result<(), PathError> {
+    for publish in operation.publishes().collect::<Vec<_>>().into_iter().rev() {
+        let staged = in_tx(&publish.staged);
+        if fs.identity(&publish.target)?.map(FileId::from) != Some(publish.file) {
+            continue;
+        }
+        // Moved first, so that a save which slips in between is seen and not deleted.
+        fs.rename_noreplace(&publish.target, &staged)?;
+        if fs.identity(&staged)?.map(FileId::from) != Some(publish.file) {
+            fs.rename_noreplace(&staged, &publish.target)?;
+        }
+        fs.sync_dir(&publish.target.parent())?;
+    }
+    remove(fs, &intent_path(&operation.id))?;
+    fs.sync_dir(&folders::tx())?;
+    discard(fs, &operation.id)
+}
+
+/// Lets a file become an object, unless it is not the one that was meant. Says whether it is an object now.
+fn retire_file(fs: &dyn Vfs, retire: &Retire, aside: &VaultPath) -> Result<bool, PathError> {
+    let object = object_path(&retire.object);
+    if fs.identity(&retire.target)?.map(FileId::from) == Some(retire.file) {
+        // Moved aside first and looked at again: a save that slips in between is given back.
+        match fs.rename_noreplace(&retire.target, aside) {
+            Err(e) if !e.is_missing() => return Err(e),
+            _ => {}
+        }
+    }
+    if let Some(moved) = fs.identity(aside)?.map(FileId::from) {
+        fs.sync_dir(&folders::tx())?;
+        if moved != retire.file {
+            return give_back(fs, aside, &retire.target).map(|()| false);
+        }
+        match fs.rename_noreplace(aside, &object) {
+            Ok(()) => {}
+            // The same content is kept already, if it is whole.
+            Err(e) if e.is_taken() && hash(fs, &object)?.0 == retire.object => remove(fs, aside)?,
+            Err(e) if e.is_taken() => {
+                park(fs, &object)?;
+                fs.rename_noreplace(aside, &object)?;
+            }
+            Err(e) => return Err(e),
+        }
+    }
+    Ok(fs.identity(&object)?.is_some())
+}
+
+/// Puts a save back that was moved by mistake; if there is a yet newer one, it is kept aside.
+fn give_back(fs: &dyn Vfs, from: &VaultPath, target: &VaultPath) -> Result<(), PathError> {
+    match fs.rename_noreplace(from, target) {
+        Err(e) if e.is_taken() => park(fs, from),
+        Err(e) => Err(e),
+        Ok(()) => fs.sync_dir(&target.parent()),
+    }
+}
+
+/// Keeps a file that nobody can place.
+pub(super) fn park(fs: &dyn Vfs, path: &VaultPath) -> Result<(), PathError> {
+    let lost = folders::lost();
+    fs.make_dir(&lost)?;
+    let aside = lost.join(path.name()).unwrap_or_default();
+    match fs.rename_noreplace(path, &aside) {
+        Err(e) if !e.is_taken() => return Err(e),
+        _ => {}
+    }
+    fs.sync_dir(&lost)
+}

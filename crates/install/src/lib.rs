@@ -1,0 +1,251 @@
+//! Forklore's plugin and extension, embedded, and how they get into a SillyTavern install and out of it.
+//!
+//! * [`Tavern`] is an install; [`Tavern::find`] looks for one.
+//! * [`plan`] works out what is to be done, [`plan_removal`] how it is taken back. A [`Plan`] can be printed, and executed.
+//!
+//! `config.yaml` is the user's: one value in it is changed in its place, everything else stays as it stands (`switch`). What was
+//! installed is written down beside the plugin, so that another version can clear up after this one.
+
+mod switch;
+mod tavern;
+
+use forklore_fs::{PathError, VaultPath, Vfs};
+use serde::{Deserialize, Serialize};
+
+pub use tavern::{NotFound, Tavern};
+
+mod embedded {
+    include!(concat!(env!("OUT_DIR"), "/embedded.rs"));
+}
+
+/// Where the plugin goes.
+const PLUGIN: &str = "plugins/forklore";
+/// Where the extension goes: for all users.
+const EXTENSION: &str = "public/scripts/extensions/third-party/forklore";
+/// What was installed, and where the program is.
+const NOTE: &str = "plugins/forklore/engine.json";
+/// SillyTavern's settings, and what they are before its first start.
+const CONFIG: &str = "config.yaml";
+const DEFAULT_CONFIG: &str = "default/config.yaml";
+
+/// Why nothing can be installed, or removed. Nothing was changed.
+#[derive(Debug, thiserror::Error)]
+pub enum InstallError {
+    /// The setting is written in a way that cannot be changed safely.
+    #[error("{file} cannot be changed safely: {why}")]
+    Config {
+        /// The file
+        file: VaultPath,
+        /// What is odd about it
+        why: &'static str,
+    },
+    /// The system said no.
+    #[error(transparent)]
+    Path(#[from] PathError),
+}
+
+/// What was written down at the installation.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+struct Note {
+    /// The program
+    engine: String,
+    /// Its version
+    version: String,
+    /// Whether server plugins were off before
+    turned_on: bool,
+    /// The files that were installed, this one not counted
+    files: Vec<String>,
+}
+
+/// What is to be done, and then what was.
+#[derive(Debug, Clone, Serialize)]
+pub struct Report {
+    /// The install
+    pub sillytavern: String,
+    /// Its version
+    pub sillytavern_version: Option<String>,
+    /// Forklore's version
+    pub version: &'static str,
+    /// The program that the plugin starts
+    pub engine: Option<String>,
+    /// Files that are written
+    pub written: Vec<String>,
+    /// Files that are there already
+    pub unchanged: Vec<String>,
+    /// Files that are removed
+    pub removed: Vec<String>,
+    /// Whether the settings are changed, and how
+    pub config: Option<&'static str>,
+    /// Whether nothing was done
+    pub dry_run: bool,
+}
+
+/// Something that is worked out and not yet done.
+pub struct Plan {
+    /// What is told of it
+    pub report: Report,
+    write: Vec<(VaultPath, Vec<u8>)>,
+    remove: Vec<VaultPath>,
+}
+
+/// Works out an installation. `engine` is the program that the plugin is to start.
+pub fn plan(tavern: &Tavern, engine: &str) -> Result<Plan, InstallError> {
+    let fs = &tavern.fs;
+    let old = note(tavern)?;
+    let mut plan = Plan::new(tavern);
+    let mut files: Vec<(VaultPath, Vec<u8>)> = Vec::new();
+    for (folder, embedded) in [(PLUGIN, embedded::PLUGIN), (EXTENSION, embedded::EXTENSION)] {
+        for (name, content) in embedded {
+            files.push((place(&format!("{folder}/{name}")), content.to_vec()));
+        }
+    }
+    let names: Vec<String> = files.iter().map(|(path, _)| path.as_str().to_owned()).collect();
+    for gone in old.files.iter().filter(|name| !names.contains(name)) {
+        plan.take_away(tavern, gone)?;
+    }
+    let config = config(tavern)?;
+    let (text, state) =
+        switch::turn_on(&config.text).map_err(|why| InstallError::Config { file: place(CONFIG), why })?;
+    let turned_on = old.turned_on || (state == switch::State::Off && !tavern.has_other_plugins()?);
+    if state == switch::State::Off {
+        plan.report.config = Some("server plugins are turned on");
+        files.push((place(CONFIG), text.into_bytes()));
+    }
+    let version = env!("CARGO_PKG_VERSION").to_owned();
+    let note = Note { engine: engine.to_owned(), version, turned_on, files: names };
+    // Plain data into memory cannot fail.
+    let note = serde_json::to_vec_pretty(&note).unwrap_or_default();
+    files.push((place(NOTE), note));
+    for (path, content) in files {
+        if fs.read(&path)?.as_ref() == Some(&content) {
+            plan.report.unchanged.push(path.as_str().to_owned());
+        } else {
+            plan.report.written.push(path.as_str().to_owned());
+            plan.write.push((path, content));
+        }
+    }
+    plan.report.engine = Some(engine.to_owned());
+    Ok(plan)
+}
+
+/// Works out how everything that was installed goes again.
+pub fn plan_removal(tavern: &Tavern) -> Result<Plan, InstallError> {
+    let old = note(tavern)?;
+    let mut plan = Plan::new(tavern);
+    let embedded = [(PLUGIN, embedded::PLUGIN), (EXTENSION, embedded::EXTENSION)];
+    let known = embedded
+        .iter()
+        .flat_map(|(folder, files)| files.iter().map(move |(name, _)| format!("{folder}/{name}")));
+    let mut names: Vec<String> = old.files.into_iter().chain(known).collect();
+    names.push(NOTE.to_owned());
+    names.sort();
+    names.dedup();
+    for name in names {
+        plan.take_away(tavern, &name)?;
+    }
+    // Other plugins may have come to rely on it.
+    if old.turned_on && !tavern.has_other_plugins()? {
+        let config = config(tavern)?;
+        let turned_off = switch::turn_off(&config.text)
+            .map_err(|why| InstallError::Config { file: place(CONFIG), why })?;
+        if let (Some(text), true) = (turned_off, config.exists) {
+            plan.report.config = Some("server plugins are turned off again");
+            plan.report.written.push(CONFIG.to_owned());
+            plan.write.push((place(CONFIG), text.into_bytes()));
+        }
+    }
+    Ok(plan)
+}
+
+impl Plan {
+    fn new(tavern: &Tavern) -> Self {
+        let report = Report {
+            sillytavern: tavern.fs.root().display().to_string(),
+            sillytavern_version: tavern.version.clone(),
+            version: env!("CARGO_PKG_VERSION"),
+            engine: None,
+            written: Vec::new(),
+            unchanged: Vec::new(),
+            removed: Vec::new(),
+            config: None,
+            dry_run: true,
+        };
+        Self { report, write: Vec::new(), remove: Vec::new() }
+    }
+
+    /// A file goes, if it is one that can have been installed, and is there.
+    fn take_away(&mut self, tavern: &Tavern, name: &str) -> Result<(), InstallError> {
+        let inside = name.strip_prefix(PLUGIN).or_else(|| name.strip_prefix(EXTENSION));
+        let inside = inside.is_some_and(|rest| rest.starts_with('/'));
+        let Some(path) = VaultPath::new(name).ok().filter(|_| inside) else { return Ok(()) };
+        if tavern.fs.identity(&path)?.is_some() {
+            self.report.removed.push(name.to_owned());
+            self.remove.push(path);
+        }
+        Ok(())
+    }
+
+    /// Does it: every file is the old one or the new one, never half of it; the settings come last.
+    pub fn execute(self, tavern: &Tavern) -> Result<Report, InstallError> {
+        let fs = &tavern.fs;
+        for path in &self.remove {
+            fs.unlink(path)?;
+        }
+        let (config, files): (Vec<_>, Vec<_>) =
+            self.write.into_iter().partition(|(path, _)| path.as_str() == CONFIG);
+        for (path, content) in files.into_iter().chain(config) {
+            fs.make_dir(&path.parent())?;
+            let new = place(&format!("{path}.forklore-new"));
+            match fs.unlink(&new) {
+                Err(e) if !e.is_missing() => return Err(e.into()),
+                // Gone, or never there: either way the name is free.
+                _ => {}
+            }
+            fs.create(&new, &content)?;
+            fs.sync_file(&new)?;
+            fs.replace(&new, &path)?;
+        }
+        for path in &self.remove {
+            // Up to the folders that are SillyTavern's own; one with something in it stays.
+            let mut dir = path.parent();
+            while dir.as_str().starts_with(PLUGIN) || dir.as_str().starts_with(EXTENSION) {
+                if fs.remove_empty_dir(&dir).is_err() {
+                    break;
+                }
+                dir = dir.parent();
+            }
+        }
+        Ok(Report { dry_run: false, ..self.report })
+    }
+}
+
+fn place(name: &str) -> VaultPath {
+    // Names from the constants above and from the embedded files are good ones; a bad one would be the root, which is no file.
+    VaultPath::new(name).unwrap_or_default()
+}
+
+fn note(tavern: &Tavern) -> Result<Note, InstallError> {
+    let bytes = tavern.fs.read(&place(NOTE))?.unwrap_or_default();
+    Ok(serde_json::from_slice(&bytes).unwrap_or_default())
+}
+
+struct ConfigText {
+    text: String,
+    exists: bool,
+}
+
+/// The settings; before the first start, what SillyTavern would begin with.
+fn config(tavern: &Tavern) -> Result<ConfigText, InstallError> {
+    let own = tavern.fs.read(&place(CONFIG))?;
+    let exists = own.is_some();
+    let bytes = match own {
+        Some(bytes) => bytes,
+        None => tavern.fs.read(&place(DEFAULT_CONFIG))?.unwrap_or_default(),
+    };
+    let why = "it is no UTF-8 text";
+    let text = String::from_utf8(bytes).map_err(|_| InstallError::Config { file: place(CONFIG), why })?;
+    Ok(ConfigText { text, exists })
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,132 @@
+#![allow(clippy::disallowed_methods, reason = "a test plays the user, who edits files")]
+
+use std::fs;
+use std::path::Path;
+
+use tempfile::TempDir;
+
+use super::switch::{State, turn_off, turn_on};
+use super::*;
+
+/// A folder that looks like an install.
+fn install(config: Option<&str>) -> (TempDir, Tavern) {
+    let dir = tempfile::tempdir().unwrap();
+    let write = |name: &str, text: &str| {
+        let path = dir.path().join(name);
+        fs::create_dir_all(path.parent().unwrap()).unwrap();
+        fs::write(path, text).unwrap();
+    };
+    write("package.json", r#"{"name": "sillytavern", "version": "1.19.0"}"#);
+    write("server.js", "");
+    write("plugins/package.json", r#"{"type": "commonjs"}"#);
+    write("default/config.yaml", "# default\nenableServerPlugins: false\n");
+    config.into_iter().for_each(|text| write("config.yaml", text));
+    let tavern = Tavern::open(dir.path()).unwrap();
+    (dir, tavern)
+}
+
+fn text(dir: &TempDir, name: &str) -> Option<String> {
+    fs::read_to_string(dir.path().join(name)).ok()
+}
+
+fn put_in(tavern: &Tavern) -> Report {
+    plan(tavern, "/opt/forklore").unwrap().execute(tavern).unwrap()
+}
+
+fn take_out(tavern: &Tavern) -> Report {
+    plan_removal(tavern).unwrap().execute(tavern).unwrap()
+}
+
+#[test]
+fn the_switch_is_turned_in_its_place() {
+    let cases = [
+        ("a: 1\nenableServerPlugins: false # why\nb: 2\n", "a: 1\nenableServerPlugins: true # why\nb: 2\n"),
+        ("enableServerPlugins:   no\r\nb: 2\r\n", "enableServerPlugins:   true\r\nb: 2\r\n"),
+        ("\"enableServerPlugins\" : 'false'\n", "\"enableServerPlugins\" : true\n"),
+        ("enableServerPlugins:\n", "enableServerPlugins: true\n"),
+        ("\u{feff}enableServerPlugins: off", "\u{feff}enableServerPlugins: true"),
+        ("a: 1", "a: 1\nenableServerPlugins: true\n"),
+        ("a: 1\r\n", "a: 1\r\nenableServerPlugins: true\r\n"),
+        ("", "enableServerPlugins: true\n"),
+        // Neither a comment, nor a longer name, nor somebody else's key.
+        (
+            "# enableServerPlugins: true\nenableServerPluginsAutoUpdate: true\nx:\n  enableServerPlugins: true\n",
+            "# enableServerPlugins: true\nenableServerPluginsAutoUpdate: true\nx:\n  enableServerPlugins: true\nenableServerPlugins: true\n",
+        ),
+    ];
+    for (before, after) in cases {
+        assert_eq!(turn_on(before), Ok((after.to_owned(), State::Off)), "{before:?}");
+        assert_eq!(turn_on(after), Ok((after.to_owned(), State::On)), "{after:?}");
+    }
+    assert_eq!(
+        turn_off("a: 1\nenableServerPlugins: true # x\n").unwrap().unwrap(),
+        "a: 1\nenableServerPlugins: false # x\n"
+    );
+    assert_eq!(turn_off("enableServerPlugins: false\n"), Ok(None));
+    for odd in [
+        "{enableServerPlugins: false}",
+        "enableServerPlugins: *x\n",
+        "enableServerPlugins: no\nenableServerPlugins: no\n",
+    ] {
+        assert!(turn_on(odd).is_err(), "{odd:?}");
+    }
+}
+
+#[test]
+fn what_is_installed_can_be_installed_again_and_removed() {
+    let config = "# mine\nport: 8000\nenableServerPlugins: false # off\nlast: 1\n";
+    let (dir, tavern) = install(Some(config));
+    let planned = plan(&tavern, "/opt/forklore").unwrap().report;
+    assert!(planned.dry_run && text(&dir, "plugins/forklore/index.js").is_none(), "a plan does nothing");
+    let report = put_in(&tavern);
+    assert_eq!(report.written, planned.written);
+    assert_eq!(text(&dir, "config.yaml").unwrap(), config.replace("false # off", "true # off"));
+    assert!(text(&dir, "plugins/forklore/engine.json").unwrap().contains("/opt/forklore"));
+    let manifest = "public/scripts/extensions/third-party/forklore/manifest.json";
+    assert!(text(&dir, manifest).unwrap().contains("Forklore"));
+
+    let again = put_in(&tavern);
+    assert!(again.written.is_empty() && again.removed.is_empty(), "{again:?}");
+
+    let gone = take_out(&tavern);
+    assert!(gone.removed.contains(&manifest.to_owned()));
+    assert_eq!(text(&dir, "config.yaml").unwrap(), config, "as it was");
+    assert!(!dir.path().join("plugins/forklore").exists());
+    assert!(!dir.path().join("public/scripts/extensions/third-party/forklore").exists());
+    assert!(dir.path().join("plugins/package.json").exists());
+    assert!(take_out(&tavern).removed.is_empty(), "nothing is left to remove");
+}
+
+#[test]
+fn another_version_clears_up_and_others_files_stay() {
+    let (dir, tavern) = install(None);
+    put_in(&tavern);
+    assert_eq!(text(&dir, "config.yaml").unwrap(), "# default\nenableServerPlugins: true\n");
+    // As an older version would have left it: a file more, and a path that leads elsewhere.
+    let note = text(&dir, "plugins/forklore/engine.json").unwrap();
+    let old = "\"files\": [\n    \"plugins/forklore/old.js\",\n    \"server.js\",\n    \"plugins/forklore/../../package.json\",";
+    fs::write(dir.path().join("plugins/forklore/engine.json"), note.replace("\"files\": [", old)).unwrap();
+    fs::write(dir.path().join("plugins/forklore/old.js"), "").unwrap();
+    fs::write(dir.path().join("plugins/forklore/mine.txt"), "mine").unwrap();
+    let report = put_in(&tavern);
+    assert_eq!(report.removed, ["plugins/forklore/old.js"]);
+    assert!(dir.path().join("server.js").exists() && dir.path().join("package.json").exists());
+    fs::write(dir.path().join("plugins/other.js"), "").unwrap();
+    let gone = take_out(&tavern);
+    assert_eq!(gone.config, None, "another plugin needs the switch");
+    assert_eq!(text(&dir, "plugins/forklore/mine.txt").unwrap(), "mine");
+}
+
+#[test]
+fn an_install_is_found_from_near() {
+    let (dir, _) = install(None);
+    let inside = dir.path().join("data/default-user");
+    fs::create_dir_all(&inside).unwrap();
+    let found = Tavern::find(None, &inside, None).unwrap();
+    assert_eq!(found.root(), dir.path().canonicalize().unwrap());
+    let elsewhere = tempfile::tempdir().unwrap();
+    assert!(Tavern::find(None, elsewhere.path(), None).is_err());
+    assert!(Tavern::find(Some(elsewhere.path()), dir.path(), None).is_err(), "the named one counts");
+    fs::rename(dir.path(), elsewhere.path().join("SillyTavern")).unwrap();
+    assert!(Tavern::find(None, Path::new("/"), Some(elsewhere.path())).is_ok());
+}

@@ -1,0 +1,437 @@
+//! What SillyTavern's plugin asks: [`prepare`] before a chat is saved that may be a fork, [`resolve`] when the save is over, [`seen()`]
+//! when SillyTavern has changed something.
+
+use std::time::{Duration, Instant};
+
+use forklore_api::{Desk, Failure, Told, now};
+use forklore_core::fork::ForkKind;
+use forklore_core::format::names::{book_stem, chat_stem};
+use forklore_engine::oplog::{OpLog, time};
+use forklore_engine::tx::{self, Recovered, Right};
+use forklore_engine::usecase::fork::ForkReport;
+use forklore_engine::usecase::hook::{self, Fork, Sent, Wishes};
+use forklore_engine::usecase::seen::{self, Cleared};
+use forklore_engine::usecase::undo;
+use forklore_engine::vault::StoryKind;
+use forklore_engine::{Address, Config, Library};
+use forklore_json::Raw;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use serde_json::value::RawValue;
+
+use crate::answer::usage;
+use crate::events::{Change, Event, ForkTold};
+use crate::vaults::{Call, lock};
+
+/// How long a fork waits for SillyTavern to write its chat. A save of hundreds of megabytes takes a minute.
+const UNTIL: i64 = 10 * 60 * 1000;
+/// How long a wish holds.
+const WISH: Duration = Duration::from_secs(60);
+/// How many saves can be under way: more are forgotten, and settled by recovery.
+const TICKETS: usize = 1000;
+
+/// A chat that SillyTavern is about to save.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Save {
+    /// A group's chat
+    #[serde(default)]
+    group: bool,
+    /// Folder of the character's chats
+    folder: Option<String>,
+    /// Name of the file, as sent
+    chat: String,
+    /// SillyTavern overwrites what is there
+    #[serde(default)]
+    force: bool,
+    /// The first line, as sent
+    #[schemars(with = "serde_json::Value")]
+    header: Box<RawValue>,
+    /// How many messages follow
+    messages: usize,
+    /// The last of them
+    #[schemars(with = "Option<serde_json::Value>")]
+    last: Option<Box<RawValue>>,
+}
+
+/// What is to become of a save.
+#[derive(Debug, Default, Serialize, JsonSchema)]
+pub(crate) struct Prepared {
+    /// `pass`: save it as it is; `fork`, `pending`: save it with this header
+    act: &'static str,
+    /// Address of the fork
+    chat: Option<String>,
+    /// The header to save
+    #[schemars(with = "Option<serde_json::Value>")]
+    header: Option<Box<RawValue>>,
+    /// To settle it with
+    ticket: Option<String>,
+    /// What is made
+    report: Option<ForkReport>,
+    /// Why it has to wait
+    refusal: Option<Told>,
+    /// The operation that moved what is overwritten to the trash
+    overwritten: Option<String>,
+}
+
+/// A save that is under way.
+#[derive(Debug, Clone)]
+pub(crate) struct Ticket {
+    fork: Option<ForkTold>,
+    overwritten: Option<String>,
+}
+
+/// A save that is over.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Over {
+    /// What `prepare` gave
+    ticket: String,
+}
+
+/// What became of it.
+#[derive(Debug, Serialize, JsonSchema)]
+pub(crate) struct Resolved {
+    /// `made`, `pending`, `taken_back`, or `gone`: nobody knows of it any more
+    state: &'static str,
+}
+
+/// How the next fork of a chat is to be made.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct NextFork {
+    /// Address of the chat that will be forked
+    chat: String,
+    /// The last message of the fork; any if left out
+    at: Option<usize>,
+    /// Checkpoint or branch; otherwise its name tells
+    kind: Option<ForkKind>,
+    /// Fork although work waits in the queue
+    #[serde(default)]
+    ignore_queue: bool,
+    /// Refuse what would be a warning
+    #[serde(default)]
+    strict: bool,
+    /// A copy even of a lorebook that is shared by choice
+    #[serde(default)]
+    copy_book: bool,
+}
+
+/// Until when a wish holds.
+#[derive(Debug, Serialize, JsonSchema)]
+pub(crate) struct Wished {
+    /// As RFC 3339
+    until: String,
+}
+
+/// A wish, by the address of the chat that will be forked.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Wish {
+    wishes: Wishes,
+    at: Option<usize>,
+    until: Instant,
+}
+
+/// Says how the next fork of a chat that SillyTavern saves is to be made.
+pub(crate) fn next_fork(call: &Call, next: &NextFork) -> Result<Wished, Failure> {
+    let address = call.ask(|desk| {
+        let library = desk.library()?;
+        let chat = library.find_chat(&next.chat)?;
+        Ok(library.address(chat).to_string())
+    })?;
+    let wishes = Wishes {
+        kind: next.kind,
+        ignore_queue: next.ignore_queue,
+        strict: next.strict,
+        copy_book: next.copy_book,
+    };
+    let begun = Instant::now();
+    let mut all = lock(&call.vault.wishes);
+    all.retain(|_, wish| wish.until > begun);
+    all.insert(address, Wish { wishes, at: next.at, until: begun + WISH });
+    Ok(Wished { until: time(now() + i64::try_from(WISH.as_millis()).unwrap_or_default()) })
+}
+
+/// The wish for a fork, used up.
+fn wishes(call: &Call, address: &str, at: usize) -> Wishes {
+    let mut all = lock(&call.vault.wishes);
+    match all.get(address) {
+        Some(wish) if wish.until > Instant::now() && wish.at.is_none_or(|wanted| wanted == at) => {
+            all.remove(address).map(|wish| wish.wishes).unwrap_or_default()
+        }
+        _ => Wishes::default(),
+    }
+}
+
+/// Before SillyTavern saves: whether it is a fork, and what it needs to be whole.
+pub(crate) fn prepare(call: &Call, save: &Save) -> Result<Prepared, Failure> {
+    let bytes = |raw: &'_ RawValue| raw.get().as_bytes().to_vec();
+    let (header, last) = (bytes(&save.header), save.last.as_deref().map(bytes).unwrap_or_default());
+    let broken = |_| usage("The header is no JSON");
+    let folder = save.folder.as_deref().filter(|_| !save.group);
+    if folder.is_none() && !save.group {
+        return Err(usage("A character's chat needs its folder"));
+    }
+    let sent = Sent {
+        folder,
+        chat: &save.chat,
+        force: save.force,
+        header: Raw::parse(&header).map_err(broken)?,
+        messages: save.messages,
+        last: if last.is_empty() { Raw::NULL } else { Raw::parse(&last).map_err(broken)? },
+    };
+    let mut prepared = call.change(|desk| try_prepare(call, desk, &sent))?;
+    if prepared.act != "pass" || prepared.overwritten.is_some() {
+        let ticket = format!("t{}-{}", call.vault.number(), uuid::Uuid::new_v4().simple());
+        let mut tickets = lock(&call.vault.tickets);
+        if tickets.len() >= TICKETS {
+            tickets.clear();
+        }
+        let fork = (prepared.act != "pass").then(|| ForkTold {
+            chat: prepared.chat.clone().unwrap_or_default(),
+            state: if prepared.act == "fork" { "made" } else { "pending" },
+            operation: prepared.report.as_ref().and_then(|report| report.operation.clone()),
+            report: prepared.report.clone(),
+            refusal: prepared.refusal.clone(),
+        });
+        tickets.insert(ticket.clone(), Ticket { fork, overwritten: prepared.overwritten.clone() });
+        prepared.ticket = Some(ticket);
+    }
+    Ok(prepared)
+}
+
+fn try_prepare(call: &Call, desk: &Desk<'_>, sent: &Sent<'_>) -> Result<Prepared, Failure> {
+    let right = Right::take(&*desk.fs, now())?;
+    (desk.told)(&right.recovered);
+    let load = || Library::load_with(desk.fs.clone(), right.clone(), desk.progress);
+    let mut library = load()?;
+    let pass = Prepared { act: "pass", ..Prepared::default() };
+    let Some(verdict) = hook::judge(&library, sent) else { return Ok(pass) };
+    let mut overwritten = None;
+    if let Some(old) = verdict.overwrites {
+        overwritten = Some(seen::overwrite(&library, old, verdict.fork.is_some(), now())?);
+        // The name is free now, and so may be its book's.
+        library = load()?;
+    }
+    let Some(fork) = verdict.fork else { return Ok(Prepared { overwritten, ..pass }) };
+    let parent = library.chats.iter().position(|chat| chat.path == fork.parent);
+    let parent = parent.map(|c| library.address(c));
+    let chat = parent.clone().map(|parent| Address { chat: fork.name.clone(), ..parent }.to_string());
+    let pass = Prepared { chat, overwritten, ..pass };
+    let parent = parent.map(|parent| parent.to_string()).unwrap_or_default();
+    let wishes = wishes(call, &parent, sent.messages.saturating_sub(1));
+    match whole(desk, &library, sent, &fork, wishes) {
+        Ok((report, header)) => {
+            let header = Some(raw(header)?);
+            Ok(Prepared { act: "fork", header, report: Some(report), ..pass })
+        }
+        Err(failure) => {
+            let header = hook::pending(sent, &fork, failure.code, &failure.message, now());
+            let header = header.map(raw).transpose()?;
+            Ok(Prepared { act: "pending", header, refusal: Some(failure.told()), ..pass })
+        }
+    }
+}
+
+fn whole(
+    desk: &Desk<'_>,
+    library: &Library,
+    sent: &Sent<'_>,
+    fork: &Fork,
+    wishes: Wishes,
+) -> Result<(ForkReport, Vec<u8>), Failure> {
+    let config = Config::load(&*desk.fs)?;
+    let time = now();
+    Ok(hook::prepare(library, sent, fork, wishes, &config, time, time + UNTIL)?)
+}
+
+fn raw(bytes: Vec<u8>) -> Result<Box<RawValue>, Failure> {
+    let text = String::from_utf8(bytes).map_err(|_| usage("The header is no text"))?;
+    RawValue::from_string(text).map_err(|e| usage(format!("The header is no JSON: {e}")))
+}
+
+/// The save is over, however it went: what is on disk decides.
+pub(crate) fn resolve(call: &Call, over: &Over) -> Result<Resolved, Failure> {
+    let Some(ticket) = lock(&call.vault.tickets).remove(&over.ticket) else {
+        return Ok(Resolved { state: "gone" });
+    };
+    let settled = call.change(|desk| settle(desk, &ticket));
+    if settled.is_err() {
+        // It is still to be settled; whoever asks again finds it.
+        lock(&call.vault.tickets).insert(over.ticket.clone(), ticket.clone());
+    }
+    let state = settled?;
+    if let Some(fork) = ticket.fork {
+        if state != "taken_back" {
+            let change = Change::operation("made", Some(&fork.chat), fork.operation.as_deref());
+            let book = fork.report.as_ref().and_then(|report| report.book.name.clone());
+            call.vault.tell(Event::Change(Change { book, by: "sillytavern", ..change }));
+        }
+        let report = fork.report.filter(|_| state == "made");
+        call.vault.tell(Event::Fork(ForkTold { state, report, ..fork }));
+    }
+    Ok(Resolved { state })
+}
+
+fn settle(desk: &Desk<'_>, ticket: &Ticket) -> Result<&'static str, Failure> {
+    let mut state = ticket.fork.as_ref().map_or("gone", |fork| fork.state);
+    if let Some(id) = ticket.fork.as_ref().and_then(|fork| fork.operation.as_deref()) {
+        state = match tx::resolve(&desk.fs, id, now())? {
+            Some(Recovered::Finished { .. } | Recovered::Pending { .. }) => "made",
+            // Somebody else has settled it meanwhile.
+            None if OpLog::read(&*desk.fs)?.find(id).is_ok() => "made",
+            Some(Recovered::TakenBack { .. }) | None => "taken_back",
+        };
+    }
+    if let Some(id) = &ticket.overwritten {
+        let log = OpLog::read(&*desk.fs)?;
+        let first = log.find(id).ok().and_then(|operation| operation.retires().next());
+        let missing = first.map(|retire| desk.fs.identity(&retire.target)).transpose()?;
+        // Nothing was put in its place: it comes back.
+        if missing == Some(None) {
+            let library = desk.library_to_change(false)?;
+            let plan = undo::plan(&library, &log, Some(id), false)?;
+            undo::execute(&library, plan, now())?;
+        }
+    }
+    Ok(state)
+}
+
+/// Things that SillyTavern has done.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Report {
+    /// In the order in which they happened
+    events: Vec<Seen>,
+}
+
+/// One thing that SillyTavern has done.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Seen {
+    /// What it was done with
+    what: What,
+    /// What was done
+    act: Act,
+    /// A group's chat
+    #[serde(default)]
+    group: bool,
+    /// Folder of the character's chats
+    folder: Option<String>,
+    /// Its present name: of the chat, the book, the folder of the character, the id of the group
+    name: Option<String>,
+    /// Its former name
+    from: Option<String>,
+    /// `chat_metadata` that a deleted chat had
+    #[schemars(with = "Option<serde_json::Value>")]
+    metadata: Option<Box<RawValue>>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+enum What {
+    Chat,
+    Book,
+    Group,
+    Character,
+    Settings,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+enum Act {
+    Saved,
+    Renamed,
+    Deleted,
+}
+
+/// What followed from it.
+#[derive(Debug, Serialize, JsonSchema)]
+pub(crate) struct Followed {
+    /// What was done, if anything
+    did: Vec<Did>,
+}
+
+/// What followed from one thing.
+#[derive(Debug, Serialize, JsonSchema)]
+pub(crate) struct Did {
+    /// Number of the event
+    event: usize,
+    /// The operation
+    operation: Option<String>,
+    /// Books that went to the trash
+    books: Vec<String>,
+}
+
+/// SillyTavern has changed something.
+pub(crate) fn seen(call: &Call, report: &Report) -> Result<Followed, Failure> {
+    let mut did = Vec::new();
+    for (event, seen) in report.events.iter().enumerate() {
+        let change = change(seen);
+        call.vault.recording.nudge(&format!("{} {}", change.what, change.act));
+        call.vault.tell(Event::Change(change));
+        let cleared = follow(call, seen)?;
+        if cleared.operation.is_some() {
+            for book in &cleared.books {
+                let change = Change::operation("deleted", None, cleared.operation.as_deref());
+                call.vault.tell(Event::Change(Change { what: "book", book: Some(book.clone()), ..change }));
+            }
+            did.push(Did { event, operation: cleared.operation, books: cleared.books });
+        }
+    }
+    Ok(Followed { did })
+}
+
+fn change(seen: &Seen) -> Change {
+    let name = seen.name.clone();
+    let chat = |name: &String| match &seen.folder {
+        Some(folder) if !seen.group => format!("{folder}/{}", chat_stem(name)),
+        _ => format!("group:-/{}", chat_stem(name)),
+    };
+    Change {
+        what: match seen.what {
+            What::Chat => "chat",
+            What::Book => "book",
+            What::Group => "group",
+            What::Character => "character",
+            What::Settings => "settings",
+        },
+        act: match seen.act {
+            Act::Saved => "saved",
+            Act::Renamed => "renamed",
+            Act::Deleted => "deleted",
+        },
+        chat: match seen.what {
+            What::Chat => name.as_ref().map(chat),
+            What::Group | What::Character => name.clone(),
+            What::Book | What::Settings => None,
+        },
+        book: name.filter(|_| seen.what == What::Book).map(|name| book_stem(&name)),
+        from: seen.from.clone(),
+        operation: None,
+        by: "sillytavern",
+    }
+}
+
+/// What follows from what SillyTavern did.
+fn follow(call: &Call, seen: &Seen) -> Result<Cleared, Failure> {
+    let (Act::Deleted, Some(name)) = (seen.act, &seen.name) else { return Ok(Cleared::default()) };
+    let kind = match seen.what {
+        What::Chat => None,
+        What::Character => Some(StoryKind::Character),
+        What::Group => Some(StoryKind::Group),
+        What::Book | What::Settings => return Ok(Cleared::default()),
+    };
+    let metadata = seen.metadata.as_deref().map(|raw| raw.get().as_bytes().to_vec()).unwrap_or_default();
+    let metadata = Raw::parse(&metadata).unwrap_or(Raw::NULL);
+    call.change(|desk| {
+        let library = desk.library_to_change(false)?;
+        let log = OpLog::read(&*desk.fs)?;
+        let folder = seen.folder.as_deref().filter(|_| !seen.group);
+        Ok(match kind {
+            Some(kind) => seen::gone(&library, &log, kind, name, now())?,
+            None if folder.is_none() && !seen.group => Cleared::default(),
+            None => seen::deleted(&library, &log, folder, &chat_stem(name), metadata, now())?,
+        })
+    })
+}

@@ -1,0 +1,98 @@
+//! Forklore over HTTP: the calls of `forklore-api`, with the same documents as the command line (`docs/formats/http.md`).
+//!
+//! * [`Server`] listens; [`Options`] say where. It answers on the addresses that it knows to be its own (`guard`), and only to whom
+//!   has a token: each token opens one vault (`vaults`) and reaches nothing else.
+//! * `routes` is the table of everything that can be asked. A line of it is a path, a sentence, and a plain function from a request to
+//!   an answer; the router and the OpenAPI description are both made from it (`table`).
+//! * `events` tells pages what happens while it happens; `waits` holds forks that wait for a queue; `hook` is what SillyTavern's
+//!   plugin asks before and after SillyTavern saves a chat.
+//!
+//! There is no rule in here: a handler asks the desk and answers what it says. Work is done on threads of its own, since the engine
+//! is not asynchronous; what changes a vault is done one after the other.
+
+mod answer;
+mod events;
+mod guard;
+mod hook;
+mod recording;
+mod routes;
+mod table;
+mod vaults;
+mod waits;
+
+use std::io;
+use std::net::SocketAddr;
+use std::path::Path;
+use std::sync::Arc;
+
+use forklore_api::Failure;
+use tokio::net::TcpListener;
+
+use crate::guard::Places;
+use crate::vaults::Vaults;
+
+/// Where to listen, and for whom.
+#[derive(Debug, Clone)]
+pub struct Options {
+    /// Where to listen; port 0 takes any that is free
+    pub listen: SocketAddr,
+    /// Names besides the address itself that requests may call the server by
+    pub hosts: Vec<String>,
+    /// Path that everything is below, such as `/forklore`; usually empty
+    pub prefix: String,
+    /// What opens vaults, for whoever manages the server
+    pub key: Option<String>,
+}
+
+/// A server that listens and does not answer yet.
+pub struct Server {
+    listener: TcpListener,
+    address: SocketAddr,
+    options: Options,
+    vaults: Arc<Vaults>,
+}
+
+impl Server {
+    /// Begins to listen.
+    pub async fn bind(options: Options) -> io::Result<Self> {
+        let listener = TcpListener::bind(options.listen).await?;
+        let address = listener.local_addr()?;
+        let vaults = Arc::new(Vaults::new(options.key.clone()));
+        Ok(Self { listener, address, options, vaults })
+    }
+
+    /// The base of all addresses, with a slash at its end.
+    pub fn url(&self) -> String {
+        format!("http://{}{}/", self.address, self.prefix())
+    }
+
+    fn prefix(&self) -> String {
+        let inner = self.options.prefix.trim_matches('/');
+        if inner.is_empty() { String::new() } else { format!("/{inner}") }
+    }
+
+    /// Opens a vault, and gives the token that stands for it.
+    pub fn open(&self, root: &Path) -> Result<String, Failure> {
+        Ok(self.vaults.open(root)?.0)
+    }
+
+    /// Answers, until the process ends or `end` comes.
+    pub async fn run(self, end: impl Future<Output = ()> + Send + 'static) -> io::Result<()> {
+        let places = Arc::new(Places::new(self.address, &self.options.hosts));
+        let prefix = self.prefix();
+        let app = routes::app(self.vaults.clone(), places, &prefix);
+        let sweep = tokio::spawn(vaults::sweep(self.vaults));
+        // Streams of events never end by themselves: whoever is connected is not waited for.
+        let served = tokio::select! {
+            served = axum::serve(self.listener, app).into_future() => served,
+            () = end => Ok(()),
+        };
+        sweep.abort();
+        served
+    }
+}
+
+/// The description of the API, as it is served.
+pub fn openapi() -> serde_json::Value {
+    routes::table().openapi()
+}

@@ -1,0 +1,335 @@
+//! The table of everything that can be asked, and the [`app`] that answers it.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use axum::Router;
+use axum::extract::{Request, State};
+use axum::http::{HeaderName, HeaderValue, Method, StatusCode, header};
+use axum::middleware;
+use axum::response::{IntoResponse as _, Response};
+use axum::routing::{get, post};
+use forklore_api::fork::Wanted;
+use forklore_api::look::{AnyChat, AnyStory, OneChat, Pair, Spot};
+use forklore_api::ops::{Cleaning, Deletion, Limit, Redoing, Renaming, Restoring, Undoing};
+use forklore_api::past::{Blaming, Bringing, Looking};
+use forklore_api::{Failure, config, enter, fork, heal, look, ops, past};
+use forklore_core::fork::ForkKind;
+use forklore_engine::config::SettingReport;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use tower_http::limit::RequestBodyLimitLayer;
+use tower_http::set_header::SetResponseHeaderLayer;
+
+use crate::answer::{failed, json, refused};
+use crate::events::{Change, Event, ForkTold};
+use crate::guard::{Places, guard, token};
+use crate::table::{ORDINARY, Pass, Table, body, called};
+use crate::vaults::{Call, Vault, Vaults};
+use crate::waits::{self, Cancelling, ForkAnswer};
+use crate::{events, hook};
+
+/// The largest body of all: a header with everything that an extension ever kept in it.
+const LARGEST: usize = 64 << 20;
+
+/// Nothing is asked.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+struct Nothing {}
+
+/// Who answers.
+#[derive(Debug, Clone, Serialize, JsonSchema)]
+pub(crate) struct Hello {
+    /// Always `forklore`
+    name: &'static str,
+    /// Version of the program
+    version: &'static str,
+    /// Version of this API
+    api: u32,
+    /// Name of the vault's folder
+    vault: String,
+}
+
+impl Hello {
+    pub(crate) fn of(vault: &Vault) -> Self {
+        Self { name: "forklore", version: env!("CARGO_PKG_VERSION"), api: 1, vault: vault.name() }
+    }
+}
+
+/// That the server is there.
+#[derive(Debug, Serialize, JsonSchema)]
+struct Health {
+    /// Always true
+    ok: bool,
+    /// Version of the program
+    version: &'static str,
+}
+
+/// A vault to open.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+struct Opening {
+    /// Absolute path of a SillyTavern user folder
+    path: PathBuf,
+}
+
+/// A vault that is open.
+#[derive(Debug, Serialize, JsonSchema)]
+struct Opened {
+    /// What opens it from now on
+    token: String,
+    /// Name of its folder
+    vault: String,
+}
+
+/// One setting, or all.
+#[derive(Debug, Serialize, JsonSchema)]
+#[serde(untagged)]
+enum Settings {
+    /// All
+    All(config::SettingsReport),
+    /// One
+    One(SettingReport),
+}
+
+/// What became of the last forks that SillyTavern saved.
+#[derive(Debug, Serialize, JsonSchema)]
+struct Recent {
+    /// Newest first
+    forks: Vec<ForkTold>,
+}
+
+/// Everything that can be asked.
+pub(crate) fn table() -> Table {
+    let forked = |answer: &ForkAnswer| match answer {
+        ForkAnswer::Made(_) => StatusCode::OK,
+        ForkAnswer::Waits { .. } => StatusCode::ACCEPTED,
+    };
+    let table = Table::new()
+        .own::<Health>(
+            (Method::GET, "/api/health"),
+            "Whether the server is there",
+            Pass::Free,
+            "application/json",
+            get(async || json(StatusCode::OK, &Health { ok: true, version: env!("CARGO_PKG_VERSION") })),
+        )
+        .own::<serde_json::Value>(
+            (Method::GET, "/api/openapi.json"),
+            "This description",
+            Pass::Free,
+            "application/json",
+            get(async || json(StatusCode::OK, &crate::openapi())),
+        )
+        .own::<String>(
+            (Method::GET, "/api/events"),
+            "What happens, as server-sent events",
+            Pass::Token,
+            "text/event-stream",
+            get(listen),
+        )
+        .own::<Opened>(
+            (Method::POST, "/api/vaults"),
+            "Open a vault",
+            Pass::Key,
+            "application/json",
+            post(open),
+        )
+        .with_body::<Opening>();
+    let table = table
+        .get("/api/hello", "Who answers, and for which vault", |call, _: Nothing| Ok(Hello::of(&call.vault)))
+        .get("/api/stories", "List the stories", |call, _: Nothing| call.ask(look::stories))
+        .get("/api/tree", "The fork tree", |call, of: AnyStory| call.ask(|desk| look::tree(desk, &of)))
+        .get("/api/show", "The state of a chat at a message", |call, spot: Spot| {
+            call.ask(|desk| look::show(desk, &spot))
+        })
+        .get("/api/diff", "What differs between two states", |call, pair: Pair| {
+            call.ask(|desk| look::diff(desk, &pair.spots()))
+        })
+        .get("/api/check", "What is wrong", |call, of: AnyChat| {
+            call.ask(|desk| Ok(look::check(desk, &of)?.0))
+        })
+        .get("/api/history", "What happened to a chat and its lorebooks", |call, of: Looking| {
+            call.ask(|desk| past::history(desk, &of))
+        })
+        .get("/api/blame", "Which message each part of a lorebook comes from", |call, of: Blaming| {
+            call.ask(|desk| past::blame(desk, &of))
+        })
+        .get("/api/enter", "What there is to say and to decide on entering a chat", |call, of: OneChat| {
+            call.ask(|desk| enter::enter(desk, &of))
+        })
+        .get("/api/plan", "Whether a fork could be made now, and what it would be", |call, fork| {
+            call.ask(|desk| fork::plan(desk, &fork))
+        })
+        .get("/api/queue", "What a memory extension still has to do", |call, of: OneChat| {
+            call.ask(|desk| look::queue(desk, &of))
+        })
+        .get("/api/log", "What Forklore did", |call, limit: Limit| {
+            call.ask(|desk| Ok(ops::log(desk, &limit)?.0))
+        })
+        .get("/api/trash", "What is in the trash", |call, _: Nothing| {
+            call.ask(|desk| Ok(ops::trash(desk)?.0))
+        })
+        .get("/api/config", "The settings", |call, of: config::AnySetting| {
+            call.ask(|desk| match &of.key {
+                Some(key) => config::setting(desk, key).map(Settings::One),
+                None => config::settings(desk).map(Settings::All),
+            })
+        })
+        .get("/api/pending", "What is still to be done", |call, _: Nothing| call.ask(enter::pending))
+        .get("/api/waits", "Forks that wait for the queue", |call, _: Nothing| Ok(waits::list(call)))
+        .get("/api/recent", "The last forks that SillyTavern saved", |call, of: AnyChat| {
+            Ok(Recent { forks: call.vault.recent(of.chat.as_deref()) })
+        });
+    table
+        .post_with("/api/checkpoint", "Make a checkpoint", ORDINARY, forked, |call, wanted: Wanted| {
+            waits::make(call, ForkKind::Checkpoint, &wanted)
+        })
+        .post_with("/api/branch", "Make a branch", ORDINARY, forked, |call, wanted: Wanted| {
+            waits::make(call, ForkKind::Branch, &wanted)
+        })
+        .post("/api/waits/cancel", "A fork that waits is not wanted any more", |call, of: Cancelling| {
+            waits::cancel(call, &of.id)
+        })
+        .post("/api/heal", "Heal forks that were made elsewhere, and repair", |call, cure: heal::Cure| {
+            let healed = call.change(|desk| heal::heal(desk, &cure))?;
+            tell(call, "saved", cure.chat.as_deref(), healed.report.operation.as_deref());
+            Ok(healed)
+        })
+        .post("/api/delete", "Move a chat and its own lorebook to the trash", |call, of: Deletion| {
+            let report = call.change(|desk| ops::delete(desk, &of))?;
+            tell(call, "deleted", Some(&report.chat), report.operation.as_deref());
+            Ok(report)
+        })
+        .post("/api/rename", "Give a chat another name", |call, of: Renaming| {
+            let report = call.change(|desk| ops::rename(desk, &of))?;
+            if report.operation.is_some() {
+                let change = Change::operation("renamed", Some(&report.chat), report.operation.as_deref());
+                call.vault.tell(Event::Change(Change { from: Some(report.from.clone()), ..change }));
+            }
+            Ok(report)
+        })
+        .post("/api/undo", "Take back what Forklore did", |call, of: Undoing| {
+            let report = call.change(|desk| ops::undo(desk, &of))?;
+            tell(call, "saved", None, report.operation.as_deref());
+            Ok(report)
+        })
+        .post("/api/redo", "Do again what was undone last", |call, of: Redoing| {
+            let report = call.change(|desk| ops::redo(desk, &of))?;
+            tell(call, "saved", None, report.operation.as_deref());
+            Ok(report)
+        })
+        .post("/api/trash/restore", "Bring something back from the trash", |call, of: Restoring| {
+            let (restored, _) = call.change(|desk| ops::restore(desk, &of))?;
+            if !of.dry_run {
+                call.vault.tell(Event::Change(Change::vault()));
+            }
+            Ok(restored)
+        })
+        .post("/api/restore", "Bring a past state back", |call, of: Bringing| {
+            let report = call.change(|desk| past::restore(desk, &of))?;
+            tell(call, "saved", Some(&report.chat), report.operation.as_deref());
+            Ok(report)
+        })
+        .post("/api/gc", "Clean up", |call, of: Cleaning| {
+            let report = call.change(|desk| ops::gc(desk, &of))?;
+            tell(call, "deleted", None, report.operation.as_deref());
+            Ok(report)
+        })
+        .post("/api/config", "Change a setting", |call, of: config::Set| {
+            call.change(|desk| config::set(desk, &of))
+        })
+        .post(
+            "/api/pending/finish",
+            "Give forks their lorebooks that wait for them",
+            |call, of: enter::Finishing| {
+                let report = call.change(|desk| enter::finish(desk, &of))?;
+                for chat in report.finished.iter().filter(|_| !of.dry_run) {
+                    call.vault.tell(Event::Change(Change::operation("saved", Some(chat), None)));
+                }
+                Ok(report)
+            },
+        )
+        .post("/api/next-fork", "How the next fork that SillyTavern saves is to be made", |call, next| {
+            hook::next_fork(call, &next)
+        })
+        .post_with(
+            "/api/hook/prepare",
+            "Before SillyTavern saves a chat that may be a fork",
+            LARGEST,
+            |_| StatusCode::OK,
+            |call, save| hook::prepare(call, &save),
+        )
+        .post("/api/hook/resolve", "When that save is over", |call, over| hook::resolve(call, &over))
+        .post_with(
+            "/api/seen",
+            "What SillyTavern has changed",
+            LARGEST,
+            |_| StatusCode::OK,
+            |call, report| hook::seen(call, &report),
+        )
+}
+
+/// Tells that an operation happened, if one did.
+fn tell(call: &Call, act: &'static str, chat: Option<&str>, operation: Option<&str>) {
+    if operation.is_some() {
+        call.vault.tell(Event::Change(Change::operation(act, chat, operation)));
+    }
+}
+
+async fn listen(State(vaults): State<Arc<Vaults>>, request: Request) -> Response {
+    match called(&vaults, request.headers()) {
+        Ok(call) => {
+            let mut response = events::stream(&call.vault).into_response();
+            // A proxy that packs or holds back what it passes on would keep events from arriving.
+            let headers = response.headers_mut();
+            headers.insert(header::CACHE_CONTROL, HeaderValue::from_static("no-cache, no-transform"));
+            headers.insert(HeaderName::from_static("x-accel-buffering"), HeaderValue::from_static("no"));
+            response
+        }
+        Err(failure) => failed(&failure),
+    }
+}
+
+async fn open(State(vaults): State<Arc<Vaults>>, request: Request) -> Response {
+    let shown = token(request.headers());
+    if !shown.is_some_and(|shown| vaults.is_key(shown)) {
+        let failure = match shown.and_then(|token| vaults.find(token)) {
+            Some(_) => refused("NOT_ALLOWED", "A vault's token opens no other vault", "Use the key."),
+            None => {
+                refused("NO_TOKEN", "Vaults are opened with the key", "Start `forklore serve --managed`.")
+            }
+        };
+        return failed(&failure);
+    }
+    let opening: Opening = match body(request, ORDINARY).await {
+        Ok(opening) => opening,
+        Err(failure) => return failed(&failure),
+    };
+    let opened = tokio::task::spawn_blocking(move || vaults.open(&opening.path)).await;
+    match opened {
+        Ok(Ok((token, vault))) => json(StatusCode::OK, &Opened { token, vault: vault.name() }),
+        Ok(Err(failure)) => failed(&failure),
+        Err(_) => StatusCode::INTERNAL_SERVER_ERROR.into_response(),
+    }
+}
+
+/// What answers everything.
+pub(crate) fn app(vaults: Arc<Vaults>, places: Arc<Places>, prefix: &str) -> Router {
+    let no_route = async || {
+        let hint = "docs/formats/http.md and api/openapi.json tell what there is.";
+        failed(&refused("NO_ROUTE", "There is nothing here", hint))
+    };
+    let wrong_method = async || {
+        let hint = "Looking is GET, changing is POST.";
+        failed(&Failure::new(forklore_api::Kind::Usage, "WRONG_METHOD", "This is not asked like that", hint))
+    };
+    let routes = table().router().fallback(no_route).method_not_allowed_fallback(wrong_method);
+    let routes = routes.with_state(vaults);
+    let routes =
+        if prefix.is_empty() { routes } else { Router::new().nest(prefix, routes).fallback(no_route) };
+    let nosniff = HeaderValue::from_static("nosniff");
+    routes
+        .layer(RequestBodyLimitLayer::new(LARGEST))
+        .layer(middleware::from_fn_with_state(places, guard))
+        .layer(SetResponseHeaderLayer::overriding(header::X_CONTENT_TYPE_OPTIONS, nosniff))
+}

@@ -1,0 +1,80 @@
+// Links and lists that Forklore set in files which an open page rewrites from memory: they are made again in the page's memory, and
+// the page saves them.
+
+import * as api from './api.js';
+import * as st from './st.js';
+
+export async function applyEdits() {
+    const { edits } = await api.get('api/pending').catch(() => ({ edits: [] }));
+    for (const edit of edits) {
+        await apply(edit).catch((error) => console.warn('[Forklore]', error));
+    }
+}
+
+async function apply({ file, message, changes }) {
+    const { chat, groups, extensionSettings, saveSettingsDebounced, saveChat } = st.context();
+    const open = st.here();
+    if (file === 'settings.json') {
+        // The page owns the extensions' part of the settings.
+        const inside = changes.filter(({ path }) => path[0] === 'extension_settings');
+        inside.forEach((change) => set(extensionSettings, { ...change, path: change.path.slice(1) }));
+        if (inside.length) {
+            saveSettingsDebounced();
+        }
+    } else if (file.startsWith('groups/')) {
+        const id = file.slice('groups/'.length, -'.json'.length);
+        const group = groups.find((group) => group.id === id);
+        if (group) {
+            changes.forEach((change) => set(group, change));
+            await st.saveGroup(id);
+        }
+    } else if (open && st.isLoaded() && file === fileOf(open) && chat[message] && !st.isGenerating()) {
+        changes.forEach((change) => set(chat[message], change));
+        const link = chat[message].extra?.bookmark_link;
+        if (link) {
+            document.querySelector(`#chat .mes[mesid="${message}"]`)?.setAttribute('bookmark_link', link);
+        }
+        await saveChat();
+    }
+}
+
+// The engine has put a link to a fork into the file of the open chat: the page's own copy gets it, too, or its next save would lose it.
+export function link({ kind, chat: fork, parent, at }) {
+    const message = st.here()?.address === parent ? st.context().chat[at] : null;
+    if (!message) {
+        return;
+    }
+    const name = st.nameOf(fork);
+    message.extra ??= {};
+    if (kind === 'checkpoint') {
+        message.extra.bookmark_link = name;
+        document.querySelector(`#chat .mes[mesid="${at}"]`)?.setAttribute('bookmark_link', name);
+    } else {
+        set(message.extra, { path: ['branches'], include: name });
+    }
+}
+
+function fileOf({ group, folder, name }) {
+    return group ? `group chats/${name}.jsonl` : `chats/${folder}/${name}.jsonl`;
+}
+
+function set(target, { path, set: value, remove, include, exclude }) {
+    const keys = [...path];
+    const last = keys.pop();
+    for (const key of keys) {
+        if (typeof target[key] !== 'object' || target[key] === null) {
+            target[key] = {};
+        }
+        target = target[key];
+    }
+    if (remove) {
+        delete target[last];
+    } else if (include !== undefined) {
+        const list = Array.isArray(target[last]) ? target[last] : [];
+        target[last] = list.includes(include) ? list : [...list, include];
+    } else if (exclude !== undefined) {
+        target[last] = (target[last] ?? []).filter((item) => item !== exclude);
+    } else {
+        target[last] = value;
+    }
+}

@@ -1,0 +1,160 @@
+// On entering a chat: is its lorebook its own, is it there, is it the right one? What can be put right without touching anything of
+// the user's is; for the rest the user is asked, and generating waits.
+
+import * as api from './api.js';
+import * as dialogs from './dialogs.js';
+import { applyEdits } from './edits.js';
+import { ours } from './fork.js';
+import { expect } from './guard.js';
+import * as hold from './hold.js';
+import * as notices from './notices.js';
+import { setting } from './settings.js';
+import * as st from './st.js';
+import { lookAtPlugin, state, update } from './state.js';
+
+// A fork may get its own book unasked; anything else is asked.
+const UNASKED = new Set(['BOOK_SHARED', 'PENDING_FORK']);
+let turn = 0;
+let told = null;
+let entered = null;
+let asking = false;
+
+export function changed() {
+    const promise = enter().catch((error) => {
+        if (!['CHAT_NOT_FOUND', 'NO_PLUGIN'].includes(error.code)) {
+            console.warn('[Forklore]', error);
+        }
+    });
+    hold.during(promise);
+    return promise;
+}
+
+async function enter() {
+    const mine = ++turn;
+    const open = st.here();
+    if (open?.address !== entered) {
+        dialogs.dismiss();
+    }
+    entered = open?.address;
+    hold.release();
+    update({ entered: null, queue: null });
+    if (!open) {
+        told = null;
+        return;
+    }
+    const mode = state.mode === 'ready' ? 'ready' : await lookAtPlugin();
+    if (!['ready', 'unhooked'].includes(mode) || mine !== turn) {
+        return;
+    }
+    const found = await api.get('api/enter', { chat: open.address });
+    if (mine !== turn) {
+        return;
+    }
+    // A fork that this page is just making is told of by whoever makes it.
+    const own = ours.size > 0;
+    if (!own && await mend(found, open.address)) {
+        return;
+    }
+    if (mine !== turn) {
+        return;
+    }
+    update({ entered: found, queue: found.queue });
+    if (found.hold) {
+        hold.hold(open.address);
+    }
+    if (found.entering && told !== open.address && !own) {
+        notices.restored(found.entering);
+    }
+    if (found.entering && Date.now() - Date.parse(found.entering.created) < 30_000) {
+        expect(open.address, found.book.name, true);
+    }
+    warn(found, told === open.address);
+    told = open.address;
+    await applyEdits();
+    if (hold.isHeld()) {
+        decide();
+    }
+}
+
+// What the engine may do unasked. Gives whether the chat was changed: it is loaded again then, which enters it again.
+async function mend(entered, chat) {
+    if (entered.pending) {
+        await st.flush();
+        const { finished, reports } = await api.post('api/pending/finish', { chat });
+        if (finished.length) {
+            await st.reload(reports.flatMap(({ actions }) => actions.map((action) => action.book)));
+            notices.done('The fork has its lorebook now', reports.flatMap(({ actions }) => actions));
+            return true;
+        }
+        return false;
+    }
+    const [question] = entered.questions;
+    const unrecorded = entered.findings.some(({ code }) => code === 'UNRECORDED_FORK');
+    if (!setting('adopt') || !(question ? UNASKED.has(question.code) && !question.ask_first : unrecorded)) {
+        return false;
+    }
+    await st.flush();
+    const healed = await api.post('api/heal', { chat, choose: question ? 'rebuild' : undefined });
+    if (!healed.operation) {
+        return false;
+    }
+    await st.reload(healed.actions.map((action) => action.book));
+    notices.done('Adopted', healed.actions, 'This fork was made without Forklore.');
+    return true;
+}
+
+// What is wrong without standing in the way. The rest is a click away.
+function warn({ findings, hold: held }, again) {
+    const worth = findings.filter(({ severity }) => severity === 'warning' || (severity === 'error' && !held));
+    if (!worth.length || again || held) {
+        return;
+    }
+    const first = worth.find(({ severity }) => severity === 'error') ?? worth[0];
+    const more = worth.length > 1 ? `this and ${worth.length - 1} more` : 'it';
+    notices.warning('About this chat', [shortened(first.message), `Click to see what can be done about ${more}.`], { onclick: () => decide() });
+}
+
+function shortened(text) {
+    return text.length > 160 ? `${text.slice(0, 157)}…` : text;
+}
+
+// Asks what is to become of the book of the open chat.
+export async function decide() {
+    const entered = state.entered;
+    if (!entered || asking || entered.chat !== st.here()?.address) {
+        return;
+    }
+    asking = true;
+    try {
+        const [question] = entered.questions;
+        const choice = question || !entered.hold
+            ? await dialogs.repair(question, entered.findings, entered.hold)
+            : await dialogs.choose('This fork has no lorebook yet', dialogs.make('p', entered.pending?.message ?? 'Forklore could not give it one.'), [
+                ['again', 'Try again'], ['continue', 'Continue anyway', 'Generate without a lorebook.'],
+            ], 'Decide later');
+        if (choice === 'continue') {
+            hold.waive(entered.chat);
+        } else if (choice === 'again') {
+            await changed();
+        } else if (choice) {
+            await heal(entered.chat, choice);
+        }
+    } catch (error) {
+        notices.refusal('The lorebook was not changed', error);
+    } finally {
+        asking = false;
+    }
+}
+
+export async function heal(chat, choice) {
+    await st.flush();
+    const healed = await api.post('api/heal', { chat, choose: choice });
+    const books = healed.actions.map((action) => action.book);
+    if (st.here()?.address === chat) {
+        await st.reload(books);
+    } else {
+        await st.refreshBooks(books);
+    }
+    notices.done('Done', healed.actions);
+    return healed;
+}

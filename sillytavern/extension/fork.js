@@ -1,0 +1,184 @@
+// Making a fork: look first, save what the page holds, tell the engine what kind it will be, let SillyTavern make it, and tell what
+// became of it. SillyTavern's own save passes the plugin, which is where the fork gets its book.
+
+import * as api from './api.js';
+import * as dialogs from './dialogs.js';
+import { applyEdits, link } from './edits.js';
+import * as fallback from './fallback.js';
+import { expect } from './guard.js';
+import * as notices from './notices.js';
+import * as st from './st.js';
+import { lookAtPlugin, lookAtQueue, state, update } from './state.js';
+import { waitFor } from './wait.js';
+
+// Forks that are being made by `fork` right now; what SillyTavern's saves tell of them is told here and nowhere else.
+export const ours = new Set();
+
+const TITLE = { branch: 'Create branch', checkpoint: 'Create checkpoint' };
+
+// Makes a fork of the open chat the way SillyTavern does, if nothing stands against it. `name` and `swipe` are optional. Gives the name
+// of the fork; null if there is none.
+export async function fork({ kind, at, swipe = null, name = null }) {
+    if (state.busy) {
+        notices.warning(TITLE[kind], 'A fork is already being made. Wait for it to end.');
+        return null;
+    }
+    update({ busy: true });
+    try {
+        const leave = await permission(kind, at, swipe, name);
+        return leave ? await carryOut(kind, at, swipe, leave.name ?? name, leave) : null;
+    } catch (error) {
+        console.error('[Forklore]', error);
+        notices.refusal(TITLE[kind], error);
+        return null;
+    } finally {
+        update({ busy: false });
+        lookAtQueue();
+    }
+}
+
+// Whether the fork may be made, and how: null, or the flags for the engine.
+async function permission(kind, at, swipe, name) {
+    if (st.isGenerating()) {
+        notices.warning(TITLE[kind], 'A reply is being written. Stop it or wait for its end, then fork: otherwise the fork would take the reply with it.');
+        return null;
+    }
+    await st.flush();
+    if (!['ready', 'unhooked'].includes(await lookAtPlugin())) {
+        return (await fallback.consent(kind)) ? {} : null;
+    }
+    const chat = st.here().address;
+    const flags = {};
+    let asked = name;
+    for (;;) {
+        const plan = await api.get('api/plan', { kind, chat, at, swipe, name: asked, ...flags });
+        if (plan.ready) {
+            return flags;
+        }
+        const choice = await dialogs.refused(kind, plan.refusal, plan.queue);
+        if (choice === 'wait') {
+            waitFor({ kind, chat, at, swipe, name }).catch((error) => notices.refusal(TITLE[kind], error));
+            return null;
+        } else if (choice === 'ignore' && await dialogs.sure('Create without the queued work?', 'What the queue is still writing about this point of the story will be missing in the fork, and will not come later.', 'Create it now')) {
+            flags.ignore_queue = true;
+        } else if (choice === 'loose') {
+            flags.strict = false;
+        } else if (choice === 'overwrite') {
+            // Whether that may be is between the user and SillyTavern.
+            asked = null;
+        } else {
+            return null;
+        }
+    }
+}
+
+async function carryOut(kind, at, swipe, name, flags) {
+    const chat = st.here().address;
+    const protectedBy = state.mode;
+    let renew;
+    if (protectedBy === 'ready') {
+        // Holds for a minute; somebody may think longer about a name.
+        const announce = () => api.post('api/next-fork', { chat, kind, ...flags });
+        await announce();
+        renew = setInterval(() => announce().catch(() => {}), 45_000);
+    }
+    const old = new Set((protectedBy === 'ready' ? await recent() : []).map(identity));
+    ours.add(chat);
+    try {
+        const made = await (kind === 'branch' ? st.branch(at, swipe) : st.checkpoint(at, name));
+        if (made) {
+            await settle(made, kind, protectedBy, chat, old);
+        }
+        return made || null;
+    } finally {
+        clearInterval(renew);
+        ours.delete(chat);
+    }
+}
+
+// What became of a fork that SillyTavern has saved.
+async function settle(name, kind, protectedBy, parent, old) {
+    const chat = `${parent.slice(0, parent.indexOf('/') + 1)}${name}`;
+    if (protectedBy === 'ready') {
+        const result = await outcome(chat, old);
+        if (result?.state === 'made') {
+            await welcome(result.report);
+            return;
+        }
+        if (result?.state === 'pending') {
+            notices.warning('The fork has no lorebook yet', [result.refusal?.message, 'It was saved without one. Forklore gives it its own as soon as it can.']);
+            return;
+        }
+    } else if (protectedBy === 'unhooked') {
+        const healed = await api.post('api/heal', { chat, choose: 'rebuild' });
+        notices.done(kind === 'branch' ? 'Branch created' : 'Checkpoint created', healed.actions);
+        if (st.here()?.address === chat) {
+            await st.reload(healed.actions.map((action) => action.book));
+        }
+        return;
+    } else {
+        fallback.told(name);
+        return;
+    }
+    const entered = await api.get('api/enter', { chat }).catch(() => null);
+    if (!entered?.entering) {
+        notices.warning('The fork was not seen', 'Forklore did not see SillyTavern save it. Open it: it gets its lorebook then.');
+    }
+}
+
+// A fork is there, whoever made it: the page learns of its book, and the user of what it has.
+export async function welcome(report) {
+    expect(report.chat, report.book.name);
+    await st.refreshBooks([report.book.name]);
+    notices.made(report);
+    await applyEdits();
+}
+
+// What the engine did about a fork that has just been saved. `old` are the forks that it told of before.
+async function outcome(chat, old) {
+    for (let tries = 0; tries < 40; tries += 1) {
+        const found = (await recent()).find((fork) => clean(fork.chat) === clean(chat) && !old.has(identity(fork)));
+        if (found) {
+            return found;
+        }
+        await st.pause(250);
+    }
+    return null;
+}
+
+async function recent() {
+    return (await api.get('api/recent').catch(() => ({ forks: [] }))).forks;
+}
+
+function identity(fork) {
+    return JSON.stringify([fork.chat, fork.state, fork.operation]);
+}
+
+// An address with the name as the file has it: SillyTavern leaves out what file systems do not like.
+function clean(address) {
+    const story = address.indexOf('/') + 1;
+    return address.slice(0, story) + address.slice(story).replace(/[/?<>\\:*|"\u0000-\u001f\u0080-\u009f]/g, '').replace(/[. ]+$/, '');
+}
+
+// For other extensions, commands and the panel: the engine makes the fork itself. Throws what stands against it.
+export async function create({ kind = 'checkpoint', at, name, swipe, whenReady = false, ignoreQueue = false, strict, open } = {}) {
+    if (!st.here()) {
+        throw new api.Refusal(0, { code: 'CHAT_NOT_FOUND', message: 'No chat is open.', hint: 'Open the chat first.' });
+    }
+    if (st.isGenerating()) {
+        throw new api.Refusal(0, { code: 'CHAT_CHANGED', message: 'A reply is being written.', hint: 'Wait for its end, then fork.' });
+    }
+    await st.flush();
+    const chat = st.here().address;
+    const wanted = { chat, at, name, swipe: kind === 'branch' ? swipe : undefined, ignore_queue: ignoreQueue || undefined, strict };
+    if (whenReady) {
+        return waitFor({ kind, ...wanted });
+    }
+    const report = await api.post(`api/${kind}`, wanted);
+    link(report);
+    await welcome(report);
+    if (open ?? kind === 'branch') {
+        await st.open(report.chat);
+    }
+    return report;
+}

@@ -1,0 +1,105 @@
+// Forklore's extension: what the plugin does for the files, this does for the page. It looks before a fork is made, tells what was made,
+// looks at every chat that is opened, and shows the story's forks. The work itself is the engine's.
+
+import * as api from './api.js';
+import * as auto from './auto.js';
+import * as button from './button.js';
+import * as commands from './commands.js';
+import * as enter from './enter.js';
+import * as fallback from './fallback.js';
+import { create, ours, welcome } from './fork.js';
+import * as guard from './guard.js';
+import * as hold from './hold.js';
+import * as intercept from './intercept.js';
+import * as options from './options.js';
+import * as panel from './panel.js';
+import { setting } from './settings.js';
+import * as st from './st.js';
+import { lookAtPlugin, state, summary, update } from './state.js';
+import { heard } from './wait.js';
+import { watchBooks } from './books.js';
+
+// At once: a listener on the window that comes first, first.
+intercept.start();
+hold.start(enter.decide);
+fallback.start();
+
+const { eventSource, eventTypes } = st.context();
+eventSource.on(eventTypes.APP_READY, begin);
+
+async function begin() {
+    const [{ version }] = await Promise.all([
+        fetch(new URL('manifest.json', import.meta.url)).then((response) => response.json()), st.load(),
+    ]);
+    update({ version });
+    await lookAtPlugin();
+    st.follow();
+    intercept.wrapCommands();
+    commands.start();
+    button.start();
+    options.start(applied);
+    guard.start();
+    addMenu();
+    panel.addBadge(setting('badge'));
+    eventSource.on(eventTypes.CHAT_CHANGED, () => {
+        enter.changed();
+        auto.soon();
+    });
+    [eventTypes.MESSAGE_RECEIVED, eventTypes.MESSAGE_SENT, eventTypes.WORLDINFO_UPDATED, eventTypes.GENERATION_ENDED].forEach((event) => eventSource.on(event, auto.soon));
+    globalThis.Forklore = { version, create, validate: commands.validate, state: () => ({ mode: state.mode, ...summary(), chat: st.here()?.address ?? null, held: hold.isHeld(), queue: state.queue, entered: state.entered }) };
+    if (state.mode !== 'absent') {
+        listen();
+        auto.readSettings();
+        setInterval(recover, 5000);
+    }
+    await enter.changed();
+    auto.soon();
+}
+
+function listen() {
+    const books = watchBooks();
+    api.listen({
+        hello: () => lookAtPlugin(),
+        fork: (event) => {
+            // Others made it: another extension, another tab, another device.
+            const mine = ours.has(event.report?.parent);
+            const story = st.here()?.address.split('/')[0];
+            if (event.state === 'made' && !mine && event.chat?.split('/')[0] === story) {
+                welcome(event.report);
+            }
+        },
+        wait: heard,
+        change: (event) => {
+            books(event);
+            auto.soon();
+        },
+    });
+}
+
+// An engine that was away is back, or the other way round: what is shown is looked at again.
+async function recover() {
+    if (state.mode === 'down') {
+        await lookAtPlugin();
+        if (state.mode !== 'down') {
+            enter.changed();
+        }
+    }
+}
+
+function applied(name) {
+    if (name === 'badge') {
+        panel.addBadge(setting('badge'));
+    } else if (name === 'button') {
+        button.shown();
+    }
+}
+
+function addMenu() {
+    const item = document.createElement('div');
+    item.id = 'forklore_menu';
+    item.className = 'list-group-item flex-container flexGap5 interactable';
+    item.tabIndex = 0;
+    item.innerHTML = '<div class="fa-solid fa-code-branch extensionsMenuExtensionButton"></div><span>Checkpoints and branches</span>';
+    item.addEventListener('click', panel.openPanel);
+    document.querySelector('#extensionsMenu')?.append(item);
+}

@@ -1,0 +1,111 @@
+// The drawer among SillyTavern's extension settings: how Forklore is, what this page does, what the engine does in this vault.
+
+import * as api from './api.js';
+import { readSettings } from './auto.js';
+import { icon, make } from './dialogs.js';
+import * as notices from './notices.js';
+import { openPanel, status } from './panel.js';
+import { change, OPTIONS, setting } from './settings.js';
+import { missing } from './st.js';
+import { mismatch, state, subscribe } from './state.js';
+
+const WORDS = { 'fork.undated': ['carry', 'leave'] };
+const LABELS = {
+    'checkpoint.auto_name': 'Make a name when none is given', 'checkpoint.name_template': 'Pattern for such names',
+    'checkpoint.require_scene_break': 'Checkpoints only at a scene break', 'checkpoint.show_warnings': 'Warn when something is missing',
+    'checkpoint.at_scene_break': 'Checkpoint at every scene break, by itself', 'fork.strict': 'Strict: refuse instead of warning',
+    'fork.undated': 'Entries that nothing dates', 'fork.link_parent': 'Link the fork in its parent', 'books.shared': 'Lorebooks that forks share',
+    'trash.days': 'Days in the trash',
+};
+
+export function start(applied) {
+    const content = make('div.inline-drawer-content.forklore');
+    const toggle = make('div.inline-drawer-toggle.inline-drawer-header', make('b', 'Forklore'), make('div.inline-drawer-icon.fa-solid.fa-circle-chevron-down.down'));
+    const drawer = make('div.inline-drawer', toggle, content);
+    drawer.id = 'forklore_settings';
+    (document.querySelector('#extensions_settings2') ?? document.querySelector('#extensions_settings'))?.append(drawer);
+    const engine = make('div.forklore-engine');
+    const parts = make('div.forklore-parts');
+    const open = make('div.menu_button.interactable', icon('code-branch'), make('span', 'Checkpoints and branches'));
+    open.addEventListener('click', openPanel);
+    content.append(parts, open, make('h4', 'This page'), ...Object.keys(OPTIONS).map((name) => own(name, applied)), make('h4', 'This vault'), engine);
+    subscribe(() => parts.replaceChildren(...health()));
+    parts.replaceChildren(...health());
+    toggle.addEventListener('click', () => engineSettings(engine));
+    engineSettings(engine);
+}
+
+function health() {
+    const { plugin, version, problem } = state;
+    const versions = `Extension ${version ?? '?'}, plugin ${plugin?.version ?? 'none'}, engine ${plugin?.engine.version ?? 'none'}`;
+    return [
+        make('p', status()),
+        mismatch() && make('p.forklore-error', mismatch()),
+        state.mode === 'absent' && make('p.forklore-error', `${problem ?? ''} Until then a fork that this page makes gets a copy of the lorebook as it is now; forks of other pages and devices share their parent's.`),
+        state.mode === 'unhooked' && make('p.forklore-warning', 'The plugin cannot stand in front of this SillyTavern\'s saves. Forks that this page makes are mended right after; others when you open them.'),
+        missing.length && make('p.forklore-warning', `This SillyTavern has no ${missing.join(', ')}. What needs it is left to SillyTavern.`),
+        make('small.forklore-quiet', versions),
+    ].filter(Boolean);
+}
+
+function own(name, applied) {
+    const [, label, meaning] = OPTIONS[name];
+    const input = make('input');
+    Object.assign(input, { type: 'checkbox', checked: setting(name), name: `forklore_${name}` });
+    input.addEventListener('change', () => {
+        change(name, input.checked);
+        applied(name);
+    });
+    return field(input, label, meaning);
+}
+
+function field(input, label, meaning) {
+    const check = input.type === 'checkbox';
+    const text = make('span', label, make('small.forklore-quiet', meaning));
+    return make(`label.forklore-field${check ? '.checkbox_label' : ''}`, check ? [input, text] : [text, input]);
+}
+
+async function engineSettings(place) {
+    try {
+        const { settings } = await api.get('api/config');
+        place.replaceChildren(...settings.map((one) => engineField(one)));
+    } catch (error) {
+        place.replaceChildren(make('p.forklore-quiet', `They can be seen when the engine is running. ${error.message}`));
+    }
+}
+
+function engineField({ key, value, meaning }) {
+    const words = WORDS[key];
+    const list = Array.isArray(value);
+    const input = make(words ? 'select.text_pole' : list ? 'textarea.text_pole' : typeof value === 'boolean' ? 'input' : 'input.text_pole');
+    words?.forEach((word) => input.append(new Option(word, word)));
+    if (!words && !list) {
+        input.type = { boolean: 'checkbox', number: 'number' }[typeof value] ?? 'text';
+    }
+    input.name = `forklore_${key}`;
+    show(input, value);
+    input.addEventListener('change', () => save(input, key, value));
+    return field(input, LABELS[key] ?? key, list ? `${meaning} One name a line.` : meaning);
+}
+
+function show(input, value) {
+    if (input.type === 'checkbox') {
+        input.checked = value;
+    } else {
+        input.value = Array.isArray(value) ? value.join('\n') : value;
+    }
+}
+
+async function save(input, key, before) {
+    const given = input.type === 'checkbox' ? input.checked
+        : Array.isArray(before) ? input.value.split('\n').map((name) => name.trim()).filter(Boolean)
+            : typeof before === 'number' ? Number(input.value) : input.value;
+    try {
+        const { value } = await api.post('api/config', { key, value: given });
+        show(input, value);
+        await readSettings();
+    } catch (error) {
+        show(input, before);
+        notices.refusal('The setting was not changed', error);
+    }
+}

@@ -1,0 +1,173 @@
+// What Forklore needs of SillyTavern's page, in one place. What its context offers is taken from there; the few things that it does
+// not offer are imported one by one, and what is not there any more is named in `missing` instead of breaking the rest.
+
+export const missing = [];
+
+async function take(file, name) {
+    try {
+        const module = await import(`../../../../${file}`);
+        if (module[name] === undefined) {
+            throw new Error(`${file} has no ${name}`);
+        }
+        return module[name];
+    } catch (error) {
+        missing.push(`${name} (${file})`);
+        console.warn(`[Forklore] ${error.message}`);
+        return null;
+    }
+}
+
+// Functions of SillyTavern's that are looked up once.
+const taken = {};
+
+export async function load() {
+    const wanted = {
+        branchChat: 'scripts/bookmarks.js', createNewBookmark: 'scripts/bookmarks.js', editGroup: 'scripts/group-chats.js',
+        worldInfoCache: 'scripts/world-info.js',
+    };
+    await Promise.all(Object.entries(wanted).map(async ([name, file]) => { taken[name] = await take(file, name); }));
+}
+
+// The chat that SillyTavern has last finished loading. While it loads one, its name is already the new one and its messages are none:
+// a save at that moment would empty the file.
+let loaded = null;
+
+export function follow() {
+    const { eventSource, eventTypes } = context();
+    loaded = here()?.address ?? null;
+    eventSource.makeFirst(eventTypes.CHAT_CHANGED, () => { loaded = here()?.address ?? null; });
+}
+
+export function isLoaded() {
+    const { chat, chatMetadata } = context();
+    return loaded !== null && loaded === here()?.address && chat.length > 0 && Boolean(chatMetadata?.integrity);
+}
+
+export function context() {
+    return SillyTavern.getContext();
+}
+
+// The open chat: `address` as the engine names it, `name` as SillyTavern does; null if none is open.
+export function here() {
+    const { groupId, groups, characterId, characters } = context();
+    if (groupId) {
+        const name = groups.find((group) => group.id === groupId)?.chat_id;
+        return name ? { address: `group:${groupId}/${name}`, name, group: groupId, story: groupId } : null;
+    }
+    const character = characters[characterId];
+    if (characterId === undefined || !character?.chat) {
+        return null;
+    }
+    const folder = character.avatar.replace(/\.png$/, '');
+    return { address: `${folder}/${character.chat}`, name: character.chat, folder, story: folder };
+}
+
+export function sibling(name) {
+    const open = here();
+    return open.group ? `group:${open.group}/${name}` : `${open.folder}/${name}`;
+}
+
+export function nameOf(address) {
+    return address.slice(address.indexOf('/') + 1);
+}
+
+export function isGenerating() {
+    return document.body.dataset.generating === 'true';
+}
+
+export function boundBook() {
+    return context().chatMetadata?.world_info || null;
+}
+
+// Writes what the page has not written yet: the chat, and the book if the page holds another one than the disk. Saves are delayed by a
+// second and a second book's save cancels the first one's, so the page's copy is the newer one.
+export async function flush() {
+    if (!isLoaded()) {
+        return;
+    }
+    const book = boundBook();
+    if (book && taken.worldInfoCache?.has(book)) {
+        const held = await context().loadWorldInfo(book);
+        const saved = await post('/api/worldinfo/get', { name: book });
+        if (JSON.stringify(held) !== JSON.stringify(saved) && context().getWorldInfoNames().includes(book)) {
+            await context().saveWorldInfo(book, held, true);
+        }
+    }
+    if (isLoaded()) {
+        await context().saveChat();
+    }
+}
+
+export async function post(address, body) {
+    const headers = context().getRequestHeaders();
+    const response = await fetch(address, { method: 'POST', headers, body: JSON.stringify(body) });
+    return response.json().catch(() => null);
+}
+
+// Books have changed on disk: pages keep them for ever, unless told.
+export async function refreshBooks(names = []) {
+    names.filter(Boolean).forEach((name) => taken.worldInfoCache?.delete(name));
+    await context().updateWorldInfoList();
+    const book = boundBook();
+    const known = Boolean(book) && context().getWorldInfoNames().includes(book);
+    document.querySelectorAll('.chat_lorebook_button').forEach((button) => button.classList.toggle('world_set', known));
+    names.filter(Boolean).forEach((name) => context().reloadWorldInfoEditor(name, false));
+}
+
+export function isCached(book) {
+    return Boolean(taken.worldInfoCache?.has(book));
+}
+
+// The file of the open chat has changed on disk.
+export async function reload(books = []) {
+    await refreshBooks(books);
+    await context().reloadCurrentChat();
+}
+
+// Opens a chat of the story that is open now.
+export async function open(address) {
+    const name = nameOf(address);
+    const { groupId, groups } = context();
+    await refreshBooks();
+    if (groupId) {
+        const group = groups.find((group) => group.id === groupId);
+        if (!group.chats.includes(name)) {
+            group.chats.push(name);
+        }
+        await context().openGroupChat(groupId, name);
+    } else {
+        await context().openCharacterChat(name);
+    }
+}
+
+export async function saveGroup(id) {
+    await taken.editGroup?.(id, true, false);
+}
+
+// Gives whether it could be done.
+export async function bind(book) {
+    if (!isLoaded()) {
+        return false;
+    }
+    context().chatMetadata.world_info = book;
+    await context().saveMetadata();
+    await refreshBooks([book]);
+    return true;
+}
+
+// SillyTavern's own way to fork. Both give the name of the fork, or nothing if there is none.
+export function branch(at, swipe = null) {
+    return taken.branchChat(at, { swipeId: swipe });
+}
+
+export function checkpoint(at, name = null) {
+    return taken.createNewBookmark(at, { forceName: name });
+}
+
+export function canFork() {
+    return Boolean(taken.branchChat && taken.createNewBookmark);
+}
+
+export function pause(milliseconds) {
+    return new Promise((resolve) => setTimeout(resolve, milliseconds));
+}

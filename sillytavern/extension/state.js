@@ -1,0 +1,97 @@
+// What is known about the plugin and about the open chat. Whoever shows it subscribes.
+
+import * as api from './api.js';
+import { here } from './st.js';
+
+export const state = {
+    // 'ready', 'down' (no engine), 'unhooked' (the engine is there, but not in front of SillyTavern's saves), 'absent' (no plugin)
+    mode: 'absent',
+    plugin: null,
+    problem: null,
+    version: null,
+    // What the engine says of the open chat, see `GET api/enter`.
+    entered: null,
+    queue: null,
+    // Address of the chat in which generating waits for a decision.
+    held: null,
+    busy: false,
+};
+
+const listeners = new Set();
+
+export function subscribe(listener) {
+    listeners.add(listener);
+    return () => listeners.delete(listener);
+}
+
+export function update(changes) {
+    Object.assign(state, changes);
+    listeners.forEach((listener) => listener(state));
+}
+
+// Asks the plugin how it is.
+export async function lookAtPlugin() {
+    try {
+        const plugin = await api.get('plugin');
+        const running = plugin.engine.state === 'running';
+        const mode = !running ? 'down' : plugin.hooks.chats ? 'ready' : 'unhooked';
+        update({ plugin, mode, problem: running ? null : plugin.engine.message });
+    } catch (error) {
+        update({ plugin: null, mode: error.code === 'NO_PLUGIN' ? 'absent' : 'down', problem: `${error.message} ${error.hint}` });
+    }
+    return state.mode;
+}
+
+export async function lookAtQueue() {
+    const open = here();
+    if (!open || !['ready', 'unhooked'].includes(state.mode)) {
+        return update({ queue: null });
+    }
+    const queue = await api.get('api/queue', { chat: open.address }).catch(() => null);
+    if (here()?.address === open.address) {
+        update({ queue });
+    }
+}
+
+// Versions that do not belong together, as a sentence with what to do; null if they do.
+export function mismatch() {
+    const { plugin, version } = state;
+    const versions = plugin && [['extension', version], ['plugin', plugin.version], ['engine', plugin.engine.version]].filter(([, v]) => v);
+    if (!versions || new Set(versions.map(([, v]) => v)).size < 2) {
+        return null;
+    }
+    const told = versions.map(([what, v]) => `${what} ${v}`).join(', ');
+    return `The parts of Forklore are of different versions: ${told}. Run \`forklore install\`, restart SillyTavern and reload this page.`;
+}
+
+// One sentence about how things are, and a word for its colour.
+export function summary() {
+    const { mode, held, queue, busy, problem } = state;
+    if (mode === 'absent') {
+        return { tone: 'error', text: 'Forks are not protected: Forklore\'s server plugin is not running.' };
+    }
+    if (mode === 'down') {
+        return { tone: 'error', text: problem ?? 'Forklore\'s engine is not running.' };
+    }
+    if (!here()) {
+        return { tone: 'ok', text: 'No chat is open.' };
+    }
+    if (busy) {
+        return { tone: 'busy', text: 'A fork is being made.' };
+    }
+    if (held) {
+        return { tone: 'error', text: 'The lorebook of this chat needs a decision.' };
+    }
+    if (queue && !queue.idle) {
+        return { tone: 'busy', text: `Queue active: ${work(queue)}.` };
+    }
+    if (mode === 'unhooked') {
+        return { tone: 'warning', text: 'Ready, but forks get their lorebook only after they were saved: this SillyTavern is not known to the plugin.' };
+    }
+    return { tone: 'ok', text: 'Ready to fork.' };
+}
+
+export function work({ count, types }) {
+    const kinds = types?.length ? ` (${types.map((type) => type.replaceAll('_', ' ')).join(', ')})` : '';
+    return `${count} ${count === 1 ? 'operation' : 'operations'} still to be done${kinds}`;
+}

@@ -1,0 +1,243 @@
+// The engine: a `forklore serve` that this process starts, and starts again whenever it dies. It listens on this machine only, knows
+// a key that nobody else knows, and ends with this process because its standard input does.
+
+import { spawn } from 'node:child_process';
+import crypto from 'node:crypto';
+import fs from 'node:fs';
+import http from 'node:http';
+import path from 'node:path';
+
+// Nothing that SillyTavern waits for takes longer than this, in milliseconds.
+export const LIMIT = 10_000;
+const FIRST_PAUSE = 250;
+const LONGEST_PAUSE = 30_000;
+// An engine that lived this long did not die of its start.
+const HEALTHY = 60_000;
+// Events that wait for an engine; older ones are forgotten, and found on disk later.
+const MOST_EVENTS = 500;
+
+export class EngineDown extends Error {}
+
+export class Engine {
+    #own;
+    #child = null;
+    #base = null;
+    #version = null;
+    #key = crypto.randomBytes(32).toString('hex');
+    #agent = new http.Agent({ keepAlive: true });
+    #tokens = new Map();
+    #pause = FIRST_PAUSE;
+    #restarts = 0;
+    #message = 'Forklore\'s engine is being started.';
+    #stopped = false;
+    #waiting = [];
+    #events = new Map();
+
+    constructor(own) {
+        this.#own = own;
+    }
+
+    state() {
+        const state = this.#base ? 'running' : this.#child ? 'starting' : 'down';
+        return { state, version: this.#version, restarts: this.#restarts, message: this.#base ? null : this.#message };
+    }
+
+    // The program: the one that is named in the environment, the one that was written down at the installation, or the one on the PATH.
+    #program() {
+        let installed;
+        try {
+            installed = JSON.parse(fs.readFileSync(path.join(this.#own, 'engine.json'), 'utf8')).engine;
+        } catch {
+            // Installed by hand.
+        }
+        return process.env.FORKLORE_BIN || installed || 'forklore';
+    }
+
+    start() {
+        if (this.#stopped) {
+            return;
+        }
+        const program = this.#program();
+        const begun = Date.now();
+        let over = false;
+        const ended = (why) => {
+            if (over) {
+                return;
+            }
+            over = true;
+            this.#child = this.#base = null;
+            this.#tokens.clear();
+            if (this.#stopped) {
+                return;
+            }
+            this.#message = `Forklore's engine (${program}) is not running: ${why}.`;
+            console.error(`[Forklore] ${this.#message}`);
+            this.#pause = Date.now() - begun > HEALTHY ? FIRST_PAUSE : Math.min(this.#pause * 2, LONGEST_PAUSE);
+            this.#restarts += 1;
+            setTimeout(() => this.start(), this.#pause).unref();
+        };
+        try {
+            const child = spawn(program, ['serve', '--managed', '--port', '0'], { stdio: ['pipe', 'pipe', 'pipe'], windowsHide: true });
+            this.#child = child;
+            child.on('error', (error) => ended(error.code === 'ENOENT' ? 'there is no such program; run `forklore install` again' : error.message));
+            child.on('exit', (code, signal) => ended(signal ? `it was ended by ${signal}` : `it ended with ${code}`));
+            for (const stream of [child.stdin, child.stdout, child.stderr]) {
+                stream.on('error', () => {});
+            }
+            lines(child.stderr, (line) => console.error(`[Forklore] ${line}`));
+            lines(child.stdout, (line) => this.#listens(line));
+            child.stdin.write(`${JSON.stringify({ key: this.#key })}\n`);
+        } catch (error) {
+            ended(error.message);
+        }
+    }
+
+    #listens(line) {
+        try {
+            const { url, version } = JSON.parse(line);
+            this.#base = new URL(url);
+            this.#version = version;
+            console.log(`[Forklore] engine ${version} is ready`);
+            this.#waiting.splice(0).forEach((ready) => ready());
+            this.#events.forEach((_, root) => this.#flush(root));
+        } catch {
+            // Whatever else it says is not for us.
+        }
+    }
+
+    stop() {
+        this.#stopped = true;
+        this.#child?.stdin.end();
+        this.#agent.destroy();
+    }
+
+    // Waits for an engine that is just being started, but not long: the first page opens while it starts.
+    async #ready(deadline) {
+        if (!this.#base && this.#child) {
+            await new Promise((resolve) => {
+                const timer = setTimeout(resolve, Math.max(0, Math.min(2000, deadline - Date.now())));
+                this.#waiting.push(() => { clearTimeout(timer); resolve(); });
+            });
+        }
+        if (!this.#base) {
+            throw new EngineDown(this.#message);
+        }
+        return this.#base;
+    }
+
+    // One request to the engine; resolves with the response as soon as its headers are there.
+    async #request(method, address, token, body, headers, deadline) {
+        const base = await this.#ready(deadline);
+        return new Promise((resolve, reject) => {
+            const options = {
+                host: base.hostname, port: base.port, path: address, method, agent: this.#agent,
+                headers: { authorization: `Bearer ${token}`, ...defined(headers) },
+            };
+            if (body !== undefined) {
+                options.headers['content-type'] = 'application/json';
+                options.headers['content-length'] = Buffer.byteLength(body);
+            }
+            const request = http.request(options, (response) => { clearTimeout(timer); resolve(response); });
+            const timer = setTimeout(() => request.destroy(new Error('it takes too long')), Math.max(1, deadline - Date.now()));
+            request.on('error', (error) => { clearTimeout(timer); reject(error); });
+            request.end(body);
+        });
+    }
+
+    // The token of a user's folder. Another engine gives another one.
+    #token(root, deadline) {
+        if (!this.#tokens.has(root)) {
+            const opened = this.#request('POST', '/api/vaults', this.#key, JSON.stringify({ path: root }), {}, deadline)
+                .then((response) => whole(response, deadline))
+                .then(({ token, error }) => token ?? Promise.reject(new Error(error?.message ?? 'it does not open the folder')));
+            this.#tokens.set(root, opened);
+            opened.catch(() => this.#tokens.delete(root));
+        }
+        return this.#tokens.get(root);
+    }
+
+    // Makes the engine look at a folder before anybody needs it.
+    greet(root) {
+        if (this.#base && !this.#tokens.has(root)) {
+            this.#token(root, Date.now() + LIMIT).catch(() => {});
+        }
+    }
+
+    // A request for a user's folder, as a stream.
+    async open(root, method, address, body, headers = {}, limit = LIMIT * 30) {
+        const deadline = Date.now() + limit;
+        return this.#request(method, address, await this.#token(root, deadline), body, headers, deadline);
+    }
+
+    // A question for a user's folder; the answer within the limit, or an error.
+    async ask(root, address, body, limit = LIMIT) {
+        const deadline = Date.now() + limit;
+        const token = await this.#token(root, deadline);
+        const response = await this.#request('POST', address, token, JSON.stringify(body), {}, deadline);
+        const answer = await whole(response, deadline);
+        if (response.statusCode >= 400) {
+            throw new Error(answer?.error?.message ?? `it answered ${response.statusCode}`);
+        }
+        return answer;
+    }
+
+    // Tells what SillyTavern has done. Nobody waits for it; what happens meanwhile is told together.
+    report(root, event) {
+        const queue = this.#events.get(root) ?? { events: [], busy: false };
+        this.#events.set(root, queue);
+        queue.events.push(event);
+        queue.events.splice(0, queue.events.length - MOST_EVENTS);
+        this.#flush(root);
+    }
+
+    #flush(root) {
+        const queue = this.#events.get(root);
+        if (!this.#base || !queue || queue.busy || !queue.events.length) {
+            return;
+        }
+        queue.busy = true;
+        const events = queue.events.splice(0, 100);
+        this.ask(root, '/api/seen', { events }, LIMIT * 3)
+            .catch((error) => {
+                console.error(`[Forklore] could not tell the engine what was saved: ${error?.message}`);
+                // An engine that died hears it from the next one's; one that refuses would refuse again.
+                if (!this.#base) {
+                    queue.events.unshift(...events);
+                }
+            })
+            .then(() => { queue.busy = false; this.#flush(root); });
+    }
+}
+
+// The whole of a JSON answer, in time.
+function whole(response, deadline) {
+    return new Promise((resolve, reject) => {
+        const timer = setTimeout(() => response.destroy(new Error('it takes too long')), Math.max(1, deadline - Date.now()));
+        const chunks = [];
+        response.on('data', (chunk) => chunks.push(chunk));
+        response.on('error', (error) => { clearTimeout(timer); reject(error); });
+        response.on('close', () => { clearTimeout(timer); reject(new Error('it broke off')); });
+        response.on('end', () => {
+            clearTimeout(timer);
+            try {
+                resolve(JSON.parse(Buffer.concat(chunks).toString('utf8')));
+            } catch (error) {
+                reject(error);
+            }
+        });
+    });
+}
+
+function lines(stream, each) {
+    let rest = '';
+    stream.setEncoding('utf8');
+    stream.on('data', (text) => {
+        const all = (rest + text).split('\n');
+        rest = all.pop();
+        all.filter(Boolean).forEach(each);
+    });
+}
+
+function defined(headers) {
+    return Object.fromEntries(Object.entries(headers).filter(([, value]) => value !== undefined));
+}
