@@ -1,9 +1,10 @@
 //! `history`, `blame`, `restore`: looking back, and bringing back.
 
+use forklore_engine::Config;
 use forklore_engine::usecase::blame::{self, BlameReport};
 use forklore_engine::usecase::history::{self, HistoryReport};
 use forklore_engine::usecase::restore::{self, Request, RestoreReport, What, When};
-use forklore_engine::{Config, when};
+use forklore_engine::when::{self, Typed};
 use schemars::JsonSchema;
 use serde::Deserialize;
 
@@ -71,7 +72,7 @@ pub struct Bringing {
 
 /// What happened to a chat and its lorebooks.
 pub fn history(desk: &Desk<'_>, looking: &Looking) -> Result<HistoryReport, Failure> {
-    let since = looking.since.as_deref().map(time).transpose()?;
+    let since = looking.since.as_deref().map(time).transpose()?.map(|time| time.from);
     let found = history::find(desk.library()?, &looking.chat)?;
     let wanted = history::Wanted { books: looking.book, limit: looking.limit, since, all: looking.all };
     Ok(history::history(&found, wanted)?)
@@ -123,7 +124,7 @@ fn request(bringing: &Bringing) -> Result<Request, Failure> {
     let when = match (bringing.at, &bringing.when, bringing.observation) {
         (None, None, None) => When::Last,
         (Some(at), None, None) => When::Message(at),
-        (None, Some(text), None) => When::Time(time(text)?),
+        (None, Some(text), None) => When::Time(time(text)?.to),
         (None, None, Some(seq)) => When::Observation(seq),
         _ => return Err(Failure::usage("a message, a time or an observation: name one of them".to_owned())),
     };
@@ -131,7 +132,7 @@ fn request(bringing: &Bringing) -> Result<Request, Failure> {
     Ok(Request { chat, what, when, name, ignore_queue: bringing.ignore_queue })
 }
 
-fn time(text: &str) -> Result<i64, Failure> {
+fn time(text: &str) -> Result<Typed, Failure> {
     when::parse(text, now()).ok_or_else(|| {
         let message = format!("\"{text}\" is no time");
         let hint = "Times are like 2026-11-15, \"2026-11-15 05:23\" (UTC), or how long ago: 3d, \"2 hours\".";

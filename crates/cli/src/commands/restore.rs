@@ -40,7 +40,7 @@ pub(crate) struct Args {
     #[arg(long, value_name = "N", conflicts_with_all = ["when", "observation"])]
     at: Option<usize>,
 
-    /// As it was at this time: 2026-11-15, "2026-11-15 05:23" (UTC), or how long ago, such as 3d or "2 hours"
+    /// As it was at the end of this time: 2026-11-15, "2026-11-15 05:23" (UTC), or how long ago, such as 3d or "2 hours"
     #[arg(long, value_name = "TIME", conflicts_with = "observation", allow_hyphen_values = true)]
     when: Option<String>,
 

@@ -171,27 +171,27 @@ fn word(did: Did) -> &'static str {
     }
 }
 
-/// What happened to messages. Numbers are today's where there are some.
+/// What happened to messages, by the numbers of then, and what has become of those.
 fn touched(did: Touch, spans: &[Span], scenes: &[String]) -> String {
-    let gone = did == Touch::Deleted;
-    let several = spans.len() > 1 || spans.iter().any(|span| span.from != span.to);
     let range =
         |from: usize, to: usize| if from == to { from.to_string() } else { format!("{from} to {to}") };
-    let part = |span: &Span| {
-        let then = range(span.from, span.to);
-        match span.now.filter(|_| !gone) {
-            Some(now) if now == span.from => then,
-            Some(now) => format!("{} (then {then})", range(now, now + (span.to - span.from))),
-            None => then,
+    let mut then: Vec<(usize, usize)> = Vec::new();
+    for span in spans {
+        match then.last_mut() {
+            Some(last) if last.1 + 1 == span.from => last.1 = span.to,
+            _ => then.push((span.from, span.to)),
         }
-    };
-    let shown: Vec<String> = spans.iter().take(6).map(part).collect();
-    let more = if spans.len() > shown.len() {
-        format!(" and {} more places", spans.len() - shown.len())
-    } else {
-        String::new()
-    };
-    let which = format!("{} {}{more}", if several { "messages" } else { "message" }, shown.join(", "));
+    }
+    let several = then.len() > 1 || then.iter().any(|(from, to)| from != to);
+    let mut which = listed(then.iter().map(|(from, to)| range(*from, *to)).collect());
+    // What is gone needs no word about where it is.
+    if did != Touch::Deleted && spans.iter().any(|span| span.now != Some(span.from)) {
+        let now = |span: &Span| {
+            span.now.map_or_else(|| "gone".to_owned(), |now| range(now, now + (span.to - span.from)))
+        };
+        which.push_str(&format!(" (now {})", listed(spans.iter().map(now).collect())));
+    }
+    let which = format!("{} {which}", if several { "messages" } else { "message" });
     match did {
         Touch::Added => format!("+ {which}"),
         Touch::Edited => format!("{which} edited"),
@@ -203,6 +203,14 @@ fn touched(did: Touch, spans: &[Span], scenes: &[String]) -> String {
         Touch::Recapped => format!("{which} recapped as {}", quoted(scenes)),
         Touch::Noted => format!("something noted in {which}"),
     }
+}
+
+/// The first few of a list.
+fn listed(mut parts: Vec<String>) -> String {
+    let more = parts.len().saturating_sub(6);
+    parts.truncate(6);
+    let text = parts.join(", ");
+    if more > 0 { format!("{text} and {more} more") } else { text }
 }
 
 fn quoted(names: &[String]) -> String {

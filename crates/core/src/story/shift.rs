@@ -72,6 +72,13 @@ impl Shift {
         before == 0 || matches!(self.runs.as_slice(), [(0, 0, len)] if *len >= before)
     }
 
+    /// Where a message itself is now; `None` if it was deleted.
+    pub fn follow(&self, message: usize) -> Option<usize> {
+        let at = self.runs.partition_point(|(old, _, _)| *old <= message);
+        let (old, new, len) = self.runs[at.checked_sub(1)?];
+        (message - old < len).then(|| new + (message - old))
+    }
+
     /// Where a message is now. One that was deleted is succeeded by the last one before it that is still there; `None` if the chat
     /// is another story altogether.
     pub fn apply(&self, message: usize) -> Option<usize> {
@@ -131,6 +138,7 @@ mod tests {
     fn what_follows_a_deleted_message_moves_up() {
         let shift = shift(&[1, 2, 3, 4], &[1, 3, 4]);
         assert_eq!([0, 1, 2, 3].map(|n| shift.apply(n)), [Some(0), Some(0), Some(1), Some(2)]);
+        assert_eq!([0, 1, 2, 3].map(|n| shift.follow(n)), [Some(0), None, Some(1), Some(2)]);
     }
 
     #[test]

@@ -3,6 +3,7 @@
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
+use forklore_core::story::Shift;
 use forklore_fs::{VaultPath, Vfs};
 use forklore_store::{Id, Store};
 
@@ -236,24 +237,33 @@ impl Timeline {
     }
 
     /// The number that a message has at the end of a period's track, if it had `message` at observation `from` of it.
-    fn forward(&self, track: &[usize], from: usize, message: usize) -> Option<usize> {
+    fn forward(&self, track: &[usize], from: usize, message: usize, step: Step) -> Option<usize> {
         let after = track.partition_point(|i| *i <= from);
         track[after..].iter().try_fold(message, |message, i| {
             match self.seen[*i].chat().and_then(|chat| chat.shift.as_ref()) {
-                Some(shift) => shift.apply(message),
+                Some(shift) => step(shift, message),
                 None => Some(message),
             }
         })
     }
 
-    /// The number that a message has now on the line of a chat, if it had `message` in period `p` at observation `from`. `None` if it
-    /// is not on the line.
+    /// The number that a message has now on the line of a chat, if it had `message` in period `p` at observation `from`. One that was
+    /// deleted is succeeded by the one before. `None` if it is not on the line.
     pub fn now(&self, periods: &[Period], p: usize, from: usize, message: usize) -> Option<usize> {
-        let mut message = self.forward(&periods[p].track, from, message)?;
+        self.along(periods, p, from, message, Shift::apply)
+    }
+
+    /// As [`Timeline::now`], of the message itself: `None` if it was deleted since.
+    pub fn follow(&self, periods: &[Period], p: usize, from: usize, message: usize) -> Option<usize> {
+        self.along(periods, p, from, message, Shift::follow)
+    }
+
+    fn along(&self, periods: &[Period], p: usize, from: usize, message: usize, step: Step) -> Option<usize> {
+        let mut message = self.forward(&periods[p].track, from, message, step)?;
         for (i, period) in periods.iter().enumerate().skip(p) {
             // A fork begins as its parent was: with its own first observation.
             if let Some(first) = period.track.first().filter(|_| i > p) {
-                message = self.forward(&period.track, *first, message)?;
+                message = self.forward(&period.track, *first, message, step)?;
             }
             if period.limit.is_some_and(|limit| message > limit) {
                 return None;
@@ -262,6 +272,9 @@ impl Timeline {
         Some(message)
     }
 }
+
+/// How a message is followed through a shift.
+type Step = fn(&Shift, usize) -> Option<usize>;
 
 /// File stem of a book.
 pub(crate) fn stem(file: &VaultPath) -> &str {

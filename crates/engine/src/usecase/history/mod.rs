@@ -8,6 +8,8 @@ mod header;
 mod report;
 mod tell;
 
+use std::collections::HashMap;
+
 use forklore_core::state::Seen as SeenOf;
 use forklore_fs::PathError;
 
@@ -93,6 +95,10 @@ pub fn history(found: &Found, wanted: Wanted) -> Result<HistoryReport, PathError
     let log = OpLog::read(&*library.fs)?;
     let periods = timeline.periods(library, found.chat);
     let whole = known.0.observed.iter().filter(|seen| matches!(seen.seen, SeenOf::Whole { .. }));
+    let mut by_observation: HashMap<u64, Vec<usize>> = HashMap::new();
+    for (n, change) in known.1.iter().enumerate().filter(|(_, change)| change.clock > i64::MIN) {
+        change.observed.into_iter().for_each(|seq| by_observation.entry(seq).or_default().push(n));
+    }
     let teller = Teller {
         library,
         chat: found.chat,
@@ -100,6 +106,7 @@ pub fn history(found: &Found, wanted: Wanted) -> Result<HistoryReport, PathError
         periods: &periods,
         log: &log,
         changes: &known.1,
+        by_observation,
         whole: whole.map(|seen| seen.seq).collect(),
     };
     let stops = teller.stops(&known.0.observed, wanted);

@@ -1,6 +1,6 @@
 //! [`Teller`]: what each observation of a chat's line, and of its books, has to tell.
 
-use std::collections::{BTreeMap, HashSet};
+use std::collections::{BTreeMap, HashMap, HashSet};
 
 use forklore_core::state::{Cause, Change, Observed, Place};
 use forklore_core::story::Touch;
@@ -42,6 +42,8 @@ pub(super) struct Teller<'a> {
     pub(super) periods: &'a [Period],
     pub(super) log: &'a OpLog,
     pub(super) changes: &'a [Change],
+    /// Which of them each observation shows
+    pub(super) by_observation: HashMap<u64, Vec<usize>>,
     /// Observations in which a book was seen for the first time on this line
     pub(super) whole: HashSet<u64>,
 }
@@ -51,8 +53,15 @@ impl Teller<'_> {
     pub(super) fn stops(&self, observed: &[Observed], wanted: Wanted) -> Vec<Stop> {
         let mut stops = Vec::new();
         let clock = |i: usize| self.timeline.seen[i].observation.clock;
+        let numbers = observed.iter().map(|seen| seen.seq);
+        let numbers =
+            numbers.filter_map(|seq| self.timeline.seen.binary_search_by_key(&seq, |seen| seen.seq).ok());
+        let numbers: Vec<usize> = numbers.collect();
         for (p, period) in self.periods.iter().enumerate() {
-            if let Some(first) = period.track.first().filter(|_| p > 0) {
+            // The book of a fork can have been seen before the fork.
+            let own = |i: &&usize| self.timeline.player(**i).is_some_and(|chat| period.track.contains(&chat));
+            let first = period.track.first().into_iter().chain(numbers.iter().filter(own)).min();
+            if let Some(first) = first.filter(|_| p > 0) {
                 stops.push(Stop { clock: clock(*first), rank: (*first, 0), what: Told::Fork(p) });
             }
             let mut before = None;
@@ -63,10 +72,14 @@ impl Teller<'_> {
             }
         }
         let mut books: Vec<&str> = Vec::new();
-        for seen in observed {
-            if let Ok(i) = self.timeline.seen.binary_search_by_key(&seen.seq, |seen| seen.seq) {
+        let mut told = HashSet::new();
+        for i in numbers {
+            // A book that the chat was bound to twice is told once.
+            if told.insert(i) {
                 stops.push(Stop { clock: clock(i), rank: (i, 2), what: Told::Book(i) });
             }
+        }
+        for seen in observed {
             if !books.contains(&seen.book.as_str()) {
                 books.push(&seen.book);
             }
@@ -193,10 +206,10 @@ impl Teller<'_> {
         for (touch, number) in touches {
             // Who is gone had a number before this save.
             let from = if *touch == Touch::Deleted { before } else { i };
-            let now = self.timeline.now(self.periods, p, from, *number);
-            if now.is_none() && !last {
+            if !last && self.timeline.now(self.periods, p, from, *number).is_none() {
                 continue;
             }
+            let now = self.timeline.follow(self.periods, p, from, *number);
             let named = now.filter(|_| *touch == Touch::Recapped);
             let name = named.and_then(|now| self.scene_name(now));
             let span = Span { from: *number, to: *number, now };
@@ -232,16 +245,13 @@ impl Teller<'_> {
     fn book(&self, i: usize) -> Line {
         let mut line = self.line(i, "book", self.timeline.player(i));
         let observed = self.timeline.seen[i].seq;
-        let changes: Vec<&Change> = self
-            .changes
-            .iter()
-            .filter(|change| change.observed == Some(observed) && change.clock > i64::MIN)
-            .collect();
         let What::Book(book) = &self.timeline.seen[i].observation.what else { return line };
         if self.whole.contains(&observed) {
             line.events.push(Event::FirstSeen { messages: None, entries: book.entries, bound: None });
             return line;
         }
+        let changes = self.by_observation.get(&observed).map_or(&[][..], Vec::as_slice);
+        let changes: Vec<&Change> = changes.iter().map(|n| &self.changes[*n]).collect();
         line.events.extend(self.entries(&changes));
         line
     }

@@ -351,8 +351,11 @@ enum Book {
 impl Book {
     fn of(library: &Library, then: &Library, t: usize, name: &str, stem: &str) -> Result<Self, PathError> {
         let (was, is) = (then.book(name)?, library.book(name)?);
-        let Some(was) = was else { return Ok(if is.is_some() { Self::There(0) } else { Self::Unknown }) };
-        let entries = was.parse().map_or(0, |book| book.entries().len());
+        let count = |book: &crate::vault::Book| book.parse().map_or(0, |book| book.entries().len());
+        let Some(was) = was else {
+            return Ok(is.map_or(Self::Unknown, |is| Self::There(count(&is))));
+        };
+        let entries = count(&was);
         let Some(is) = is else {
             let free = library.referring_to(stem, &[]).is_empty();
             return Ok(match layout::book(name) {
