@@ -3,9 +3,10 @@
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
-use forklore_api::{Failure, Kind, now};
-use forklore_engine::usecase::export::{self, Chats, ExportReport, Request};
-use forklore_engine::{Library, Progress};
+use forklore_api::travel::{self, Leaving, Ready};
+use forklore_api::{Desk, Failure, Kind};
+use forklore_core::format::names::sanitize;
+use forklore_engine::usecase::export::ExportReport;
 use forklore_fs::{RealFs, VaultPath, Vfs};
 
 use super::Context;
@@ -22,9 +23,9 @@ use crate::ui;
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Examples:
-  forklore export \"Maren Voss\" -o maren.forklore
+  forklore export \"Maren Voss\"
   forklore export \"Blue door\" --line -o blue-door.forklore
-  forklore export group:1700000000000 -o harbor.forklore --dry-run")]
+  forklore export group:1700000000000 --dry-run")]
 pub(crate) struct Args {
     /// Story: FOLDER, group:ID or its name; or a chat of it: FOLDER/CHAT, group:ID/CHAT, or its name
     #[arg(value_name = "STORY|CHAT")]
@@ -34,9 +35,9 @@ pub(crate) struct Args {
     #[arg(long)]
     line: bool,
 
-    /// File to write
+    /// File to write; NAME.forklore in the current folder, by the name of the story or the chat, if left out
     #[arg(long, short, value_name = "FILE")]
-    output: PathBuf,
+    output: Option<PathBuf>,
 
     /// Replace the file if it is there
     #[arg(long)]
@@ -52,12 +53,15 @@ pub(crate) struct Args {
 }
 
 pub(crate) fn run(context: &Context, args: &Args) -> Result<ExitCode, Failure> {
+    let leaving = Leaving {
+        what: args.what.clone(),
+        line: args.line,
+        with_card: args.with_card,
+        no_history: args.no_history,
+    };
     let report = context.ask(|desk| {
-        let library = desk.library()?;
-        let chats = chats(&library, args)?;
-        let request = Request { chats, with_card: args.with_card, with_history: !args.no_history };
-        let plan = export::plan(&library, &request, now())?;
-        if context.dry_run { Ok(plan.report) } else { write(desk.progress, &library, plan, args) }
+        let ready = travel::export(desk, &leaving)?;
+        if context.dry_run { Ok(ready.report().clone()) } else { write(desk, ready, args) }
     })?;
     if context.json {
         ui::json(&report)?;
@@ -67,41 +71,23 @@ pub(crate) fn run(context: &Context, args: &Args) -> Result<ExitCode, Failure> {
     Ok(ExitCode::SUCCESS)
 }
 
-fn chats(library: &Library, args: &Args) -> Result<Chats, Failure> {
-    if args.line {
-        return Ok(Chats::Line(library.find_chat(&args.what)?));
-    }
-    match library.find_story(&args.what) {
-        Ok(story) => Ok(Chats::Story(story)),
-        Err(no_story) => match library.find_chat(&args.what) {
-            Ok(chat) => Ok(Chats::Story(library.chats[chat].story)),
-            Err(e @ forklore_engine::AddressError::Ambiguous { .. }) => Err(e.into()),
-            Err(_) => Err(no_story.into()),
-        },
-    }
-}
-
 /// Writes the file beside its place, and puts it there when it is whole.
-fn write(
-    progress: &dyn Progress,
-    library: &Library,
-    plan: export::Plan,
-    args: &Args,
-) -> Result<ExportReport, Failure> {
-    let (dir, name) = place(&args.output)?;
+fn write(desk: &Desk<'_>, ready: Ready, args: &Args) -> Result<ExportReport, Failure> {
+    let output = args.output.clone().unwrap_or_else(|| named_after(ready.report()));
+    let (dir, name) = place(&output)?;
     let (target, part) = (join(&name)?, join(&format!("{name}.part"))?);
     if !args.force && dir.identity(&target)?.is_some() {
-        let message = format!("{} is there already", args.output.display());
+        let message = format!("{} is there already", output.display());
         return Err(Failure::new(Kind::Refused, "NAME_TAKEN", message, "Name another file, or use --force."));
     }
     // What an export that was cut off has left.
     if dir.identity(&part)?.is_some() {
         dir.unlink(&part)?;
     }
-    let (mut plan, mut done) = (Some(plan), None);
+    let (mut ready, mut done) = (Some(ready), None);
     let written = dir.create_with(&part, &mut |out| {
-        let Some(plan) = plan.take() else { return Ok(()) };
-        let result = export::execute(library, plan, out, progress);
+        let Some(ready) = ready.take() else { return Ok(()) };
+        let result = ready.write(desk, out);
         let failed = result.is_err();
         done = Some(result);
         if failed { Err(std::io::Error::other("it could not be exported")) } else { Ok(()) }
@@ -120,13 +106,20 @@ fn write(
         }
         dir.sync_dir(&VaultPath::root())?;
         report.bytes = dir.identity(&target)?.map(|identity| identity.len);
-        report.file = Some(args.output.display().to_string());
+        report.file = Some(output.display().to_string());
         Ok(report)
     };
     publish().inspect_err(|_| {
         // It may not even have come into being.
         let _swept = dir.unlink(&part);
     })
+}
+
+/// A name for the file of a story, or of a chat's line.
+fn named_after(report: &ExportReport) -> PathBuf {
+    let line = report.line.as_deref().and_then(|chat| chat.split_once('/'));
+    let name = sanitize(line.map_or(&report.name, |(_, name)| name));
+    PathBuf::from(format!("{}.forklore", if name.is_empty() { "story" } else { &name }))
 }
 
 /// The folder that a file is in, and its name there.

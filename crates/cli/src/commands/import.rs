@@ -3,8 +3,8 @@
 use std::path::PathBuf;
 use std::process::ExitCode;
 
-use forklore_api::{Failure, Kind, now};
-use forklore_engine::usecase::import::{self, Request};
+use forklore_api::travel::{self, Arriving};
+use forklore_api::{Failure, Kind};
 use forklore_fs::{VaultPath, Vfs};
 
 use super::Context;
@@ -47,15 +47,8 @@ pub(crate) fn run(context: &Context, args: &Args) -> Result<ExitCode, Failure> {
     let (dir, name) = place(&path)?;
     let file = VaultPath::root().join(&name).map_err(|e| Failure::usage(e.to_string()))?;
     let file = dir.open(&file)?;
-    let request = Request { into: args.into.clone() };
-    let report = context.ask(|desk| {
-        let library = desk.library_to_change(context.dry_run)?;
-        let plan = import::plan(&library, &*file, &request, desk.progress)?;
-        if context.dry_run {
-            return Ok(plan.report);
-        }
-        Ok(import::execute(&library, &*file, plan, now(), desk.progress)?)
-    })?;
+    let arriving = Arriving { into: args.into.clone(), dry_run: context.dry_run };
+    let report = context.ask(|desk| travel::import(desk, &arriving, &*file))?;
     if context.json {
         ui::json(&report)?;
     } else {

@@ -12,7 +12,7 @@ pub(crate) fn exported(report: &ExportReport) -> io::Result<()> {
     let mut out = anstream::stdout().lock();
     let did = if report.file.is_some() { "Exported" } else { "Would export" };
     let what = report.line.as_ref().map_or_else(
-        || format!("the story {BOLD}{}{BOLD:#}", tame(&report.story)),
+        || format!("the story {BOLD}{}{BOLD:#}", tame(&report.name)),
         |line| format!("the line of {BOLD}{}{BOLD:#}", tame(line)),
     );
     writeln!(out, "{GOOD}{did}{GOOD:#} {what}")?;
@@ -26,7 +26,7 @@ pub(crate) fn exported(report: &ExportReport) -> io::Result<()> {
         )?;
     }
     if report.card {
-        files(&mut out, "card", &[report.story.clone()])?;
+        files(&mut out, "card", &[report.name.clone()])?;
     }
     for told in &report.warnings {
         warning(&mut out, &told.message)?;

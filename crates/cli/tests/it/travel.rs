@@ -324,30 +324,31 @@ fn no_name_leads_anywhere_else() {
 
 #[test]
 fn what_is_forged_is_refused_whole() {
-    let chat = &b"{\"chat_metadata\":{}}\n{\"mes\":\"a\"}"[..];
-    let seen = |file: &str| {
-        format!("{{\"v\":1,\"file\":{},\"clock\":1,\"by\":\"watch\",\"kind\":\"gone\"}}\n", json!(file))
-            .into_bytes()
+    use MemberKind::{Chat, Objects, Observations};
+    let chat = || (Chat, "a", b"{\"chat_metadata\":{}}\n{\"mes\":\"a\"}".to_vec());
+    let seen = |rest: Value| {
+        let mut line = json!({"seq": 1, "v": 1, "clock": i64::MAX, "by": "watch"});
+        line.as_object_mut().unwrap().extend(rest.as_object().unwrap().clone());
+        (Observations, "h", format!("{line}\n").into_bytes())
     };
-    let missing = format!(
-        "{{\"v\":1,\"file\":\"chats/Ana/a.jsonl\",\"clock\":9223372036854775807,\"by\":\"watch\",\"kind\":\"chat\",\"header\":\"{}\",\"messages\":1,\"last\":\"\"}}\n",
-        "0".repeat(64)
-    );
-    let objects = [&u32::MAX.to_le_bytes()[..], &[0; 4]].concat();
-    let cases: Vec<Vec<(MemberKind, &str, Vec<u8>)>> = vec![
-        vec![(MemberKind::Chat, "a", chat.to_vec()), (MemberKind::Chat, "a", chat.to_vec())],
-        vec![(MemberKind::Chat, "a", chat.to_vec()), (MemberKind::Observations, "h", seen("settings.json"))],
-        vec![(MemberKind::Chat, "a", chat.to_vec()), (MemberKind::Observations, "h", seen("../x.jsonl"))],
-        vec![(MemberKind::Chat, "a", chat.to_vec()), (MemberKind::Observations, "h", b"not json".to_vec())],
-        vec![(MemberKind::Chat, "a", chat.to_vec()), (MemberKind::Observations, "h", missing.into_bytes())],
-        vec![
-            (MemberKind::Chat, "a", chat.to_vec()),
-            (MemberKind::Objects, "h", objects),
-            (MemberKind::Observations, "h", Vec::new()),
-        ],
-        vec![(MemberKind::Chat, "a", chat.to_vec()), (MemberKind::Objects, "h", vec![1, 2, 3])],
+    let gone = |file: &str| seen(json!({"file": file, "kind": "gone"}));
+    let headless = json!({"file": "chats/Ana/a.jsonl", "kind": "chat", "header": "0".repeat(64), "messages": 1, "last": ""});
+    let bookless = json!({"file": "worlds/B.json", "kind": "book", "content": "0".repeat(64)});
+    let long = [&u32::MAX.to_le_bytes()[..], &[0; 4]].concat();
+    let cases: Vec<(&str, Vec<(MemberKind, &str, Vec<u8>)>)> = vec![
+        ("not in order", vec![chat(), gone("chats/Ana/a.jsonl")]),
+        ("have one name", vec![chat(), chat()]),
+        ("other files", vec![gone("settings.json"), chat()]),
+        ("other files", vec![gone(".forklore/ops/x.json"), chat()]),
+        ("not whole", vec![gone("../x.jsonl"), chat()]),
+        ("not whole", vec![(Observations, "h", b"not json".to_vec()), chat()]),
+        ("forgets", vec![seen(json!({"file": "chats/Ana/a.jsonl", "kind": "forget", "contents": [[1, 9]]})), chat()]),
+        ("not whole", vec![seen(headless), chat()]),
+        ("not whole", vec![seen(bookless), chat()]),
+        ("far more", vec![(Objects, "h", long), (Observations, "h", Vec::new()), chat()]),
+        ("damaged", vec![(Objects, "h", vec![1, 2, 3]), chat()]),
     ];
-    for (n, members) in cases.iter().enumerate() {
+    for (n, (why, members)) in cases.iter().enumerate() {
         let target = TestVault::new();
         let before = target.snapshot();
         let file = target.root().with_file_name("forged.forklore");
@@ -355,9 +356,78 @@ fn what_is_forged_is_refused_whole() {
         fs::write(&file, forged("Ana", &members)).unwrap();
         let refused = target.json(FORKLORE, &["import", &file.to_string_lossy()]);
         assert_eq!(refused["error"]["code"], "EXPORT_DAMAGED", "{n}: {refused:#}");
+        assert!(refused["error"]["message"].as_str().unwrap().contains(why), "{n}: {refused:#}");
         assert_eq!(target.snapshot(), before, "{n}");
         assert_eq!(fs::read_dir(target.root().join(".forklore/tx")).map_or(0, Iterator::count), 0, "{n}");
+        let deep = target.run(FORKLORE, &["check", "--deep"]);
+        assert_eq!(deep.code, Some(0), "{n}: {deep}");
     }
+}
+
+/// An ordinary archive, however it was packed, is none of ours; what it links to is not looked at.
+#[test]
+fn other_archives_are_refused() {
+    let target = TestVault::new();
+    let before = target.snapshot();
+    let dir = target.root().with_file_name("packed");
+    fs::create_dir_all(dir.join("chats")).unwrap();
+    fs::write(dir.join("chats/a.jsonl"), b"{}").unwrap();
+    std::os::unix::fs::symlink("/etc", dir.join("worlds")).unwrap();
+    for packing in [&["-cf"][..], &["-czf"], &["--zstd", "-cf"]] {
+        let file = target.root().with_file_name("packed.forklore");
+        let tar = std::process::Command::new("tar").args(packing).arg(&file).arg("-C").arg(&dir).arg(".").status();
+        if !tar.is_ok_and(|tar| tar.success()) {
+            println!("SKIPPED other_archives_are_refused: {packing:?}");
+            continue;
+        }
+        let refused = target.json(FORKLORE, &["import", &file.to_string_lossy()]);
+        assert_eq!(refused["error"]["code"], "NOT_AN_EXPORT", "{packing:?}: {refused:#}");
+        assert!(refused["error"]["hint"].as_str().unwrap().contains("forklore export"), "{refused:#}");
+        assert_eq!(target.snapshot(), before);
+    }
+    for name in [".", "missing.forklore"] {
+        let file = target.root().with_file_name(name);
+        let refused = target.json(FORKLORE, &["import", &file.to_string_lossy()]);
+        assert!(refused["error"]["hint"].is_string(), "{refused:#}");
+    }
+}
+
+/// Folders of the vault that lead out of it are not followed.
+#[test]
+fn links_in_the_vault_lead_nowhere() {
+    let source = watched();
+    let file = export(&source, &["export", "Ana"]);
+    for link in ["chats/Ana", "worlds"] {
+        let target = TestVault::new();
+        let outside = target.root().with_file_name("outside");
+        fs::create_dir(&outside).unwrap();
+        let place = target.root().join(link);
+        fs::create_dir_all(place.parent().unwrap()).unwrap();
+        // Empty, if it is there.
+        let _gone = fs::remove_dir(&place);
+        std::os::unix::fs::symlink(&outside, &place).unwrap();
+        let refused = target.json(FORKLORE, &["import", &file.to_string_lossy()]);
+        assert!(refused["error"]["message"].is_string(), "{link}: {refused:#}");
+        assert_eq!(fs::read_dir(&outside).unwrap().count(), 0, "{link}");
+        for folder in ["chats", "worlds"] {
+            let left = fs::read_dir(target.root().join(folder)).into_iter().flatten();
+            let left: Vec<_> = left.map(|entry| entry.unwrap().file_name()).filter(|name| name != "Ana").collect();
+            assert!(left.is_empty(), "{link}: {left:?}");
+        }
+        assert_eq!(fs::read_dir(target.root().join(".forklore/tx")).map_or(0, Iterator::count), 0, "{link}");
+    }
+}
+
+/// Without -o the file has the name of the story, or of the chat.
+#[test]
+fn a_file_without_a_name_gets_one() {
+    let source = watched();
+    let report = source.json(FORKLORE, &["export", "Ana"]);
+    assert_eq!(report["file"], "Ana.forklore", "{report:#}");
+    let report = source.json(FORKLORE, &["export", "Side", "--line", "--no-history"]);
+    assert_eq!((&report["file"], &report["observations"]), (&json!("Side.forklore"), &json!(0)), "{report:#}");
+    let again = source.json(FORKLORE, &["export", "Ana"]);
+    assert_eq!(again["error"]["code"], "NAME_TAKEN", "{again:#}");
 }
 
 #[test]

@@ -6,6 +6,7 @@ use std::io::Write;
 use forklore_archive::{ArchiveError, Manifest, Member, MemberKind, Story, Writer};
 use forklore_core::format::names::book_stem;
 use forklore_fs::{Identity, OpenFile, PathError, VaultPath};
+use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::fork::Warning;
@@ -35,7 +36,7 @@ pub enum Chats {
 }
 
 /// What was exported.
-#[derive(Debug, Clone, Serialize)]
+#[derive(Debug, Clone, Serialize, JsonSchema)]
 pub struct ExportReport {
     /// The file; nothing if it was only planned
     pub file: Option<String>,
@@ -43,6 +44,8 @@ pub struct ExportReport {
     pub bytes: Option<u64>,
     /// The story: its folder, or its group's id
     pub story: String,
+    /// The name shown to people
+    pub name: String,
     /// Address of the chat whose line it is
     pub line: Option<String>,
     /// Addresses of the chats
@@ -136,6 +139,7 @@ pub fn plan(library: &Library, request: &Request, now: i64) -> Result<Plan, Expo
             file: None,
             bytes: None,
             story: told.folder.clone(),
+            name: told.name.clone(),
             line: line.map(|chat| library.address(chat).to_string()),
             chats: chats.iter().map(|c| library.address(*c).to_string()).collect(),
             books: Vec::new(),

@@ -11,6 +11,7 @@ mod source;
 use forklore_archive::ArchiveError;
 use forklore_fs::PathError;
 use forklore_store::StoreError;
+use schemars::JsonSchema;
 use serde::Serialize;
 
 pub use self::execute::execute;
@@ -28,7 +29,7 @@ pub struct Request {
 }
 
 /// What was imported.
-#[derive(Debug, Clone, Serialize)]
+#[derive(Debug, Clone, Serialize, JsonSchema)]
 pub struct ImportReport {
     /// Id of the operation; nothing if it was only planned
     pub operation: Option<String>,
@@ -55,7 +56,7 @@ pub struct ImportReport {
 }
 
 /// A chat or a book that is imported.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct Imported {
     /// The name that it had
     pub from: String,
@@ -66,7 +67,7 @@ pub struct Imported {
 }
 
 /// Something that is not imported.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct Left {
     /// What it is
     pub what: String,
