@@ -38,16 +38,16 @@ const WINDOW: u32 = 23;
 #[derive(Debug, thiserror::Error)]
 pub enum ArchiveError {
     /// It is some other file.
-    #[error("it is not a file that `forklore export` wrote")]
+    #[error("this is not a file that `forklore export` wrote")]
     NotOurs,
     /// A newer Forklore wrote it.
-    #[error("a newer Forklore wrote it (format {0}; this one reads up to {VERSION})")]
+    #[error("a newer Forklore wrote this file (format {0}; this one reads up to {VERSION})")]
     Newer(u32),
     /// It is not whole, or not what was written.
-    #[error("it is damaged: {0}")]
+    #[error("the file is damaged: {0}")]
     Damaged(String),
     /// It would unpack to more than a story can be.
-    #[error("it would unpack to far more than a story can be: {0}")]
+    #[error("the file would unpack to far more than a story can be: {0}")]
     Bomb(String),
     /// Something is too large for one file.
     #[error("{0} is too large to be exported")]

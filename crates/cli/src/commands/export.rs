@@ -35,7 +35,7 @@ pub(crate) struct Args {
     #[arg(long)]
     line: bool,
 
-    /// File to write; NAME.forklore in the current folder, by the name of the story or the chat, if left out
+    /// File to write, or folder for it; NAME.forklore here, by the name of the story or the chat, if left out
     #[arg(long, short, value_name = "FILE")]
     output: Option<PathBuf>,
 
@@ -73,7 +73,12 @@ pub(crate) fn run(context: &Context, args: &Args) -> Result<ExitCode, Failure> {
 
 /// Writes the file beside its place, and puts it there when it is whole.
 fn write(desk: &Desk<'_>, ready: Ready, args: &Args) -> Result<ExportReport, Failure> {
-    let output = args.output.clone().unwrap_or_else(|| named_after(ready.report()));
+    let name = named_after(ready.report());
+    let output = match &args.output {
+        Some(folder) if folder.is_dir() => folder.join(name),
+        Some(file) => file.clone(),
+        None => name,
+    };
     let (dir, name) = place(&output)?;
     let (target, part) = (join(&name)?, join(&format!("{name}.part"))?);
     if !args.force && dir.identity(&target)?.is_some() {

@@ -39,14 +39,15 @@ pub(crate) struct Args {
 }
 
 pub(crate) fn run(context: &Context, args: &Args) -> Result<ExitCode, Failure> {
-    // A link is fine here: the user named it.
-    let path = args.file.canonicalize().map_err(|e| {
+    let unreadable = |e: std::io::Error| {
         let message = format!("{} cannot be read: {e}", args.file.display());
         Failure::new(Kind::Io, "IO", message, "Name a file that `forklore export` has written.")
-    })?;
+    };
+    // A link is fine here: the user named it.
+    let path = args.file.canonicalize().map_err(unreadable)?;
     let (dir, name) = place(&path)?;
     let file = VaultPath::root().join(&name).map_err(|e| Failure::usage(e.to_string()))?;
-    let file = dir.open(&file)?;
+    let file = dir.open(&file).map_err(|e| unreadable(e.source))?;
     let arriving = Arriving { into: args.into.clone(), dry_run: context.dry_run };
     let report = context.ask(|desk| travel::import(desk, &arriving, &*file))?;
     if context.json {

@@ -5,7 +5,7 @@ use std::io::{self, Write as _};
 use forklore_engine::usecase::export::ExportReport;
 
 use super::style::{BOLD, DIM, GOOD, tame};
-use super::{count, files, size, warning};
+use super::{count, files, quoted, size, warning};
 
 /// Tells what is in the file, or would be.
 pub(crate) fn exported(report: &ExportReport) -> io::Result<()> {
@@ -36,7 +36,8 @@ pub(crate) fn exported(report: &ExportReport) -> io::Result<()> {
         (Some(file), Some(bytes)) => {
             let file = tame(file);
             writeln!(out, "  {DIM}{content}, in a file of {}: {file}{DIM:#}", size(bytes))?;
-            writeln!(out, "  {DIM}Bring it into another vault with: forklore import {file}{DIM:#}")
+            let import = quoted(&file);
+            writeln!(out, "  {DIM}Bring it into another vault with: forklore import {import}{DIM:#}")
         }
         _ => writeln!(out, "  {DIM}{content} before it is compressed{DIM:#}"),
     }

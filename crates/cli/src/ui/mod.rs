@@ -53,6 +53,11 @@ use crate::commands::Context;
 use forklore_api::Failure;
 use style::{BAD, BOLD, DIM, WARN, tame, wrap};
 
+/// A name as it is typed on a command line.
+fn quoted(name: &str) -> String {
+    if name.contains(' ') { format!("\"{name}\"") } else { name.to_owned() }
+}
+
 /// Prints one JSON document.
 pub(crate) fn json<T: Serialize>(document: &T) -> io::Result<()> {
     let mut out = io::stdout().lock();

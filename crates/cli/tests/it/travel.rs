@@ -342,7 +342,10 @@ fn what_is_forged_is_refused_whole() {
         ("other files", vec![gone(".forklore/ops/x.json"), chat()]),
         ("not whole", vec![gone("../x.jsonl"), chat()]),
         ("not whole", vec![(Observations, "h", b"not json".to_vec()), chat()]),
-        ("forgets", vec![seen(json!({"file": "chats/Ana/a.jsonl", "kind": "forget", "contents": [[1, 9]]})), chat()]),
+        (
+            "forgets",
+            vec![seen(json!({"file": "chats/Ana/a.jsonl", "kind": "forget", "contents": [[1, 9]]})), chat()],
+        ),
         ("not whole", vec![seen(headless), chat()]),
         ("not whole", vec![seen(bookless), chat()]),
         ("far more", vec![(Objects, "h", long), (Observations, "h", Vec::new()), chat()]),
@@ -375,7 +378,8 @@ fn other_archives_are_refused() {
     std::os::unix::fs::symlink("/etc", dir.join("worlds")).unwrap();
     for packing in [&["-cf"][..], &["-czf"], &["--zstd", "-cf"]] {
         let file = target.root().with_file_name("packed.forklore");
-        let tar = std::process::Command::new("tar").args(packing).arg(&file).arg("-C").arg(&dir).arg(".").status();
+        let tar =
+            std::process::Command::new("tar").args(packing).arg(&file).arg("-C").arg(&dir).arg(".").status();
         if !tar.is_ok_and(|tar| tar.success()) {
             println!("SKIPPED other_archives_are_refused: {packing:?}");
             continue;
@@ -411,7 +415,8 @@ fn links_in_the_vault_lead_nowhere() {
         assert_eq!(fs::read_dir(&outside).unwrap().count(), 0, "{link}");
         for folder in ["chats", "worlds"] {
             let left = fs::read_dir(target.root().join(folder)).into_iter().flatten();
-            let left: Vec<_> = left.map(|entry| entry.unwrap().file_name()).filter(|name| name != "Ana").collect();
+            let left: Vec<_> =
+                left.map(|entry| entry.unwrap().file_name()).filter(|name| name != "Ana").collect();
             assert!(left.is_empty(), "{link}: {left:?}");
         }
         assert_eq!(fs::read_dir(target.root().join(".forklore/tx")).map_or(0, Iterator::count), 0, "{link}");
@@ -425,7 +430,11 @@ fn a_file_without_a_name_gets_one() {
     let report = source.json(FORKLORE, &["export", "Ana"]);
     assert_eq!(report["file"], "Ana.forklore", "{report:#}");
     let report = source.json(FORKLORE, &["export", "Side", "--line", "--no-history"]);
-    assert_eq!((&report["file"], &report["observations"]), (&json!("Side.forklore"), &json!(0)), "{report:#}");
+    assert_eq!(
+        (&report["file"], &report["observations"]),
+        (&json!("Side.forklore"), &json!(0)),
+        "{report:#}"
+    );
     let again = source.json(FORKLORE, &["export", "Ana"]);
     assert_eq!(again["error"]["code"], "NAME_TAKEN", "{again:#}");
 }

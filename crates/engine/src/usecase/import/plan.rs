@@ -85,14 +85,16 @@ pub fn plan(
     plan.place_card(library, &place, &found)?;
     plan.join_group(library, &place, &found)?;
     plan.name_slugs(library, &found);
-    plan.place_named(library, &found)?;
+    plan.place_named(&found)?;
     Ok(plan)
 }
 
 /// What was found in a file.
 #[derive(Default)]
 struct Found {
-    /// Slugs of the chats
+    /// Slugs that chats have
+    own: Vec<String>,
+    /// Slugs that chats have, or had
     slugs: BTreeSet<String>,
     /// Stems of the books that chats are bound to
     bound: BTreeSet<String>,
@@ -155,7 +157,8 @@ impl Found {
     fn chat(&mut self, line: &[u8]) {
         let Ok(raw) = Raw::parse(line) else { return };
         let header = Header::new(raw);
-        self.slugs.extend(header.slug().map(std::borrow::Cow::into_owned));
+        self.own.extend(header.slug().map(std::borrow::Cow::into_owned));
+        self.slugs.extend(self.own.last().cloned());
         self.bound.extend(header.book().map(|name| book_stem(&name)));
         let record = header.metadata().at(&["forklore", "book", "name"]).and_then(Raw::as_text);
         self.bound.extend(record.map(|name| book_stem(&name)));
@@ -433,10 +436,18 @@ impl Plan {
         let used: HashSet<String> = library.chats.iter().filter_map(slug).collect();
         let taken = found.slugs.iter().filter(|slug| used.contains(*slug));
         self.landing.renames.slugs = taken.map(|slug| (slug.clone(), crate::fresh_slug())).collect();
+        let here = found.own.iter().filter(|slug| used.contains(*slug)).count();
+        if here > 0 {
+            let message = format!(
+                "Here already, by the mark that SillyTavern gives every chat: {here} of {}. They come in once more, beside the others",
+                self.report.chats.len()
+            );
+            self.report.warnings.push(Warning { code: "ALREADY_HERE", message });
+        }
     }
 
     /// Nothing that history tells of may be without a place.
-    fn place_named(&mut self, _library: &Library, found: &Found) -> Result<(), ImportError> {
+    fn place_named(&self, found: &Found) -> Result<(), ImportError> {
         let Landing { files, named, .. } = &self.landing;
         let placed = |file: &VaultPath| files.contains_key(file) || named.contains_key(file);
         let targets: HashSet<&VaultPath> = files.values().chain(named.values()).collect();
