@@ -280,6 +280,10 @@ fn from_evidence(
         .map(|entry| ((entry.uid, entry.comment.clone()), entry))
         .collect();
     let whole = |mut entry: StateEntry| {
+        // History saw all of its fields. What it lacks, it lacked.
+        if entry.observed {
+            return entry;
+        }
         let donor = donors.get(&(entry.image.uid, entry.image.comment.clone())).copied();
         let (image, inferred) = state::complete(&entry.image, donor);
         entry.image = image;

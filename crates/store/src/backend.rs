@@ -13,11 +13,13 @@ use crate::StoreError;
 /// How long a writer waits for another one.
 const PATIENCE: Duration = Duration::from_secs(20);
 
-/// The name of a pack: the numbers that its writer had for records, and the beginning of its seal.
+/// How long it waits before it looks again.
+const PAUSE: Duration = Duration::from_millis(3);
+
+/// The name of a pack: the numbers that its writer took, at least one, and the beginning of its seal.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub(crate) struct PackName {
     pub(crate) first: u64,
-    /// One less than `first` if there were none.
     pub(crate) last: u64,
     pub(crate) seal: u64,
 }
@@ -91,23 +93,31 @@ impl Backend {
     /// The right to write; waits for whoever has it, but not forever. Clears away what a killed writer left.
     pub(crate) fn lock(&self) -> Result<Lock, StoreError> {
         self.fs.make_dir(&self.packs())?;
-        let path = self.dir.join("lock").unwrap_or_default();
         let start = Instant::now();
-        let lock = loop {
-            if let Some(lock) = self.fs.lock(&path)? {
-                break lock;
-            }
-            if start.elapsed() > PATIENCE {
-                return Err(StoreError::Busy);
-            }
-            std::thread::sleep(Duration::from_millis(3));
-        };
+        // Who waits looks again every few moments, and would never find the lock free if its holder took it again at once. So
+        // whoever wants it has to be next first, and only one can be.
+        let next = self.wait_for("next", start)?;
+        let lock = self.wait_for("lock", start)?;
+        drop(next);
         for node in self.fs.list(&self.packs())? {
             if node.kind == NodeKind::File && node.name.ends_with(".tmp") {
                 self.fs.unlink(&self.path(&node.name))?;
             }
         }
         Ok(lock)
+    }
+
+    fn wait_for(&self, name: &str, start: Instant) -> Result<Lock, StoreError> {
+        let path = self.dir.join(name).unwrap_or_default();
+        loop {
+            if let Some(lock) = self.fs.lock(&path)? {
+                return Ok(lock);
+            }
+            if start.elapsed() > PATIENCE {
+                return Err(StoreError::Busy);
+            }
+            std::thread::sleep(PAUSE);
+        }
     }
 
     /// Begins the file that is being written.

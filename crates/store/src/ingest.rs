@@ -48,6 +48,8 @@ impl Writer<'_> {
             while bytes < BATCH
                 && let Some(cut) = cutter.next().transpose()?
             {
+                // What is the same as before and not there any more has to be read and put again.
+                let cut = Cut { known: cut.known.filter(|id| self.has(id)), ..cut };
                 bytes += if cut.known.is_some() { 0 } else { cut.len as usize };
                 cuts.push(cut);
             }

@@ -81,6 +81,11 @@ pub enum StoreError {
     /// Something is damaged that has to be known before anything may be removed.
     #[error("the history is damaged, so nothing was removed from it: check it deeply first ({0})")]
     NotWhole(String),
+    /// A record says something that has to be understood before anything may be removed.
+    #[error(
+        "record {0} of the history cannot be read, so nothing was removed from it: update Forklore, or check the history deeply"
+    )]
+    NotUnderstood(u64),
     /// The object is not a document.
     #[error("{0} is not a document")]
     NotADocument(Id),

@@ -47,10 +47,6 @@ impl Lookup {
         self.by_head(id.head()).filter(move |place| place.object.id == *id)
     }
 
-    pub(crate) fn get(&self, id: &Id) -> Option<&Place> {
-        self.all(id).next()
-    }
-
     /// All objects, in the order in which they were added: pack by pack.
     pub(crate) fn places(&self) -> &[Place] {
         &self.places

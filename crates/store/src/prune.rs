@@ -3,7 +3,8 @@
 //! What is needed is worked out from all records that are left: the objects that they name, the segments of those that are documents,
 //! and whatever any of these is stored as a version of. Then one pack after the other is made anew without the rest. A new pack
 //! names the one that it takes the place of, so each of these steps has happened or has not, and any number of them can have: records
-//! that were forgotten do not count already, and nothing else is taken away from anyone.
+//! that were forgotten do not count already, and nothing else is taken away from anyone. Between two steps there can be objects whose
+//! bases are gone; no record needs those, and they do not count as being there ([`Store::contains`]).
 
 use std::collections::HashSet;
 
@@ -46,17 +47,20 @@ struct Needed {
 }
 
 impl Store {
-    /// Removes what no record needs. `roots` are the objects and documents that a record names.
+    /// Removes what no record needs. `roots` are the objects and documents that a record names; `None` if the record makes no sense.
     ///
-    /// Nothing happens if something is damaged that has to be read to know what is needed.
-    pub fn prune(&mut self, roots: &dyn Fn(&Record<'_>) -> Vec<Id>) -> Result<Pruned, StoreError> {
+    /// Nothing happens then, nor if something is damaged that has to be read to know what is needed.
+    pub fn prune(&mut self, roots: &dyn Fn(&Record<'_>) -> Option<Vec<Id>>) -> Result<Pruned, StoreError> {
         let _lock = self.backend.lock()?;
         self.refresh()?;
         self.remove_replaced()?;
         if let Some(path) = self.damaged().next() {
             return Err(StoreError::NotWhole(path.to_string()));
         }
-        let named: Vec<Id> = self.records().flat_map(|record| roots(&record)).collect();
+        let mut named: Vec<Id> = Vec::new();
+        for record in self.records() {
+            named.extend(roots(&record).ok_or(StoreError::NotUnderstood(record.seq))?);
+        }
         let needed = self.needed(named)?;
         // The numbers of packs change with every one that is made anew; names do not.
         let needed =
@@ -101,7 +105,7 @@ impl Store {
         let mut seen = HashSet::new();
         for id in named.into_iter().filter(|id| seen.insert(*id)) {
             // What a record names and is not there cannot be lost any more; what is there must be readable.
-            if !self.contains(&id) {
+            if self.objects.all(&id).all(|place| self.is_doubtful(place)) {
                 continue;
             }
             let bytes = self.get(&id).map_err(|e| StoreError::NotWhole(e.to_string()))?;
@@ -256,6 +260,11 @@ impl Store {
                 let older =
                     |head| self.objects.by_head(head).find(|p| p.object.generation() < link.generation);
                 let bases = link.heads.map(|head| older(head).map(|place| place.object.id));
+                if bases.iter().flatten().count() < link.heads().count() {
+                    // It was put again because of that; now it can be read here, too.
+                    pending.add(object.id, len, Form::Whole(&bytes), Vec::new());
+                    return Ok(());
+                }
                 let against = Against { link: Link { context: 0, ..*link }, bases, context: Vec::new() };
                 let old = self.old_version(&against).map_err(unreadable)?;
                 let form = against.form(&old, &bytes, &mut Compressor::new())?;
@@ -272,7 +281,7 @@ impl Store {
     /// Puts what is left of a pack into its place.
     fn make_anew(&mut self, name: PackName, mut pending: Pending) -> Result<(), StoreError> {
         // An empty pack is of use only if it keeps its numbers from being given again.
-        let keeps_numbers = name.last + 1 == self.next && name.first <= name.last;
+        let keeps_numbers = name.last + 1 == self.next;
         if pending.is_empty() && !keeps_numbers {
             self.backend.remove(name)?;
         } else {

@@ -161,9 +161,32 @@ impl Store {
         self.damaged.iter().map(|(_, path)| path).chain(bad)
     }
 
-    /// Whether there is such an object.
+    /// Whether there is such an object, and everything that it is a version of.
     pub fn contains(&self, id: &Id) -> bool {
-        self.objects.all(id).any(|place| !self.is_doubtful(place))
+        let mut known = HashMap::new();
+        let mut numbers = self.objects.numbers(id.head());
+        numbers.any(|number| {
+            self.objects.places()[number].object.id == *id && self.counts(number, &mut known, 0)
+        })
+    }
+
+    /// Whether everything is there that the object with this number in the lookup is a version of. Pruning that was interrupted leaves
+    /// objects without it: nothing needs those, and nothing may be built on them. `known` is what was found out on the way.
+    pub(crate) fn counts(&self, number: usize, known: &mut HashMap<usize, bool>, depth: usize) -> bool {
+        let place = &self.objects.places()[number];
+        if self.is_doubtful(place) {
+            return false;
+        }
+        let Some(link) = &place.object.link else { return true };
+        if let Some(counts) = known.get(&number) {
+            return *counts;
+        }
+        let older = |base: &usize| self.objects.places()[*base].object.generation() < link.generation;
+        let mut is_there =
+            |head| self.objects.numbers(head).filter(older).any(|base| self.counts(base, known, depth + 1));
+        let counts = depth <= DEEPEST && link.heads().all(&mut is_there);
+        known.insert(number, counts);
+        counts
     }
 
     /// Whether an object is only known from an index that is damaged.

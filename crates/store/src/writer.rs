@@ -103,8 +103,9 @@ impl<'s> Writer<'s> {
         if store.pending.is_empty() {
             return Ok(());
         }
-        let last = store.next + store.pending.records.len() as u64 - 1;
-        store.pending.publish(&store.backend, store.next, last)?;
+        // A pack without records takes a number, too: else the same change, made twice, would have the same name.
+        let count = store.pending.records.len().max(1) as u64;
+        store.pending.publish(&store.backend, store.next, store.next + count - 1)?;
         store.refresh()?;
         // What was to happen has happened. Tidying up can fail, and be done by the next one.
         let _tidied = store.tidy();
@@ -122,7 +123,9 @@ impl Store {
     /// What the next version of `bases` is stored as a version of: mostly those themselves, but every so often older ones, so that no
     /// version is many steps away from one that stands for itself.
     pub(crate) fn against(&self, bases: [Option<Id>; BASES], context: &[Id]) -> Option<Against> {
-        let generation = |id: &Id| self.objects.get(id).map(|place| place.object.generation());
+        // Of an object that was put again it is the higher one: whichever place can be read later, what is made here comes after it.
+        let latest = |id: &Id| self.objects.all(id).max_by_key(|place| place.object.generation());
+        let generation = |id: &Id| latest(id).map(|place| place.object.generation());
         let usable = |id: &Id| id.head() != 0 && self.contains(id);
         let first = bases[0].filter(usable)?;
         // A second base is for once: chains of twos would become trees.
@@ -131,7 +134,7 @@ impl Store {
             generation(&first)?.max(second.and_then(|id| generation(&id)).unwrap_or(0)).checked_add(1)?;
         let older = |mut id: Id| {
             while generation(&id)? > step_back(new) {
-                let head = self.objects.get(&id)?.object.link?.heads[0];
+                let head = latest(&id)?.object.link?.heads[0];
                 let mut places = self.objects.by_head(head).map(|place| place.object.id);
                 id = places.find(|older| generation(older) < generation(&id))?;
             }

@@ -248,7 +248,8 @@ impl<'a> Replay<'a> {
             _ if !ours => Place::Unattributed,
             Place::Ours(until) => Place::Between { from: self.furthest(), until },
             // That somebody else was being played when it was first looked at tells nothing of who wrote it.
-            _ => Place::Undated,
+            Place::Elsewhere(_) => Place::Undated,
+            place => place,
         };
         let default = Default {
             book: &observed.book,

@@ -133,8 +133,9 @@ impl Library {
         let mut files = BTreeMap::from([(past.file.clone(), content)]);
         if let Some(book) = chat.book.as_ref().and_then(|book| layout::book(book).ok()) {
             let track = history.track(&book);
-            let track = &track[..track.partition_point(|i| history.seen[*i].seq <= past.until)];
-            // One that was never seen by then is as it is now.
+            // One that was not seen by then is as it was seen first: what is made together is seen one after the other.
+            let by_then = track.partition_point(|i| history.seen[*i].seq <= past.until);
+            let track = &track[..by_then.max(1).min(track.len())];
             if let Some(last) = track.last().map(|i| &history.seen[*i]) {
                 let content = match history.content(last) {
                     Some(id) => Some(Content::Stored(id)),

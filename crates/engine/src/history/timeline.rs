@@ -139,11 +139,11 @@ impl Timeline {
         seen.observation.content().filter(|_| !self.forgotten.contains(&seen.seq))
     }
 
-    /// What of the store a record needs. One that this Forklore cannot read, or has not seen, needs all that it may name.
-    pub fn roots(&self, seq: u64, payload: &[u8]) -> Vec<Id> {
-        let Ok(observation) = parse(payload) else { return Vec::new() };
+    /// What of the store a record needs; `None` if this Forklore cannot read it.
+    pub fn roots(&self, seq: u64, payload: &[u8]) -> Option<Vec<Id>> {
+        let observation = parse(payload).ok()?;
         let content = observation.content().filter(|_| !self.forgotten.contains(&seq));
-        content.into_iter().chain(observation.notes()).collect()
+        Some(content.into_iter().chain(observation.notes()).collect())
     }
 
     /// All files that were seen, with their observations.

@@ -153,7 +153,7 @@ fn a_damaged_index_is_a_hint() {
     let (whole, versions) = story();
     let path = packs(&whole).remove(0);
     let good = whole.read(&path).unwrap().unwrap();
-    let mut found = 0;
+    let (mut found, mut more) = (0, 0);
     for at in good.len() - 600..good.len() - 200 {
         let fs = Arc::new(SimFs::new());
         packs(&whole).iter().for_each(|path| fs.put(path, &whole.read(path).unwrap().unwrap()));
@@ -173,9 +173,34 @@ fn a_damaged_index_is_a_hint() {
             fs.unlink(&path).unwrap();
             let store = open(&fs);
             let still = versions.iter().filter(|(id, _)| read(&store, id).is_ok()).count();
-            assert_eq!(still, readable);
+            // What was read before is still read. It can be more: where it was a name that was damaged, the bytes tell the right one.
+            assert!(still >= readable, "{still} of {readable}, damaged at {at}");
             found += 1;
+            more += usize::from(still > readable);
         }
     }
-    assert!(found > 10, "{found}");
+    assert!(found > 10 && more > 0, "{found}, {more}");
+}
+
+/// Somebody took a pack away. Every save from then on is whole: nothing counts as being there because it once was.
+#[test]
+fn regression_a_save_does_not_rest_on_a_pack_that_is_gone() {
+    let fs = Arc::new(SimFs::new());
+    let mut store = open(&fs);
+    let mut doc = Doc::of(30, 1);
+    // Long lines are recognised by their pieces, without being read again.
+    doc.0[7].1 = (0..40).map(|n| line(7, n)).collect();
+    save(&mut store, &doc, TARGET, None).unwrap();
+    let first = packs(&fs);
+    doc.0.push((1 << 50, line(5, 0)));
+    // This list of segments stands for itself, most of the segments are in the first pack.
+    let second = save(&mut store, &doc, TARGET, None).unwrap();
+    first.iter().for_each(|path| fs.unlink(path).unwrap());
+
+    let mut store = open(&fs);
+    assert!(store.manifest(&second).is_ok() && read(&store, &second).is_err());
+    doc.0.push((1 << 51, line(5, 1)));
+    let third = save(&mut store, &doc, TARGET, Some(&second)).unwrap();
+    assert!(read(&store, &third).unwrap() == doc.bytes());
+    assert!(read(&open(&fs), &third).unwrap() == doc.bytes());
 }

@@ -3,7 +3,8 @@
 use std::collections::BTreeSet;
 use std::process::{Command, Stdio};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::time::Duration;
 
 use forklore_fs::{RealFs, SimFs, Vfs};
 use forklore_store::{Id, Store};
@@ -43,9 +44,19 @@ fn check(store: &Store, writers: u64) {
     assert!(store.verify(&roots).is_good());
 }
 
+/// Says that it is over, also when a test fails: whoever waits for that would wait forever.
+struct Over<'a>(&'a AtomicBool);
+
+impl Drop for Over<'_> {
+    fn drop(&mut self) {
+        self.0.store(true, Ordering::Relaxed);
+    }
+}
+
 fn threads(fs: &Arc<impl Vfs + 'static>) {
     let done = AtomicBool::new(false);
     std::thread::scope(|scope| {
+        let over = Over(&done);
         let writers: Vec<_> =
             (1..=3).map(|writer| scope.spawn(move || write(&mut open(fs), writer))).collect();
         // Readers see a whole story at any time, also while packs are put together under their hands.
@@ -65,9 +76,43 @@ fn threads(fs: &Arc<impl Vfs + 'static>) {
         for writer in writers {
             writer.join().unwrap();
         }
-        done.store(true, Ordering::Relaxed);
+        drop(over);
     });
     check(&open(fs), 3);
+}
+
+/// A writer that has always something to write does not keep another one waiting for more than a turn or a few.
+#[test]
+fn regression_who_waits_is_next() {
+    const TURNS: usize = 10;
+    let folder = tempfile::tempdir().unwrap();
+    let fs = &Arc::new(RealFs::new(folder.path()).unwrap());
+    let (done, busy) = (AtomicBool::new(false), AtomicUsize::new(0));
+    std::thread::scope(|scope| {
+        let over = Over(&done);
+        scope.spawn(|| {
+            let _over = Over(&done);
+            let mut store = open(fs);
+            while !done.load(Ordering::Relaxed) {
+                let _writer = store.writer().unwrap();
+                busy.fetch_add(1, Ordering::Relaxed);
+                std::thread::sleep(Duration::from_millis(5));
+            }
+        });
+        let mut store = open(fs);
+        for _ in 0..TURNS {
+            // The other one has it, and will want it again at once.
+            let before = busy.load(Ordering::Relaxed);
+            while busy.load(Ordering::Relaxed) == before && !done.load(Ordering::Relaxed) {
+                std::thread::sleep(Duration::from_millis(1));
+            }
+            drop(store.writer().unwrap());
+        }
+        drop(over);
+    });
+    let busy = busy.into_inner();
+    println!("{TURNS} turns, {busy} of the other one");
+    assert!(busy < TURNS * 20, "{busy} turns of the other one");
 }
 
 #[test]
@@ -120,7 +165,7 @@ fn processes_that_are_killed() {
     let (folder, fs) = real();
     for n in 0..12u64 {
         let mut child = process(folder.path(), n + 1);
-        std::thread::sleep(std::time::Duration::from_millis(15 + n * 9));
+        std::thread::sleep(Duration::from_millis(15 + n * 9));
         child.kill().unwrap();
         child.wait().unwrap();
         let mut store = Store::open(fs.clone(), dir()).unwrap();

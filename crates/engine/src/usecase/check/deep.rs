@@ -64,7 +64,8 @@ fn past(
 ) -> Result<(), HistoryError> {
     let Some(timeline) = Timeline::load(&library.fs)? else { return Ok(()) };
     let mut store = history::store(&library.fs)?;
-    let roots = |record: &forklore_store::Record<'_>| timeline.roots(record.seq, record.payload);
+    let roots =
+        |record: &forklore_store::Record<'_>| timeline.roots(record.seq, record.payload).unwrap_or_default();
     let mut verified = store.verify(&roots);
     if !verified.is_good() && mend {
         let mut writer = store.writer()?;
