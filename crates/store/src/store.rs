@@ -220,7 +220,7 @@ impl Store {
 
     /// How long an object is; `None` if there is no such object.
     pub fn len_of(&self, id: &Id) -> Option<u32> {
-        self.objects.get(id).map(|place| place.object.len)
+        self.objects.all(id).next().map(|place| place.object.len)
     }
 
     /// A document's list of segments.

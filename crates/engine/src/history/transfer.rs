@@ -235,8 +235,6 @@ pub struct Arrival<'s> {
     /// Objects in the order in which they came
     ids: Vec<Id>,
     clock: i64,
-    /// Files that history takes for being there; their names are free, so they are not
-    stale: HashSet<VaultPath>,
     /// What arrived last of each file
     last: HashMap<VaultPath, Last>,
     /// Numbers of observations whose content was forgotten where they come from
@@ -255,17 +253,27 @@ impl<'s> Arrival<'s> {
     /// Takes the right to write history. `now` is in milliseconds since 1970.
     pub fn begin(store: &'s mut Store, landing: Landing, now: i64) -> Result<Self, HistoryError> {
         let writer = store.writer()?;
-        let mut stale = HashSet::new();
+        // Files that history takes for being there, and when they were seen.
+        let mut stale = BTreeMap::new();
         for record in writer.store().records() {
             let observation = parse(record.payload)?;
             match observation.what {
                 What::Forget { .. } => continue,
                 What::Gone => stale.remove(&observation.file),
-                _ => stale.insert(observation.file),
+                _ => stale.insert(observation.file, observation.clock),
             };
         }
         let (ids, last) = (Vec::new(), HashMap::new());
-        Ok(Self { writer, landing, now, ids, clock: i64::MIN, stale, last, forgotten: Vec::new() })
+        let mut arrival = Self { writer, landing, now, ids, clock: i64::MIN, last, forgotten: Vec::new() };
+        let Landing { files, named, .. } = &arrival.landing;
+        // Their names were free, so they are gone. All of them before anything arrives: a chat must not begin with what a book of this
+        // name once was.
+        let arriving: HashSet<&VaultPath> = files.values().chain(named.values()).collect();
+        stale.retain(|file, _| arriving.contains(file));
+        for (file, clock) in stale {
+            arrival.record(file, clock, By::Import, What::Gone)?;
+        }
+        Ok(arrival)
     }
 
     /// An object arrives, which resembles the one that came `back` objects before it.
@@ -284,9 +292,6 @@ impl<'s> Arrival<'s> {
         let Some(file) = files.get(&from).or_else(|| named.get(&from)).cloned() else {
             return Err(HistoryError::Unreadable(format!("it tells of {from}")));
         };
-        if self.stale.remove(&file) {
-            self.record(file.clone(), self.clock.max(0).min(self.now), By::Import, What::Gone)?;
-        }
         // A clock from the future would hold up the clock of everything that is seen from now on.
         self.clock = self.clock.max(observation.clock.min(self.now));
         let mut last = Last { clock: self.clock, book: None, gone: false };

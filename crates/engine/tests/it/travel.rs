@@ -1,17 +1,17 @@
 //! Exports that were tampered with: whatever is in the file, nothing panics, nothing is half imported, and nothing is written that was
 //! not asked for.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::io::Read;
 use std::sync::Arc;
 
 use forklore_archive::{ArchiveError, Reader, Writer};
-use forklore_engine::history::Watch;
+use forklore_engine::history::{Timeline, Watch};
 use forklore_engine::oplog::OpLog;
 use forklore_engine::usecase::export::{self, Chats};
 use forklore_engine::usecase::{check, import, show, undo};
-use forklore_engine::{Library, NoProgress};
-use forklore_fs::{NodeKind, OpenFile, RealFs, VaultPath, Vfs};
+use forklore_engine::{Library, NoProgress, tx};
+use forklore_fs::{Crash, NodeKind, OpenFile, RealFs, SimFs, VaultPath, Vfs};
 
 use crate::random::Random;
 
@@ -206,4 +206,90 @@ fn whatever_is_in_it_nothing_is_half_imported() {
         assert!(vault.fs.list(&path(".forklore/tx")).unwrap().is_empty(), "{round}");
     }
     assert!(taken > 30 && refused > 30, "{taken} {refused}");
+}
+
+/// A vault in memory in which all names of [`exported`] are taken, and the export itself.
+fn taken(export: &[u8]) -> SimFs {
+    let fs = SimFs::new();
+    fs.put(&path("chats/Ana/main.jsonl"), b"{\"chat_metadata\":{\"integrity\":\"s\"}}\n{\"mes\":\"other\"}");
+    fs.put(&path("worlds/B.json"), b"{\"entries\":{}}");
+    fs.put(&path("settings.json"), b"{}");
+    fs.put(&path("story.forklore"), export);
+    fs
+}
+
+fn import_into(fs: &Arc<dyn Vfs>) -> Result<(), String> {
+    let file = fs.open(&path("story.forklore")).map_err(|e| e.to_string())?;
+    let library = Library::load(fs.clone(), &NoProgress).map_err(|e| e.to_string())?;
+    let plan = import::plan(&library, &*file, &import::Request::default(), &NoProgress);
+    let plan = plan.map_err(|e| e.to_string())?;
+    import::execute(&library, &*file, plan, NOW, &NoProgress).map(drop).map_err(|e| e.to_string())
+}
+
+/// What came: nothing, or the chat and its book with the state at every message, which only history knows.
+fn what_came(fs: &Arc<dyn Vfs>) -> Option<String> {
+    let came = ["chats/Ana/main (2).jsonl", "worlds/B (2).json"].map(|file| fs.read(&path(file)).unwrap());
+    let [Some(_), Some(book)] = came else {
+        assert_eq!(came, [None, None], "half imported");
+        return None;
+    };
+    let library = Library::load(fs.clone(), &NoProgress).unwrap();
+    let chat = library.find_chat("Ana/main (2)").unwrap();
+    let show = |at| serde_json::to_string(&show::show(&library, chat, Some(at)).unwrap()).unwrap();
+    let shown: Vec<String> = (0..4).map(show).collect();
+    Some(format!("{}\n{}", String::from_utf8(book).unwrap(), shown.join("\n")))
+}
+
+/// Everything that history says can be read.
+fn history_is_whole(fs: &Arc<dyn Vfs>) {
+    let Some(timeline) = Timeline::load(fs).unwrap() else { return };
+    for seen in &timeline.seen {
+        if let Some(content) = seen.observation.content() {
+            timeline.store().read_document(&content, &mut Vec::new()).unwrap();
+        }
+        if let Some(notes) = seen.observation.notes() {
+            timeline.store().get(&notes).unwrap();
+        }
+    }
+}
+
+#[test]
+fn killed_or_cut_off_anywhere_an_import_is_all_or_nothing() {
+    let export = exported();
+    let undisturbed: Arc<dyn Vfs> = Arc::new(taken(&export));
+    import_into(&undisturbed).unwrap();
+    let whole = what_came(&undisturbed);
+    assert!(whole.as_ref().is_some_and(|whole| whole.contains("\"history\"")), "{whole:?}");
+    let own = ["chats/Ana/main.jsonl", "worlds/B.json", "settings.json"];
+    let before = own.map(|file| undisturbed.read(&path(file)).unwrap());
+    let (mut seen, mut images) = (BTreeSet::new(), 0);
+    for n in 0.. {
+        let fs = Arc::new(taken(&export));
+        fs.stop_before(n);
+        let shared: Arc<dyn Vfs> = fs.clone();
+        let crashed = import_into(&shared).is_err();
+        for how in [Crash::Kill, Crash::PowerCut] {
+            for image in fs.after(how, 60) {
+                images += 1;
+                let image: Arc<dyn Vfs> = Arc::new(image);
+                tx::recover(&*image, NOW + 1).unwrap();
+                history_is_whole(&image);
+                assert_eq!(own.map(|file| image.read(&path(file)).unwrap()), before, "{n} {how:?}");
+                let came = what_came(&image);
+                seen.insert(came.is_some());
+                if came.is_none() {
+                    import_into(&image).unwrap();
+                    history_is_whole(&image);
+                }
+                assert_eq!(what_came(&image), whole, "{n} {how:?}");
+                let left = image.list(&path(".forklore/tx")).unwrap();
+                assert!(left.is_empty(), "{n} {how:?}: {left:?}");
+            }
+        }
+        if !crashed {
+            break;
+        }
+    }
+    assert_eq!(seen, BTreeSet::from([false, true]), "{images}");
+    assert!(images > 60, "{images}");
 }
