@@ -105,9 +105,9 @@ fn write(desk: &Desk<'_>, ready: Ready, args: &Args) -> Result<ExportReport, Fai
         written?;
         dir.sync_file(&part)?;
         if args.force {
-            dir.replace(&part, &target)?
+            dir.replace(&part, &target)?;
         } else {
-            dir.rename_noreplace(&part, &target)?
+            dir.rename_noreplace(&part, &target)?;
         }
         dir.sync_dir(&VaultPath::root())?;
         report.bytes = dir.identity(&target)?.map(|identity| identity.len);

@@ -26,7 +26,7 @@ pub(crate) fn exported(report: &ExportReport) -> io::Result<()> {
         )?;
     }
     if report.card {
-        files(&mut out, "card", &[report.name.clone()])?;
+        files(&mut out, "card", std::slice::from_ref(&report.name))?;
     }
     for told in &report.warnings {
         warning(&mut out, &told.message)?;

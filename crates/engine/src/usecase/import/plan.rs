@@ -1,5 +1,6 @@
 //! [`plan()`]: all of a file is read and verified, and everything in it gets its place.
 
+use std::collections::btree_map::Entry;
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::io::Read;
 
@@ -310,9 +311,9 @@ impl Plan {
         let seen = seen.filter_map(|file| file.name().strip_suffix(".json")).map(str::to_owned);
         let missing: BTreeSet<String> = found.bound.iter().cloned().chain(seen).collect();
         for stem in missing.into_iter().filter(|stem| !stem.is_empty()) {
-            if !books.contains_key(&stem) {
-                let name = given.give(&stem, "book");
-                books.insert(stem, name);
+            if let Entry::Vacant(free) = books.entry(stem) {
+                let name = given.give(free.key(), "book");
+                free.insert(name);
             }
         }
         for (old, new) in &books {
