@@ -254,13 +254,13 @@ fn refused(tavern: &Tavern, vault: &TestVault) {
     // A page that has messages which are not saved yet: nobody can tell what was forked.
     let mut page = tavern.open(Some("Queue"), "Main");
     page.push(json!({"name": "Mira", "is_user": true, "is_system": false, "send_date": "2025-11-20T12:00:00.000Z", "mes": "Not saved yet.", "extra": {}}));
-    tavern.save(Some("Queue"), "Main - Branch #4", &tavern.forked(&page, "Main", 15), false).ok();
+    tavern.save(Some("Queue"), "Main - Branch #4", &tavern.forked(&page, "Main", 26), false).ok();
     events.wait("fork", |fork| fork["chat"] == "Queue/Main - Branch #4");
     assert_waits(vault, "Queue/Main - Branch #4", "NOT_SAVED");
     tavern.save(Some("Queue"), "Main", &page, false).ok();
     let report = engine.post("api/pending/finish", &json!({})).ok();
     assert_eq!(report["finished"].as_array().unwrap().len(), 2, "{report}");
-    assert_whole(vault, "Queue/Main - Branch #4", "Queue/Main", 15);
+    assert_whole(vault, "Queue/Main - Branch #4", "Queue/Main", 26);
 }
 
 /// Copies and new chats pass as they are, and so does what makes no sense.
@@ -287,10 +287,16 @@ fn no_forks(tavern: &Tavern, vault: &TestVault) {
     assert_eq!(ChatFile::at(vault, "Copy/Orphan").header, orphan[0]);
     assert_eq!(operations(vault), before);
     // Names that lead elsewhere are SillyTavern's to refuse.
-    for avatar in ["../Ana.png", "..png", "/etc/passwd", "Ana/../../x.png"] {
+    let save_as = |avatar: &str| {
         let body = json!({"ch_name": "x", "file_name": "Fork", "chat": tavern.forked(&page, "Main", 10), "avatar_url": avatar});
-        assert!(tavern.post("api/chats/save", &body).status >= 400, "{avatar}");
+        tavern.post("api/chats/save", &body).status
+    };
+    for avatar in ["../Ana.png", "/etc/passwd", "Ana/../../x.png"] {
+        assert!(save_as(avatar) >= 400, "{avatar}");
     }
+    // This one it takes for the folder of all chats. No fork is there.
+    let _status = save_as("..png");
+    assert_eq!(operations(vault), before);
     for body in [
         json!({}),
         json!({"chat": []}),
