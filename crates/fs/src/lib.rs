@@ -69,6 +69,9 @@ impl std::fmt::Debug for Part<'_> {
     }
 }
 
+/// Writes the content of a file that is being made.
+pub type Fill<'a> = dyn FnMut(&mut dyn io::Write) -> io::Result<()> + 'a;
+
 /// A lock that is held; given back when dropped, or when the process ends however it ends.
 pub struct Lock(#[allow(dead_code, reason = "held for its drop")] Box<dyn Send + Sync>);
 
@@ -181,6 +184,13 @@ pub trait Vfs: Send + Sync {
     /// Makes a new file with this content. Fails if the name is taken.
     fn create(&self, path: &VaultPath, content: &[u8]) -> Result<(), PathError> {
         self.assemble(path, &[Part::Bytes(content)])
+    }
+
+    /// Makes a new file of what `fill` writes. On a real disk it need not fit into memory. Fails if the name is taken.
+    fn create_with(&self, path: &VaultPath, fill: &mut Fill<'_>) -> Result<(), PathError> {
+        let mut content = Vec::new();
+        fill(&mut content).map_err(|source| PathError { path: path.clone(), doing: "create", source })?;
+        self.create(path, &content)
     }
 
     /// Adds bytes to the end of a file. Only for files that nobody but Forklore writes, and that nobody reads yet.

@@ -7,7 +7,7 @@ use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use std::sync::Mutex;
 
-use crate::{Identity, Lock, Node, NodeKind, OpenFile, Part, PathError, VaultPath, Vfs};
+use crate::{Fill, Identity, Lock, Node, NodeKind, OpenFile, Part, PathError, VaultPath, Vfs};
 
 /// The real file system below one folder.
 ///
@@ -184,6 +184,15 @@ impl Vfs for RealFs {
                 })
             };
             made.into_iter().map(|thread| thread.join().unwrap_or_else(|_| panicked())).collect()
+        })
+    }
+
+    fn create_with(&self, path: &VaultPath, fill: &mut Fill<'_>) -> Result<(), PathError> {
+        self.run("create", path, |host| {
+            let file = File::options().write(true).create_new(true).open(host)?;
+            let mut out = io::BufWriter::with_capacity(256 << 10, file);
+            fill(&mut out)?;
+            out.flush()
         })
     }
 

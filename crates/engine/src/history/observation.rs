@@ -16,7 +16,8 @@ pub struct Observation {
     /// The file; absent if it is about none
     #[serde(default, skip_serializing_if = "is_none")]
     pub file: VaultPath,
-    /// When the file was saved, in milliseconds since 1970. Never before that of the observation before it.
+    /// When the file was saved, in milliseconds since 1970. Never before that of the observation before it, unless that was made in
+    /// another vault.
     pub clock: i64,
     /// Who saw it
     pub by: By,

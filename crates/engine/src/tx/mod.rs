@@ -25,7 +25,7 @@ mod swap;
 use std::io;
 use std::sync::Arc;
 
-use forklore_fs::{Lock, NodeKind, Part, PathError, VaultPath, Vfs};
+use forklore_fs::{Fill, Lock, NodeKind, Part, PathError, VaultPath, Vfs};
 
 pub use self::edit::{Locate, Would, header_line, pad, would_edit};
 use self::folders::{in_tx, intent_path};
@@ -205,9 +205,24 @@ impl Tx {
         if let Some(fresh) = fresh {
             self.prepared.push(Prepared { step, base: fresh.base, ours: id_of(&beside)? });
         }
+        self.will_publish(target, staged, file);
+        Ok(())
+    }
+
+    /// As [`Tx::publish`], of what `fill` writes bit by bit.
+    pub fn publish_with(&mut self, target: VaultPath, fill: &mut Fill<'_>) -> Result<(), TxError> {
+        let staged = self.step_name("staged");
+        let path = in_tx(&staged);
+        self.fs.create_with(&path, fill)?;
+        self.fs.sync_file(&path)?;
+        let file = self.fs.identity(&path)?.ok_or_else(|| gone(&path))?.into();
+        self.will_publish(target, staged, file);
+        Ok(())
+    }
+
+    fn will_publish(&mut self, target: VaultPath, staged: String, file: FileId) {
         self.guarded.push((target.clone(), None));
         self.steps.push(Step::Publish(Publish { target, staged, file }));
-        Ok(())
     }
 
     /// An object comes back under a name.
@@ -224,6 +239,11 @@ impl Tx {
     pub fn read_back(&self, target: &VaultPath) -> Result<Option<Vec<u8>>, TxError> {
         let staged = self.publish_of(target).map(|publish| in_tx(&publish.staged));
         Ok(staged.map(|path| self.fs.read(&path)).transpose()?.flatten())
+    }
+
+    /// Where the file lies that was staged for a name.
+    pub fn staged_path(&self, target: &VaultPath) -> Option<VaultPath> {
+        self.publish_of(target).map(|publish| in_tx(&publish.staged))
     }
 
     /// Which file was staged for a name.

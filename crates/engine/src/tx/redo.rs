@@ -76,6 +76,13 @@ pub(super) fn publish_all(fs: &dyn Vfs, operation: &Operation) -> Result<Result<
             Ok(()) => {}
             // Done before.
             Err(_) if fs.identity(&staged)?.is_none() => {}
+            // The first file of a new folder.
+            Err(e) if e.is_missing() => {
+                let dir = publish.target.parent();
+                fs.make_dir(&dir)?;
+                fs.sync_dir(&dir.parent())?;
+                fs.rename_noreplace(&staged, &publish.target)?;
+            }
             Err(e) if e.is_taken() => {
                 take_back(fs, operation)?;
                 return Ok(Err(NameTaken(publish.target.clone())));

@@ -172,7 +172,8 @@ pub fn gc(library: &Library, log: &OpLog, request: GcRequest<'_>, now: i64) -> R
             Kind::Checkpoint | Kind::Branch | Kind::Heal => true,
             // What comes back from the trash comes alone.
             Kind::Restore => op.steps.len() > 1,
-            Kind::Delete | Kind::Rename | Kind::Gc | Kind::Undo => false,
+            // What was imported is its makers'; `orphans` covers what an extension keeps.
+            Kind::Import | Kind::Delete | Kind::Rename | Kind::Gc | Kind::Undo => false,
         };
         // What was made by an operation that was undone since is gone: a file of that name is somebody else's.
         made && log.undone_by(&op.id).is_none()

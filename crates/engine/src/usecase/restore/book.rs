@@ -74,13 +74,7 @@ pub(super) fn plan(library: &Library, request: &Request, slug: &str) -> Result<P
     let mut revisions = vec![Revision::text(&["integrity"], slug)];
     revisions.extend(rebind(library, c, &name, &images)?);
     let told = library.last_sighting(c, chat.head())?;
-    revisions.extend(own_record(
-        chat,
-        slug,
-        &name,
-        &fingerprint(&read),
-        &state::untold(&images, &told),
-    ));
+    revisions.extend(own_record(chat, slug, &name, &fingerprint(&read), &state::untold(&images, &told)));
     let edit =
         edit_of(chat, revisions, true).ok_or_else(|| RestoreError::CorruptHeader(chat.name.clone()))?;
     let rebound = BTreeMap::from([(c, Some(name.clone()))]);
