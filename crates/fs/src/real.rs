@@ -183,7 +183,7 @@ impl Vfs for RealFs {
                     source: io::Error::other("a thread of ours failed"),
                 })
             };
-            made.into_iter().map(|thread| thread.join().unwrap_or_else(|_| panicked())).collect()
+            made.into_iter().try_for_each(|thread| thread.join().unwrap_or_else(|_| panicked()))
         })
     }
 

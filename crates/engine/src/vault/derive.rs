@@ -58,23 +58,23 @@ impl Library {
         if chat.identity.is_none_or(|known| FileId::from(known) != was) {
             return;
         }
-        let Some((grown, len, links)) = self.grown_line(chat, at, is) else { return };
+        let Some(Grown { by, len, links }) = self.grown_line(chat, at, is) else { return };
         let mut facts = chat.facts.clone();
         facts.links.retain(|(message, ..)| *message != at);
         facts.links.extend(links.into_iter().map(|(bookmark, name)| (at, bookmark, name)));
         facts.links.sort_by_key(|(message, ..)| *message);
         let header = Some(&*chat.header).filter(|header| !header.is_empty());
-        self.remember(chat, &chat.path, is, header, facts, &self.view(chat).linked(at, grown, len));
+        self.remember(chat, &chat.path, is, header, facts, &self.view(chat).linked(at, by, len));
     }
 
-    /// By how much the line of a message has grown, how long it is, and its links; `None` if it is not that line.
-    fn grown_line(&self, chat: &Chat, at: usize, is: FileId) -> Option<(i64, u32, Vec<(bool, String)>)> {
+    /// What the line of a message has become; `None` if it is not that line.
+    fn grown_line(&self, chat: &Chat, at: usize, is: FileId) -> Option<Grown> {
         let row = chat.transcript.row(at)?;
         let grown = i64::try_from(is.bytes).ok()? - i64::try_from(chat.bytes).ok()?;
         let len = u32::try_from(i64::from(row.len) + grown).ok()?;
         let line = self.fs.open(&chat.path).ok()?.read_range(row.start..row.start + u64::from(len)).ok()?;
         let message = Message::parse(&line).ok().filter(|message| identify(*message).2 == row.id)?;
-        Some((grown, len, links_of(message)))
+        Some(Grown { by: grown, len, links: links_of(message) })
     }
 
     /// Which part of what is remembered a chat is. One that was read just now may have to be waited for.
@@ -106,4 +106,13 @@ impl Library {
         let scan = Scan { header: header.map(<[u8]>::to_vec), transcript, facts, snapshots, view: None };
         cache::remember(&*self.fs, path, now, &scan);
     }
+}
+
+/// A line that was given a link.
+struct Grown {
+    /// By how many bytes it is longer
+    by: i64,
+    len: u32,
+    /// Whether each is a checkpoint's, and its name
+    links: Vec<(bool, String)>,
 }
