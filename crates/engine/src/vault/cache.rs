@@ -3,7 +3,7 @@
 //! Disposable: a file that is missing, torn, of another version or about another state of the chat is as good as none. Its
 //! format has no promise to anybody; it is described in `docs/formats/files.md`.
 //!
-//! There are two kinds of files. An entry is about one chat in one state: whose it is, the header, the facts. A pack ([`pack`])
+//! There are two kinds of files. An entry is about one chat in one state: whose it is, the header, the facts. A pack (`pack`)
 //! holds the bulk, rows and snapshots, of one pass over a chat. A small chat has its pack inside its entry. A large one has it in
 //! a file of its own, because a fork needs no other: its entry says which part of its parent's pack it is ([`View`]).
 
