@@ -20,6 +20,7 @@ pub mod note;
 pub mod ops;
 pub mod past;
 pub mod travel;
+pub mod travel;
 
 pub use desk::{Desk, now};
 pub use failure::{Failure, Kind, Told, capital};

@@ -4,6 +4,7 @@ pub mod compare;
 pub mod failure;
 pub mod health;
 pub mod log;
+mod marks;
 pub mod moment;
 pub mod parts;
 pub mod stories;

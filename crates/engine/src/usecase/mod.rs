@@ -11,6 +11,7 @@ pub mod heal;
 pub mod history;
 pub mod hook;
 pub mod import;
+pub mod line;
 pub mod pending;
 pub mod rename;
 pub mod restore;
