@@ -16,10 +16,10 @@ pub mod fork;
 pub mod heal;
 pub mod keep;
 pub mod look;
+pub mod moment;
 pub mod note;
 pub mod ops;
 pub mod past;
-pub mod travel;
 pub mod travel;
 
 pub use desk::{Desk, now};

@@ -1,53 +1,96 @@
-//! [`moment`]: travelling along the line of a chat, for pages; [`companions`]: where one can travel to.
+//! `export`, `import`: a story goes to another vault. The files themselves are the caller's: [`Ready`] writes to whatever it is given,
+//! and [`import()`] reads what was opened.
 
-use forklore_engine::usecase::line::{self, Companion, Line, LineMessage};
-use forklore_engine::usecase::show::{self, ShowReport};
+use std::io::Write;
+
+use forklore_engine::usecase::export::{self, Chats, ExportReport};
+use forklore_engine::usecase::import::{self, ImportReport};
+use forklore_engine::{AddressError, Library};
+use forklore_fs::OpenFile;
+use schemars::JsonSchema;
 use serde::Deserialize;
 
-use crate::{Desk, Failure};
+use crate::{Desk, Failure, now};
 
-/// How many messages are shown before a moment, and after it.
-const AROUND: (usize, usize) = (5, 2);
-
-/// A step along a line.
-#[derive(Debug, Clone, Deserialize)]
+/// What is to be exported.
+#[derive(Debug, Clone, Default, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-pub struct Step {
-    /// Address of the chat
-    pub chat: String,
-    /// The message, counted from 0; the last one if left out
-    pub at: Option<usize>,
-    /// The message that one comes from; the one before if left out
-    pub from: Option<usize>,
+pub struct Leaving {
+    /// A story, or address of a chat of it
+    pub what: String,
+    /// Only this chat and those that it was forked from
+    #[serde(default)]
+    pub line: bool,
+    /// The character's card goes along
+    #[serde(default)]
+    pub with_card: bool,
+    /// What history has seen stays behind
+    #[serde(default)]
+    pub no_history: bool,
 }
 
-/// A moment with what is around it.
-#[derive(Debug, Clone)]
-pub struct Moment {
-    /// The line that it is on
-    pub line: Line,
-    /// The messages around it
-    pub window: Vec<LineMessage>,
-    /// The state
-    pub here: ShowReport,
-    /// The state where one comes from; nothing for the first message
-    pub before: Option<ShowReport>,
+/// How something is to be imported.
+#[derive(Debug, Clone, Default, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Arriving {
+    /// The story that the chats are to join; the one that they come from, or a new one, if left out
+    pub into: Option<String>,
+    /// Change nothing
+    #[serde(default)]
+    pub dry_run: bool,
 }
 
-/// A moment: the state there, the state where one comes from, and the messages around.
-pub fn moment(desk: &Desk<'_>, step: &Step) -> Result<Moment, Failure> {
+/// An export that is worked out and only has to be written.
+pub struct Ready {
+    library: Library,
+    plan: export::Plan,
+}
+
+/// Works out what belongs together.
+pub fn export(desk: &Desk<'_>, leaving: &Leaving) -> Result<Ready, Failure> {
     let library = desk.library()?;
-    let chat = library.find_chat(&step.chat)?;
-    let here = show::show(&library, chat, step.at)?;
-    let from = step.from.filter(|from| *from < here.messages).or(here.at.checked_sub(1));
-    let before = from.map(|from| show::show(&library, chat, Some(from))).transpose()?;
-    let window = here.at.saturating_sub(AROUND.0)..here.at + AROUND.1 + 1;
-    let window = line::around(&library, chat, window)?;
-    Ok(Moment { line: line::line(&library, chat), window, here, before })
+    let request = export::Request {
+        chats: chats(&library, leaving)?,
+        with_card: leaving.with_card,
+        with_history: !leaving.no_history,
+    };
+    let plan = export::plan(&library, &request, now())?;
+    Ok(Ready { library, plan })
 }
 
-/// The chats that one can be compared with: all of its story.
-pub fn companions(desk: &Desk<'_>, of: &str) -> Result<Vec<Companion>, Failure> {
-    let library = desk.library()?;
-    Ok(line::companions(&library, library.find_chat(of)?))
+impl Ready {
+    /// What would be in the file.
+    pub fn report(&self) -> &ExportReport {
+        &self.plan.report
+    }
+
+    /// Writes it. It is whole only if this returns without an error.
+    pub fn write(self, desk: &Desk<'_>, out: &mut dyn Write) -> Result<ExportReport, Failure> {
+        Ok(export::execute(&self.library, self.plan, out, desk.progress)?)
+    }
+}
+
+/// Brings a story in.
+pub fn import(desk: &Desk<'_>, arriving: &Arriving, file: &dyn OpenFile) -> Result<ImportReport, Failure> {
+    let request = import::Request { into: arriving.into.clone() };
+    let library = desk.library_to_change(arriving.dry_run)?;
+    let plan = import::plan(&library, file, &request, desk.progress)?;
+    if arriving.dry_run {
+        return Ok(plan.report);
+    }
+    Ok(import::execute(&library, file, plan, now(), desk.progress)?)
+}
+
+fn chats(library: &Library, leaving: &Leaving) -> Result<Chats, Failure> {
+    if leaving.line {
+        return Ok(Chats::Line(library.find_chat(&leaving.what)?));
+    }
+    match library.find_story(&leaving.what) {
+        Ok(story) => Ok(Chats::Story(story)),
+        Err(no_story) => match library.find_chat(&leaving.what) {
+            Ok(chat) => Ok(Chats::Story(library.chats[chat].story)),
+            Err(e @ AddressError::Ambiguous { .. }) => Err(e.into()),
+            Err(_) => Err(no_story.into()),
+        },
+    }
 }

@@ -4,10 +4,10 @@ use std::sync::Arc;
 
 use axum::Router;
 use axum::extract::{Request, State};
-use axum::http::{HeaderValue, StatusCode, header};
+use axum::http::StatusCode;
 use axum::response::{IntoResponse as _, Response};
 use axum::routing::get;
-use forklore_api::travel::{self, Step};
+use forklore_api::moment::{self, Step};
 use forklore_api::{Failure, look};
 use forklore_web::{Page, pages};
 use serde::Deserialize;
@@ -22,7 +22,7 @@ pub(super) fn router() -> Router<Arc<Vaults>> {
 }
 
 fn moment(call: &Call, step: Step) -> Result<Page, Failure> {
-    Ok(pages::moment::page(&call.ask(|desk| travel::moment(desk, &step))?))
+    Ok(pages::moment::page(&call.ask(|desk| moment::moment(desk, &step))?))
 }
 
 /// What becomes another when the slider is moved.
@@ -34,15 +34,11 @@ async fn step(State(vaults): State<Arc<Vaults>>, request: Request) -> Response {
     };
     let all = step.from.is_none();
     let made = move || {
-        let moment = call.ask(|desk| travel::moment(desk, &step))?;
+        let moment = call.ask(|desk| moment::moment(desk, &step))?;
         Ok::<_, Failure>(pages::moment::step(&moment, all))
     };
     match tokio::task::spawn_blocking(made).await {
-        Ok(Ok(step)) => {
-            let mut response = json(StatusCode::OK, &step);
-            response.headers_mut().insert(header::CACHE_CONTROL, HeaderValue::from_static("no-store"));
-            response
-        }
+        Ok(Ok(step)) => json(StatusCode::OK, &step),
         Ok(Err(failure)) => failed(&failure),
         Err(_) => StatusCode::INTERNAL_SERVER_ERROR.into_response(),
     }
@@ -70,7 +66,7 @@ fn compare(call: &Call, pair: Pair) -> Result<Page, Failure> {
         a: pair.a,
         b: pair.b.filter(|b| !b.is_empty()),
     };
-    let companions = call.ask(|desk| travel::companions(desk, &pair.a))?;
+    let companions = call.ask(|desk| moment::companions(desk, &pair.a))?;
     match call.ask(|desk| look::diff(desk, &pair.spots())) {
         Ok(report) => Ok(pages::compare::page(&report, &companions)),
         // A chat that is no fork, and no second one: there is something to choose first.

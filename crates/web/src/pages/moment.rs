@@ -5,7 +5,7 @@
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 
-use forklore_api::travel::Moment;
+use forklore_api::moment::Moment;
 use forklore_core::diff::{Effort, Op, TextDiff};
 use forklore_engine::usecase::line::{Line, LineMessage, Mark, MarkKind};
 use forklore_engine::usecase::show::{ShowEntry, ShowReport};
