@@ -44,14 +44,22 @@ pub(super) fn sides(diff: &TextDiff) -> Markup {
     }
 }
 
-/// A text that differs in one piece: what is gone stands before what took its place.
-pub(super) fn together(diff: &TextDiff) -> Markup {
-    html! {
-        @for (i, hunk) in diff.hunks.iter().enumerate() {
-            (skipped(i, hunk))
-            @for line in &hunk.lines { (marked(line)) }
-        }
+/// The whole of a text with what differs from the one before it: what is gone stands before what took its place.
+pub(super) fn within(diff: &TextDiff, text: &str) -> Markup {
+    let lines: Vec<&str> = text.split('\n').collect();
+    let mut told = 0;
+    let mut pieces: Vec<Markup> = Vec::new();
+    let plain = |from: usize, to: usize| {
+        let lines = lines.get(from..to.min(lines.len())).unwrap_or_default();
+        html! { @for line in lines { span.line { (line) } } }
+    };
+    for hunk in &diff.hunks {
+        pieces.push(plain(told, hunk.b));
+        pieces.push(html! { @for line in &hunk.lines { (marked(line)) } });
+        told = hunk.b + hunk.lines.iter().filter(|line| line.op != Op::Removed).count();
     }
+    pieces.push(plain(told, lines.len()));
+    html! { @for piece in pieces { (piece) } }
 }
 
 fn hunks(diff: &TextDiff, own: Op) -> Markup {

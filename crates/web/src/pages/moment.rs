@@ -6,7 +6,7 @@
 use std::collections::{BTreeMap, HashMap, HashSet};
 
 use forklore_api::moment::Moment;
-use forklore_core::diff::{Effort, Op, TextDiff};
+use forklore_core::diff::{Effort, TextDiff};
 use forklore_engine::usecase::line::{Line, LineMessage, Mark, MarkKind};
 use forklore_engine::usecase::show::{ShowEntry, ShowReport};
 use maud::{Markup, html};
@@ -40,7 +40,7 @@ pub fn page(moment: &Moment) -> Page {
             }
             (words::count(line.messages, "message"))
         }
-        (slider(line, here.at))
+        (slider(line, here.at, &said(&changes, moment)))
         div.travel {
             div data-part="head" { (head(line, here)) }
             div.transcript data-part="transcript" { (transcript(&moment.window, here, line)) }
@@ -262,7 +262,7 @@ fn steps(line: &Line, at: usize) -> [Option<usize>; 4] {
     [at.checked_sub(1), (at < last).then_some(at + 1), back, ahead]
 }
 
-fn slider(line: &Line, at: usize) -> Markup {
+fn slider(line: &Line, at: usize, said: &str) -> Markup {
     let last = line.messages.saturating_sub(1);
     let [back, next, mark_back, mark_next] = steps(line, at);
     let button = |name: &str, to: Option<usize>, sign: &str, text: &str| {
@@ -292,7 +292,7 @@ fn slider(line: &Line, at: usize) -> Markup {
                     strong { "Message " output { (at) } }
                     span.quiet { "of 0 to " (last) }
                     button type="submit" { "Go there" }
-                    p #said role="status" aria-live="polite" {}
+                    p #said role="status" aria-live="polite" { (said) }
                 }
             }
             (listed(line, at))
@@ -471,12 +471,6 @@ fn entry(chat: &str, key: &str, entry: &ShowEntry, change: Option<&Change>) -> M
         Change::New => "new",
         Change::Changed { .. } => "changed",
     });
-    // If the marks show every line of the text, the text itself is not shown a second time.
-    let covers = |text: &TextDiff| {
-        let shown =
-            text.hunks.first().map_or(0, |hunk| hunk.lines.iter().filter(|l| l.op != Op::Removed).count());
-        text.hunks.len() == 1 && shown == entry.content.split('\n').count()
-    };
     let is_fact = entry.role == "fact";
     html! {
         li.entry id=(key) data-key=(key) data-change=[word] {
@@ -491,8 +485,8 @@ fn entry(chat: &str, key: &str, entry: &ShowEntry, change: Option<&Change>) -> M
                 p.keys { span.unseen { "Keys: " } @for key in entry.keys.iter().take(24) { span.key { bdi { (key) } } " " } }
             }
             @if let Some(Change::Changed { text, keys, switched }) = change {
-                div.change.covers[covers(text)] {
-                    @if !text.is_empty() { div.said dir="auto" { (marks::together(text)) } }
+                div.change {
+                    @if !text.is_empty() { div.marked.said dir="auto" { (marks::within(text, &entry.content)) } }
                     @if *keys { p.quiet { "Its keys were others before." } }
                     @if *switched { p.quiet { @if entry.disable { "It was on before." } @else { "It was off before." } } }
                 }
