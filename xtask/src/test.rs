@@ -33,7 +33,7 @@ pub(crate) fn test() -> Result<()> {
         &[("INSTA_UPDATE", "no")],
         &tools,
     )?;
-    browser(&tools, &["forks", "story"], &SILLYTAVERN[..1])?;
+    browser(&tools, &["forks", "story", "life"], &SILLYTAVERN[..1])?;
     println!("\nAll of it passed.");
     for missing in &tools.missing {
         println!("But for want of it some tests were skipped: {missing}");
@@ -44,7 +44,7 @@ pub(crate) fn test() -> Result<()> {
 /// The property tests with many more cases, every kill instead of some, and a long race.
 pub(crate) fn soak() -> Result<()> {
     let tools = Tools::ensure();
-    browser(&tools, &["forks", "story", "without-plugin"], &SILLYTAVERN)?;
+    browser(&tools, &["forks", "story", "life", "without-plugin"], &SILLYTAVERN)?;
     step_with_tools(
         "kills, errors and the race, long",
         "cargo",
