@@ -136,7 +136,7 @@ fn side(name: &str, side: &DiffSide) -> Markup {
             h2 { a href=(link::moment(&side.chat, Some(side.at))) { bdi { (chat) } } }
             p { "Message " strong { (side.at) } @if side.at + 1 == side.messages { ", its last one" } }
             @if let Some(scene) = &side.scene { p.quiet { "After the scene " bdi { (scene.name.as_deref().unwrap_or("without a name")) } } }
-            p.quiet { (words::count(side.book.entries, "entry")) ", " (source) }
+            p.quiet { (words::count(side.book.entries, "entry")) " with registries, " (source) }
             @for warning in &side.warnings { p.warning { (warning.message) } }
         }
     }

@@ -41,6 +41,7 @@ pub fn page(moment: &Moment) -> Page {
             (words::count(line.messages, "message"))
         }
         (slider(line, here.at, &said(&changes, moment)))
+        (listed(line, here.at))
         div.travel {
             div data-part="head" { (head(line, here)) }
             div.transcript data-part="transcript" { (transcript(&moment.window, here, line)) }
@@ -295,7 +296,6 @@ fn slider(line: &Line, at: usize, said: &str) -> Markup {
                     p #said role="status" aria-live="polite" { (said) }
                 }
             }
-            (listed(line, at))
         }
     }
 }
