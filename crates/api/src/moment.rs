@@ -36,18 +36,20 @@ pub struct Moment {
 
 /// A moment: the state there, the state where one comes from, and the messages around.
 pub fn moment(desk: &Desk<'_>, step: &Step) -> Result<Moment, Failure> {
-    let library = desk.library()?;
+    let shared = desk.shared()?;
+    let library = &shared.library;
     let chat = library.find_chat(&step.chat)?;
-    let here = show::show(&library, chat, step.at)?;
+    let here = show::show(library, chat, step.at)?;
     let from = step.from.filter(|from| *from < here.messages).or(here.at.checked_sub(1));
-    let before = from.map(|from| show::show(&library, chat, Some(from))).transpose()?;
+    let before = from.map(|from| show::show(library, chat, Some(from))).transpose()?;
     let window = here.at.saturating_sub(AROUND.0)..here.at + AROUND.1 + 1;
-    let window = line::around(&library, chat, window)?;
-    Ok(Moment { line: line::line(&library, chat), window, here, before })
+    let window = line::around(library, chat, window)?;
+    Ok(Moment { line: line::line(library, chat), window, here, before })
 }
 
 /// The chats that one can be compared with: all of its story.
 pub fn companions(desk: &Desk<'_>, of: &str) -> Result<Vec<Companion>, Failure> {
-    let library = desk.library()?;
-    Ok(line::companions(&library, library.find_chat(of)?))
+    let shared = desk.shared()?;
+    let library = &shared.library;
+    Ok(line::companions(library, library.find_chat(of)?))
 }
