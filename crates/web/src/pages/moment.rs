@@ -493,7 +493,7 @@ fn entry(chat: &str, key: &str, entry: &ShowEntry, change: Option<&Change>) -> M
             }
             (marks::text(&entry.content, FOLD.2))
             p.origin {
-                (origin(chat, entry))
+                span { (origin(chat, entry)) }
                 @if let Some(uid) = entry.uid { span.uid { "uid " (uid) } }
             }
         }
