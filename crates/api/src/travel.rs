@@ -1,5 +1,5 @@
 //! `export`, `import`: a story goes to another vault. The files themselves are the caller's: [`Ready`] writes to whatever it is given,
-//! and [`import`] reads what was opened.
+//! and [`import()`] reads what was opened.
 
 use std::io::Write;
 
