@@ -6,6 +6,7 @@
 #![allow(clippy::print_stdout, reason = "the numbers are the result")]
 
 mod errors;
+mod history;
 mod race;
 mod scenario;
 pub(crate) mod strace;

@@ -36,7 +36,7 @@ use self::recover::{discard, recover_locked};
 use self::redo::{publish_all, redo};
 pub use self::resolve::resolve;
 pub use self::swap::Swapped;
-use self::swap::remove;
+use self::swap::{Prepared, remove};
 use crate::vault::Library;
 
 /// Why an operation was not done.
@@ -130,6 +130,8 @@ pub struct Tx {
     steps: Vec<Step>,
     /// Files that must still be these when the intent is sealed.
     guarded: Vec<(VaultPath, Option<FileId>)>,
+    /// New contents of edited files that are made already.
+    prepared: Vec<Prepared>,
     sealed: bool,
 }
 
@@ -156,6 +158,7 @@ impl Tx {
             at,
             steps: Vec::new(),
             guarded: Vec::new(),
+            prepared: Vec::new(),
             sealed: false,
         })
     }
@@ -167,24 +170,53 @@ impl Tx {
 
     /// A new file, made now and visible later.
     pub fn publish(&mut self, target: VaultPath, parts: &[Part<'_>]) -> Result<(), TxError> {
-        self.stage(target, |fs, path| fs.assemble(path, parts))
+        self.publish_beside(target, parts, None)
     }
 
     /// As [`Tx::publish`], of what `fill` writes bit by bit.
     pub fn publish_with(&mut self, target: VaultPath, fill: &mut Fill<'_>) -> Result<(), TxError> {
-        self.stage(target, |fs, path| fs.create_with(path, fill))
+        let staged = self.step_name("staged");
+        let path = in_tx(&staged);
+        self.fs.create_with(&path, fill)?;
+        self.fs.sync_file(&path)?;
+        let file = self.fs.identity(&path)?.ok_or_else(|| gone(&path))?.into();
+        self.guarded.push((target.clone(), None));
+        self.steps.push(Step::Publish(Publish { target, staged, file }));
+        Ok(())
     }
 
-    fn stage(
+    /// A new file, and an edit that follows it. Both are large: the new content of the edited file is made at the same time.
+    pub fn publish_and_edit(
         &mut self,
         target: VaultPath,
-        make: impl FnOnce(&dyn Vfs, &VaultPath) -> Result<(), PathError>,
+        parts: &[Part<'_>],
+        edit: Edit,
+        known: &Locate<'_>,
+    ) -> Result<(), TxError> {
+        let fresh = swap::Fresh::of(&*self.fs, &edit, known)?;
+        self.publish_beside(target, parts, fresh.as_ref())?;
+        self.edit(edit)
+    }
+
+    fn publish_beside(
+        &mut self,
+        target: VaultPath,
+        parts: &[Part<'_>],
+        fresh: Option<&swap::Fresh>,
     ) -> Result<(), TxError> {
         let staged = self.step_name("staged");
         let path = in_tx(&staged);
-        make(&*self.fs, &path)?;
-        self.fs.sync_file(&path)?;
-        let file = self.fs.identity(&path)?.ok_or_else(|| gone(&path))?.into();
+        let step = self.steps.len() + 1;
+        let beside = swap::fresh_path(&self.id, step);
+        let fresh_parts = fresh.map(swap::Fresh::parts);
+        let files = [Some((&path, parts)), fresh_parts.as_deref().map(|parts| (&beside, parts))];
+        self.fs.assemble_durably(&files.into_iter().flatten().collect::<Vec<_>>())?;
+        let id_of =
+            |path: &VaultPath| Ok::<_, PathError>(self.fs.identity(path)?.ok_or_else(|| gone(path))?.into());
+        let file = id_of(&path)?;
+        if let Some(fresh) = fresh {
+            self.prepared.push(Prepared { step, base: fresh.base, ours: id_of(&beside)? });
+        }
         self.guarded.push((target.clone(), None));
         self.steps.push(Step::Publish(Publish { target, staged, file }));
         Ok(())
@@ -263,7 +295,7 @@ impl Tx {
     /// that are not.
     pub fn commit(mut self, about: About, known: &Locate<'_>) -> Result<Outcome, TxError> {
         let operation = self.seal(about, None)?;
-        redo(&*self.fs, &operation, known)
+        redo(&*self.fs, &operation, known, &self.prepared)
             .map_err(|source| TxError::Unfinished { id: operation.id.clone(), source })?
             .map_err(|taken| TxError::Taken(taken.0))
     }
