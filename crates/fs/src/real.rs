@@ -165,15 +165,6 @@ impl Vfs for RealFs {
         })
     }
 
-    fn create_with(&self, path: &VaultPath, fill: &mut Fill<'_>) -> Result<(), PathError> {
-        self.run("create", path, |host| {
-            let file = File::options().write(true).create_new(true).open(host)?;
-            let mut out = io::BufWriter::with_capacity(256 << 10, file);
-            fill(&mut out)?;
-            out.flush()
-        })
-    }
-
     fn assemble_durably(&self, files: &[(&VaultPath, &[Part<'_>])]) -> Result<(), PathError> {
         let make = |(path, parts): &(&VaultPath, &[Part<'_>])| {
             self.assemble(path, parts)?;
@@ -193,6 +184,15 @@ impl Vfs for RealFs {
                 })
             };
             made.into_iter().try_for_each(|thread| thread.join().unwrap_or_else(|_| panicked()))
+        })
+    }
+
+    fn create_with(&self, path: &VaultPath, fill: &mut Fill<'_>) -> Result<(), PathError> {
+        self.run("create", path, |host| {
+            let file = File::options().write(true).create_new(true).open(host)?;
+            let mut out = io::BufWriter::with_capacity(256 << 10, file);
+            fill(&mut out)?;
+            out.flush()
         })
     }
 

@@ -173,18 +173,6 @@ impl Tx {
         self.publish_beside(target, parts, None)
     }
 
-    /// As [`Tx::publish`], of what `fill` writes bit by bit.
-    pub fn publish_with(&mut self, target: VaultPath, fill: &mut Fill<'_>) -> Result<(), TxError> {
-        let staged = self.step_name("staged");
-        let path = in_tx(&staged);
-        self.fs.create_with(&path, fill)?;
-        self.fs.sync_file(&path)?;
-        let file = self.fs.identity(&path)?.ok_or_else(|| gone(&path))?.into();
-        self.guarded.push((target.clone(), None));
-        self.steps.push(Step::Publish(Publish { target, staged, file }));
-        Ok(())
-    }
-
     /// A new file, and an edit that follows it. Both are large: the new content of the edited file is made at the same time.
     pub fn publish_and_edit(
         &mut self,
@@ -217,9 +205,24 @@ impl Tx {
         if let Some(fresh) = fresh {
             self.prepared.push(Prepared { step, base: fresh.base, ours: id_of(&beside)? });
         }
+        self.will_publish(target, staged, file);
+        Ok(())
+    }
+
+    /// As [`Tx::publish`], of what `fill` writes bit by bit.
+    pub fn publish_with(&mut self, target: VaultPath, fill: &mut Fill<'_>) -> Result<(), TxError> {
+        let staged = self.step_name("staged");
+        let path = in_tx(&staged);
+        self.fs.create_with(&path, fill)?;
+        self.fs.sync_file(&path)?;
+        let file = self.fs.identity(&path)?.ok_or_else(|| gone(&path))?.into();
+        self.will_publish(target, staged, file);
+        Ok(())
+    }
+
+    fn will_publish(&mut self, target: VaultPath, staged: String, file: FileId) {
         self.guarded.push((target.clone(), None));
         self.steps.push(Step::Publish(Publish { target, staged, file }));
-        Ok(())
     }
 
     /// An object comes back under a name.
