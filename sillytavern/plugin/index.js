@@ -16,6 +16,11 @@ const version = read(path.join(own, 'package.json')).version ?? '?';
 const engine = new Engine(own);
 const hooks = { chats: false, worldinfo: false, groups: false, characters: false };
 
+// What browsers must know about an answer.
+const PASSED_ON = [
+    'content-type', 'cache-control', 'etag', 'x-content-type-options', 'content-security-policy', 'referrer-policy', 'cross-origin-resource-policy',
+];
+
 export const info = {
     id: 'forklore',
     name: 'Forklore',
@@ -68,14 +73,20 @@ async function forward(request, response) {
     if (!root || !['GET', 'POST'].includes(request.method) || /^\/api\/(hook\/|seen$|vaults$)/.test(pathname)) {
         return answer(response, 404, 'NO_ROUTE', 'There is nothing here.', 'docs/formats/http.md tells what there is.');
     }
+    if (pathname === '/' && !request.originalUrl.split('?')[0].endsWith('/')) {
+        // Addresses in pages are relative: without the slash they would lead elsewhere.
+        return response.redirect('forklore/');
+    }
     const body = request.method === 'POST' ? JSON.stringify(request.body ?? {}) : undefined;
     const upstream = await engine.open(path.resolve(root), request.method, request.url, body, {
         accept: request.headers.accept,
         'x-forklore-request': request.headers['x-forklore-request'],
+        'if-none-match': request.headers['if-none-match'],
+        'x-forklore-through': 'sillytavern',
     });
     response.on('close', () => upstream.destroy());
     upstream.on('error', () => response.destroy());
-    for (const name of ['content-type', 'cache-control', 'x-content-type-options']) {
+    for (const name of PASSED_ON) {
         if (upstream.headers[name]) {
             response.setHeader(name, upstream.headers[name]);
         }

@@ -33,6 +33,7 @@ pub(crate) fn test() -> Result<()> {
         &[("INSTA_UPDATE", "no")],
         &tools,
     )?;
+    web(&tools)?;
     browser(&tools, &["forks", "story", "life"], &SILLYTAVERN[..1])?;
     println!("\nAll of it passed.");
     for missing in &tools.missing {
@@ -65,6 +66,26 @@ pub(crate) fn soak() -> Result<()> {
         &["test", "--release", "--workspace", "--", "properties"],
         &many,
     )
+}
+
+/// Forklore's own pages in Chromium.
+fn web(tools: &Tools) -> Result<()> {
+    if !tools.has("FORKLORE_CHROMIUM") || !tools.has("FORKLORE_NODE_MODULES") {
+        return Ok(());
+    }
+    step("the program", "cargo", &["build", "--package", "forklore"])?;
+    let names = std::fs::read_dir("crates/web/tests")?
+        .flatten()
+        .filter_map(|file| file.file_name().into_string().ok());
+    let mut files: Vec<String> = names
+        .filter(|name| name.ends_with(".test.js"))
+        .map(|name| format!("crates/web/tests/{name}"))
+        .collect();
+    files.sort();
+    // One after the other: each has a browser of its own, and machines have few cores.
+    let args: Vec<&str> =
+        ["--test", "--test-concurrency=1"].into_iter().chain(files.iter().map(String::as_str)).collect();
+    step_with_tools("web", "node", &args, &[], tools)
 }
 
 /// The extension in Chromium, on the page of SillyTavern: the files of tests, each on each version.

@@ -5,7 +5,7 @@ use std::net::{IpAddr, SocketAddr};
 use std::sync::Arc;
 
 use axum::extract::{Request, State};
-use axum::http::{HeaderMap, header};
+use axum::http::{HeaderMap, Method, header};
 use axum::middleware::Next;
 use axum::response::Response;
 use forklore_api::Failure;
@@ -89,4 +89,26 @@ pub(crate) fn token(headers: &HeaderMap) -> Option<&str> {
     let value = headers.get(header::AUTHORIZATION)?.to_str().ok()?;
     let (scheme, token) = value.split_once(' ')?;
     scheme.eq_ignore_ascii_case("bearer").then(|| token.trim()).filter(|token| !token.is_empty())
+}
+
+/// The token that a browser shows as a cookie. A browser sends cookies also for other pages' sake; it never lets such a page read what
+/// is answered, but it would let it change something. So whoever changes anything must say which page it is, which every browser
+/// does by itself; that it is one of ours has been looked at by then.
+pub(crate) fn session<'a>(
+    headers: &'a HeaderMap,
+    method: &Method,
+    cookie: &str,
+) -> Result<Option<&'a str>, Failure> {
+    let all = headers.get_all(header::COOKIE).iter().filter_map(|value| value.to_str().ok());
+    let mut pairs = all.flat_map(|value| value.split(';')).filter_map(|pair| pair.trim().split_once('='));
+    let Some((_, token)) = pairs.find(|(name, _)| *name == cookie) else { return Ok(None) };
+    if *method != Method::GET && !headers.contains_key(header::ORIGIN) {
+        let message = "Nothing says which page asks for this change";
+        return Err(refused(
+            "WRONG_ORIGIN",
+            message,
+            "Use Forklore's own page, or send the token as a header.",
+        ));
+    }
+    Ok(Some(token))
 }

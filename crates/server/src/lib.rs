@@ -4,6 +4,7 @@
 //!   has a token: each token opens one vault (`vaults`) and reaches nothing else.
 //! * `routes` is the table of everything that can be asked. A line of it is a path, a sentence, and a plain function from a request to
 //!   an answer; the router and the OpenAPI description are both made from it (`table`).
+//! * `pages` are for people: the same reports, as HTML (`forklore-web`).
 //! * `events` tells pages what happens while it happens; `waits` holds forks that wait for a queue; `hook` is what SillyTavern's
 //!   plugin asks before and after SillyTavern saves a chat.
 //!
@@ -14,6 +15,7 @@ mod answer;
 mod events;
 mod guard;
 mod hook;
+mod pages;
 mod recording;
 mod routes;
 mod table;
@@ -22,7 +24,7 @@ mod waits;
 
 use std::io;
 use std::net::SocketAddr;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use forklore_api::Failure;
@@ -31,8 +33,26 @@ use tokio::net::TcpListener;
 use crate::guard::Places;
 use crate::vaults::Vaults;
 
+/// What somebody wants to look at who has no vault open.
+#[derive(Debug)]
+pub enum First {
+    /// A folder that they named: a user's, or one around it
+    Folder(PathBuf),
+    /// The demo story
+    Demo,
+}
+
+/// How a vault is found when the server starts without one. Whoever starts it knows; the server asks when a person has chosen.
+pub struct Setup {
+    /// Vaults that were found on this machine
+    pub folders: Vec<PathBuf>,
+    /// Where the demo story would be made
+    pub demo: PathBuf,
+    /// Finds or makes what was chosen, and gives the vault's folder
+    pub choose: Box<dyn Fn(First) -> Result<PathBuf, Failure> + Send + Sync>,
+}
+
 /// Where to listen, and for whom.
-#[derive(Debug, Clone)]
 pub struct Options {
     /// Where to listen; port 0 takes any that is free
     pub listen: SocketAddr,
@@ -42,6 +62,8 @@ pub struct Options {
     pub prefix: String,
     /// What opens vaults, for whoever manages the server
     pub key: Option<String>,
+    /// If there is no vault yet
+    pub setup: Option<Setup>,
 }
 
 /// A server that listens and does not answer yet.
@@ -54,21 +76,18 @@ pub struct Server {
 
 impl Server {
     /// Begins to listen.
-    pub async fn bind(options: Options) -> io::Result<Self> {
+    pub async fn bind(mut options: Options) -> io::Result<Self> {
         let listener = TcpListener::bind(options.listen).await?;
         let address = listener.local_addr()?;
-        let vaults = Arc::new(Vaults::new(options.key.clone()));
+        let setup = options.setup.take();
+        let vaults = Vaults::new(options.key.clone(), address.port(), &prefix(&options), setup);
+        let vaults = Arc::new(vaults);
         Ok(Self { listener, address, options, vaults })
     }
 
     /// The base of all addresses, with a slash at its end.
     pub fn url(&self) -> String {
-        format!("http://{}{}/", self.address, self.prefix())
-    }
-
-    fn prefix(&self) -> String {
-        let inner = self.options.prefix.trim_matches('/');
-        if inner.is_empty() { String::new() } else { format!("/{inner}") }
+        format!("http://{}{}/", self.address, prefix(&self.options))
     }
 
     /// Opens a vault, and gives the token that stands for it.
@@ -79,7 +98,7 @@ impl Server {
     /// Answers, until the process ends or `end` comes.
     pub async fn run(self, end: impl Future<Output = ()> + Send + 'static) -> io::Result<()> {
         let places = Arc::new(Places::new(self.address, &self.options.hosts));
-        let prefix = self.prefix();
+        let prefix = prefix(&self.options);
         let app = routes::app(self.vaults.clone(), places, &prefix);
         let sweep = tokio::spawn(vaults::sweep(self.vaults));
         // Streams of events never end by themselves: whoever is connected is not waited for.
@@ -90,6 +109,17 @@ impl Server {
         sweep.abort();
         served
     }
+}
+
+/// A secret that nobody guesses, to let somebody in with.
+pub fn secret() -> String {
+    vaults::secret()
+}
+
+/// The path that everything is below: empty, or with a slash before it and none behind.
+fn prefix(options: &Options) -> String {
+    let inner = options.prefix.trim_matches('/');
+    if inner.is_empty() { String::new() } else { format!("/{inner}") }
 }
 
 /// The description of the API, as it is served.

@@ -10,7 +10,7 @@ use axum::middleware;
 use axum::response::{IntoResponse as _, Response};
 use axum::routing::{get, post};
 use forklore_api::fork::Wanted;
-use forklore_api::look::{AnyChat, AnyStory, OneChat, Pair, Spot};
+use forklore_api::look::{AnyChat, AnyStory, OneChat, OneStory, Pair, Part, Search, Spot};
 use forklore_api::ops::{Cleaning, Deletion, Limit, Redoing, Renaming, Restoring, Undoing};
 use forklore_api::past::{Blaming, Bringing, Looking};
 use forklore_api::{Failure, config, enter, fork, heal, look, ops, past};
@@ -27,7 +27,7 @@ use crate::guard::{Places, guard, token};
 use crate::table::{ORDINARY, Pass, Table, body, called};
 use crate::vaults::{Call, Vault, Vaults};
 use crate::waits::{self, Cancelling, ForkAnswer};
-use crate::{events, hook};
+use crate::{First, events, hook, pages};
 
 /// The largest body of all: a header with everything that an extension ever kept in it.
 const LARGEST: usize = 64 << 20;
@@ -73,12 +73,39 @@ struct Opening {
     path: PathBuf,
 }
 
+/// What there is to choose from at the first visit.
+#[derive(Debug, Serialize, JsonSchema)]
+struct Choices {
+    /// Vaults that were found on this machine
+    folders: Vec<String>,
+    /// Where the demo story would be made
+    demo: String,
+}
+
+/// What was chosen: one of both.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+struct Chosen {
+    /// A SillyTavern folder: a user's, or one around it
+    path: Option<PathBuf>,
+    /// The demo story
+    #[serde(default)]
+    demo: bool,
+}
+
 /// A vault that is open.
 #[derive(Debug, Serialize, JsonSchema)]
 struct Opened {
     /// What opens it from now on
     token: String,
     /// Name of its folder
+    vault: String,
+}
+
+/// A browser that was let in.
+#[derive(Debug, Serialize, JsonSchema)]
+struct Session {
+    /// Name of the vault's folder
     vault: String,
 }
 
@@ -127,6 +154,13 @@ pub(crate) fn table() -> Table {
             "text/event-stream",
             get(listen),
         )
+        .own::<Session>(
+            (Method::POST, "/api/session"),
+            "Let a browser in: it gets the token as a cookie",
+            Pass::Token,
+            "application/json",
+            post(enter),
+        )
         .own::<Opened>(
             (Method::POST, "/api/vaults"),
             "Open a vault",
@@ -134,11 +168,35 @@ pub(crate) fn table() -> Table {
             "application/json",
             post(open),
         )
-        .with_body::<Opening>();
+        .with_body::<Opening>()
+        .own::<Choices>(
+            (Method::GET, "/api/setup"),
+            "What there is to choose from, if there is no vault yet",
+            Pass::Key,
+            "application/json",
+            get(setup),
+        )
+        .own::<Opened>(
+            (Method::POST, "/api/setup"),
+            "Open the vault that was chosen",
+            Pass::Key,
+            "application/json",
+            post(choose),
+        )
+        .with_body::<Chosen>();
     let table = table
         .get("/api/hello", "Who answers, and for which vault", |call, _: Nothing| Ok(Hello::of(&call.vault)))
         .get("/api/stories", "List the stories", |call, _: Nothing| call.ask(look::stories))
         .get("/api/tree", "The fork tree", |call, of: AnyStory| call.ask(|desk| look::tree(desk, &of)))
+        .get("/api/gained", "What the forks of a story gained since they were made", |call, of: OneStory| {
+            call.ask(|desk| look::gained(desk, &of))
+        })
+        .get("/api/messages", "What is said in a part of a chat", |call, of: Part| {
+            call.ask(|desk| look::messages(desk, &of))
+        })
+        .get("/api/search", "Where something is said in a story", |call, of: Search| {
+            call.ask(|desk| look::search(desk, &of))
+        })
         .get("/api/show", "The state of a chat at a message", |call, spot: Spot| {
             call.ask(|desk| look::show(desk, &spot))
         })
@@ -277,7 +335,7 @@ fn tell(call: &Call, act: &'static str, chat: Option<&str>, operation: Option<&s
 }
 
 async fn listen(State(vaults): State<Arc<Vaults>>, request: Request) -> Response {
-    match called(&vaults, request.headers()) {
+    match called(&vaults, &request) {
         Ok(call) => {
             let mut response = events::stream(&call.vault).into_response();
             // A proxy that packs or holds back what it passes on would keep events from arriving.
@@ -290,27 +348,90 @@ async fn listen(State(vaults): State<Arc<Vaults>>, request: Request) -> Response
     }
 }
 
-async fn open(State(vaults): State<Arc<Vaults>>, request: Request) -> Response {
+/// The token comes as a header, so no other page can let a browser in.
+async fn enter(State(vaults): State<Arc<Vaults>>, request: Request) -> Response {
+    let shown = token(request.headers()).unwrap_or_default();
+    let call = match called(&vaults, &request) {
+        Ok(call) => call,
+        Err(failure) => return failed(&failure),
+    };
+    let mut response = json(StatusCode::OK, &Session { vault: call.vault.name() });
+    if !shown.is_empty() {
+        let cookie = format!("{}={shown}; Path={}; HttpOnly; SameSite=Strict", vaults.cookie, vaults.path);
+        if let Ok(cookie) = HeaderValue::from_str(&cookie) {
+            response.headers_mut().insert(header::SET_COOKIE, cookie);
+        }
+    }
+    response
+}
+
+/// Lets only whoever has the key pass.
+fn with_key(vaults: &Vaults, request: &Request) -> Result<(), Failure> {
     let shown = token(request.headers());
-    if !shown.is_some_and(|shown| vaults.is_key(shown)) {
-        let failure = match shown.and_then(|token| vaults.find(token)) {
-            Some(_) => refused("NOT_ALLOWED", "A vault's token opens no other vault", "Use the key."),
-            None => {
-                refused("NO_TOKEN", "Vaults are opened with the key", "Start `forklore serve --managed`.")
-            }
-        };
+    if shown.is_some_and(|shown| vaults.is_key(shown)) {
+        return Ok(());
+    }
+    Err(match shown.and_then(|token| vaults.find(token)) {
+        Some(_) => refused("NOT_ALLOWED", "A vault's token opens no other vault", "Use the key."),
+        None => refused("NO_TOKEN", "Vaults are opened with the key", "Start `forklore serve --managed`."),
+    })
+}
+
+async fn open(State(vaults): State<Arc<Vaults>>, request: Request) -> Response {
+    if let Err(failure) = with_key(&vaults, &request) {
         return failed(&failure);
     }
     let opening: Opening = match body(request, ORDINARY).await {
         Ok(opening) => opening,
         Err(failure) => return failed(&failure),
     };
-    let opened = tokio::task::spawn_blocking(move || vaults.open(&opening.path)).await;
-    match opened {
+    opened(vaults, move |_| Ok(opening.path)).await
+}
+
+/// Opens a vault that is still to be found.
+async fn opened(
+    vaults: Arc<Vaults>,
+    find: impl FnOnce(&Vaults) -> Result<PathBuf, Failure> + Send + 'static,
+) -> Response {
+    match tokio::task::spawn_blocking(move || vaults.open(&find(&vaults)?)).await {
         Ok(Ok((token, vault))) => json(StatusCode::OK, &Opened { token, vault: vault.name() }),
         Ok(Err(failure)) => failed(&failure),
         Err(_) => StatusCode::INTERNAL_SERVER_ERROR.into_response(),
     }
+}
+
+fn no_setup() -> Failure {
+    refused("NOT_ALLOWED", "This server has its vault already", "Start `forklore serve` where there is none.")
+}
+
+/// What there is to choose from at the first visit.
+async fn setup(State(vaults): State<Arc<Vaults>>, request: Request) -> Response {
+    match (with_key(&vaults, &request), &vaults.setup) {
+        (Err(failure), _) => failed(&failure),
+        (Ok(()), None) => failed(&no_setup()),
+        (Ok(()), Some(setup)) => {
+            let text = |path: &PathBuf| path.display().to_string();
+            let folders = setup.folders.iter().map(text).collect();
+            json(StatusCode::OK, &Choices { folders, demo: text(&setup.demo) })
+        }
+    }
+}
+
+/// What was chosen at the first visit.
+async fn choose(State(vaults): State<Arc<Vaults>>, request: Request) -> Response {
+    if let Err(failure) = with_key(&vaults, &request) {
+        return failed(&failure);
+    }
+    let chosen: Chosen = match body(request, ORDINARY).await {
+        Ok(chosen) => chosen,
+        Err(failure) => return failed(&failure),
+    };
+    let first = match (chosen.path, chosen.demo) {
+        (Some(path), false) => First::Folder(path),
+        (None, true) => First::Demo,
+        _ => return failed(&crate::answer::usage("Choose a folder or the demo story, one of both")),
+    };
+    opened(vaults, move |vaults| (vaults.setup.as_ref().ok_or_else(no_setup)?.choose)(first)).await
 }
 
 /// What answers everything.
@@ -323,13 +444,20 @@ pub(crate) fn app(vaults: Arc<Vaults>, places: Arc<Places>, prefix: &str) -> Rou
         let hint = "Looking is GET, changing is POST.";
         failed(&Failure::new(forklore_api::Kind::Usage, "WRONG_METHOD", "This is not asked like that", hint))
     };
-    let routes = table().router().fallback(no_route).method_not_allowed_fallback(wrong_method);
-    let routes = routes.with_state(vaults);
+    let routes = table().router().merge(pages::router());
+    let home = format!("{prefix}/");
+    let routes = routes.fallback(no_route).method_not_allowed_fallback(wrong_method);
     let routes =
         if prefix.is_empty() { routes } else { Router::new().nest(prefix, routes).fallback(no_route) };
+    let routes = routes.route(&home, pages::home()).with_state(vaults);
+    let same_origin = HeaderValue::from_static("same-origin");
     let nosniff = HeaderValue::from_static("nosniff");
     routes
         .layer(RequestBodyLimitLayer::new(LARGEST))
         .layer(middleware::from_fn_with_state(places, guard))
         .layer(SetResponseHeaderLayer::overriding(header::X_CONTENT_TYPE_OPTIONS, nosniff))
+        .layer(SetResponseHeaderLayer::overriding(
+            HeaderName::from_static("cross-origin-resource-policy"),
+            same_origin,
+        ))
 }

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use axum::Router;
 use axum::body::Bytes;
 use axum::extract::{Query, Request, State};
-use axum::http::{HeaderMap, Method, StatusCode, header};
+use axum::http::{Method, StatusCode, header};
 use axum::response::{IntoResponse as _, Response};
 use axum::routing::{MethodFilter, MethodRouter, on};
 use forklore_api::Failure;
@@ -17,7 +17,7 @@ use serde::de::DeserializeOwned;
 use serde_json::{Map, Value, json};
 
 use crate::answer::{failed, json as answer, refused, usage};
-use crate::guard::token;
+use crate::guard::{session, token};
 use crate::vaults::{Call, Vaults};
 
 /// The largest body of an ordinary request.
@@ -78,8 +78,7 @@ impl Table {
         call: fn(&Call, Q) -> Result<A, Failure>,
     ) -> Self {
         let handler = move |State(vaults): State<Arc<Vaults>>, request: Request| async move {
-            let asked =
-                called(&vaults, request.headers()).and_then(|called| Ok((called, query::<Q>(&request)?)));
+            let asked = called(&vaults, &request).and_then(|called| Ok((called, query::<Q>(&request)?)));
             respond(asked, call, |_| StatusCode::OK).await
         };
         let (query, answer) = (self.asking.subschema_for::<Q>(), self.answering.subschema_for::<A>());
@@ -116,7 +115,7 @@ impl Table {
         call: fn(&Call, B) -> Result<A, Failure>,
     ) -> Self {
         let handler = move |State(vaults): State<Arc<Vaults>>, request: Request| async move {
-            let called = match called(&vaults, request.headers()) {
+            let called = match called(&vaults, &request) {
                 Ok(called) => called,
                 Err(failure) => return failed(&failure),
             };
@@ -247,8 +246,12 @@ fn parameters(query: &Schema, definitions: &Map<String, Value>) -> Value {
 }
 
 /// Which vault a request is about.
-pub(crate) fn called(vaults: &Vaults, headers: &HeaderMap) -> Result<Call, Failure> {
-    let shown = token(headers);
+pub(crate) fn called(vaults: &Vaults, request: &Request) -> Result<Call, Failure> {
+    let headers = request.headers();
+    let shown = match token(headers) {
+        Some(token) => Some(token),
+        None => session(headers, request.method(), &vaults.cookie)?,
+    };
     let vault = shown.and_then(|token| vaults.find(token));
     let Some(vault) = vault else {
         return Err(if shown.is_some_and(|token| vaults.is_key(token)) {
@@ -263,7 +266,8 @@ pub(crate) fn called(vaults: &Vaults, headers: &HeaderMap) -> Result<Call, Failu
     Ok(Call { vault, request })
 }
 
-fn query<Q: DeserializeOwned>(request: &Request) -> Result<Q, Failure> {
+/// What is asked in the address.
+pub(crate) fn query<Q: DeserializeOwned>(request: &Request) -> Result<Q, Failure> {
     let query = Query::<Q>::try_from_uri(request.uri());
     query
         .map(|Query(query)| query)

@@ -76,7 +76,10 @@ export class Browser {
 }
 
 export class Page {
+    // What the page threw or complained about, what the browser complained about, and, with the domain Network enabled, what was asked for.
     errors = [];
+    logs = [];
+    requests = [];
 
     constructor(browser, session, target) {
         Object.assign(this, { browser, session, target });
@@ -91,6 +94,10 @@ export class Page {
             this.errors.push(params.exceptionDetails.exception?.description ?? params.exceptionDetails.text);
         } else if (method === 'Runtime.consoleAPICalled' && params.type === 'error') {
             this.errors.push(params.args.map((arg) => arg.value ?? arg.description).join(' '));
+        } else if (method === 'Log.entryAdded' && params.entry.level === 'error') {
+            this.logs.push(`${params.entry.source}: ${params.entry.text} ${params.entry.url ?? ''}`);
+        } else if (method === 'Network.requestWillBeSent') {
+            this.requests.push(params.request.url);
         } else if (method === 'Page.javascriptDialogOpening') {
             this.send('Page.handleJavaScriptDialog', { accept: true });
         }

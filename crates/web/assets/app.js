@@ -1,0 +1,3 @@
+// What every page does: it keeps itself up to date.
+
+import './live.js';

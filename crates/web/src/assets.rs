@@ -1,0 +1,54 @@
+//! [`Asset`]: style sheets and scripts, as they are in the program.
+//!
+//! They are served below the [`edition`], a hash over all of them: a browser keeps them for ever, and asks for the new ones after an
+//! update. Modules import each other by relative names and so stay within one edition.
+
+use std::sync::LazyLock;
+
+/// A file that pages need.
+#[derive(Debug, Clone, Copy)]
+pub struct Asset {
+    /// Its name
+    pub name: &'static str,
+    /// Its media type
+    pub media: &'static str,
+    /// Its content
+    pub bytes: &'static [u8],
+}
+
+macro_rules! assets {
+    ($($media:literal: $($name:literal)+;)+) => {
+        &[$($(Asset { name: $name, media: $media, bytes: include_bytes!(concat!("../assets/", $name)) },)+)+]
+    };
+}
+
+/// All of them. A page's own files bear the name of its module.
+const ASSETS: &[Asset] = assets! {
+    "text/css; charset=utf-8": "base.css" "stories.css" "tree.css" "moment.css" "compare.css" "health.css" "log.css" "welcome.css";
+    "text/javascript; charset=utf-8": "app.js" "api.js" "live.js" "enter.js" "stories.js" "tree.js" "moment.js" "compare.js" "health.js" "log.js" "act.js";
+    "image/svg+xml": "icon.svg";
+};
+
+static EDITION: LazyLock<String> = LazyLock::new(|| {
+    let mut hasher = blake3::Hasher::new();
+    for asset in ASSETS {
+        hasher.update(asset.name.as_bytes()).update(&[0]).update(asset.bytes).update(&[0]);
+    }
+    hasher.finalize().to_hex().chars().take(16).collect()
+});
+
+/// What all of them together are called.
+pub fn edition() -> &'static str {
+    &EDITION
+}
+
+/// The file of this name.
+pub fn find(name: &str) -> Option<Asset> {
+    ASSETS.iter().find(|asset| asset.name == name).copied()
+}
+
+/// The address of a file, from any page.
+pub fn address(name: &str) -> String {
+    debug_assert!(find(name).is_some(), "{name}");
+    format!("assets/{}/{name}", edition())
+}

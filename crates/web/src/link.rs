@@ -1,0 +1,76 @@
+//! Addresses of pages and pictures, relative to any other page.
+
+use forklore_engine::vault::StoryKind;
+use form_urlencoded::Serializer;
+
+fn with(page: &str, arguments: &[(&str, &str)]) -> String {
+    let query = Serializer::new(String::new()).extend_pairs(arguments).finish();
+    if query.is_empty() { page.to_owned() } else { format!("{page}?{query}") }
+}
+
+/// All stories.
+pub fn stories() -> String {
+    "./".to_owned()
+}
+
+/// What a story is called in addresses, unmistakably.
+pub fn story_name(kind: StoryKind, folder: &str) -> String {
+    match kind {
+        StoryKind::Character => folder.to_owned(),
+        StoryKind::Group => format!("group:{folder}"),
+    }
+}
+
+/// What the story of a chat is called in addresses.
+pub fn story_of(chat: &str) -> &str {
+    chat.split_once('/').map_or(chat, |(story, _)| story)
+}
+
+/// The tree of a story.
+pub fn tree(story: &str) -> String {
+    with("tree", &[("story", story)])
+}
+
+/// The picture of a story.
+pub fn picture(story: &str) -> String {
+    with("picture", &[("story", story)])
+}
+
+/// A chat at a message, or at its last one.
+pub fn moment(chat: &str, at: Option<usize>) -> String {
+    match at {
+        Some(at) => with("moment", &[("chat", chat), ("at", &at.to_string())]),
+        None => with("moment", &[("chat", chat)]),
+    }
+}
+
+/// Two moments side by side.
+pub fn compare(a: &str, a_at: Option<usize>, b: Option<&str>, b_at: Option<usize>) -> String {
+    let (a_at, b_at) = (a_at.map(|at| at.to_string()), b_at.map(|at| at.to_string()));
+    let all = [("a", Some(a)), ("a_at", a_at.as_deref()), ("b", b), ("b_at", b_at.as_deref())];
+    let said: Vec<(&str, &str)> = all.iter().filter_map(|(name, value)| Some((*name, (*value)?))).collect();
+    with("compare", &said)
+}
+
+/// What is wrong with a chat, or with all.
+pub fn health(chat: Option<&str>) -> String {
+    chat.map_or_else(|| "health".to_owned(), |chat| with("health", &[("chat", chat)]))
+}
+
+/// What Forklore did.
+pub fn log() -> String {
+    "log".to_owned()
+}
+
+/// Something to do with a chat: `branch`, `checkpoint`, `rename` or `delete`.
+pub fn act(kind: &str, chat: &str, at: Option<usize>) -> String {
+    match at {
+        Some(at) => with("act", &[("kind", kind), ("chat", chat), ("at", &at.to_string())]),
+        None => with("act", &[("kind", kind), ("chat", chat)]),
+    }
+}
+
+/// A chat at a message, seen by somebody who comes from another one.
+pub fn step(chat: &str, at: usize, from: usize) -> String {
+    with("moment", &[("chat", chat), ("at", &at.to_string()), ("from", &from.to_string())])
+}

@@ -1,0 +1,12 @@
+//! The pages, one module each: functions from reports to [`Page`](crate::Page)s.
+
+pub mod compare;
+pub mod failure;
+pub mod health;
+pub mod log;
+mod marks;
+pub mod moment;
+pub mod parts;
+pub mod stories;
+pub mod tree;
+pub mod welcome;

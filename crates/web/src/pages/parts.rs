@@ -1,0 +1,69 @@
+//! Small parts that several pages have.
+
+use forklore_core::check::Health;
+use forklore_engine::vault::StoryKind;
+use maud::{Markup, html};
+
+use crate::{link, words};
+
+/// The ways of a chat's address: its story, and itself.
+pub fn crumbs(steps: &[(&str, Option<String>)]) -> Markup {
+    html! {
+        nav.crumbs aria-label="Where you are" {
+            ol {
+                li { a href=(link::stories()) { "Stories" } }
+                @for (text, address) in steps {
+                    li {
+                        @match address {
+                            Some(address) => a href=(address) { bdi { (text) } },
+                            None => span aria-current="page" { bdi { (text) } },
+                        }
+                    }
+                }
+            }
+        }
+    }
+}
+
+/// How well something is, as a word with a mark.
+pub fn health(health: Health) -> Markup {
+    let (class, text) = match health {
+        Health::Ok => ("ok", "healthy"),
+        Health::Warning => ("warning", "has warnings"),
+        Health::Error => ("error", "needs attention"),
+    };
+    html! { span class={ "health " (class) } { (text) } }
+}
+
+/// The picture of a story; its initial below, should there be none.
+pub fn picture(kind: StoryKind, folder: &str, name: &str) -> Markup {
+    let story = link::story_name(kind, folder);
+    let initial: String =
+        name.chars().find(|c| c.is_alphanumeric()).into_iter().flat_map(char::to_uppercase).collect();
+    let hue = name.bytes().fold(0_u32, |sum, byte| (sum * 31 + u32::from(byte)) % 8);
+    html! {
+        span class={ "picture c" (hue) } aria-hidden="true" {
+            span.initial { (initial) }
+            img src=(link::picture(&story)) alt="" loading="lazy" decoding="async" width="96" height="144";
+        }
+    }
+}
+
+/// A time as RFC 3339, as people say it.
+pub fn time(at: &str, now: i64) -> Markup {
+    let then = at.parse::<jiff::Timestamp>().map_or(now, jiff::Timestamp::as_millisecond);
+    html! { time datetime=(at) title=(at) { (words::ago(then, now)) } }
+}
+
+/// At most this many letters, without anything that would turn the text around it.
+pub fn crop(text: &str, most: usize) -> String {
+    let is_bidi =
+        |c: char| matches!(c, '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}');
+    let tame = |c: char| if c.is_control() { ' ' } else { c };
+    let mut shown = text.chars().filter(|c| !is_bidi(*c)).map(tame);
+    let mut kept: String = shown.by_ref().take(most).collect();
+    if shown.next().is_some() {
+        kept.push('…');
+    }
+    kept
+}

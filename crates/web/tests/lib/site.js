@@ -1,0 +1,183 @@
+// Forklore's own pages in a real browser. `Site` is a `forklore serve` on a copy of a vault; `Visit` is a tab on it, which remembers
+// whatever a page must not do: throw, complain, break its policy, ask another machine.
+
+import assert from 'node:assert/strict';
+import { execFileSync, spawn } from 'node:child_process';
+import fs from 'node:fs';
+import os from 'node:os';
+import path from 'node:path';
+import url from 'node:url';
+import { Browser } from '../../../../sillytavern/tests/lib/chromium.js';
+
+export { Browser };
+export const REPOSITORY = path.resolve(path.dirname(url.fileURLToPath(import.meta.url)), '../../../..');
+export const FORKLORE = process.env.FORKLORE_BIN || path.join(REPOSITORY, 'target/debug/forklore');
+export const HARBOR = path.join(REPOSITORY, 'crates/testkit/fixtures/harbor');
+const MODULES = process.env.FORKLORE_NODE_MODULES || path.join(REPOSITORY, '.tools/node_modules');
+export const PHONE = { width: 390, height: 780 };
+
+// A folder of its own with the demo story in it.
+export function demo() {
+    const vault = path.join(fs.mkdtempSync(path.join(os.tmpdir(), 'forklore-web-')), 'demo');
+    execFileSync(FORKLORE, ['demo', vault], { stdio: 'ignore' });
+    return vault;
+}
+
+// A copy of the vault that the real software made.
+export function harbor() {
+    const vault = path.join(fs.mkdtempSync(path.join(os.tmpdir(), 'forklore-web-')), 'harbor');
+    fs.cpSync(HARBOR, vault, { recursive: true });
+    return vault;
+}
+
+// An empty vault: `chats/` and `worlds/`.
+export function empty() {
+    const vault = path.join(fs.mkdtempSync(path.join(os.tmpdir(), 'forklore-web-')), 'empty');
+    for (const folder of ['chats', 'worlds', 'characters', 'groups', 'group chats']) {
+        fs.mkdirSync(path.join(vault, folder), { recursive: true });
+    }
+    return vault;
+}
+
+// Writes a chat as SillyTavern does. Messages are texts, or whole objects.
+export function writeChat(vault, folder, name, messages, metadata = {}) {
+    const header = { user_name: 'You', character_name: folder, create_date: '2026-01-01@00h00m00s', chat_metadata: { integrity: `${folder}-${name}`, ...metadata } };
+    const lines = messages.map((message, i) => (typeof message === 'string'
+        ? { name: i % 2 ? 'You' : folder, is_user: i % 2 === 1, send_date: `2026-01-01T00:${String(i % 60).padStart(2, '0')}:00Z`, mes: message } : message));
+    const file = path.join(vault, 'chats', folder, `${name}.jsonl`);
+    fs.mkdirSync(path.dirname(file), { recursive: true });
+    fs.writeFileSync(file, [header, ...lines].map((line) => JSON.stringify(line)).join('\n'));
+}
+
+export class Site {
+    // `vault`: a folder that is served as it is; none if null. `args`: more arguments of `forklore serve`.
+    static async start(vault, args = [], options = {}) {
+        const site = new Site();
+        site.vault = vault;
+        const named = vault ? ['--vault', vault] : [];
+        site.child = spawn(FORKLORE, ['serve', '--json', '--port', '0', ...named, ...args], { stdio: ['ignore', 'pipe', 'inherit'], ...options });
+        const line = await new Promise((resolve, reject) => {
+            let text = '';
+            site.child.once('exit', (code) => reject(new Error(`forklore serve ended with ${code}`)));
+            site.child.stdout.setEncoding('utf8').on('data', (more) => {
+                text += more;
+                if (text.includes('\n')) {
+                    resolve(text);
+                }
+            });
+        });
+        Object.assign(site, JSON.parse(line));
+        return site;
+    }
+
+    // A call of the API, as another program makes it.
+    async api(call, args = {}, body = undefined) {
+        const address = new URL(`api/${call}`, this.url);
+        Object.entries(args).forEach(([name, value]) => address.searchParams.set(name, value));
+        const headers = { Authorization: `Bearer ${this.token}`, ...(body && { 'Content-Type': 'application/json' }) };
+        const response = await fetch(address, { method: body ? 'POST' : 'GET', headers, body: body && JSON.stringify(body) });
+        return response.json();
+    }
+
+    async stop() {
+        const over = new Promise((resolve) => this.child.once('exit', resolve));
+        this.child.kill('SIGINT');
+        await over;
+        if (this.vault?.startsWith(os.tmpdir())) {
+            fs.rmSync(path.dirname(this.vault), { recursive: true, force: true, maxRetries: 5, retryDelay: 100 });
+        }
+    }
+}
+
+export class Visit {
+    // Opens a page with the address that `forklore serve` prints, and waits until it is there. `dark`: at night.
+    static async start(browser, site, address = '', { width = 1280, height = 900, dark = false } = {}) {
+        const visit = new Visit();
+        visit.site = site;
+        visit.page = await browser.open('about:blank', { width, height });
+        await visit.page.send('Network.enable');
+        await visit.page.send('Emulation.setEmulatedMedia', { features: [
+            { name: 'prefers-color-scheme', value: dark ? 'dark' : 'light' }, { name: 'prefers-reduced-motion', value: 'reduce' },
+        ] });
+        await visit.page.send('Page.navigate', { url: `${site.url}#token=${site.token}` });
+        await visit.page.until('let in', () => document.querySelector('.top nav') !== null);
+        if (address) {
+            await visit.go(address);
+        }
+        return visit;
+    }
+
+    // Goes to another page, relative to the base.
+    async go(address) {
+        await this.page.send('Page.navigate', { url: new URL(address, this.site.url).href });
+        await this.ready();
+    }
+
+    // Waits until the page and its scripts are there.
+    async ready() {
+        await this.page.until('loaded', () => document.readyState === 'complete' && location.href !== 'about:blank');
+    }
+
+    run(code, ...args) {
+        return this.page.run(code, ...args);
+    }
+
+    until(what, code, ...args) {
+        return this.page.until(what, code, ...args);
+    }
+
+    click(selector, options) {
+        return this.page.click(selector, options);
+    }
+
+    // Presses a key once: `press('ArrowRight')`, `press('Tab')`, `press('Tab', { shift: true })`.
+    async press(key, { shift = false } = {}) {
+        const codes = { Enter: 13, Escape: 27, Tab: 9, ArrowLeft: 37, ArrowUp: 38, ArrowRight: 39, ArrowDown: 40, Home: 36, End: 35, ' ': 32, PageUp: 33, PageDown: 34 };
+        const text = key === 'Enter' ? '\r' : key.length === 1 ? key : undefined;
+        const event = { key, code: key === ' ' ? 'Space' : key, windowsVirtualKeyCode: codes[key] ?? key.toUpperCase().charCodeAt(0), modifiers: shift ? 8 : 0 };
+        await this.page.send('Input.dispatchKeyEvent', { type: 'keyDown', text, ...event });
+        await this.page.send('Input.dispatchKeyEvent', { type: 'keyUp', ...event });
+    }
+
+    async type(text) {
+        await this.page.type(text);
+    }
+
+    // Nothing went wrong on any page so far, and nothing was asked of another machine.
+    clean() {
+        assert.deepEqual(this.page.errors, [], 'no page throws or complains');
+        assert.deepEqual(this.page.logs, [], 'no page breaks its policy or misses a file');
+        const own = new URL(this.site.url).origin;
+        const foreign = this.page.requests.filter((address) => !address.startsWith(own) && !/^(about|data|blob):/.test(address));
+        assert.deepEqual(foreign, [], 'no page asks another machine');
+    }
+
+    // The page can be used by people who do not see it, or use no mouse: axe-core has no serious finding.
+    async accessible(what) {
+        const axe = fs.readFileSync(path.join(MODULES, 'axe-core/axe.min.js'), 'utf8');
+        await this.page.send('Runtime.evaluate', { expression: axe });
+        const found = await this.run(async () => {
+            const { violations } = await window.axe.run(document, { resultTypes: ['violations'] });
+            return violations.filter(({ impact }) => ['serious', 'critical'].includes(impact))
+                .map(({ id, help, nodes }) => `${id}: ${help}: ${nodes.slice(0, 3).map((node) => `${node.html} (${node.failureSummary})`).join(' | ')}`);
+        });
+        assert.deepEqual(found, [], `${what} is accessible`);
+    }
+
+    // Nothing hangs over the edge of the screen.
+    async fits(what) {
+        const [wide, screen] = await this.run(() => [document.documentElement.scrollWidth, document.documentElement.clientWidth]);
+        assert.ok(wide <= screen, `${what} is ${wide} pixels wide on a screen of ${screen}`);
+    }
+
+    // A picture for the guide, or for looking at: into the folder FORKLORE_PICTURES, if it is set.
+    async picture(name) {
+        if (process.env.FORKLORE_PICTURES) {
+            await this.page.picture(path.join(process.env.FORKLORE_PICTURES, `web-${name}.png`));
+        }
+    }
+
+    async close() {
+        await this.page.close();
+    }
+}
