@@ -3,6 +3,8 @@
 //! A page is answered to whoever the API answers. A browser shows its token as a cookie, which it gets for the token itself
 //! (`POST api/session`); a page asked for without either is the one that tells how to get in.
 
+mod act;
+
 use std::sync::Arc;
 
 use axum::Router;
@@ -38,7 +40,7 @@ pub(crate) fn home() -> MethodRouter<Arc<Vaults>> {
 
 /// All other pages.
 pub(crate) fn router() -> Router<Arc<Vaults>> {
-    Router::new().route("/assets/{edition}/{name}", get(asset)).route("/tree", page(tree))
+    Router::new().route("/assets/{edition}/{name}", get(asset)).route("/tree", page(tree)).merge(act::router())
 }
 
 fn tree(call: &Call, of: look::AnyStory) -> Result<Page, Failure> {
