@@ -66,7 +66,10 @@ async function discard(book, { story }) {
         return null;
     }
     try {
-        await api.post('api/books/trash', { book });
+        const { books } = await api.post('api/gc', { book });
+        if (!books.includes(book)) {
+            return null;
+        }
         await st.refreshBooks([book]);
         return `"${book}" is in Forklore's trash.`;
     } catch {

@@ -218,6 +218,12 @@ test('an extension that copies books on entry: the right book wins', async () =>
         await pause(100);
     }
     isWhole(tavern, was, fork, 30);
+    // Their copy is of no use to anybody: it is in the trash, not lost.
+    const inTrash = () => tavern.forklore('trash').items.map(({ path }) => path);
+    for (let tries = 0; tries < 50 && !inTrash().includes(`worlds/${theirs.at(-1)}.json`); tries += 1) {
+        await pause(100);
+    }
+    assert.ok(inTrash().includes(`worlds/${theirs.at(-1)}.json`), `${theirs} in ${inTrash()}`);
 });
 
 test('the engine dies: the fork is saved unbound, the user hears of it, and it is finished when the engine is back', async () => {

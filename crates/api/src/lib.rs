@@ -2,9 +2,9 @@
 //! document of its own.
 //!
 //! * [`Desk`] is a vault that can be asked: it reads the [`Library`](forklore_engine::Library), with or without the right to change.
-//! * The calls are functions on a desk, one module a topic: [`look`], [`fork`], [`heal`], [`enter`], [`ops`], [`past`], [`config`]. What they need
-//!   is a plain struct that a JSON body or the flags of a command become; what they give is the engine's report, whose JSON others
-//!   rely on (`docs/formats/json.md`).
+//! * The calls are functions on a desk, one module a topic: [`look`], [`fork`], [`heal`], [`enter`], [`ops`], [`past`], [`keep`],
+//!   [`travel`], [`config`]. What they need is a plain struct that a JSON body or the flags of a command become; what they give is
+//!   the engine's report, whose JSON others rely on (`docs/formats/json.md`).
 //! * [`note`] keeps history of what was done.
 //! * [`Failure`] is what a user is told when something does not work.
 
@@ -19,6 +19,7 @@ pub mod look;
 pub mod note;
 pub mod ops;
 pub mod past;
+pub mod travel;
 
 pub use desk::{Desk, now};
 pub use failure::{Failure, Kind, Told, capital};

@@ -79,6 +79,8 @@ pub struct Restoring {
 #[derive(Debug, Clone, Default, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Cleaning {
+    /// Move this lorebook alone into the trash, whoever made it, if nothing refers to it
+    pub book: Option<String>,
     /// Lorebooks that a memory extension made and nothing refers to go, too
     #[serde(default)]
     pub orphans: bool,
@@ -252,6 +254,7 @@ pub fn gc(desk: &Desk<'_>, cleaning: &Cleaning) -> Result<GcReport, Failure> {
     let library = desk.library_to_change(cleaning.dry_run)?;
     let log = OpLog::read(&*desk.fs)?;
     let days = Config::load(&*desk.fs)?.trash.days;
-    let request = GcRequest { orphans: cleaning.orphans, days, dry_run: cleaning.dry_run };
+    let (book, orphans) = (cleaning.book.as_deref(), cleaning.orphans);
+    let request = GcRequest { book, orphans, days, dry_run: cleaning.dry_run };
     Ok(trash::gc(&library, &log, request, now())?)
 }

@@ -50,6 +50,16 @@ pub enum Part<'a> {
     Range(&'a dyn OpenFile, std::ops::Range<u64>),
 }
 
+impl Part<'_> {
+    /// How many bytes it is.
+    fn len(&self) -> u64 {
+        match self {
+            Part::Bytes(bytes) => bytes.len() as u64,
+            Part::Range(_, range) => range.end.saturating_sub(range.start),
+        }
+    }
+}
+
 impl std::fmt::Debug for Part<'_> {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self {
@@ -58,6 +68,9 @@ impl std::fmt::Debug for Part<'_> {
         }
     }
 }
+
+/// Writes the content of a file that is being made.
+pub type Fill<'a> = dyn FnMut(&mut dyn io::Write) -> io::Result<()> + 'a;
 
 /// A lock that is held; given back when dropped, or when the process ends however it ends.
 pub struct Lock(#[allow(dead_code, reason = "held for its drop")] Box<dyn Send + Sync>);
@@ -159,9 +172,25 @@ pub trait Vfs: Send + Sync {
     /// Makes a new file of these parts, one after the other. Fails if the name is taken.
     fn assemble(&self, path: &VaultPath, parts: &[Part<'_>]) -> Result<(), PathError>;
 
+    /// Makes new files, each of its parts, and makes their content durable; large ones side by side, so that the disk writes one while
+    /// the other is copied. After a failure any of them may be there.
+    fn assemble_durably(&self, files: &[(&VaultPath, &[Part<'_>])]) -> Result<(), PathError> {
+        files.iter().try_for_each(|(path, parts)| {
+            self.assemble(path, parts)?;
+            self.sync_file(path)
+        })
+    }
+
     /// Makes a new file with this content. Fails if the name is taken.
     fn create(&self, path: &VaultPath, content: &[u8]) -> Result<(), PathError> {
         self.assemble(path, &[Part::Bytes(content)])
+    }
+
+    /// Makes a new file of what `fill` writes. On a real disk it need not fit into memory. Fails if the name is taken.
+    fn create_with(&self, path: &VaultPath, fill: &mut Fill<'_>) -> Result<(), PathError> {
+        let mut content = Vec::new();
+        fill(&mut content).map_err(|source| PathError { path: path.clone(), doing: "create", source })?;
+        self.create(path, &content)
     }
 
     /// Adds bytes to the end of a file. Only for files that nobody but Forklore writes, and that nobody reads yet.

@@ -7,7 +7,7 @@ use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use std::sync::Mutex;
 
-use crate::{Identity, Lock, Node, NodeKind, OpenFile, Part, PathError, VaultPath, Vfs};
+use crate::{Fill, Identity, Lock, Node, NodeKind, OpenFile, Part, PathError, VaultPath, Vfs};
 
 /// The real file system below one folder.
 ///
@@ -165,6 +165,37 @@ impl Vfs for RealFs {
         })
     }
 
+    fn assemble_durably(&self, files: &[(&VaultPath, &[Part<'_>])]) -> Result<(), PathError> {
+        let make = |(path, parts): &(&VaultPath, &[Part<'_>])| {
+            self.assemble(path, parts)?;
+            self.sync_file(path)
+        };
+        let len = |parts: &[Part<'_>]| parts.iter().map(Part::len).sum::<u64>();
+        if files.iter().filter(|(_, parts)| len(parts) >= WORTH_A_THREAD).count() < 2 {
+            return files.iter().try_for_each(make);
+        }
+        std::thread::scope(|scope| {
+            let made: Vec<_> = files.iter().map(|file| scope.spawn(move || make(file))).collect();
+            let panicked = || {
+                Err(PathError {
+                    path: files[0].0.clone(),
+                    doing: "create",
+                    source: io::Error::other("a thread of ours failed"),
+                })
+            };
+            made.into_iter().try_for_each(|thread| thread.join().unwrap_or_else(|_| panicked()))
+        })
+    }
+
+    fn create_with(&self, path: &VaultPath, fill: &mut Fill<'_>) -> Result<(), PathError> {
+        self.run("create", path, |host| {
+            let file = File::options().write(true).create_new(true).open(host)?;
+            let mut out = io::BufWriter::with_capacity(256 << 10, file);
+            fill(&mut out)?;
+            out.flush()
+        })
+    }
+
     fn append(&self, path: &VaultPath, content: &[u8]) -> Result<(), PathError> {
         self.run("write", path, |host| File::options().append(true).open(host)?.write_all(content))
     }
@@ -257,6 +288,9 @@ impl Vfs for RealFs {
             .map_err(|source| PathError { path: path.clone(), doing: "remove", source })
     }
 }
+
+/// Below this a file is made before a thread for it would be.
+const WORTH_A_THREAD: u64 = 4 << 20;
 
 /// Blocks that file systems share between files are multiples of this; others are copied.
 const SHARED_BLOCK: u64 = 4096;

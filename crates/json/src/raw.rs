@@ -47,9 +47,26 @@ impl<'a> Raw<'a> {
         bytes: &'a [u8],
         mut member: impl FnMut(Raw<'a>, Raw<'a>),
     ) -> Result<Self, SyntaxError> {
+        Self::parse_nested::<1>(bytes, |keys, value| {
+            if let [Some(key)] = keys {
+                member(*key, value);
+            }
+        })
+    }
+
+    /// As [`Raw::parse_members`], for the `N` outermost levels: tells of every value there when it ends, so what it holds comes
+    /// before it, with the keys that lead to it; `None` stands for a list.
+    pub fn parse_nested<const N: usize>(
+        bytes: &'a [u8],
+        mut tell: impl FnMut(&[Option<Raw<'a>>], Raw<'a>),
+    ) -> Result<Self, SyntaxError> {
         let start = scan::skip_ws(bytes, 0);
-        let end = scan::validate(bytes, start, &mut |key, value| {
-            member(Raw { bytes: &bytes[key] }, Raw { bytes: &bytes[value] });
+        let mut path = [None; N];
+        let end = scan::validate::<N>(bytes, start, &mut |keys, (start, end)| {
+            for (key, (start, end)) in path.iter_mut().zip(keys) {
+                *key = (start < end).then(|| Raw { bytes: &bytes[*start..*end] });
+            }
+            tell(&path[..keys.len()], Raw { bytes: &bytes[start..end] });
         })?;
         let rest = scan::skip_ws(bytes, end);
         if rest != bytes.len() {

@@ -3,8 +3,6 @@
 //! Both are loops with an explicit stack, never recursion: a file nested a million levels deep must not end the process.
 //! Strings are run over eight bytes at a time.
 
-use std::ops::Range;
-
 /// Why some bytes are not JSON, and where.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error("{what} at byte {offset}")]
@@ -54,37 +52,54 @@ fn fail<T>(what: &'static str, offset: usize) -> Result<T, SyntaxError> {
 }
 
 /// First offset at or after `i` that is not JSON white space.
-pub(crate) fn skip_ws(b: &[u8], mut i: usize) -> usize {
-    while let Some(b' ' | b'\n' | b'\r' | b'\t') = b.get(i) {
-        i += 1;
+#[inline]
+pub(crate) fn skip_ws(b: &[u8], i: usize) -> usize {
+    match b.get(i) {
+        Some(b' ' | b'\n' | b'\r' | b'\t') => skip_more_ws(b, i + 1),
+        _ => i,
     }
-    i
 }
 
-/// Checks that a valid JSON value starts at `start` (no leading white space) and returns the offset behind it; tells of every
-/// member of the outermost object as it goes: spans of key and value.
-pub(crate) fn validate(
+/// As [`skip_ws`], where there is likely more: files that are laid out in lines are half blanks.
+fn skip_more_ws(b: &[u8], mut i: usize) -> usize {
+    loop {
+        while b.get(i..).and_then(|rest| rest.first_chunk::<8>()) == Some(b"        ") {
+            i += 8;
+        }
+        match b.get(i) {
+            Some(b' ' | b'\n' | b'\r' | b'\t') => i += 1,
+            _ => return i,
+        }
+    }
+}
+
+/// A stretch of the bytes: start and end.
+pub(crate) type Span = (usize, usize);
+
+/// Checks that a valid JSON value starts at `start` (no leading white space) and returns the offset behind it. Tells of every
+/// value in the `N` outermost levels when it ends: the keys that lead to it (`(0, 0)` for an element of a list), and its span.
+pub(crate) fn validate<const N: usize>(
     b: &[u8],
     start: usize,
-    member: &mut impl FnMut(Range<usize>, Range<usize>),
+    tell: &mut impl FnMut(&[Span], Span),
 ) -> Result<usize, SyntaxError> {
     let mut stack = Levels::default();
     let mut i = start;
-    let (mut outer_key, mut outer_value) = (0..0, 0);
+    let (mut keys, mut values) = ([(0, 0); N], [0; N]);
     loop {
         // A value starts at i.
-        if stack.len() == 1 {
-            outer_value = i;
+        if let Some(value) = stack.len().checked_sub(1).and_then(|level| values.get_mut(level)) {
+            *value = i;
         }
         match b.get(i) {
             Some(b'{') => {
                 i = skip_ws(b, i + 1);
                 if b.get(i) != Some(&b'}') {
-                    stack.push(true);
                     let (end, value) = key(b, i)?;
-                    if stack.len() == 1 {
-                        outer_key = i..end;
+                    if let Some(key) = keys.get_mut(stack.len()) {
+                        *key = (i, end);
                     }
+                    stack.push(true);
                     i = value;
                     continue;
                 }
@@ -93,6 +108,9 @@ pub(crate) fn validate(
             Some(b'[') => {
                 i = skip_ws(b, i + 1);
                 if b.get(i) != Some(&b']') {
+                    if let Some(key) = keys.get_mut(stack.len()) {
+                        *key = (0, 0);
+                    }
                     stack.push(false);
                     continue;
                 }
@@ -109,8 +127,9 @@ pub(crate) fn validate(
         // A value ended at i: close what it ends, or go on to the next.
         loop {
             let Some(in_object) = stack.last() else { return Ok(i) };
-            if stack.len() == 1 && in_object {
-                member(outer_key.clone(), outer_value..i);
+            let level = stack.len();
+            if level <= N {
+                tell(&keys[..level], (values[level - 1], i));
             }
             i = skip_ws(b, i);
             match b.get(i) {
@@ -118,8 +137,8 @@ pub(crate) fn validate(
                     i = skip_ws(b, i + 1);
                     if in_object {
                         let (end, value) = key(b, i)?;
-                        if stack.len() == 1 {
-                            outer_key = i..end;
+                        if level <= N {
+                            keys[level - 1] = (i, end);
                         }
                         i = value;
                     }

@@ -218,6 +218,11 @@ impl Store {
         Ok(bytes)
     }
 
+    /// How long an object is; `None` if there is no such object.
+    pub fn len_of(&self, id: &Id) -> Option<u32> {
+        self.objects.all(id).next().map(|place| place.object.len)
+    }
+
     /// A document's list of segments.
     pub fn manifest(&self, id: &Id) -> Result<Arc<Manifest>, StoreError> {
         let bytes = self.get(id)?;

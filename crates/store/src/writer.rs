@@ -93,7 +93,12 @@ impl<'s> Writer<'s> {
     }
 
     /// Lets everything happen: one new file, durable when this returns.
-    pub fn commit(self) -> Result<(), StoreError> {
+    pub fn commit(mut self) -> Result<(), StoreError> {
+        self.flush()
+    }
+
+    /// As [`Writer::commit`], and keeps the right to write.
+    pub fn flush(&mut self) -> Result<(), StoreError> {
         let store = &mut *self.store;
         if store.pending.is_empty() {
             return Ok(());

@@ -21,15 +21,20 @@ Examples:
   forklore gc --dry-run
   forklore gc
   forklore gc --orphans
+  forklore gc --book Atlas
   forklore config trash.days 0     keeps the trash for ever")]
 pub(crate) struct Args {
     /// Move lorebooks that a memory extension made and nothing refers to into the trash, too
     #[arg(long)]
     orphans: bool,
+
+    /// Move this lorebook alone into the trash, whoever made it, if nothing refers to it
+    #[arg(long, value_name = "NAME", conflicts_with = "orphans")]
+    book: Option<String>,
 }
 
 pub(crate) fn run(context: &Context, args: &Args) -> Result<ExitCode, Failure> {
-    let cleaning = Cleaning { orphans: args.orphans, dry_run: context.dry_run };
+    let cleaning = Cleaning { book: args.book.clone(), orphans: args.orphans, dry_run: context.dry_run };
     let report = context.ask(|desk| ops::gc(desk, &cleaning))?;
     if context.json {
         ui::json(&report)?;

@@ -7,11 +7,13 @@ mod config;
 mod delete;
 mod demo;
 mod diff;
+mod export;
 mod forget;
 mod fork;
 mod gc;
 mod heal;
 mod history;
+mod import;
 mod install;
 mod log;
 mod rename;
@@ -96,6 +98,8 @@ pub(crate) enum Command {
     Trash(trash::Args),
     Gc(gc::Args),
     Watch(watch::Args),
+    Export(export::Args),
+    Import(import::Args),
     Forget(forget::ForgetArgs),
     Prune(forget::PruneArgs),
     Config(config::Args),
@@ -171,6 +175,8 @@ pub(crate) fn run(context: &Context, command: &Command) -> Result<ExitCode, Fail
         Command::Trash(args) => trash::run(context, args),
         Command::Gc(args) => gc::run(context, args),
         Command::Watch(args) => watch::run(context, args),
+        Command::Export(args) => export::run(context, args),
+        Command::Import(args) => import::run(context, args),
         Command::Forget(args) => forget::forget(context, args),
         Command::Prune(args) => forget::prune(context, args),
         Command::Config(args) => config::run(context, args),

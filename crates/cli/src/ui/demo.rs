@@ -8,7 +8,7 @@ use forklore_engine::usecase::fork::ForkReport;
 use forklore_engine::usecase::tree::TreeReport;
 
 use super::style::{BOLD, DIM, GOOD, NOTE, wrap};
-use super::{forked, headline, tree};
+use super::{forked, headline, quoted, tree};
 
 /// What `--dry-run` says.
 pub(crate) fn demo_plan(dir: &Path) -> io::Result<()> {
@@ -66,7 +66,7 @@ pub(crate) fn demo(
         ),
     ];
     for (command, why) in tour {
-        writeln!(out, "  {NOTE}forklore --vault {} {command}{NOTE:#}", quoted(dir))?;
+        writeln!(out, "  {NOTE}forklore --vault {} {command}{NOTE:#}", quoted(&dir.display().to_string()))?;
         writeln!(out, "{DIM}{}{DIM:#}", wrap(why, "      "))?;
     }
     writeln!(
@@ -77,9 +77,4 @@ pub(crate) fn demo(
 
 fn println_blank() -> io::Result<()> {
     writeln!(anstream::stdout().lock())
-}
-
-fn quoted(dir: &Path) -> String {
-    let text = dir.display().to_string();
-    if text.contains(' ') { format!("\"{text}\"") } else { text }
 }

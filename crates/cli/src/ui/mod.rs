@@ -7,10 +7,12 @@ mod config;
 mod delete;
 mod demo;
 mod diff;
+mod export;
 mod forget;
 mod fork;
 mod heal;
 mod history;
+mod import;
 mod install;
 mod log;
 mod restore;
@@ -32,10 +34,12 @@ pub(crate) use config::{setting, setting_changed, settings};
 pub(crate) use delete::{deleted, renamed};
 pub(crate) use demo::{demo, demo_plan};
 pub(crate) use diff::diff;
+pub(crate) use export::exported;
 pub(crate) use forget::{forgotten, pruned};
 pub(crate) use fork::{forked, recovered, waiting};
 pub(crate) use heal::{healed, question};
 pub(crate) use history::history;
+pub(crate) use import::imported;
 pub(crate) use install::installed;
 pub(crate) use log::log;
 pub(crate) use restore::{ask_to_bind, brought_back};
@@ -48,6 +52,11 @@ pub(crate) use watch::{not_noted, not_recorded, saw, watched, watching};
 use crate::commands::Context;
 use forklore_api::Failure;
 use style::{BAD, BOLD, DIM, WARN, tame, wrap};
+
+/// A name as it is typed on a command line.
+fn quoted(name: &str) -> String {
+    if name.contains(' ') { format!("\"{name}\"") } else { name.to_owned() }
+}
 
 /// Prints one JSON document.
 pub(crate) fn json<T: Serialize>(document: &T) -> io::Result<()> {

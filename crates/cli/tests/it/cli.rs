@@ -55,6 +55,8 @@ fn help_teaches() {
       trash        List what is in the trash, and bring it back
       gc           Clean up: lorebooks that nothing needs any more, and what is old in the trash
       watch        Record every change of chats and lorebooks while SillyTavern runs
+      export       Write a story, or one line of it, into a file that `forklore import` reads
+      import       Bring a story in from a file that `forklore export` wrote
       forget       Let old contents of history go, by rule
       prune        Free the space of what was forgotten
       config       Show and change the settings of the vault

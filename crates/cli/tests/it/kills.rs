@@ -6,13 +6,14 @@
 #![allow(clippy::print_stdout, reason = "the numbers are the result")]
 
 mod errors;
+mod history;
 mod race;
 mod scenario;
 pub(crate) mod strace;
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use self::scenario::{GROUP, Outcome, Picture, Reference, SCENARIOS, SOLO, Scenario, UNDO};
+use self::scenario::{GROUP, IMPORT, Outcome, Picture, Reference, SCENARIOS, SOLO, Scenario, UNDO};
 use self::strace::{Call, Strace, soaking, tally};
 use crate::FORKLORE;
 
@@ -78,7 +79,12 @@ fn kill_everywhere(strace: &Strace, scenario: &Scenario, options: &[&str]) {
         let (vault, before) = kill(strace, scenario, options, call);
         tried.points += 1;
         tried.changing += usize::from(call.changes());
-        tried.count(&format!("{} {}", call.name, call.nth), scenario.judge(&vault, &before, &reference));
+        let judged = scenario.judge(&vault, &before, &reference);
+        let judged = match judged {
+            Ok(Outcome::Nothing) if scenario.name == IMPORT.name => scenario.again(&vault, &reference),
+            judged => judged,
+        };
+        tried.count(&format!("{} {}", call.name, call.nth), judged);
     }
     tried.must_be_fine(scenario, &calls);
 }
@@ -97,14 +103,14 @@ fn kill(
     (vault, before)
 }
 
-/// Kills the command that puts things in order, too.
-fn kill_twice(strace: &Strace, scenario: &Scenario) {
+/// Kills the command that puts things in order, too; if it is to be quick, after one of `every` first kills.
+fn kill_twice(strace: &Strace, scenario: &Scenario, every: usize) {
     let reference: Reference = scenario.reference();
     let calls = strace.census(&scenario.vault(), &[], scenario.args);
     let mut tried = Tried::default();
     // Between two changes nothing happens that a second kill could tell apart: those that change nothing are for good measure.
     for (n, call) in calls.iter().filter(|call| call.changes()).enumerate() {
-        if !soaking() && n % 4 != 0 {
+        if !soaking() && n % every != 0 {
             continue;
         }
         tried.points += 1;
@@ -149,7 +155,7 @@ macro_rules! killed {
         #[test]
         fn $twice() {
             let Some(strace) = Strace::find(stringify!($twice)) else { return };
-            kill_twice(&strace, &SCENARIOS[$n]);
+            kill_twice(&strace, &SCENARIOS[$n], 4);
         }
     )*};
 }
@@ -160,6 +166,19 @@ killed! {
     a_killed_healing_is_whole_or_not_there, a_killed_healing_whose_recovery_is_killed: 2;
     a_killed_deletion_is_whole_or_not_there, a_killed_deletion_whose_recovery_is_killed: 3;
     a_killed_undo_is_whole_or_not_there, a_killed_undo_whose_recovery_is_killed: 4;
+}
+
+#[test]
+fn a_killed_import_is_whole_or_not_there() {
+    let Some(strace) = Strace::find("a_killed_import_is_whole_or_not_there") else { return };
+    kill_everywhere(&strace, &IMPORT, &[]);
+}
+
+#[test]
+fn a_killed_import_whose_recovery_is_killed() {
+    let Some(strace) = Strace::find("a_killed_import_whose_recovery_is_killed") else { return };
+    // Little is left to be done when an import counts.
+    kill_twice(&strace, &IMPORT, 1);
 }
 
 /// Where files cannot be renamed without replacing, a file has two names for a moment. The exchange, the fifth rename of a fork and

@@ -27,6 +27,7 @@ mod seeds;
 mod serve;
 #[cfg(unix)]
 mod sillytavern;
+mod travel;
 mod watch;
 
 /// The binary under test.

@@ -3,6 +3,7 @@
 //! * [`names`]: what the fork and its book are called.
 //! * [`book`]: the file of its lorebook.
 //! * [`header`]: what of the parent's header the fork has for its own.
+//! * [`rename`]: what in a chat or a book names another one, when that goes by another name.
 //! * [`swipe`]: the last message with another swipe shown.
 //! * [`timed`]: SillyTavern's sticky and cooldown effects, which name the book and would be lost under a new name.
 //! * [`registry`]: Auto-Recap's working index, made anew from the fork's book.
@@ -11,6 +12,7 @@ pub mod book;
 pub mod header;
 pub mod names;
 pub mod registry;
+pub mod rename;
 pub mod swipe;
 pub mod timed;
 

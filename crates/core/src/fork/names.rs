@@ -208,6 +208,13 @@ fn joined(book: &str, fork: &str, room: usize) -> String {
     }
 }
 
+/// A name for a file that comes from elsewhere: its own if that can be had, else one like it. Never empty.
+pub fn elsewhere(name: &str, fallback: &str, taken: &dyn Fn(&str) -> bool) -> String {
+    let clean = kept(name);
+    let base = if chat_stem(&clean).trim_matches(['.', ' ']).is_empty() { fallback } else { &clean };
+    first_free(copies(), &|room| start_of(base, room).to_owned(), taken)
+}
+
 /// Nothing, ` (2)`, ` (3)` and so on.
 fn copies() -> impl Iterator<Item = String> {
     std::iter::once(String::new()).chain((2u64..).map(|i| format!(" ({i})")))

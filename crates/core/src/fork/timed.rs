@@ -84,6 +84,30 @@ pub fn rekey(
     apply_all(timed.bytes(), &splices)
 }
 
+/// The splices in `doc` that give the effects of the book `old` to the book `new`, with everything in it as it was: an effect whose
+/// entry is still the one that it began with is found again, one whose entry has changed since is not, as before.
+pub fn renamed(
+    doc: &[u8],
+    timed: Raw<'_>,
+    old: &str,
+    new: &str,
+    entries: &dyn Fn(i64) -> Option<EntryImage>,
+) -> Vec<Splice> {
+    let mut splices = Vec::new();
+    let lists = timed.members().filter(|(key, _)| key.is_text("sticky") || key.is_text("cooldown"));
+    for (key, effect) in lists.flat_map(|(_, list)| list.members()) {
+        let Some((uid, range)) = uid_in(key, old).zip(key.range_in(doc)) else { continue };
+        splices.push(Splice { range, with: quote(&format!("{new}.{uid}")) });
+        let Some(hash) = effect.get("hash") else { continue };
+        let known = hash.as_i64().and_then(|hash| u64::try_from(hash).ok()).zip(entries(uid));
+        let form = known.and_then(|(hash, entry)| Some((Form::of(hash, entry.raw(), old)?, entry)));
+        if let Some(((form, entry), range)) = form.zip(hash.range_in(doc)) {
+            splices.push(Splice { range, with: entry_hash(entry.raw(), new, form).to_string().into_bytes() });
+        }
+    }
+    splices
+}
+
 /// The uid in a key `<book>.<uid>`, if it is of this book.
 fn uid_in(key: Raw<'_>, book: &str) -> Option<i64> {
     key.as_text()?.strip_prefix(book)?.strip_prefix('.')?.parse().ok()

@@ -21,10 +21,12 @@ pub struct Entry<'a> {
     pub key: Option<Raw<'a>>,
     /// The entry itself.
     pub raw: Raw<'a>,
-    /// Its own number and its title, which everybody asks for.
-    uid: Option<Raw<'a>>,
-    comment: Option<Raw<'a>>,
+    /// What everybody asks for.
+    common: [Option<Raw<'a>>; COMMON.len()],
 }
+
+/// Fields that are found once, when a book is read: number, title, text, keys, switch.
+const COMMON: [&str; 5] = ["uid", "comment", "content", "key", "disable"];
 
 /// Why a file is not a lorebook.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -40,18 +42,29 @@ pub enum BookError {
 impl<'a> Book<'a> {
     /// Reads a book. Entries may be a map, as SillyTavern writes them, or a list, as some tools do.
     pub fn parse(bytes: &'a [u8]) -> Result<Self, BookError> {
-        let mut list = None;
-        let raw = Raw::parse_members(bytes.strip_prefix(super::chat::BOM).unwrap_or(bytes), |key, value| {
-            if key.is_text("entries") {
-                list = Some(value);
+        let (mut list, mut entries) = (None, Vec::new());
+        let (mut within, mut common) = (Vec::new(), [None; COMMON.len()]);
+        let bytes = bytes.strip_prefix(super::chat::BOM).unwrap_or(bytes);
+        // One walk: the fields of an entry come before the entry, entries before the list.
+        let raw = Raw::parse_nested::<3>(bytes, |path, value| match path {
+            [Some(top), _, Some(field)] if is_entries(*top) => {
+                if let Some(i) = COMMON.iter().position(|name| field.is_text(name)) {
+                    common[i] = Some(value);
+                }
             }
+            [Some(top), key] if is_entries(*top) => {
+                within.push(Entry { key: *key, raw: value, common: std::mem::take(&mut common) });
+            }
+            [Some(top)] if is_entries(*top) => {
+                list = Some(value);
+                entries = std::mem::take(&mut within);
+            }
+            _ => {}
         })?;
         let list = list.ok_or(BookError::NoEntries)?;
-        let entries = match list.kind() {
-            Kind::Object => list.members().map(|(key, raw)| Entry::of(Some(key), raw)).collect(),
-            Kind::Array => list.elements().map(|raw| Entry::of(None, raw)).collect(),
-            _ => return Err(BookError::NoEntries),
-        };
+        if !matches!(list.kind(), Kind::Object | Kind::Array) {
+            return Err(BookError::NoEntries);
+        }
         Ok(Self { raw, entries })
     }
 
@@ -61,8 +74,7 @@ impl<'a> Book<'a> {
         let entry = |e: &Entry<'a>| EntryMap {
             key: e.key.map(range),
             raw: range(e.raw),
-            uid: e.uid.map(range),
-            comment: e.comment.map(range),
+            common: e.common.map(|field| field.map(range)),
         };
         BookMap { raw: range(self.raw), entries: self.entries.iter().map(entry).collect() }
     }
@@ -84,8 +96,30 @@ impl<'a> Book<'a> {
 
     /// Every entry on its own.
     pub fn images(&self) -> Vec<EntryImage> {
-        self.entries.iter().map(|e| e.image()).collect()
+        self.images_in(&Arc::new(self.raw.bytes().to_vec()), self.raw.bytes())
     }
+
+    /// As [`Book::images`], for a book that was read from a buffer that can be shared: nothing is copied.
+    pub fn images_of(&self, buffer: &Arc<Vec<u8>>) -> Vec<EntryImage> {
+        self.images_in(buffer, buffer)
+    }
+
+    /// `buffer` holds the same as `bytes`, of which the entries are slices.
+    fn images_in(&self, buffer: &Arc<Vec<u8>>, bytes: &[u8]) -> Vec<EntryImage> {
+        let image = |entry: &Entry<'_>| match entry.raw.range_in(bytes) {
+            Some(range) => EntryImage {
+                uid: entry.uid(),
+                comment: (&*entry.comment()).into(),
+                raw: Shared { buffer: buffer.clone(), range },
+            },
+            None => entry.image(),
+        };
+        self.entries.iter().map(image).collect()
+    }
+}
+
+fn is_entries(key: Raw<'_>) -> bool {
+    key.is_text("entries")
 }
 
 /// Where the entries of a book are in its bytes.
@@ -99,8 +133,7 @@ pub struct BookMap {
 struct EntryMap {
     key: Option<Range<usize>>,
     raw: Range<usize>,
-    uid: Option<Range<usize>>,
-    comment: Option<Range<usize>>,
+    common: [Option<Range<usize>>; COMMON.len()],
 }
 
 impl BookMap {
@@ -110,37 +143,40 @@ impl BookMap {
         let entry = |e: &EntryMap| Entry {
             key: e.key.as_ref().map(at),
             raw: at(&e.raw),
-            uid: e.uid.as_ref().map(at),
-            comment: e.comment.as_ref().map(at),
+            common: e.common.each_ref().map(|field| field.as_ref().map(at)),
         };
         Book { raw: at(&self.raw), entries: self.entries.iter().map(entry).collect() }
     }
 }
 
 impl<'a> Entry<'a> {
-    fn of(key: Option<Raw<'a>>, raw: Raw<'a>) -> Self {
-        let [uid, comment] = raw.pick(["uid", "comment"]);
-        Self { key, raw, uid, comment }
-    }
-
     /// The uid that the entry itself claims, else its key.
     pub fn uid(self) -> Option<i64> {
-        self.uid.and_then(Raw::as_i64).or_else(|| self.key_number())
+        let [uid, ..] = self.common;
+        uid.and_then(Raw::as_i64).or_else(|| self.key_number())
     }
 
     /// Whether the entry itself tells a number.
     pub fn is_numbered(self) -> bool {
-        self.uid.is_some()
+        self.common[0].is_some()
     }
 
     /// The title.
     pub fn comment(self) -> Cow<'a, str> {
-        self.comment.and_then(Raw::as_text).unwrap_or_default()
+        let [_, comment, ..] = self.common;
+        comment.and_then(Raw::as_text).unwrap_or_default()
     }
 
     /// The text.
     pub fn content(self) -> Cow<'a, str> {
-        self.raw.get("content").and_then(Raw::as_text).unwrap_or_default()
+        let [_, _, content, ..] = self.common;
+        content.and_then(Raw::as_text).unwrap_or_default()
+    }
+
+    /// Text, keys and switch, as they stand in the file.
+    pub fn said(self) -> [Option<Raw<'a>>; 3] {
+        let [_, _, content, keys, disable] = self.common;
+        [content, keys, disable]
     }
 
     /// The entry on its own, every field known.
@@ -162,30 +198,69 @@ pub struct EntryImage {
     pub uid: Option<i64>,
     /// The title.
     pub comment: Arc<str>,
-    /// The entry as a JSON value. Shared, because evidence is compared and copied a lot.
-    #[serde(with = "shared_bytes")]
-    raw: Arc<[u8]>,
+    /// The entry as a JSON value.
+    raw: Shared,
 }
 
-/// Bytes as bytes, not as a list of numbers.
-mod shared_bytes {
-    use std::sync::Arc;
+/// Some of the bytes of a buffer that others use, too: evidence is compared and copied a lot.
+#[derive(Clone)]
+struct Shared {
+    buffer: Arc<Vec<u8>>,
+    range: Range<usize>,
+}
 
-    use serde::{Deserializer, Serializer};
-
-    pub(super) fn serialize<S: Serializer>(bytes: &Arc<[u8]>, serializer: S) -> Result<S::Ok, S::Error> {
-        serializer.serialize_bytes(bytes)
+impl Shared {
+    fn new(bytes: Vec<u8>) -> Self {
+        Self { range: 0..bytes.len(), buffer: Arc::new(bytes) }
     }
 
-    pub(super) fn deserialize<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Arc<[u8]>, D::Error> {
+    fn bytes(&self) -> &[u8] {
+        &self.buffer[self.range.clone()]
+    }
+
+    /// Whether both are the same bytes of the same buffer, so that nothing needs to be compared.
+    fn is(&self, other: &Self) -> bool {
+        Arc::ptr_eq(&self.buffer, &other.buffer) && self.range == other.range
+    }
+}
+
+impl PartialEq for Shared {
+    fn eq(&self, other: &Self) -> bool {
+        self.is(other) || self.bytes() == other.bytes()
+    }
+}
+
+impl Eq for Shared {}
+
+impl std::hash::Hash for Shared {
+    fn hash<H: std::hash::Hasher>(&self, state: &mut H) {
+        self.bytes().hash(state);
+    }
+}
+
+impl std::fmt::Debug for Shared {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "{}", String::from_utf8_lossy(self.bytes()))
+    }
+}
+
+impl Serialize for Shared {
+    fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        // Bytes as bytes, not as a list of numbers.
+        serializer.serialize_bytes(self.bytes())
+    }
+}
+
+impl<'de> Deserialize<'de> for Shared {
+    fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         struct Visitor;
         impl serde::de::Visitor<'_> for Visitor {
-            type Value = Arc<[u8]>;
+            type Value = Shared;
             fn expecting(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
                 f.write_str("bytes")
             }
             fn visit_bytes<E: serde::de::Error>(self, bytes: &[u8]) -> Result<Self::Value, E> {
-                Ok(bytes.into())
+                Ok(Shared::new(bytes.to_vec()))
             }
         }
         deserializer.deserialize_bytes(Visitor)
@@ -195,12 +270,23 @@ mod shared_bytes {
 impl EntryImage {
     /// An image of an entry. What is not an object counts as one without fields.
     pub fn new(uid: Option<i64>, comment: &str, raw: Raw<'_>) -> Self {
-        Self { uid, comment: comment.into(), raw: raw.bytes().into() }
+        Self { uid, comment: comment.into(), raw: Shared::new(raw.bytes().to_vec()) }
+    }
+
+    /// An image whose bytes are some of a buffer's, which must be a JSON value; `None` if it has no such bytes.
+    pub fn in_buffer(
+        uid: Option<i64>,
+        comment: &str,
+        buffer: &Arc<Vec<u8>>,
+        range: Range<usize>,
+    ) -> Option<Self> {
+        buffer.get(range.clone())?;
+        Some(Self { uid, comment: comment.into(), raw: Shared { buffer: buffer.clone(), range } })
     }
 
     /// The entry as a JSON value.
     pub fn raw(&self) -> Raw<'_> {
-        Raw::trust(&self.raw)
+        Raw::trust(self.raw.bytes())
     }
 
     /// The text.
@@ -210,7 +296,7 @@ impl EntryImage {
 
     /// How many bytes it takes.
     pub fn size(&self) -> usize {
-        self.raw.len() + self.comment.len()
+        self.raw.bytes().len() + self.comment.len()
     }
 
     /// Whether the entry is switched off.
@@ -220,7 +306,7 @@ impl EntryImage {
 
     /// Whether both show the same entry in the same state, as far as both know.
     pub fn agrees_with(&self, other: &EntryImage) -> bool {
-        if Arc::ptr_eq(&self.raw, &other.raw) || self.raw == other.raw {
+        if self.raw == other.raw {
             return true;
         }
         if self.uid != other.uid || self.comment != other.comment {
@@ -246,7 +332,7 @@ impl EntryImage {
     pub fn with_field(&self, field: &str, value: Raw<'_>) -> Self {
         let raw = self.raw();
         match forklore_json::set(raw, &[forklore_json::Step::key(field)], value.bytes()) {
-            Ok(splice) => Self { raw: splice.apply(raw.bytes()).into(), ..self.clone() },
+            Ok(splice) => Self { raw: Shared::new(splice.apply(raw.bytes())), ..self.clone() },
             // Not an object: there is no place for a field.
             Err(_) => self.clone(),
         }
@@ -257,28 +343,55 @@ impl EntryImage {
 #[derive(Debug, Clone)]
 pub struct Fields<'a> {
     members: Vec<(Raw<'a>, Raw<'a>)>,
-    /// Whether a key is written with escapes: the rare case in which keys are compared as texts.
-    odd: bool,
+    /// For each slot the number of a member, from 1. Of a key that stands twice, the last. Empty if keys cannot be found so: there
+    /// are very many, or one is written with escapes and has to be compared as a text.
+    slots: Option<[u8; SLOTS]>,
 }
+
+/// Several times the fields that SillyTavern gives an entry.
+const SLOTS: usize = 128;
 
 impl<'a> Fields<'a> {
     /// Looks through an object.
     pub fn of(object: Raw<'a>) -> Self {
-        let members: Vec<_> = object.members().collect();
-        let odd = members.iter().any(|(key, _)| has_escapes(*key));
-        Self { members, odd }
+        let mut members = Vec::with_capacity(48);
+        members.extend(object.members());
+        let slots = Self::find_slots(&members);
+        Self { members, slots }
+    }
+
+    fn find_slots(members: &[(Raw<'a>, Raw<'a>)]) -> Option<[u8; SLOTS]> {
+        let mut slots = [0; SLOTS];
+        if members.len() > SLOTS / 2 {
+            return None;
+        }
+        for (number, (key, _)) in (1..).zip(members) {
+            if has_escapes(*key) {
+                return None;
+            }
+            let mut slot = first_slot(*key);
+            while slots[slot] != 0 && members[usize::from(slots[slot]) - 1].0.bytes() != key.bytes() {
+                slot = (slot + 1) % SLOTS;
+            }
+            slots[slot] = number;
+        }
+        Some(slots)
     }
 
     /// The value of a key that stands in another object.
     pub fn get(&self, key: Raw<'_>) -> Option<Raw<'a>> {
-        let mut from_last = self.members.iter().rev();
-        let found = if self.odd || has_escapes(key) {
+        let Some(slots) = self.slots.as_ref().filter(|_| !has_escapes(key)) else {
             let text = key.as_text()?;
-            from_last.find(|(k, _)| k.is_text(&text))
-        } else {
-            from_last.find(|(k, _)| k.bytes() == key.bytes())
+            return self.members.iter().rfind(|(k, _)| k.is_text(&text)).map(|(_, value)| *value);
         };
-        found.map(|(_, value)| *value)
+        let mut slot = first_slot(key);
+        loop {
+            let (k, value) = self.members.get(usize::from(slots[slot]).checked_sub(1)?)?;
+            if k.bytes() == key.bytes() {
+                return Some(*value);
+            }
+            slot = (slot + 1) % SLOTS;
+        }
     }
 
     /// Keys and values in file order.
@@ -287,6 +400,14 @@ impl<'a> Fields<'a> {
     }
 }
 
+/// Where a key is looked for first. Keys of entries differ in length, and in letters around the middle.
+fn first_slot(key: Raw<'_>) -> usize {
+    let bytes = key.bytes();
+    let letter = |at: usize| usize::from(bytes.get(at).copied().unwrap_or(0));
+    (bytes.len() * 5 + letter(1) + letter(bytes.len() / 2) * 3 + letter(bytes.len().saturating_sub(2)) * 7)
+        % SLOTS
+}
+
 fn has_escapes(key: Raw<'_>) -> bool {
-    key.bytes().contains(&b'\\')
+    memchr::memchr(b'\\', key.bytes()).is_some()
 }

@@ -54,11 +54,20 @@ const TEMPLATE: &[(&str, &str)] = &[
 pub fn complete(image: &EntryImage, donor: Option<&EntryImage>) -> (EntryImage, Vec<String>) {
     let base = donor.cloned().unwrap_or_else(|| template(image));
     let (known, offered) = (Fields::of(image.raw()), Fields::of(base.raw()));
-    let inferred = offered.iter().filter(|(key, _)| known.get(*key).is_none());
-    let inferred: Vec<String> =
-        inferred.filter_map(|(key, _)| key.as_text()).map(std::borrow::Cow::into_owned).collect();
+    let mut inferred: Vec<String> = Vec::new();
+    // Whether the donor says all that we know: then it is the entry, byte for byte.
+    let mut says_all = donor.is_some_and(|donor| donor.uid == image.uid && donor.comment == image.comment);
+    for (key, value) in offered.iter() {
+        match known.get(key) {
+            None => inferred.extend(key.as_text().map(std::borrow::Cow::into_owned)),
+            Some(ours) => says_all = says_all && ours.says_the_same(value),
+        }
+    }
     if inferred.is_empty() {
         return (image.clone(), inferred);
+    }
+    if says_all && known.iter().all(|(key, _)| offered.get(key).is_some()) {
+        return (base, inferred);
     }
     // The donor's layout with our values; fields that only we know come last.
     let comment = quote(&image.comment);

@@ -84,7 +84,10 @@ impl Shift {
     pub fn apply(&self, message: usize) -> Option<usize> {
         let at = self.runs.partition_point(|(old, _, _)| *old <= message);
         match at.checked_sub(1).map(|i| self.runs[i]) {
-            Some((old, new, len)) => Some(new + (message - old).min(len - 1)),
+            // Saturating: history can come from elsewhere, and what it says need not make sense.
+            Some((old, new, len)) => {
+                Some(new.saturating_add(message.saturating_sub(old).min(len.saturating_sub(1))))
+            }
             // Everything up to it was deleted, but what follows is still the same story.
             None => self.runs.first().map(|_| 0),
         }

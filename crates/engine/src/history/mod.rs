@@ -13,6 +13,7 @@ mod reel;
 mod rescue;
 mod saves;
 mod timeline;
+pub mod transfer;
 mod units;
 pub mod watch;
 

@@ -13,15 +13,21 @@ pub const VERSION: u32 = 1;
 pub struct Observation {
     /// Version of the format
     pub v: u32,
-    /// The file
+    /// The file; absent if it is about none
+    #[serde(default, skip_serializing_if = "is_none")]
     pub file: VaultPath,
-    /// When the file was saved, in milliseconds since 1970. Never before that of the observation before it.
+    /// When the file was saved, in milliseconds since 1970. Never before that of the observation before it, unless that was made in
+    /// another vault.
     pub clock: i64,
     /// Who saw it
     pub by: By,
     /// What was seen
     #[serde(flatten)]
     pub what: What,
+}
+
+fn is_none(file: &VaultPath) -> bool {
+    *file == VaultPath::root()
 }
 
 /// Who made an observation.

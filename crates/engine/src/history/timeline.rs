@@ -206,7 +206,7 @@ impl Timeline {
     }
 
     /// The chat that a restored one is a past state of, and the observation that it is from.
-    fn restored_from(&self, library: &Library, chat: usize) -> Option<(VaultPath, usize)> {
+    pub(super) fn restored_from(&self, library: &Library, chat: usize) -> Option<(VaultPath, usize)> {
         let here = &library.chats[chat];
         let record = here.record.as_ref()?;
         let seen = self.seen.binary_search_by_key(&record.restored?, |seen| seen.seq).ok()?;
@@ -219,7 +219,7 @@ impl Timeline {
 
     /// The observations of a chat since it was there without a break, as of place `end` of the sequence: what was there under its name
     /// before and was deleted is another, unless it came back as it was.
-    fn life(&self, file: &VaultPath, end: usize) -> Vec<usize> {
+    pub(super) fn life(&self, file: &VaultPath, end: usize) -> Vec<usize> {
         let track = self.track(file);
         let track = &track[..track.partition_point(|i| *i < end)];
         let (mut from, mut last, mut gone): (usize, Option<&ChatSeen>, bool) = (0, None, false);

@@ -25,7 +25,7 @@ mod swap;
 use std::io;
 use std::sync::Arc;
 
-use forklore_fs::{Lock, NodeKind, Part, PathError, VaultPath, Vfs};
+use forklore_fs::{Fill, Lock, NodeKind, Part, PathError, VaultPath, Vfs};
 
 pub use self::edit::{Locate, Would, header_line, pad, would_edit};
 use self::folders::{in_tx, intent_path};
@@ -36,7 +36,7 @@ use self::recover::{discard, recover_locked};
 use self::redo::{publish_all, redo};
 pub use self::resolve::resolve;
 pub use self::swap::Swapped;
-use self::swap::remove;
+use self::swap::{Prepared, remove};
 use crate::vault::Library;
 
 /// Why an operation was not done.
@@ -130,6 +130,8 @@ pub struct Tx {
     steps: Vec<Step>,
     /// Files that must still be these when the intent is sealed.
     guarded: Vec<(VaultPath, Option<FileId>)>,
+    /// New contents of edited files that are made already.
+    prepared: Vec<Prepared>,
     sealed: bool,
 }
 
@@ -156,6 +158,7 @@ impl Tx {
             at,
             steps: Vec::new(),
             guarded: Vec::new(),
+            prepared: Vec::new(),
             sealed: false,
         })
     }
@@ -167,14 +170,59 @@ impl Tx {
 
     /// A new file, made now and visible later.
     pub fn publish(&mut self, target: VaultPath, parts: &[Part<'_>]) -> Result<(), TxError> {
+        self.publish_beside(target, parts, None)
+    }
+
+    /// A new file, and an edit that follows it. Both are large: the new content of the edited file is made at the same time.
+    pub fn publish_and_edit(
+        &mut self,
+        target: VaultPath,
+        parts: &[Part<'_>],
+        edit: Edit,
+        known: &Locate<'_>,
+    ) -> Result<(), TxError> {
+        let fresh = swap::Fresh::of(&*self.fs, &edit, known)?;
+        self.publish_beside(target, parts, fresh.as_ref())?;
+        self.edit(edit)
+    }
+
+    fn publish_beside(
+        &mut self,
+        target: VaultPath,
+        parts: &[Part<'_>],
+        fresh: Option<&swap::Fresh>,
+    ) -> Result<(), TxError> {
         let staged = self.step_name("staged");
         let path = in_tx(&staged);
-        self.fs.assemble(&path, parts)?;
+        let step = self.steps.len() + 1;
+        let beside = swap::fresh_path(&self.id, step);
+        let fresh_parts = fresh.map(swap::Fresh::parts);
+        let files = [Some((&path, parts)), fresh_parts.as_deref().map(|parts| (&beside, parts))];
+        self.fs.assemble_durably(&files.into_iter().flatten().collect::<Vec<_>>())?;
+        let id_of =
+            |path: &VaultPath| Ok::<_, PathError>(self.fs.identity(path)?.ok_or_else(|| gone(path))?.into());
+        let file = id_of(&path)?;
+        if let Some(fresh) = fresh {
+            self.prepared.push(Prepared { step, base: fresh.base, ours: id_of(&beside)? });
+        }
+        self.will_publish(target, staged, file);
+        Ok(())
+    }
+
+    /// As [`Tx::publish`], of what `fill` writes bit by bit.
+    pub fn publish_with(&mut self, target: VaultPath, fill: &mut Fill<'_>) -> Result<(), TxError> {
+        let staged = self.step_name("staged");
+        let path = in_tx(&staged);
+        self.fs.create_with(&path, fill)?;
         self.fs.sync_file(&path)?;
         let file = self.fs.identity(&path)?.ok_or_else(|| gone(&path))?.into();
+        self.will_publish(target, staged, file);
+        Ok(())
+    }
+
+    fn will_publish(&mut self, target: VaultPath, staged: String, file: FileId) {
         self.guarded.push((target.clone(), None));
         self.steps.push(Step::Publish(Publish { target, staged, file }));
-        Ok(())
     }
 
     /// An object comes back under a name.
@@ -191,6 +239,11 @@ impl Tx {
     pub fn read_back(&self, target: &VaultPath) -> Result<Option<Vec<u8>>, TxError> {
         let staged = self.publish_of(target).map(|publish| in_tx(&publish.staged));
         Ok(staged.map(|path| self.fs.read(&path)).transpose()?.flatten())
+    }
+
+    /// Where the file lies that was staged for a name.
+    pub fn staged_path(&self, target: &VaultPath) -> Option<VaultPath> {
+        self.publish_of(target).map(|publish| in_tx(&publish.staged))
     }
 
     /// Which file was staged for a name.
@@ -245,7 +298,7 @@ impl Tx {
     /// that are not.
     pub fn commit(mut self, about: About, known: &Locate<'_>) -> Result<Outcome, TxError> {
         let operation = self.seal(about, None)?;
-        redo(&*self.fs, &operation, known)
+        redo(&*self.fs, &operation, known, &self.prepared)
             .map_err(|source| TxError::Unfinished { id: operation.id.clone(), source })?
             .map_err(|taken| TxError::Taken(taken.0))
     }

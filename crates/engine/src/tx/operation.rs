@@ -55,6 +55,8 @@ pub enum Kind {
     Delete,
     /// Brings something back
     Restore,
+    /// Brings a story in from another vault
+    Import,
     /// Gives a chat another name
     Rename,
     /// Cleans up
@@ -72,6 +74,7 @@ impl Kind {
             Self::Heal => "heal",
             Self::Delete => "delete",
             Self::Restore => "restore",
+            Self::Import => "import",
             Self::Rename => "rename",
             Self::Gc => "gc",
             Self::Undo => "undo",
@@ -453,7 +456,8 @@ impl Operation {
         };
         let ours = |target: &VaultPath| {
             let top = target.as_str().split('/').next().unwrap_or("");
-            let folders = [layout::CHATS, layout::GROUP_CHATS, layout::GROUPS, layout::WORLDS];
+            let folders =
+                [layout::CHATS, layout::GROUP_CHATS, layout::GROUPS, layout::WORLDS, layout::CHARACTERS];
             target.as_str() == layout::SETTINGS || (folders.contains(&top) && target.as_str() != top)
         };
         let fine = |step: &Step| match step {

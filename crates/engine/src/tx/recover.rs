@@ -7,7 +7,7 @@ use super::folders::{self, in_tx, intent_path, log_path};
 use super::operation::{self, Edit, FileId, Operation, Step, Unsealed};
 use super::redo::{NameTaken, park, redo, take_back};
 use super::resolve::{Come, has_come, is_published};
-use super::swap::{self, remove, settle};
+use super::swap::{self, remove, settle, stem};
 use crate::vault::scan::locate;
 
 /// What the start of Forklore found and did.
@@ -109,7 +109,7 @@ pub(super) fn recover_one(
     let (id, summary) = (operation.id.clone(), operation.summary.clone());
     for (n, step) in operation.steps.iter().enumerate() {
         if let Step::Edit(edit) = step {
-            settle(fs, &format!("{id}.{n}"), &edit.target)?;
+            settle(fs, &stem(&id, n), &edit.target)?;
         }
     }
     if fs.identity(&log_path(&id))?.is_some() {
@@ -129,7 +129,7 @@ pub(super) fn recover_one(
         }
     }
     let find = |edit: &Edit, file: &dyn forklore_fs::OpenFile| locate(fs, edit, file);
-    Ok(Some(match redo(fs, operation, &find)? {
+    Ok(Some(match redo(fs, operation, &find, &[])? {
         Ok(outcome) if outcome.pending.is_empty() => Recovered::Finished { id, summary },
         Ok(_) => Recovered::Pending { id, summary },
         Err(NameTaken(_)) => Recovered::TakenBack { id },

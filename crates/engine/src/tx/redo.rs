@@ -6,7 +6,7 @@ use super::edit::Locate;
 use super::folders::{self, in_tx, intent_path, log_path, object_path};
 use super::operation::{FileId, Operation, Retire, Step};
 use super::recover::discard;
-use super::swap::{Swapped, remove, swap};
+use super::swap::{Prepared, Swapped, remove, stem, swap};
 use super::{Outcome, hash};
 
 /// A name that was free when the operation was planned, and is not any more: the operation is taken back.
@@ -18,6 +18,7 @@ pub(super) fn redo(
     fs: &dyn Vfs,
     operation: &Operation,
     known: &Locate<'_>,
+    prepared: &[Prepared],
 ) -> Result<Result<Outcome, NameTaken>, PathError> {
     if let Err(taken) = publish_all(fs, operation)? {
         return Ok(Err(taken));
@@ -39,7 +40,8 @@ pub(super) fn redo(
                 outcome.void.push(edit.target.clone());
             }
             Step::Edit(edit) => {
-                let done = swap(fs, edit, &format!("{}.{n}", operation.id), known)?;
+                let prepared = prepared.iter().find(|prepared| prepared.step == n);
+                let done = swap(fs, edit, &stem(&operation.id, n), known, prepared)?;
                 held_back |= edit.required && !matches!(done, Swapped::Done(_));
                 match done {
                     Swapped::Done(files) => {
@@ -74,6 +76,13 @@ pub(super) fn publish_all(fs: &dyn Vfs, operation: &Operation) -> Result<Result<
             Ok(()) => {}
             // Done before.
             Err(_) if fs.identity(&staged)?.is_none() => {}
+            // The first file of a new folder.
+            Err(e) if e.is_missing() => {
+                let dir = publish.target.parent();
+                fs.make_dir(&dir)?;
+                fs.sync_dir(&dir.parent())?;
+                fs.rename_noreplace(&staged, &publish.target)?;
+            }
             Err(e) if e.is_taken() => {
                 take_back(fs, operation)?;
                 return Ok(Err(NameTaken(publish.target.clone())));

@@ -8,7 +8,7 @@
 //! (`<stem>.swap.<base>.<ours>`); saves that came out are listed, oldest first, in notes beside it (`….note0`, `….note1`).
 //! Every attempt has a name of its own, so a note can never be read against another attempt's file.
 
-use forklore_fs::{PathError, VaultPath, Vfs};
+use forklore_fs::{OpenFile, Part, PathError, VaultPath, Vfs};
 
 use super::edit::{Locate, Piece, Revised, revise};
 use super::folders;
@@ -28,10 +28,99 @@ pub enum Swapped {
 /// Somebody who saves six times in a row within microseconds of our swaps is better left alone for now.
 const TRIES: usize = 6;
 
+/// By what the temporary files of an edit are named: its operation, and its number there.
+pub(super) fn stem(id: &str, step: usize) -> String {
+    format!("{id}.{step}")
+}
+
+/// Where the new content of an edit is made, the first time.
+pub(super) fn fresh_path(id: &str, step: usize) -> VaultPath {
+    fresh_at(&format!("{}.0", stem(id, step)))
+}
+
+fn fresh_at(attempt: &str) -> VaultPath {
+    folders::tx().join(&format!("{attempt}.fresh")).unwrap_or_default()
+}
+
+/// The new content of an edited file, before it is made.
+pub(super) struct Fresh {
+    /// Stays open to the end, so that its number cannot be given to another.
+    file: Box<dyn OpenFile>,
+    pieces: Vec<Piece>,
+    /// What it is made from
+    pub(super) base: FileId,
+}
+
+/// The new content of an edited file, made and durable under [`fresh_path`], before the edit counts.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Prepared {
+    /// The number of the edit
+    pub(super) step: usize,
+    /// What it was made from
+    pub(super) base: FileId,
+    /// Which file it is
+    pub(super) ours: FileId,
+}
+
+impl Fresh {
+    /// What an edit would make of its file as it is now; nothing if there is nothing to do, or not here.
+    pub(super) fn of(fs: &dyn Vfs, edit: &Edit, locate: &Locate<'_>) -> Result<Option<Self>, PathError> {
+        if fs.is_link(&edit.target)? {
+            return Ok(None);
+        }
+        match Self::look(fs, edit, locate)? {
+            Look::Fresh(fresh) => Ok(Some(fresh)),
+            Look::Nothing(_) => Ok(None),
+        }
+    }
+
+    fn look(fs: &dyn Vfs, edit: &Edit, locate: &Locate<'_>) -> Result<Look, PathError> {
+        let target = &edit.target;
+        let fail = |source| PathError { path: target.clone(), doing: "read", source };
+        let file = match fs.open(target) {
+            Ok(file) => file,
+            Err(e) if e.is_missing() => return Ok(Look::Nothing(Attempt::Void)),
+            Err(e) => return Err(e),
+        };
+        let base = FileId::from(file.identity().map_err(fail)?);
+        Ok(match revise(edit, &*file, locate).map_err(fail)? {
+            Revised::Parts(pieces) => Look::Fresh(Self { file, pieces, base }),
+            Revised::Conflict => Look::Nothing(Attempt::Void),
+            Revised::Already => Look::Nothing(Attempt::Done(None)),
+        })
+    }
+
+    pub(super) fn parts(&self) -> Vec<Part<'_>> {
+        let pieces = self.pieces.iter();
+        pieces
+            .map(|piece| match piece {
+                Piece::Bytes(bytes) => Part::Bytes(bytes),
+                Piece::Range(range) => Part::Range(&*self.file, range.clone()),
+            })
+            .collect()
+    }
+}
+
+enum Look {
+    Fresh(Fresh),
+    Nothing(Attempt),
+}
+
 /// Makes an edit. `stem` names its temporary files.
-pub(super) fn swap(fs: &dyn Vfs, edit: &Edit, stem: &str, locate: &Locate<'_>) -> Result<Swapped, PathError> {
+pub(super) fn swap(
+    fs: &dyn Vfs,
+    edit: &Edit,
+    stem: &str,
+    locate: &Locate<'_>,
+    prepared: Option<&Prepared>,
+) -> Result<Swapped, PathError> {
     for attempt in 0..TRIES {
-        match try_swap(fs, edit, &format!("{stem}.{attempt}"), locate)? {
+        let name = format!("{stem}.{attempt}");
+        let tried = match prepared.filter(|_| attempt == 0) {
+            Some(prepared) => try_prepared(fs, edit, &name, prepared),
+            None => try_swap(fs, edit, &name, locate),
+        };
+        match tried? {
             Attempt::Done(files) => return Ok(Swapped::Done(files)),
             // Where files cannot trade names they never will: files that SillyTavern writes, too, are left alone there.
             Attempt::Void | Attempt::Unsupported => return Ok(Swapped::Void),
@@ -49,38 +138,46 @@ enum Attempt {
 }
 
 fn try_swap(fs: &dyn Vfs, edit: &Edit, stem: &str, locate: &Locate<'_>) -> Result<Attempt, PathError> {
-    let target = &edit.target;
-    let fail = |source| PathError { path: target.clone(), doing: "read", source };
-    let file = match fs.open(target) {
-        Ok(file) => file,
-        Err(e) if e.is_missing() => return Ok(Attempt::Void),
-        Err(e) => return Err(e),
-    };
-    // The file stays open to the end, so that its number cannot be given to another.
-    let base = FileId::from(file.identity().map_err(fail)?);
-    let pieces = match revise(edit, &*file, locate).map_err(fail)? {
-        Revised::Parts(pieces) => pieces,
-        Revised::Conflict => return Ok(Attempt::Void),
-        Revised::Already => {
-            // It may be there only in memory: whoever put it there may have been killed before the sync.
-            fs.sync_dir(&target.parent())?;
-            return Ok(Attempt::Done(None));
+    let fresh = match Fresh::look(fs, edit, locate)? {
+        Look::Fresh(fresh) => fresh,
+        Look::Nothing(done) => {
+            if let Attempt::Done(_) = done {
+                // It may be there only in memory: whoever put it there may have been killed before the sync.
+                fs.sync_dir(&edit.target.parent())?;
+            }
+            return Ok(done);
         }
     };
-    let parts: Vec<forklore_fs::Part<'_>> = pieces
-        .iter()
-        .map(|piece| match piece {
-            Piece::Bytes(bytes) => forklore_fs::Part::Bytes(bytes),
-            Piece::Range(range) => forklore_fs::Part::Range(&*file, range.clone()),
-        })
-        .collect();
-    let tx = folders::tx();
-    let fresh = tx.join(&format!("{stem}.fresh")).unwrap_or_default();
-    fs.assemble(&fresh, &parts)?;
-    fs.sync_file(&fresh)?;
-    let ours = FileId::from(fs.identity(&fresh)?.ok_or_else(|| missing(&fresh))?);
-    let swap = tx.join(&format!("{stem}.swap.{base}.{ours}")).unwrap_or_default();
-    fs.rename_noreplace(&fresh, &swap)?;
+    let path = fresh_at(stem);
+    fs.assemble(&path, &fresh.parts())?;
+    fs.sync_file(&path)?;
+    let ours = FileId::from(fs.identity(&path)?.ok_or_else(|| missing(&path))?);
+    trade(fs, &edit.target, stem, fresh.base, ours)
+}
+
+/// As [`try_swap`], with new content that is made already, if the file is still the one that it was made from.
+fn try_prepared(fs: &dyn Vfs, edit: &Edit, stem: &str, prepared: &Prepared) -> Result<Attempt, PathError> {
+    // Open to the end, as above.
+    let file = fs.open(&edit.target);
+    if identity(fs, &edit.target)? != Some(prepared.base) {
+        remove(fs, &fresh_at(stem))?;
+        return Ok(Attempt::Disturbed);
+    }
+    let done = trade(fs, &edit.target, stem, prepared.base, prepared.ours);
+    drop(file);
+    done
+}
+
+/// Lets new content, which is durable, and the file that it was made from trade names.
+fn trade(
+    fs: &dyn Vfs,
+    target: &VaultPath,
+    stem: &str,
+    base: FileId,
+    ours: FileId,
+) -> Result<Attempt, PathError> {
+    let swap = folders::tx().join(&format!("{stem}.swap.{base}.{ours}")).unwrap_or_default();
+    fs.rename_noreplace(&fresh_at(stem), &swap)?;
     // Looking again right before shrinks the race from the time of copying to microseconds.
     if identity(fs, target)? != Some(base) {
         clean(fs, &swap)?;

@@ -151,7 +151,9 @@ pub struct GcReport {
 
 /// What to clean up.
 #[derive(Debug, Clone, Copy)]
-pub struct GcRequest {
+pub struct GcRequest<'a> {
+    /// This book alone, whoever made it, if nothing refers to it; and nothing else
+    pub book: Option<&'a str>,
     /// Whether books that an extension made go, too, if nothing refers to them
     pub orphans: bool,
     /// Age in days at which things leave the trash for good; 0 for never
@@ -161,7 +163,7 @@ pub struct GcRequest {
 }
 
 /// Cleans up.
-pub fn gc(library: &Library, log: &OpLog, request: GcRequest, now: i64) -> Result<GcReport, TxError> {
+pub fn gc(library: &Library, log: &OpLog, request: GcRequest<'_>, now: i64) -> Result<GcReport, TxError> {
     let mut report = GcReport::default();
     let mut retire: Vec<VaultPath> = Vec::new();
     // What was only brought back is not of Forklore's making.
@@ -170,7 +172,8 @@ pub fn gc(library: &Library, log: &OpLog, request: GcRequest, now: i64) -> Resul
             Kind::Checkpoint | Kind::Branch | Kind::Heal => true,
             // What comes back from the trash comes alone.
             Kind::Restore => op.steps.len() > 1,
-            Kind::Delete | Kind::Rename | Kind::Gc | Kind::Undo => false,
+            // What was imported is its makers'; `orphans` covers what an extension keeps.
+            Kind::Import | Kind::Delete | Kind::Rename | Kind::Gc | Kind::Undo => false,
         };
         // What was made by an operation that was undone since is gone: a file of that name is somebody else's.
         made && log.undone_by(&op.id).is_none()
@@ -178,18 +181,18 @@ pub fn gc(library: &Library, log: &OpLog, request: GcRequest, now: i64) -> Resul
     let made: HashSet<&VaultPath> =
         log.operations.iter().filter(makes).flat_map(Operation::publishes).map(|p| &p.target).collect();
     for (stem, path) in &library.books {
-        if !library.referring_to(stem, &[]).is_empty() {
+        if request.book.is_some_and(|book| book != stem) || !library.referring_to(stem, &[]).is_empty() {
             continue;
         }
         let kept = library.book(stem)?.is_some_and(|book| book.keeper.is_some());
-        if made.contains(path) || (kept && request.orphans) {
+        if request.book.is_some() || made.contains(path) || (kept && request.orphans) {
             report.books.push(stem.clone());
             retire.push(path.clone());
         } else if kept {
             report.orphans.push(stem.clone());
         }
     }
-    let mut old = expired(library, log, request.days, now)?;
+    let mut old = expired(library, log, if request.book.is_some() { 0 } else { request.days }, now)?;
     // The same content may have come back and go again now: then it is young.
     for path in &retire {
         old.remove(&tx::hash(&*library.fs, path)?.0);
@@ -272,5 +275,5 @@ fn forget_cache(library: &Library) -> Result<(), PathError> {
             library.fs.unlink(&path)?;
         }
     }
-    Ok(())
+    cache::forget_packs(&*library.fs)
 }

@@ -2,7 +2,6 @@
 //! to the trash, files that went there come back.
 
 use forklore_core::fork::book::fingerprint;
-use forklore_core::format::book::Book;
 use forklore_core::format::names::{book_stem, chat_stem};
 use forklore_fs::{OpenFile, PathError, VaultPath};
 use forklore_json::Raw;
@@ -261,8 +260,7 @@ fn moved_on(library: &Library, operation: &Operation, path: &VaultPath) -> Resul
         record.baseline.as_ref().filter(|_| own)?.book.clone()
     });
     let book = library.book(stem)?;
-    let now =
-        book.as_ref().and_then(|book| Some(fingerprint(Book::parse(book.bytes()).ok()?.images().iter())));
+    let now = book.as_ref().and_then(|book| Some(fingerprint(&book.parse().ok()?)));
     let same = baseline.is_some() && baseline == now;
     Ok((!same).then(|| "its entries have changed".to_owned()))
 }

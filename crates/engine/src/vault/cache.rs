@@ -1,29 +1,39 @@
 //! What was found out about a chat, kept in `.forklore/cache` so that an unchanged chat is not read again.
 //!
 //! Disposable: a file that is missing, torn, of another version or about another state of the chat is as good as none. Its
-//! format has no promise to anybody; it is described here only.
+//! format has no promise to anybody; it is described in `docs/formats/files.md`.
 //!
-//! ```text
-//! magic "fkl-idx\0"  u32 version  u64 x4 identity  u64 header length + 1, 0 for none  u64 facts length  u64 rows
-//! header  facts and snapshots (postcard)  rows (start u64, len u32, hidden u32, id u64, moment 16 bytes)  blake3 of all before (32 bytes)
-//! ```
+//! There are two kinds of files. An entry is about one chat in one state: whose it is, the header, the facts. A pack (`pack`)
+//! holds the bulk, rows and snapshots, of one pass over a chat. A small chat has its pack inside its entry. A large one has it in
+//! a file of its own, because a fork needs no other: its entry says which part of its parent's pack it is ([`View`]).
 
+mod pack;
+mod view;
+
+use std::collections::HashMap;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
-use forklore_core::story::{MessageId, Moment, Row, RowSource, Transcript};
-use forklore_fs::{Identity, OpenFile, VaultPath, Vfs};
+use forklore_core::story::Transcript;
+use forklore_fs::{Identity, OpenFile, Part, PathError, VaultPath, Vfs};
 
+use self::pack::Pack;
+pub use self::view::View;
 use super::layout;
-use super::scan::Scan;
+use super::scan::{Facts, Scan, is_large};
 
 const MAGIC: &[u8; 8] = b"fkl-idx\0";
 /// Raised whenever what a scan finds out changes.
-const VERSION: u32 = 1;
-const ROW: usize = 40;
-const HEAD: usize = 8 + 4 + 8 * 7;
+const VERSION: u32 = 2;
+const HEAD: usize = 8 + 4 + 8 * 4 + 8 * 3 + 16;
+const HASH: u64 = 32;
 
 /// Chats below this size are as quickly read as remembered.
 pub const WORTHWHILE: u64 = 64 << 10;
+
+/// By its hash. All zeros: the pack is inside the entry.
+pub(super) type PackId = [u8; 16];
+const INSIDE: PackId = [0; 16];
 
 /// The folder of the cache.
 pub fn folder() -> VaultPath {
@@ -36,34 +46,145 @@ pub fn file_of(chat: &VaultPath) -> VaultPath {
     folder().join(&format!("{}.idx", &name[..32])).unwrap_or_default()
 }
 
+/// The file of a pack.
+fn pack_file(id: PackId) -> VaultPath {
+    folder().join(&format!("{:032x}.pack", u128::from_be_bytes(id))).unwrap_or_default()
+}
+
+/// Packs that were read: the chats of a family share them.
+#[derive(Debug, Default)]
+pub struct Packs(Mutex<HashMap<PackId, Option<Arc<Pack>>>>);
+
+impl Packs {
+    fn get(&self, fs: &dyn Vfs, id: PackId) -> Option<Arc<Pack>> {
+        // One reads, the others wait for it: they need the same.
+        let mut known = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        known.entry(id).or_insert_with(|| Pack::read(fs.open(&pack_file(id)).ok()?, 0).map(Arc::new)).clone()
+    }
+}
+
 /// What is remembered of a chat in this very state.
 pub fn recall(fs: &dyn Vfs, chat: &VaultPath, identity: Identity) -> Option<Scan> {
-    read(fs.open(&file_of(chat)).ok()?, identity)
+    recall_with(fs, &Packs::default(), chat, identity)
+}
+
+/// As [`recall`], for one of many chats.
+pub fn recall_with(fs: &dyn Vfs, packs: &Packs, chat: &VaultPath, identity: Identity) -> Option<Scan> {
+    let file = fs.open(&file_of(chat)).ok()?;
+    let head = Head::read(&*file)?;
+    if head.identity != identity {
+        return None;
+    }
+    let known = head.rest(&*file)?;
+    let pack = match head.pack {
+        INSIDE => Arc::new(Pack::read(file, head.end())?),
+        id => packs.get(fs, id)?,
+    };
+    let view = known.view.unwrap_or_else(|| pack.whole(head.pack));
+    Some(Scan {
+        header: known.header,
+        transcript: Transcript::elsewhere(Arc::new(pack.rows(&view)?)),
+        facts: known.facts,
+        snapshots: pack.snapshots(&view)?,
+        view: (head.pack != INSIDE).then_some(view),
+    })
 }
 
 /// Remembers a scan. A cache that cannot be written (a vault on read-only media) is no reason to fail.
-pub fn remember(fs: &dyn Vfs, chat: &VaultPath, identity: Identity, scan: &Scan) {
-    let path = file_of(chat);
-    let Ok(temporary) = folder().join(&format!("{}.{}.tmp", path.name(), std::process::id())) else { return };
-    let written = fs
-        .make_dir(&folder())
-        .and_then(|()| fs.create(&temporary, &encode(scan, identity)))
-        .and_then(|()| fs.replace(&temporary, &path));
+///
+/// Says which part of which pack it is, if others can refer to it.
+pub fn remember(fs: &dyn Vfs, chat: &VaultPath, identity: Identity, scan: &Scan) -> Option<View> {
+    let pack = pack::encode(scan);
+    let header = scan.header.as_deref();
+    if !is_large(identity.len) {
+        write_entry(fs, chat, &entry(identity, header, &scan.facts, None, pack.len()), &pack).ok()?;
+        return None;
+    }
+    let view = View::of(&scan.transcript, &scan.snapshots).in_pack(pack::id(&pack));
+    let file = pack_file(view.pack);
+    fs.make_dir(&folder()).ok()?;
+    // One that is there already, by this name, may be torn: else the chat would not have been read again.
+    write(fs, &file, &[Part::Bytes(&pack)]).ok()?;
+    drop(pack);
+    remember_view(fs, chat, identity, header, &scan.facts, &view);
+    Some(view)
+}
+
+/// Remembers a chat as a part of a pack that is there.
+pub(super) fn remember_view(
+    fs: &dyn Vfs,
+    chat: &VaultPath,
+    identity: Identity,
+    header: Option<&[u8]>,
+    facts: &Facts,
+    view: &View,
+) {
+    let before = fs.open(&file_of(chat)).ok().and_then(|file| Head::read(&*file)).map(|head| head.pack);
+    let written = write_entry(fs, chat, &entry(identity, header, facts, Some(view), 0), &[]);
+    if let (Ok(()), Some(old)) = (written, before.filter(|old| *old != INSIDE && *old != view.pack)) {
+        // Whatever goes wrong here: what is not removed now is removed by `gc`.
+        let _left = forget_unless_needed(fs, old);
+    }
+}
+
+/// Removes packs that no entry refers to. For `gc`, after entries of chats that are gone were removed.
+pub fn forget_packs(fs: &dyn Vfs) -> Result<(), PathError> {
+    let needed = needed_packs(fs)?;
+    for node in fs.list(&folder())? {
+        let id = node.name.strip_suffix(".pack").and_then(|name| u128::from_str_radix(name, 16).ok());
+        if let Some(id) = id.map(u128::to_be_bytes).filter(|id| !needed.contains(id)) {
+            fs.unlink(&pack_file(id))?;
+        }
+    }
+    Ok(())
+}
+
+fn forget_unless_needed(fs: &dyn Vfs, pack: PackId) -> Result<(), PathError> {
+    if needed_packs(fs)?.contains(&pack) { Ok(()) } else { fs.unlink(&pack_file(pack)) }
+}
+
+fn needed_packs(fs: &dyn Vfs) -> Result<Vec<PackId>, PathError> {
+    let nodes = fs.list(&folder())?;
+    let entries = nodes.iter().filter(|node| node.name.ends_with(".idx"));
+    let heads = entries.filter_map(|node| {
+        let file = fs.open(&folder().join(&node.name).ok()?).ok()?;
+        Head::read(&*file)
+    });
+    Ok(heads.map(|head| head.pack).collect())
+}
+
+fn write_entry(fs: &dyn Vfs, chat: &VaultPath, entry: &[u8], pack: &[u8]) -> Result<(), PathError> {
+    fs.make_dir(&folder())?;
+    write(fs, &file_of(chat), &[Part::Bytes(entry), Part::Bytes(pack)])
+}
+
+/// Puts a file in place whole. Not synced: what a power cut tears is as good as missing.
+fn write(fs: &dyn Vfs, path: &VaultPath, parts: &[Part<'_>]) -> Result<(), PathError> {
+    static WRITTEN: AtomicU64 = AtomicU64::new(0);
+    let unique = (std::process::id(), WRITTEN.fetch_add(1, Ordering::Relaxed));
+    let temporary =
+        folder().join(&format!("{}.{}.{}.tmp", path.name(), unique.0, unique.1)).unwrap_or_default();
+    let written = fs.assemble(&temporary, parts).and_then(|()| fs.replace(&temporary, path));
     if written.is_err() {
         // Left-overs would be harmless, but they need not stay.
         let _gone = fs.unlink(&temporary);
     }
+    written
 }
 
-fn encode(scan: &Scan, identity: Identity) -> Vec<u8> {
-    let header = scan.header.as_deref();
-    let rows = scan.transcript.len();
+/// The bytes of an entry, up to a pack inside of it.
+fn entry(
+    identity: Identity,
+    header: Option<&[u8]>,
+    facts: &Facts,
+    view: Option<&View>,
+    pack_len: usize,
+) -> Vec<u8> {
     let mut out = vec![0; HEAD];
-    out.reserve(header.map_or(0, <[u8]>::len) + rows * ROW);
     out.extend_from_slice(header.unwrap_or_default());
     let start = out.len();
     // Plain data into memory: this cannot fail, and if it did, the cache would just not be read back.
-    let mut out = postcard::to_extend(&(&scan.facts, &scan.snapshots), out).unwrap_or_default();
+    let mut out = postcard::to_extend(&(facts, view), out).unwrap_or_default();
     let numbers = [
         identity.file,
         identity.len,
@@ -71,128 +192,73 @@ fn encode(scan: &Scan, identity: Identity) -> Vec<u8> {
         identity.changed.cast_unsigned(),
         header.map_or(0, |h| h.len() as u64 + 1),
         out.len().saturating_sub(start) as u64,
-        rows as u64,
+        pack_len as u64,
     ];
     let numbers = numbers.iter().flat_map(|n| n.to_le_bytes());
     let head = MAGIC.iter().copied().chain(VERSION.to_le_bytes()).chain(numbers);
+    let head = head.chain(view.map_or(INSIDE, |view| view.pack));
     out.iter_mut().zip(head).for_each(|(byte, value)| *byte = value);
-    for row in scan.transcript.rows_from(0) {
-        out.extend_from_slice(&row.start.to_le_bytes());
-        out.extend_from_slice(&row.len.to_le_bytes());
-        out.extend_from_slice(&u32::from(row.hidden).to_le_bytes());
-        out.extend_from_slice(&row.id.0.to_le_bytes());
-        out.extend_from_slice(&row.moment.0);
-    }
     let hash = blake3::hash(&out);
     out.extend_from_slice(hash.as_bytes());
     out
 }
 
-fn read(file: Box<dyn OpenFile>, identity: Identity) -> Option<Scan> {
-    let head = file.read_range(0..HEAD as u64).ok()?;
-    if &head[..8] != MAGIC || u32_at(&head, 8)? != VERSION {
-        return None;
-    }
-    let mut numbers = [0u64; 7];
-    for (i, number) in numbers.iter_mut().enumerate() {
-        *number = u64_at(&head, 12 + i * 8)?;
-    }
-    let [file_number, len, modified, changed, header_len, facts_len, rows] = numbers;
-    let (modified, changed) = (modified.cast_signed(), changed.cast_signed());
-    let whole = (HEAD as u64).checked_add(header_len.saturating_sub(1))?.checked_add(facts_len)?;
-    let whole = whole.checked_add(rows.checked_mul(ROW as u64)?)?.checked_add(32)?;
-    if (Identity { file: file_number, len, modified, changed }) != identity
-        || file.identity().ok()?.len != whole
-    {
-        return None;
-    }
-    let mut hasher = blake3::Hasher::new();
-    hasher.update(&head);
-    let mut at = HEAD as u64;
-    let mut take = |n: u64, hasher: &mut blake3::Hasher| {
-        let part = file.read_range(at..at + n).ok()?;
-        hasher.update(&part);
-        at += n;
-        Some(part)
-    };
-    let header = match header_len.checked_sub(1) {
-        Some(n) => Some(take(n, &mut hasher)?),
-        None => None,
-    };
-    let (facts, snapshots) = postcard::from_bytes(&take(facts_len, &mut hasher)?).ok()?;
-    // The table is the bulk of it, and few of its rows are ever asked for: it is only made sure that they are right.
-    let table = at;
-    let mut piece = vec![0; 64 << 10];
-    let mut left = whole - 32 - table;
-    while left > 0 {
-        let part = usize::try_from(left).map_or(piece.len(), |left| left.min(piece.len()));
-        let read = file.read_at(&mut piece[..part], whole - 32 - left).ok().filter(|read| *read == part)?;
-        hasher.update(&piece[..read]);
-        left -= read as u64;
-    }
-    let hash = file.read_range(whole - 32..whole).ok()?;
-    if hash[..] != *hasher.finalize().as_bytes() {
-        return None;
-    }
-    let rows = RememberedRows { file, table, count: usize::try_from(rows).ok()?, block: Mutex::default() };
-    Some(Scan { header, transcript: Transcript::elsewhere(Arc::new(rows)), facts, snapshots })
+/// The first bytes of an entry.
+struct Head {
+    bytes: Vec<u8>,
+    identity: Identity,
+    /// Length of the header, if there is one
+    header: Option<u64>,
+    /// Length of what else is known
+    known: u64,
+    pack: PackId,
 }
 
-/// The rows of a remembered transcript, read when they are asked for.
-struct RememberedRows {
-    /// Stays the same file, whatever becomes of its name.
-    file: Box<dyn OpenFile>,
-    table: u64,
-    count: usize,
-    /// The block that was read last, and its number.
-    block: Mutex<Option<(usize, Vec<u8>)>>,
+/// What an entry knows of a chat, beyond what is in the pack.
+struct Known {
+    header: Option<Vec<u8>>,
+    facts: Facts,
+    view: Option<View>,
 }
 
-/// How many rows are read at once.
-const BLOCK: usize = 256;
-
-impl RowSource for RememberedRows {
-    fn count(&self) -> usize {
-        self.count
-    }
-
-    fn row(&self, n: usize) -> Row {
-        let mut block = self.block.lock().unwrap_or_else(PoisonError::into_inner);
-        if block.as_ref().is_none_or(|(number, _)| *number != n / BLOCK) {
-            let first = n / BLOCK * BLOCK;
-            let rows = BLOCK.min(self.count - first);
-            let start = self.table + (first * ROW) as u64;
-            // The whole table was read a moment ago: a disk that fails in between leaves rows that are like no others, so that
-            // nothing is taken for the same that is not.
-            let bytes = self.file.read_range(start..start + (rows * ROW) as u64).unwrap_or_default();
-            *block = Some((n / BLOCK, bytes));
+impl Head {
+    fn read(file: &dyn OpenFile) -> Option<Self> {
+        let bytes = file.read_range(0..HEAD as u64).ok()?;
+        if &bytes[..8] != MAGIC || u32_at(&bytes, 8)? != VERSION {
+            return None;
         }
-        let row = block.as_ref().and_then(|(_, bytes)| read_row(bytes.get(n % BLOCK * ROW..)?));
-        row.unwrap_or_else(|| Row { moment: Moment(blake3_of(n)), ..Row::default() })
+        let number = |i: usize| u64_at(&bytes, 12 + i * 8);
+        let identity = Identity {
+            file: number(0)?,
+            len: number(1)?,
+            modified: number(2)?.cast_signed(),
+            changed: number(3)?.cast_signed(),
+        };
+        let pack = *bytes.last_chunk()?;
+        let head = Self { identity, header: number(4)?.checked_sub(1), known: number(5)?, pack, bytes };
+        let inside = u64_at(&head.bytes, 12 + 6 * 8)?;
+        let len = (HEAD as u64).checked_add(head.header.unwrap_or(0))?.checked_add(head.known)?;
+        let len = len.checked_add(HASH)?.checked_add(inside)?;
+        (file.identity().ok()?.len == len).then_some(head)
     }
-}
 
-impl std::fmt::Debug for RememberedRows {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        write!(f, "{} remembered rows", self.count)
+    fn rest(&self, file: &dyn OpenFile) -> Option<Known> {
+        let rest = file.read_range(HEAD as u64..self.end()).ok()?;
+        let (rest, hash) = rest.split_at_checked(rest.len().checked_sub(32)?)?;
+        let mut hasher = blake3::Hasher::new();
+        hasher.update(&self.bytes).update(rest);
+        if hash != hasher.finalize().as_bytes() {
+            return None;
+        }
+        let (header, known) = rest.split_at_checked(usize::try_from(self.header.unwrap_or(0)).ok()?)?;
+        let (facts, view) = postcard::from_bytes(known).ok()?;
+        Some(Known { header: self.header.map(|_| header.to_vec()), facts, view })
     }
-}
 
-fn blake3_of(n: usize) -> [u8; 16] {
-    let hash = blake3::hash(format!("row {n} could not be read").as_bytes());
-    std::array::from_fn(|i| hash.as_bytes()[i])
-}
-
-fn read_row(r: &[u8]) -> Option<Row> {
-    let mut moment = [0; 16];
-    moment.copy_from_slice(r.get(24..40)?);
-    Some(Row {
-        start: u64_at(r, 0)?,
-        len: u32_at(r, 8)?,
-        hidden: u32_at(r, 12)? != 0,
-        id: MessageId(u64_at(r, 16)?),
-        moment: Moment(moment),
-    })
+    /// Where the entry ends, and a pack inside of it begins.
+    fn end(&self) -> u64 {
+        HEAD as u64 + self.header.unwrap_or(0) + self.known + HASH
+    }
 }
 
 fn u64_at(bytes: &[u8], at: usize) -> Option<u64> {

@@ -5,15 +5,16 @@
 //! the ones we made are remembered; whatever is unusual is left to be read again.
 
 use std::ops::Range;
+use std::sync::PoisonError;
 
 use forklore_core::format::chat::Message;
-use forklore_core::story::{Row, identify};
+use forklore_core::story::identify;
 use forklore_fs::VaultPath;
 use forklore_json::Raw;
 
-use super::cache;
+use super::cache::{self, View};
 use super::library::{Chat, Library};
-use super::scan::{Facts, Scan, Snapshots, links_of};
+use super::scan::{Facts, Scan, links_of};
 use crate::tx::operation::FileId;
 
 /// A fork that was made.
@@ -34,73 +35,84 @@ pub struct Made<'a> {
 impl Library {
     /// Remembers a fork.
     pub fn remember_fork(&self, made: &Made<'_>, file: FileId) {
-        let scan = self.chats.get(made.parent).and_then(|chat| fork(chat, made, file));
-        self.remember(made.target, file, scan);
+        let chat = &self.chats[made.parent];
+        let head = made.header.len() as u64;
+        // What is wrong with the parent may be wrong here too, or not: that is for a closer look.
+        if !chat.facts.damage.is_empty() || file.bytes != head + (made.body.end - made.body.start) {
+            return;
+        }
+        let kept = |message: usize| message <= made.at;
+        let facts = Facts {
+            scenes: chat.facts.scenes.iter().filter(|(message, _)| kept(*message)).cloned().collect(),
+            links: chat.facts.links.iter().filter(|(message, ..)| kept(*message)).cloned().collect(),
+            damage: Vec::new(),
+        };
+        let Ok(header) = Raw::parse(made.header) else { return };
+        let view = self.view(chat).fork(made.at, made.body.start, head, &chat.snapshots.sightings);
+        self.remember(chat, made.target, file, Some(header.bytes()), facts, &view);
     }
 
     /// Remembers a chat of which one message was given a link. `was` is the file that got it, `is` the one that has it.
     pub fn remember_link(&self, chat: usize, at: usize, was: FileId, is: FileId) {
         let chat = &self.chats[chat];
-        let known = chat.identity.is_some_and(|known| FileId::from(known) == was);
-        self.remember(&chat.path, is, known.then(|| self.linked(chat, at, is)).flatten());
-    }
-
-    fn remember(&self, path: &VaultPath, file: FileId, scan: Option<Scan>) {
-        let now = self.fs.identity(path).ok().flatten();
-        if let (Some(now), Some(scan)) = (now.filter(|now| FileId::from(*now) == file), scan)
-            && now.len >= cache::WORTHWHILE
-        {
-            cache::remember(&*self.fs, path, now, &scan);
+        if chat.identity.is_none_or(|known| FileId::from(known) != was) {
+            return;
         }
+        let Some(Grown { by, len, links }) = self.grown_line(chat, at, is) else { return };
+        let mut facts = chat.facts.clone();
+        facts.links.retain(|(message, ..)| *message != at);
+        facts.links.extend(links.into_iter().map(|(bookmark, name)| (at, bookmark, name)));
+        facts.links.sort_by_key(|(message, ..)| *message);
+        let header = Some(&*chat.header).filter(|header| !header.is_empty());
+        self.remember(chat, &chat.path, is, header, facts, &self.view(chat).linked(at, by, len));
     }
 
-    fn linked(&self, chat: &Chat, at: usize, is: FileId) -> Option<Scan> {
+    /// What the line of a message has become; `None` if it is not that line.
+    fn grown_line(&self, chat: &Chat, at: usize, is: FileId) -> Option<Grown> {
         let row = chat.transcript.row(at)?;
         let grown = i64::try_from(is.bytes).ok()? - i64::try_from(chat.bytes).ok()?;
         let len = u32::try_from(i64::from(row.len) + grown).ok()?;
         let line = self.fs.open(&chat.path).ok()?.read_range(row.start..row.start + u64::from(len)).ok()?;
         let message = Message::parse(&line).ok().filter(|message| identify(*message).2 == row.id)?;
-        let mut facts = chat.facts.clone();
-        facts.links.retain(|(message, ..)| *message != at);
-        facts.links.extend(links_of(message).into_iter().map(|(bookmark, name)| (at, bookmark, name)));
-        facts.links.sort_by_key(|(message, ..)| *message);
-        let moved = |(i, row): (usize, Row)| match i.cmp(&at) {
-            std::cmp::Ordering::Less => row,
-            std::cmp::Ordering::Equal => Row { len, ..row },
-            std::cmp::Ordering::Greater => Row { start: row.start.saturating_add_signed(grown), ..row },
-        };
-        Some(Scan {
-            header: Some(chat.header.clone()).filter(|header| !header.is_empty()),
-            transcript: chat.transcript.rows_from(0).enumerate().map(moved).collect(),
-            facts,
-            snapshots: chat.snapshots.clone(),
-        })
+        Some(Grown { by: grown, len, links: links_of(message) })
+    }
+
+    /// Which part of what is remembered a chat is. One that was read just now may have to be waited for.
+    fn view(&self, chat: &Chat) -> View {
+        let writing = self.remembering.lock().unwrap_or_else(PoisonError::into_inner).remove(&chat.path);
+        if let Some(view) = writing.and_then(|thread| thread.join().ok()).flatten() {
+            let _known = chat.view.set(view);
+        }
+        chat.view.get().cloned().unwrap_or_else(|| View::of(&chat.transcript, &chat.snapshots))
+    }
+
+    /// Remembers a file, if it is still this one, as a part of what is known of `chat`.
+    fn remember(
+        &self,
+        chat: &Chat,
+        path: &VaultPath,
+        file: FileId,
+        header: Option<&[u8]>,
+        facts: Facts,
+        view: &View,
+    ) {
+        let now = self.fs.identity(path).ok().flatten().filter(|now| FileId::from(*now) == file);
+        let Some(now) = now.filter(|now| now.len >= cache::WORTHWHILE) else { return };
+        if view.is_remembered() {
+            cache::remember_view(&*self.fs, path, now, header, &facts, view);
+            return;
+        }
+        let (transcript, snapshots) = view.part_of(&chat.transcript, &chat.snapshots);
+        let scan = Scan { header: header.map(<[u8]>::to_vec), transcript, facts, snapshots, view: None };
+        cache::remember(&*self.fs, path, now, &scan);
     }
 }
 
-fn fork(chat: &Chat, made: &Made<'_>, file: FileId) -> Option<Scan> {
-    let head = made.header.len() as u64;
-    // What is wrong with the parent may be wrong here too, or not: that is for a closer look.
-    if !chat.facts.damage.is_empty() || file.bytes != head + (made.body.end - made.body.start) {
-        return None;
-    }
-    let kept = |message: usize| message <= made.at;
-    let moved = |row: Row| Row { start: row.start - made.body.start + head, ..row };
-    let facts = Facts {
-        scenes: chat.facts.scenes.iter().filter(|(message, _)| kept(*message)).cloned().collect(),
-        links: chat.facts.links.iter().filter(|(message, ..)| kept(*message)).cloned().collect(),
-        damage: Vec::new(),
-    };
-    let sightings = chat.snapshots.sightings.iter().filter(|s| kept(s.message));
-    let sightings: Vec<_> = sightings.cloned().collect();
-    // Entries stand in the order in which scenes first showed them.
-    let used = sightings.iter().filter_map(|s| s.entries.as_ref()).flatten().max();
-    let used = used.map_or(0, |last| *last as usize + 1);
-    let images = chat.snapshots.images.iter().take(used).cloned().collect();
-    Some(Scan {
-        header: Some(Raw::parse(made.header).ok()?.bytes().to_vec()),
-        transcript: chat.transcript.rows_from(0).take(made.at + 1).map(moved).collect(),
-        facts,
-        snapshots: Snapshots { images, sightings },
-    })
+/// A line that was given a link.
+struct Grown {
+    /// By how many bytes it is longer
+    by: i64,
+    len: u32,
+    /// Whether each is a checkpoint's, and its name
+    links: Vec<(bool, String)>,
 }

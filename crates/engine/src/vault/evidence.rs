@@ -120,7 +120,7 @@ impl Library {
             evidence.sightings.iter().map(|s| (s.clock, s.origin)).collect();
         for scan in self.backups(chat)? {
             let scan = scan?;
-            for stored in &scan.snapshots.sightings {
+            for stored in scan.snapshots.sightings.iter() {
                 let on_line =
                     here.transcript.moment(stored.message) == scan.transcript.moment(stored.message);
                 let Some(places) = stored.entries.as_ref().filter(|_| on_line) else { continue };
@@ -159,8 +159,10 @@ impl Library {
     /// The book as it is now, seen from a chat.
     pub fn live(&self, chat: usize, stem: &str) -> Result<Option<Live>, PathError> {
         let Some(book) = self.book(stem)? else { return Ok(None) };
-        let Ok(parsed) = book.parse() else { return Ok(None) };
-        let entries = parsed.images();
+        if book.parse().is_err() {
+            return Ok(None);
+        }
+        let entries = book.images();
         let marks = self.places(chat, book.keeper, &entries);
         Ok(Some(Live { book: stem.to_owned(), ours: self.may_be_ours(chat, stem)?, entries, marks }))
     }

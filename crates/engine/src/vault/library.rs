@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 use forklore_core::adapter::auto_recap::running::RunningRecap;
 use forklore_core::adapter::{self, Adapter};
-use forklore_core::format::book::{Book as ParsedBook, BookError, BookMap};
+use forklore_core::format::book::{Book as ParsedBook, BookError, BookMap, EntryImage};
 use forklore_core::format::card::Card;
 use forklore_core::format::chat::Header;
 use forklore_core::format::group::Group;
@@ -19,6 +19,7 @@ use forklore_json::Raw;
 use schemars::JsonSchema;
 use serde::Serialize;
 
+use super::cache::View;
 use super::family::Families;
 use super::kin::{Alignments, Kin};
 use super::scan::{Facts, Snapshots};
@@ -82,6 +83,8 @@ pub struct Chat {
     pub facts: Facts,
     /// States of the book that its scenes have kept
     pub snapshots: Snapshots,
+    /// Where all this is remembered, if others can be remembered as a part of it; see [`Library::view`]
+    pub(super) view: OnceLock<View>,
     /// The record that Forklore wrote for this very chat
     pub record: Option<ForkRecord>,
     /// The running recap as stored
@@ -116,7 +119,7 @@ pub struct Book {
     pub name: String,
     /// Which file was read
     pub identity: Option<Identity>,
-    bytes: Vec<u8>,
+    bytes: Arc<Vec<u8>>,
     map: Result<BookMap, BookError>,
     /// What keeps it, if it is not kept by hand
     pub keeper: Option<&'static dyn Adapter>,
@@ -127,12 +130,17 @@ impl Book {
         let parsed = ParsedBook::parse(&bytes);
         let keeper = parsed.as_ref().ok().and_then(adapter::keeper);
         let map = parsed.map(|book| book.map(&bytes));
-        Self { name, identity, bytes, map, keeper }
+        Self { name, identity, bytes: Arc::new(bytes), map, keeper }
     }
 
     /// The book, read by spans.
     pub fn parse(&self) -> Result<ParsedBook<'_>, BookError> {
         self.map.as_ref().map(|map| map.book(&self.bytes)).map_err(Clone::clone)
+    }
+
+    /// Every entry on its own; none if the file is not a book.
+    pub fn images(&self) -> Vec<EntryImage> {
+        self.parse().map(|book| book.images_of(&self.bytes)).unwrap_or_default()
     }
 
     /// The file's bytes.
@@ -167,8 +175,8 @@ pub struct Library {
     pub(super) kin: Kin,
     /// What was found out about families so far.
     pub(super) families: Families,
-    /// Scans of large chats that are being written to the cache.
-    pub(super) remembering: Vec<std::thread::JoinHandle<()>>,
+    /// Scans of large chats that are being written to the cache, by the chat's file.
+    pub(super) remembering: Mutex<HashMap<VaultPath, Remembering>>,
     /// How the messages of two chats correspond, for pairs that were asked for.
     pub(super) alignments: Mutex<Alignments>,
     pub(super) last_book: Mutex<Option<(String, Arc<Book>)>>,
@@ -180,9 +188,13 @@ pub struct Library {
     pub(crate) until: Option<u64>,
 }
 
+/// A scan that is being written to the cache; tells where it can be found.
+pub(super) type Remembering = std::thread::JoinHandle<Option<View>>;
+
 impl Drop for Library {
     fn drop(&mut self) {
-        for thread in self.remembering.drain(..) {
+        let remembering = std::mem::take(self.remembering.get_mut().unwrap_or_else(PoisonError::into_inner));
+        for thread in remembering.into_values() {
             // One that failed leaves no cache, which only costs time.
             let _failed = thread.join();
         }

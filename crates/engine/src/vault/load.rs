@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::io;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 use forklore_core::adapter::auto_recap::running::RunningRecap;
 use forklore_core::format::card::Card;
@@ -17,6 +17,7 @@ use forklore_fs::{Identity, NodeKind, OpenFile, PathError, VaultPath, Vfs};
 use forklore_json::Raw;
 use rayon::prelude::*;
 
+use super::cache::Packs;
 use super::family::Families;
 use super::kin::Kin;
 use super::library::{Chat, Library, Story, StoryKind};
@@ -79,11 +80,11 @@ impl Library {
             right: None,
             kin: Kin::default(),
             families: Families::default(),
-            remembering: Vec::new(),
+            remembering: Mutex::default(),
             alignments: Mutex::default(),
             last_book: Mutex::default(),
             last_known: Mutex::default(),
-            history: std::sync::OnceLock::new(),
+            history: OnceLock::new(),
             until: None,
             fs,
         };
@@ -107,21 +108,24 @@ impl Library {
         progress.start("Reading chats", sizes.iter().sum());
         let fs = &*self.fs;
         let stories = &self.stories;
-        let background = Mutex::new(Vec::new());
+        let packs = Packs::default();
+        let background = Mutex::new(HashMap::new());
         let in_background = |path: &VaultPath, identity: Identity, scan: &Scan| {
-            let (fs, path, scan) = (self.fs.clone(), path.clone(), scan.clone());
-            let thread = std::thread::spawn(move || cache::remember(&*fs, &path, identity, &scan));
-            background.lock().unwrap_or_else(PoisonError::into_inner).push(thread);
+            let (fs, chat, scan) = (self.fs.clone(), path.clone(), scan.clone());
+            let thread = std::thread::spawn(move || cache::remember(&*fs, &chat, identity, &scan));
+            background.lock().unwrap_or_else(PoisonError::into_inner).insert(path.clone(), thread);
         };
-        let at_once =
-            |path: &VaultPath, identity: Identity, scan: &Scan| cache::remember(fs, path, identity, scan);
+        let at_once = |path: &VaultPath, identity: Identity, scan: &Scan| {
+            cache::remember(fs, path, identity, scan);
+        };
+        let recall = |path: &VaultPath, identity: Identity| cache::recall_with(fs, &packs, path, identity);
         let read = |(story, name, path): &(usize, String, VaultPath), size: u64| {
             let group = stories[*story].kind == StoryKind::Group;
             let large = is_large(size);
             let scanner = if large { scan_large } else { scan };
             let remember: &Remember<'_> = if large { &in_background } else { &at_once };
-            let chat =
-                read_chat(fs, *story, name.clone(), path.clone(), &|file| scanner(file, group), remember);
+            let how = How { recall: &recall, scan: &|file| scanner(file, group), remember };
+            let chat = read_chat(fs, *story, name.clone(), path.clone(), &how);
             progress.advance(size);
             chat
         };
@@ -137,7 +141,7 @@ impl Library {
             }
         }
         let chats = chats.into_iter().flatten().collect();
-        self.remembering = background.into_inner().unwrap_or_else(PoisonError::into_inner);
+        self.remembering = background;
         self.chats = chats;
         self.adopt_unlisted();
         for (c, chat) in self.chats.iter().enumerate() {
@@ -233,33 +237,30 @@ impl Library {
     }
 }
 
-/// How a file is scanned.
-type Scanner<'a> = dyn Fn(&dyn OpenFile) -> io::Result<Scan> + Sync + 'a;
+/// How a chat is read.
+struct How<'a> {
+    recall: &'a (dyn Fn(&VaultPath, Identity) -> Option<Scan> + Sync),
+    scan: &'a (dyn Fn(&dyn OpenFile) -> io::Result<Scan> + Sync),
+    remember: &'a Remember<'a>,
+}
 
 /// What is done with a scan that is worth remembering.
 type Remember<'a> = dyn Fn(&VaultPath, Identity, &Scan) + Sync + 'a;
 
-fn read_chat(
-    fs: &dyn Vfs,
-    story: usize,
-    name: String,
-    path: VaultPath,
-    scan: &Scanner<'_>,
-    remember: &Remember<'_>,
-) -> Chat {
+fn read_chat(fs: &dyn Vfs, story: usize, name: String, path: VaultPath, how: &How<'_>) -> Chat {
     let read = || -> Result<(Scan, Identity), PathError> {
         let fail = |source| PathError { path: path.clone(), doing: "read", source };
         let file = fs.open(&path)?;
         let identity = file.identity().map_err(fail)?;
         if identity.len >= cache::WORTHWHILE {
-            if let Some(known) = cache::recall(fs, &path, identity) {
+            if let Some(known) = (how.recall)(&path, identity) {
                 return Ok((known, identity));
             }
-            let scan = scan(&*file).map_err(fail)?;
-            remember(&path, identity, &scan);
+            let scan = (how.scan)(&*file).map_err(fail)?;
+            (how.remember)(&path, identity, &scan);
             return Ok((scan, identity));
         }
-        Ok((scan(&*file).map_err(fail)?, identity))
+        Ok(((how.scan)(&*file).map_err(fail)?, identity))
     };
     let (scan, identity, unreadable) = match read() {
         Ok((scan, identity)) => (scan, Some(identity), None),
@@ -280,6 +281,7 @@ fn read_chat(
         transcript: scan.transcript,
         facts: scan.facts,
         snapshots: scan.snapshots,
+        view: scan.view.map_or_else(OnceLock::new, OnceLock::from),
         book: None,
         record: None,
         running: None,

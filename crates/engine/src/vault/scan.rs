@@ -3,6 +3,7 @@
 
 use std::collections::HashMap;
 use std::io;
+use std::sync::Arc;
 use std::sync::mpsc::sync_channel;
 
 use forklore_core::adapter::{self, Scene, SceneSighting, Written};
@@ -13,6 +14,8 @@ use forklore_core::story::{Transcript, TranscriptBuilder, identify};
 use forklore_fs::OpenFile;
 use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
+
+use super::cache::View;
 
 /// How much is read at once. Three blocks are alive at most: one being read, one waiting, one being looked at.
 const BLOCK: usize = 4 << 20;
@@ -28,15 +31,71 @@ pub struct Scan {
     pub facts: Facts,
     /// States of the book that scenes have kept.
     pub snapshots: Snapshots,
+    /// Where this is remembered, if others can be remembered as a part of it.
+    pub view: Option<View>,
 }
 
 /// States of the book that scenes have kept. Entries that did not change from one to the next are kept once.
-#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Snapshots {
     /// The entries.
-    pub images: Vec<EntryImage>,
+    pub images: Front<EntryImage>,
     /// The states, by the message they stand in.
-    pub sightings: Vec<StoredSighting>,
+    pub sightings: Front<StoredSighting>,
+}
+
+/// The first so many of a list, which is shared: a fork has the first of what its parent has.
+#[derive(Clone)]
+pub struct Front<T> {
+    all: Arc<[T]>,
+    len: usize,
+}
+
+impl<T> Front<T> {
+    /// The first so many; `None` if there are not so many.
+    pub fn new(all: Arc<[T]>, len: usize) -> Option<Self> {
+        (len <= all.len()).then_some(Self { all, len })
+    }
+
+    /// The first so many of these, or all.
+    #[must_use]
+    pub fn first(&self, len: usize) -> Self {
+        Self { all: self.all.clone(), len: len.min(self.len) }
+    }
+}
+
+impl<T> From<Vec<T>> for Front<T> {
+    fn from(all: Vec<T>) -> Self {
+        Self { len: all.len(), all: all.into() }
+    }
+}
+
+impl<T> Default for Front<T> {
+    fn default() -> Self {
+        Vec::new().into()
+    }
+}
+
+impl<T> std::ops::Deref for Front<T> {
+    type Target = [T];
+
+    fn deref(&self) -> &[T] {
+        &self.all[..self.len]
+    }
+}
+
+impl<T: PartialEq> PartialEq for Front<T> {
+    fn eq(&self, other: &Self) -> bool {
+        **self == **other
+    }
+}
+
+impl<T: Eq> Eq for Front<T> {}
+
+impl<T: std::fmt::Debug> std::fmt::Debug for Front<T> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_list().entries(&**self).finish()
+    }
 }
 
 /// One state of the book.
@@ -342,7 +401,8 @@ struct Builder {
     header: Option<Vec<u8>>,
     transcript: TranscriptBuilder,
     facts: Facts,
-    snapshots: Snapshots,
+    images: Vec<EntryImage>,
+    sightings: Vec<StoredSighting>,
     places: HashMap<EntryImage, u32>,
     kept: usize,
 }
@@ -387,21 +447,21 @@ impl Builder {
         let SceneSighting { version, clock, book, entries, written } = sighting;
         let mut places = Vec::with_capacity(entries.len());
         for image in entries {
-            let next = u32::try_from(self.snapshots.images.len()).unwrap_or(u32::MAX);
+            let next = u32::try_from(self.images.len()).unwrap_or(u32::MAX);
             let place = *self.places.entry(image.clone()).or_insert(next);
             if place == next {
                 self.kept += image.size();
-                self.snapshots.images.push(image);
+                self.images.push(image);
             }
             places.push(place);
         }
         let entries = (self.kept <= KEPT).then_some(places);
-        self.snapshots.sightings.push(StoredSighting { message, version, clock, book, written, entries });
+        self.sightings.push(StoredSighting { message, version, clock, book, written, entries });
         if self.kept > KEPT {
             // What was just added is of no use without its sighting.
-            let used = self.snapshots.sightings.iter().filter_map(|s| s.entries.as_ref()).flatten().max();
-            self.snapshots.images.truncate(used.map_or(0, |last| *last as usize + 1));
-            self.places.retain(|_, place| (*place as usize) < self.snapshots.images.len());
+            let used = self.sightings.iter().filter_map(|s| s.entries.as_ref()).flatten().max();
+            self.images.truncate(used.map_or(0, |last| *last as usize + 1));
+            self.places.retain(|_, place| (*place as usize) < self.images.len());
         }
     }
 
@@ -417,7 +477,8 @@ impl Builder {
             header: self.header,
             transcript: self.transcript.finish(),
             facts: self.facts,
-            snapshots: self.snapshots,
+            snapshots: Snapshots { images: self.images.into(), sightings: self.sightings.into() },
+            view: None,
         }
     }
 }

@@ -13,3 +13,4 @@ mod isolation;
 mod random;
 mod remember;
 mod trash;
+mod travel;

@@ -16,8 +16,9 @@ fn path(text: &str) -> VaultPath {
     VaultPath::new(text).unwrap()
 }
 
-/// A chat that is large enough to be remembered, and worth aligning, with scenes, snapshots and links.
-fn vault(newline: &str) -> Arc<SimFs> {
+/// A chat that is large enough to be remembered, and worth aligning, with scenes, snapshots and links. With 1,200 words a message
+/// it is small; with 3,000 forks are remembered as parts of it.
+fn vault(newline: &str, words: usize) -> Arc<SimFs> {
     let fs = SimFs::new();
     let mut lines = vec![json!({"chat_metadata": {"integrity": "s", "world_info": "Lore"}}).to_string()];
     let entry =
@@ -35,7 +36,7 @@ fn vault(newline: &str) -> Arc<SimFs> {
             extra["branches"] = json!(["One", "Two"]);
         }
         let line = json!({"name": "Ana", "is_user": i % 2 == 0, "is_system": i % 9 == 0, "send_date": i.to_string(),
-            "mes": format!("{i} {}", "word ".repeat(1200)), "extra": extra});
+            "mes": format!("{i} {}", "word ".repeat(words)), "extra": extra});
         lines.push(line.to_string());
     }
     fs.put(&path("chats/Ana/Rain.jsonl"), lines.join(newline).as_bytes());
@@ -79,8 +80,8 @@ fn assert_remembered(fs: &SimFs, chat: &str) {
 
 #[test]
 fn what_is_remembered_is_what_is_there() {
-    for newline in ["\n", "\r\n"] {
-        let fs = vault(newline);
+    for (newline, words) in [("\n", 1_200), ("\r\n", 1_200), ("\n", 3_000), ("\r\n", 3_000)] {
+        let fs = vault(newline, words);
         let mut chat = "Rain".to_owned();
         for (kind, at) in [
             (ForkKind::Checkpoint, 299),
@@ -94,5 +95,66 @@ fn what_is_remembered_is_what_is_there() {
             assert_remembered(&fs, &new);
             chat = new;
         }
+    }
+}
+
+fn packs(fs: &SimFs) -> usize {
+    fs.list(&cache::folder()).unwrap().iter().filter(|node| node.name.ends_with(".pack")).count()
+}
+
+fn load(fs: &Arc<SimFs>) -> Library {
+    Library::load(fs.clone(), &NoProgress).unwrap()
+}
+
+#[test]
+fn forks_share_what_is_remembered_and_it_goes_with_the_last() {
+    let fs = vault("\n", 3_000);
+    let fork = fork_at(&fs, "Rain", ForkKind::Checkpoint, 150);
+    let second = fork_at(&fs, &fork, ForkKind::Branch, 40);
+    assert_eq!(packs(&fs), 1, "nothing was written twice");
+
+    // Somebody plays on in the parent: it is read anew, and the forks still know what they knew.
+    let append = |chat: &str| {
+        let path = path(&format!("chats/Ana/{chat}.jsonl"));
+        let mut bytes = fs.read(&path).unwrap().unwrap();
+        bytes.extend_from_slice(format!("\n{{\"mes\":\"{}\"}}", "on ".repeat(2_000_000)).as_bytes());
+        fs.put(&path, &bytes);
+    };
+    append("Rain");
+    drop(load(&fs));
+    assert_eq!(packs(&fs), 2);
+    for chat in ["Rain", &fork, &second] {
+        assert_remembered(&fs, chat);
+    }
+    // The forks, too: now nobody needs the first one.
+    append(&fork);
+    append(&second);
+    drop(load(&fs));
+    for chat in ["Rain", &fork, &second] {
+        assert_remembered(&fs, chat);
+    }
+    assert_eq!(packs(&fs), 3);
+}
+
+#[test]
+fn a_pack_that_is_gone_or_torn_only_costs_time() {
+    let fs = vault("\n", 3_000);
+    let fork = fork_at(&fs, "Rain", ForkKind::Checkpoint, 150);
+    let pack =
+        fs.list(&cache::folder()).unwrap().into_iter().find(|node| node.name.ends_with(".pack")).unwrap();
+    let pack = cache::folder().join(&pack.name).unwrap();
+    let mut bytes = fs.read(&pack).unwrap().unwrap();
+    bytes[10_000] ^= 1;
+    for torn in [Some(bytes), None] {
+        match torn {
+            Some(torn) => fs.put(&pack, &torn),
+            None => fs.unlink(&pack).unwrap(),
+        }
+        let library = load(&fs);
+        let chat = &library.chats[library.find_chat(&fork).unwrap()];
+        assert_eq!(chat.transcript.len(), 151);
+        drop(library);
+        assert_remembered(&fs, "Rain");
+        assert_remembered(&fs, &fork);
     }
 }

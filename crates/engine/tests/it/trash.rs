@@ -56,7 +56,7 @@ fn checkpoint(fs: &Arc<SimFs>, now: i64) {
 
 fn gc(fs: &Arc<SimFs>, days: u32, dry_run: bool, now: i64) -> GcReport {
     let (library, log) = library(fs);
-    trash::gc(&library, &log, GcRequest { orphans: false, days, dry_run }, now).unwrap()
+    trash::gc(&library, &log, GcRequest { book: None, orphans: false, days, dry_run }, now).unwrap()
 }
 
 fn undo(fs: &Arc<SimFs>, redo: bool, now: i64) -> Result<(), UndoError> {
@@ -183,4 +183,17 @@ fn a_redo_is_no_undo() {
     let log = OpLog::read(&*fs).unwrap().report(&*fs).unwrap();
     assert_eq!(log.operations[0].kind, "redo");
     assert_eq!(log.operations[0].summary, "redo of: checkpoint of Ana/Rain at message 1");
+}
+
+#[test]
+fn one_book_goes_alone_and_only_if_nothing_refers_to_it() {
+    let fs = vault();
+    fs.put(&path("worlds/Copy.json"), b"{\"entries\":{}}");
+    fs.put(&path("worlds/Other.json"), b"{\"entries\":{}}");
+    let (library, log) = library(&fs);
+    let request = |book| GcRequest { book: Some(book), orphans: false, days: 30, dry_run: false };
+    assert!(trash::gc(&library, &log, request("Lore"), NOW).unwrap().books.is_empty());
+    assert_eq!(trash::gc(&library, &log, request("Copy"), NOW).unwrap().books, ["Copy"]);
+    let there = |name: &str| fs.identity(&path(&format!("worlds/{name}.json"))).unwrap().is_some();
+    assert_eq!(["Lore", "Copy", "Other"].map(there), [true, false, true]);
 }

@@ -9,7 +9,7 @@ use std::process::Command;
 use forklore_testkit::{Run, TestVault};
 use serde_json::Value;
 
-use super::scenario::{Outcome, Picture, Reference, SCENARIOS, Scenario};
+use super::scenario::{IMPORT, Outcome, Picture, Reference, SCENARIOS, Scenario};
 use super::strace::{Call, Strace, skipped, soaking};
 use crate::FORKLORE;
 
@@ -165,6 +165,11 @@ failing! {
     errors_in_healing: 2;
     errors_in_a_deletion: 3;
     errors_in_an_undo: 4;
+}
+
+#[test]
+fn errors_in_an_import() {
+    fail_everywhere(&IMPORT);
 }
 
 /// A file that is there and cannot be opened is not a file that is not there. All threads.

@@ -73,6 +73,25 @@ const DELETE: Scenario = Scenario {
 pub(crate) const UNDO: Scenario =
     Scenario { name: "undo", build: solo, before: &[SOLO.args], args: &["undo"], sane: sane_without_fork };
 
+/// Where all names are taken.
+pub(crate) const IMPORT: Scenario = Scenario {
+    name: "import",
+    build: solo,
+    before: &[&["watch", "--once"], &["export", "Ana", "-o", "ana.forklore"]],
+    args: &["import", "ana.forklore"],
+    sane: |vault| {
+        let (came, own) = (ChatFile::at(vault, "Ana/main (2)"), ChatFile::at(vault, "Ana/main"));
+        assert_eq!(came.lines.len(), own.lines.len());
+        assert_eq!(came.book(), format!("{} (2)", own.book()));
+        assert_eq!(entries(&book(vault, came.book())), entries(&book(vault, own.book())));
+        for n in ["3", "7"] {
+            let shown =
+                |chat: &str| vault.json(FORKLORE, &["show", chat, "--at", n]).to_string().replace(" (2)", "");
+            assert_eq!(shown("Ana/main (2)"), shown("Ana/main"), "{n}");
+        }
+    },
+};
+
 pub(crate) const SCENARIOS: [Scenario; 5] = [SOLO, GROUP, HEAL, DELETE, UNDO];
 
 /// A chat that was played with Auto-Recap for two scenes.
@@ -334,11 +353,29 @@ impl Scenario {
         }
         Ok(outcome)
     }
+
+    /// Does it undisturbed where it came to nothing: nothing that was left may stand in its way.
+    pub(crate) fn again(&self, vault: &TestVault, reference: &Reference) -> Result<Outcome, String> {
+        let run = vault.run(FORKLORE, self.args);
+        let now = Picture::of(vault).masked();
+        if run.code != Some(0) || now != reference.finished {
+            return Err(format!(
+                "not the same a second time: {run}; {}",
+                now.difference(&reference.finished)
+            ));
+        }
+        (self.sane)(vault);
+        let said = complaints(vault);
+        if said != reference.complaints[&Outcome::All] {
+            return Err(format!("a second time: check says {said}"));
+        }
+        Ok(Outcome::Nothing)
+    }
 }
 
-/// What `check` finds, apart from what is made up anew each time.
+/// What `check` finds, in history too, apart from what is made up anew each time.
 fn complaints(vault: &TestVault) -> String {
-    let report = vault.json(FORKLORE, &["check"]);
+    let report = vault.json(FORKLORE, &["check", "--deep"]);
     let findings = report["findings"].as_array().unwrap_or_else(|| panic!("{report:#}"));
     Mask::default().hide(&serde_json::to_string_pretty(findings).unwrap())
 }

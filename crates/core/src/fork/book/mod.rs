@@ -95,24 +95,28 @@ impl<'a> Document<'a> {
 /// What a book says, as 32 hex digits: number, title, text, keys and switch of every entry but the queue, in any order.
 ///
 /// SillyTavern may save the file anew, with other white space and more fields, and it stays the same.
-pub fn fingerprint<'a>(entries: impl Iterator<Item = &'a EntryImage>) -> String {
-    let told = entries.filter(|entry| entry_role(&entry.comment) != EntryRole::Queue);
-    let mut prints: Vec<[u8; 32]> = told.map(print).collect();
+pub fn fingerprint(book: &Book<'_>) -> String {
+    let prints = book.entries().iter().filter_map(print);
+    let mut prints: Vec<[u8; 32]> = prints.collect();
     prints.sort_unstable();
     blake3::hash(prints.as_flattened()).to_hex()[..32].to_owned()
 }
 
-/// What one entry says.
-fn print(entry: &EntryImage) -> [u8; 32] {
-    let [content, keys, disable] = entry.raw().pick(["content", "key", "disable"]);
+/// What one entry says; nothing if it is the queue.
+fn print(entry: &Entry<'_>) -> Option<[u8; 32]> {
+    let comment = entry.comment();
+    if entry_role(&comment) == EntryRole::Queue {
+        return None;
+    }
+    let [content, keys, disable] = entry.said();
     let mut hasher = blake3::Hasher::new();
     // Every text with its length before it: what ends one cannot begin the next.
     let mut tell = |text: &[u8]| {
         hasher.update(&(text.len() as u64).to_le_bytes());
         hasher.update(text);
     };
-    tell(entry.uid.map(|uid| uid.to_string()).unwrap_or_default().as_bytes());
-    tell(entry.comment.as_bytes());
+    tell(entry.uid().map(|uid| uid.to_string()).unwrap_or_default().as_bytes());
+    tell(comment.as_bytes());
     tell(&content.map(text_of).unwrap_or_default());
     tell(&[u8::from(disable.is_some_and(Raw::is_truthy))]);
     match keys {
@@ -120,7 +124,7 @@ fn print(entry: &EntryImage) -> [u8; 32] {
         Some(odd) => tell(&text_of(odd)),
         None => {}
     }
-    hasher.finalize().into()
+    Some(hasher.finalize().into())
 }
 
 /// The text of a value; of one that should be a text but is not, its bytes.
@@ -509,7 +513,7 @@ mod tests {
 
     #[test]
     fn the_fingerprint_is_of_what_is_said() {
-        let of = |book: &str| fingerprint(images(book).iter());
+        let of = |book: &str| fingerprint(&Book::parse(book.as_bytes()).unwrap());
         let base = r#"{"entries":{"1":{"uid":1,"key":["a"],"comment":"A","content":"x"},"2":{"uid":2,"content":"y"},"9":{"uid":9,"comment":"__operation_queue","content":"q"}}}"#;
         let same = r#"{"entries": [{"uid":2,"content":"\u0079","displayIndex":3},{"comment":"A","disable":false,"content":"x","key":[ "a" ],"uid":1.0}]}"#;
         assert_eq!(of(base), of(same));

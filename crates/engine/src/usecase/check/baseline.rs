@@ -97,7 +97,7 @@ impl Checker<'_> {
             if let (Some(then), Some((name, _))) = (&baseline.book, &chat.book)
                 && let Some(book) = library.book(name)?
                 && let Ok(parsed) = book.parse()
-                && fingerprint(parsed.images().iter()) != *then
+                && fingerprint(&parsed) != *then
             {
                 changed.push("entries of its lorebook were changed".to_owned());
             }

@@ -28,13 +28,18 @@ pub fn execute(library: &Library, plan: Plan, now: i64) -> Result<ForkReport, Fo
     if let Some(last) = &plan.last {
         parts.push(Part::Bytes(last));
     }
-    tx.publish(plan.target.clone(), &parts)?;
+    let known = finder(library);
+    let (links, edits): (Vec<_>, Vec<_>) =
+        plan.edits.into_iter().partition(|edit| edit.target == plan.parent);
+    match links.into_iter().next() {
+        Some(link) => tx.publish_and_edit(plan.target.clone(), &parts, link, &known)?,
+        None => tx.publish(plan.target.clone(), &parts)?,
+    }
     let mut report = plan.report;
     report.operation = Some(tx.id().to_owned());
-    plan.edits.into_iter().try_for_each(|edit| tx.edit(edit))?;
+    edits.into_iter().try_for_each(|edit| tx.edit(edit))?;
     plan.guards.into_iter().for_each(|(path, file)| tx.guard(path, file));
     let about = about(&report, plan.restored.as_ref());
-    let known = finder(library);
     let staged = tx.staged(&plan.target);
     let outcome = tx.commit(about, &known)?;
     let remember = || {
@@ -88,7 +93,7 @@ fn about(report: &ForkReport, restored: Option<&Restored>) -> About {
 fn stage_book(tx: &mut Tx, plan: &Plan) -> Result<(), ForkError> {
     let Some((path, bytes)) = &plan.book else { return Ok(()) };
     tx.publish(path.clone(), &[Part::Bytes(bytes)])?;
-    if tx.read_back(path)?.as_ref() != Some(bytes) {
+    if tx.read_back(path)?.as_ref() != Some(&**bytes) {
         return Err(ForkError::NotVerified("it does not read as it was written".to_owned()));
     }
     Ok(())

@@ -50,7 +50,7 @@ pub struct Plan {
     /// Its last line, if not the parent's
     pub(super) last: Option<Vec<u8>>,
     /// File and content of its book
-    pub(super) book: Option<(VaultPath, Vec<u8>)>,
+    pub(super) book: Option<(VaultPath, Arc<Vec<u8>>)>,
     /// Edits of files that SillyTavern writes, too
     pub(crate) edits: Vec<Edit>,
     /// Files that must not change before it happens
@@ -179,9 +179,10 @@ fn plan_as(
     }
     let book = plan_book(library, request, config, name, &found, &mut warnings)?;
     // Read as SillyTavern will: what is wrong with it is found before anything is written.
-    let read = book.bytes().map(Book::parse).transpose();
+    let read = book.buffer().map(|bytes| Book::parse(bytes)).transpose();
     let read = read.map_err(|e| ForkError::NotVerified(e.to_string()))?;
-    let images: Vec<EntryImage> = read.map(|b| b.images()).unwrap_or_default();
+    let images = read.as_ref().zip(book.buffer()).map(|(read, buffer)| read.images_of(buffer));
+    let images: Vec<EntryImage> = images.unwrap_or_default();
     check_registries(&images, &found, &mut warnings);
     let binding = match &book {
         BookPlan::Own { name, .. } => Binding::Own { name, entries: &images },
@@ -236,7 +237,7 @@ fn plan_as(
         now,
         &moment.to_string(),
         &book,
-        &images,
+        read.as_ref(),
         &found.untold,
         metadata,
         restored.as_ref(),
@@ -421,7 +422,7 @@ fn place(library: &Library, c: usize, name: &str) -> Result<(VaultPath, Address)
 /// What becomes of the book.
 enum BookPlan {
     /// The fork has its own
-    Own { name: String, path: VaultPath, bytes: Vec<u8> },
+    Own { name: String, path: VaultPath, bytes: Arc<Vec<u8>> },
     /// The fork goes on using the parent's
     Shared,
     /// There is none
@@ -436,7 +437,7 @@ impl BookPlan {
         }
     }
 
-    fn bytes(&self) -> Option<&[u8]> {
+    fn buffer(&self) -> Option<&Arc<Vec<u8>>> {
         match self {
             Self::Own { bytes, .. } => Some(bytes),
             Self::Shared | Self::None => None,
@@ -489,7 +490,7 @@ fn plan_book(
     }
     let own = book_name(library, c, fork, name, found, &[]);
     let path = layout::book(&own).map_err(|_| ForkError::NameTaken(own.clone()))?;
-    Ok(BookPlan::Own { bytes: book_bytes(found, &own), name: own, path })
+    Ok(BookPlan::Own { bytes: Arc::new(book_bytes(found, &own)), name: own, path })
 }
 
 /// The content of a new book with the state that was found.
@@ -598,7 +599,6 @@ fn check_registries(images: &[EntryImage], found: &BookAt, warnings: &mut Vec<Wa
     let old: HashSet<i64> = found
         .live
         .as_ref()
-        .and_then(|book| book.parse().ok())
         .map(|book| registry::dangling(&book.images()).iter().filter_map(|line| line.uid).collect())
         .unwrap_or_default();
     let new: Vec<&str> = dangling
@@ -651,7 +651,7 @@ fn record(
     now: i64,
     moment: &str,
     book: &BookPlan,
-    images: &[EntryImage],
+    read: Option<&Book<'_>>,
     start: &[u64],
     metadata: Raw<'_>,
     restored: Option<&Restored>,
@@ -659,7 +659,7 @@ fn record(
     let c = request.chat;
     let chat = &library.chats[c];
     let (root, depth) = root_of(library, c);
-    let fingerprint = book.bytes().map(|_| new_book::fingerprint(images.iter()));
+    let fingerprint = read.map(new_book::fingerprint);
     ForkRecord {
         version: RECORD_VERSION,
         kind: request.kind.as_str().to_owned(),

@@ -128,8 +128,7 @@ pub(super) fn treat(
                 new_images = Some((name, images));
             }
             Own::Rebind { name } => {
-                let images =
-                    library.book(&name)?.and_then(|b| Some(b.parse().ok()?.images())).unwrap_or_default();
+                let images = library.book(&name)?.map(|book| book.images()).unwrap_or_default();
                 did(Code::BookForeign, Some(&name), "bound to its own lorebook again".to_owned());
                 treatment.binding = Some(Some(name.clone()));
                 new_images = Some((name, images));
@@ -184,7 +183,7 @@ pub(super) fn treat(
         }
         if same_book && stale {
             let entries = chat.book.as_ref().map(|(name, _)| library.book(name)).transpose()?.flatten();
-            let entries = entries.and_then(|book| Some(book.parse().ok()?.images())).unwrap_or_default();
+            let entries = entries.map(|book| book.images()).unwrap_or_default();
             let index = Revision::set(&["auto_lorebooks", "registry", "index"], registry::index(&entries));
             treatment.revised.revisions.push(index);
         }
@@ -371,8 +370,7 @@ fn own_book(
 
 /// Entries that nothing attributes: they stay with the chat that the book was made for, and in this one's record.
 fn quarantined(found: &BookAt) -> Vec<Vec<u8>> {
-    let live = found.live.as_ref().and_then(|book| book.parse().ok());
-    let images = live.map(|book| book.images()).unwrap_or_default();
+    let images = found.live.as_ref().map(|book| book.images()).unwrap_or_default();
     let out = found.left_out.iter().filter(|out| out.why == Why::Unattributed);
     out.filter_map(|out| images.iter().find(|e| e.uid == out.uid && e.comment == out.comment))
         // Books are laid out in many lines; the record lies in the chat's first one.
@@ -470,8 +468,7 @@ impl Treatment {
         let moment = chat.transcript.moment(message).map(|m| m.to_string()).unwrap_or_default();
         let head = chat.transcript.moment(chat.head()).map(|m| m.to_string()).unwrap_or_default();
         let (root, depth) = root_of(library, c);
-        let images = self.book.as_ref().and_then(|(_, _, bytes)| Some(Book::parse(bytes).ok()?.images()));
-        let print = images.as_ref().map(|images| fingerprint(images.iter()));
+        let print = self.book.as_ref().and_then(|(_, _, bytes)| Some(fingerprint(&Book::parse(bytes).ok()?)));
         let bound = match &self.binding {
             Some(binding) => binding.clone().filter(|_| !self.shared),
             // Only a book that nobody else uses is the chat's own.

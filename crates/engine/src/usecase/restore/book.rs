@@ -65,7 +65,8 @@ pub(super) fn plan(library: &Library, request: &Request, slug: &str) -> Result<P
         _ => ("book", book_bytes(&found, &name), "The lorebook".to_owned()),
     };
     // Read as SillyTavern will: what is wrong with it is found before anything is written.
-    let images = Parsed::parse(&bytes).map_err(|e| ForkError::NotVerified(e.to_string()))?.images();
+    let read = Parsed::parse(&bytes).map_err(|e| ForkError::NotVerified(e.to_string()))?;
+    let images = read.images();
     let entries = changes(&present, &images);
     if entries.is_empty() && now.is_some() {
         return Err(RestoreError::Same(title));
@@ -73,13 +74,7 @@ pub(super) fn plan(library: &Library, request: &Request, slug: &str) -> Result<P
     let mut revisions = vec![Revision::text(&["integrity"], slug)];
     revisions.extend(rebind(library, c, &name, &images)?);
     let told = library.last_sighting(c, chat.head())?;
-    revisions.extend(own_record(
-        chat,
-        slug,
-        &name,
-        &fingerprint(images.iter()),
-        &state::untold(&images, &told),
-    ));
+    revisions.extend(own_record(chat, slug, &name, &fingerprint(&read), &state::untold(&images, &told)));
     let edit =
         edit_of(chat, revisions, true).ok_or_else(|| RestoreError::CorruptHeader(chat.name.clone()))?;
     let rebound = BTreeMap::from([(c, Some(name.clone()))]);

@@ -231,12 +231,11 @@ impl Work<'_> {
                     let own = book_name(&then, t, &name, bound, &found, &[]);
                     let path = layout::book(&own).map_err(|_| RestoreError::NameTaken(own.clone()))?;
                     let bytes = book_bytes(&found, &own);
-                    let images = forklore_core::format::book::Book::parse(&bytes)
-                        .map(|b| b.images())
-                        .unwrap_or_default();
+                    let read = forklore_core::format::book::Book::parse(&bytes);
+                    let read = read.map_err(|e| ForkError::NotVerified(e.to_string()))?;
                     let mut revisions = vec![core_header::Revision::text(&["integrity"], self.slug)];
-                    revisions.extend(rebind(&then, t, &own, &images)?);
-                    let print = fingerprint(images.iter());
+                    revisions.extend(rebind(&then, t, &own, &read.images())?);
+                    let print = fingerprint(&read);
                     revisions.extend(own_record(chat, self.slug, &own, &print, &[]));
                     back.header = Some(header(&then, t, &revisions)?);
                     let message = format!(
@@ -244,7 +243,7 @@ impl Work<'_> {
                     );
                     report.warnings.push(Warning { code: "BOOK_CHANGED_SINCE", message });
                     report.book.name = Some(own);
-                    (report.book.entries, report.book.made) = (images.len(), true);
+                    (report.book.entries, report.book.made) = (read.entries().len(), true);
                     back.book = Some((path, bytes));
                 }
             }

@@ -1,0 +1,44 @@
+//! What was exported.
+
+use std::io::{self, Write as _};
+
+use forklore_engine::usecase::export::ExportReport;
+
+use super::style::{BOLD, DIM, GOOD, tame};
+use super::{count, files, quoted, size, warning};
+
+/// Tells what is in the file, or would be.
+pub(crate) fn exported(report: &ExportReport) -> io::Result<()> {
+    let mut out = anstream::stdout().lock();
+    let did = if report.file.is_some() { "Exported" } else { "Would export" };
+    let what = report.line.as_ref().map_or_else(
+        || format!("the story {BOLD}{}{BOLD:#}", tame(&report.name)),
+        |line| format!("the line of {BOLD}{}{BOLD:#}", tame(line)),
+    );
+    writeln!(out, "{GOOD}{did}{GOOD:#} {what}")?;
+    files(&mut out, "chats", &report.chats)?;
+    files(&mut out, "lorebooks", &report.books)?;
+    if report.observations > 0 {
+        files(
+            &mut out,
+            "history",
+            &[format!("{} of chats and lorebooks", count(report.observations, "save"))],
+        )?;
+    }
+    if report.card {
+        files(&mut out, "card", std::slice::from_ref(&report.name))?;
+    }
+    for told in &report.warnings {
+        warning(&mut out, &told.message)?;
+    }
+    let content = size(report.content);
+    match (&report.file, report.bytes) {
+        (Some(file), Some(bytes)) => {
+            let file = tame(file);
+            writeln!(out, "  {DIM}{content}, in a file of {}: {file}{DIM:#}", size(bytes))?;
+            let import = quoted(&file);
+            writeln!(out, "  {DIM}Bring it into another vault with: forklore import {import}{DIM:#}")
+        }
+        _ => writeln!(out, "  {DIM}{content} before it is compressed{DIM:#}"),
+    }
+}

@@ -1,0 +1,50 @@
+//! What was imported.
+
+use std::io::{self, Write as _};
+
+use forklore_engine::usecase::import::{ImportReport, Imported};
+
+use super::style::{BOLD, DIM, GOOD, NOTE, pad, tame};
+use super::{LABEL, count, files, size, take_back, warning};
+
+/// Tells what came in, or would.
+pub(crate) fn imported(report: &ImportReport) -> io::Result<()> {
+    let mut out = anstream::stdout().lock();
+    let did = if report.operation.is_some() { "Imported" } else { "Would import" };
+    let chats = count(report.chats.len(), "chat");
+    let new = if report.new_story { " (new)" } else { "" };
+    let (story, bytes) = (tame(&report.story), size(report.bytes));
+    writeln!(out, "{GOOD}{did}{GOOD:#} {chats} into {BOLD}{story}{BOLD:#}{new}  {DIM}{bytes}{DIM:#}")?;
+    listed(&mut out, "chats", &report.chats)?;
+    listed(&mut out, "lorebooks", &report.books)?;
+    files(&mut out, "also", report.card.as_slice())?;
+    if report.observations > 0 {
+        files(
+            &mut out,
+            "history",
+            &[format!("{} of chats and lorebooks", count(report.observations, "save"))],
+        )?;
+    }
+    for left in &report.left {
+        let word = pad("left", LABEL);
+        writeln!(out, "  {DIM}{word}{DIM:#}{}: {}", tame(&left.what), tame(&left.why))?;
+    }
+    for told in &report.warnings {
+        warning(&mut out, &told.message)?;
+    }
+    take_back(&mut out, report.operation.as_deref())
+}
+
+/// Names, with the ones that they had if those were taken.
+fn listed(out: &mut impl io::Write, word: &str, list: &[Imported]) -> io::Result<()> {
+    for (n, item) in list.iter().enumerate() {
+        let word = pad(if n == 0 { word } else { "" }, LABEL);
+        write!(out, "  {DIM}{word}{DIM:#}{}", tame(&item.name))?;
+        let stem = item.name.rsplit('/').next().unwrap_or_default();
+        if stem != item.from {
+            write!(out, "  {NOTE}was {}{NOTE:#}", tame(&item.from))?;
+        }
+        writeln!(out)?;
+    }
+    Ok(())
+}
