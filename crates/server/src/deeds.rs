@@ -169,7 +169,7 @@ pub(crate) fn perform(call: &Call, fields: &Fields) -> Result<String, Failure> {
             done(heal(call, &cure)?.report.operation, link::health(chat.as_deref()))
         }
         "gc" => {
-            let report = gc(call, &Cleaning { orphans: fields.flag("orphans"), dry_run: false })?;
+            let report = gc(call, &Cleaning { orphans: fields.flag("orphans"), ..Cleaning::default() })?;
             done(report.operation, link::keep(&[("cleaned", &report.freed.to_string())]))
         }
         "forget" => {
