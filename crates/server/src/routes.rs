@@ -26,7 +26,7 @@ use crate::answer::{failed, json, refused};
 use crate::events::{Change, Event, ForkTold};
 use crate::guard::{Places, guard, token};
 use crate::table::{ORDINARY, Pass, Table, body, called};
-use crate::vaults::{Call, Vault, Vaults};
+use crate::vaults::{Vault, Vaults};
 use crate::waits::{self, Cancelling, ForkAnswer};
 use crate::{deeds, events, hook, pages};
 
