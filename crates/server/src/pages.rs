@@ -3,6 +3,7 @@
 //! A page is answered to whoever the API answers. A browser shows its token as a cookie, which it gets for the token itself
 //! (`POST api/session`); a page asked for without either is the one that tells how to get in.
 
+mod act;
 mod travel;
 
 use std::sync::Arc;
@@ -45,6 +46,7 @@ pub(crate) fn router() -> Router<Arc<Vaults>> {
         .route("/picture", get(picture))
         .route("/tree", page(tree))
         .merge(travel::router())
+        .merge(act::router())
 }
 
 fn tree(call: &Call, of: look::AnyStory) -> Result<Page, Failure> {

@@ -74,3 +74,18 @@ pub fn act(kind: &str, chat: &str, at: Option<usize>) -> String {
 pub fn step(chat: &str, at: usize, from: usize) -> String {
     with("moment", &[("chat", chat), ("at", &at.to_string()), ("from", &from.to_string())])
 }
+
+/// What an operation did.
+pub fn done(operation: &str) -> String {
+    with("done", &[("operation", operation)])
+}
+
+/// What healing a chat, or all, would change.
+pub fn heal(chat: Option<&str>) -> String {
+    chat.map_or_else(|| "heal".to_owned(), |chat| with("heal", &[("chat", chat)]))
+}
+
+/// How much is kept; `said` is what there is to tell.
+pub fn keep(said: &[(&str, &str)]) -> String {
+    with("keep", said)
+}

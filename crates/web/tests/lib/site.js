@@ -55,7 +55,7 @@ export class Site {
         const site = new Site();
         site.vault = vault;
         const named = vault ? ['--vault', vault] : [];
-        site.child = spawn(FORKLORE, ['serve', '--json', '--port', '0', ...named, ...args], { stdio: ['ignore', 'pipe', 'inherit'], ...options });
+        site.child = spawn(FORKLORE, ['serve', '--json', ...(args.includes('--port') ? [] : ['--port', '0']), ...named, ...args], { stdio: ['ignore', 'pipe', 'inherit'], ...options });
         const line = await new Promise((resolve, reject) => {
             let text = '';
             site.child.once('exit', (code) => reject(new Error(`forklore serve ended with ${code}`)));
