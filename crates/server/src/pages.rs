@@ -40,7 +40,10 @@ pub(crate) fn home() -> MethodRouter<Arc<Vaults>> {
 
 /// All other pages.
 pub(crate) fn router() -> Router<Arc<Vaults>> {
-    Router::new().route("/assets/{edition}/{name}", get(asset)).route("/tree", page(tree)).merge(act::router())
+    Router::new()
+        .route("/assets/{edition}/{name}", get(asset))
+        .route("/tree", page(tree))
+        .merge(act::router())
 }
 
 fn tree(call: &Call, of: look::AnyStory) -> Result<Page, Failure> {

@@ -190,6 +190,7 @@ async fn fields(request: Request) -> Result<Fields, Failure> {
         return Ok(Fields(body(request, ORDINARY).await?));
     }
     let bytes = axum::body::to_bytes(request.into_body(), ORDINARY);
-    let bytes = bytes.await.map_err(|_| refused("TOO_LARGE", "The form is too large", "Send less at once."))?;
+    let bytes =
+        bytes.await.map_err(|_| refused("TOO_LARGE", "The form is too large", "Send less at once."))?;
     Ok(Fields(form_urlencoded::parse(&bytes).into_owned().collect()))
 }

@@ -62,11 +62,7 @@ fn page(title: String, body: Markup) -> Page {
 fn way(chat: &str, at: Option<usize>, what: &str) -> Markup {
     let story = link::story_of(chat);
     let name = chat.split_once('/').map_or(chat, |(_, name)| name);
-    parts::crumbs(&[
-        (story, Some(link::tree(story))),
-        (name, Some(link::moment(chat, at))),
-        (what, None),
-    ])
+    parts::crumbs(&[(story, Some(link::tree(story))), (name, Some(link::moment(chat, at))), (what, None)])
 }
 
 /// A checkpoint or branch that could be made.
@@ -414,7 +410,8 @@ fn open(chat: &str) -> Markup {
 
 /// Which files an operation touched.
 pub(super) fn touched(deed: &Deed) -> Markup {
-    let groups = [("Made", "＋", &deed.made), ("To the trash", "−", &deed.removed), ("Changed", "~", &deed.edited)];
+    let groups =
+        [("Made", "＋", &deed.made), ("To the trash", "−", &deed.removed), ("Changed", "~", &deed.edited)];
     html! {
         ul.rows.files {
             @for (title, sign, all) in groups {

@@ -65,7 +65,10 @@ fn by_story(findings: &[Finding]) -> Vec<(Option<&str>, Vec<&Finding>)> {
 fn by_code<'a>(findings: &[&'a Finding]) -> Vec<(Code, Vec<&'a Finding>)> {
     let mut kinds: Vec<(Code, Vec<&Finding>)> = Vec::new();
     for finding in findings {
-        match kinds.iter_mut().find(|(code, all)| *code == finding.code && all[0].severity == finding.severity) {
+        match kinds
+            .iter_mut()
+            .find(|(code, all)| *code == finding.code && all[0].severity == finding.severity)
+        {
             Some((_, all)) => all.push(finding),
             None => kinds.push((finding.code, vec![finding])),
         }
@@ -81,12 +84,16 @@ fn group(code: Code, findings: &[&Finding]) -> Markup {
         Severity::Warning => ("warning", "Could be better"),
         Severity::Info => ("info", "Worth knowing"),
     };
+    // What to do is mostly the same for all of them, and then said once.
+    let same = Some(findings[0].remedy.as_str());
+    let same = same.filter(|text| !text.is_empty() && findings.iter().all(|finding| finding.remedy == *text));
     // Everybody has many of the harmless ones: they wait folded.
     let id = format!("f-{}-{}", code.as_str(), findings[0].chat.as_deref().unwrap_or_default());
     html! {
         details.finding.(class) id=(id) open[severity != Severity::Info] {
             summary { span.sev { (word) } h3 { (code.title()) } span.badge { (findings.len()) } }
             p.why { (explain(code)) " " code { (code.as_str()) } }
+            @if let Some(remedy) = same { p.todo { "What to do: " (remedy) } }
             ul {
                 @for finding in findings {
                     li {
@@ -94,7 +101,10 @@ fn group(code: Code, findings: &[&Finding]) -> Markup {
                             @if let Some(chat) = &finding.chat { a href=(link::moment(chat, None)) { bdi { (name(chat)) } } ": " }
                             (finding.message)
                         }
-                        @if !finding.remedy.is_empty() { p.todo { "What to do: " (finding.remedy) } }
+                        @if same.is_none() && !finding.remedy.is_empty() { p.todo { "What to do: " (finding.remedy) } }
+                        @if let Some(chat) = finding.chat.as_deref().filter(|_| severity != Severity::Info) {
+                            p.todo { a href=(link::heal(Some(chat))) { "See what healing this chat would change" } }
+                        }
                     }
                 }
             }
@@ -129,7 +139,9 @@ fn explain(code: Code) -> &'static str {
         Code::ParentRenamed => "Forklore found it by its messages. SillyTavern does not.",
         Code::LinkDangling => "A flag in the chat leads nowhere.",
         Code::SlugDuplicate => "SillyTavern takes them for the same chat.",
-        Code::UnrecordedFork => "Nothing records what it started from, so Forklore works it out from the messages.",
+        Code::UnrecordedFork => {
+            "Nothing records what it started from, so Forklore works it out from the messages."
+        }
         Code::PendingFork => "It was saved without its lorebook, which is still to be made.",
         Code::BaselineChanged => "If that was you, all is well.",
         Code::ChatDamaged => "SillyTavern drops what it cannot read when it next saves the chat.",

@@ -91,7 +91,13 @@ pub fn page(plan: &ForgetReport, clean: &GcReport, days: u32, said: Option<Said>
             }
         }
     };
-    Page { here: Here::Log, title: "History and space".to_owned(), styles: &["act", "keep"], scripts: &[], body }
+    Page {
+        here: Here::Log,
+        title: "History and space".to_owned(),
+        styles: &["act", "keep"],
+        scripts: &[],
+        body,
+    }
 }
 
 fn told(said: Said) -> Markup {
