@@ -18,7 +18,7 @@ Forklore's chores
   cargo xtask bench   speed, as ratios to what the disk can do
                       [--quick: 20 MB instead of 200 MB; --reading: reading alone; --forks: forks alone;
                       --history: history alone;
-                      --plugin: the plugin alone; --no-sillytavern: without SillyTavern's server]
+                      --plugin: the plugin alone; --web: the pages alone; --no-sillytavern: without SillyTavern's server]
   cargo xtask soak    the long form: the extension on all versions of SillyTavern, properties, every kill and every error, a minute of racing SillyTavern's saves
 ";
 
@@ -35,6 +35,7 @@ fn main() -> Result<()> {
                 reading_only: has("--reading"),
                 history_only: has("--history"),
                 plugin_only: has("--plugin"),
+                web_only: has("--web"),
             })
         }
         // One save, as the benchmark of history lets it be kept by a process of its own.

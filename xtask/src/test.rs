@@ -74,8 +74,18 @@ fn web(tools: &Tools) -> Result<()> {
         return Ok(());
     }
     step("the program", "cargo", &["build", "--package", "forklore"])?;
+    let names = std::fs::read_dir("crates/web/tests")?
+        .flatten()
+        .filter_map(|file| file.file_name().into_string().ok());
+    let mut files: Vec<String> = names
+        .filter(|name| name.ends_with(".test.js"))
+        .map(|name| format!("crates/web/tests/{name}"))
+        .collect();
+    files.sort();
     // One after the other: each has a browser of its own, and machines have few cores.
-    step_with_tools("web", "node", &["--test", "--test-concurrency=1", "crates/web/tests/"], &[], tools)
+    let args: Vec<&str> =
+        ["--test", "--test-concurrency=1"].into_iter().chain(files.iter().map(String::as_str)).collect();
+    step_with_tools("web", "node", &args, &[], tools)
 }
 
 /// The extension in Chromium, on the page of SillyTavern: the files of tests, each on each version.

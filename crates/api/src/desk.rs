@@ -6,6 +6,7 @@ use forklore_engine::{Library, Progress, tx};
 use forklore_fs::Vfs;
 
 use crate::failure::Failure;
+use crate::shelf::{Shelf, Shelved};
 
 /// A vault that can be asked.
 pub struct Desk<'a> {
@@ -17,6 +18,8 @@ pub struct Desk<'a> {
     pub told: &'a dyn Fn(&[tx::Recovered]),
     /// Whether looking finishes what was cut off, too. Over HTTP it does not: there, looking has no side effect.
     pub settle: bool,
+    /// Where a library may be that was read before
+    pub shelf: Option<&'a Shelf>,
 }
 
 impl Desk<'_> {
@@ -40,6 +43,17 @@ impl Desk<'_> {
     pub fn library(&self) -> Result<Library, Failure> {
         self.settled();
         Ok(Library::load(self.fs.clone(), self.progress)?)
+    }
+
+    /// The vault to look at: as it was read before, if nothing has changed since.
+    pub fn shared(&self) -> Result<Arc<Shelved>, Failure> {
+        match self.shelf {
+            Some(shelf) => {
+                self.settled();
+                shelf.library(&self.fs, self.progress)
+            }
+            None => Ok(Arc::new(Shelved::new(self.library()?))),
+        }
     }
 
     /// Reads the vault to change it: from here on no other Forklore does. A dry run only looks.

@@ -5,6 +5,9 @@ use std::collections::BTreeMap;
 use forklore_engine::Library;
 use forklore_engine::usecase::check::{self, CheckReport};
 use forklore_engine::usecase::diff::{self, DiffReport, Side};
+use forklore_engine::usecase::gained::{self, GainedReport};
+use forklore_engine::usecase::messages::{self, MessagesReport};
+use forklore_engine::usecase::search::{self, SearchReport};
 use forklore_engine::usecase::show::{self, ShowOperation, ShowReport};
 use forklore_engine::usecase::stories::{self, StoriesReport};
 use forklore_engine::usecase::tree::{self, TreeReport};
@@ -87,32 +90,79 @@ pub struct QueueReport {
     pub operations: Vec<ShowOperation>,
 }
 
+/// A part of a chat.
+#[derive(Debug, Clone, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Part {
+    /// Address of the chat
+    pub chat: String,
+    /// The first message, counted from 0
+    pub from: usize,
+    /// The last one; at most 200 are given at once
+    pub to: usize,
+}
+
+/// What is looked for.
+#[derive(Debug, Clone, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Search {
+    /// Name, folder or group id of the story
+    pub story: String,
+    /// What is looked for, without regard to case
+    pub text: String,
+}
+
+/// A story.
+#[derive(Debug, Clone, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct OneStory {
+    /// Name, folder or group id of the story
+    pub story: String,
+}
+
 /// The stories.
 pub fn stories(desk: &Desk<'_>) -> Result<StoriesReport, Failure> {
-    let library = desk.library()?;
-    let checked = check::check(&library, None, now());
-    Ok(stories::stories(&library, &checked.findings))
+    let shared = desk.shared()?;
+    Ok(stories::stories(&shared.library, shared.findings()))
 }
 
 /// The fork tree.
 pub fn tree(desk: &Desk<'_>, of: &AnyStory) -> Result<TreeReport, Failure> {
-    let library = desk.library()?;
-    let story = of.story.as_deref().map(|name| library.find_story(name)).transpose()?;
-    let checked = check::check(&library, None, now());
-    Ok(tree::tree(&library, story, &checked.findings)?)
+    let shared = desk.shared()?;
+    let story = of.story.as_deref().map(|name| shared.library.find_story(name)).transpose()?;
+    Ok(tree::tree(&shared.library, story, shared.findings())?)
+}
+
+/// What forks gained since they were made.
+pub fn gained(desk: &Desk<'_>, of: &OneStory) -> Result<GainedReport, Failure> {
+    let shared = desk.shared()?;
+    Ok(gained::gained(&shared.library, shared.library.find_story(&of.story)?))
+}
+
+/// Where something is said.
+pub fn search(desk: &Desk<'_>, of: &Search) -> Result<SearchReport, Failure> {
+    let shared = desk.shared()?;
+    Ok(search::search(&shared.library, shared.library.find_story(&of.story)?, &of.text)?)
+}
+
+/// What is said in a part of a chat.
+pub fn messages(desk: &Desk<'_>, of: &Part) -> Result<MessagesReport, Failure> {
+    let shared = desk.shared()?;
+    Ok(messages::messages(&shared.library, shared.library.find_chat(&of.chat)?, of.from, of.to)?)
 }
 
 /// The state at a message.
 pub fn show(desk: &Desk<'_>, spot: &Spot) -> Result<ShowReport, Failure> {
-    let library = desk.library()?;
-    Ok(show::show(&library, library.find_chat(&spot.chat)?, spot.at)?)
+    let shared = desk.shared()?;
+    Ok(show::show(&shared.library, shared.library.find_chat(&spot.chat)?, spot.at)?)
 }
 
 /// What is wrong, and how many chats were looked at.
 pub fn check(desk: &Desk<'_>, of: &AnyChat) -> Result<(CheckReport, usize), Failure> {
-    let library = desk.library()?;
+    let shared = desk.shared()?;
+    let library = &shared.library;
     let only = of.chat.as_deref().map(|name| library.find_chat(name)).transpose()?;
-    let report = check::check(&library, only, now());
+    let report = check::check(library, only, now());
     Ok((report, if only.is_some() { 1 } else { library.chats.len() }))
 }
 
@@ -153,9 +203,9 @@ pub fn check_deep(desk: &Desk<'_>, of: &AnyChat, mend: bool) -> Result<(CheckRep
 
 /// What waits in the queue.
 pub fn queue(desk: &Desk<'_>, of: &OneChat) -> Result<QueueReport, Failure> {
-    let library = desk.library()?;
-    let chat = library.find_chat(&of.chat)?;
-    queue_of(&library, chat)
+    let shared = desk.shared()?;
+    let chat = shared.library.find_chat(&of.chat)?;
+    queue_of(&shared.library, chat)
 }
 
 pub(crate) fn queue_of(library: &Library, chat: usize) -> Result<QueueReport, Failure> {
@@ -176,7 +226,8 @@ pub(crate) fn queue_of(library: &Library, chat: usize) -> Result<QueueReport, Fa
 
 /// What differs between two states; between a fork and its parent, or a message and the last one, if only one is named.
 pub fn diff(desk: &Desk<'_>, spots: &[Spot]) -> Result<DiffReport, Failure> {
-    let library = desk.library()?;
+    let shared = desk.shared()?;
+    let library = &shared.library;
     let mut sides = Vec::new();
     for spot in spots {
         sides.push(Side { chat: library.find_chat(&spot.chat)?, at: spot.at });
@@ -184,6 +235,6 @@ pub fn diff(desk: &Desk<'_>, spots: &[Spot]) -> Result<DiffReport, Failure> {
     let Some(first) = sides.first() else {
         return Err(Failure::usage("no chat is named".to_owned()));
     };
-    let (a, b, chosen) = diff::sides(&library, *first, sides.get(1).copied())?;
-    Ok(diff::diff(&library, a, b, chosen)?)
+    let (a, b, chosen) = diff::sides(library, *first, sides.get(1).copied())?;
+    Ok(diff::diff(library, a, b, chosen)?)
 }

@@ -22,6 +22,7 @@ pub(crate) fn status(failure: &Failure) -> StatusCode {
             | "OPERATION_NOT_FOUND"
             | "NOT_IN_TRASH"
             | "WAIT_NOT_FOUND"
+            | "NO_PICTURE"
             | "CONFIG_UNKNOWN_KEY",
             _,
         ) => StatusCode::NOT_FOUND,

@@ -26,7 +26,7 @@ mod waits;
 
 use std::io;
 use std::net::SocketAddr;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use forklore_api::Failure;
@@ -35,8 +35,26 @@ use tokio::net::TcpListener;
 use crate::guard::Places;
 use crate::vaults::Vaults;
 
+/// What somebody wants to look at who has no vault open.
+#[derive(Debug)]
+pub enum First {
+    /// A folder that they named: a user's, or one around it
+    Folder(PathBuf),
+    /// The demo story
+    Demo,
+}
+
+/// How a vault is found when the server starts without one. Whoever starts it knows; the server asks when a person has chosen.
+pub struct Setup {
+    /// Vaults that were found on this machine
+    pub folders: Vec<PathBuf>,
+    /// Where the demo story would be made
+    pub demo: PathBuf,
+    /// Finds or makes what was chosen, and gives the vault's folder
+    pub choose: Box<dyn Fn(First) -> Result<PathBuf, Failure> + Send + Sync>,
+}
+
 /// Where to listen, and for whom.
-#[derive(Debug, Clone)]
 pub struct Options {
     /// Where to listen; port 0 takes any that is free
     pub listen: SocketAddr,
@@ -46,6 +64,8 @@ pub struct Options {
     pub prefix: String,
     /// What opens vaults, for whoever manages the server
     pub key: Option<String>,
+    /// If there is no vault yet
+    pub setup: Option<Setup>,
 }
 
 /// A server that listens and does not answer yet.
@@ -58,10 +78,11 @@ pub struct Server {
 
 impl Server {
     /// Begins to listen.
-    pub async fn bind(options: Options) -> io::Result<Self> {
+    pub async fn bind(mut options: Options) -> io::Result<Self> {
         let listener = TcpListener::bind(options.listen).await?;
         let address = listener.local_addr()?;
-        let vaults = Vaults::new(options.key.clone(), address.port(), &prefix(&options));
+        let setup = options.setup.take();
+        let vaults = Vaults::new(options.key.clone(), address.port(), &prefix(&options), setup);
         let vaults = Arc::new(vaults);
         Ok(Self { listener, address, options, vaults })
     }
@@ -90,6 +111,11 @@ impl Server {
         sweep.abort();
         served
     }
+}
+
+/// A secret that nobody guesses, to let somebody in with.
+pub fn secret() -> String {
+    vaults::secret()
 }
 
 /// The path that everything is below: empty, or with a slash before it and none behind.

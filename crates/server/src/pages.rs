@@ -4,6 +4,7 @@
 //! (`POST api/session`); a page asked for without either is the one that tells how to get in.
 
 mod act;
+mod travel;
 
 use std::sync::Arc;
 
@@ -18,7 +19,7 @@ use forklore_web::{Frame, POLICY, Page, Through, assets, pages};
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
 
-use crate::answer::{refused, status};
+use crate::answer::{failed, refused, status};
 use crate::table::{called, query};
 use crate::vaults::{Call, Vaults};
 
@@ -34,7 +35,7 @@ struct Nothing {}
 pub(crate) fn home() -> MethodRouter<Arc<Vaults>> {
     page(|call, _: Nothing| {
         let report = call.ask(look::stories)?;
-        Ok(pages::stories::page(&report))
+        Ok(pages::stories::page(&report, forklore_api::now()))
     })
 }
 
@@ -42,13 +43,15 @@ pub(crate) fn home() -> MethodRouter<Arc<Vaults>> {
 pub(crate) fn router() -> Router<Arc<Vaults>> {
     Router::new()
         .route("/assets/{edition}/{name}", get(asset))
+        .route("/picture", get(picture))
         .route("/tree", page(tree))
+        .merge(travel::router())
         .merge(act::router())
 }
 
 fn tree(call: &Call, of: look::AnyStory) -> Result<Page, Failure> {
     let report = call.ask(|desk| look::tree(desk, &of))?;
-    pages::tree::page(&report)
+    pages::tree::page(&report, forklore_api::now())
         .ok_or_else(|| refused("STORY_NOT_FOUND", "There is no such story", "Choose one of the stories."))
 }
 
@@ -98,6 +101,37 @@ fn answer(status: StatusCode, frame: &Frame, page: &Page) -> Response {
         (header::REFERRER_POLICY, "same-origin"),
     ] {
         headers.insert(name, HeaderValue::from_static(value));
+    }
+    response
+}
+
+/// The picture of a story.
+async fn picture(State(vaults): State<Arc<Vaults>>, request: Request) -> Response {
+    let asked = called(&vaults, &request).and_then(|call| Ok((call, query::<look::OneStory>(&request)?)));
+    let (call, of) = match asked {
+        Ok(asked) => asked,
+        Err(failure) => return failed(&failure),
+    };
+    let known = request.headers().get(header::IF_NONE_MATCH).and_then(|tag| tag.to_str().ok());
+    let known = known.map(str::to_owned);
+    let found = move || call.ask(|desk| forklore_api::picture(desk, &of, known.as_deref()));
+    let picture = match tokio::task::spawn_blocking(found).await {
+        Ok(Ok(picture)) => picture,
+        // No picture is nothing to complain about: what stands below it is shown.
+        Ok(Err(failure)) if failure.code == "NO_PICTURE" => return StatusCode::NO_CONTENT.into_response(),
+        Ok(Err(failure)) => return failed(&failure),
+        Err(_) => return StatusCode::INTERNAL_SERVER_ERROR.into_response(),
+    };
+    let mut response = match picture.bytes {
+        Some(bytes) => Response::new(Body::from(bytes)),
+        None => StatusCode::NOT_MODIFIED.into_response(),
+    };
+    let headers = response.headers_mut();
+    headers.insert(header::CONTENT_TYPE, HeaderValue::from_static(picture.media));
+    headers.insert(header::CACHE_CONTROL, HeaderValue::from_static("private, max-age=60"));
+    headers.insert(header::CONTENT_SECURITY_POLICY, HeaderValue::from_static("default-src 'none'; sandbox"));
+    if let Ok(tag) = HeaderValue::from_str(&picture.tag) {
+        headers.insert(header::ETAG, tag);
     }
     response
 }

@@ -11,7 +11,7 @@ use axum::response::{IntoResponse as _, Response};
 use axum::routing::{get, post};
 use forklore_api::fork::Wanted;
 use forklore_api::keep::Forgetting;
-use forklore_api::look::{AnyChat, AnyStory, OneChat, Pair, Spot};
+use forklore_api::look::{AnyChat, AnyStory, OneChat, OneStory, Pair, Part, Search, Spot};
 use forklore_api::ops::{Cleaning, Deletion, Limit, Redoing, Renaming, Restoring, Undoing};
 use forklore_api::past::{Blaming, Bringing, Looking};
 use forklore_api::{Failure, config, enter, fork, heal, look, ops, past};
@@ -28,7 +28,7 @@ use crate::guard::{Places, guard, token};
 use crate::table::{ORDINARY, Pass, Table, body, called};
 use crate::vaults::{Vault, Vaults};
 use crate::waits::{self, Cancelling, ForkAnswer};
-use crate::{deeds, events, hook, pages};
+use crate::{First, deeds, events, hook, pages};
 
 /// The largest body of all: a header with everything that an extension ever kept in it.
 const LARGEST: usize = 64 << 20;
@@ -81,6 +81,26 @@ struct Health {
 struct Opening {
     /// Absolute path of a SillyTavern user folder
     path: PathBuf,
+}
+
+/// What there is to choose from at the first visit.
+#[derive(Debug, Serialize, JsonSchema)]
+struct Choices {
+    /// Vaults that were found on this machine
+    folders: Vec<String>,
+    /// Where the demo story would be made
+    demo: String,
+}
+
+/// What was chosen: one of both.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+struct Chosen {
+    /// A SillyTavern folder: a user's, or one around it
+    path: Option<PathBuf>,
+    /// The demo story
+    #[serde(default)]
+    demo: bool,
 }
 
 /// A vault that is open.
@@ -158,11 +178,35 @@ pub(crate) fn table() -> Table {
             "application/json",
             post(open),
         )
-        .with_body::<Opening>();
+        .with_body::<Opening>()
+        .own::<Choices>(
+            (Method::GET, "/api/setup"),
+            "What there is to choose from, if there is no vault yet",
+            Pass::Key,
+            "application/json",
+            get(setup),
+        )
+        .own::<Opened>(
+            (Method::POST, "/api/setup"),
+            "Open the vault that was chosen",
+            Pass::Key,
+            "application/json",
+            post(choose),
+        )
+        .with_body::<Chosen>();
     let table = table
         .get("/api/hello", "Who answers, and for which vault", |call, _: Nothing| Ok(Hello::of(&call.vault)))
         .get("/api/stories", "List the stories", |call, _: Nothing| call.ask(look::stories))
         .get("/api/tree", "The fork tree", |call, of: AnyStory| call.ask(|desk| look::tree(desk, &of)))
+        .get("/api/gained", "What the forks of a story gained since they were made", |call, of: OneStory| {
+            call.ask(|desk| look::gained(desk, &of))
+        })
+        .get("/api/messages", "What is said in a part of a chat", |call, of: Part| {
+            call.ask(|desk| look::messages(desk, &of))
+        })
+        .get("/api/search", "Where something is said in a story", |call, of: Search| {
+            call.ask(|desk| look::search(desk, &of))
+        })
         .get("/api/show", "The state of a chat at a message", |call, spot: Spot| {
             call.ask(|desk| look::show(desk, &spot))
         })
@@ -304,27 +348,73 @@ async fn enter(State(vaults): State<Arc<Vaults>>, request: Request) -> Response 
     response
 }
 
-async fn open(State(vaults): State<Arc<Vaults>>, request: Request) -> Response {
+/// Lets only whoever has the key pass.
+fn with_key(vaults: &Vaults, request: &Request) -> Result<(), Failure> {
     let shown = token(request.headers());
-    if !shown.is_some_and(|shown| vaults.is_key(shown)) {
-        let failure = match shown.and_then(|token| vaults.find(token)) {
-            Some(_) => refused("NOT_ALLOWED", "A vault's token opens no other vault", "Use the key."),
-            None => {
-                refused("NO_TOKEN", "Vaults are opened with the key", "Start `forklore serve --managed`.")
-            }
-        };
+    if shown.is_some_and(|shown| vaults.is_key(shown)) {
+        return Ok(());
+    }
+    Err(match shown.and_then(|token| vaults.find(token)) {
+        Some(_) => refused("NOT_ALLOWED", "A vault's token opens no other vault", "Use the key."),
+        None => refused("NO_TOKEN", "Vaults are opened with the key", "Start `forklore serve --managed`."),
+    })
+}
+
+async fn open(State(vaults): State<Arc<Vaults>>, request: Request) -> Response {
+    if let Err(failure) = with_key(&vaults, &request) {
         return failed(&failure);
     }
     let opening: Opening = match body(request, ORDINARY).await {
         Ok(opening) => opening,
         Err(failure) => return failed(&failure),
     };
-    let opened = tokio::task::spawn_blocking(move || vaults.open(&opening.path)).await;
-    match opened {
+    opened(vaults, move |_| Ok(opening.path)).await
+}
+
+/// Opens a vault that is still to be found.
+async fn opened(
+    vaults: Arc<Vaults>,
+    find: impl FnOnce(&Vaults) -> Result<PathBuf, Failure> + Send + 'static,
+) -> Response {
+    match tokio::task::spawn_blocking(move || vaults.open(&find(&vaults)?)).await {
         Ok(Ok((token, vault))) => json(StatusCode::OK, &Opened { token, vault: vault.name() }),
         Ok(Err(failure)) => failed(&failure),
         Err(_) => StatusCode::INTERNAL_SERVER_ERROR.into_response(),
     }
+}
+
+fn no_setup() -> Failure {
+    refused("NOT_ALLOWED", "This server has its vault already", "Start `forklore serve` where there is none.")
+}
+
+/// What there is to choose from at the first visit.
+async fn setup(State(vaults): State<Arc<Vaults>>, request: Request) -> Response {
+    match (with_key(&vaults, &request), &vaults.setup) {
+        (Err(failure), _) => failed(&failure),
+        (Ok(()), None) => failed(&no_setup()),
+        (Ok(()), Some(setup)) => {
+            let text = |path: &PathBuf| path.display().to_string();
+            let folders = setup.folders.iter().map(text).collect();
+            json(StatusCode::OK, &Choices { folders, demo: text(&setup.demo) })
+        }
+    }
+}
+
+/// What was chosen at the first visit.
+async fn choose(State(vaults): State<Arc<Vaults>>, request: Request) -> Response {
+    if let Err(failure) = with_key(&vaults, &request) {
+        return failed(&failure);
+    }
+    let chosen: Chosen = match body(request, ORDINARY).await {
+        Ok(chosen) => chosen,
+        Err(failure) => return failed(&failure),
+    };
+    let first = match (chosen.path, chosen.demo) {
+        (Some(path), false) => First::Folder(path),
+        (None, true) => First::Demo,
+        _ => return failed(&crate::answer::usage("Choose a folder or the demo story, one of both")),
+    };
+    opened(vaults, move |vaults| (vaults.setup.as_ref().ok_or_else(no_setup)?.choose)(first)).await
 }
 
 /// What answers everything.

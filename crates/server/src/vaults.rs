@@ -6,12 +6,13 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
-use forklore_api::{Desk, Failure, Kind};
+use forklore_api::{Desk, Failure, Kind, Shelf};
 use forklore_engine::tx::{Recovered, folders};
 use forklore_engine::vault::layout;
 use forklore_fs::{Hints, RealFs, VaultPath, Vfs};
 use tokio::sync::broadcast;
 
+use crate::Setup;
 use crate::answer::refused;
 use crate::events::{Change, Event, ForkTold, Telling};
 use crate::hook::{Ticket, Wish};
@@ -40,12 +41,20 @@ pub(crate) struct Vaults {
     pub(crate) cookie: String,
     /// The path that the cookie is for
     pub(crate) path: String,
+    /// If there is no vault yet
+    pub(crate) setup: Option<Setup>,
 }
 
 impl Vaults {
-    pub(crate) fn new(key: Option<String>, port: u16, prefix: &str) -> Self {
+    pub(crate) fn new(key: Option<String>, port: u16, prefix: &str, setup: Option<Setup>) -> Self {
         let key = key.filter(|key| !key.is_empty()).map(|key| blake3::hash(key.as_bytes()));
-        Self { open: Mutex::default(), key, cookie: format!("forklore-{port}"), path: format!("{prefix}/") }
+        Self {
+            open: Mutex::default(),
+            key,
+            cookie: format!("forklore-{port}"),
+            path: format!("{prefix}/"),
+            setup,
+        }
     }
 
     /// Whether this is the key that opens vaults.
@@ -98,7 +107,7 @@ impl Vaults {
 }
 
 /// 244 random bits.
-fn secret() -> String {
+pub(crate) fn secret() -> String {
     format!("{}{}", uuid::Uuid::new_v4().simple(), uuid::Uuid::new_v4().simple())
 }
 
@@ -118,6 +127,8 @@ pub(crate) struct Vault {
     pub(crate) wishes: Mutex<HashMap<String, Wish>>,
     pub(crate) waits: Mutex<Vec<Arc<Waiting>>>,
     pub(crate) counter: AtomicU64,
+    /// What was read of it last
+    shelf: Shelf,
     /// Whether somebody looks at its files, for those who listen
     watched: AtomicBool,
     /// Keeps history
@@ -130,6 +141,7 @@ impl Vault {
             recording: Recording::of(root.clone()),
             root,
             gate: Mutex::default(),
+            shelf: Shelf::default(),
             events: broadcast::channel(256).0,
             recent: Mutex::default(),
             tickets: Mutex::default(),
@@ -254,7 +266,8 @@ impl Call {
         let progress = Telling::new(&self.vault, self.request.clone());
         // Looking settles nothing, so nothing is told of it.
         let told = |_: &[Recovered]| {};
-        call(&Desk { fs: self.vault.fs()?, progress: &progress, told: &told, settle: false })
+        let shelf = Some(&self.vault.shelf);
+        call(&Desk { fs: self.vault.fs()?, progress: &progress, told: &told, settle: false, shelf })
     }
 
     /// Asks for a change: after the ones before it, and with some patience for another Forklore that is at work.
@@ -269,7 +282,8 @@ impl Call {
                 self.vault.tell(Event::Change(Change::vault()));
             }
         };
-        let desk = Desk { fs: self.vault.fs()?, progress: &progress, told: &told, settle: false };
+        let desk =
+            Desk { fs: self.vault.fs()?, progress: &progress, told: &told, settle: false, shelf: None };
         let start = Instant::now();
         loop {
             match call(&desk) {

@@ -70,6 +70,11 @@ pub fn act(kind: &str, chat: &str, at: Option<usize>) -> String {
     }
 }
 
+/// A chat at a message, seen by somebody who comes from another one.
+pub fn step(chat: &str, at: usize, from: usize) -> String {
+    with("moment", &[("chat", chat), ("at", &at.to_string()), ("from", &from.to_string())])
+}
+
 /// What an operation did.
 pub fn done(operation: &str) -> String {
     with("done", &[("operation", operation)])

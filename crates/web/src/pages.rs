@@ -6,6 +6,7 @@ pub mod failure;
 pub mod health;
 pub mod keep;
 pub mod log;
+mod marks;
 pub mod moment;
 pub mod parts;
 pub mod stories;

@@ -3,7 +3,7 @@
 //! Reading is compared with one cold sequential read (here), forking with writing and syncing the same bytes ([`fork`]), with the
 //! same on file systems that share blocks ([`image`]), and with SillyTavern's own server ([`sillytavern`]); keeping every version with
 //! what else keeps versions ([`history`]). Comparing two books ([`mod@diff`]) happens in memory. What the plugin costs SillyTavern is in
-//! [`plugin`].
+//! [`plugin`], how fast pages are in [`web`].
 
 mod diff;
 mod fork;
@@ -11,6 +11,7 @@ pub(crate) mod history;
 mod image;
 mod plugin;
 mod sillytavern;
+mod web;
 
 use std::fs::{self, File};
 use std::io::{BufWriter, Read as _, Write as _};
@@ -39,6 +40,8 @@ pub(crate) struct Options {
     pub(crate) history_only: bool,
     /// Whether the plugin alone is measured
     pub(crate) plugin_only: bool,
+    /// Whether the pages alone are measured
+    pub(crate) web_only: bool,
 }
 
 pub(crate) fn bench(options: Options) -> Result<()> {
@@ -53,6 +56,9 @@ pub(crate) fn bench(options: Options) -> Result<()> {
     if options.plugin_only {
         return plugin::bench();
     }
+    if options.web_only {
+        return web::bench();
+    }
     if options.forks_only {
         return fork::bench(megabytes, options);
     }
@@ -63,6 +69,7 @@ pub(crate) fn bench(options: Options) -> Result<()> {
     diff::bench()?;
     fork::bench(megabytes, options)?;
     history::bench(megabytes, options)?;
+    web::bench()?;
     if options.sillytavern { plugin::bench() } else { Ok(()) }
 }
 

@@ -1,6 +1,6 @@
 //! `forklore demo`
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::sync::Arc;
 
@@ -9,7 +9,7 @@ use forklore_core::fork::ForkKind;
 use forklore_demo::{Demo, DemoError};
 use forklore_engine::usecase::fork::{self, ForkReport, Request};
 use forklore_engine::usecase::{check, tree};
-use forklore_engine::{Config, Library, tx};
+use forklore_engine::{Config, Library, Progress, tx};
 use forklore_fs::RealFs;
 
 use super::Context;
@@ -36,9 +36,8 @@ pub(crate) fn run(context: &Context, args: &Args) -> Result<ExitCode, Failure> {
         }
         return Ok(ExitCode::SUCCESS);
     }
-    let made = forklore_demo::build(&args.dir).map_err(|e| failure(&e))?;
+    let (made, fork) = make(&args.dir, &ui::Bar::new(context))?;
     let fs = Arc::new(RealFs::new(&args.dir)?);
-    let fork = if made.created { Some(checkpoint(&made, &fs, context)?) } else { None };
     let library = Library::load(fs, &ui::Bar::new(context))?;
     let checked = check::check(&library, None, forklore_api::now());
     let report = tree::tree(&library, None, &checked.findings)?;
@@ -51,6 +50,14 @@ pub(crate) fn run(context: &Context, args: &Args) -> Result<ExitCode, Failure> {
         ui::demo(&args.dir, &made, fork.as_ref(), &report)?;
     }
     Ok(ExitCode::SUCCESS)
+}
+
+/// Makes the demo with its checkpoint, or finds it from last time.
+pub(super) fn make(dir: &Path, progress: &dyn Progress) -> Result<(Demo, Option<ForkReport>), Failure> {
+    let made = forklore_demo::build(dir).map_err(|e| failure(&e))?;
+    let fs = Arc::new(RealFs::new(dir)?);
+    let fork = if made.created { Some(checkpoint(&made, &fs, progress)?) } else { None };
+    Ok((made, fork))
 }
 
 fn failure(e: &DemoError) -> Failure {
@@ -67,10 +74,10 @@ fn failure(e: &DemoError) -> Failure {
 }
 
 /// The main job, on the built-in story.
-fn checkpoint(demo: &Demo, fs: &Arc<RealFs>, context: &Context) -> Result<ForkReport, Failure> {
+fn checkpoint(demo: &Demo, fs: &Arc<RealFs>, progress: &dyn Progress) -> Result<ForkReport, Failure> {
     let now = forklore_api::now();
     let right = tx::Right::take(&**fs, now)?;
-    let library = Library::load_with(fs.clone(), right, &ui::Bar::new(context))?;
+    let library = Library::load_with(fs.clone(), right, progress)?;
     let wanted = &demo.checkpoint;
     let request = Request {
         kind: ForkKind::Checkpoint,

@@ -137,7 +137,7 @@ impl Context {
         let fs: Arc<dyn Vfs> = real.clone();
         let before = note::operations(&*fs);
         let bar = Bar::new(self);
-        let answer = call(&Desk { fs: fs.clone(), progress: &bar, told: &told, settle: true })?;
+        let answer = call(&Desk { fs: fs.clone(), progress: &bar, told: &told, settle: true, shelf: None })?;
         // What was done is done: that it could not be recorded is only told.
         if let Err(e) = note::since(&fs, &before, &|id| in_background(real.root(), id).is_ok()) {
             ui::not_noted(self, &e.message);

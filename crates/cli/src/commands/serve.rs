@@ -5,17 +5,18 @@ use std::net::{IpAddr, SocketAddr};
 use std::process::ExitCode;
 
 use forklore_api::{Failure, Kind};
-use forklore_server::{Options, Server};
+use forklore_engine::NoProgress;
+use forklore_server::{First, Options, Server, Setup};
 use serde::Deserialize;
 use serde_json::json;
 
 use super::Context;
-use crate::ui;
+use crate::{find, ui};
 
-/// Answer over HTTP what the command line answers here
+/// Show the stories in a browser, and answer other programs
 ///
-/// For SillyTavern's plugin, for pages in a browser and for other programs: the same questions, the same JSON, and events about
-/// what happens. Only this machine is answered unless you say otherwise, and only whoever has the token that is printed.
+/// Open the address that is printed: it shows the stories, their trees and everything in them. The same server answers SillyTavern's
+/// plugin and other programs over HTTP, with the same JSON as the command line. Without a vault the page asks for one. Only this machine is answered unless you say otherwise, and only whoever has the token that is printed.
 ///
 /// Ends with Ctrl-C.
 #[derive(Debug, clap::Args)]
@@ -53,9 +54,17 @@ struct Told {
 }
 
 pub(crate) fn run(context: &Context, args: &Args) -> Result<ExitCode, Failure> {
-    let key = if args.managed { Some(told()?.key) } else { None };
+    let (key, setup) = match (args.managed, context.vault()) {
+        (true, _) => (Some(told()?.key), None),
+        (false, Ok(_)) => (None, None),
+        // Somebody who starts without knowing where the vault is, is asked on the page. A folder that was named must be right.
+        (false, Err(failure)) if context.vault.is_none() && failure.code == "NO_VAULT" => {
+            (Some(forklore_server::secret()), Some(first_visit()?))
+        }
+        (false, Err(failure)) => return Err(failure),
+    };
     let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build()?;
-    runtime.block_on(serve(context, args, key))?;
+    runtime.block_on(serve(context, args, key, setup))?;
     // Whoever is still connected, or reading a large chat, is not waited for.
     runtime.shutdown_background();
     Ok(ExitCode::SUCCESS)
@@ -72,9 +81,34 @@ fn told() -> Result<Told, Failure> {
     })
 }
 
-async fn serve(context: &Context, args: &Args, key: Option<String>) -> Result<(), Failure> {
+/// How a vault is found by somebody who has none open.
+fn first_visit() -> Result<Setup, Failure> {
+    let demo = std::path::absolute("forklore-demo")?;
+    let home = std::env::home_dir().unwrap_or_default();
+    let usual =
+        ["SillyTavern", "SillyTavern-Launcher/SillyTavern", "Documents/SillyTavern", "Desktop/SillyTavern"];
+    let places = usual.iter().map(|place| home.join(place)).chain(["/opt/SillyTavern".into()]);
+    let folders = places.filter_map(|place| find::open(Some(&place)).ok()).map(|fs| fs.root().to_owned());
+    let made = demo.clone();
+    let choose = move |first: First| match first {
+        First::Folder(path) => Ok(find::open(Some(&path))?.root().to_owned()),
+        First::Demo => {
+            super::demo::make(&made, &NoProgress)?;
+            Ok(made.clone())
+        }
+    };
+    Ok(Setup { folders: folders.collect(), demo, choose: Box::new(choose) })
+}
+
+async fn serve(
+    context: &Context,
+    args: &Args,
+    key: Option<String>,
+    setup: Option<Setup>,
+) -> Result<(), Failure> {
     let listen = SocketAddr::new(args.listen, args.port);
-    let options = Options { listen, hosts: args.host.clone(), prefix: args.prefix.clone(), key };
+    let first = key.clone().filter(|_| setup.is_some());
+    let options = Options { listen, hosts: args.host.clone(), prefix: args.prefix.clone(), key, setup };
     let server = Server::bind(options).await.map_err(|e| cannot_listen(listen, &e))?;
     let url = server.url();
     if args.managed {
@@ -86,6 +120,15 @@ async fn serve(context: &Context, args: &Args, key: Option<String>) -> Result<()
             let _ended = end.send(());
         });
         server.run(async { drop(ended.await) }).await?;
+        return Ok(());
+    }
+    if let Some(key) = first {
+        if context.json {
+            ui::line(&json!({"url": url, "version": env!("CARGO_PKG_VERSION"), "key": key}))?;
+        } else {
+            ui::first_visit(&url, &key)?;
+        }
+        server.run(async { drop(tokio::signal::ctrl_c().await) }).await?;
         return Ok(());
     }
     let token = server.open(context.vault()?.root())?;

@@ -81,6 +81,18 @@ pub(crate) fn serving(url: &str, token: &str) -> io::Result<()> {
     out.flush()
 }
 
+/// Prints where the page is that asks for a vault.
+pub(crate) fn first_visit(url: &str, key: &str) -> io::Result<()> {
+    let mut out = anstream::stdout().lock();
+    writeln!(
+        out,
+        "There is no SillyTavern vault here. Choose one, or the demo story, at {BOLD}{url}#key={key}{BOLD:#}"
+    )?;
+    let more = "Whoever has this address can open folders of this machine. Ctrl-C ends it.";
+    writeln!(out, "{DIM}{more}{DIM:#}")?;
+    out.flush()
+}
+
 /// Prints why something did not work, and what to do.
 pub(crate) fn error(context: &Context, e: &Failure) {
     if context.json {

@@ -6,6 +6,7 @@ use forklore_core::check::{Finding, Health};
 use schemars::JsonSchema;
 use serde::Serialize;
 
+use crate::oplog::time;
 use crate::vault::{Library, StoryKind};
 
 /// All stories of a vault.
@@ -32,6 +33,8 @@ pub struct StoryRow {
     pub longest: usize,
     /// Size of its chats in bytes
     pub bytes: u64,
+    /// When one of its chats was last changed, as RFC 3339; null if it has none
+    pub changed: Option<String>,
     /// Worst finding
     pub health: Health,
 }
@@ -54,6 +57,7 @@ pub fn stories(library: &Library, findings: &[Finding]) -> StoriesReport {
             forks: chats().filter(|chat| chat.lineage.is_fork()).count(),
             longest: chats().map(|chat| chat.transcript.len()).max().unwrap_or(0),
             bytes: chats().map(|chat| chat.bytes).sum(),
+            changed: chats().map(|chat| chat.modified / 1_000_000).max().map(time),
             health: Health::of(ours),
         }
     });

@@ -8,6 +8,7 @@ use forklore_fs::PathError;
 use schemars::JsonSchema;
 use serde::Serialize;
 
+use crate::oplog::time;
 use crate::vault::{Chat, Library, StoryKind};
 
 /// The fork trees of some stories.
@@ -51,10 +52,14 @@ pub struct TreeChat {
     pub confidence: &'static str,
     /// Messages that end a scene
     pub scenes: Vec<usize>,
+    /// Their titles, in the same order
+    pub scene_names: Vec<Option<String>>,
     /// The running recap as stored
     pub running_recap: TreeRecap,
     /// The lorebook
     pub book: TreeBook,
+    /// When its file was last changed, as RFC 3339
+    pub changed: String,
     /// Worst finding
     pub health: Health,
     /// Codes of its findings, worst first
@@ -109,7 +114,7 @@ fn story_tree(
 }
 
 /// Parents before their forks, forks in the order of their fork points.
-fn in_tree_order(library: &Library, chats: &[usize]) -> Vec<(usize, usize)> {
+pub(super) fn in_tree_order(library: &Library, chats: &[usize]) -> Vec<(usize, usize)> {
     let story = chats.first().map(|c| library.chats[*c].story);
     let parent =
         |c: usize| library.chats[c].lineage.parent.filter(|p| Some(library.chats[*p].story) == story);
@@ -155,6 +160,7 @@ fn tree_chat(
     let mut codes: Vec<&'static str> = found.iter().map(|f| f.code.as_str()).collect();
     codes.dedup();
     let running = chat.running.as_ref();
+    let scenes = || chat.facts.scenes.iter().filter(|(_, scene)| scene.is_real());
     Ok(TreeChat {
         kind: kind(chat.lineage.kind),
         messages: chat.transcript.len(),
@@ -163,12 +169,14 @@ fn tree_chat(
         lost_parent: lost_parent(chat).map(str::to_owned),
         lineage: basis(chat.lineage.basis),
         confidence: chat.lineage.confidence.as_str(),
-        scenes: chat.facts.scenes.iter().filter(|(_, scene)| scene.is_real()).map(|(m, _)| *m).collect(),
+        scenes: scenes().map(|(m, _)| *m).collect(),
+        scene_names: scenes().map(|(_, scene)| scene.name.clone()).collect(),
         running_recap: TreeRecap {
             current: running.and_then(|r| r.current),
             versions: running.map_or(0, |r| r.versions.len()),
         },
         book: book_of(library, c)?,
+        changed: time(chat.modified / 1_000_000),
         health: Health::of(found.iter().copied()),
         findings: codes,
         depth,

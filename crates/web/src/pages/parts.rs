@@ -4,7 +4,7 @@ use forklore_core::check::Health;
 use forklore_engine::vault::StoryKind;
 use maud::{Markup, html};
 
-use crate::link;
+use crate::{link, words};
 
 /// The ways of a chat's address: its story, and itself.
 pub fn crumbs(steps: &[(&str, Option<String>)]) -> Markup {
@@ -47,4 +47,23 @@ pub fn picture(kind: StoryKind, folder: &str, name: &str) -> Markup {
             img src=(link::picture(&story)) alt="" loading="lazy" decoding="async" width="96" height="144";
         }
     }
+}
+
+/// A time as RFC 3339, as people say it.
+pub fn time(at: &str, now: i64) -> Markup {
+    let then = at.parse::<jiff::Timestamp>().map_or(now, jiff::Timestamp::as_millisecond);
+    html! { time datetime=(at) title=(at) { (words::ago(then, now)) } }
+}
+
+/// At most this many letters, without anything that would turn the text around it.
+pub fn crop(text: &str, most: usize) -> String {
+    let is_bidi =
+        |c: char| matches!(c, '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}');
+    let tame = |c: char| if c.is_control() { ' ' } else { c };
+    let mut shown = text.chars().filter(|c| !is_bidi(*c)).map(tame);
+    let mut kept: String = shown.by_ref().take(most).collect();
+    if shown.next().is_some() {
+        kept.push('…');
+    }
+    kept
 }

@@ -1,10 +1,11 @@
-//! Before a vault is open: how to get in.
+//! Before a vault is open: how to get in, and the first visit.
 
 use maud::html;
 
 use crate::{Here, Page};
 
-/// For a browser that has not shown a token. `enter.js` takes it from the address, behind `#`, where only the browser sees it.
+/// For a browser that has not shown a token. `enter.js` takes it from the address, behind `#`, where only the browser sees it. With the
+/// key of a server that has no vault yet, it shows the second part instead: which vault it shall be.
 pub fn enter() -> Page {
     let body = html! {
         article.lone #enter {
@@ -12,6 +13,29 @@ pub fn enter() -> Page {
             p.lead { "This page opens with the address that " code { "forklore serve" } " prints." }
             p { "It ends with " code { "#token=…" } ". Copy all of it into the address bar of this browser." }
             p.quiet { "The token is new each time Forklore is started." }
+        }
+        article.first #first hidden {
+            h1 { "Welcome to Forklore" }
+            p.lead { "Fork your story, keep its lore. Which story shall it be?" }
+            div.choices {
+                section.card {
+                    h2 { "My SillyTavern" }
+                    p { "The folder that SillyTavern is in, or the folder of a user in it. Forklore only reads it until you ask for a change." }
+                    ul #folders {}
+                    form #folder {
+                        label for="path" { "Folder" }
+                        input #path name="path" required autocomplete="off" spellcheck="false" placeholder="/home/you/SillyTavern";
+                        button.main { "Open" }
+                    }
+                }
+                section.card {
+                    h2 { "The demo story" }
+                    p { "A short story with branches, a checkpoint, and one fork as SillyTavern makes them, which spoils its parent's lorebook. Everything can be tried on it." }
+                    p.quiet { "It is made in " code #demo-place {} " and nowhere else. Delete it whenever you like." }
+                    button #demo { "Look at the demo story" }
+                }
+            }
+            p #problem role="alert" {}
         }
     };
     Page { here: Here::Outside, title: "Welcome".to_owned(), styles: &["welcome"], scripts: &["enter"], body }

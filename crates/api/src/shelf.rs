@@ -1,0 +1,108 @@
+//! [`Shelf`]: the library that was read last, for as long as no file is another one.
+//!
+//! A page asks several times within a second, and a slider for each of its steps. Reading the vault is quick, looking whether anything
+//! has changed is quicker: every file that a library rests on is asked for its identity, and nothing else is.
+
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+
+use forklore_core::check::Finding;
+use forklore_engine::usecase::check;
+use forklore_engine::vault::layout;
+use forklore_engine::{Library, Progress};
+use forklore_fs::{NodeKind, PathError, VaultPath, Vfs};
+
+use crate::{Failure, now};
+
+/// A library, and what was found out about it.
+pub struct Shelved {
+    /// The library
+    pub library: Library,
+    findings: OnceLock<Vec<Finding>>,
+}
+
+impl Shelved {
+    /// A library that was just read.
+    pub fn new(library: Library) -> Self {
+        Self { library, findings: OnceLock::new() }
+    }
+
+    /// What `check` finds in all of it.
+    pub fn findings(&self) -> &[Finding] {
+        self.findings.get_or_init(|| check::check(&self.library, None, now()).findings)
+    }
+}
+
+/// The library that was read last.
+#[derive(Default)]
+pub struct Shelf {
+    last: Mutex<Option<(blake3::Hash, Arc<Shelved>)>>,
+}
+
+impl Shelf {
+    /// The library of these files: the last one, if none of them has changed.
+    pub fn library(&self, fs: &Arc<dyn Vfs>, progress: &dyn Progress) -> Result<Arc<Shelved>, Failure> {
+        // Before the content: what changes in between makes a stamp that is never met again.
+        let stamp = stamp(&**fs)?;
+        let mut last = self.last.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some((_, shelved)) = last.as_ref().filter(|(of, _)| *of == stamp) {
+            return Ok(shelved.clone());
+        }
+        // The old one goes first: a vault can be large.
+        *last = None;
+        let shelved = Arc::new(Shelved::new(Library::load(fs.clone(), progress)?));
+        *last = Some((stamp, shelved.clone()));
+        Ok(shelved)
+    }
+}
+
+/// Folders, and how deep they are looked into.
+const FOLDERS: [(&str, usize); 8] = [
+    (layout::CHATS, 1),
+    (layout::GROUP_CHATS, 0),
+    (layout::GROUPS, 0),
+    (layout::WORLDS, 0),
+    (layout::CHARACTERS, 0),
+    (layout::BACKUPS, 0),
+    (layout::HISTORY, 2),
+    (".forklore/tx", 1),
+];
+
+/// A hash over the identities of all files that a library is read from.
+fn stamp(fs: &dyn Vfs) -> Result<blake3::Hash, PathError> {
+    let mut hasher = blake3::Hasher::new();
+    add(fs, &layout::folder(layout::SETTINGS), &mut hasher);
+    for (folder, depth) in FOLDERS {
+        add_folder(fs, &layout::folder(folder), depth, &mut hasher)?;
+    }
+    Ok(hasher.finalize())
+}
+
+fn add_folder(
+    fs: &dyn Vfs,
+    dir: &VaultPath,
+    depth: usize,
+    hasher: &mut blake3::Hasher,
+) -> Result<(), PathError> {
+    for node in fs.list(dir)? {
+        // A name that no path can have is none of ours.
+        let Ok(path) = dir.join(&node.name) else { continue };
+        match node.kind {
+            NodeKind::Dir if depth > 0 => add_folder(fs, &path, depth - 1, hasher)?,
+            NodeKind::File => add(fs, &path, hasher),
+            NodeKind::Dir | NodeKind::Other => {
+                hasher.update(path.as_str().as_bytes());
+            }
+        }
+    }
+    Ok(())
+}
+
+fn add(fs: &dyn Vfs, path: &VaultPath, hasher: &mut blake3::Hasher) {
+    hasher.update(path.as_str().as_bytes()).update(&[0]);
+    // What cannot be looked at is no file that a library could have been read from.
+    if let Ok(Some(id)) = fs.identity(path) {
+        for number in [id.file, id.len, id.modified.cast_unsigned(), id.changed.cast_unsigned()] {
+            hasher.update(&number.to_le_bytes());
+        }
+    }
+}

@@ -1,0 +1,192 @@
+//! The drawing of a [`Plan`], as SVG. `tree.js` moves the same parts when the reader zooms or folds, by the same rules: whatever has
+//! `data-m` stands at that message, and every row at the height that the rows above leave.
+
+use forklore_engine::usecase::tree::TreeChat;
+use maud::{Markup, html};
+
+use super::plan::{Flag, Line, Plan, Row};
+use crate::pages::parts::crop;
+use crate::{link, words};
+
+/// Room to the left of the first message, above the first row, and behind the last message.
+const LEFT: f64 = 18.0;
+const TOP: f64 = 30.0;
+const RIGHT: f64 = 300.0;
+/// How wide the longest line is at first.
+const ROOM: f64 = 820.0;
+/// How far a line is rounded where it parts.
+const ROUND: f64 = 11.0;
+/// How wide a letter of a scene's name is, about.
+const LETTER: f64 = 5.9;
+
+/// Sizes that depend on how much there is to draw.
+struct Scale {
+    /// Width of a message
+    message: f64,
+    /// Height of a row
+    row: f64,
+}
+
+impl Scale {
+    #[allow(clippy::cast_precision_loss, reason = "no chat is that long")]
+    fn x(&self, message: usize) -> f64 {
+        LEFT + message as f64 * self.message
+    }
+
+    #[allow(clippy::cast_precision_loss, reason = "no story has that many chats")]
+    fn y(&self, row: usize) -> f64 {
+        TOP + self.row * (row as f64 + 0.62)
+    }
+}
+
+/// A number without more digits than can be seen.
+fn px(value: f64) -> String {
+    let text = format!("{value:.1}");
+    text.strip_suffix(".0").map(str::to_owned).unwrap_or(text)
+}
+
+fn shift(x: f64, y: f64) -> String {
+    format!("translate({} {})", px(x), px(y))
+}
+
+pub(super) fn draw(plan: &Plan<'_>) -> Markup {
+    #[allow(clippy::cast_precision_loss, reason = "no chat is that long")]
+    let message = (ROOM / plan.last.max(1) as f64).min(26.0);
+    let scale = Scale { message, row: if plan.dense { 30.0 } else { 62.0 } };
+    let (width, height) = (scale.x(plan.last) + RIGHT, scale.y(plan.rows.len()));
+    html! {
+        svg #tree class=[plan.dense.then_some("dense")] width=(px(width)) height=(px(height)) aria-hidden="true"
+            data-left=(px(LEFT)) data-top=(px(TOP)) data-right=(px(RIGHT)) data-round=(px(ROUND)) data-letter=(LETTER)
+            data-row=(px(scale.row)) data-scale=(message) data-last=(plan.last) {
+            g.axis { (axis(plan.last, &scale, height)) }
+            @for (i, row) in plan.rows.iter().enumerate() {
+                (self::row(i, row, plan.flags.iter().filter(|flag| flag.row == i), &scale))
+            }
+            g.marks {}
+            g.cursor hidden { circle r="6" {} }
+        }
+    }
+}
+
+/// Numbers of messages, at steps that are good to read.
+fn axis(last: usize, scale: &Scale, height: f64) -> Markup {
+    let steps = [1, 2, 5, 10, 20, 50, 100, 200, 500, 1000, 2000, 5000, 10_000, 20_000, 50_000, 100_000];
+    #[allow(clippy::cast_precision_loss, reason = "small numbers")]
+    let wide = |step: &&usize| **step as f64 * scale.message >= 56.0;
+    let step = steps.iter().find(wide).copied().unwrap_or(1_000_000);
+    html! {
+        @for message in (0..=last).step_by(step) {
+            g transform=(shift(scale.x(message), 0.0)) {
+                path d={ "M0 22V" (px(height)) } {}
+                text y="14" { (message) }
+            }
+        }
+    }
+}
+
+fn row<'a>(i: usize, row: &Row<'_>, flags: impl Iterator<Item = &'a Flag<'a>>, scale: &Scale) -> Markup {
+    let (y, end) = (scale.y(i), scale.x(row.end));
+    let start = row.from.map_or(LEFT, |from| scale.x(from));
+    // A copy that has everything of its parent parts nowhere: it begins beside it.
+    let line = match (row.parent, row.from) {
+        (Some(parent), Some(_)) => {
+            let up = scale.y(parent) - y;
+            let (x, bend) = (px(start), px(start + ROUND));
+            let end = px(end.max(start + ROUND + 4.0));
+            format!("M{x} {}V-{}Q{x} 0 {bend} 0H{end}", px(up), px(ROUND))
+        }
+        _ => format!("M{} 0H{}", px(start), px(end.max(start + 1.0))),
+    };
+    let label = if row.from.is_some() { start + ROUND + 5.0 } else { start };
+    let own = row.from.map_or(0, |from| from + 1);
+    let (class, name, chat) = match row.line {
+        Line::Chat(chat) => (chat.kind, name_of(&chat.chat), Some(chat)),
+        Line::Ghost(name) => ("ghost", name, None),
+    };
+    let from = row.from.or(row.parent.map(|_| 0));
+    html! {
+        g class={ "row c" (row.colour) " " (class) } transform=(shift(0.0, y)) data-chat=[chat.map(|chat| &chat.chat)]
+            data-parent=[row.parent] data-from=[from.filter(|_| row.from.is_some())] data-end=(row.end) data-below=[Some(row.below).filter(|n| *n > 0)] {
+            path.line d=(line) {}
+            @if let Some(chat) = chat {
+                a.hit href=(link::moment(&chat.chat, None)) tabindex="-1" { path d=(line) {} }
+            }
+            @if row.from.is_some() {
+                circle.fork data-m=[row.from] transform=(shift(start, row.parent.map_or(0.0, |p| scale.y(p) - y))) r="3.4" {}
+            } @else {
+                circle.start data-m="0" transform=(shift(start, 0.0)) r="4.5" {}
+            }
+            @if let Some(chat) = chat { (scenes(chat, own, scale)) }
+            g.label data-m=(row.from.unwrap_or(0)) data-dx=(px(label - start)) transform=(shift(label, 0.0)) {
+                text { (crop(name, 46)) @if chat.is_none() { " (gone)" } title { (crop(name, 300)) } }
+            }
+            @if let Some(chat) = chat { (badges(chat, row, end.max(label))) }
+            @for flag in flags { (self::flag(flag, scale)) }
+        }
+    }
+}
+
+/// What a chat carries, behind the end of its line.
+fn badges(chat: &TreeChat, row: &Row<'_>, x: f64) -> Markup {
+    let book = match chat.book.state {
+        "shared" => Some("shared book"),
+        "missing" => Some("book is missing"),
+        "own" => Some("own book"),
+        _ => None,
+    };
+    html! {
+        g.badges data-m=(row.end) transform=(shift(x + 10.0, 0.0)) {
+            text y="4" {
+                tspan.count { (words::number(chat.messages)) }
+                @if let Some(version) = chat.running_recap.current { tspan dx="7" { "recap " (version) } }
+                @if let Some(book) = book { tspan dx="7" class={ "book " (chat.book.state) } { (book) } }
+                tspan.gained dx="0" {}
+                @if chat.health.as_str() != "ok" {
+                    tspan dx="7" class={ "health-" (chat.health.as_str()) } { "● " (chat.findings.first().copied().unwrap_or_default()) }
+                }
+            }
+        }
+    }
+}
+
+/// The scenes of a chat that are its own, with the names that there is room for.
+fn scenes(chat: &TreeChat, own: usize, scale: &Scale) -> Markup {
+    let mut free = f64::MIN;
+    let all = chat.scenes.iter().zip(&chat.scene_names).filter(|(message, _)| **message >= own);
+    html! {
+        @for (message, name) in all {
+            @let x = scale.x(*message);
+            @let name = crop(name.as_deref().unwrap_or_default(), 34);
+            @let shy = x < free;
+            @let _taken = if !shy && !name.is_empty() { free = x + letters(&name) };
+            g.scene.shy[shy] data-m=(message) transform=(shift(x, 0.0)) {
+                path d="M0-5V5" {}
+                @if !name.is_empty() { text y="18" { (name) } }
+            }
+        }
+    }
+}
+
+#[allow(clippy::cast_precision_loss, reason = "34 letters at most")]
+fn letters(name: &str) -> f64 {
+    name.chars().count() as f64 * LETTER + 10.0
+}
+
+fn flag(flag: &Flag<'_>, scale: &Scale) -> Markup {
+    #[allow(clippy::cast_precision_loss, reason = "a handful")]
+    let up = -(7.0 * flag.level as f64);
+    html! {
+        a.flag href=(link::moment(&flag.chat.chat, None)) tabindex="-1" data-m=(flag.at) data-dy=(px(up)) data-flag=(flag.chat.chat)
+            transform=(shift(scale.x(flag.at), up)) {
+            path.pole d="M0 0V-17" {}
+            path.cloth d="M0-17h11l-3 3.500 3 3.500h-11z" {}
+            rect x="-3" y="-19" width="17" height="20" {}
+            title { "Checkpoint: " (crop(name_of(&flag.chat.chat), 300)) }
+        }
+    }
+}
+
+/// The name of a chat, without its story.
+pub(super) fn name_of(chat: &str) -> &str {
+    chat.split_once('/').map_or(chat, |(_, name)| name)
+}

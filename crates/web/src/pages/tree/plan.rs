@@ -1,0 +1,162 @@
+//! [`Plan`]: where everything stands in the drawing of a story. Chats are rows, messages are columns.
+//!
+//! Forks stand below their parent, the one that parted last first. So a line that leads down to an older fork passes to the left of
+//! where the younger ones begin, and no two lines ever cross.
+
+use std::collections::HashMap;
+
+use forklore_engine::usecase::tree::{StoryTree, TreeChat};
+
+/// Beyond this many rows they move together.
+const MANY: usize = 60;
+
+/// Where everything stands.
+pub(super) struct Plan<'a> {
+    pub(super) rows: Vec<Row<'a>>,
+    pub(super) flags: Vec<Flag<'a>>,
+    /// Number of the last message of the longest chat
+    pub(super) last: usize,
+    /// Whether there are many rows
+    pub(super) dense: bool,
+}
+
+/// A line.
+pub(super) struct Row<'a> {
+    pub(super) line: Line<'a>,
+    /// The row that it parts from
+    pub(super) parent: Option<usize>,
+    /// The message that it parts at; the beginning if there is none
+    pub(super) from: Option<usize>,
+    /// Its last message
+    pub(super) end: usize,
+    /// How many rows below belong to it
+    pub(super) below: usize,
+    /// Its colour, of eight
+    pub(super) colour: usize,
+}
+
+/// What a line stands for.
+pub(super) enum Line<'a> {
+    Chat(&'a TreeChat),
+    /// A chat that is gone, by the name that its forks have for it
+    Ghost(&'a str),
+}
+
+/// A checkpoint that was never played on: a flag on the line that it was taken of.
+pub(super) struct Flag<'a> {
+    pub(super) chat: &'a TreeChat,
+    pub(super) row: usize,
+    pub(super) at: usize,
+    /// How many stand at the same message before it
+    pub(super) level: usize,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, Hash)]
+enum Above<'a> {
+    Nothing,
+    Chat(&'a str),
+    Ghost(&'a str),
+}
+
+impl<'a> Plan<'a> {
+    pub(super) fn of(story: &'a StoryTree) -> Self {
+        let known: HashMap<&str, &TreeChat> = story.chats.iter().map(|chat| (&*chat.chat, chat)).collect();
+        let above = |chat: &'a TreeChat| match (&chat.parent, &chat.lost_parent) {
+            (Some(parent), _) if known.contains_key(&**parent) => Above::Chat(parent),
+            (_, Some(name)) => Above::Ghost(name),
+            _ => Above::Nothing,
+        };
+        let mut below: HashMap<Above<'_>, Vec<&TreeChat>> = HashMap::new();
+        for chat in &story.chats {
+            below.entry(above(chat)).or_default().push(chat);
+        }
+        for (above, chats) in &mut below {
+            if *above != Above::Nothing {
+                chats.sort_by_key(|chat| (std::cmp::Reverse(chat.fork_message), &chat.chat));
+            }
+        }
+        let mut planning =
+            Planning { below, plan: Plan { rows: Vec::new(), flags: Vec::new(), last: 0, dense: false } };
+        planning.grow(Above::Nothing, None);
+        let mut ghosts: Vec<&str> = story
+            .chats
+            .iter()
+            .map(above)
+            .filter_map(|a| if let Above::Ghost(name) = a { Some(name) } else { None })
+            .collect();
+        ghosts.sort_unstable();
+        ghosts.dedup();
+        for name in ghosts {
+            planning.ghost(name);
+        }
+        // Chats that are each other's parents are reached from nowhere: each begins a line of its own.
+        for chat in &story.chats {
+            if planning.below.contains_key(&above(chat)) {
+                planning.grow(above(chat), None);
+            }
+        }
+        let mut plan = planning.plan;
+        plan.last = plan.rows.iter().map(|row| row.end).max().unwrap_or(0);
+        plan.dense = plan.rows.len() > MANY;
+        plan
+    }
+}
+
+struct Planning<'a> {
+    below: HashMap<Above<'a>, Vec<&'a TreeChat>>,
+    plan: Plan<'a>,
+}
+
+impl<'a> Planning<'a> {
+    fn ghost(&mut self, name: &'a str) {
+        let forks = self.below.get(&Above::Ghost(name)).map(Vec::as_slice).unwrap_or_default();
+        let end = forks.iter().filter_map(|chat| chat.fork_message).max().unwrap_or(0);
+        let row = self.plan.rows.len();
+        self.plan.rows.push(Row {
+            line: Line::Ghost(name),
+            parent: None,
+            from: None,
+            end,
+            below: 0,
+            colour: 0,
+        });
+        self.grow(Above::Ghost(name), Some(row));
+        self.plan.rows[row].below = self.plan.rows.len() - row - 1;
+    }
+
+    /// Adds everything below a row. A story can be a thousand forks deep, so the way back is a list and not the stack.
+    fn grow(&mut self, above: Above<'a>, parent: Option<usize>) {
+        enum Step<'a> {
+            Add(&'a TreeChat, Option<usize>),
+            Close(usize),
+        }
+        let todo = self.below.remove(&above).unwrap_or_default();
+        let mut todo: Vec<Step<'_>> = todo.into_iter().rev().map(|chat| Step::Add(chat, parent)).collect();
+        while let Some(step) = todo.pop() {
+            let (chat, parent) = match step {
+                Step::Close(row) => {
+                    self.plan.rows[row].below = self.plan.rows.len() - row - 1;
+                    continue;
+                }
+                Step::Add(chat, parent) => (chat, parent),
+            };
+            let end = chat.messages.saturating_sub(1);
+            let forks = self.below.remove(&Above::Chat(&chat.chat)).unwrap_or_default();
+            let from = chat.fork_message.filter(|_| parent.is_some());
+            if let (Some(row), Some(at)) = (parent, from)
+                && chat.kind == "checkpoint"
+                && end <= at
+                && forks.is_empty()
+            {
+                let level = self.plan.flags.iter().filter(|flag| (flag.row, flag.at) == (row, at)).count();
+                self.plan.flags.push(Flag { chat, row, at, level });
+                continue;
+            }
+            let row = self.plan.rows.len();
+            let colour = row % 8;
+            self.plan.rows.push(Row { line: Line::Chat(chat), parent, from, end, below: 0, colour });
+            todo.push(Step::Close(row));
+            todo.extend(forks.into_iter().rev().map(|fork| Step::Add(fork, Some(row))));
+        }
+    }
+}

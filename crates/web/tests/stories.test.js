@@ -1,0 +1,114 @@
+// All stories: what is shown of each, finding one, the keyboard, a phone, and names that want to be more than names.
+
+import assert from 'node:assert/strict';
+import fs from 'node:fs';
+import path from 'node:path';
+import { after, before, test } from 'node:test';
+import { Browser, empty, harbor, PHONE, Site, Visit, writeChat } from './lib/site.js';
+
+const HOSTILE = '<img src=x onerror=alert(1)>&"\'';
+
+let browser;
+let site;
+before(async () => {
+    browser = await Browser.start();
+    const vault = harbor();
+    for (const name of ['Älva', 'Bryn', 'Corvin', HOSTILE.replaceAll('/', ''), '\u202egnp.live', 'x'.repeat(200)]) {
+        writeChat(vault, name, 'First', [`<script>document.title = "owned"</script>${'long '.repeat(3000)}`, 'two']);
+    }
+    site = await Site.start(vault);
+});
+after(async () => {
+    await browser?.stop();
+    await site?.stop();
+});
+
+const shown = (visit) => visit.run(() => [...document.querySelectorAll('.story')].filter((card) => !card.hidden).map((card) => card.querySelector('.name').textContent));
+
+test('every story is there with its numbers, and what was played last comes first', async () => {
+    const { stories } = await site.api('stories');
+    const visit = await Visit.start(browser, site);
+    const cards = await visit.run(() => [...document.querySelectorAll('.story')].map((card) => card.innerText));
+    assert.equal(cards.length, stories.length);
+    for (const story of stories.filter(({ forks }) => forks > 0)) {
+        const card = cards.find((text) => text.includes(story.name));
+        assert.match(card, new RegExp(`${story.chats} chats?\\s+${story.forks} forks?`));
+    }
+    const dates = await visit.run(() => [...document.querySelectorAll('.story')].map((card) => card.dataset.changed));
+    assert.deepEqual(dates, dates.toSorted().reverse());
+    await visit.accessible('stories');
+    await visit.picture('stories-fixture');
+    visit.clean();
+    await visit.close();
+});
+
+test('a story is found while its name is typed, without its accents, and Enter opens it', async () => {
+    const visit = await Visit.start(browser, site);
+    await visit.click('#filter input');
+    await visit.type('alv');
+    assert.deepEqual(await shown(visit), ['Älva']);
+    await visit.type('zzz');
+    assert.deepEqual(await shown(visit), []);
+    await visit.click('#all');
+    assert.ok((await shown(visit)).length > 5);
+    await visit.type('bryn');
+    await visit.press('Enter');
+    await visit.until('the tree of Bryn', () => location.search === '?story=Bryn' && document.getElementById('tree'));
+    visit.clean();
+    await visit.close();
+});
+
+test('names and texts stay texts', async () => {
+    const visit = await Visit.start(browser, site);
+    const names = await shown(visit);
+    assert.ok(names.includes(HOSTILE.replaceAll('/', '')), names.join());
+    assert.equal(await visit.run(() => document.querySelectorAll('.story img[src="x"], main script').length), 0);
+    assert.ok(names.every((name) => !/[\u202a-\u202e]/.test(name)), 'nothing turns the text around it');
+    assert.ok(names.every((name) => name.length <= 121));
+    await visit.fits('stories');
+    visit.clean();
+    await visit.close();
+});
+
+test('pictures come from the cards, and nothing else does', async () => {
+    const vault = empty();
+    const card = fs.readFileSync(picture(site.vault));
+    fs.writeFileSync(path.join(vault, 'characters/Ana.png'), card);
+    fs.writeFileSync(path.join(vault, 'characters/Evil.png'), '<svg xmlns="http://www.w3.org/2000/svg" onload="alert(1)"/>');
+    fs.writeFileSync(path.join(vault, 'secret.png'), card);
+    ['Ana', 'Evil'].forEach((name) => writeChat(vault, name, 'First', ['one', 'two']));
+    const other = await Site.start(vault);
+    const ask = (story, headers = {}) => fetch(`${other.url}picture?${new URLSearchParams({ story })}`, { headers: { Authorization: `Bearer ${other.token}`, ...headers } });
+    const found = await ask('Ana');
+    assert.equal(found.headers.get('content-type'), 'image/png');
+    const bytes = Buffer.from(await found.arrayBuffer());
+    assert.ok(!bytes.includes('chara') && !bytes.includes('tEXt'), 'without the character');
+    assert.equal((await ask('Ana', { 'If-None-Match': found.headers.get('etag') })).status, 304);
+    for (const name of ['Evil', 'Nobody', '../secret', '..', 'group:1', '/etc/passwd']) {
+        assert.equal((await ask(name)).status, 204, name);
+    }
+    assert.equal((await fetch(`${other.url}picture?story=Ana`)).status, 401);
+    await other.stop();
+});
+
+test('on a phone nothing hangs over the edge', async () => {
+    const visit = await Visit.start(browser, site, '', PHONE);
+    await visit.fits('stories');
+    await visit.accessible('stories on a phone');
+    visit.clean();
+    await visit.close();
+});
+
+test('an empty vault says what to do', async () => {
+    const other = await Site.start(empty());
+    const visit = await Visit.start(browser, other);
+    assert.match(await visit.run(() => document.body.innerText), /There is no story here yet/);
+    visit.clean();
+    await visit.close();
+    await other.stop();
+});
+
+function picture(vault) {
+    const folder = path.join(vault, 'characters');
+    return path.join(folder, fs.readdirSync(folder).find((name) => name.endsWith('.png')));
+}
