@@ -109,9 +109,9 @@ test('history: its size by story, rules with a preview, forgetting and freeing',
     });
     const file = path.join(site.vault, 'chats/Ottilie Crake/Heard Once.jsonl');
     for (let i = 0; i < 3; i += 1) {
-        fs.appendFileSync(file, `\n${JSON.stringify({ name: 'You', is_user: true, send_date: '2026-01-01T00:00:00Z', mes: `More ${i}` })}`);
         const { saves } = await site.api('forget', {}, { dry_run: true });
-        for (let n = 0; n < 100 && (await site.api('forget', {}, { dry_run: true })).saves === saves; n += 1) {
+        fs.appendFileSync(file, `\n${JSON.stringify({ name: 'You', is_user: true, send_date: '2026-01-01T00:00:00Z', mes: `More ${i}` })}`);
+        for (let n = 0; n < 200 && (await site.api('forget', {}, { dry_run: true })).saves === saves; n += 1) {
             await new Promise((resolve) => { setTimeout(resolve, 100); });
         }
     }

@@ -40,6 +40,18 @@ test('what the command line does appears, and whoever reads is not disturbed', a
     await site.stop();
 });
 
+test('the tree grows while it is looked at', async () => {
+    const site = await Site.start(demo());
+    const visit = await visiting(site, 'tree?story=Ottilie+Crake');
+    execFileSync(FORKLORE, ['--vault', site.vault, 'branch', HEARD, '--at', '16', '--name', 'A new shoot'], { stdio: 'ignore' });
+    await visit.until('it is drawn, and its script works on it', () => /A new shoot/.test(document.querySelector('main').textContent)
+        && document.getElementById('tree').dataset.ready === 'true');
+    assert.equal(await visit.run(() => window.same), true);
+    visit.clean();
+    await visit.close();
+    await site.stop();
+});
+
 test('a file that changes on disk: findings come and go', async () => {
     const site = await Site.start(demo());
     const visit = await visiting(site, 'health');

@@ -84,12 +84,16 @@ fn group(code: Code, findings: &[&Finding]) -> Markup {
         Severity::Warning => ("warning", "Could be better"),
         Severity::Info => ("info", "Worth knowing"),
     };
+    // What to do is mostly the same for all of them, and then said once.
+    let same = Some(findings[0].remedy.as_str());
+    let same = same.filter(|text| !text.is_empty() && findings.iter().all(|finding| finding.remedy == *text));
     // Everybody has many of the harmless ones: they wait folded.
     let id = format!("f-{}-{}", code.as_str(), findings[0].chat.as_deref().unwrap_or_default());
     html! {
         details.finding.(class) id=(id) open[severity != Severity::Info] {
             summary { span.sev { (word) } h3 { (code.title()) } span.badge { (findings.len()) } }
             p.why { (explain(code)) " " code { (code.as_str()) } }
+            @if let Some(remedy) = same { p.todo { "What to do: " (remedy) } }
             ul {
                 @for finding in findings {
                     li {
@@ -97,7 +101,10 @@ fn group(code: Code, findings: &[&Finding]) -> Markup {
                             @if let Some(chat) = &finding.chat { a href=(link::moment(chat, None)) { bdi { (name(chat)) } } ": " }
                             (finding.message)
                         }
-                        @if !finding.remedy.is_empty() { p.todo { "What to do: " (finding.remedy) } }
+                        @if same.is_none() && !finding.remedy.is_empty() { p.todo { "What to do: " (finding.remedy) } }
+                        @if let Some(chat) = finding.chat.as_deref().filter(|_| severity != Severity::Info) {
+                            p.todo { a href=(link::heal(Some(chat))) { "See what healing this chat would change" } }
+                        }
                     }
                 }
             }
