@@ -49,6 +49,7 @@ pub(crate) fn router() -> Router<Arc<Vaults>> {
         .merge(act::router())
 }
 
+#[allow(clippy::needless_pass_by_value, reason = "a page takes what was asked")]
 fn tree(call: &Call, of: look::AnyStory) -> Result<Page, Failure> {
     let report = call.ask(|desk| look::tree(desk, &of))?;
     pages::tree::page(&report, forklore_api::now())
@@ -105,6 +106,10 @@ fn answer(status: StatusCode, frame: &Frame, page: &Page) -> Response {
     response
 }
 
+/// A picture of one point that cannot be seen.
+const NO_PICTURE: &[u8] =
+    b"GIF89a\x01\x00\x01\x00\x80\x00\x00\x00\x00\x00\x00\x00\x00!\xf9\x04\x01\x00\x00\x00\x00,\x00\x00\x00\x00\x01\x00\x01\x00\x00\x02\x02D\x01\x00;";
+
 /// The picture of a story.
 async fn picture(State(vaults): State<Arc<Vaults>>, request: Request) -> Response {
     let asked = called(&vaults, &request).and_then(|call| Ok((call, query::<look::OneStory>(&request)?)));
@@ -117,8 +122,11 @@ async fn picture(State(vaults): State<Arc<Vaults>>, request: Request) -> Respons
     let found = move || call.ask(|desk| forklore_api::picture(desk, &of, known.as_deref()));
     let picture = match tokio::task::spawn_blocking(found).await {
         Ok(Ok(picture)) => picture,
-        // No picture is nothing to complain about: what stands below it is shown.
-        Ok(Err(failure)) if failure.code == "NO_PICTURE" => return StatusCode::NO_CONTENT.into_response(),
+        // No picture is nothing to complain about: one that cannot be seen lets what stands below it be seen.
+        Ok(Err(failure)) if failure.code == "NO_PICTURE" => {
+            return ([(header::CONTENT_TYPE, "image/gif"), (header::CACHE_CONTROL, "no-store")], NO_PICTURE)
+                .into_response();
+        }
         Ok(Err(failure)) => return failed(&failure),
         Err(_) => return StatusCode::INTERNAL_SERVER_ERROR.into_response(),
     };

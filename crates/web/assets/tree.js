@@ -30,6 +30,8 @@ function start() {
         name: element.querySelector('.label title')?.textContent ?? '',
         parts: [...element.querySelectorAll('[data-m]')],
         lines: [...element.querySelectorAll('path.line, .hit path')],
+        stem: element.querySelector('.stem'),
+        wide: (element.querySelector('.label text')?.firstChild?.length ?? 0) * size.letter * 1.3 + 37,
         scenes: [...element.querySelectorAll('.scene')],
         folded: false, y: 0, shown: true,
     }));
@@ -73,10 +75,9 @@ function start() {
         const up = row.from === null ? 0 : rows[row.parent].y - row.y;
         const end = x(row.end);
         const bend = begin + size.round;
-        const line = row.from === null
-            ? `M${round(begin)} 0H${round(Math.max(end, begin + 1))}`
-            : `M${round(begin)} ${round(up)}V-${size.round}Q${round(begin)} 0 ${round(bend)} 0H${round(Math.max(end, bend + 4))}`;
-        row.lines.forEach((path) => path.setAttribute('d', line));
+        const first = row.from === null ? begin : bend;
+        row.stem?.setAttribute('d', `M${round(begin)} ${round(up)}V-${size.round}Q${round(begin)} 0 ${round(bend)} 0`);
+        row.lines.forEach((path) => path.setAttribute('d', `M${round(first)} 0H${round(Math.max(end, first + 4))}`));
         const label = row.from === null ? begin : bend + 5;
         for (const part of row.parts) {
             const place = x(Number(part.dataset.m));
@@ -90,7 +91,7 @@ function start() {
             }
             part.setAttribute('transform', `translate(${round(left)} ${round(top)})`);
         }
-        let free = -Infinity;
+        let free = label + row.wide;
         for (const scene of row.scenes) {
             const letters = scene.querySelector('text')?.textContent.length ?? 0;
             const place = x(Number(scene.dataset.m));

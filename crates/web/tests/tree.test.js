@@ -42,8 +42,7 @@ test('every chat of the demo is a line or a flag, and parts from its parent at i
     const gaps = await visit.run(() => {
         const rows = [...document.querySelectorAll('.row')];
         return rows.filter((row) => row.dataset.from).map((row) => {
-            const line = row.querySelector('.line');
-            const start = line.getPointAtLength(0);
+            const start = row.querySelector('.stem').getPointAtLength(0);
             const parent = rows[Number(row.dataset.parent)];
             const y = (element) => element.transform.baseVal.consolidate().matrix.f;
             return Math.abs(y(row) + start.y - y(parent));

@@ -79,6 +79,7 @@ fn act(call: &Call, asked: Asked) -> Result<Page, Failure> {
         "rename" => {
             call.ask(|desk| look::queue(desk, &OneChat { chat: chat.clone() }))?;
             let name = fields.text("name");
+            #[allow(clippy::result_large_err, reason = "one for a page")]
             let plan = name.map(|name| {
                 let of = Renaming { chat: chat.clone(), name: name.to_owned(), dry_run: true };
                 told(call.ask(|desk| ops::rename(desk, &of)))
@@ -93,6 +94,7 @@ fn act(call: &Call, asked: Asked) -> Result<Page, Failure> {
     }
 }
 
+#[allow(clippy::result_large_err, reason = "one for a page")]
 fn told<T>(done: Result<T, Failure>) -> Result<T, Told> {
     done.map_err(|failure| failure.told())
 }

@@ -21,6 +21,7 @@ pub(super) fn router() -> Router<Arc<Vaults>> {
     Router::new().route("/moment", page(moment)).route("/step", get(step)).route("/compare", page(compare))
 }
 
+#[allow(clippy::needless_pass_by_value, reason = "a page takes what was asked")]
 fn moment(call: &Call, step: Step) -> Result<Page, Failure> {
     Ok(pages::moment::page(&call.ask(|desk| moment::moment(desk, &step))?))
 }

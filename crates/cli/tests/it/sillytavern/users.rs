@@ -86,7 +86,7 @@ fn every_user_reaches_the_own_folder_and_no_other() {
         fork(&ana, "Ana", "Main");
         fork(&zoe, "Zed", "Other");
         // The page is answered before the operation is in the log.
-        for own in [folder.clone(), vault.root()] {
+        for own in [folder, vault.root()] {
             let logged = || std::fs::read_dir(own.join(".forklore/ops")).ok().map_or(0, Iterator::count);
             tavern.until("one operation in the log", || (logged() == 1).then_some(()));
         }

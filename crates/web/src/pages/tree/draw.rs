@@ -52,7 +52,7 @@ fn shift(x: f64, y: f64) -> String {
 pub(super) fn draw(plan: &Plan<'_>) -> Markup {
     #[allow(clippy::cast_precision_loss, reason = "no chat is that long")]
     let message = (ROOM / plan.last.max(1) as f64).min(26.0);
-    let scale = Scale { message, row: if plan.dense { 30.0 } else { 62.0 } };
+    let scale = Scale { message, row: if plan.dense { 30.0 } else { 54.0 } };
     let (width, height) = (scale.x(plan.last) + RIGHT, scale.y(plan.rows.len()));
     html! {
         svg #tree class=[plan.dense.then_some("dense")] width=(px(width)) height=(px(height)) aria-hidden="true"
@@ -88,15 +88,12 @@ fn row<'a>(i: usize, row: &Row<'_>, flags: impl Iterator<Item = &'a Flag<'a>>, s
     let (y, end) = (scale.y(i), scale.x(row.end));
     let start = row.from.map_or(LEFT, |from| scale.x(from));
     // A copy that has everything of its parent parts nowhere: it begins beside it.
-    let line = match (row.parent, row.from) {
-        (Some(parent), Some(_)) => {
-            let up = scale.y(parent) - y;
-            let (x, bend) = (px(start), px(start + ROUND));
-            let end = px(end.max(start + ROUND + 4.0));
-            format!("M{x} {}V-{}Q{x} 0 {bend} 0H{end}", px(up), px(ROUND))
-        }
-        _ => format!("M{} 0H{}", px(start), px(end.max(start + 1.0))),
-    };
+    let stem = row.from.and(row.parent).map(|parent| {
+        let (x, up) = (px(start), px(scale.y(parent) - y));
+        format!("M{x} {up}V-{}Q{x} 0 {} 0", px(ROUND), px(start + ROUND))
+    });
+    let begin = if stem.is_some() { start + ROUND } else { start };
+    let line = format!("M{} 0H{}", px(begin), px(end.max(begin + 4.0)));
     let label = if row.from.is_some() { start + ROUND + 5.0 } else { start };
     let own = row.from.map_or(0, |from| from + 1);
     let (class, name, chat) = match row.line {
@@ -107,6 +104,7 @@ fn row<'a>(i: usize, row: &Row<'_>, flags: impl Iterator<Item = &'a Flag<'a>>, s
     html! {
         g class={ "row c" (row.colour) " " (class) } transform=(shift(0.0, y)) data-chat=[chat.map(|chat| &chat.chat)]
             data-parent=[row.parent] data-from=[from.filter(|_| row.from.is_some())] data-end=(row.end) data-below=[Some(row.below).filter(|n| *n > 0)] {
+            @if let Some(stem) = &stem { path.stem d=(stem) {} }
             path.line d=(line) {}
             @if let Some(chat) = chat {
                 a.hit href=(link::moment(&chat.chat, None)) tabindex="-1" { path d=(line) {} }
@@ -116,7 +114,7 @@ fn row<'a>(i: usize, row: &Row<'_>, flags: impl Iterator<Item = &'a Flag<'a>>, s
             } @else {
                 circle.start data-m="0" transform=(shift(start, 0.0)) r="4.5" {}
             }
-            @if let Some(chat) = chat { (scenes(chat, own, scale)) }
+            @if let Some(chat) = chat { (scenes(chat, own, label + letters(&crop(name, 46)) * 1.3 + 24.0, scale)) }
             g.label data-m=(row.from.unwrap_or(0)) data-dx=(px(label - start)) transform=(shift(label, 0.0)) {
                 text { (crop(name, 46)) @if chat.is_none() { " (gone)" } title { (crop(name, 300)) } }
             }
@@ -149,19 +147,25 @@ fn badges(chat: &TreeChat, row: &Row<'_>, x: f64) -> Markup {
     }
 }
 
-/// The scenes of a chat that are its own, with the names that there is room for.
-fn scenes(chat: &TreeChat, own: usize, scale: &Scale) -> Markup {
-    let mut free = f64::MIN;
+/// The scenes of a chat that are its own, with the names that there is room for. They stand above the line, where no fork passes, and
+/// behind the name of the chat, which ends where `free` begins.
+fn scenes(chat: &TreeChat, own: usize, mut free: f64, scale: &Scale) -> Markup {
     let all = chat.scenes.iter().zip(&chat.scene_names).filter(|(message, _)| **message >= own);
+    let placed: Vec<_> = all
+        .map(|(message, name)| {
+            let (x, name) = (scale.x(*message), crop(name.as_deref().unwrap_or_default(), 34));
+            let shy = x < free;
+            if !shy && !name.is_empty() {
+                free = x + letters(&name);
+            }
+            (message, x, name, shy)
+        })
+        .collect();
     html! {
-        @for (message, name) in all {
-            @let x = scale.x(*message);
-            @let name = crop(name.as_deref().unwrap_or_default(), 34);
-            @let shy = x < free;
-            @let _taken = if !shy && !name.is_empty() { free = x + letters(&name) };
+        @for (message, x, name, shy) in placed {
             g.scene.shy[shy] data-m=(message) transform=(shift(x, 0.0)) {
                 path d="M0-5V5" {}
-                @if !name.is_empty() { text y="18" { (name) } }
+                @if !name.is_empty() { text x="-3" y="-9" { (name) } }
             }
         }
     }
