@@ -93,7 +93,7 @@ pub struct QueueReport {
 /// A part of a chat.
 #[derive(Debug, Clone, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-pub struct Part {
+pub struct Stretch {
     /// Address of the chat
     pub chat: String,
     /// The first message, counted from 0
@@ -146,7 +146,7 @@ pub fn search(desk: &Desk<'_>, of: &Search) -> Result<SearchReport, Failure> {
 }
 
 /// What is said in a part of a chat.
-pub fn messages(desk: &Desk<'_>, of: &Part) -> Result<MessagesReport, Failure> {
+pub fn messages(desk: &Desk<'_>, of: &Stretch) -> Result<MessagesReport, Failure> {
     let shared = desk.shared()?;
     Ok(messages::messages(&shared.library, shared.library.find_chat(&of.chat)?, of.from, of.to)?)
 }

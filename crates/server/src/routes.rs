@@ -11,7 +11,7 @@ use axum::response::{IntoResponse as _, Response};
 use axum::routing::{get, post};
 use forklore_api::fork::Wanted;
 use forklore_api::keep::Forgetting;
-use forklore_api::look::{AnyChat, AnyStory, OneChat, OneStory, Pair, Part, Search, Spot};
+use forklore_api::look::{AnyChat, AnyStory, OneChat, OneStory, Pair, Search, Spot, Stretch};
 use forklore_api::ops::{Cleaning, Deletion, Limit, Redoing, Renaming, Restoring, Undoing};
 use forklore_api::past::{Blaming, Bringing, Looking};
 use forklore_api::{Failure, config, enter, fork, heal, look, ops, past};
@@ -201,7 +201,7 @@ pub(crate) fn table() -> Table {
         .get("/api/gained", "What the forks of a story gained since they were made", |call, of: OneStory| {
             call.ask(|desk| look::gained(desk, &of))
         })
-        .get("/api/messages", "What is said in a part of a chat", |call, of: Part| {
+        .get("/api/messages", "What is said in a part of a chat", |call, of: Stretch| {
             call.ask(|desk| look::messages(desk, &of))
         })
         .get("/api/search", "Where something is said in a story", |call, of: Search| {

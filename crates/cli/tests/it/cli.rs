@@ -60,7 +60,7 @@ fn help_teaches() {
       forget       Let old contents of history go, by rule
       prune        Free the space of what was forgotten
       config       Show and change the settings of the vault
-      serve        Answer over HTTP what the command line answers here
+      serve        Show the stories in a browser, and answer other programs
       install      Put Forklore into SillyTavern
       uninstall    Take Forklore out of SillyTavern again
       demo         Build a small story to play with, and look around in it

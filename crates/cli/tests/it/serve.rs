@@ -396,6 +396,9 @@ fn a_path_trick_in_any_parameter_leads_nowhere() {
     let fitting = |name: &str, schema: &Value| match name {
         "chat" | "a" => json!("Ana/Main"),
         "name" => json!("Another"),
+        "story" => json!("Ana"),
+        "text" | "q" => json!("rain"),
+        "from" | "to" | "at" | "count" => json!(1),
         "kind" => json!("branch"),
         "key" => json!("trash.days"),
         "item" | "id" | "ticket" => json!("none"),

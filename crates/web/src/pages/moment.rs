@@ -1,6 +1,6 @@
 //! A moment: the messages around it, the state as of then, and the slider that travels along the line.
 //!
-//! [`page`] is all of it. [`step`] is what becomes another when one travels: both are made of the same [`parts`], and what is the same
+//! [`page`] is all of it. [`step`] is what becomes another when one travels: both are made of the same `parts`, and what is the same
 //! where one comes from is not sent again.
 
 use std::collections::{BTreeMap, HashMap, HashSet};
