@@ -16,7 +16,8 @@ Forklore's chores
 
   cargo xtask test    format, lints, docs and all tests; says what is missing on this machine
   cargo xtask bench   speed, as ratios to what the disk can do
-                      [--quick: 20 MB instead of 200 MB; --forks: forks alone; --history: history alone;
+                      [--quick: 20 MB instead of 200 MB; --reading: reading alone; --forks: forks alone;
+                      --history: history alone;
                       --plugin: the plugin alone; --web: the pages alone; --no-sillytavern: without SillyTavern's server]
   cargo xtask soak    the long form: the extension on all versions of SillyTavern, properties, every kill and every error, a minute of racing SillyTavern's saves
 ";
@@ -31,6 +32,7 @@ fn main() -> Result<()> {
                 quick: has("--quick"),
                 sillytavern: !has("--no-sillytavern"),
                 forks_only: has("--forks"),
+                reading_only: has("--reading"),
                 history_only: has("--history"),
                 plugin_only: has("--plugin"),
                 web_only: has("--web"),

@@ -2,11 +2,14 @@
 
 use std::ffi::OsString;
 use std::process::Command;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, bail};
 
 use crate::tools::{SILLYTAVERN, Tools};
+
+/// No step takes longer, unless it soaks: what hangs is to be told from what is slow.
+const PATIENCE: Duration = Duration::from_secs(30 * 60);
 
 /// Everything that must pass.
 pub(crate) fn test() -> Result<()> {
@@ -31,7 +34,7 @@ pub(crate) fn test() -> Result<()> {
         &tools,
     )?;
     web(&tools)?;
-    browser(&tools, &["forks", "story"], &SILLYTAVERN[..1])?;
+    browser(&tools, &["forks", "story", "life"], &SILLYTAVERN[..1])?;
     println!("\nAll of it passed.");
     for missing in &tools.missing {
         println!("But for want of it some tests were skipped: {missing}");
@@ -42,7 +45,7 @@ pub(crate) fn test() -> Result<()> {
 /// The property tests with many more cases, every kill instead of some, and a long race.
 pub(crate) fn soak() -> Result<()> {
     let tools = Tools::ensure();
-    browser(&tools, &["forks", "story", "without-plugin"], &SILLYTAVERN)?;
+    browser(&tools, &["forks", "story", "life", "without-plugin"], &SILLYTAVERN)?;
     step_with_tools(
         "kills, errors and the race, long",
         "cargo",
@@ -119,12 +122,29 @@ fn step_with_tools(
 ) -> Result<()> {
     println!("== {what}: {program} {}", args.join(" "));
     let start = Instant::now();
+    let soaking = std::env::args().any(|arg| arg == "soak");
+    let patience = if soaking { 20 * PATIENCE } else { PATIENCE };
     let env = env.iter().map(|(key, value)| (*key, OsString::from(value)));
     let mut command = Command::new(program);
     command.args(args).envs(env).envs(tools.env.iter().cloned());
-    let status = command.status().with_context(|| {
+    #[cfg(unix)]
+    std::os::unix::process::CommandExt::process_group(&mut command, 0);
+    let mut child = command.spawn().with_context(|| {
         format!("{program} could not be started: install Rust with rustfmt and clippy from rustup")
     })?;
+    let status = loop {
+        if let Some(status) = child.try_wait()? {
+            break status;
+        }
+        if start.elapsed() > patience {
+            // With everything that it started.
+            let group = format!("-{}", child.id());
+            let _ended = Command::new("kill").args(["-KILL", "--", &group]).status();
+            let _ended = child.kill();
+            bail!("{what} has not ended after {} minutes", patience.as_secs() / 60);
+        }
+        std::thread::sleep(Duration::from_millis(100));
+    };
     if !status.success() {
         bail!("{what} failed");
     }

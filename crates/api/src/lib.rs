@@ -17,6 +17,7 @@ pub mod fork;
 pub mod heal;
 pub mod keep;
 pub mod look;
+pub mod moment;
 pub mod note;
 pub mod ops;
 pub mod past;

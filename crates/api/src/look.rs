@@ -1,5 +1,7 @@
 //! `stories`, `tree`, `show`, `diff`, `check`, and what waits in the queue.
 
+use std::collections::BTreeMap;
+
 use forklore_engine::Library;
 use forklore_engine::usecase::check::{self, CheckReport};
 use forklore_engine::usecase::diff::{self, DiffReport, Side};
@@ -9,6 +11,7 @@ use forklore_engine::usecase::search::{self, SearchReport};
 use forklore_engine::usecase::show::{self, ShowOperation, ShowReport};
 use forklore_engine::usecase::stories::{self, StoriesReport};
 use forklore_engine::usecase::tree::{self, TreeReport};
+use forklore_engine::vault::StoryKind;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -161,6 +164,33 @@ pub fn check(desk: &Desk<'_>, of: &AnyChat) -> Result<(CheckReport, usize), Fail
     let only = of.chat.as_deref().map(|name| library.find_chat(name)).transpose()?;
     let report = check::check(library, only, now());
     Ok((report, if only.is_some() { 1 } else { library.chats.len() }))
+}
+
+/// What is wrong, with what the stories are called.
+#[derive(Debug, Clone)]
+pub struct HealthReport {
+    /// What is wrong
+    pub check: CheckReport,
+    /// How many chats were looked at
+    pub chats: usize,
+    /// What stories are called, by what their chats' addresses begin with
+    pub names: BTreeMap<String, String>,
+}
+
+/// What is wrong, for people.
+pub fn health(desk: &Desk<'_>, of: &AnyChat) -> Result<HealthReport, Failure> {
+    let library = desk.library()?;
+    let only = of.chat.as_deref().map(|name| library.find_chat(name)).transpose()?;
+    let check = check::check(&library, only, now());
+    let names = library.stories.iter().map(|story| {
+        let key = match story.kind {
+            StoryKind::Character => story.folder.clone(),
+            StoryKind::Group => format!("group:{}", story.folder),
+        };
+        (key, story.name.clone())
+    });
+    let chats = if only.is_some() { 1 } else { library.chats.len() };
+    Ok(HealthReport { check, chats, names: names.collect() })
 }
 
 /// As [`check()`], and everything that is kept is read; what can be mended of it is, with `mend`.

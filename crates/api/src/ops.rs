@@ -1,6 +1,7 @@
 //! `delete`, `rename`, `log`, `undo`, `redo`, `trash`, `gc`.
 
-use forklore_engine::oplog::{LogReport, OpLog};
+use forklore_engine::oplog::{FindError, LogEntry, LogReport, OpLog};
+use forklore_engine::tx::operation::Operation;
 use forklore_engine::usecase::delete::{self, DeleteReport};
 use forklore_engine::usecase::rename::{self, RenameReport};
 use forklore_engine::usecase::trash::{self, GcReport, GcRequest, RestoreError, RestoreReport, TrashReport};
@@ -98,6 +99,33 @@ pub enum Restored {
     Operation(UndoReport),
 }
 
+/// What an operation did, file by file. All are named inside the vault.
+#[derive(Debug, Clone, Serialize, JsonSchema)]
+pub struct Deed {
+    /// What the log tells of it
+    #[serde(flatten)]
+    pub entry: LogEntry,
+    /// Files that it made, or brought back
+    pub made: Vec<String>,
+    /// Files that it moved to the trash
+    pub removed: Vec<String>,
+    /// Files that it changed
+    pub edited: Vec<String>,
+}
+
+/// What Forklore did, newest first, with what each operation touched.
+#[derive(Debug, Clone, Serialize, JsonSchema)]
+pub struct Deeds {
+    /// Newest first
+    pub deeds: Vec<Deed>,
+    /// How many there are in all
+    pub all: usize,
+    /// Files in the log that cannot be read
+    pub unreadable: Vec<String>,
+    /// The operation that `redo` would do again
+    pub redo: Option<String>,
+}
+
 /// Deletes a chat.
 pub fn delete(desk: &Desk<'_>, deletion: &Deletion) -> Result<DeleteReport, Failure> {
     let library = desk.library_to_change(deletion.dry_run)?;
@@ -119,6 +147,38 @@ pub fn log(desk: &Desk<'_>, limit: &Limit) -> Result<(LogReport, usize), Failure
     let all = report.operations.len();
     report.operations.truncate(limit.limit.unwrap_or(usize::MAX));
     Ok((report, all))
+}
+
+/// The log, with what each operation touched.
+pub fn deeds(desk: &Desk<'_>, limit: &Limit) -> Result<Deeds, Failure> {
+    let fs = desk.settled();
+    let log = OpLog::read(fs)?;
+    let report = log.report(fs)?;
+    let all = report.operations.len();
+    let newest_first = report.operations.into_iter().zip(log.operations.iter().rev());
+    let deeds = newest_first.take(limit.limit.unwrap_or(usize::MAX)).map(|(entry, op)| touched(entry, op));
+    let redo = log.last_undo().map(|op| op.id.clone());
+    Ok(Deeds { deeds: deeds.collect(), all, unreadable: report.unreadable, redo })
+}
+
+/// What one operation did; its id, or the beginning of it, must be unique.
+pub fn deed(desk: &Desk<'_>, id: &str) -> Result<(Deed, Option<String>), Failure> {
+    let found = OpLog::read(&*desk.fs)?.find(id)?.id.clone();
+    let deeds = deeds(desk, &Limit::default())?;
+    let missing = || Failure::from(FindError::NoSuchOperation(id.to_owned()));
+    let deed = deeds.deeds.into_iter().find(|deed| deed.entry.id == found).ok_or_else(missing)?;
+    Ok((deed, deeds.redo))
+}
+
+fn touched(entry: LogEntry, operation: &Operation) -> Deed {
+    let mut edited: Vec<String> = operation.edits().map(|edit| edit.target.as_str().to_owned()).collect();
+    edited.dedup();
+    Deed {
+        entry,
+        made: operation.publishes().map(|publish| publish.target.as_str().to_owned()).collect(),
+        removed: operation.retires().map(|retire| retire.target.as_str().to_owned()).collect(),
+        edited,
+    }
 }
 
 /// Undoes an operation.

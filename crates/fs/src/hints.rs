@@ -25,7 +25,11 @@ impl Hints {
     /// Asks the system to report changes below these folders. Where it cannot, waiting simply takes its full time.
     pub fn of(folders: &[&Path]) -> Self {
         let (sender, events) = channel();
-        let watcher = notify::recommended_watcher(move |_| {
+        let watcher = notify::recommended_watcher(move |event: notify::Result<notify::Event>| {
+            // Whoever acts on a hint reads the files: that they were read is no news, or it would never end.
+            if event.is_ok_and(|event| event.kind.is_access()) {
+                return;
+            }
             // Nobody listens any more: then nobody needs to know.
             let _gone = sender.send(());
         });
@@ -39,8 +43,9 @@ impl Hints {
         Self { events, _watcher: watcher }
     }
 
-    /// Waits until something may have changed and then was quiet for a moment, at most for `longest`.
-    pub fn wait(&self, longest: Duration) {
+    /// Waits until something may have changed and then was quiet for a moment, at most for `longest`. Gives whether the system
+    /// reported something.
+    pub fn wait(&self, longest: Duration) -> bool {
         const QUIET: Duration = Duration::from_millis(50);
         match self.events.recv_timeout(longest) {
             Ok(()) => {
@@ -51,9 +56,13 @@ impl Hints {
                     }
                     while self.events.try_recv().is_ok() {}
                 }
+                true
             }
-            Err(RecvTimeoutError::Timeout) => {}
-            Err(RecvTimeoutError::Disconnected) => std::thread::sleep(longest),
+            Err(RecvTimeoutError::Timeout) => false,
+            Err(RecvTimeoutError::Disconnected) => {
+                std::thread::sleep(longest);
+                false
+            }
         }
     }
 }

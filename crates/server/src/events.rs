@@ -32,6 +32,8 @@ pub(crate) enum Event {
     Fork(ForkTold),
     Wait(WaitTold),
     Progress(Far),
+    /// Files of the vault may have changed on disk, whoever did it
+    Files,
 }
 
 /// Something in the vault is not what it was.
@@ -107,6 +109,7 @@ impl Event {
             Self::Fork(_) => "fork",
             Self::Wait(_) => "wait",
             Self::Progress(_) => "progress",
+            Self::Files => "files",
         }
     }
 
@@ -116,6 +119,7 @@ impl Event {
             Self::Fork(fork) => event(self.name(), fork),
             Self::Wait(wait) => event(self.name(), wait),
             Self::Progress(far) => event(self.name(), far),
+            Self::Files => event(self.name(), &serde_json::json!({})),
         }
     }
 }
@@ -128,6 +132,7 @@ fn event<T: Serialize>(name: &str, data: &T) -> sse::Event {
 /// The stream of a vault's events.
 pub(crate) fn stream(vault: &Arc<Vault>) -> Sse<impl Stream<Item = Result<sse::Event, Infallible>> + use<>> {
     let listening = BroadcastStream::new(vault.listen());
+    vault.watch();
     let hello = event("hello", &Hello::of(vault));
     let events = listening.map(|event_or_lag| match event_or_lag {
         Ok(happened) => happened.write(),

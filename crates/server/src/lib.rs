@@ -5,6 +5,7 @@
 //! * `routes` is the table of everything that can be asked. A line of it is a path, a sentence, and a plain function from a request to
 //!   an answer; the router and the OpenAPI description are both made from it (`table`).
 //! * `pages` are for people: the same reports, as HTML (`forklore-web`).
+//! * `deeds` are the changes, for the API and for the forms of pages alike.
 //! * `events` tells pages what happens while it happens; `waits` holds forks that wait for a queue; `hook` is what SillyTavern's
 //!   plugin asks before and after SillyTavern saves a chat.
 //!
@@ -12,6 +13,7 @@
 //! is not asynchronous; what changes a vault is done one after the other.
 
 mod answer;
+mod deeds;
 mod events;
 mod guard;
 mod hook;

@@ -3,6 +3,9 @@
 //! A page is answered to whoever the API answers. A browser shows its token as a cookie, which it gets for the token itself
 //! (`POST api/session`); a page asked for without either is the one that tells how to get in.
 
+mod act;
+mod travel;
+
 use std::sync::Arc;
 
 use axum::Router;
@@ -47,6 +50,8 @@ pub(crate) fn router() -> Router<Arc<Vaults>> {
         .route("/assets/{edition}/{name}", get(asset))
         .route("/picture", get(picture))
         .route("/tree", tree)
+        .merge(travel::router())
+        .merge(act::router())
 }
 
 /// A page: what is asked stands in the query.

@@ -10,6 +10,7 @@ use axum::middleware;
 use axum::response::{IntoResponse as _, Response};
 use axum::routing::{get, post};
 use forklore_api::fork::Wanted;
+use forklore_api::keep::Forgetting;
 use forklore_api::look::{AnyChat, AnyStory, OneChat, OneStory, Pair, Part, Search, Spot};
 use forklore_api::ops::{Cleaning, Deletion, Limit, Redoing, Renaming, Restoring, Undoing};
 use forklore_api::past::{Blaming, Bringing, Looking};
@@ -25,9 +26,9 @@ use crate::answer::{failed, json, refused};
 use crate::events::{Change, Event, ForkTold};
 use crate::guard::{Places, guard, token};
 use crate::table::{ORDINARY, Pass, Table, body, called};
-use crate::vaults::{Call, Vault, Vaults};
+use crate::vaults::{Vault, Vaults};
 use crate::waits::{self, Cancelling, ForkAnswer};
-use crate::{First, events, hook, pages};
+use crate::{First, deeds, events, hook, pages};
 
 /// The largest body of all: a header with everything that an extension ever kept in it.
 const LARGEST: usize = 64 << 20;
@@ -36,6 +37,15 @@ const LARGEST: usize = 64 << 20;
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 struct Nothing {}
+
+/// What is to be freed.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+struct Pruning {
+    /// Change nothing, and tell the size
+    #[serde(default)]
+    dry_run: bool,
+}
 
 /// Who answers.
 #[derive(Debug, Clone, Serialize, JsonSchema)]
@@ -249,49 +259,29 @@ pub(crate) fn table() -> Table {
             waits::cancel(call, &of.id)
         })
         .post("/api/heal", "Heal forks that were made elsewhere, and repair", |call, cure: heal::Cure| {
-            let healed = call.change(|desk| heal::heal(desk, &cure))?;
-            tell(call, "saved", cure.chat.as_deref(), healed.report.operation.as_deref());
-            Ok(healed)
+            deeds::heal(call, &cure)
         })
         .post("/api/delete", "Move a chat and its own lorebook to the trash", |call, of: Deletion| {
-            let report = call.change(|desk| ops::delete(desk, &of))?;
-            tell(call, "deleted", Some(&report.chat), report.operation.as_deref());
-            Ok(report)
+            deeds::delete(call, &of)
         })
-        .post("/api/rename", "Give a chat another name", |call, of: Renaming| {
-            let report = call.change(|desk| ops::rename(desk, &of))?;
-            if report.operation.is_some() {
-                let change = Change::operation("renamed", Some(&report.chat), report.operation.as_deref());
-                call.vault.tell(Event::Change(Change { from: Some(report.from.clone()), ..change }));
-            }
-            Ok(report)
-        })
-        .post("/api/undo", "Take back what Forklore did", |call, of: Undoing| {
-            let report = call.change(|desk| ops::undo(desk, &of))?;
-            tell(call, "saved", None, report.operation.as_deref());
-            Ok(report)
-        })
-        .post("/api/redo", "Do again what was undone last", |call, of: Redoing| {
-            let report = call.change(|desk| ops::redo(desk, &of))?;
-            tell(call, "saved", None, report.operation.as_deref());
-            Ok(report)
-        })
+        .post("/api/rename", "Give a chat another name", |call, of: Renaming| deeds::rename(call, &of))
+        .post("/api/undo", "Take back what Forklore did", |call, of: Undoing| deeds::undo(call, &of))
+        .post("/api/redo", "Do again what was undone last", |call, of: Redoing| deeds::redo(call, &of))
         .post("/api/trash/restore", "Bring something back from the trash", |call, of: Restoring| {
-            let (restored, _) = call.change(|desk| ops::restore(desk, &of))?;
-            if !of.dry_run {
-                call.vault.tell(Event::Change(Change::vault()));
-            }
-            Ok(restored)
+            deeds::restore(call, &of)
         })
         .post("/api/restore", "Bring a past state back", |call, of: Bringing| {
             let report = call.change(|desk| past::restore(desk, &of))?;
-            tell(call, "saved", Some(&report.chat), report.operation.as_deref());
+            if report.operation.is_some() {
+                let change = Change::operation("saved", Some(&report.chat), report.operation.as_deref());
+                call.vault.tell(Event::Change(change));
+            }
             Ok(report)
         })
-        .post("/api/gc", "Clean up", |call, of: Cleaning| {
-            let report = call.change(|desk| ops::gc(desk, &of))?;
-            tell(call, "deleted", None, report.operation.as_deref());
-            Ok(report)
+        .post("/api/gc", "Clean up", |call, of: Cleaning| deeds::gc(call, &of))
+        .post("/api/forget", "Forget old contents by rule", |call, of: Forgetting| deeds::forget(call, &of))
+        .post("/api/prune", "Free the space of what was forgotten", |call, of: Pruning| {
+            deeds::prune(call, of.dry_run)
         })
         .post("/api/config", "Change a setting", |call, of: config::Set| {
             call.change(|desk| config::set(desk, &of))
@@ -325,13 +315,6 @@ pub(crate) fn table() -> Table {
             |_| StatusCode::OK,
             |call, report| hook::seen(call, &report),
         )
-}
-
-/// Tells that an operation happened, if one did.
-fn tell(call: &Call, act: &'static str, chat: Option<&str>, operation: Option<&str>) {
-    if operation.is_some() {
-        call.vault.tell(Event::Change(Change::operation(act, chat, operation)));
-    }
 }
 
 async fn listen(State(vaults): State<Arc<Vaults>>, request: Request) -> Response {

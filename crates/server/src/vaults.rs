@@ -2,14 +2,14 @@
 
 use std::collections::{HashMap, VecDeque};
 use std::path::{Path, PathBuf};
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use forklore_api::{Desk, Failure, Kind, Shelf};
 use forklore_engine::tx::{Recovered, folders};
 use forklore_engine::vault::layout;
-use forklore_fs::{RealFs, VaultPath, Vfs};
+use forklore_fs::{Hints, RealFs, VaultPath, Vfs};
 use tokio::sync::broadcast;
 
 use crate::Setup;
@@ -23,6 +23,10 @@ use crate::waits::Waiting;
 const PATIENCE: Duration = Duration::from_secs(3);
 /// How often it looks again.
 const GLANCE: Duration = Duration::from_millis(50);
+/// How often it is seen whether anybody still listens to changes on disk.
+const GLIMPSE: Duration = Duration::from_secs(5);
+/// How soon after one change on disk the next is told of.
+const PAUSE: Duration = Duration::from_millis(400);
 /// How often left-overs of forks that nobody settled are looked for.
 const SWEEP: Duration = Duration::from_secs(30);
 /// How many forks are remembered for pages that want to know what became of them.
@@ -125,6 +129,8 @@ pub(crate) struct Vault {
     pub(crate) counter: AtomicU64,
     /// What was read of it last
     shelf: Shelf,
+    /// Whether somebody looks at its files, for those who listen
+    watched: AtomicBool,
     /// Keeps history
     pub(crate) recording: Recording,
 }
@@ -142,6 +148,7 @@ impl Vault {
             wishes: Mutex::default(),
             waits: Mutex::default(),
             counter: AtomicU64::new(0),
+            watched: AtomicBool::new(false),
         }
     }
 
@@ -162,6 +169,36 @@ impl Vault {
     /// What happens from now on.
     pub(crate) fn listen(&self) -> broadcast::Receiver<Event> {
         self.events.subscribe()
+    }
+
+    /// Tells of changes on disk, whoever makes them, as long as somebody listens. SillyTavern without the plugin, the command line
+    /// and text editors do not say that they change something.
+    pub(crate) fn watch(self: &Arc<Self>) {
+        if self.watched.swap(true, Ordering::SeqCst) {
+            return;
+        }
+        let vault = self.clone();
+        std::thread::spawn(move || {
+            let folders = ["chats", "group chats", "worlds", "characters", "groups"];
+            let folders = folders.map(|name| vault.root.join(name));
+            let hints = Hints::of(&folders.each_ref().map(PathBuf::as_path));
+            loop {
+                let changed = hints.wait(GLIMPSE);
+                if vault.events.receiver_count() == 0 {
+                    vault.watched.store(false, Ordering::SeqCst);
+                    // Somebody who came in between saw that it was watched.
+                    if vault.events.receiver_count() > 0 {
+                        vault.watch();
+                    }
+                    return;
+                }
+                if changed {
+                    vault.recording.nudge("files");
+                    vault.tell(Event::Files);
+                    std::thread::sleep(PAUSE);
+                }
+            }
+        });
     }
 
     /// Tells everybody who listens.

@@ -18,8 +18,13 @@ export function look(call, args = {}, options = {}) {
 }
 
 // Changes something: `change('branch', { chat, at, dry_run: true })`. `request` is repeated by progress events.
-export async function change(call, body, { request, ...options } = {}) {
-    const headers = { 'Content-Type': 'application/json' };
+export function change(call, body, options) {
+    return send(`api/${call}`, body, options);
+}
+
+// Sends something to any address of Forklore's.
+export async function send(address, body, { request, ...options } = {}) {
+    const headers = { Accept: 'application/json', 'Content-Type': 'application/json' };
     if (request) {
         headers['X-Forklore-Request'] = request;
     }
@@ -27,7 +32,7 @@ export async function change(call, body, { request, ...options } = {}) {
         csrf ??= fetch('../../../csrf-token').then((response) => response.json()).then(({ token }) => token);
         headers['X-CSRF-Token'] = await csrf.catch(() => { csrf = null; return ''; });
     }
-    return ask(`api/${call}`, { method: 'POST', headers, body: JSON.stringify(body), ...options });
+    return ask(address, { method: 'POST', headers, body: JSON.stringify(body), ...options });
 }
 
 async function ask(address, options) {

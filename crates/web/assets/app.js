@@ -1,3 +1,4 @@
-// What every page does: it keeps itself up to date.
+// What every page does: it keeps itself up to date, and its forms work without leaving it.
 
 import './live.js';
+import './act.js';

@@ -24,8 +24,8 @@ macro_rules! assets {
 
 /// All of them. A page's own files bear the name of its module.
 const ASSETS: &[Asset] = assets! {
-    "text/css; charset=utf-8": "base.css" "stories.css" "tree.css" "moment.css" "compare.css" "health.css" "log.css" "welcome.css";
-    "text/javascript; charset=utf-8": "app.js" "api.js" "live.js" "enter.js" "stories.js" "tree.js" "moment.js" "compare.js" "health.js" "log.js" "act.js";
+    "text/css; charset=utf-8": "base.css" "stories.css" "tree.css" "moment.css" "compare.css" "health.css" "log.css" "act.css" "keep.css" "welcome.css";
+    "text/javascript; charset=utf-8": "app.js" "api.js" "live.js" "enter.js" "stories.js" "tree.js" "moment.js" "compare.js" "act.js" "morph.js";
     "image/svg+xml": "icon.svg";
 };
 

@@ -61,3 +61,31 @@ pub fn health(chat: Option<&str>) -> String {
 pub fn log() -> String {
     "log".to_owned()
 }
+
+/// Something to do with a chat: `branch`, `checkpoint`, `rename` or `delete`.
+pub fn act(kind: &str, chat: &str, at: Option<usize>) -> String {
+    match at {
+        Some(at) => with("act", &[("kind", kind), ("chat", chat), ("at", &at.to_string())]),
+        None => with("act", &[("kind", kind), ("chat", chat)]),
+    }
+}
+
+/// A chat at a message, seen by somebody who comes from another one.
+pub fn step(chat: &str, at: usize, from: usize) -> String {
+    with("moment", &[("chat", chat), ("at", &at.to_string()), ("from", &from.to_string())])
+}
+
+/// What an operation did.
+pub fn done(operation: &str) -> String {
+    with("done", &[("operation", operation)])
+}
+
+/// What healing a chat, or all, would change.
+pub fn heal(chat: Option<&str>) -> String {
+    chat.map_or_else(|| "heal".to_owned(), |chat| with("heal", &[("chat", chat)]))
+}
+
+/// How much is kept; `said` is what there is to tell.
+pub fn keep(said: &[(&str, &str)]) -> String {
+    with("keep", said)
+}

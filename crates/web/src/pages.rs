@@ -1,9 +1,12 @@
 //! The pages, one module each: functions from reports to [`Page`](crate::Page)s.
 
+pub mod act;
 pub mod compare;
 pub mod failure;
 pub mod health;
+pub mod keep;
 pub mod log;
+mod marks;
 pub mod moment;
 pub mod parts;
 pub mod stories;

@@ -1,6 +1,8 @@
 // How fast the pages are, on a generated vault of 2,000 chats and a story of 300 chats with 20,000 messages: `node crates/web/tests/bench.js`.
 // Server time is from sending a request until all of the answer is here, on this machine; interactive is when a page's script is done.
 
+import fs from 'node:fs';
+import path from 'node:path';
 import { performance } from 'node:perf_hooks';
 import { Browser, empty, Site, Visit, writeChat } from './lib/site.js';
 
@@ -18,6 +20,20 @@ for (let i = 0; i < 299; i += 1) {
     writeChat(vault, 'Big', `A fork of usual length ${i}`, [...main.slice(0, at + 1), ...Array.from({ length: 60 }, (_, k) => `${i} ${line(k)}`)], { main_chat: 'Main' });
 }
 
+// One chat of 20,000 messages, with 200 scenes that keep the book as it was.
+const entries = [];
+writeChat(vault, 'Long', 'Line', Array.from({ length: 20_000 }, (_, i) => {
+    const message = { name: i % 2 ? 'You' : 'Long', is_user: i % 2 === 1, send_date: new Date(Date.UTC(2026, 0, 1) + i * 60_000).toISOString(), mes: line(i), extra: {} };
+    if (i % 100 === 99) {
+        const clock = 1_700_000_000_000 + i * 1000;
+        entries.push({ uid: entries.length, comment: `character-Person ${entries.length}`, key: [`person ${entries.length}`], content: line(i).repeat(4), disable: false });
+        message.extra.auto_recap_memory = { scene_break: true, scene_break_visible: true, scene_break_name: `Scene ${i}`, scene_recap_memory: line(i), scene_recap_versions: ['', 'text'],
+            scene_recap_current_index: 1, scene_recap_metadata: { 1: { timestamp: clock, combined_at: clock + 500, chatLorebookName: 'z-AutoLB-Long-Line', allEntries: [...entries], entries: [], created_entry_uids: [`${entries.length - 1}`] } } };
+    }
+    return message;
+}), { world_info: 'z-AutoLB-Long-Line' });
+fs.writeFileSync(path.join(vault, 'worlds', 'z-AutoLB-Long-Line.json'), JSON.stringify({ entries: Object.fromEntries(entries.map((entry) => [entry.uid, entry])) }));
+
 const site = await Site.start(vault);
 const browser = await Browser.start();
 try {
@@ -26,7 +42,10 @@ try {
     await measure('stories', '');
     await measure('tree', 'tree?story=Big');
     await measure('what is said (hover)', 'api/messages?chat=Big%2FMain&from=1000&to=1019');
-    await measure('state at a message (slider step)', 'api/show?chat=Big%2FMain&at=1000');
+    await measure('moment of 20,000 messages', 'moment?chat=Long%2FLine&at=10000');
+    await measure('slider step of one message', 'step?chat=Long%2FLine&at=10001&from=10000');
+    await measure('slider step into a scene', 'step?chat=Long%2FLine&at=10099&from=10098');
+    await measure('slider step over half the line', 'step?chat=Long%2FLine&at=15000&from=5000');
     await measure('search in 20,000 messages', 'api/search?story=Big&text=zebra');
     const visit = await Visit.start(browser, site);
     for (const [what, address, ready] of [['stories', '', () => document.querySelector('.story')], ['tree', 'tree?story=Big', () => document.getElementById('tree')?.dataset.ready]]) {

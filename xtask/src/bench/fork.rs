@@ -230,5 +230,8 @@ fn copy_vault(from: &Path, to: &Path) -> Result<()> {
     fs::copy(chat_of(from), chat_of(to))?;
     fs::copy(book_of(from), book_of(to))?;
     File::open(chat_of(to))?.sync_all()?;
+    // History records a large fork when the fork is there, in a process of its own. Here the next run would meet it.
+    fs::create_dir_all(to.join(".forklore"))?;
+    fs::write(to.join(".forklore/config.toml"), "[history]\noperations = false\n")?;
     Ok(())
 }

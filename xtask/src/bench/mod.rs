@@ -34,6 +34,8 @@ pub(crate) struct Options {
     pub(crate) sillytavern: bool,
     /// Whether forks alone are measured
     pub(crate) forks_only: bool,
+    /// Whether reading alone is measured
+    pub(crate) reading_only: bool,
     /// Whether history alone is measured
     pub(crate) history_only: bool,
     /// Whether the plugin alone is measured
@@ -61,6 +63,9 @@ pub(crate) fn bench(options: Options) -> Result<()> {
         return fork::bench(megabytes, options);
     }
     reading(megabytes)?;
+    if options.reading_only {
+        return Ok(());
+    }
     diff::bench()?;
     fork::bench(megabytes, options)?;
     history::bench(megabytes, options)?;

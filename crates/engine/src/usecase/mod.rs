@@ -12,6 +12,7 @@ pub mod heal;
 pub mod history;
 pub mod hook;
 pub mod import;
+pub mod line;
 pub mod messages;
 pub mod pending;
 pub mod rename;

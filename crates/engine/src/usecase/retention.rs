@@ -8,13 +8,14 @@ use std::collections::{BTreeMap, HashMap, HashSet};
 
 use forklore_fs::VaultPath;
 use forklore_store::Id;
+use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::history::{By, HistoryError, Observation, Timeline, What, observation, store};
 use crate::vault::{Library, StoryKind, layout};
 
 /// What is kept of each file. Whatever any rule keeps is kept.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct Rules {
     /// This many of the last saves
     pub last: usize,
@@ -39,7 +40,7 @@ pub struct ForgetPlan {
 }
 
 /// What was forgotten, or would be, and how large history is.
-#[derive(Debug, Clone, Serialize)]
+#[derive(Debug, Clone, Serialize, JsonSchema)]
 pub struct ForgetReport {
     /// The rules
     pub rules: Rules,
@@ -56,7 +57,7 @@ pub struct ForgetReport {
 }
 
 /// What history holds of a story.
-#[derive(Debug, Clone, Default, Serialize)]
+#[derive(Debug, Clone, Default, Serialize, JsonSchema)]
 pub struct StoryUsage {
     /// Name of the story, or nothing for books that no chat of a story uses
     pub name: String,
@@ -126,7 +127,7 @@ pub fn execute(library: &Library, plan: ForgetPlan, now: i64) -> Result<ForgetRe
 }
 
 /// What pruning freed.
-#[derive(Debug, Clone, Serialize)]
+#[derive(Debug, Clone, Serialize, JsonSchema)]
 pub struct PruneReport {
     /// Pieces that nothing needed any more
     pub objects: usize,

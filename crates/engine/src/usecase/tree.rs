@@ -114,7 +114,7 @@ fn story_tree(
 }
 
 /// Parents before their forks, forks in the order of their fork points.
-fn in_tree_order(library: &Library, chats: &[usize]) -> Vec<(usize, usize)> {
+pub(super) fn in_tree_order(library: &Library, chats: &[usize]) -> Vec<(usize, usize)> {
     let story = chats.first().map(|c| library.chats[*c].story);
     let parent =
         |c: usize| library.chats[c].lineage.parent.filter(|p| Some(library.chats[*p].story) == story);

@@ -1,1 +1,256 @@
-//! Not built yet.
+//! What is wrong ([`page`]), and what healing would change ([`preview`]).
+
+use std::collections::BTreeMap;
+
+use forklore_api::Told;
+use forklore_api::heal::{Asking, Healed};
+use forklore_api::look::HealthReport;
+use forklore_core::check::{Code, Finding, Severity};
+use forklore_engine::usecase::heal::{Action, Choice};
+use maud::{Markup, html};
+
+use super::{act, parts};
+use crate::{Here, Page, link, words};
+
+const STYLES: &[&str] = &["act", "health"];
+
+/// All findings, story by story, the worst first.
+pub fn page(report: &HealthReport, chat: Option<&str>) -> Page {
+    let findings = &report.check.findings;
+    let many = |severity| findings.iter().filter(|finding| finding.severity == severity).count();
+    let (errors, warnings) = (many(Severity::Error), many(Severity::Warning));
+    let body = html! {
+        @if let Some(chat) = chat { (parts::crumbs(&[("Health", Some(link::health(None))), (chat, None)])) }
+        h1 { "Health" }
+        p.lead {
+            @match (errors, warnings) {
+                (0, 0) => { "All is well." },
+                (0, _) => { "Nothing is wrong with the story. " (words::count(warnings, "thing")) " could be better." },
+                _ => { (words::count(errors, "thing")) " should be mended before you play on." },
+            }
+            " " span.quiet { (words::count(report.chats, "chat")) " looked at." }
+        }
+        @if !findings.is_empty() {
+            p.go {
+                a.button.main href=(link::heal(chat)) { "See what healing would change" }
+                span.quiet { "Nothing is changed before you say so, and all of it can be undone." }
+            }
+        }
+        @for (story, findings) in by_story(findings) {
+            section.story-health {
+                @match story {
+                    Some(story) => h2 { a href=(link::tree(story)) { bdi { (report.names.get(story).map_or(story, String::as_str)) } } },
+                    None => h2 { "The whole vault" },
+                }
+                @for (code, findings) in by_code(&findings) { (group(code, &findings)) }
+            }
+        }
+    };
+    Page { here: Here::Health, title: "Health".to_owned(), styles: STYLES, scripts: &[], body }
+}
+
+/// Findings by the story that they are about; the vault's own last.
+fn by_story(findings: &[Finding]) -> Vec<(Option<&str>, Vec<&Finding>)> {
+    let mut stories: BTreeMap<Option<&str>, Vec<&Finding>> = BTreeMap::new();
+    for finding in findings {
+        stories.entry(finding.chat.as_deref().map(link::story_of)).or_default().push(finding);
+    }
+    let worst = |all: &[&Finding]| all.iter().map(|finding| finding.severity).max();
+    let mut stories: Vec<_> = stories.into_iter().collect();
+    stories.sort_by_key(|(story, all)| (std::cmp::Reverse(worst(all)), story.is_none()));
+    stories
+}
+
+/// Findings of the same kind together, the worst first.
+fn by_code<'a>(findings: &[&'a Finding]) -> Vec<(Code, Vec<&'a Finding>)> {
+    let mut kinds: Vec<(Code, Vec<&Finding>)> = Vec::new();
+    for finding in findings {
+        match kinds
+            .iter_mut()
+            .find(|(code, all)| *code == finding.code && all[0].severity == finding.severity)
+        {
+            Some((_, all)) => all.push(finding),
+            None => kinds.push((finding.code, vec![finding])),
+        }
+    }
+    kinds.sort_by_key(|(_, all)| std::cmp::Reverse(all[0].severity));
+    kinds
+}
+
+fn group(code: Code, findings: &[&Finding]) -> Markup {
+    let severity = findings[0].severity;
+    let (class, word) = match severity {
+        Severity::Error => ("error", "Mend before you play on"),
+        Severity::Warning => ("warning", "Could be better"),
+        Severity::Info => ("info", "Worth knowing"),
+    };
+    // What to do is mostly the same for all of them, and then said once.
+    let same = Some(findings[0].remedy.as_str());
+    let same = same.filter(|text| !text.is_empty() && findings.iter().all(|finding| finding.remedy == *text));
+    // Everybody has many of the harmless ones: they wait folded.
+    let id = format!("f-{}-{}", code.as_str(), findings[0].chat.as_deref().unwrap_or_default());
+    html! {
+        details.finding.(class) id=(id) open[severity != Severity::Info] {
+            summary { span.sev { (word) } h3 { (code.title()) } span.badge { (findings.len()) } }
+            p.why { (explain(code)) " " code { (code.as_str()) } }
+            @if let Some(remedy) = same { p.todo { "What to do: " (remedy) } }
+            ul {
+                @for finding in findings {
+                    li {
+                        p {
+                            @if let Some(chat) = &finding.chat { a href=(link::moment(chat, None)) { bdi { (name(chat)) } } ": " }
+                            (finding.message)
+                        }
+                        @if same.is_none() && !finding.remedy.is_empty() { p.todo { "What to do: " (finding.remedy) } }
+                        @if let Some(chat) = finding.chat.as_deref().filter(|_| severity != Severity::Info) {
+                            p.todo { a href=(link::heal(Some(chat))) { "See what healing this chat would change" } }
+                        }
+                    }
+                }
+            }
+        }
+    }
+}
+
+fn name(address: &str) -> &str {
+    address.split_once('/').map_or(address, |(_, name)| name)
+}
+
+/// What a kind of finding means for the story, in plain words.
+fn explain(code: Code) -> &'static str {
+    match code {
+        Code::BookShared => "What is written while you play one of these chats shows up in the others.",
+        Code::BookSharedByChoice => "That is a normal way to use a lorebook that you keep yourself.",
+        Code::BookMissing => "SillyTavern goes on without the lore and does not say so.",
+        Code::BookForeign => "The chat reads, and perhaps writes, what belongs to another one.",
+        Code::BookOrphaned => "Its chat was probably deleted, or bound to another lorebook.",
+        Code::BookDamaged => "SillyTavern may show it as empty, or it lacks something that this line had.",
+        Code::BookAlsoGlobal => "In a fork, its copy and the original would be active at the same time.",
+        Code::RegistryDangling => "The memory extension's list of entries does not match the entries.",
+        Code::RegistryIndexStale => "The memory extension may offer entries that this chat does not have.",
+        Code::RecapFromFuture => "The recap tells of messages that this chat does not have.",
+        Code::RecapForeign => "The recap tells of scenes that were played on another line.",
+        Code::RecapVersionMissing => "Scenes were merged into the recap, and what they added is gone.",
+        Code::EntryFromFuture => "The model is told things that have not happened yet in this chat.",
+        Code::EntryForeign => "The model is told things that happened on another line.",
+        Code::QueueForeign => "Waiting work is about messages that this chat does not have.",
+        Code::QueueStuck => "It was tried again and again, or never ends.",
+        Code::ParentMissing => "Nothing is lost in this chat; only its place in the tree is open.",
+        Code::ParentRenamed => "Forklore found it by its messages. SillyTavern does not.",
+        Code::LinkDangling => "A flag in the chat leads nowhere.",
+        Code::SlugDuplicate => "SillyTavern takes them for the same chat.",
+        Code::UnrecordedFork => {
+            "Nothing records what it started from, so Forklore works it out from the messages."
+        }
+        Code::PendingFork => "It was saved without its lorebook, which is still to be made.",
+        Code::BaselineChanged => "If that was you, all is well.",
+        Code::ChatDamaged => "SillyTavern drops what it cannot read when it next saves the chat.",
+        Code::TmpLitter => "They only take up space.",
+        Code::UnfinishedOperation => "Forklore tries again with everything that it does.",
+        Code::HistoryDamaged => "Something that Forklore keeps is not what it was. Chats are not affected.",
+    }
+}
+
+/// What healing would change, with what there is to decide.
+pub fn preview(chat: Option<&str>, chosen: &BTreeMap<String, Choice>, plan: &Result<Healed, Told>) -> Page {
+    let body = html! {
+        (parts::crumbs(&[("Health", Some(link::health(chat))), ("Heal", None)]))
+        h1 { "Heal" @if let Some(chat) = chat { " " bdi { (name(chat)) } } }
+        p.lead { "No existing lorebook is written. A chat gets a new one, and the old one stays or goes to the trash." }
+        @match plan {
+            Err(told) => section.card.plan { (act::refusal(told)) },
+            Ok(healed) => (planned(chat, chosen, healed)),
+        }
+    };
+    Page { here: Here::Health, title: "Heal".to_owned(), styles: STYLES, scripts: &[], body }
+}
+
+fn planned(chat: Option<&str>, chosen: &BTreeMap<String, Choice>, healed: &Healed) -> Markup {
+    let actions = &healed.report.actions;
+    html! {
+        form #cure method="get" action="heal" data-preview {
+            @if let Some(chat) = chat { input type="hidden" name="chat" value=(chat); }
+            input type="hidden" name="kind" value="heal";
+            @if !healed.questions.is_empty() {
+                section.card aria-labelledby="decide" {
+                    h2 #decide { "What you decide" }
+                    @for question in &healed.questions { (asking(question, chosen.get(&question.chat).copied())) }
+                    button { "Show the plan" }
+                }
+            }
+            section.card.plan aria-labelledby="plan" {
+                @if actions.is_empty() {
+                    h2 #plan { "Nothing would change" }
+                    p { "There is nothing that healing can mend here." }
+                    p.go { a.button href=(link::health(chat)) { "Back to the findings" } }
+                } @else {
+                    h2 #plan { "What will change" }
+                    @for (chat, actions) in by_chat(actions) {
+                        h3 { bdi { (chat) } }
+                        ul.rows.did {
+                            @for action in actions {
+                                li {
+                                    span { (action.did) @if let Some(book) = &action.book { " " span.quiet { "Lorebook: " bdi { (book) } } } }
+                                    span.quiet { "for: " (action.code.title()) }
+                                }
+                            }
+                        }
+                    }
+                    p.go {
+                        button.main formmethod="post" formaction="act" { "Heal" }
+                        a.button href=(link::health(chat)) { "Not now" }
+                    }
+                }
+            }
+        }
+        @if !healed.report.left.is_empty() {
+            details #left {
+                summary { (words::count(healed.report.left.len(), "finding")) " that healing leaves" }
+                ul.rows { @for finding in &healed.report.left { li { span { @if let Some(chat) = &finding.chat { bdi { (chat) } ": " } (finding.message) } span.quiet { (finding.remedy) } } } }
+            }
+        }
+    }
+}
+
+fn by_chat(actions: &[Action]) -> BTreeMap<&str, Vec<&Action>> {
+    let mut chats: BTreeMap<&str, Vec<&Action>> = BTreeMap::new();
+    for action in actions {
+        chats.entry(&action.chat).or_default().push(action);
+    }
+    chats
+}
+
+fn asking(question: &Asking, chosen: Option<Choice>) -> Markup {
+    let field = format!("choose/{}", question.chat);
+    html! {
+        label.ask {
+            span { strong { bdi { (question.chat) } } " " (question.text) }
+            select id=(field) name=(field) {
+                option value="" selected[chosen.is_none()] { @if question.ask_first { "Leave it as it is for now" } @else { "What is best (a new lorebook with what its own line has earned)" } }
+                @for choice in &question.choices {
+                    option value=(word(*choice)) selected[chosen == Some(*choice)] { (meaning(*choice)) }
+                }
+            }
+        }
+    }
+}
+
+fn word(choice: Choice) -> &'static str {
+    match choice {
+        Choice::Rebuild => "rebuild",
+        Choice::Empty => "empty",
+        Choice::Copy => "copy",
+        Choice::Detach => "detach",
+        Choice::Accept => "accept",
+    }
+}
+
+fn meaning(choice: Choice) -> &'static str {
+    match choice {
+        Choice::Rebuild => "A new lorebook with what its own line has earned",
+        Choice::Empty => "A new lorebook without entries",
+        Choice::Copy => "A copy of its parent's lorebook as it is now",
+        Choice::Detach => "No lorebook",
+        Choice::Accept => "Leave it, and say no more about it",
+    }
+}

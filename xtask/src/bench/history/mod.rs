@@ -5,6 +5,7 @@
 //! busy: processor time is the fairer number.
 
 mod keepers;
+mod look;
 mod saves;
 pub(crate) mod store;
 
@@ -33,7 +34,7 @@ struct Cost {
 
 pub(super) fn bench(megabytes: u64, options: Options) -> Result<()> {
     // This program may have been built without optimisation.
-    let build = ["build", "--release", "--quiet", "--package", "xtask"];
+    let build = ["build", "--release", "--quiet", "--package", "xtask", "--package", "forklore"];
     if !Command::new("cargo").args(build).status()?.success() {
         bail!("the release build failed");
     }
@@ -66,7 +67,7 @@ pub(super) fn bench(megabytes: u64, options: Options) -> Result<()> {
     }
     total(&keepers, &costs);
     store::verify(&dir.path().join("forklore"), &files)?;
-    Ok(())
+    look::bench(&dir.path().join("watched"), megabytes << 20, entries)
 }
 
 fn keep(keeper: &dyn Keeper, cost: &mut Cost) -> Result<()> {

@@ -2,6 +2,8 @@
 
 mod report;
 
+use std::borrow::Cow;
+
 use forklore_core::adapter::auto_recap::scene;
 use forklore_core::adapter::{EntryRole, Operation, entry_role};
 use forklore_core::format::chat::Message;
@@ -169,11 +171,15 @@ pub(crate) fn role_of(entry: &StateEntry) -> Option<&'static str> {
 
 fn show_entry(entry: &StateEntry, source: &'static str) -> Option<ShowEntry> {
     let role = role_of(entry)?;
+    let [keys, constant] = entry.image.raw().pick(["key", "constant"]);
+    let keys = keys.unwrap_or(Raw::NULL).elements().filter_map(Raw::as_text);
     Some(ShowEntry {
         uid: entry.image.uid,
         comment: entry.image.comment.to_string(),
         content: entry.image.content().into_owned(),
+        keys: keys.map(Cow::into_owned).collect(),
         disable: entry.image.is_disabled(),
+        constant: constant.is_some_and(Raw::is_truthy),
         source,
         message: entry.message,
         undated: entry.undated,

@@ -86,8 +86,12 @@ pub struct ShowEntry {
     pub comment: String,
     /// Its text
     pub content: String,
+    /// Its keys
+    pub keys: Vec<String>,
     /// Whether it is switched off
     pub disable: bool,
+    /// Whether it is always there, whatever is said
+    pub constant: bool,
     /// What decided about it: `head`, `scene`, `start`, `undated` or `degraded`
     pub source: &'static str,
     /// The message that its last change belongs to

@@ -1,0 +1,55 @@
+//! [`moment`]: travelling along the line of a chat, for pages; [`companions`]: where one can travel to.
+
+use forklore_engine::usecase::line::{self, Companion, Line, LineMessage};
+use forklore_engine::usecase::show::{self, ShowReport};
+use serde::Deserialize;
+
+use crate::{Desk, Failure};
+
+/// How many messages are shown before a moment, and after it.
+const AROUND: (usize, usize) = (5, 2);
+
+/// A step along a line.
+#[derive(Debug, Clone, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Step {
+    /// Address of the chat
+    pub chat: String,
+    /// The message, counted from 0; the last one if left out
+    pub at: Option<usize>,
+    /// The message that one comes from; the one before if left out
+    pub from: Option<usize>,
+}
+
+/// A moment with what is around it.
+#[derive(Debug, Clone)]
+pub struct Moment {
+    /// The line that it is on
+    pub line: Line,
+    /// The messages around it
+    pub window: Vec<LineMessage>,
+    /// The state
+    pub here: ShowReport,
+    /// The state where one comes from; nothing for the first message
+    pub before: Option<ShowReport>,
+}
+
+/// A moment: the state there, the state where one comes from, and the messages around.
+pub fn moment(desk: &Desk<'_>, step: &Step) -> Result<Moment, Failure> {
+    let shared = desk.shared()?;
+    let library = &shared.library;
+    let chat = library.find_chat(&step.chat)?;
+    let here = show::show(library, chat, step.at)?;
+    let from = step.from.filter(|from| *from < here.messages).or(here.at.checked_sub(1));
+    let before = from.map(|from| show::show(library, chat, Some(from))).transpose()?;
+    let window = here.at.saturating_sub(AROUND.0)..here.at + AROUND.1 + 1;
+    let window = line::around(library, chat, window)?;
+    Ok(Moment { line: line::line(library, chat), window, here, before })
+}
+
+/// The chats that one can be compared with: all of its story.
+pub fn companions(desk: &Desk<'_>, of: &str) -> Result<Vec<Companion>, Failure> {
+    let shared = desk.shared()?;
+    let library = &shared.library;
+    Ok(line::companions(library, library.find_chat(of)?))
+}

@@ -1,0 +1,221 @@
+//! What changes a vault, and tells everybody who listens. The API and the forms of the pages both come here.
+//!
+//! [`perform`] does what a form asks for, and gives the address of the page that shows what came of it.
+
+use std::collections::BTreeMap;
+
+use forklore_api::fork::Wanted;
+use forklore_api::keep::Forgetting;
+use forklore_api::ops::{Cleaning, Deletion, Redoing, Renaming, Restored, Restoring, Undoing};
+use forklore_api::{Failure, config, heal, keep, ops};
+use forklore_core::fork::ForkKind;
+use forklore_engine::config::Value;
+use forklore_engine::usecase::delete::DeleteReport;
+use forklore_engine::usecase::heal::Choice;
+use forklore_engine::usecase::rename::RenameReport;
+use forklore_engine::usecase::retention::{ForgetReport, PruneReport};
+use forklore_engine::usecase::trash::GcReport;
+use forklore_engine::usecase::undo::UndoReport;
+use forklore_web::link;
+
+use crate::answer::usage;
+use crate::events::{Change, Event};
+use crate::vaults::Call;
+use crate::waits::{self, ForkAnswer};
+
+/// Tells that an operation happened, if one did.
+fn tell(call: &Call, act: &'static str, chat: Option<&str>, operation: Option<&str>) {
+    if operation.is_some() {
+        call.vault.tell(Event::Change(Change::operation(act, chat, operation)));
+    }
+}
+
+pub(crate) fn heal(call: &Call, cure: &heal::Cure) -> Result<heal::Healed, Failure> {
+    let healed = call.change(|desk| heal::heal(desk, cure))?;
+    tell(call, "saved", cure.chat.as_deref(), healed.report.operation.as_deref());
+    Ok(healed)
+}
+
+pub(crate) fn delete(call: &Call, of: &Deletion) -> Result<DeleteReport, Failure> {
+    let report = call.change(|desk| ops::delete(desk, of))?;
+    tell(call, "deleted", Some(&report.chat), report.operation.as_deref());
+    Ok(report)
+}
+
+pub(crate) fn rename(call: &Call, of: &Renaming) -> Result<RenameReport, Failure> {
+    let report = call.change(|desk| ops::rename(desk, of))?;
+    if report.operation.is_some() {
+        let change = Change::operation("renamed", Some(&report.chat), report.operation.as_deref());
+        call.vault.tell(Event::Change(Change { from: Some(report.from.clone()), ..change }));
+    }
+    Ok(report)
+}
+
+pub(crate) fn undo(call: &Call, of: &Undoing) -> Result<UndoReport, Failure> {
+    let report = call.change(|desk| ops::undo(desk, of))?;
+    tell(call, "saved", None, report.operation.as_deref());
+    Ok(report)
+}
+
+pub(crate) fn redo(call: &Call, of: &Redoing) -> Result<UndoReport, Failure> {
+    let report = call.change(|desk| ops::redo(desk, of))?;
+    tell(call, "saved", None, report.operation.as_deref());
+    Ok(report)
+}
+
+pub(crate) fn restore(call: &Call, of: &Restoring) -> Result<Restored, Failure> {
+    let (restored, _) = call.change(|desk| ops::restore(desk, of))?;
+    if !of.dry_run {
+        call.vault.tell(Event::Change(Change::vault()));
+    }
+    Ok(restored)
+}
+
+pub(crate) fn gc(call: &Call, of: &Cleaning) -> Result<GcReport, Failure> {
+    let report = call.change(|desk| ops::gc(desk, of))?;
+    tell(call, "deleted", None, report.operation.as_deref());
+    Ok(report)
+}
+
+pub(crate) fn forget(call: &Call, of: &Forgetting) -> Result<ForgetReport, Failure> {
+    call.change(|desk| keep::forget(desk, of))
+}
+
+pub(crate) fn prune(call: &Call, dry_run: bool) -> Result<PruneReport, Failure> {
+    call.change(|desk| keep::prune(desk, dry_run))
+}
+
+/// The fields of a form, or of an address.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Fields(pub(crate) BTreeMap<String, String>);
+
+impl Fields {
+    /// What stands in a field; a field that is left empty says nothing.
+    pub(crate) fn text(&self, name: &str) -> Option<&str> {
+        self.0.get(name).map(String::as_str).filter(|text| !text.trim().is_empty())
+    }
+
+    pub(crate) fn needed(&self, name: &str) -> Result<String, Failure> {
+        self.text(name).map(str::to_owned).ok_or_else(|| usage(format!("The field \"{name}\" is empty")))
+    }
+
+    pub(crate) fn number<T: std::str::FromStr>(&self, name: &str) -> Result<Option<T>, Failure> {
+        let parse = |text: &str| {
+            text.trim().parse().map_err(|_| usage(format!("\"{name}\" is no number that fits: {text:?}")))
+        };
+        self.text(name).map(parse).transpose()
+    }
+
+    pub(crate) fn flag(&self, name: &str) -> bool {
+        self.text(name) == Some("true")
+    }
+
+    pub(crate) fn fork_kind(&self) -> Option<ForkKind> {
+        match self.text("kind") {
+            Some("branch") => Some(ForkKind::Branch),
+            Some("checkpoint") => Some(ForkKind::Checkpoint),
+            _ => None,
+        }
+    }
+
+    pub(crate) fn rules(&self, dry_run: bool) -> Result<Forgetting, Failure> {
+        let (last, daily, weekly) = (self.number("last")?, self.number("daily")?, self.number("weekly")?);
+        Ok(Forgetting { last, daily, weekly, dry_run })
+    }
+
+    /// What was chosen for single chats: `choose/ADDRESS`.
+    pub(crate) fn choices(&self) -> Result<BTreeMap<String, Choice>, Failure> {
+        let said = self.0.iter().filter(|(_, value)| !value.is_empty());
+        let said = said.filter_map(|(name, value)| Some((name.strip_prefix("choose/")?, value)));
+        said.map(|(chat, value)| {
+            let choice = serde_json::from_value(serde_json::Value::String(value.clone()));
+            Ok((chat.to_owned(), choice.map_err(|_| usage(format!("{value:?} cannot be chosen")))?))
+        })
+        .collect()
+    }
+}
+
+/// Does what a form asks for, and gives the address of the page that shows it.
+pub(crate) fn perform(call: &Call, fields: &Fields) -> Result<String, Failure> {
+    if let Some(kind) = fields.fork_kind() {
+        return fork(call, kind, fields);
+    }
+    let log = link::log;
+    let done = |operation: Option<String>, other: String| operation.map_or(other, |id| link::done(&id));
+    let chat = || fields.needed("chat");
+    Ok(match fields.text("kind").unwrap_or_default() {
+        "rename" => {
+            let of = Renaming { chat: chat()?, name: fields.needed("name")?, dry_run: false };
+            done(rename(call, &of)?.operation, log())
+        }
+        "delete" => done(delete(call, &Deletion { chat: chat()?, dry_run: false })?.operation, log()),
+        "undo" => {
+            let operation = fields.text("operation").map(str::to_owned);
+            done(undo(call, &Undoing { operation, dry_run: false })?.operation, log())
+        }
+        "redo" => done(redo(call, &Redoing { dry_run: false })?.operation, log()),
+        "restore" => {
+            let of = Restoring { item: fields.needed("item")?, dry_run: false };
+            let operation = match restore(call, &of)? {
+                Restored::File(report) => report.operation,
+                Restored::Operation(report) => report.operation,
+            };
+            done(operation, log())
+        }
+        "heal" => {
+            let chat = fields.text("chat").map(str::to_owned);
+            let choices = fields.choices()?;
+            let cure = heal::Cure { chat: chat.clone(), choose: None, choices, yes: false, dry_run: false };
+            done(heal(call, &cure)?.report.operation, link::health(chat.as_deref()))
+        }
+        "gc" => {
+            let report = gc(call, &Cleaning { orphans: fields.flag("orphans"), ..Cleaning::default() })?;
+            done(report.operation, link::keep(&[("cleaned", &report.freed.to_string())]))
+        }
+        "forget" => {
+            let report = forget(call, &fields.rules(false)?)?;
+            link::keep(&[("forgot", &report.forgotten.to_string())])
+        }
+        "prune" => {
+            let report = prune(call, false)?;
+            link::keep(&[("before", &report.before.to_string()), ("after", &report.after.to_string())])
+        }
+        "days" => {
+            let value = fields.number::<u32>("days")?.ok_or_else(|| usage("The field \"days\" is empty"))?;
+            let set = config::Set {
+                key: "trash.days".to_owned(),
+                value: Some(Value::Number(value)),
+                ..config::Set::default()
+            };
+            call.change(|desk| config::set(desk, &set))?;
+            link::keep(&[("set", "true")])
+        }
+        "cancel" => {
+            waits::cancel(call, &fields.needed("id")?)?;
+            link::moment(&chat()?, None)
+        }
+        other => return Err(usage(format!("Nobody knows how to {other:?}"))),
+    })
+}
+
+fn fork(call: &Call, kind: ForkKind, fields: &Fields) -> Result<String, Failure> {
+    let wanted = Wanted {
+        chat: fields.needed("chat")?,
+        at: fields.number("at")?,
+        name: fields.text("name").map(str::to_owned),
+        swipe: fields.number("swipe")?,
+        when_ready: fields.flag("when_ready"),
+        ignore_queue: fields.flag("ignore_queue"),
+        strict: fields.flag("strict"),
+        link: true,
+        copy_book: fields.flag("copy_book"),
+        dry_run: false,
+    };
+    let word = fields.text("kind").unwrap_or_default();
+    Ok(match waits::make(call, kind, &wanted)? {
+        ForkAnswer::Made(report) => {
+            report.operation.as_deref().map_or_else(|| link::moment(&report.chat, None), link::done)
+        }
+        ForkAnswer::Waits { .. } => link::act(word, &wanted.chat, wanted.at),
+    })
+}

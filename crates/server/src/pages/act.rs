@@ -1,0 +1,196 @@
+//! The pages that change something: each shows first what would come of it. [`router`] has them, and the one place that forms are
+//! sent to.
+//!
+//! A form is sent to `act` as browsers send forms, and answered with the way to the page that shows what came of it; a script sends
+//! the same fields as JSON and is answered with JSON. Both need what every change needs: the token, and if it comes as a cookie, an
+//! `Origin` that is ours (`guard`).
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use axum::Router;
+use axum::extract::{Request, State};
+use axum::http::{HeaderValue, StatusCode, header};
+use axum::response::{IntoResponse as _, Response};
+use axum::routing::post;
+use forklore_api::fork::Possible;
+use forklore_api::look::{AnyChat, OneChat};
+use forklore_api::ops::{Cleaning, Deletion, Limit, Renaming};
+use forklore_api::{Failure, Told, config, fork, heal, keep, look, ops};
+use forklore_engine::config::Value;
+use forklore_web::pages::act::{Waiting, Wish};
+use forklore_web::pages::keep::Said;
+use forklore_web::{Frame, Page, pages};
+use serde::Serialize;
+
+use super::{answer, page, through};
+use crate::answer::{failed, json, refused, status, usage};
+use crate::deeds::{self, Fields};
+use crate::table::{ORDINARY, body, called};
+use crate::vaults::{Call, Vaults};
+use crate::waits;
+
+/// How many operations the log shows at first.
+const SHOWN: usize = 100;
+
+pub(super) fn router() -> Router<Arc<Vaults>> {
+    Router::new()
+        .route("/act", page(act).merge(post(perform)))
+        .route("/done", page(done))
+        .route("/health", page(health))
+        .route("/heal", page(preview))
+        .route("/log", page(log))
+        .route("/keep", page(history))
+}
+
+type Asked = BTreeMap<String, String>;
+
+fn act(call: &Call, asked: Asked) -> Result<Page, Failure> {
+    let fields = Fields(asked);
+    let chat = fields.needed("chat")?;
+    if let Some(kind) = fields.fork_kind() {
+        let wish = Wish {
+            kind,
+            chat,
+            at: fields.number("at")?,
+            name: fields.text("name").map(str::to_owned),
+            swipe: fields.number("swipe")?,
+            strict: fields.flag("strict"),
+            copy_book: fields.flag("copy_book"),
+            ignore_queue: fields.flag("ignore_queue"),
+        };
+        let possible = Possible {
+            kind,
+            chat: wish.chat.clone(),
+            at: wish.at,
+            name: wish.name.clone(),
+            swipe: wish.swipe,
+            ignore_queue: wish.ignore_queue,
+            strict: wish.strict,
+            copy_book: wish.copy_book,
+        };
+        let plan = call.ask(|desk| fork::plan(desk, &possible))?;
+        let waits = waits::list(call).waits.into_iter().filter(|wait| wait.chat == wish.chat);
+        let waits: Vec<Waiting> =
+            waits.map(|wait| Waiting { id: wait.id, kind: wait.kind, at: wait.at }).collect();
+        return Ok(pages::act::fork(&wish, &plan, &waits));
+    }
+    match fields.text("kind").unwrap_or_default() {
+        "rename" => {
+            call.ask(|desk| look::queue(desk, &OneChat { chat: chat.clone() }))?;
+            let name = fields.text("name");
+            let plan = name.map(|name| {
+                let of = Renaming { chat: chat.clone(), name: name.to_owned(), dry_run: true };
+                told(call.ask(|desk| ops::rename(desk, &of)))
+            });
+            Ok(pages::act::rename(&chat, name, plan.as_ref()))
+        }
+        "delete" => {
+            let of = Deletion { chat: chat.clone(), dry_run: true };
+            Ok(pages::act::delete(&chat, &told(call.ask(|desk| ops::delete(desk, &of)))))
+        }
+        other => Err(usage(format!("Nobody knows how to {other:?}"))),
+    }
+}
+
+fn told<T>(done: Result<T, Failure>) -> Result<T, Told> {
+    done.map_err(|failure| failure.told())
+}
+
+fn done(call: &Call, asked: Asked) -> Result<Page, Failure> {
+    let id = Fields(asked).needed("operation")?;
+    let (deed, redo) = call.ask(|desk| ops::deed(desk, &id))?;
+    let chat = deed.entry.chat.clone();
+    let there = |chat: String| call.ask(|desk| look::queue(desk, &OneChat { chat: chat.clone() })).is_ok();
+    let is_there = chat.is_some_and(there);
+    Ok(pages::act::done(&deed, redo.as_deref(), is_there))
+}
+
+fn health(call: &Call, asked: Asked) -> Result<Page, Failure> {
+    let of = AnyChat { chat: Fields(asked).text("chat").map(str::to_owned) };
+    let report = call.ask(|desk| look::health(desk, &of))?;
+    Ok(pages::health::page(&report, of.chat.as_deref()))
+}
+
+fn preview(call: &Call, asked: Asked) -> Result<Page, Failure> {
+    let fields = Fields(asked);
+    let (chat, choices) = (fields.text("chat").map(str::to_owned), fields.choices()?);
+    let cure = heal::Cure { chat, choices, dry_run: true, ..heal::Cure::default() };
+    let plan = told(call.ask(|desk| heal::heal(desk, &cure)));
+    Ok(pages::health::preview(cure.chat.as_deref(), &cure.choices, &plan))
+}
+
+fn log(call: &Call, asked: Asked) -> Result<Page, Failure> {
+    let limit = Limit { limit: (!Fields(asked).flag("all")).then_some(SHOWN) };
+    let deeds = call.ask(|desk| ops::deeds(desk, &limit))?;
+    let (trash, _) = call.ask(ops::trash)?;
+    Ok(pages::log::page(&deeds, &trash))
+}
+
+fn history(call: &Call, asked: Asked) -> Result<Page, Failure> {
+    let fields = Fields(asked);
+    let plan = call.ask(|desk| keep::forget(desk, &fields.rules(true)?))?;
+    let clean = call.ask(|desk| ops::gc(desk, &Cleaning { dry_run: true, ..Cleaning::default() }))?;
+    let days = match call.ask(|desk| config::setting(desk, "trash.days"))?.value {
+        Value::Number(days) => days,
+        _ => 0,
+    };
+    let said = if let Some(forgot) = fields.number("forgot")? {
+        Some(Said::Forgot(forgot))
+    } else if let (Some(before), Some(after)) = (fields.number("before")?, fields.number("after")?) {
+        Some(Said::Pruned(before, after))
+    } else if let Some(freed) = fields.number("cleaned")? {
+        Some(Said::Cleaned(freed))
+    } else {
+        fields.flag("set").then_some(Said::Set)
+    };
+    Ok(pages::keep::page(&plan, &clean, days, said))
+}
+
+/// Where to look at what was done.
+#[derive(Debug, Serialize)]
+struct Next {
+    to: String,
+}
+
+/// Does what a form asks for.
+async fn perform(State(vaults): State<Arc<Vaults>>, request: Request) -> Response {
+    let through = through(request.headers());
+    let accept = request.headers().get(header::ACCEPT).and_then(|value| value.to_str().ok());
+    let script = accept.is_some_and(|accept| accept.contains("application/json"));
+    let call = match called(&vaults, &request) {
+        Ok(call) => call,
+        Err(failure) if script => return failed(&failure),
+        Err(failure) => {
+            let frame = Frame { vault: String::new(), through };
+            return answer(status(&failure), &frame, &pages::failure::page(&failure));
+        }
+    };
+    let frame = Frame { vault: call.vault.name(), through };
+    let done = match fields(request).await {
+        Ok(fields) => tokio::task::spawn_blocking(move || deeds::perform(&call, &fields)).await,
+        Err(failure) => Ok(Err(failure)),
+    };
+    match done {
+        Ok(Ok(to)) if script => json(StatusCode::OK, &Next { to }),
+        Ok(Ok(to)) => match HeaderValue::from_str(&to) {
+            Ok(to) => (StatusCode::SEE_OTHER, [(header::LOCATION, to)]).into_response(),
+            Err(_) => StatusCode::INTERNAL_SERVER_ERROR.into_response(),
+        },
+        Ok(Err(failure)) if script => failed(&failure),
+        Ok(Err(failure)) => answer(status(&failure), &frame, &pages::failure::page(&failure)),
+        Err(_) => StatusCode::INTERNAL_SERVER_ERROR.into_response(),
+    }
+}
+
+/// The fields that are sent, as a form or as JSON.
+async fn fields(request: Request) -> Result<Fields, Failure> {
+    let media = request.headers().get(header::CONTENT_TYPE).and_then(|value| value.to_str().ok());
+    if !media.is_some_and(|media| media.starts_with("application/x-www-form-urlencoded")) {
+        return Ok(Fields(body(request, ORDINARY).await?));
+    }
+    let bytes = axum::body::to_bytes(request.into_body(), ORDINARY);
+    let bytes =
+        bytes.await.map_err(|_| refused("TOO_LARGE", "The form is too large", "Send less at once."))?;
+    Ok(Fields(form_urlencoded::parse(&bytes).into_owned().collect()))
+}

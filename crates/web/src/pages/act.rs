@@ -1,0 +1,425 @@
+//! Doing something: [`fork`], [`rename`] and [`delete`] show what would come of it before it is done; [`done`] shows what was done.
+//!
+//! Each is one form. Asked with GET it shows the plan, sent with POST it is done; scripts only make both quicker (`act.js`).
+
+use forklore_api::Told;
+use forklore_api::fork::PlanReport;
+use forklore_api::ops::Deed;
+use forklore_core::fork::ForkKind;
+use forklore_engine::usecase::delete::DeleteReport;
+use forklore_engine::usecase::fork::{ForkReport, Warning};
+use forklore_engine::usecase::rename::RenameReport;
+use forklore_engine::usecase::show::{ShowLeftOut, ShowSource};
+use maud::{Markup, html};
+
+use super::parts;
+use crate::{Here, Page, link, words};
+
+/// What stands in the form.
+#[derive(Debug, Clone)]
+pub struct Wish {
+    /// Checkpoint or branch
+    pub kind: ForkKind,
+    /// Address of the chat
+    pub chat: String,
+    /// The last message
+    pub at: Option<usize>,
+    /// The name that was typed
+    pub name: Option<String>,
+    /// The swipe
+    pub swipe: Option<usize>,
+    /// Refuse what would be a warning
+    pub strict: bool,
+    /// A copy even of a book that is shared by choice
+    pub copy_book: bool,
+    /// Although work waits
+    pub ignore_queue: bool,
+}
+
+/// A fork that waits for the queue.
+#[derive(Debug, Clone)]
+pub struct Waiting {
+    /// What it is called
+    pub id: String,
+    /// Checkpoint or branch
+    pub kind: ForkKind,
+    /// The last message
+    pub at: Option<usize>,
+}
+
+fn word(kind: ForkKind) -> &'static str {
+    match kind {
+        ForkKind::Branch => "branch",
+        ForkKind::Checkpoint => "checkpoint",
+    }
+}
+
+fn page(title: String, body: Markup) -> Page {
+    Page { here: Here::Stories, title, styles: &["act"], scripts: &[], body }
+}
+
+/// The way to a chat, and what is done with it.
+fn way(chat: &str, at: Option<usize>, what: &str) -> Markup {
+    let story = link::story_of(chat);
+    let name = chat.split_once('/').map_or(chat, |(_, name)| name);
+    parts::crumbs(&[(story, Some(link::tree(story))), (name, Some(link::moment(chat, at))), (what, None)])
+}
+
+/// A checkpoint or branch that could be made.
+pub fn fork(wish: &Wish, plan: &PlanReport, waits: &[Waiting]) -> Page {
+    let what = word(wish.kind);
+    let title = match wish.kind {
+        ForkKind::Branch => "Branch here",
+        ForkKind::Checkpoint => "Checkpoint here",
+    };
+    let body = html! {
+        (way(&wish.chat, wish.at, title))
+        h1 { (title) }
+        p.lead {
+            @match wish.kind {
+                ForkKind::Branch => "A branch is a new chat that goes on from this message, with a lorebook of its own as it was then.",
+                ForkKind::Checkpoint => "A checkpoint keeps the story as it is at this message, with a lorebook of its own, for coming back to.",
+            }
+        }
+        @for wait in waits {
+            div.say.info {
+                p { "A " (word(wait.kind)) @if let Some(at) = wait.at { " at message " (words::number(at)) } " waits until the memory extension has finished. It is made by itself then." }
+                form method="post" action="act" {
+                    input type="hidden" name="kind" value="cancel";
+                    input type="hidden" name="id" value=(wait.id);
+                    input type="hidden" name="chat" value=(wish.chat);
+                    button { "Do not make it" }
+                }
+            }
+        }
+        div.desk {
+            form.card #wish method="get" action="act" data-preview {
+                h2 { "What you want" }
+                input type="hidden" name="chat" value=(wish.chat);
+                @if let Some(swipe) = wish.swipe { input type="hidden" name="swipe" value=(swipe); }
+                fieldset {
+                    legend { "What" }
+                    (radio("kind", "branch", "Branch", wish.kind == ForkKind::Branch))
+                    (radio("kind", "checkpoint", "Checkpoint", wish.kind == ForkKind::Checkpoint))
+                }
+                label { span { "Name" }
+                    input #wish-name name="name" value=[wish.name.as_deref()] placeholder=[plan.report.as_ref().map(|report| name(&report.chat))] autocomplete="off" maxlength="200";
+                }
+                label { span { "Last message" }
+                    input #wish-at type="number" name="at" min="0" value=[wish.at] placeholder=[plan.report.as_ref().map(|report| report.at)] inputmode="numeric";
+                }
+                details open[wish.strict || wish.copy_book || wish.ignore_queue] #wish-more {
+                    summary { "More" }
+                    (check("strict", "Only at the end of a finished scene, when the lorebook of then is known", wish.strict))
+                    (check("copy_book", "Copy the lorebook even if it is shared by choice", wish.copy_book))
+                    (check("ignore_queue", "Although the memory extension is still at work", wish.ignore_queue))
+                }
+                button { "Show the plan" }
+            }
+            section.card.plan aria-labelledby="plan" {
+                @match (&plan.report, &plan.refusal) {
+                    (Some(report), _) => {
+                        h2 #plan { "What will be made" }
+                        (planned(report))
+                        p.go { button.main form="wish" formmethod="post" { "Make the " (what) } }
+                    }
+                    (None, Some(told)) => {
+                        h2 #plan { "This cannot be made now" }
+                        (refusal(told))
+                        @if told.code == "QUEUE_NOT_EMPTY" {
+                            p { "The memory extension still works on this chat: " (words::count(plan.queue.count, "operation")) " (" (plan.queue.types.join(", ")) ")." }
+                            p.go {
+                                button.main form="wish" formmethod="post" name="when_ready" value="true" { "Make it when that is finished" }
+                                button form="wish" formmethod="post" name="ignore_queue" value="true" { "Make it now, without that work" }
+                            }
+                        }
+                    }
+                    (None, None) => {}
+                }
+            }
+        }
+    };
+    page(title.to_owned(), body)
+}
+
+fn name(address: &str) -> &str {
+    address.split_once('/').map_or(address, |(_, name)| name)
+}
+
+fn radio(name: &str, value: &str, text: &str, checked: bool) -> Markup {
+    html! { label.pick { input id={ "wish-" (value) } type="radio" name=(name) value=(value) checked[checked]; (text) } }
+}
+
+fn check(name: &str, text: &str, checked: bool) -> Markup {
+    html! { label.pick { input id={ "wish-" (name) } type="checkbox" name=(name) value="true" checked[checked]; (text) } }
+}
+
+/// What a fork will be.
+fn planned(report: &ForkReport) -> Markup {
+    let book = &report.book;
+    let recap = &report.running_recap;
+    html! {
+        dl {
+            dt { "Chat" }
+            dd { strong { bdi { (name(&report.chat)) } } " with the messages 0 to " (words::number(report.at)) " of " bdi { (name(&report.parent)) } }
+            dt { "Lorebook" }
+            dd {
+                @match (&book.name, book.shared) {
+                    (None, _) => "None: the chat has none.",
+                    (Some(book_name), true) => { bdi { (book_name) } ", shared with the chat it comes from." },
+                    (Some(book_name), false) => { strong { bdi { (book_name) } } " with " (words::count(book.entries, "entry")) "." },
+                }
+                @if book.name.is_some() { " " span.quiet { (source(&book.source)) } }
+                @if book.undated > 0 { " " span.quiet { (words::count(book.undated, "entry")) " of unknown age." } }
+            }
+            dt { "Running recap" }
+            dd {
+                @match recap.current_version {
+                    Some(version) => {
+                        "Version " (version)
+                        @if let Some(scenes) = recap.scenes { ", which tells of " (words::count(usize::try_from(scenes).unwrap_or(0), "scene")) }
+                        "."
+                    }
+                    None => "None.",
+                }
+                @if recap.archived > 0 { " " span.quiet { (words::count(recap.archived, "later version")) " put aside." } }
+            }
+        }
+        @if !book.left_out.is_empty() { (left_out(&book.left_out)) }
+        (warnings(&report.warnings))
+        (files("Files that are made or changed", "files", &report.files))
+    }
+}
+
+fn source(source: &ShowSource) -> String {
+    let from = source.message.map(|at| format!(" of message {}", words::number(at))).unwrap_or_default();
+    match source.kind {
+        "head" | "unchanged" => "It is exactly as it was then.".to_owned(),
+        "history" => format!("It is exactly as history saw it{from}."),
+        "scene" => match source.distance {
+            Some(0) | None => format!("It is as the scene{from} tells."),
+            Some(far) => format!("It is as the scene{from} tells, {} earlier.", words::count(far, "message")),
+        },
+        "none" => String::new(),
+        _ => "Nothing tells how it was then: it is as it is now.".to_owned(),
+    }
+}
+
+fn left_out(all: &[ShowLeftOut]) -> Markup {
+    html! {
+        details #left-out {
+            summary { (words::count(all.len(), "entry")) " left out: not written yet at this message" }
+            ul.rows {
+                @for entry in all {
+                    li {
+                        bdi { (entry.comment) }
+                        @if entry.lines > 0 { " (" (words::count(entry.lines, "line")) ")" }
+                        span.quiet { (entry.why) }
+                    }
+                }
+            }
+        }
+    }
+}
+
+fn warnings(all: &[Warning]) -> Markup {
+    html! {
+        @for warning in all {
+            div.say.warning { p { (warning.message) " " code { (warning.code) } } }
+        }
+    }
+}
+
+/// Files, folded.
+pub(super) fn files(title: &str, id: &str, all: &[String]) -> Markup {
+    html! {
+        @if !all.is_empty() {
+            details id=(id) {
+                summary { (title) " (" (words::number(all.len())) ")" }
+                ul.rows.files { @for file in all { li { bdi { (file) } } } }
+            }
+        }
+    }
+}
+
+/// Why something is not done, and what to do.
+pub fn refusal(told: &Told) -> Markup {
+    html! {
+        div.say.error role="alert" {
+            p { strong { (told.message) } }
+            @if !told.hint.is_empty() { p { (told.hint) } }
+            p.quiet { "Nothing was changed. Code: " code { (told.code) } }
+        }
+    }
+}
+
+/// Another name for a chat.
+pub fn rename(chat: &str, typed: Option<&str>, plan: Option<&Result<RenameReport, Told>>) -> Page {
+    let body = html! {
+        (way(chat, None, "Rename"))
+        h1 { "Rename" }
+        p.lead { "The chat keeps its lorebook and its place in the tree. What points to it follows." }
+        div.desk {
+            form.card #wish method="get" action="act" data-preview {
+                h2 { "What you want" }
+                input type="hidden" name="kind" value="rename";
+                input type="hidden" name="chat" value=(chat);
+                p { "It is called " strong { bdi { (name(chat)) } } "." }
+                label { span { "New name" } input #wish-name name="name" value=[typed] required autocomplete="off" maxlength="200"; }
+                button { "Show the plan" }
+            }
+            section.card.plan aria-labelledby="plan" {
+                @match plan {
+                    None => {
+                        h2 #plan { "What will change" }
+                        p.quiet { "Type a name first." }
+                    }
+                    Some(Ok(report)) => {
+                        h2 #plan { "What will change" }
+                        p { bdi { (name(&report.from)) } " becomes " strong { bdi { (name(&report.chat)) } } "." }
+                        (warnings(&report.warnings))
+                        (files("Files that are made or changed", "files", &report.files))
+                        p.go { button.main form="wish" formmethod="post" { "Rename" } }
+                    }
+                    Some(Err(told)) => {
+                        h2 #plan { "This cannot be done now" }
+                        (refusal(told))
+                    }
+                }
+            }
+        }
+    };
+    page("Rename".to_owned(), body)
+}
+
+/// A chat that goes to the trash.
+pub fn delete(chat: &str, plan: &Result<DeleteReport, Told>) -> Page {
+    let body = html! {
+        (way(chat, None, "Delete"))
+        h1 { "Delete " bdi { (name(chat)) } }
+        p.lead { "It goes to Forklore's trash with the lorebook that is its own. It can come back from there." }
+        section.card.plan aria-labelledby="plan" {
+            @match plan {
+                Ok(report) => {
+                    h2 #plan { "What will go" }
+                    dl {
+                        dt { "Chat" } dd { bdi { (name(&report.chat)) } }
+                        dt { "Lorebooks" }
+                        dd {
+                            @if report.books.is_empty() { "None." }
+                            @for book in &report.books { p { bdi { (book) } } }
+                        }
+                        @for book in &report.kept { dt { "Stays" } dd { bdi { (book.name) } " " span.quiet { (book.why) } } }
+                    }
+                    (warnings(&report.warnings))
+                    (files("Files that go or are changed", "files", &report.files))
+                    form.go method="post" action="act" {
+                        input type="hidden" name="kind" value="delete";
+                        input type="hidden" name="chat" value=(chat);
+                        button.danger { "Move to the trash" }
+                        a.button href=(link::moment(chat, None)) { "Keep it" }
+                    }
+                }
+                Err(told) => {
+                    h2 #plan { "This cannot be done now" }
+                    (refusal(told))
+                }
+            }
+        }
+    };
+    page("Delete".to_owned(), body)
+}
+
+/// A button that takes an operation back, or does it again.
+pub(super) fn turn(deed: &Deed, redo: Option<&str>) -> Markup {
+    let entry = &deed.entry;
+    html! {
+        @if redo == Some(entry.id.as_str()) {
+            form method="post" action="act" {
+                input type="hidden" name="kind" value="redo";
+                button { "Redo" span.unseen { ": " (entry.summary) } }
+            }
+        } @else if entry.undone_by.is_none() && entry.undoes.is_none() {
+            form method="post" action="act" {
+                input type="hidden" name="kind" value="undo";
+                input type="hidden" name="operation" value=(entry.id);
+                button { "Undo" span.unseen { ": " (entry.summary) } }
+            }
+        }
+    }
+}
+
+/// What was done.
+pub fn done(deed: &Deed, redo: Option<&str>, is_there: bool) -> Page {
+    let entry = &deed.entry;
+    let title = match entry.kind {
+        "branch" => "The branch is made",
+        "checkpoint" => "The checkpoint is made",
+        "heal" => "Healed",
+        "delete" => "It is in the trash",
+        "rename" => "Renamed",
+        "restore" => "It is back",
+        "gc" => "Cleaned up",
+        "undo" => "Undone",
+        "redo" => "Done again",
+        _ => "Done",
+    };
+    let chat = entry.chat.as_deref().filter(|_| is_there);
+    let body = html! {
+        @match &entry.chat {
+            Some(chat) => (way(chat, None, title)),
+            None => (parts::crumbs(&[("Log", Some(link::log())), (title, None)])),
+        }
+        h1 { (title) }
+        p.lead { bdi { (entry.summary) } }
+        @if entry.undone_by.is_some() { div.say.info { p { "This was undone since." } } }
+        @if entry.pending { div.say.warning { p { "Some links could not be set yet, because a file is in use. Forklore tries again by itself." } } }
+        section.card.plan {
+            h2 { "What changed" }
+            (touched(deed))
+            div.go {
+                @if let Some(chat) = chat {
+                    a.button.main href=(link::moment(chat, None)) { "Look at it" }
+                    a.button href=(link::tree(link::story_of(chat))) { "See the tree" }
+                }
+                (turn(deed, redo))
+                a.button href=(link::log()) { "The log" }
+            }
+        }
+        @if let Some(chat) = chat.filter(|_| matches!(entry.kind, "branch" | "checkpoint" | "rename" | "restore" | "redo")) {
+            (open(chat))
+        }
+    };
+    page(title.to_owned(), body)
+}
+
+/// How to get to a chat in SillyTavern, which has no addresses for chats.
+fn open(chat: &str) -> Markup {
+    let story = link::story_of(chat);
+    html! {
+        section.card.open {
+            h2 { "Open in SillyTavern" }
+            p {
+                @if story.starts_with("group:") { "Choose the group" } @else { "Choose " strong { bdi { (story) } } }
+                ", then the menu at the lower left, “Manage chat files”, and there " strong { bdi { (name(chat)) } } "."
+            }
+            p.in-tavern { a.button href="../../../" { "Go to SillyTavern" } }
+        }
+    }
+}
+
+/// Which files an operation touched.
+pub(super) fn touched(deed: &Deed) -> Markup {
+    let groups =
+        [("Made", "＋", &deed.made), ("To the trash", "−", &deed.removed), ("Changed", "~", &deed.edited)];
+    html! {
+        ul.rows.files {
+            @for (title, sign, all) in groups {
+                @for file in all {
+                    li { span.sign title=(title) { span aria-hidden="true" { (sign) } span.unseen { (title) ": " } } bdi { (file) } }
+                }
+            }
+        }
+        @if groups.iter().all(|(_, _, all)| all.is_empty()) { p.quiet { "No file." } }
+    }
+}

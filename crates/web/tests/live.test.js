@@ -1,0 +1,133 @@
+// What others change appears without a reload: the command line, SillyTavern's files, another page. A restart is survived.
+
+import assert from 'node:assert/strict';
+import { execFileSync } from 'node:child_process';
+import fs from 'node:fs';
+import path from 'node:path';
+import { after, before, test } from 'node:test';
+import { Browser, demo, FORKLORE, Site, Visit } from './lib/site.js';
+
+const HEARD = 'Ottilie Crake/Heard Once';
+let browser;
+before(async () => { browser = await Browser.start(); });
+after(async () => { await browser?.stop(); });
+
+async function visiting(site, address, options) {
+    const visit = await Visit.start(browser, site, address, options);
+    visit.page.logs.length = 0;
+    // Gone after a reload.
+    await visit.run(() => { window.same = true; });
+    return visit;
+}
+
+test('what the command line does appears, and whoever reads is not disturbed', async () => {
+    const site = await Site.start(demo());
+    const visit = await visiting(site, 'log');
+    await visit.run(() => { document.querySelector('.deed details').open = true; document.querySelector('.deed summary').focus(); });
+    execFileSync(FORKLORE, ['--vault', site.vault, 'branch', HEARD, '--at', '16', '--name', 'From the terminal'], { stdio: 'ignore' });
+    await visit.until('it appears', () => /From the terminal/.test(document.querySelector('.deeds').innerText));
+    const seen = await visit.run(() => ({
+        same: window.same,
+        open: document.activeElement.parentElement.open,
+        focus: document.activeElement.matches('.deed:nth-child(2) summary'),
+    }));
+    assert.deepEqual(seen, { same: true, open: true, focus: true });
+    execFileSync(FORKLORE, ['--vault', site.vault, 'undo'], { stdio: 'ignore' });
+    await visit.until('undone', () => document.querySelector('.deed.undone') !== null);
+    assert.equal(await visit.run(() => window.same), true);
+    visit.clean();
+    await visit.close();
+    await site.stop();
+});
+
+test('the tree grows while it is looked at', async () => {
+    const site = await Site.start(demo());
+    const visit = await visiting(site, 'tree?story=Ottilie+Crake');
+    execFileSync(FORKLORE, ['--vault', site.vault, 'branch', HEARD, '--at', '16', '--name', 'A new shoot'], { stdio: 'ignore' });
+    await visit.until('it is drawn, and its script works on it', () => /A new shoot/.test(document.querySelector('main').textContent)
+        && document.getElementById('tree').dataset.ready === 'true');
+    assert.equal(await visit.run(() => window.same), true);
+    visit.clean();
+    await visit.close();
+    await site.stop();
+});
+
+test('a file that changes on disk: findings come and go', async () => {
+    const site = await Site.start(demo());
+    const visit = await visiting(site, 'health');
+    const book = path.join(site.vault, 'worlds/z-AutoLB-Ottilie Crake-Heard Once - Branch #3.json');
+    const content = fs.readFileSync(book);
+    fs.rmSync(book);
+    await visit.until('it is missed', () => /BOOK_MISSING/.test(document.querySelector('main').textContent));
+    fs.writeFileSync(book, content);
+    await visit.until('all is as before', () => !/BOOK_MISSING/.test(document.querySelector('main').textContent));
+    assert.equal(await visit.run(() => window.same), true);
+    visit.clean();
+    await visit.close();
+    await site.stop();
+});
+
+test('looking changes nothing: a page that nobody disturbs asks once', async () => {
+    const site = await Site.start(demo());
+    const visit = await visiting(site, 'health');
+    await site.api('recent');
+    await new Promise((resolve) => { setTimeout(resolve, 2500); });
+    visit.page.requests.length = 0;
+    await site.api('check');
+    await site.api('tree');
+    await new Promise((resolve) => { setTimeout(resolve, 2500); });
+    assert.deepEqual(visit.page.requests.filter((address) => /health$/.test(address)), []);
+    await visit.close();
+    await site.stop();
+});
+
+test('while somebody types, the name stays and the plan follows', async () => {
+    const site = await Site.start(demo());
+    const visit = await visiting(site, `act?${new URLSearchParams({ kind: 'rename', chat: HEARD })}`);
+    await visit.click('#wish-name');
+    await visit.type('Half a na');
+    await visit.until('the plan', () => /becomes Half a na/.test(document.querySelector('.plan').innerText));
+    await site.api('rename', {}, { chat: 'Ottilie Crake/Before the first telling', name: 'Half a na' });
+    await visit.until('the refusal appears', () => /NAME_TAKEN/.test(document.querySelector('.plan').innerText));
+    const seen = await visit.run(() => [document.activeElement.id, document.activeElement.value, window.same]);
+    assert.deepEqual(seen, ['wish-name', 'Half a na', true]);
+    visit.clean();
+    await visit.close();
+    await site.stop();
+});
+
+test('a restart: the page says so, and goes on with the new address', async () => {
+    const vault = demo();
+    let site = await Site.start(vault);
+    const { port } = new URL(site.url);
+    const visit = await visiting(site, 'log');
+    const over = new Promise((resolve) => site.child.once('exit', resolve));
+    site.child.kill('SIGINT');
+    await over;
+    await visit.until('it is told', () => /does not answer/.test(document.getElementById('live-note')?.innerText));
+    await visit.picture('gone');
+    // The token is another one now: what was open stays shut until somebody shows it.
+    site = await Site.start(vault, ['--port', port]);
+    await visit.until('it is told', () => /started anew/.test(document.getElementById('live-note')?.innerText));
+    await visit.page.send('Page.navigate', { url: 'about:blank' });
+    await visit.page.send('Page.navigate', { url: `${site.url}#token=${site.token}` });
+    await visit.until('let in again', () => document.querySelector('.story') !== null);
+    assert.equal(await visit.run(() => document.getElementById('live-note')), null);
+    await visit.close();
+    await site.stop();
+});
+
+test('long work shows how far it is', async () => {
+    const site = await Site.start(demo());
+    const visit = await visiting(site, 'health');
+    // The demo is too small for long work: the hand is the test's.
+    await visit.run(async () => {
+        const live = await import(document.querySelector('script[src*="app.js"]').src.replace('app.js', 'live.js'));
+        live.progress({ request: 'r', what: 'Reading chats', done: 3, total: 10 });
+    });
+    assert.match(await visit.run(() => document.querySelector('.notice.work').innerText), /Reading chats/);
+    assert.equal(await visit.run(() => document.querySelector('.notice.work progress').value), 3);
+    await visit.accessible('work');
+    await visit.close();
+    await site.stop();
+});

@@ -1,0 +1,167 @@
+// What people do besides forking: two tabs, sticky lore, renaming, deleting, importing, a checkpoint at the end of a scene.
+
+import assert from 'node:assert/strict';
+import fs from 'node:fs';
+import path from 'node:path';
+import { test } from 'node:test';
+import { bench, LAST, MAIN, STORY } from './lib/bench.js';
+import { before, isWhole, newFork } from './lib/forks.js';
+import { pause } from './lib/tavern.js';
+import { Visit } from './lib/visit.js';
+
+const at = bench();
+const OTHER = `${STORY}/The Lighthouse Road`;
+
+// Waits until something is so.
+async function becomes(what, so) {
+    for (let tries = 0; tries < 150; tries += 1) {
+        const is = await so();
+        if (is) {
+            return is;
+        }
+        await pause(100);
+    }
+    return assert.fail(`never: ${what}`);
+}
+
+// The story of the fixture is not without faults. What people do here must add none.
+const errors = (tavern, chat) => tavern.forklore('check', chat).findings.filter(({ severity }) => severity === 'error').map(({ code }) => code);
+
+// What SillyTavern would put into a prompt because it is still sticky, with a chat that mentions nothing.
+function stillActive(visit) {
+    return visit.page.run(async () => {
+        const { checkWorldInfo } = await import('/scripts/world-info.js');
+        // Effects count messages: those that began at the last message are not in force yet.
+        const found = await checkWorldInfo(Array(20).fill('Nothing that any key names.'), 100_000, false);
+        return [...found.allActivatedEntries].map(({ uid, world, comment }) => ({ uid, world, comment }));
+    });
+}
+
+test('what is sticky in the parent is sticky in the fork', async () => {
+    const { tavern, visit } = at;
+    await visit.open(MAIN);
+    // An entry with a key becomes sticky, and is then activated by its key.
+    const uid = await visit.page.run(async () => {
+        const context = SillyTavern.getContext();
+        const name = context.chatMetadata.world_info;
+        const book = await context.loadWorldInfo(name);
+        const entry = Object.values(book.entries).find(({ comment, disable, constant }) => comment.startsWith('location-') && !disable && !constant);
+        Object.assign(entry, { sticky: 50, key: ['zzsticky'] });
+        await context.saveWorldInfo(name, book, true);
+        const { checkWorldInfo } = await import('/scripts/world-info.js');
+        await checkWorldInfo(Array(5).fill('somebody says zzsticky'), 100_000, false);
+        await context.saveMetadata();
+        return entry.uid;
+    });
+    await becomes('the parent knows that it is sticky', () => Object.keys(tavern.header(MAIN).timedWorldInfo?.sticky ?? {}).some((key) => key.endsWith(`.${uid}`)));
+    assert.ok((await stillActive(visit)).some((entry) => entry.uid === uid), 'it is active in the parent');
+    const was = before(tavern, MAIN);
+    await visit.message(LAST, '.mes_create_branch');
+    const fork = await visit.away(MAIN);
+    isWhole(tavern, was, fork, LAST);
+    const { world_info: book } = tavern.header(fork);
+    const active = (await stillActive(visit)).filter((entry) => entry.uid === uid);
+    assert.deepEqual(active.map(({ world }) => world), [book], 'it is active in the fork, from the fork\'s book');
+});
+
+test('two tabs on the same chat: both fork, both play on, nothing is mixed up', async () => {
+    const { tavern, browser, visit } = at;
+    await visit.open(MAIN);
+    const second = await Visit.start(browser, tavern);
+    try {
+        await second.open(MAIN);
+        const [was, faults] = [before(tavern, MAIN), errors(tavern, MAIN)];
+        await visit.message(60, '.mes_create_branch');
+        const first = await visit.away(MAIN);
+        isWhole(tavern, was, first, 60);
+        // The other tab still shows the parent as it was before the link.
+        const then = before(tavern, MAIN);
+        await second.message(60, '.mes_create_branch');
+        const other = await second.away(MAIN);
+        isWhole(tavern, then, other, 60);
+        assert.notEqual(first, other);
+        assert.notEqual(tavern.header(first).world_info, tavern.header(other).world_info);
+        assert.deepEqual(errors(tavern, MAIN), faults);
+        assert.deepEqual([...errors(tavern, first), ...errors(tavern, other)], []);
+    } finally {
+        await second.close();
+    }
+});
+
+test('renaming and deleting in SillyTavern: lineage holds, the book of a deleted fork is in the trash', async () => {
+    const { tavern, visit } = at;
+    await visit.open(MAIN);
+    const [was, faults] = [before(tavern, MAIN), errors(tavern, MAIN)];
+    await visit.message(45, '.mes_create_branch');
+    const fork = await visit.away(MAIN);
+    isWhole(tavern, was, fork, 45);
+    await visit.slash('/renamechat Another name');
+    const renamed = `${STORY}/Another name`;
+    await visit.settled(renamed);
+    const told = () => tavern.forklore('tree', STORY).stories[0].chats.find(({ chat }) => chat === renamed);
+    assert.deepEqual([told().parent, told().fork_message, told().book.state], [MAIN, 45, 'own']);
+    assert.deepEqual(errors(tavern, renamed), []);
+
+    const { world_info: book } = tavern.header(renamed);
+    await visit.open(MAIN);
+    await visit.page.run(async (name) => {
+        const context = SillyTavern.getContext();
+        const { avatar } = context.characters[context.characterId];
+        await fetch('/api/chats/delete', { method: 'POST', headers: context.getRequestHeaders(), body: JSON.stringify({ chatfile: `${name}.jsonl`, avatar_url: avatar }) });
+    }, 'Another name');
+    await becomes('its book is in the trash', () => tavern.forklore('trash').items.some((item) => item.path === `worlds/${book}.json`));
+    assert.ok(!tavern.books().includes(book));
+    assert.deepEqual(errors(tavern, MAIN), faults);
+});
+
+test('an imported chat is known as a copy, and what it shares is named', async () => {
+    const { tavern, visit } = at;
+    await visit.open(MAIN);
+    const chats = new Set(fs.readdirSync(path.join(tavern.vault, 'chats', STORY)));
+    const status = await visit.page.run(async (text) => {
+        const context = SillyTavern.getContext();
+        const character = context.characters[context.characterId];
+        const form = new FormData();
+        form.append('avatar', new Blob([text], { type: 'application/json' }), 'Imported.jsonl');
+        form.append('file_type', 'jsonl');
+        form.append('avatar_url', character.avatar);
+        form.append('character_name', character.name);
+        form.append('user_name', context.name1);
+        const headers = context.getRequestHeaders();
+        delete headers['Content-Type'];
+        return (await fetch('/api/chats/import', { method: 'POST', headers, body: form })).status;
+    }, fs.readFileSync(path.join(tavern.vault, 'chats', `${OTHER}.jsonl`), 'utf8'));
+    assert.equal(status, 200);
+    const name = await becomes('the import is there', () => fs.readdirSync(path.join(tavern.vault, 'chats', STORY)).find((file) => !chats.has(file)));
+    const copy = `${STORY}/${name.replace(/\.jsonl$/, '')}`;
+    const checked = tavern.forklore('check', copy);
+    assert.ok(checked.findings.some(({ code }) => code === 'BOOK_SHARED' || code === 'SLUG_DUPLICATE'), JSON.stringify(checked.findings.map(({ code }) => code)));
+    assert.ok(checked.findings.every(({ remedy }) => remedy), 'with what to do');
+});
+
+test('a checkpoint at the end of a scene, once the queue is empty', async () => {
+    const { tavern, visit } = at;
+    tavern.forklore('config', 'checkpoint.at_scene_break', 'true');
+    try {
+        await visit.reload();
+        await visit.open(MAIN);
+        await pause(2500);
+        const was = before(tavern, MAIN);
+        // The memory extension ends a scene at the last message: a mark, and work that is done after a while.
+        await visit.page.run(async (last) => {
+            const context = SillyTavern.getContext();
+            const ended = context.chat.findLast((message) => message.extra?.auto_recap?.scene_break || Object.values(message.extra ?? {}).some((value) => value?.scene_break));
+            const [key] = Object.entries(ended.extra).find(([, value]) => value?.scene_break);
+            const mark = structuredClone(ended.extra[key]);
+            context.chat[last].extra = { ...context.chat[last].extra, [key]: mark };
+            await context.saveChat();
+            context.eventSource.emit(context.eventTypes.WORLDINFO_UPDATED, context.chatMetadata.world_info, null);
+        }, LAST);
+        const fork = await newFork(tavern, was);
+        const told = await becomes('it is a checkpoint', () => tavern.forklore('tree', STORY).stories[0].chats.find(({ chat, kind }) => chat === fork && kind === 'checkpoint'));
+        assert.deepEqual([told.parent, told.fork_message, told.book.state], [MAIN, LAST, 'own']);
+        assert.equal(await visit.here(), MAIN, 'the story goes on where it was');
+    } finally {
+        tavern.forklore('config', 'checkpoint.at_scene_break', '--unset');
+    }
+});
