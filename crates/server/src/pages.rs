@@ -41,19 +41,17 @@ pub(crate) fn home() -> MethodRouter<Arc<Vaults>> {
 
 /// All other pages.
 pub(crate) fn router() -> Router<Arc<Vaults>> {
+    let tree = page(|call, of: look::AnyStory| {
+        let report = call.ask(|desk| look::tree(desk, &of))?;
+        let none = || refused("STORY_NOT_FOUND", "There is no such story", "Choose one of the stories.");
+        pages::tree::page(&report, forklore_api::now()).ok_or_else(none)
+    });
     Router::new()
         .route("/assets/{edition}/{name}", get(asset))
         .route("/picture", get(picture))
-        .route("/tree", page(tree))
+        .route("/tree", tree)
         .merge(travel::router())
         .merge(act::router())
-}
-
-#[allow(clippy::needless_pass_by_value, reason = "a page takes what was asked")]
-fn tree(call: &Call, of: look::AnyStory) -> Result<Page, Failure> {
-    let report = call.ask(|desk| look::tree(desk, &of))?;
-    pages::tree::page(&report, forklore_api::now())
-        .ok_or_else(|| refused("STORY_NOT_FOUND", "There is no such story", "Choose one of the stories."))
 }
 
 /// A page: what is asked stands in the query.

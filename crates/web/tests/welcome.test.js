@@ -9,21 +9,23 @@ import { Browser, demo, PHONE, Site, Visit } from './lib/site.js';
 
 let browser;
 let home;
+// Not below the home: a vault is looked for from here upwards.
+let here;
 before(async () => {
     browser = await Browser.start();
     home = fs.mkdtempSync(path.join(os.tmpdir(), 'forklore-home-'));
     const vault = path.join(home, 'SillyTavern/data/default-user');
     fs.mkdirSync(path.dirname(vault), { recursive: true });
     fs.renameSync(demo(), vault);
-    fs.mkdirSync(path.join(home, 'here'));
+    here = fs.mkdtempSync(path.join(os.tmpdir(), 'forklore-here-'));
 });
 after(async () => {
     await browser?.stop();
-    fs.rmSync(home, { recursive: true, force: true });
+    [home, here].forEach((folder) => fs.rmSync(folder, { recursive: true, force: true }));
 });
 
 async function first(options = {}) {
-    const site = await Site.start(null, [], { cwd: path.join(home, 'here'), env: { ...process.env, HOME: home, FORKLORE_VAULT: '' } });
+    const site = await Site.start(null, [], { cwd: here, env: { ...process.env, HOME: home, FORKLORE_VAULT: '' } });
     const visit = new Visit();
     visit.site = site;
     visit.page = await browser.open(`${site.url}#key=${site.key}`, options);
@@ -50,22 +52,13 @@ test('a folder can be typed, and a wrong one is told', async () => {
     const { site, visit } = await first(PHONE);
     await visit.fits('welcome');
     await visit.click('#path');
-    await visit.type(path.join(home, 'here'));
+    await visit.type(here);
     await visit.press('Enter');
     await visit.until('why not', () => /holds no SillyTavern chats/.test(document.getElementById('problem').textContent));
     await visit.run(() => { document.getElementById('path').value = ''; document.getElementById('path').focus(); });
     await visit.type(path.join(home, 'SillyTavern'));
     await visit.press('Enter');
     assert.equal(await stories(visit), 'Ottilie Crake');
-    await visit.close();
-    await site.stop();
-});
-
-test('the demo story is made, and shown', async () => {
-    const { site, visit } = await first();
-    await visit.click('#demo');
-    assert.equal(await stories(visit), 'Ottilie Crake');
-    assert.ok(fs.existsSync(path.join(home, 'here/forklore-demo/chats')));
     await visit.close();
     await site.stop();
 });
@@ -77,6 +70,16 @@ test('without the key nothing is told and nothing is opened', async () => {
         const asked = { method: 'POST', headers: { ...headers, 'Content-Type': 'application/json' }, body: '{"demo": true}' };
         assert.equal((await fetch(`${site.url}api/setup`, asked)).status, 401);
     }
+    await visit.close();
+    await site.stop();
+});
+
+// The last one: from then on there is a vault here.
+test('the demo story is made, and shown', async () => {
+    const { site, visit } = await first();
+    await visit.click('#demo');
+    assert.equal(await stories(visit), 'Ottilie Crake');
+    assert.ok(fs.existsSync(path.join(here, 'forklore-demo/chats')));
     await visit.close();
     await site.stop();
 });

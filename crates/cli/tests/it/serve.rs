@@ -425,10 +425,9 @@ fn a_path_trick_in_any_parameter_leads_nowhere() {
                 .iter()
                 .filter(|other| other["required"] == true && other["name"] != name)
                 .map(|other| {
-                    (
-                        other["name"].as_str().unwrap().to_owned(),
-                        fitting(other["name"].as_str().unwrap(), other).as_str().unwrap().to_owned(),
-                    )
+                    let name = other["name"].as_str().unwrap();
+                    let value = fitting(name, other);
+                    (name.to_owned(), value.as_str().map_or_else(|| value.to_string(), str::to_owned))
                 })
                 .collect();
             for trick in tricks() {

@@ -20,7 +20,7 @@ pub fn enter() -> Page {
             div.choices {
                 section.card {
                     h2 { "My SillyTavern" }
-                    p { "The folder that SillyTavern is in, or the folder of a user in it. Forklore only reads it until you ask for a change." }
+                    p { "The folder that SillyTavern is in, or the folder of a user in it. Your chats are only read until you ask for a change." }
                     ul #folders {}
                     form #folder {
                         label for="path" { "Folder" }
