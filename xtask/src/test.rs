@@ -83,9 +83,16 @@ fn web(tools: &Tools) -> Result<()> {
         .collect();
     files.sort();
     // One after the other: each has a browser of its own, and machines have few cores.
-    let args: Vec<&str> =
-        ["--test", "--test-concurrency=1"].into_iter().chain(files.iter().map(String::as_str)).collect();
-    step_with_tools("web", "node", &args, &[], tools)
+    files.iter().try_for_each(|file| in_browser(&format!("web, {file}"), file, &[], tools))
+}
+
+/// A file of tests in a browser. One that fails is run once more: a browser on a busy machine can miss what is there in a moment, and
+/// that is told apart from what is wrong.
+fn in_browser(what: &str, file: &str, env: &[(&str, &str)], tools: &Tools) -> Result<()> {
+    step_with_tools(what, "node", &["--test", file], env, tools).or_else(|first| {
+        println!("== {first}. Once more, in case it was the machine");
+        step_with_tools(what, "node", &["--test", file], env, tools)
+    })
 }
 
 /// The extension in Chromium, on the page of SillyTavern: the files of tests, each on each version.
@@ -99,7 +106,7 @@ fn browser(tools: &Tools, files: &[&str], versions: &[&str]) -> Result<()> {
             let path = format!("sillytavern/tests/{file}.test.js");
             let what = format!("browser, SillyTavern {version}, {file}");
             let version = [("FORKLORE_SILLYTAVERN_VERSION", *version)];
-            step_with_tools(&what, "node", &["--test", &path], &version, tools)?;
+            in_browser(&what, &path, &version, tools)?;
         }
     }
     Ok(())

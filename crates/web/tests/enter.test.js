@@ -27,7 +27,7 @@ test('without the token a page tells how to get in, and nothing of the story', a
 
 test('the address that is printed lets a browser in, and the token is nowhere afterwards', async () => {
     const visit = await Visit.start(browser, site);
-    assert.match(await visit.run(() => document.body.innerText), /Ottilie Crake/);
+    assert.match(await visit.run(() => document.body.textContent), /Ottilie Crake/);
     const seen = await visit.run(() => ({ address: location.href, cookie: document.cookie }));
     assert.equal(seen.address, site.url);
     assert.equal(seen.cookie, '', 'no script reads the cookie');
