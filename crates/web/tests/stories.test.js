@@ -104,7 +104,7 @@ test('on a phone nothing hangs over the edge', async () => {
 test('an empty vault says what to do', async () => {
     const other = await Site.start(empty());
     const visit = await Visit.start(browser, other);
-    assert.match(await visit.run(() => document.body.innerText), /There is no story here yet/);
+    assert.match(await visit.run(() => document.body.textContent), /There is no story here yet/);
     visit.clean();
     await visit.close();
     await other.stop();

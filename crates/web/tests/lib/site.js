@@ -168,7 +168,13 @@ export class Visit {
 
     // Nothing hangs over the edge of the screen.
     async fits(what) {
-        const [wide, screen] = await this.run(() => [document.documentElement.scrollWidth, document.documentElement.clientWidth]);
+        const look = () => this.run(() => [document.documentElement.scrollWidth, document.documentElement.clientWidth]);
+        let [wide, screen] = await look();
+        // A page that has just got its width is laid out once more.
+        for (let tries = 0; tries < 30 && wide > screen; tries += 1) {
+            await new Promise((done) => { setTimeout(done, 100); });
+            [wide, screen] = await look();
+        }
         assert.ok(wide <= screen, `${what} is ${wide} pixels wide on a screen of ${screen}`);
     }
 
