@@ -5,7 +5,7 @@ use std::io::{Read as _, Write as _};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use anyhow::{Context, Result};
+use anyhow::{Context, Result, bail};
 use forklore_testkit::generate::{self, Size};
 
 use super::image::{self, Image};
@@ -103,12 +103,31 @@ impl Bench {
 
     /// A vault as generated, whose chat is in memory, and nothing waiting to be written.
     fn reset(&self) -> Result<()> {
+        self.wait_for_recording()?;
         if self.vault.exists() {
             fs::remove_dir_all(&self.vault)?;
         }
         copy_vault(&self.pristine, &self.vault)?;
         rustix::fs::sync();
         Ok(())
+    }
+
+    /// A large fork is recorded in history once it is there, by a process of its own. The next run must not meet that of the last.
+    fn wait_for_recording(&self) -> Result<()> {
+        let vault = self.vault.to_string_lossy();
+        let records = |process: &Path| {
+            let line = fs::read(process.join("cmdline")).unwrap_or_default();
+            let line = String::from_utf8_lossy(&line);
+            line.contains(&*vault) && line.contains("--operation")
+        };
+        for _ in 0..600 {
+            let mut processes = fs::read_dir("/proc")?.flatten().map(|node| node.path());
+            if !processes.any(|process| records(&process)) {
+                return Ok(());
+            }
+            std::thread::sleep(Duration::from_millis(100));
+        }
+        bail!("a fork is still being recorded after a minute")
     }
 
     /// The same bytes, written and synced in the plainest way.
@@ -230,8 +249,5 @@ fn copy_vault(from: &Path, to: &Path) -> Result<()> {
     fs::copy(chat_of(from), chat_of(to))?;
     fs::copy(book_of(from), book_of(to))?;
     File::open(chat_of(to))?.sync_all()?;
-    // History records a large fork when the fork is there, in a process of its own. Here the next run would meet it.
-    fs::create_dir_all(to.join(".forklore"))?;
-    fs::write(to.join(".forklore/config.toml"), "[history]\noperations = false\n")?;
     Ok(())
 }
