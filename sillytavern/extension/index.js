@@ -2,6 +2,7 @@
 // looks at every chat that is opened, and shows the story's forks. The work itself is the engine's.
 
 import * as api from './api.js';
+import * as arrive from './arrive.js';
 import * as auto from './auto.js';
 import * as button from './button.js';
 import * as commands from './commands.js';
@@ -54,6 +55,7 @@ async function begin() {
     }
     await enter.changed();
     auto.soon();
+    await arrive.start();
 }
 
 function listen() {

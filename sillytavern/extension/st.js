@@ -23,7 +23,7 @@ const taken = {};
 export async function load() {
     const wanted = {
         branchChat: 'scripts/bookmarks.js', createNewBookmark: 'scripts/bookmarks.js', editGroup: 'scripts/group-chats.js',
-        worldInfoCache: 'scripts/world-info.js',
+        openGroupById: 'scripts/group-chats.js', worldInfoCache: 'scripts/world-info.js',
     };
     await Promise.all(Object.entries(wanted).map(async ([name, file]) => { taken[name] = await take(file, name); }));
 }
@@ -124,20 +124,37 @@ export async function reload(books = []) {
     await context().reloadCurrentChat();
 }
 
-// Opens a chat of the story that is open now.
+// Opens a chat, of the story that is open now or of another; false if there is no such story.
 export async function open(address) {
-    const name = nameOf(address);
-    const { groupId, groups } = context();
+    const [story, name] = [address.slice(0, address.indexOf('/')), nameOf(address)];
     await refreshBooks();
-    if (groupId) {
-        const group = groups.find((group) => group.id === groupId);
+    if (story.startsWith('group:')) {
+        const id = story.slice('group:'.length);
+        const group = context().groups.find((group) => group.id === id);
+        if (!group) {
+            return false;
+        }
         if (!group.chats.includes(name)) {
             group.chats.push(name);
         }
-        await context().openGroupChat(groupId, name);
-    } else {
+        if (context().groupId !== id) {
+            await taken.openGroupById?.(id);
+        }
+        await context().openGroupChat(id, name);
+        return true;
+    }
+    const { characters, characterId, groupId } = context();
+    const index = characters.findIndex(({ avatar }) => avatar === `${story}.png`);
+    if (index < 0) {
+        return false;
+    }
+    if (groupId || Number(characterId) !== index) {
+        await context().selectCharacterById(index);
+    }
+    if (context().getCurrentChatId() !== name) {
         await context().openCharacterChat(name);
     }
+    return true;
 }
 
 export async function saveGroup(id) {

@@ -139,6 +139,24 @@ test('an imported chat is known as a copy, and what it shares is named', async (
     assert.ok(checked.findings.every(({ remedy }) => remedy), 'with what to do');
 });
 
+test('a chat that becomes a group\'s: what the two share is named', async () => {
+    const { tavern, visit } = at;
+    await visit.open(MAIN);
+    const [was, faults] = [before(tavern, MAIN), errors(tavern, MAIN)];
+    const groups = () => tavern.forklore('tree').stories.filter(({ kind }) => kind === 'group').flatMap(({ chats }) => chats.map(({ chat }) => chat));
+    const known = new Set(groups());
+    await visit.page.run(() => document.querySelector('#options_button').click());
+    await visit.page.click('#option_convert_to_group');
+    await visit.page.click('dialog[open] .popup-button-ok');
+    const chat = await becomes('there is a chat of a group', () => groups().find((chat) => !known.has(chat)));
+    const checked = tavern.forklore('check', chat);
+    const shared = tavern.header(chat).world_info === was.book;
+    assert.ok(!shared || checked.findings.some(({ code }) => code === 'BOOK_SHARED'), JSON.stringify(checked.findings.map(({ code }) => code)));
+    assert.ok(checked.findings.every(({ remedy }) => remedy), 'with what to do');
+    assert.equal(tavern.chat(chat).length, was.texts.length + 1);
+    assert.deepEqual(errors(tavern, MAIN).filter((code) => code !== 'BOOK_SHARED'), faults.filter((code) => code !== 'BOOK_SHARED'));
+});
+
 test('a checkpoint at the end of a scene, once the queue is empty', async () => {
     const { tavern, visit } = at;
     tavern.forklore('config', 'checkpoint.at_scene_break', 'true');

@@ -1,6 +1,7 @@
 // What happens around a fork: two timelines, a busy queue, wrong books on entry, other extensions, a dead engine.
 
 import assert from 'node:assert/strict';
+import { spawn } from 'node:child_process';
 import fs from 'node:fs';
 import path from 'node:path';
 import { test } from 'node:test';
@@ -243,6 +244,70 @@ test('the engine dies: the fork is saved unbound, the user hears of it, and it i
     await visit.page.until('it has its book', () => Forklore.state().entered?.hold === false && Forklore.state().entered.book.state === 'own');
     isWhole(tavern, was, `${STORY}/${fork}`, 45);
     assert.equal(tavern.child.exitCode, null, 'SillyTavern is still up');
+});
+
+// Kills a process when one of its threads is about to rename a file for the `nth` time. Gives what it had renamed before.
+async function killAtRename(pid, nth, log) {
+    const strace = spawn(process.env.FORKLORE_STRACE, ['-f', '-p', String(pid), '-o', log, '-e', 'trace=renameat2', '-e', `inject=renameat2:signal=KILL:when=${nth}`], { stdio: ['ignore', 'ignore', 'pipe'] });
+    await new Promise((resolve, reject) => {
+        strace.stderr.once('data', resolve);
+        strace.once('exit', () => reject(new Error('strace cannot watch the engine')));
+    });
+    const over = new Promise((resolve) => strace.once('exit', resolve));
+    return async () => {
+        const late = setTimeout(() => process.kill(pid, 'SIGKILL'), 3000);
+        await over;
+        clearTimeout(late);
+        return fs.readFileSync(log, 'utf8').split('\n').filter((line) => / = 0$/.test(line));
+    };
+}
+
+const strace = process.env.FORKLORE_STRACE ? false : 'strace is not there';
+test('the engine is killed in the middle of a fork, before and after there is a way back: nothing stays half made', { skip: strace }, async () => {
+    const { tavern, visit } = at;
+    const sealed = [];
+    for (const nth of [1, 2, 3]) {
+        await visit.open(MAIN);
+        await visit.clearNotices();
+        const was = before(tavern, MAIN);
+        const [engine] = tavern.engines();
+        const renamed = await killAtRename(engine, nth, path.join(tavern.vault, `strace-${nth}.log`));
+        const fork = await visit.page.run(async () => {
+            const { createBranch } = await import('/scripts/bookmarks.js');
+            return createBranch(45);
+        });
+        sealed.push((await renamed()).some((line) => line.includes('.intent"')));
+        assert.notEqual(tavern.header(`${STORY}/${fork}`).world_info, was.book, 'never its parent\'s book');
+        assert.equal(tavern.child.exitCode, null, 'SillyTavern is still up');
+        await visit.page.until('another engine is there', async () => (await (await fetch('/api/plugins/forklore/plugin')).json()).engine.state === 'running');
+        assert.notEqual(tavern.engines()[0], engine);
+        await visit.open(`${STORY}/${fork}`);
+        await visit.page.until('it has its book', () => Forklore.state().entered?.hold === false && Forklore.state().entered.book.state === 'own');
+        isWhole(tavern, was, `${STORY}/${fork}`, 45);
+        assert.deepEqual(fs.readdirSync(path.join(tavern.vault, '.forklore/tx')), [], 'nothing is left to do');
+        assert.equal(tavern.books().filter((book) => !was.books.includes(book)).length, 1, 'one book, and no remains of another');
+    }
+    assert.ok(sealed.includes(false) && sealed.includes(true), `killed on both sides: ${sealed}`);
+});
+
+test('a link that the open page does not know is made again in the page, and is there after its next save', async () => {
+    const { tavern, visit } = at;
+    await visit.open(MAIN);
+    const { chat: fork } = tavern.forklore('branch', MAIN, '--at', '30');
+    const name = fork.slice(fork.indexOf('/') + 1);
+    const linked = () => (tavern.chat(MAIN)[31].extra?.branches ?? []).includes(name);
+    assert.ok(linked(), 'the file has it');
+    // The page saves the chat as it has it in its memory.
+    await visit.page.run(() => SillyTavern.getContext().saveChat());
+    for (let tries = 0; tries < 150; tries += 1) {
+        const known = await visit.page.run((name) => (SillyTavern.getContext().chat[30].extra?.branches ?? []).includes(name), name);
+        if (known && linked()) {
+            break;
+        }
+        await pause(100);
+    }
+    await visit.page.run(() => SillyTavern.getContext().saveChat());
+    assert.ok(linked(), 'the page has it, and keeps it');
 });
 
 test('the panel: forks with their state, compare, rename, open, delete', async () => {

@@ -27,7 +27,7 @@ function start() {
         from: number(element.dataset.from),
         end: Number(element.dataset.end),
         below: number(element.dataset.below) ?? 0,
-        name: element.querySelector('.label title')?.textContent ?? '',
+        name: (element.querySelector('.label title') ?? element.querySelector('.label text')?.firstChild)?.textContent ?? '',
         parts: [...element.querySelectorAll('[data-m]')],
         lines: [...element.querySelectorAll('path.line, .hit path')],
         stem: element.querySelector('.stem'),

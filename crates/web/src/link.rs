@@ -89,3 +89,9 @@ pub fn heal(chat: Option<&str>) -> String {
 pub fn keep(said: &[(&str, &str)]) -> String {
     with("keep", said)
 }
+
+/// A chat in SillyTavern, for a page that the plugin passed on: SillyTavern is three folders up, and Forklore's extension there reads
+/// the chat from behind the `#`.
+pub fn in_sillytavern(chat: &str) -> String {
+    format!("../../../#{}", with("", &[("forklore-open", chat)]).trim_start_matches('?'))
+}

@@ -393,17 +393,17 @@ pub fn done(deed: &Deed, redo: Option<&str>, is_there: bool) -> Page {
     page(title.to_owned(), body)
 }
 
-/// How to get to a chat in SillyTavern, which has no addresses for chats.
+/// How to get to a chat in SillyTavern. It has no addresses for chats: a page that came through the plugin has a way all the same.
 fn open(chat: &str) -> Markup {
     let story = link::story_of(chat);
     html! {
         section.card.open {
             h2 { "Open in SillyTavern" }
-            p {
+            (parts::open_in_sillytavern(chat))
+            p.beside-tavern {
                 @if story.starts_with("group:") { "Choose the group" } @else { "Choose " strong { bdi { (story) } } }
                 ", then the menu at the lower left, “Manage chat files”, and there " strong { bdi { (name(chat)) } } "."
             }
-            p.in-tavern { a.button href="../../../" { "Go to SillyTavern" } }
         }
     }
 }

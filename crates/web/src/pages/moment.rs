@@ -371,6 +371,7 @@ fn head(line: &Line, here: &ShowReport) -> Markup {
             a.button href=(link::act("checkpoint", chat, Some(here.at))) { "Checkpoint here" }
             a.button href=(compared) { "Compare with …" }
             a.button href=(link::tree(&link::story_name(line.story_kind, &line.folder))) { "See the tree" }
+            (shared::open_in_sillytavern(chat))
         }
     }
 }

@@ -55,6 +55,11 @@ pub fn time(at: &str, now: i64) -> Markup {
     html! { time datetime=(at) title=(at) { (words::ago(then, now)) } }
 }
 
+/// The way to a chat in SillyTavern; seen only on a page that came through its plugin.
+pub fn open_in_sillytavern(chat: &str) -> Markup {
+    html! { a.button.in-tavern href=(link::in_sillytavern(chat)) { "Open in SillyTavern" } }
+}
+
 /// At most this many letters, without anything that would turn the text around it.
 pub fn crop(text: &str, most: usize) -> String {
     let is_bidi =

@@ -202,9 +202,9 @@ mod tests {
                 Some(i * 6),
                 i * 6 + 60,
             );
-            // 20,000 messages in all, and a scene every 20.
-            fork.scenes = (0..3).map(|s| i * 6 + 1 + s * 20).collect();
-            fork.scene_names = vec![Some("The lantern on the pier".to_owned()); 3];
+            // 20,000 messages in all, and a scene every 10.
+            fork.scenes = (0..6).map(|s| i * 6 + 1 + s * 10).collect();
+            fork.scene_names = vec![Some("The lantern on the pier".to_owned()); 6];
             fork.book = TreeBook { name: Some("z-AutoLB-Ana".to_owned()), state: "own" };
             chats.push(fork);
         }

@@ -90,8 +90,8 @@ export class Site {
 }
 
 export class Visit {
-    // Opens a page with the address that `forklore serve` prints, and waits until it is there. `dark`: at night.
-    static async start(browser, site, address = '', { width = 1280, height = 900, dark = false } = {}) {
+    // An empty tab for a site. `dark`: at night.
+    static async tab(browser, site, { width = 1280, height = 900, dark = false } = {}) {
         const visit = new Visit();
         visit.site = site;
         visit.page = await browser.open('about:blank', { width, height });
@@ -99,6 +99,12 @@ export class Visit {
         await visit.page.send('Emulation.setEmulatedMedia', { features: [
             { name: 'prefers-color-scheme', value: dark ? 'dark' : 'light' }, { name: 'prefers-reduced-motion', value: 'reduce' },
         ] });
+        return visit;
+    }
+
+    // Opens a page with the address that `forklore serve` prints, and waits until it is there.
+    static async start(browser, site, address = '', options = {}) {
+        const visit = await Visit.tab(browser, site, options);
         await visit.page.send('Page.navigate', { url: `${site.url}#token=${site.token}` });
         await visit.page.until('let in', () => document.querySelector('.top nav') !== null);
         // The browser notes that the first page was not answered, as it should.

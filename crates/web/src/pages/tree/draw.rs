@@ -19,12 +19,17 @@ const ROUND: f64 = 11.0;
 /// How wide a letter of a scene's name is, about.
 const LETTER: f64 = 5.9;
 
+/// The mark of a scene's end.
+const MARK: &str = "M0-5V5";
+
 /// Sizes that depend on how much there is to draw.
 struct Scale {
     /// Width of a message
     message: f64,
     /// Height of a row
     row: f64,
+    /// Whether rows stand so close that there is no room for the names of scenes: whoever points at one is told
+    dense: bool,
 }
 
 impl Scale {
@@ -52,7 +57,7 @@ fn shift(x: f64, y: f64) -> String {
 pub(super) fn draw(plan: &Plan<'_>) -> Markup {
     #[allow(clippy::cast_precision_loss, reason = "no chat is that long")]
     let message = (ROOM / plan.last.max(1) as f64).min(26.0);
-    let scale = Scale { message, row: if plan.dense { 30.0 } else { 54.0 } };
+    let scale = Scale { message, row: if plan.dense { 30.0 } else { 54.0 }, dense: plan.dense };
     let (width, height) = (scale.x(plan.last) + RIGHT, scale.y(plan.rows.len()));
     html! {
         svg #tree class=[plan.dense.then_some("dense")] width=(px(width)) height=(px(height)) aria-hidden="true"
@@ -101,6 +106,7 @@ fn row<'a>(i: usize, row: &Row<'_>, flags: impl Iterator<Item = &'a Flag<'a>>, s
         Line::Ghost(name) => ("ghost", name, None),
     };
     let from = row.from.or(row.parent.map(|_| 0));
+    let (short, whole) = (crop(name, 46), crop(name, 300));
     html! {
         g class={ "row c" (row.colour) " " (class) } transform=(shift(0.0, y)) data-chat=[chat.map(|chat| &chat.chat)]
             data-parent=[row.parent] data-from=[from.filter(|_| row.from.is_some())] data-end=(row.end) data-below=[Some(row.below).filter(|n| *n > 0)] {
@@ -109,14 +115,14 @@ fn row<'a>(i: usize, row: &Row<'_>, flags: impl Iterator<Item = &'a Flag<'a>>, s
             @if let Some(chat) = chat {
                 a.hit href=(link::moment(&chat.chat, None)) tabindex="-1" { path d=(line) {} }
             }
-            @if row.from.is_some() {
+            @if row.from.is_some() && !scale.dense {
                 circle.fork data-m=[row.from] transform=(shift(start, row.parent.map_or(0.0, |p| scale.y(p) - y))) r="3.4" {}
-            } @else {
+            } @else if row.from.is_none() {
                 circle.start data-m="0" transform=(shift(start, 0.0)) r="4.5" {}
             }
-            @if let Some(chat) = chat { (scenes(chat, own, label + letters(&crop(name, 46)) * 1.3 + 24.0, scale)) }
-            g.label data-m=(row.from.unwrap_or(0)) data-dx=(px(label - start)) transform=(shift(label, 0.0)) {
-                text { (crop(name, 46)) @if chat.is_none() { " (gone)" } title { (crop(name, 300)) } }
+            @if let Some(chat) = chat { (scenes(chat, own, label + letters(&short) * 1.3 + 24.0, scale)) }
+            g.label data-m=(row.from.unwrap_or(0)) transform=(shift(label, 0.0)) {
+                text { (short) @if chat.is_none() { " (gone)" } @if short != whole { title { (whole) } } }
             }
             @if let Some(chat) = chat { (badges(chat, row, end.max(label))) }
             @for flag in flags { (self::flag(flag, scale)) }
@@ -153,7 +159,8 @@ fn scenes(chat: &TreeChat, own: usize, mut free: f64, scale: &Scale) -> Markup {
     let all = chat.scenes.iter().zip(&chat.scene_names).filter(|(message, _)| **message >= own);
     let placed: Vec<_> = all
         .map(|(message, name)| {
-            let (x, name) = (scale.x(*message), crop(name.as_deref().unwrap_or_default(), 34));
+            let name = name.as_deref().filter(|_| !scale.dense).unwrap_or_default();
+            let (x, name) = (scale.x(*message), crop(name, 34));
             let shy = x < free;
             if !shy && !name.is_empty() {
                 free = x + letters(&name);
@@ -163,9 +170,10 @@ fn scenes(chat: &TreeChat, own: usize, mut free: f64, scale: &Scale) -> Markup {
         .collect();
     html! {
         @for (message, x, name, shy) in placed {
-            g.scene.shy[shy] data-m=(message) transform=(shift(x, 0.0)) {
-                path d="M0-5V5" {}
-                @if !name.is_empty() { text x="-3" y="-9" { (name) } }
+            @if name.is_empty() {
+                path.scene data-m=(message) transform=(shift(x, 0.0)) d=(MARK) {}
+            } @else {
+                g.scene.shy[shy] data-m=(message) transform=(shift(x, 0.0)) { path d=(MARK) {} text x="-3" y="-9" { (name) } }
             }
         }
     }
