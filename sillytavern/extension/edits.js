@@ -4,8 +4,21 @@
 import * as api from './api.js';
 import * as st from './st.js';
 
-export async function applyEdits() {
-    const { edits } = await api.get('api/pending').catch(() => ({ edits: [] }));
+const SOON = 1500;
+let timer = null;
+
+// Somebody has saved the open chat or its group, most likely this page, from its memory: links that it did not know of are made again.
+export function saved({ what, act, chat }) {
+    const open = st.here();
+    if (open && act === 'saved' && (what === 'group' || (what === 'chat' && chat === open.address))) {
+        clearTimeout(timer);
+        timer = setTimeout(() => applyEdits(open.group ? undefined : open.address), SOON);
+    }
+}
+
+// `chat`: only links in its file.
+export async function applyEdits(chat = undefined) {
+    const { edits } = await api.get('api/pending', { chat }).catch(() => ({ edits: [] }));
     for (const edit of edits) {
         await apply(edit).catch((error) => console.warn('[Forklore]', error));
     }

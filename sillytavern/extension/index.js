@@ -6,6 +6,7 @@ import * as arrive from './arrive.js';
 import * as auto from './auto.js';
 import * as button from './button.js';
 import * as commands from './commands.js';
+import * as edits from './edits.js';
 import * as enter from './enter.js';
 import * as fallback from './fallback.js';
 import { create, ours, welcome } from './fork.js';
@@ -73,6 +74,7 @@ function listen() {
         wait: heard,
         change: (event) => {
             books(event);
+            edits.saved(event);
             auto.soon();
         },
     });

@@ -145,7 +145,7 @@ test('a chat that becomes a group\'s: what the two share is named', async () => 
     const [was, faults] = [before(tavern, MAIN), errors(tavern, MAIN)];
     const groups = () => tavern.forklore('tree').stories.filter(({ kind }) => kind === 'group').flatMap(({ chats }) => chats.map(({ chat }) => chat));
     const known = new Set(groups());
-    await visit.page.run(() => document.querySelector('#options_button').click());
+    await visit.page.click('#options_button');
     await visit.page.click('#option_convert_to_group');
     await visit.page.click('dialog[open] .popup-button-ok');
     const chat = await becomes('there is a chat of a group', () => groups().find((chat) => !known.has(chat)));

@@ -1,16 +1,14 @@
 // Forklore's own pages from inside SillyTavern: through the plugin, below its path, with SillyTavern's token against forged requests.
 
 import assert from 'node:assert/strict';
-import { before as first, test } from 'node:test';
+import { test } from 'node:test';
 import { PHONE, Visit as Reader } from '../../crates/web/tests/lib/site.js';
 import { bench, GROUP, LAST, MAIN, STORY } from './lib/bench.js';
 import { before, isWhole, newFork } from './lib/forks.js';
 
 const at = bench();
-const site = {};
+const site = { get url() { return `${at.tavern.url}api/plugins/forklore/`; } };
 const query = (said) => new URLSearchParams(said);
-
-first(() => { site.url = `${at.tavern.url}api/plugins/forklore/`; });
 
 async function read(address, options) {
     const reader = await Reader.tab(at.browser, site, options);

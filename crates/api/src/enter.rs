@@ -14,7 +14,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::heal::Asking;
-use crate::look::{OneChat, QueueReport, queue_of};
+use crate::look::{AnyChat, OneChat, QueueReport, queue_of};
 use crate::{Desk, Failure, now};
 
 /// What there is to say and to decide on entering a chat.
@@ -94,9 +94,10 @@ pub fn enter(desk: &Desk<'_>, of: &OneChat) -> Result<EnterReport, Failure> {
 }
 
 /// What is still to be done in the vault.
-pub fn pending(desk: &Desk<'_>) -> Result<PendingReport, Failure> {
+pub fn pending(desk: &Desk<'_>, of: &AnyChat) -> Result<PendingReport, Failure> {
     let library = desk.library()?;
-    Ok(pending::pending(&library, &OpLog::read(&*desk.fs)?)?)
+    let only = of.chat.as_deref().map(|name| library.find_chat(name)).transpose()?;
+    Ok(pending::pending(&library, &OpLog::read(&*desk.fs)?, only)?)
 }
 
 /// Gives forks their books that could not have them when they were saved. What still has to wait is left.

@@ -243,7 +243,9 @@ pub(crate) fn table() -> Table {
                 None => config::settings(desk).map(Settings::All),
             })
         })
-        .get("/api/pending", "What is still to be done", |call, _: Nothing| call.ask(enter::pending))
+        .get("/api/pending", "What is still to be done", |call, of: AnyChat| {
+            call.ask(|desk| enter::pending(desk, &of))
+        })
         .get("/api/waits", "Forks that wait for the queue", |call, _: Nothing| Ok(waits::list(call)))
         .get("/api/recent", "The last forks that SillyTavern saved", |call, of: AnyChat| {
             Ok(Recent { forks: call.vault.recent(of.chat.as_deref()) })

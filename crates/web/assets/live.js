@@ -112,8 +112,12 @@ async function update() {
     }
     [stale, running] = [false, true];
     try {
-        const fresh = await ask(location.href);
-        if (fresh && !busy) {
+        const address = location.href;
+        const fresh = await ask(address);
+        if (location.href !== address) {
+            // The reader has gone on meanwhile: this is not what the page shows by now.
+            stale = true;
+        } else if (fresh && !busy) {
             take(fresh);
         }
     } finally {

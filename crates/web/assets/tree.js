@@ -93,11 +93,11 @@ function start() {
         }
         let free = label + row.wide;
         for (const scene of row.scenes) {
-            const letters = scene.querySelector('text')?.textContent.length ?? 0;
+            const text = scene.querySelector('text');
             const place = x(Number(scene.dataset.m));
             scene.classList.toggle('shy', place < free);
-            if (letters && place >= free) {
-                free = place + letters * size.letter + 10;
+            if (text && place >= free) {
+                free = place + Number(text.getAttribute('x')) + text.textContent.length * size.letter + 10;
             }
         }
     }

@@ -18,7 +18,6 @@ const there = (site, chat) => fs.existsSync(path.join(site.vault, 'chats', `${ch
 // The test's own visit, without the 401 that the browser notes before it is let in.
 async function visiting(site, address, options) {
     const visit = await Visit.start(browser, site, address, options);
-    visit.page.logs.length = 0;
     return visit;
 }
 

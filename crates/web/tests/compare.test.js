@@ -1,28 +1,15 @@
 // Two moments side by side: where they part, words that differ, and choosing others.
 
 import assert from 'node:assert/strict';
-import { after, before, test } from 'node:test';
-import { Browser, demo, harbor, PHONE, Site, Visit } from './lib/site.js';
+import { test } from 'node:test';
+import { harbor, PHONE, Site, stage, Visit } from './lib/site.js';
 
 const MAIN = 'Ottilie Crake/Heard Once';
 const compare = (args) => `compare?${new URLSearchParams(args)}`;
 
 let browser;
 let site;
-before(async () => {
-    browser = await Browser.start();
-    site = await Site.start(demo());
-});
-after(async () => {
-    await browser?.stop();
-    await site?.stop();
-});
-
-// The browser notes that the first page was not answered, as it should.
-function clean(visit) {
-    visit.page.logs = visit.page.logs.filter((log) => !/401/.test(log));
-    visit.clean();
-}
+stage((...there) => { [browser, site] = there; });
 
 test('a fork and its parent: where they part, and what each has for itself', async () => {
     const args = { a: MAIN, b: `${MAIN} - Branch #1` };
@@ -35,7 +22,7 @@ test('a fork and its parent: where they part, and what each has for itself', asy
         changed: document.querySelectorAll('.entry[data-change=changed]').length,
         marks: [document.querySelectorAll('del').length, document.querySelectorAll('ins').length],
     }));
-    assert.match(page.lead, /^They part after message 22\./);
+    assert.match(page.lead, /^They part after message 22:/);
     for (const side of ['a', 'b']) {
         assert.ok(page.text.includes(report.transcript.next[side].text.slice(0, 60)), `what ${side} says next`);
     }
@@ -45,7 +32,7 @@ test('a fork and its parent: where they part, and what each has for itself', asy
     assert.ok(page.marks[0] > 0 && page.marks[1] > 0, 'words are marked');
     await visit.accessible('compare');
     await visit.picture('compare');
-    clean(visit);
+    visit.clean();
     await visit.close();
 });
 
@@ -69,7 +56,7 @@ test('sides are swapped, and others chosen, by keys alone', async () => {
     await visit.press('Enter');
     await visit.until('compared', () => /Branch/.test(decodeURIComponent(location.search)) && document.querySelector('.heads') !== null);
     assert.match(await visit.run(() => document.querySelector('.lead').textContent), /part after message 15/);
-    clean(visit);
+    visit.clean();
     await visit.close();
 });
 
@@ -83,7 +70,7 @@ test('from a moment, and with nothing to compare yet', async () => {
     await visit.accessible('choosing');
     await visit.click('.choose button');
     await visit.until('compared', () => document.querySelector('.heads') !== null);
-    clean(visit);
+    visit.clean();
     await visit.close();
 });
 
@@ -94,7 +81,7 @@ test('on a phone one is below the other', async () => {
     assert.ok(b > a);
     await visit.accessible('compare on a phone');
     await visit.picture('compare-phone-dark');
-    clean(visit);
+    visit.clean();
     await visit.close();
 });
 
@@ -108,7 +95,7 @@ test('real chats: every fork can be compared with its parent', async () => {
     }
     await visit.accessible('compare of real chats');
     await visit.fits('compare of real chats');
-    clean(visit);
+    visit.clean();
     await visit.close();
     await real.stop();
 });

@@ -1,19 +1,12 @@
 // Getting in: the token behind `#` becomes a cookie, and without it there is nothing to see.
 
 import assert from 'node:assert/strict';
-import { after, before, test } from 'node:test';
-import { Browser, demo, Site, Visit } from './lib/site.js';
+import { test } from 'node:test';
+import { demo, Site, stage, Visit } from './lib/site.js';
 
 let browser;
 let site;
-before(async () => {
-    browser = await Browser.start();
-    site = await Site.start(demo());
-});
-after(async () => {
-    await browser?.stop();
-    await site?.stop();
-});
+stage((...there) => { [browser, site] = there; });
 
 test('without the token a page tells how to get in, and nothing of the story', async () => {
     for (const page of ['', 'tree?story=Ottilie+Crake']) {

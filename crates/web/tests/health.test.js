@@ -12,7 +12,6 @@ after(async () => { await browser?.stop(); });
 
 async function visiting(site, address, options) {
     const visit = await Visit.start(browser, site, address, options);
-    visit.page.logs.length = 0;
     return visit;
 }
 

@@ -1,22 +1,15 @@
 // The tree of a story: lines and where they part, what is under the pointer, the keyboard, folding, zoom, search, a phone, many chats.
 
 import assert from 'node:assert/strict';
-import { after, before, test } from 'node:test';
-import { Browser, demo, empty, harbor, PHONE, Site, Visit, writeChat } from './lib/site.js';
+import { test } from 'node:test';
+import { demo, empty, harbor, PHONE, Site, stage, Visit, writeChat } from './lib/site.js';
 
 const TREE = 'tree?story=Ottilie+Crake';
 const MAIN = 'Ottilie Crake/Heard Once';
 
 let browser;
 let site;
-before(async () => {
-    browser = await Browser.start();
-    site = await Site.start(demo());
-});
-after(async () => {
-    await browser?.stop();
-    await site?.stop();
-});
+stage((...there) => { [browser, site] = there; });
 
 async function visitTree(options = {}, of = site, address = TREE) {
     const visit = await Visit.start(browser, of, '', options);

@@ -97,16 +97,19 @@ pub fn pending_fork(library: &Library, c: usize) -> Option<PendingFork> {
     })
 }
 
-/// Everything that is still to be done.
-pub fn pending(library: &Library, log: &OpLog) -> Result<PendingReport, PathError> {
-    let forks = (0..library.chats.len()).filter_map(|c| pending_fork(library, c)).collect();
+/// Everything that is still to be done; of chat `only` alone if it is given: its own book, and links in its own file.
+pub fn pending(library: &Library, log: &OpLog, only: Option<usize>) -> Result<PendingReport, PathError> {
+    let meant = |c: &usize| only.is_none_or(|only| only == *c);
+    let forks =
+        (0..library.chats.len()).filter(meant).filter_map(|c| pending_fork(library, c)).collect();
+    let file = only.map(|c| &library.chats[c].path);
     let mut edits = Vec::new();
     let counts = |op: &&Operation| {
         matches!(op.kind, Kind::Checkpoint | Kind::Branch) && log.undone_by(&op.id).is_none()
     };
     let known = finder(library);
     for operation in log.operations.iter().filter(counts).filter(|op| is_there(library, op)) {
-        for edit in operation.edits() {
+        for edit in operation.edits().filter(|edit| file.is_none_or(|file| edit.target == *file)) {
             if tx::would_edit(&*library.fs, edit, &known)? == Would::Edit {
                 edits.push(PendingEdit {
                     operation: operation.id.clone(),

@@ -24,7 +24,7 @@ pub fn page(report: &DiffReport, companions: &[Companion]) -> Page {
         (crumbs(&a.chat))
         h1 { "Compare" }
         (form(companions, (&a.chat, Some(a.at)), (&b.chat, Some(b.at))))
-        p.lead { (parting(report)) }
+        p.lead { (report.parting()) }
         @match report.chosen {
             Chosen::Asked => {},
             Chosen::Parent => p.quiet { "No second chat was named, so A is the chat that it was forked from." },
@@ -139,38 +139,6 @@ fn side(name: &str, side: &DiffSide) -> Markup {
             p.quiet { (words::count(side.book.entries, "entry")) " with registries, " (source) }
             @for warning in &side.warnings { p.warning { (warning.message) } }
         }
-    }
-}
-
-/// Where they part, in a sentence.
-fn parting(report: &DiffReport) -> String {
-    let transcript = &report.transcript;
-    let one = report.a.chat == report.b.chat;
-    let (more_a, more_b) =
-        (words::count(transcript.after.a, "message"), words::count(transcript.after.b, "message"));
-    let Some(common) = &transcript.common else {
-        let swipe = if transcript.swipe { ": they begin with different swipes of one greeting" } else { "" };
-        return format!("They have no message in common{swipe}.");
-    };
-    let place = if common.a == common.b {
-        format!("message {}", common.a)
-    } else {
-        format!("message {} of A, which is {} of B", common.a, common.b)
-    };
-    let sure = match transcript.confidence {
-        "certain" => "",
-        "likely" => " That is likely, not certain.",
-        _ => " That is a guess: few of the messages before it agree.",
-    };
-    match transcript.relation {
-        "same" if one => "It is the same message.".to_owned(),
-        "same" => format!("Both have the same messages, 0 to {}.", common.a),
-        "edited" => format!("Both end with {place}.{sure}"),
-        "ahead" if one => format!("B is {more_b} later."),
-        "behind" if one => format!("B is {more_a} earlier."),
-        "ahead" => format!("A ends with {place}; B goes on from there for {more_b}.{sure}"),
-        "behind" => format!("B ends with {place}; A goes on from there for {more_a}.{sure}"),
-        _ => format!("They part after {place}. A goes on for {more_a}, B for {more_b}.{sure}"),
     }
 }
 

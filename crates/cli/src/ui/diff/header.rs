@@ -7,8 +7,8 @@ use forklore_engine::usecase::diff::{Chosen, DiffMessage, DiffReport, DiffSide, 
 
 use super::shortened;
 use super::text::hunks;
+use crate::ui::headline;
 use crate::ui::style::{BOLD, DIM, GONE, NEW, NOTE, WARN, cut, tame, width, wrap};
-use crate::ui::{count, headline};
 
 /// The sides, and a sentence about where they part.
 pub(super) fn header(out: &mut impl io::Write, report: &DiffReport, full: bool) -> io::Result<()> {
@@ -35,50 +35,9 @@ pub(super) fn header(out: &mut impl io::Write, report: &DiffReport, full: bool) 
         Chosen::Parent => "No second chat was named, so A is its parent. ",
         Chosen::Head => "No second message was named, so B is the last one. ",
     };
-    let text = format!("{chosen}{}", parting(report));
+    let text = format!("{chosen}{}", report.parting());
     writeln!(out, "\n{}", wrap(&tame(&text), ""))?;
     transcript(out, &report.transcript, full)
-}
-
-/// Where they part, in a sentence.
-fn parting(report: &DiffReport) -> String {
-    let transcript = &report.transcript;
-    let (after, one) = (transcript.after, report.a.chat == report.b.chat);
-    let (more_a, more_b) = (count(after.a, "message"), count(after.b, "message"));
-    let Some(common) = &transcript.common else {
-        let swipe = if transcript.swipe { ": they begin with different swipes of one greeting" } else { "" };
-        return format!("They have no message in common{swipe}.");
-    };
-    let place = if common.a == common.b {
-        format!("message {}", common.a)
-    } else {
-        format!("message {} of A, which is {} of B", common.a, common.b)
-    };
-    let sure = match transcript.confidence {
-        "certain" => "",
-        "likely" => " That is likely, not certain.",
-        _ => " That is a guess: few of the messages before it agree.",
-    };
-    let edits = match transcript.edits.len() {
-        0 => String::new(),
-        1 => format!(" Before it, something was edited or deleted since.{sure}"),
-        n => format!(" Before it, {n} places were edited or deleted since.{sure}"),
-    };
-    match transcript.relation {
-        "same" if one => "It is the same message.".to_owned(),
-        "same" => format!("Both have the same messages, 0 to {}.", common.a),
-        "edited" => format!("Both end with {place}.{edits}"),
-        "ahead" if one => format!("B is {more_b} later."),
-        "behind" if one => format!("B is {more_a} earlier."),
-        "ahead" => format!("A ends with {place}; B goes on from there for {more_b}.{edits}"),
-        "behind" => format!("B ends with {place}; A goes on from there for {more_a}.{edits}"),
-        _ if transcript.swipe => format!(
-            "They part after {place}: message {} is the same one with another swipe. A goes on for {more_a}, B for {}.",
-            common.a + 1,
-            after.b
-        ),
-        _ => format!("They part after {place}: A goes on for {more_a}, B for {}.{edits}", after.b),
-    }
 }
 
 fn transcript(out: &mut impl io::Write, transcript: &DiffTranscript, full: bool) -> io::Result<()> {

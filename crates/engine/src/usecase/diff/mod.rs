@@ -4,6 +4,7 @@
 
 mod describe;
 mod report;
+mod words;
 
 use forklore_core::adapter::Operation;
 use forklore_core::diff::{Effort, Parting, State, StateDiff, TextDiff, is_compared};

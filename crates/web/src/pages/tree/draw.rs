@@ -65,7 +65,7 @@ pub(super) fn draw(plan: &Plan<'_>) -> Markup {
             data-row=(px(scale.row)) data-scale=(message) data-last=(plan.last) {
             g.axis { (axis(plan.last, &scale, height)) }
             @for (i, row) in plan.rows.iter().enumerate() {
-                (self::row(i, row, plan.flags.iter().filter(|flag| flag.row == i), &scale))
+                (self::row(i, row, &plan.flags.iter().filter(|flag| flag.row == i).collect::<Vec<_>>(), &scale))
             }
             g.marks {}
             g.cursor hidden { circle r="6" {} }
@@ -89,7 +89,7 @@ fn axis(last: usize, scale: &Scale, height: f64) -> Markup {
     }
 }
 
-fn row<'a>(i: usize, row: &Row<'_>, flags: impl Iterator<Item = &'a Flag<'a>>, scale: &Scale) -> Markup {
+fn row(i: usize, row: &Row<'_>, flags: &[&Flag<'_>], scale: &Scale) -> Markup {
     let (y, end) = (scale.y(i), scale.x(row.end));
     let start = row.from.map_or(LEFT, |from| scale.x(from));
     // A copy that has everything of its parent parts nowhere: it begins beside it.
@@ -120,7 +120,7 @@ fn row<'a>(i: usize, row: &Row<'_>, flags: impl Iterator<Item = &'a Flag<'a>>, s
             } @else if row.from.is_none() {
                 circle.start data-m="0" transform=(shift(start, 0.0)) r="4.5" {}
             }
-            @if let Some(chat) = chat { (scenes(chat, own, label + letters(&short) * 1.3 + 24.0, scale)) }
+            @if let Some(chat) = chat { (scenes(chat, own, flags, label + letters(&short) * 1.3 + 24.0, scale)) }
             g.label data-m=(row.from.unwrap_or(0)) transform=(shift(label, 0.0)) {
                 text { (short) @if chat.is_none() { " (gone)" } @if short != whole { title { (whole) } } }
             }
@@ -154,26 +154,27 @@ fn badges(chat: &TreeChat, row: &Row<'_>, x: f64) -> Markup {
 }
 
 /// The scenes of a chat that are its own, with the names that there is room for. They stand above the line, where no fork passes, and
-/// behind the name of the chat, which ends where `free` begins.
-fn scenes(chat: &TreeChat, own: usize, mut free: f64, scale: &Scale) -> Markup {
+/// behind the name of the chat, which ends where `free` begins, and behind a flag that stands there.
+fn scenes(chat: &TreeChat, own: usize, flags: &[&Flag<'_>], mut free: f64, scale: &Scale) -> Markup {
     let all = chat.scenes.iter().zip(&chat.scene_names).filter(|(message, _)| **message >= own);
     let placed: Vec<_> = all
         .map(|(message, name)| {
             let name = name.as_deref().filter(|_| !scale.dense).unwrap_or_default();
             let (x, name) = (scale.x(*message), crop(name, 34));
             let shy = x < free;
+            let left = if flags.iter().any(|flag| flag.at == *message) { 14 } else { -3 };
             if !shy && !name.is_empty() {
-                free = x + letters(&name);
+                free = x + f64::from(left) + letters(&name);
             }
-            (message, x, name, shy)
+            (message, x, name, left, shy)
         })
         .collect();
     html! {
-        @for (message, x, name, shy) in placed {
+        @for (message, x, name, left, shy) in placed {
             @if name.is_empty() {
                 path.scene data-m=(message) transform=(shift(x, 0.0)) d=(MARK) {}
             } @else {
-                g.scene.shy[shy] data-m=(message) transform=(shift(x, 0.0)) { path d=(MARK) {} text x="-3" y="-9" { (name) } }
+                g.scene.shy[shy] data-m=(message) transform=(shift(x, 0.0)) { path d=(MARK) {} text x=(left) y="-9" { (name) } }
             }
         }
     }
