@@ -100,8 +100,7 @@ pub fn pending_fork(library: &Library, c: usize) -> Option<PendingFork> {
 /// Everything that is still to be done; of chat `only` alone if it is given: its own book, and links in its own file.
 pub fn pending(library: &Library, log: &OpLog, only: Option<usize>) -> Result<PendingReport, PathError> {
     let meant = |c: &usize| only.is_none_or(|only| only == *c);
-    let forks =
-        (0..library.chats.len()).filter(meant).filter_map(|c| pending_fork(library, c)).collect();
+    let forks = (0..library.chats.len()).filter(meant).filter_map(|c| pending_fork(library, c)).collect();
     let file = only.map(|c| &library.chats[c].path);
     let mut edits = Vec::new();
     let counts = |op: &&Operation| {

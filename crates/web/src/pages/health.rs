@@ -93,7 +93,7 @@ fn group(code: Code, findings: &[&Finding]) -> Markup {
         details.finding.(class) id=(id) open[severity != Severity::Info] {
             summary { span.sev { (word) } h3 { (code.title()) } span.badge { (findings.len()) } }
             p.why { (explain(code)) " " code { (code.as_str()) } }
-            @if let Some(remedy) = same { p.todo { "What to do: " (remedy) } }
+            @if let Some(remedy) = same { p.todo { "What to do: " (to_do(remedy)) } }
             ul {
                 @for finding in findings {
                     li {
@@ -101,7 +101,7 @@ fn group(code: Code, findings: &[&Finding]) -> Markup {
                             @if let Some(chat) = &finding.chat { a href=(link::moment(chat, None)) { bdi { (name(chat)) } } ": " }
                             (finding.message)
                         }
-                        @if same.is_none() && !finding.remedy.is_empty() { p.todo { "What to do: " (finding.remedy) } }
+                        @if same.is_none() && !finding.remedy.is_empty() { p.todo { "What to do: " (to_do(&finding.remedy)) } }
                         @if let Some(chat) = finding.chat.as_deref().filter(|_| severity != Severity::Info) {
                             p.todo { a href=(link::heal(Some(chat))) { "See what healing this chat would change" } }
                         }
@@ -110,6 +110,18 @@ fn group(code: Code, findings: &[&Finding]) -> Markup {
             }
         }
     }
+}
+
+/// What to do, in the words of the page: healing is a click here, and commands look like commands.
+fn to_do(remedy: &str) -> Markup {
+    let heal = [
+        ("Run `forklore heal` on this chat", "Heal this chat"),
+        ("Run `forklore heal`", "Heal it"),
+        ("`forklore heal`", "Healing"),
+    ];
+    let text = heal.iter().fold(remedy.to_owned(), |text, (typed, said)| text.replace(typed, said));
+    let text = text.replace("after Healing", "after healing");
+    html! { @for (i, part) in text.split('`').enumerate() { @if i % 2 == 0 { (part) } @else { code { (part) } } } }
 }
 
 fn name(address: &str) -> &str {

@@ -19,6 +19,8 @@ const ROUND: f64 = 11.0;
 /// How wide a letter of a scene's name is, about.
 const LETTER: f64 = 5.9;
 
+/// A stem over more rows than this is faint where there are many: hundreds of them would be all that is seen.
+const FAR: usize = 12;
 /// The mark of a scene's end.
 const MARK: &str = "M0-5V5";
 
@@ -110,7 +112,7 @@ fn row(i: usize, row: &Row<'_>, flags: &[&Flag<'_>], scale: &Scale) -> Markup {
     html! {
         g class={ "row c" (row.colour) " " (class) } transform=(shift(0.0, y)) data-chat=[chat.map(|chat| &chat.chat)]
             data-parent=[row.parent] data-from=[from.filter(|_| row.from.is_some())] data-end=(row.end) data-below=[Some(row.below).filter(|n| *n > 0)] {
-            @if let Some(stem) = &stem { path.stem d=(stem) {} }
+            @if let Some(stem) = &stem { path.stem.far[row.parent.is_some_and(|parent| i - parent > FAR)] d=(stem) {} }
             path.line d=(line) {}
             @if let Some(chat) = chat {
                 a.hit href=(link::moment(&chat.chat, None)) tabindex="-1" { path d=(line) {} }
@@ -146,11 +148,32 @@ fn badges(chat: &TreeChat, row: &Row<'_>, x: f64) -> Markup {
                 @if let Some(book) = book { tspan dx="7" class={ "book " (chat.book.state) } { (book) } }
                 tspan.gained dx="0" {}
                 @if chat.health.as_str() != "ok" {
-                    tspan dx="7" class={ "health-" (chat.health.as_str()) } { "● " (chat.findings.first().copied().unwrap_or_default()) }
+                    tspan dx="7" class={ "health-" (chat.health.as_str()) } { "● " (wrong(chat.findings.first().copied().unwrap_or_default())) }
                 }
             }
         }
     }
+}
+
+/// The code of a finding in as few words as there is room for. The page about health has all of them.
+fn wrong(code: &str) -> String {
+    let words = match code {
+        "BOOK_SHARED" => "writes into another's book",
+        "BOOK_MISSING" => "book gone",
+        "BOOK_FOREIGN" => "not its own book",
+        "BOOK_DAMAGED" => "damaged book",
+        "RECAP_FROM_FUTURE" | "ENTRY_FROM_FUTURE" => "knows the future",
+        "RECAP_FOREIGN" | "ENTRY_FOREIGN" => "knows another line",
+        "RECAP_VERSION_MISSING" => "recap has a gap",
+        "QUEUE_FOREIGN" | "QUEUE_STUCK" => "queue is not right",
+        "REGISTRY_DANGLING" | "REGISTRY_INDEX_STALE" => "registry is not right",
+        "PARENT_MISSING" => "parent gone",
+        "LINK_DANGLING" => "a flag leads nowhere",
+        "PENDING_FORK" => "waits for its book",
+        "CHAT_DAMAGED" => "damaged",
+        other => return other.to_lowercase().replace('_', " "),
+    };
+    words.to_owned()
 }
 
 /// The scenes of a chat that are its own, with the names that there is room for. They stand above the line, where no fork passes, and
