@@ -5,7 +5,7 @@ use std::collections::HashSet;
 use std::fs::{self, File, Metadata};
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
-use std::sync::Mutex;
+use std::sync::{Mutex, PoisonError};
 
 use crate::{Fill, Identity, Lock, Node, NodeKind, OpenFile, Part, PathError, VaultPath, Vfs};
 
@@ -18,6 +18,8 @@ pub struct RealFs {
     root: PathBuf,
     /// Directories already found to lie below the root: they are asked for again and again.
     known: Mutex<HashSet<VaultPath>>,
+    /// Large files that were removed, if they are held.
+    removed: Mutex<Option<Vec<File>>>,
 }
 
 impl RealFs {
@@ -27,7 +29,7 @@ impl RealFs {
         if !root.is_dir() {
             return Err(io::ErrorKind::NotADirectory.into());
         }
-        Ok(Self { root, known: Mutex::default() })
+        Ok(Self { root, known: Mutex::default(), removed: Mutex::default() })
     }
 
     /// As [`RealFs::new`], making the folder first if it is not there.
@@ -44,6 +46,25 @@ impl RealFs {
     /// Takes a folder away, if nothing is in it.
     pub fn remove_empty_dir(&self, dir: &VaultPath) -> Result<(), PathError> {
         self.run("remove", dir, fs::remove_dir)
+    }
+
+    /// From now on large files that are removed are held open. To let go of hundreds of megabytes takes the system as long as to write
+    /// some of them, and it does so when the last hand opens: [`RealFs::removed`] gives them to somebody who has the time.
+    pub fn hold_removed(&self) {
+        self.removed.lock().unwrap_or_else(PoisonError::into_inner).get_or_insert_default();
+    }
+
+    /// The files that were held, which are held no longer.
+    pub fn removed(&self) -> Vec<File> {
+        self.removed.lock().unwrap_or_else(PoisonError::into_inner).take().unwrap_or_default()
+    }
+
+    /// A file that is about to be removed, if it is to be held.
+    fn to_hold(&self, path: &VaultPath) -> Option<File> {
+        // Elsewhere a file that is open keeps its name.
+        let held = cfg!(unix) && self.removed.lock().unwrap_or_else(PoisonError::into_inner).is_some();
+        let file = held.then(|| File::open(self.host(path)).ok()).flatten()?;
+        (file.metadata().ok()?.len() >= WORTH_HOLDING).then_some(file)
     }
 
     fn host(&self, path: &VaultPath) -> PathBuf {
@@ -65,7 +86,7 @@ impl RealFs {
 
     fn check_dir(&self, dir: &VaultPath) -> io::Result<()> {
         // A poisoned lock only means that another thread died between two inserts; the set is still a set.
-        let mut known = self.known.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
+        let mut known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
         if known.contains(dir) {
             return Ok(());
         }
@@ -283,11 +304,24 @@ impl Vfs for RealFs {
     }
 
     fn unlink(&self, path: &VaultPath) -> Result<(), PathError> {
-        self.check_dir(&path.parent())
-            .and_then(|()| fs::remove_file(self.host(path)))
-            .map_err(|source| PathError { path: path.clone(), doing: "remove", source })
+        let remove = || {
+            let held = self.to_hold(path);
+            fs::remove_file(self.host(path))?;
+            if let Some(removed) = &mut *self.removed.lock().unwrap_or_else(PoisonError::into_inner) {
+                removed.extend(held);
+            }
+            Ok(())
+        };
+        self.check_dir(&path.parent()).and_then(|()| remove()).map_err(|source| PathError {
+            path: path.clone(),
+            doing: "remove",
+            source,
+        })
     }
 }
+
+/// Below this a file is let go in no time.
+const WORTH_HOLDING: u64 = 16 << 20;
 
 /// Below this a file is made before a thread for it would be.
 const WORTH_A_THREAD: u64 = 4 << 20;

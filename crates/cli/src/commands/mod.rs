@@ -26,7 +26,7 @@ mod tree;
 mod undo;
 mod watch;
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::process::{ExitCode, Stdio};
 use std::sync::Arc;
 
@@ -134,23 +134,27 @@ impl Context {
     fn ask<T>(&self, call: impl FnOnce(&Desk<'_>) -> Result<T, Failure>) -> Result<T, Failure> {
         let told = |found: &[Recovered]| ui::recovered(self, found);
         let real = self.vault()?;
+        real.hold_removed();
         let fs: Arc<dyn Vfs> = real.clone();
         let before = note::operations(&*fs);
         let bar = Bar::new(self);
         let answer = call(&Desk { fs: fs.clone(), progress: &bar, told: &told, settle: true, shelf: None })?;
         // What was done is done: that it could not be recorded is only told.
-        if let Err(e) = note::since(&fs, &before, &|id| in_background(real.root(), id).is_ok()) {
+        if let Err(e) = note::since(&fs, &before, &|id| in_background(&real, id).is_ok()) {
             ui::not_noted(self, &e.message);
         }
         Ok(answer)
     }
 }
 
-/// Starts a process that records what an operation touched.
-fn in_background(vault: &Path, id: &str) -> std::io::Result<()> {
+/// Starts a process that records what an operation touched. It also lets go of the largest file that was removed, as its input, which it
+/// does not read: that takes a while, and nobody should wait for it.
+fn in_background(vault: &RealFs, id: &str) -> std::io::Result<()> {
     let mut command = std::process::Command::new(std::env::current_exe()?);
-    command.arg("--vault").arg(vault).args(["watch", "--operation", id]);
-    command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
+    command.arg("--vault").arg(vault.root()).args(["watch", "--operation", id]);
+    let removed = vault.removed().into_iter().max_by_key(|file| file.metadata().map_or(0, |meta| meta.len()));
+    command.stdin(removed.map_or_else(Stdio::null, Stdio::from));
+    command.stdout(Stdio::null()).stderr(Stdio::null());
     command.spawn().map(drop)
 }
 
