@@ -5,11 +5,9 @@ const avatar = 'Gen.png';
 const book = 'z-AutoLB-Gen-Long';
 
 async function post(path, body) {
-    const response = await fetch(url + path, {
-        method: 'POST',
-        headers: { 'Content-Type': 'application/json' },
-        body: JSON.stringify(body),
-    });
+    const request = { method: 'POST', headers: { 'Content-Type': 'application/json' }, body: JSON.stringify(body) };
+    // The server closes connections that nobody used for five seconds, and one may be chosen just then: another one, as browsers do.
+    const response = await fetch(url + path, request).catch(() => fetch(url + path, request));
     if (!response.ok) {
         throw new Error(`${path}: ${response.status} ${await response.text()}`);
     }

@@ -120,9 +120,12 @@ impl Bench {
             let line = String::from_utf8_lossy(&line);
             line.contains(&*vault) && line.contains("--operation")
         };
+        // A process that is just starting has no command line yet: nobody must be seen twice.
+        let mut quiet = 0;
         for _ in 0..600 {
             let mut processes = fs::read_dir("/proc")?.flatten().map(|node| node.path());
-            if !processes.any(|process| records(&process)) {
+            quiet = if processes.any(|process| records(&process)) { 0 } else { quiet + 1 };
+            if quiet == 2 {
                 return Ok(());
             }
             std::thread::sleep(Duration::from_millis(100));
