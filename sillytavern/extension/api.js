@@ -3,6 +3,7 @@
 import { context } from './st.js';
 
 const BASE = '/api/plugins/forklore/';
+const AGAIN = 2000;
 
 export const PAGE = BASE;
 
@@ -51,11 +52,16 @@ export async function hasPage() {
     return Boolean(response?.ok && response.headers.get('content-type')?.startsWith('text/html'));
 }
 
-// Hears of everything that changes. `handlers` has a function for every event it is interested in.
+// Hears of everything that changes. `handlers` has a function for every event it is interested in. A browser takes up a connection that
+// broke by itself, but gives up where the answer is no: a plugin whose engine is away. Then it is tried again here.
 export function listen(handlers) {
     const source = new EventSource(`${BASE}api/events`);
     for (const [event, handle] of Object.entries(handlers)) {
         source.addEventListener(event, (message) => handle(JSON.parse(message.data)));
     }
-    return source;
+    source.addEventListener('error', () => {
+        if (source.readyState === EventSource.CLOSED) {
+            setTimeout(() => listen(handlers), AGAIN);
+        }
+    });
 }

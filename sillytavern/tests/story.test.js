@@ -290,24 +290,38 @@ test('the engine is killed in the middle of a fork, before and after there is a 
     assert.ok(sealed.includes(false) && sealed.includes(true), `killed on both sides: ${sealed}`);
 });
 
-test('a link that the open page does not know is made again in the page, and is there after its next save', async () => {
-    const { tavern, visit } = at;
-    await visit.open(MAIN);
+// A link that only the file has, and that the page saves over, comes back through the page.
+async function linkComesBack(tavern, visit) {
     const { chat: fork } = tavern.forklore('branch', MAIN, '--at', '30');
     const name = fork.slice(fork.indexOf('/') + 1);
     const linked = () => (tavern.chat(MAIN)[31].extra?.branches ?? []).includes(name);
     assert.ok(linked(), 'the file has it');
     // The page saves the chat as it has it in its memory.
     await visit.page.run(() => SillyTavern.getContext().saveChat());
-    for (let tries = 0; tries < 150; tries += 1) {
-        const known = await visit.page.run((name) => (SillyTavern.getContext().chat[30].extra?.branches ?? []).includes(name), name);
-        if (known && linked()) {
-            break;
-        }
+    await visit.page.until('the page has it', (name) => (SillyTavern.getContext().chat[30].extra?.branches ?? []).includes(name), name);
+    await visit.page.run(() => SillyTavern.getContext().saveChat());
+    assert.ok(linked(), 'and keeps it');
+}
+
+test('a link that the open page does not know is made again in the page, and is there after its next save', async () => {
+    const { tavern, visit } = at;
+    await visit.open(MAIN);
+    await linkComesBack(tavern, visit);
+});
+
+test('regression: a page hears of changes again after the engine was away for long', async () => {
+    const { tavern, visit } = at;
+    await visit.open(MAIN);
+    // Every engine that comes is killed, until the pauses are longer than a browser waits.
+    const until = Date.now() + 8000;
+    while (Date.now() < until) {
+        tavern.engines().forEach((engine) => process.kill(engine, 'SIGKILL'));
         await pause(100);
     }
-    await visit.page.run(() => SillyTavern.getContext().saveChat());
-    assert.ok(linked(), 'the page has it, and keeps it');
+    await visit.page.until('the engine is back', async () => (await (await fetch('/api/plugins/forklore/plugin')).json()).engine.state === 'running');
+    await visit.page.until('the page knows', () => Forklore.state().mode !== 'down');
+    await pause(3000);
+    await linkComesBack(tavern, visit);
 });
 
 test('the panel: forks with their state, compare, rename, open, delete', async () => {

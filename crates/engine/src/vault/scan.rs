@@ -12,13 +12,15 @@ use forklore_core::format::chat::{self, Line};
 use forklore_core::story::lineage::Link;
 use forklore_core::story::{Transcript, TranscriptBuilder, identify};
 use forklore_fs::OpenFile;
-use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 
 use super::cache::View;
 
-/// How much is read at once. Three blocks are alive at most: one being read, one waiting, one being looked at.
-const BLOCK: usize = 4 << 20;
+/// How much is read at once: little enough to stay near a core until it has been looked at. For every core two blocks are alive, and one
+/// that is being read.
+const BLOCK: usize = 1 << 20;
+/// Chats from here on are worth several threads.
+const LARGE: u64 = 4 << 20;
 
 /// What one pass over a chat file gives.
 #[derive(Debug, Clone, Default)]
@@ -191,7 +193,7 @@ type Identity = (chat::Role, forklore_core::story::TextHash, forklore_core::stor
 pub fn scan(file: &dyn OpenFile, group: bool) -> io::Result<Scan> {
     let mut builder = Builder { group, ..Builder::default() };
     for block in Blocks::of(file) {
-        look_at(&block?, false).into_iter().for_each(|line| builder.add(line));
+        look_at(&block?).into_iter().for_each(|line| builder.add(line));
     }
     Ok(builder.finish())
 }
@@ -225,42 +227,55 @@ pub fn locate_in(transcript: &Transcript, edit: &crate::tx::operation::Edit) -> 
     })
 }
 
-/// As [`scan`], on all cores: one hand reads blocks of whole lines, one looks at the lines of a block on all cores, one chains
-/// the messages. They wait for each other, so this must not be called from within the pool of threads that looks at the lines.
+/// As [`scan`], on all cores: one hand reads blocks of whole lines and deals them out in turn, one for every core looks at the lines of
+/// its blocks, and here the messages are chained, in the same turn. Nobody runs far ahead of the others, so memory stays bounded.
 pub fn scan_large(file: &dyn OpenFile, group: bool) -> io::Result<Scan> {
+    let cores = std::thread::available_parallelism().map_or(2, usize::from).min(MOST);
     let mut builder = Builder { group, ..Builder::default() };
     std::thread::scope(|scope| {
-        let (to_look, blocks) = sync_channel::<io::Result<Block>>(1);
-        let (to_chain, seen) = sync_channel::<io::Result<Vec<Seen>>>(1);
-        let (give_back, spare) = sync_channel::<Vec<u8>>(2);
+        let (give_back, spare) = sync_channel::<Vec<u8>>(2 * cores);
+        let (mut to_look, mut seen) = (Vec::with_capacity(cores), Vec::with_capacity(cores));
+        for _ in 0..cores {
+            let (deal, blocks) = sync_channel::<io::Result<Block>>(1);
+            let (to_chain, lines) = sync_channel::<io::Result<Vec<Seen>>>(1);
+            let give_back = give_back.clone();
+            to_look.push(deal);
+            seen.push(lines);
+            scope.spawn(move || {
+                for block in blocks {
+                    let seen = block.map(|block| {
+                        let seen = look_at(&block);
+                        // Fresh memory for every block would cost more than looking at it. A full shelf needs no more.
+                        let _kept = give_back.try_send(block.bytes);
+                        seen
+                    });
+                    if to_chain.send(seen).is_err() {
+                        break;
+                    }
+                }
+            });
+        }
         scope.spawn(move || {
             let mut blocks = Blocks::of(file);
-            while let Some(block) = blocks.next_into(spare.try_recv().unwrap_or_default()) {
-                if to_look.send(block).is_err() {
+            for hand in to_look.iter().cycle() {
+                let block = blocks.next_into(spare.try_recv().unwrap_or_default());
+                if block.is_none_or(|block| hand.send(block).is_err()) {
                     break;
                 }
             }
         });
-        scope.spawn(move || {
-            for block in blocks {
-                let seen = block.map(|block| {
-                    let seen = look_at(&block, true);
-                    // Fresh memory for every block would cost more than looking at it. A full shelf needs no more.
-                    let _kept = give_back.try_send(block.bytes);
-                    seen
-                });
-                if to_chain.send(seen).is_err() {
-                    break;
-                }
-            }
-        });
-        for block in seen {
+        for lines in seen.iter().cycle() {
+            // Whoever has nothing any more has had the last: the blocks came in turn.
+            let Ok(block) = lines.recv() else { break };
             block?.into_iter().for_each(|line| builder.add(line));
         }
         Ok(())
     })
     .map(|()| builder.finish())
 }
+
+/// No more cores than this: a disk does not give more.
+const MOST: usize = 16;
 
 /// Whole lines of a file.
 struct Block {
@@ -289,43 +304,46 @@ impl<'a> Blocks<'a> {
 
 impl Blocks<'_> {
     /// The next block, in a buffer that may have been used before.
-    fn next_into(&mut self, mut bytes: Vec<u8>) -> Option<io::Result<Block>> {
-        while !self.done {
-            let start = self.offset - self.carry.len() as u64;
-            let have = self.carry.len();
-            let left = match self.file.identity() {
-                Ok(identity) => usize::try_from(identity.len.saturating_sub(self.offset)).unwrap_or(BLOCK),
-                Err(e) => {
-                    self.done = true;
-                    return Some(Err(e));
-                }
-            };
+    fn next_into(&mut self, bytes: Vec<u8>) -> Option<io::Result<Block>> {
+        if self.done {
+            return None;
+        }
+        let block = self.read(bytes);
+        self.done |= block.is_err();
+        block.map(|block| (block.len > 0).then_some(block)).transpose()
+    }
+
+    fn read(&mut self, mut bytes: Vec<u8>) -> io::Result<Block> {
+        let start = self.offset - self.carry.len() as u64;
+        let mut filled = self.carry.len();
+        if bytes.len() < filled {
+            bytes.resize(filled, 0);
+        }
+        bytes[..filled].copy_from_slice(&self.carry);
+        // Without any newline the line just grows.
+        let len = loop {
+            let left = self.file.identity()?.len.saturating_sub(self.offset);
             // One byte more than is left: reading less than asked for is how the end is seen.
-            let wanted = BLOCK.min(left + 1);
-            if bytes.len() < have + wanted {
-                bytes.resize(have + wanted, 0);
+            let wanted = usize::try_from(left).unwrap_or(BLOCK).min(BLOCK - 1) + 1;
+            if bytes.len() < filled + wanted {
+                bytes.resize(filled + wanted, 0);
             }
-            bytes[..have].copy_from_slice(&self.carry);
-            let read = match self.file.read_at(&mut bytes[have..have + wanted], self.offset) {
-                Ok(read) => read,
-                Err(e) => {
-                    self.done = true;
-                    return Some(Err(e));
-                }
-            };
+            let read = self.file.read_at(&mut bytes[filled..filled + wanted], self.offset)?;
             self.offset += read as u64;
             self.done = read < wanted;
-            let filled = have + read;
-            // Keep what follows the last newline for the next block; without any newline the line just grows.
-            let whole_lines = || memchr::memrchr(b'\n', &bytes[..filled]).map_or(0, |n| n + 1);
-            let len = if self.done { filled } else { whole_lines() };
-            self.carry.clear();
-            self.carry.extend_from_slice(&bytes[len..filled]);
-            if len > 0 {
-                return Some(Ok(Block { start, bytes, len }));
+            let fresh = filled..filled + read;
+            filled = fresh.end;
+            let newline = memchr::memrchr(b'\n', &bytes[fresh.clone()]);
+            match newline {
+                _ if self.done => break filled,
+                Some(n) => break fresh.start + n + 1,
+                None => {}
             }
-        }
-        None
+        };
+        // What follows the last newline is kept for the next block.
+        self.carry.clear();
+        self.carry.extend_from_slice(&bytes[len..filled]);
+        Ok(Block { start, bytes, len })
     }
 }
 
@@ -339,45 +357,19 @@ impl Iterator for Blocks<'_> {
 
 /// Whether a chat of so many bytes is worth several threads.
 pub fn is_large(bytes: u64) -> bool {
-    bytes >= BLOCK as u64
+    bytes >= LARGE
 }
 
-fn look_at(block: &Block, on_all_cores: bool) -> Vec<Seen> {
-    let mut rest = &block.bytes[..block.len];
-    let mut offset = block.start;
-    let marked = block.start == 0 && rest.starts_with(chat::BOM);
-    if marked {
-        rest = &rest[chat::BOM.len()..];
-        offset += chat::BOM.len() as u64;
+fn look_at(block: &Block) -> Vec<Seen> {
+    let lines = &block.bytes[..block.len];
+    match lines.strip_prefix(chat::BOM).filter(|_| block.start == 0) {
+        Some(rest) => {
+            let mut seen = vec![(0, 0, Found::Bom)];
+            seen.extend(look_at_lines(chat::BOM.len() as u64, rest));
+            seen
+        }
+        None => look_at_lines(block.start, lines),
     }
-    let mut seen = Vec::new();
-    if marked {
-        seen.push((0, 0, Found::Bom));
-    }
-    if on_all_cores {
-        let found: Vec<Vec<Seen>> =
-            pieces(offset, rest).into_par_iter().map(|(at, piece)| look_at_lines(at, piece)).collect();
-        seen.extend(found.into_iter().flatten());
-    } else {
-        seen.extend(look_at_lines(offset, rest));
-    }
-    seen
-}
-
-/// Whole lines of about this many bytes are looked at by one core in one go.
-const PIECE: usize = 128 << 10;
-
-/// Cuts lines into pieces of whole lines.
-fn pieces(mut offset: u64, mut rest: &[u8]) -> Vec<(u64, &[u8])> {
-    let mut pieces = Vec::with_capacity(rest.len() / PIECE + 1);
-    while !rest.is_empty() {
-        let from = PIECE.min(rest.len());
-        let end = memchr::memchr(b'\n', &rest[from..]).map_or(rest.len(), |n| from + n + 1);
-        pieces.push((offset, &rest[..end]));
-        offset += end as u64;
-        rest = &rest[end..];
-    }
-    pieces
 }
 
 fn look_at_lines(mut offset: u64, mut rest: &[u8]) -> Vec<Seen> {
