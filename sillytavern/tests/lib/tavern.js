@@ -42,6 +42,8 @@ export class Tavern {
         fs.symlinkSync(libraries, path.join(tavern.data, '_webpack'));
         // In a container SillyTavern looks here.
         fs.mkdirSync(path.join(tavern.tree, 'dist'), { recursive: true });
+        // A server that ran where npm has put it has left its own there.
+        fs.rmSync(path.join(tavern.tree, 'dist/_webpack'), { recursive: true, force: true });
         fs.symlinkSync(libraries, path.join(tavern.tree, 'dist/_webpack'));
         install(tavern.tree, plugin);
         for (const extension of extensions) {
