@@ -123,11 +123,12 @@ fn row(i: usize, row: &Row<'_>, flags: &[&Flag<'_>], scale: &Scale) -> Markup {
                 circle.start data-m="0" transform=(shift(start, 0.0)) r="4.5" {}
             }
             @if let Some(chat) = chat { (scenes(chat, own, flags, label + letters(&short) * 1.3 + 24.0, scale)) }
+            // Before the name: the handle that folds stands above a flag, and can be met.
+            @for flag in flags { (self::flag(flag, scale)) }
             g.label data-m=(row.from.unwrap_or(0)) transform=(shift(label, 0.0)) {
                 text { (short) @if chat.is_none() { " (gone)" } @if short != whole { title { (whole) } } }
             }
             @if let Some(chat) = chat { (badges(chat, row, end.max(label))) }
-            @for flag in flags { (self::flag(flag, scale)) }
         }
     }
 }
