@@ -3,7 +3,8 @@
 import { context } from './st.js';
 
 const BASE = '/api/plugins/forklore/';
-const AGAIN = 2000;
+const AGAIN = 1000;
+const LONGEST = 15_000;
 
 export const PAGE = BASE;
 
@@ -52,16 +53,20 @@ export async function hasPage() {
     return Boolean(response?.ok && response.headers.get('content-type')?.startsWith('text/html'));
 }
 
-// Hears of everything that changes. `handlers` has a function for every event it is interested in. A browser takes up a connection that
-// broke by itself, but gives up where the answer is no: a plugin whose engine is away. Then it is tried again here.
-export function listen(handlers) {
+// Hears of everything that changes. `handlers` has a function for every event it is interested in, and `error` for a connection that
+// broke. A browser takes that up by itself, but gives up where the answer is no: a plugin whose engine is away. Then it is tried again
+// here, less and less often.
+export function listen({ error, ...handlers }, wait = AGAIN) {
     const source = new EventSource(`${BASE}api/events`);
     for (const [event, handle] of Object.entries(handlers)) {
         source.addEventListener(event, (message) => handle(JSON.parse(message.data)));
     }
+    let next = Math.min(wait * 2, LONGEST);
+    source.addEventListener('open', () => { next = AGAIN; });
     source.addEventListener('error', () => {
+        error?.();
         if (source.readyState === EventSource.CLOSED) {
-            setTimeout(() => listen(handlers), AGAIN);
+            setTimeout(() => listen({ error, ...handlers }, next), wait);
         }
     });
 }

@@ -17,12 +17,20 @@ async function arrive() {
     // A reload stays where the reader is by then.
     history.replaceState(history.state, '', location.pathname + location.search);
     try {
-        // SillyTavern would make an empty chat of a name that it does not know.
-        await api.get('api/queue', { chat });
-        if (chat !== st.here()?.address && !await st.open(chat)) {
-            notices.problem('Forklore', `SillyTavern does not show the story of ${st.nameOf(chat)}.`);
+        // SillyTavern would make an empty chat of a name that it does not know: the engine does, and says how it is called.
+        const { chat: address } = await api.get('api/queue', { chat });
+        await settled();
+        if (address !== st.here()?.address && !await st.open(address)) {
+            notices.problem('This chat cannot be opened now', `SillyTavern stays where it is. Choose ${st.nameOf(address)} there, or try again when nothing is being written.`);
         }
     } catch (error) {
         notices.refusal('This chat cannot be opened', error);
+    }
+}
+
+// SillyTavern may be loading the chat that was open last: it would go on with that in the middle of this one.
+async function settled() {
+    for (let tries = 0; tries < 100 && st.here() && !st.isLoaded(); tries += 1) {
+        await new Promise((resolve) => { setTimeout(resolve, 100); });
     }
 }

@@ -5,23 +5,54 @@ import * as api from './api.js';
 import * as st from './st.js';
 
 const SOON = 1500;
+const SAVES = ['/api/chats/save', '/api/chats/group/save', '/api/groups/edit'];
 let timer = null;
+let saves = 0;
 
-// Somebody has saved the open chat or its group, most likely this page, from its memory: links that it did not know of are made again.
-export function saved({ what, act, chat }) {
+// Whenever this page has saved from its memory, links that it did not know of are made again. Only its own saves count: another page
+// has newer messages, and what this one has in memory must not go over them.
+export function watchSaves() {
+    const { fetch } = window;
+    window.fetch = async function (address, init) {
+        const own = SAVES.includes(address);
+        saves += own ? 1 : 0;
+        const response = await fetch.call(this, address, init);
+        if (own && response.ok) {
+            clearTimeout(timer);
+            timer = setTimeout(again, SOON);
+        }
+        return response;
+    };
+}
+
+async function again() {
     const open = st.here();
-    if (open && act === 'saved' && (what === 'group' || (what === 'chat' && chat === open.address))) {
-        clearTimeout(timer);
-        timer = setTimeout(() => applyEdits(open.group ? undefined : open.address), SOON);
+    if (!open || st.isGenerating()) {
+        return;
+    }
+    // What was asked for is about what was saved: whoever goes on in between saves again, and comes here again.
+    const [then, length] = [saves, st.context().chat.length];
+    const edits = await lost(open.group ? undefined : open.address);
+    if (then === saves && length === st.context().chat.length && open.address === st.here()?.address) {
+        await make(edits);
     }
 }
 
-// `chat`: only links in its file.
-export async function applyEdits(chat = undefined) {
+// Links that are not there any more; `chat`: only those in its file.
+async function lost(chat) {
     const { edits } = await api.get('api/pending', { chat }).catch(() => ({ edits: [] }));
+    return edits;
+}
+
+async function make(edits) {
     for (const edit of edits) {
         await apply(edit).catch((error) => console.warn('[Forklore]', error));
     }
+}
+
+// For a page that has just read what it has in memory.
+export async function applyEdits() {
+    await make(await lost());
 }
 
 async function apply({ file, message, changes }) {

@@ -25,6 +25,7 @@ import { watchBooks } from './books.js';
 intercept.start();
 hold.start(enter.decide);
 fallback.start();
+edits.watchSaves();
 
 const { eventSource, eventTypes } = st.context();
 eventSource.on(eventTypes.APP_READY, begin);
@@ -48,7 +49,7 @@ async function begin() {
         auto.soon();
     });
     [eventTypes.MESSAGE_RECEIVED, eventTypes.MESSAGE_SENT, eventTypes.WORLDINFO_UPDATED, eventTypes.GENERATION_ENDED].forEach((event) => eventSource.on(event, auto.soon));
-    globalThis.Forklore = { version, create, validate: commands.validate, state: () => ({ mode: state.mode, ...summary(), chat: st.here()?.address ?? null, held: hold.isHeld(), queue: state.queue, entered: state.entered }) };
+    globalThis.Forklore = { version, create, validate: commands.validate, state: () => ({ mode: state.mode, listening: state.listening, ...summary(), chat: st.here()?.address ?? null, held: hold.isHeld(), queue: state.queue, entered: state.entered }) };
     if (state.mode !== 'absent') {
         listen();
         auto.readSettings();
@@ -61,8 +62,18 @@ async function begin() {
 
 function listen() {
     const books = watchBooks();
+    let first = true;
     api.listen({
-        hello: () => lookAtPlugin(),
+        hello: () => {
+            update({ listening: true });
+            lookAtPlugin();
+            if (!first) {
+                caughtUp();
+            }
+            first = false;
+        },
+        lagged: caughtUp,
+        error: () => update({ listening: false }),
         fork: (event) => {
             // Others made it: another extension, another tab, another device.
             const mine = ours.has(event.report?.parent);
@@ -74,10 +85,15 @@ function listen() {
         wait: heard,
         change: (event) => {
             books(event);
-            edits.saved(event);
             auto.soon();
         },
     });
+}
+
+// Nobody told what happened in between: the chat is looked at again, and its lorebook read again.
+async function caughtUp() {
+    await st.refreshBooks([st.boundBook()]);
+    enter.changed();
 }
 
 // An engine that was away is back, or the other way round: what is shown is looked at again.

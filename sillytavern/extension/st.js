@@ -124,8 +124,12 @@ export async function reload(books = []) {
     await context().reloadCurrentChat();
 }
 
-// Opens a chat, of the story that is open now or of another; false if there is no such story.
+// Opens a chat, of the story that is open now or of another; false if there is no such story, or SillyTavern stays where it is, as it
+// does while it saves or a reply is written: it would take the name for one of the story that is open.
 export async function open(address) {
+    if (isGenerating()) {
+        return false;
+    }
     const [story, name] = [address.slice(0, address.indexOf('/')), nameOf(address)];
     await refreshBooks();
     if (story.startsWith('group:')) {
@@ -140,6 +144,9 @@ export async function open(address) {
         if (context().groupId !== id) {
             await taken.openGroupById?.(id);
         }
+        if (context().groupId !== id) {
+            return false;
+        }
         await context().openGroupChat(id, name);
         return true;
     }
@@ -150,6 +157,9 @@ export async function open(address) {
     }
     if (groupId || Number(characterId) !== index) {
         await context().selectCharacterById(index);
+    }
+    if (context().groupId || Number(context().characterId) !== index) {
+        return false;
     }
     if (context().getCurrentChatId() !== name) {
         await context().openCharacterChat(name);

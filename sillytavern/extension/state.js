@@ -8,6 +8,8 @@ export const state = {
     mode: 'absent',
     plugin: null,
     problem: null,
+    // Whether it hears of changes.
+    listening: false,
     version: null,
     // What the engine says of the open chat, see `GET api/enter`.
     entered: null,

@@ -60,6 +60,7 @@ test('a branch made on the page is whole, opens in SillyTavern with one click, a
     const reader = await read(`act?${query({ kind: 'branch', chat: MAIN, at: 60 })}`);
     await reader.click('.go button.main');
     await reader.until('it is made', () => location.pathname.endsWith('/done') && document.querySelector('.in-tavern') !== null);
+    const operation = await reader.run(() => new URLSearchParams(location.search).get('operation'));
     const fork = await newFork(tavern, was);
     isWhole(tavern, was, fork, 60);
     reader.clean();
@@ -77,7 +78,7 @@ test('a branch made on the page is whole, opens in SillyTavern with one click, a
     await reader.close();
 
     const log = await read('log');
-    await log.click('.deeds button', { text: 'Undo' });
+    await log.click(`.deed:has(a[href*="${operation}"]) button`, { text: 'Undo' });
     await log.until('undone', () => location.pathname.endsWith('/done') && /Undone/.test(document.querySelector('h1').textContent));
     assert.ok(!tavern.forklore('tree', STORY).stories[0].chats.some(({ chat }) => chat === fork));
     log.clean();

@@ -7,7 +7,12 @@ const book = 'z-AutoLB-Gen-Long';
 async function post(path, body) {
     const request = { method: 'POST', headers: { 'Content-Type': 'application/json' }, body: JSON.stringify(body) };
     // The server closes connections that nobody used for five seconds, and one may be chosen just then: another one, as browsers do.
-    const response = await fetch(url + path, request).catch(() => fetch(url + path, request));
+    const response = await fetch(url + path, request).catch((error) => {
+        if (!['EPIPE', 'ECONNRESET', 'UND_ERR_SOCKET'].includes(error.cause?.code)) {
+            throw error;
+        }
+        return fetch(url + path, request);
+    });
     if (!response.ok) {
         throw new Error(`${path}: ${response.status} ${await response.text()}`);
     }

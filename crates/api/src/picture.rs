@@ -1,5 +1,6 @@
 //! [`picture()`]: the picture of a story, from its card.
 
+use forklore_core::format::group::Group;
 use forklore_engine::vault::layout;
 use forklore_fs::{PathError, Vfs};
 
@@ -8,6 +9,8 @@ use crate::{Desk, Failure, Kind};
 
 /// Cards are pictures of a few megabytes at most. What is larger is not shown.
 const LARGEST: u64 = 16 << 20;
+/// So many members of a group are looked at.
+const MEMBERS: usize = 20;
 
 /// A picture.
 pub struct Picture {
@@ -19,11 +22,18 @@ pub struct Picture {
     pub bytes: Option<Vec<u8>>,
 }
 
-/// The picture of a character's story, by its folder: SillyTavern's small copy of it, or the card itself. `known` is the tag of one that is there already.
+/// The picture of a story, by its folder: SillyTavern's small copy of the character's card, or the card itself; for a group, that of its
+/// first member who has one. `known` is the tag of one that is there already.
 pub fn picture(desk: &Desk<'_>, of: &OneStory, known: Option<&str>) -> Result<Picture, Failure> {
-    // A list asks for many of them at once: nothing is read but the picture. A folder's name that leads elsewhere is no name.
-    for folder in ["thumbnails/avatar", layout::CHARACTERS] {
-        let Ok(path) = layout::folder(folder).join(&format!("{}.png", of.story)) else { continue };
+    // A list asks for many of them at once: nothing is read but the picture.
+    let cards = match of.story.strip_prefix("group:") {
+        Some(group) => members(&*desk.fs, group),
+        None => vec![format!("{}.png", of.story)],
+    };
+    let folders = ["thumbnails/avatar", layout::CHARACTERS];
+    for (card, folder) in cards.iter().flat_map(|card| folders.map(|folder| (card, folder))) {
+        // A name that leads elsewhere is no name.
+        let Ok(path) = layout::folder(folder).join(card) else { continue };
         let Some(id) = desk.fs.identity(&path)?.filter(|id| id.len <= LARGEST) else { continue };
         let tag = format!("\"{:x}-{:x}-{:x}\"", id.file, id.len, id.modified);
         let bytes = read(&*desk.fs, &path, id.len)?;
@@ -33,6 +43,17 @@ pub fn picture(desk: &Desk<'_>, of: &OneStory, known: Option<&str>) -> Result<Pi
     }
     let message = format!("\"{}\" has no picture", of.story);
     Err(Failure::new(Kind::Refused, "NO_PICTURE", message, "Give the character one in SillyTavern."))
+}
+
+/// The cards of a group's members; none if there is no such group.
+fn members(fs: &dyn Vfs, group: &str) -> Vec<String> {
+    let read = || {
+        let path = layout::folder(layout::GROUPS).join(&format!("{group}.json")).ok()?;
+        let id = fs.identity(&path).ok()?.filter(|id| id.len <= LARGEST)?;
+        let bytes = read(fs, &path, id.len).ok()?;
+        Group::parse(&bytes, group).map(|group| group.members.into_iter().take(MEMBERS).collect())
+    };
+    read().unwrap_or_default()
 }
 
 fn read(fs: &dyn Vfs, path: &forklore_fs::VaultPath, len: u64) -> Result<Vec<u8>, PathError> {

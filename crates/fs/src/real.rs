@@ -63,8 +63,9 @@ impl RealFs {
     fn to_hold(&self, path: &VaultPath) -> Option<File> {
         // Elsewhere a file that is open keeps its name.
         let held = cfg!(unix) && self.removed.lock().unwrap_or_else(PoisonError::into_inner).is_some();
-        let file = held.then(|| File::open(self.host(path)).ok()).flatten()?;
-        (file.metadata().ok()?.len() >= WORTH_HOLDING).then_some(file)
+        let host = held.then(|| self.host(path))?;
+        let meta = fs::symlink_metadata(&host).ok()?;
+        (meta.is_file() && meta.len() >= WORTH_HOLDING).then(|| File::open(host).ok()).flatten()
     }
 
     fn host(&self, path: &VaultPath) -> PathBuf {

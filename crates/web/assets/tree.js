@@ -76,6 +76,7 @@ function start() {
         const end = x(row.end);
         const bend = begin + size.round;
         const first = row.from === null ? begin : bend;
+        row.stem?.classList.toggle('far', -up > 12 * size.row);
         row.stem?.setAttribute('d', `M${round(begin)} ${round(up)}V-${size.round}Q${round(begin)} 0 ${round(bend)} 0`);
         row.lines.forEach((path) => path.setAttribute('d', `M${round(first)} 0H${round(Math.max(end, first + 4))}`));
         const label = row.from === null ? begin : bend + 5;

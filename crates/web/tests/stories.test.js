@@ -77,6 +77,7 @@ test('pictures come from the cards, and nothing else does', async () => {
     fs.writeFileSync(path.join(vault, 'characters/Evil.png'), '<svg xmlns="http://www.w3.org/2000/svg" onload="alert(1)"/>');
     fs.writeFileSync(path.join(vault, 'secret.png'), card);
     ['Ana', 'Evil'].forEach((name) => writeChat(vault, name, 'First', ['one', 'two']));
+    fs.writeFileSync(path.join(vault, 'groups/7.json'), JSON.stringify({ id: '7', name: 'All', members: ['../secret.png', 'Evil.png', 'Ana.png'], chats: [] }));
     const other = await Site.start(vault);
     const ask = (story, headers = {}) => fetch(`${other.url}picture?${new URLSearchParams({ story })}`, { headers: { Authorization: `Bearer ${other.token}`, ...headers } });
     const found = await ask('Ana');
@@ -84,6 +85,8 @@ test('pictures come from the cards, and nothing else does', async () => {
     const bytes = Buffer.from(await found.arrayBuffer());
     assert.ok(!bytes.includes('chara') && !bytes.includes('tEXt'), 'without the character');
     assert.equal((await ask('Ana', { 'If-None-Match': found.headers.get('etag') })).status, 304);
+    const ofGroup = await ask('group:7');
+    assert.ok(Buffer.from(await ofGroup.arrayBuffer()).equals(bytes), 'a group has the picture of its first member who has one');
     for (const name of ['Evil', 'Nobody', '../secret', '..', 'group:1', '/etc/passwd']) {
         const none = await ask(name);
         assert.deepEqual([none.headers.get('content-type'), (await none.arrayBuffer()).byteLength < 50], ['image/gif', true], name);

@@ -107,7 +107,7 @@ fn run(context: &Context, args: &Common, kind: ForkKind, swipe: Option<usize>) -
         dry_run: context.dry_run,
     };
     let report = loop {
-        match context.ask(|desk| fork::fork(desk, kind, &wanted))? {
+        match context.ask_to_replace(|desk| fork::fork(desk, kind, &wanted))? {
             Asked::Made(report) => break report,
             Asked::Waits { count, .. } => {
                 ui::waiting(context, count);

@@ -15,6 +15,8 @@ pub struct Group {
     pub chats: Vec<String>,
     /// The chat that opens with the group.
     pub current_chat: Option<String>,
+    /// Its members, by the file names of their cards.
+    pub members: Vec<String>,
 }
 
 impl Group {
@@ -24,18 +26,17 @@ impl Group {
         let text = |key: &str| raw.get(key).and_then(Raw::as_text).map(std::borrow::Cow::into_owned);
         // Ids were numbers once.
         let id = text("id").or_else(|| raw.get("id").and_then(Raw::as_i64).map(|n| n.to_string()));
+        let texts = |key: &str| {
+            let list = raw.get(key).unwrap_or(Raw::NULL).elements().filter_map(Raw::as_text);
+            list.map(std::borrow::Cow::into_owned).collect()
+        };
         Some(Self {
             id: id.unwrap_or_else(|| file_stem.to_owned()),
             file: file_stem.to_owned(),
             name: text("name").unwrap_or_default(),
-            chats: raw
-                .get("chats")
-                .unwrap_or(Raw::NULL)
-                .elements()
-                .filter_map(Raw::as_text)
-                .map(std::borrow::Cow::into_owned)
-                .collect(),
+            chats: texts("chats"),
             current_chat: text("chat_id"),
+            members: texts("members"),
         })
     }
 }

@@ -16,8 +16,8 @@ use serde::{Deserialize, Serialize};
 
 use super::cache::View;
 
-/// How much is read at once: little enough to stay near a core until it has been looked at. For every core two blocks are alive, and one
-/// that is being read.
+/// How much is read at once: little enough to stay near a core until it has been looked at. A line that is longer makes its block longer.
+/// For every core two blocks are alive at most, and one that is being read; as many may lie ready to be used again.
 const BLOCK: usize = 1 << 20;
 /// Chats from here on are worth several threads.
 const LARGE: u64 = 4 << 20;
@@ -245,8 +245,11 @@ pub fn scan_large(file: &dyn OpenFile, group: bool) -> io::Result<Scan> {
                 for block in blocks {
                     let seen = block.map(|block| {
                         let seen = look_at(&block);
-                        // Fresh memory for every block would cost more than looking at it. A full shelf needs no more.
-                        let _kept = give_back.try_send(block.bytes);
+                        // Fresh memory for every block would cost more than looking at it. A full shelf needs no more, and what a line
+                        // of many megabytes has blown up is not kept.
+                        if block.bytes.len() <= 4 * BLOCK {
+                            let _kept = give_back.try_send(block.bytes);
+                        }
                         seen
                     });
                     if to_chain.send(seen).is_err() {
@@ -275,7 +278,7 @@ pub fn scan_large(file: &dyn OpenFile, group: bool) -> io::Result<Scan> {
 }
 
 /// No more cores than this: a disk does not give more.
-const MOST: usize = 16;
+const MOST: usize = 8;
 
 /// Whole lines of a file.
 struct Block {

@@ -126,7 +126,7 @@ fn row(i: usize, row: &Row<'_>, flags: &[&Flag<'_>], scale: &Scale) -> Markup {
             // Before the name: the handle that folds stands above a flag, and can be met.
             @for flag in flags { (self::flag(flag, scale)) }
             g.label data-m=(row.from.unwrap_or(0)) transform=(shift(label, 0.0)) {
-                text { (short) @if chat.is_none() { " (gone)" } @if short != whole { title { (whole) } } }
+                text { (short) @if chat.is_none() { tspan { " (gone)" } } @if short != whole { title { (whole) } } }
             }
             @if let Some(chat) = chat { (badges(chat, row, end.max(label))) }
         }
