@@ -14,26 +14,28 @@ let saves = 0;
 export function watchSaves() {
     const { fetch } = window;
     window.fetch = async function (address, init) {
-        const own = SAVES.includes(address);
-        saves += own ? 1 : 0;
+        if (!SAVES.includes(address)) {
+            return fetch.call(this, address, init);
+        }
+        const saved = { turn: ++saves, chat: st.here()?.address, length: st.context().chat.length };
         const response = await fetch.call(this, address, init);
-        if (own && response.ok) {
+        if (response.ok) {
             clearTimeout(timer);
-            timer = setTimeout(again, SOON);
+            timer = setTimeout(() => again(saved), SOON);
         }
         return response;
     };
 }
 
-async function again() {
+async function again(saved) {
+    // Whoever goes on in between saves again, and comes here again: what the file has is then not what this page has.
+    const stands = () => saved.turn === saves && saved.chat === st.here()?.address && saved.length === st.context().chat.length && !st.isGenerating();
     const open = st.here();
-    if (!open || st.isGenerating()) {
+    if (!open || !stands()) {
         return;
     }
-    // What was asked for is about what was saved: whoever goes on in between saves again, and comes here again.
-    const [then, length] = [saves, st.context().chat.length];
     const edits = await lost(open.group ? undefined : open.address);
-    if (then === saves && length === st.context().chat.length && open.address === st.here()?.address) {
+    if (stands()) {
         await make(edits);
     }
 }
@@ -50,9 +52,11 @@ async function make(edits) {
     }
 }
 
-// For a page that has just read what it has in memory.
-export async function applyEdits() {
-    await make(await lost());
+// `fresh`: the page has just read the chat. Else it may be older than the file, and a save would go over what others wrote: then only
+// lists and settings are mended.
+export async function applyEdits(fresh) {
+    const edits = await lost();
+    await make(fresh ? edits : edits.filter(({ file }) => !/^(group )?chats\//.test(file)));
 }
 
 async function apply({ file, message, changes }) {

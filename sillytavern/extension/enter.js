@@ -19,8 +19,9 @@ let told = null;
 let entered = null;
 let asking = false;
 
-export function changed() {
-    const promise = enter().catch((error) => {
+// `fresh`: the page has just read the chat.
+export function changed(fresh = false) {
+    const promise = enter(fresh).catch((error) => {
         if (!['CHAT_NOT_FOUND', 'NO_PLUGIN'].includes(error.code)) {
             console.warn('[Forklore]', error);
         }
@@ -29,7 +30,7 @@ export function changed() {
     return promise;
 }
 
-async function enter() {
+async function enter(fresh) {
     const mine = ++turn;
     const open = st.here();
     if (open?.address !== entered) {
@@ -70,7 +71,7 @@ async function enter() {
     }
     warn(found, told === open.address);
     told = open.address;
-    await applyEdits();
+    await applyEdits(fresh);
     if (hold.isHeld()) {
         decide();
     }

@@ -131,7 +131,7 @@ export async function welcome(report) {
     expect(report.chat, report.book.name);
     await st.refreshBooks([report.book.name]);
     notices.made(report);
-    await applyEdits();
+    await applyEdits(false);
 }
 
 // What the engine did about a fork that has just been saved. `old` are the forks that it told of before.

@@ -45,7 +45,7 @@ async function begin() {
     addMenu();
     panel.addBadge(setting('badge'));
     eventSource.on(eventTypes.CHAT_CHANGED, () => {
-        enter.changed();
+        enter.changed(true);
         auto.soon();
     });
     [eventTypes.MESSAGE_RECEIVED, eventTypes.MESSAGE_SENT, eventTypes.WORLDINFO_UPDATED, eventTypes.GENERATION_ENDED].forEach((event) => eventSource.on(event, auto.soon));
@@ -55,7 +55,7 @@ async function begin() {
         auto.readSettings();
         setInterval(recover, 5000);
     }
-    await enter.changed();
+    await enter.changed(true);
     auto.soon();
     await arrive.start();
 }

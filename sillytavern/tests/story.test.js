@@ -336,24 +336,31 @@ test('regression: a page hears of changes again after the engine was away for lo
     }
 });
 
-test('a page that has not saved leaves the newer messages of another alone', async () => {
+test('regression: a page that has not saved leaves the newer messages of another alone', async () => {
     const { tavern, visit } = at;
     await visit.open(MAIN);
     const other = await Visit.start(at.browser, tavern);
+    const say = 'Said in the other tab.';
     try {
         await other.open(MAIN);
         tavern.forklore('branch', MAIN, '--at', '20');
-        // The other page plays on, and saves over the link. This one has neither the message nor the link.
-        await other.page.run(async () => {
+        // The other page plays on, and saves over the link. It writes a reply then, so that it does not mend the link itself. The first
+        // page has neither the message nor the link, and hears of it all; then its engine is away for a moment.
+        await other.page.run(async (say) => {
             const context = SillyTavern.getContext();
-            context.chat.push({ name: context.name1, is_user: true, send_date: new Date().toISOString(), mes: 'Said in the other tab.', extra: {} });
+            context.chat.push({ name: context.name1, is_user: true, send_date: new Date().toISOString(), mes: say, extra: {} });
             await context.saveChat();
-        });
-        await other.page.until('the other page has the link', () => (SillyTavern.getContext().chat[20].extra?.branches ?? []).length > 0);
-        await pause(3000);
-        assert.equal(tavern.chat(MAIN).at(-1).mes, 'Said in the other tab.');
+            await new Promise((resolve) => { setTimeout(resolve, 300); });
+            context.chat.push({ name: context.name2, is_user: false, send_date: new Date().toISOString(), mes: 'Not saved yet.', extra: {} });
+        }, say);
+        await pause(2500);
+        process.kill(tavern.engines()[0], 'SIGKILL');
+        await visit.page.until('the first page has lost its engine', () => !Forklore.state().listening);
+        await visit.page.until('and has it again', () => Forklore.state().listening && Forklore.state().entered);
+        await pause(2500);
+        assert.equal(tavern.chat(MAIN).at(-1).mes, say);
         await other.page.run(async () => {
-            SillyTavern.getContext().chat.pop();
+            SillyTavern.getContext().chat.splice(-2);
             await SillyTavern.getContext().saveChat();
         });
     } finally {
