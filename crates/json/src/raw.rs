@@ -147,17 +147,15 @@ impl<'a> Raw<'a> {
         (self.kind() == Kind::String).then(|| text::decode_lossy(self.inside()))
     }
 
-    /// The text of a string exactly, as WTF-8 (UTF-8 in which a lone surrogate is three bytes). For hashing.
+    /// The text of a string exactly, as WTF-8 (UTF-8 in which a lone surrogate is three bytes).
     pub fn as_wtf8(self) -> Option<Cow<'a, [u8]>> {
         (self.kind() == Kind::String).then(|| text::decode_wtf8(self.inside()))
     }
 
-    /// As [`Raw::as_wtf8`], using a buffer of the caller's where the text has escapes. For those who read millions of texts.
-    pub fn wtf8_in<'b>(self, buffer: &'b mut Vec<u8>) -> Option<&'b [u8]>
-    where
-        'a: 'b,
-    {
-        (self.kind() == Kind::String).then(|| text::decode_wtf8_in(self.inside(), buffer))
+    /// A string as `JSON.stringify` writes it, quotes included: equal exactly where the texts are. What SillyTavern has written is that
+    /// already, so that nothing has to be decoded. For hashing.
+    pub fn as_stringified(self) -> Option<Cow<'a, [u8]>> {
+        (self.kind() == Kind::String).then(|| text::stringified(self.bytes))
     }
 
     /// The text of a string as UTF-16 code units, which is what JavaScript's hash functions walk over.

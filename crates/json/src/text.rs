@@ -1,6 +1,9 @@
 //! Texts: decoding what stands between the quotes, and [`quote`] to write one as JavaScript would.
 
 use std::borrow::Cow;
+use std::sync::LazyLock;
+
+use memchr::memmem::Finder;
 
 /// Decodes the inside of a valid JSON string to WTF-8. Bytes that are not UTF-8 become U+FFFD first, as when Node reads the file.
 pub(crate) fn decode_wtf8(inside: &[u8]) -> Cow<'_, [u8]> {
@@ -16,18 +19,17 @@ pub(crate) fn decode_wtf8(inside: &[u8]) -> Cow<'_, [u8]> {
     Cow::Owned(out)
 }
 
-/// As [`decode_wtf8`], into a buffer that was used before if one is needed at all.
-pub(crate) fn decode_wtf8_in<'a>(inside: &'a [u8], buffer: &'a mut Vec<u8>) -> &'a [u8] {
-    if simdutf8::basic::from_utf8(inside).is_err() {
-        *buffer = decode_wtf8(inside).into_owned();
-        return buffer;
+/// A valid JSON string, quotes included, as `JSON.stringify` would write it.
+pub(crate) fn stringified(string: &[u8]) -> Cow<'_, [u8]> {
+    /// The escapes that others write where `JSON.stringify` writes a character as it is. It writes `\u` itself, but seldom.
+    static OTHER: LazyLock<[Finder<'static>; 2]> = LazyLock::new(|| ["\\u", "\\/"].map(Finder::new));
+    let written = OTHER.iter().all(|escape| escape.find(string).is_none())
+        && simdutf8::basic::from_utf8(string).is_ok();
+    if written {
+        Cow::Borrowed(string)
+    } else {
+        quote_wtf8(&decode_wtf8(&string[1..string.len() - 1])).into()
     }
-    if memchr::memchr(b'\\', inside).is_none() {
-        return inside;
-    }
-    buffer.clear();
-    unescape(inside, buffer);
-    buffer
 }
 
 /// Resolves the escapes of valid UTF-8.

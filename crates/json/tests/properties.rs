@@ -214,6 +214,29 @@ proptest! {
     }
 
     #[test]
+    fn long_strings_are_judged_as_serde_json_does(
+        words in prop::collection::vec(prop_oneof![
+            8 => "[a-zn é—]{1,40}".prop_map(String::into_bytes),
+            2 => Just(b"\\n".to_vec()),
+            2 => Just(b"\\\\".to_vec()),
+            2 => Just(b"\\\"".to_vec()),
+            1 => Just(b"\\u00e9".to_vec()),
+            1 => Just(b"\\".to_vec()),
+            1 => prop::collection::vec(any::<u8>(), 1..3),
+        ], 0..20),
+        rest in prop_oneof![Just(""), Just(","), Just("\n")],
+    ) {
+        let bytes = [b"\"", &words.concat()[..], b"\"", rest.as_bytes()].concat();
+        let judge = serde_json::from_slice::<serde::de::IgnoredAny>(&bytes).is_ok();
+        let raw = Raw::parse(&bytes);
+        prop_assert_eq!(raw.is_ok(), judge, "{}", String::from_utf8_lossy(&bytes));
+        if let Ok(raw) = raw {
+            let written = raw.as_stringified().unwrap();
+            prop_assert_eq!(&*written, forklore_json::quote_wtf8(&raw.as_wtf8().unwrap()));
+        }
+    }
+
+    #[test]
     fn never_panics_on_any_bytes(bytes in prop::collection::vec(any::<u8>(), 0..60)) {
         if let Ok(raw) = Raw::parse(&bytes) {
             let (_text, _units, _wtf8) = (raw.as_text(), raw.as_utf16(), raw.as_wtf8());

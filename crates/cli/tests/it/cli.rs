@@ -134,7 +134,7 @@ fn tree_for_people() {
 fn show_for_people() {
     insta::assert_snapshot!(vault().run(FORKLORE, &["show", "Ana/Rain", "--at", "2"]), @"
     Ana/Rain
-    at message 2, of 0 to 3  moment 824651f5b368
+    at message 2, of 0 to 3  moment 31235510897a
 
     Ana
       two

@@ -261,3 +261,18 @@ fn regression_a_running_recap_whose_scene_lost_its_recap_is_no_foreign_story() {
         "{report}"
     );
 }
+
+/// Every chat that is remembered kept a file open: of more chats than a process may have files, the last could not be read.
+#[test]
+fn regression_more_chats_than_files_that_may_be_open() {
+    let long: Vec<String> = (0..40).map(|i| format!("{i} {}", "word ".repeat(500))).collect();
+    let mut vault = TestVault::new();
+    for n in 0..60 {
+        vault = chat(vault, &format!("chat {n}"), &json!({"integrity": n.to_string()}), &long);
+    }
+    let script = "ulimit -n 32 && exec \"$0\" check --json";
+    let mut answers = (0..2).map(|_| vault.finish(vault.command("/bin/sh").args(["-c", script, FORKLORE])));
+    let (first, remembered) = (answers.next().unwrap(), answers.next().unwrap());
+    assert!(!first.stdout.contains("Too many open files"), "{first}");
+    assert_eq!(remembered.stdout, first.stdout);
+}

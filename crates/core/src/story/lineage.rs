@@ -4,7 +4,10 @@
 //! transcripts agree that it is true; the transcripts alone. Names prove nothing by themselves: chats are renamed, deleted,
 //! imported, and SillyTavern's links are never mended.
 
+use std::cell::RefCell;
+use std::cmp::Reverse;
 use std::collections::{HashMap, HashSet};
+use std::rc::Rc;
 
 use super::line::{Confidence, align, common_prefix};
 use super::moment::{MessageId, Moment, Transcript};
@@ -102,8 +105,8 @@ impl Lineage {
     }
 }
 
-/// Asks for the moments that a message of a chat would have with each of its swipes shown.
-pub type Swipes<'a> = dyn Fn(usize, usize) -> Vec<Moment> + Sync + 'a;
+/// Asks for the moments that a message of a chat would have, after the moment before it, with each of its swipes shown.
+pub type Swipes<'a> = dyn Fn(usize, usize, Moment) -> Vec<Moment> + Sync + 'a;
 
 /// Finds the lineage of every chat.
 pub fn trace(chats: &[Chat<'_>], swipes: &Swipes<'_>) -> Vec<Lineage> {
@@ -118,6 +121,10 @@ pub fn trace(chats: &[Chat<'_>], swipes: &Swipes<'_>) -> Vec<Lineage> {
 struct Tracer<'a> {
     chats: &'a [Chat<'a>],
     swipes: &'a Swipes<'a>,
+    /// What was asked of `swipes` before: it reads from disk, and chats of one family part at the same few messages.
+    asked: RefCell<Asked>,
+    /// Of each chat: lower comes first in the story, plain names before names of forks, longer chats before shorter ones.
+    seniority: Vec<(bool, Reverse<usize>, &'a str)>,
     by_name: HashMap<(usize, &'a str), usize>,
     by_slug: HashMap<&'a str, Vec<usize>>,
     /// Chats of a story by their first few messages after the greeting: only those that share one can be related by their lines.
@@ -127,6 +134,9 @@ struct Tracer<'a> {
     /// Chats of a story by the names that their metadata goes by, unless they come from a chat of that name.
     called: HashMap<(usize, &'a str), Vec<usize>>,
 }
+
+/// By chat, message and the moment before it.
+type Asked = HashMap<(usize, usize, Moment), Rc<[Moment]>>;
 
 /// How many messages after the greeting are looked at to find relatives. More than one, because old messages get edited.
 const START: usize = 4;
@@ -144,6 +154,8 @@ impl<'a> Tracer<'a> {
         let mut tracer = Self {
             chats,
             swipes,
+            asked: RefCell::default(),
+            seniority: Vec::new(),
             by_name: HashMap::new(),
             by_slug: HashMap::new(),
             by_start: HashMap::new(),
@@ -151,6 +163,8 @@ impl<'a> Tracer<'a> {
             called: HashMap::new(),
         };
         for (c, chat) in chats.iter().enumerate() {
+            let named_as_fork = ForkName::read(chat.name) != ForkName::Plain || is_import(chat.name);
+            tracer.seniority.push((named_as_fork, Reverse(chat.transcript.len()), chat.name));
             tracer.by_name.insert((chat.story, chat.name), c);
             if let Some(slug) = chat.slug {
                 tracer.by_slug.entry(slug).or_default().push(c);
@@ -270,17 +284,11 @@ impl<'a> Tracer<'a> {
     }
 
     /// Of several chats with one slug, the one that it was made for ranks highest.
-    fn originality(&self, c: usize) -> (bool, bool, bool, usize, std::cmp::Reverse<&str>) {
+    fn originality(&self, c: usize) -> (bool, bool, bool, usize, Reverse<&str>) {
         let chat = &self.chats[c];
         let goes_by_its_name = chat.aliases.iter().any(|alias| names(alias, chat.name));
         // A group chat with a solo chat's slug was converted from it.
-        (
-            !is_import(chat.name),
-            !chat.group,
-            goes_by_its_name,
-            chat.transcript.len(),
-            std::cmp::Reverse(chat.name),
-        )
+        (!is_import(chat.name), !chat.group, goes_by_its_name, chat.transcript.len(), Reverse(chat.name))
     }
 
     fn copy_of(&self, c: usize, original: usize) -> Lineage {
@@ -419,11 +427,11 @@ impl<'a> Tracer<'a> {
         let chat = &self.chats[c];
         let candidates = self.on_line(c).filter(|p| {
             let other = &self.chats[*p];
-            other.main_chat.is_none() && other.record.is_none() && self.seniority(*p) < self.seniority(c)
+            other.main_chat.is_none() && other.record.is_none() && self.seniority[*p] < self.seniority[c]
         });
         let met = candidates.filter_map(|p| Some((p, self.meet_with_dates(c, p)?)));
         // The longest common line; among equals the most senior.
-        let best = met.max_by_key(|(p, meeting)| (meeting.fork, std::cmp::Reverse(self.seniority(*p))));
+        let best = met.max_by_key(|(p, meeting)| (meeting.fork, Reverse(self.seniority[*p])));
         match best {
             Some((parent, meeting)) => self.fork(c, parent, meeting, Basis::Moments, None),
             None => Lineage {
@@ -435,13 +443,6 @@ impl<'a> Tracer<'a> {
                 note: None,
             },
         }
-    }
-
-    /// Lower comes first in the story: plain names before names of forks, longer chats before shorter ones.
-    fn seniority(&self, c: usize) -> (bool, std::cmp::Reverse<usize>, &str) {
-        let chat = &self.chats[c];
-        let named_as_fork = ForkName::read(chat.name) != ForkName::Plain || is_import(chat.name);
-        (named_as_fork, std::cmp::Reverse(chat.transcript.len()), chat.name)
     }
 
     fn fork(
@@ -494,15 +495,15 @@ impl<'a> Tracer<'a> {
     fn meet(&self, c: usize, p: usize) -> Option<Meeting> {
         let (child, parent) = (self.chats[c].transcript, self.chats[p].transcript);
         let shared = common_prefix(child, parent);
-        if let (Some(ours), Some(theirs)) = (child.moment(shared), parent.moment(shared)) {
-            let same_message =
-                (self.swipes)(p, shared).contains(&ours) || (self.swipes)(c, shared).contains(&theirs);
-            if same_message {
+        if shared < child.len() && shared < parent.len() {
+            if self.same_message((c, shared), (p, shared)) {
                 return Some(Meeting { fork: shared, confidence: Confidence::Certain });
             }
             let aligned = align(child, parent, shared);
-            if let Some(fork) = aligned.last().filter(|last| *last >= shared) {
+            if let Some((ours, theirs)) = aligned.pairs.last().copied().filter(|(ours, _)| *ours >= shared) {
                 let confidence = aligned.confidence().min(Confidence::Likely);
+                // The next one may be the same in another swipe.
+                let fork = ours + usize::from(self.same_message((c, ours + 1), (p, theirs + 1)));
                 return Some(Meeting { fork, confidence });
             }
         }
@@ -510,6 +511,22 @@ impl<'a> Tracer<'a> {
         let cut = shared == parent.len() && shared < child.len();
         let confidence = if cut { Confidence::Likely } else { Confidence::Certain };
         shared.checked_sub(1).map(|fork| Meeting { fork, confidence })
+    }
+
+    /// Whether two messages, each of a chat, are one of which different swipes are shown.
+    fn same_message(&self, ours: (usize, usize), theirs: (usize, usize)) -> bool {
+        let is_swipe = |one: (usize, usize), other: (usize, usize)| {
+            let transcript = self.chats[one.0].transcript;
+            let Some(shown) = transcript.moment(one.1) else { return false };
+            self.swipes(other, transcript.moment_before(one.1)).contains(&shown)
+        };
+        is_swipe(ours, theirs) || is_swipe(theirs, ours)
+    }
+
+    fn swipes(&self, (chat, message): (usize, usize), before: Moment) -> Rc<[Moment]> {
+        let mut asked = self.asked.borrow_mut();
+        let ask = || (self.swipes)(chat, message, before).into();
+        asked.entry((chat, message, before)).or_insert_with(ask).clone()
     }
 
     /// As [`Self::meet`], for chats that do not name each other: beyond the greeting, and sent at the same time.

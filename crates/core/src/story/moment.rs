@@ -5,7 +5,6 @@
 //! are not shown, the bytes themselves (SillyTavern rewrites messages when it loads them).
 
 use std::borrow::Cow;
-use std::cell::RefCell;
 use std::fmt;
 use std::sync::Arc;
 
@@ -48,23 +47,17 @@ impl fmt::Debug for Moment {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Default)]
 pub struct MessageId(pub u64);
 
-/// Hash of a shown text, escapes resolved.
+/// Hash of a shown text, however it is escaped in the file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct TextHash([u8; 32]);
 
 impl TextHash {
     fn of(mes: Option<Raw<'_>>) -> Self {
-        thread_local! {
-            /// Every message of every chat passes here: one buffer for all of them.
-            static BUFFER: RefCell<Vec<u8>> = const { RefCell::new(Vec::new()) };
-        }
         let Some(mes) = mes else { return Self([0; 32]) };
-        BUFFER.with_borrow_mut(|buffer| {
-            Self(match mes.wtf8_in(buffer) {
-                Some(text) => blake3::hash(text).into(),
-                // Not a text at all: the bytes themselves, kept apart from every text.
-                None => blake3::keyed_hash(&[1; 32], mes.bytes()).into(),
-            })
+        Self(match mes.as_stringified() {
+            Some(text) => blake3::hash(&text).into(),
+            // Not a text at all: the bytes themselves, kept apart from every text.
+            None => blake3::keyed_hash(&[1; 32], mes.bytes()).into(),
         })
     }
 }

@@ -1,7 +1,8 @@
 //! Lineage in every situation that the spec's "Adoption" names.
 
+use forklore_core::format::chat::Message;
 use forklore_core::story::lineage::{Basis, Chat, Kind, Lineage, Link, ParentNote, trace};
-use forklore_core::story::{Confidence, Moment, Transcript};
+use forklore_core::story::{Confidence, Transcript, swipe_moments};
 
 use crate::transcript;
 
@@ -13,8 +14,8 @@ struct Case {
     transcript: Transcript,
     aliases: Vec<&'static str>,
     links: Vec<(Link, String)>,
-    /// Other swipes of messages: (message, moments).
-    swipes: Vec<(usize, Vec<Moment>)>,
+    /// Swipes of messages: (message, texts).
+    swipes: Vec<(usize, &'static str)>,
 }
 
 fn told(texts: &str) -> Transcript {
@@ -51,8 +52,10 @@ fn traced(cases: &[Case]) -> Vec<Lineage> {
             links: case.links.clone(),
         })
         .collect();
-    trace(&chats, &|c, m| {
-        cases[c].swipes.iter().find(|(at, _)| *at == m).map(|(_, s)| s.clone()).unwrap_or_default()
+    trace(&chats, &|c, m, before| {
+        let swipes = cases[c].swipes.iter().filter(|(at, _)| *at == m).flat_map(|(_, texts)| texts.chars());
+        let line = serde_json::json!({"is_user": m % 2 == 1, "swipes": swipes.map(String::from).collect::<Vec<_>>()});
+        swipe_moments(before, Message::parse(line.to_string().as_bytes()).unwrap())
     })
 }
 
@@ -155,7 +158,7 @@ fn a_former_name_in_the_metadata_decides() {
 fn a_branch_from_another_swipe() {
     let mut main = chat("M", None, "abcdef");
     let fork = chat("M - Branch #1", Some("M"), "abcX");
-    main.swipes = vec![(3, vec![main.transcript.moment(3).unwrap(), fork.transcript.moment(3).unwrap()])];
+    main.swipes = vec![(3, "dX")];
     let found = traced(&[main, fork]);
     assert_eq!(brief(&found[1]), (Kind::Branch, Some(0), Some(3), Basis::MainChat));
 }
@@ -166,6 +169,18 @@ fn a_parent_edited_after_the_fork() {
     let found = traced(&[chat("M", None, "aBcdef"), chat("M - Branch #1", Some("M"), "abcdxy")]);
     assert_eq!((found[1].parent, found[1].fork_message), (Some(0), Some(3)));
     assert_eq!(found[1].confidence, Confidence::Likely);
+}
+
+/// The fork message was one too low: swipes were compared by their moments, which an edit further up changes.
+#[test]
+fn regression_a_branch_from_another_swipe_of_a_parent_edited_since() {
+    for branch in ["abcX", "abcXyz"] {
+        let mut main = chat("M", None, "aBcdef");
+        main.swipes = vec![(3, "dX")];
+        let found = traced(&[main, chat("M - Branch #1", Some("M"), branch)]);
+        assert_eq!((found[1].parent, found[1].fork_message), (Some(0), Some(3)), "{branch}");
+        assert_eq!(found[1].confidence, Confidence::Likely);
+    }
 }
 
 #[test]

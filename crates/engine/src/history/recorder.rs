@@ -19,7 +19,7 @@ use super::delta::Delta;
 use super::document::Stored;
 use super::observation::{BookSeen, By, ChatSeen, Observation, VERSION, What};
 use super::{HistoryError, units};
-use crate::vault::scan::{Damage, Scan, is_large, scan, scan_large};
+use crate::vault::scan::{Damage, Scan, scan};
 use crate::vault::{cache, layout};
 
 /// A file that is cut off and younger than this, in milliseconds, is probably being written.
@@ -447,8 +447,7 @@ fn read_scan(
     if let Some(known) = cache::recall(fs, path, identity) {
         return Ok(known);
     }
-    let scanner = if is_large(identity.len) { scan_large } else { scan };
-    let scan = scanner(file, group).map_err(|source| failed(path, source))?;
+    let scan = scan(file, group).map_err(|source| failed(path, source))?;
     if identity.len >= cache::WORTHWHILE {
         cache::remember(fs, path, identity, &scan);
     }

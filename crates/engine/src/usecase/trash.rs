@@ -267,13 +267,5 @@ fn forget_cache(library: &Library) -> Result<(), PathError> {
             known.insert(cache::file_of(&path).name().to_owned());
         }
     }
-    for node in library.fs.list(&cache::folder())? {
-        if node.name.ends_with(".idx")
-            && !known.contains(&node.name)
-            && let Ok(path) = cache::folder().join(&node.name)
-        {
-            library.fs.unlink(&path)?;
-        }
-    }
-    cache::forget_packs(&*library.fs)
+    cache::forget_all_but(&*library.fs, &known)
 }

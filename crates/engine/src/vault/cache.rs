@@ -10,21 +10,21 @@
 mod pack;
 mod view;
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use forklore_core::story::Transcript;
 use forklore_fs::{Identity, OpenFile, Part, PathError, VaultPath, Vfs};
 
-use self::pack::Pack;
+use self::pack::{Again, Pack};
 pub use self::view::View;
 use super::layout;
-use super::scan::{Facts, Scan, is_large};
+use super::scan::{Facts, Scan, is_large, scan};
 
 const MAGIC: &[u8; 8] = b"fkl-idx\0";
 /// Raised whenever what a scan finds out changes.
-const VERSION: u32 = 2;
+const VERSION: u32 = 3;
 const HEAD: usize = 8 + 4 + 8 * 4 + 8 * 3 + 16;
 const HASH: u64 = 32;
 
@@ -55,21 +55,57 @@ fn pack_file(id: PackId) -> VaultPath {
 #[derive(Debug, Default)]
 pub struct Packs(Mutex<HashMap<PackId, Option<Arc<Pack>>>>);
 
+/// So many packs are kept open. The rows of others are read into memory: a system lets nobody have many files open.
+const OPEN: usize = 64;
+
 impl Packs {
     fn get(&self, fs: &dyn Vfs, id: PackId) -> Option<Arc<Pack>> {
         // One reads, the others wait for it: they need the same.
         let mut known = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        known.entry(id).or_insert_with(|| Pack::read(fs.open(&pack_file(id)).ok()?, 0).map(Arc::new)).clone()
+        let open = known.len() < OPEN;
+        let read = || {
+            let pack = Pack::read(fs.open(&pack_file(id)).ok()?, 0)?;
+            Some(Arc::new(if open { pack } else { pack.in_memory()? }))
+        };
+        known.entry(id).or_insert_with(read).clone()
     }
 }
 
 /// What is remembered of a chat in this very state.
 pub fn recall(fs: &dyn Vfs, chat: &VaultPath, identity: Identity) -> Option<Scan> {
-    recall_with(fs, &Packs::default(), chat, identity)
+    recall_as(fs, chat, identity, None, |id| {
+        let pack = Pack::read(fs.open(&pack_file(id)).ok()?, 0)?;
+        pack.in_memory().map(Arc::new)
+    })
 }
 
-/// As [`recall`], for one of many chats.
-pub fn recall_with(fs: &dyn Vfs, packs: &Packs, chat: &VaultPath, identity: Identity) -> Option<Scan> {
+/// As [`recall`], for one of many chats, of which few rows are going to be asked for: how long this takes does not depend on how many
+/// there are. That one of them is torn is seen late; then the chat is read again.
+pub fn recall_with(
+    fs: &Arc<dyn Vfs>,
+    packs: &Packs,
+    chat: &VaultPath,
+    identity: Identity,
+    group: bool,
+) -> Option<Scan> {
+    let (vault, path) = (fs.clone(), chat.clone());
+    let again: Again = Box::new(move || {
+        // Whoever comes next shall not find it.
+        let _gone = vault.unlink(&file_of(&path));
+        let file = vault.open(&path).ok()?;
+        let same = file.identity().ok()? == identity;
+        same.then(|| scan(&*file, group).ok()).flatten().map(|scan| scan.transcript)
+    });
+    recall_as(&**fs, chat, identity, Some(again), |id| packs.get(&**fs, id))
+}
+
+fn recall_as(
+    fs: &dyn Vfs,
+    chat: &VaultPath,
+    identity: Identity,
+    again: Option<Again>,
+    pack: impl Fn(PackId) -> Option<Arc<Pack>>,
+) -> Option<Scan> {
     let file = fs.open(&file_of(chat)).ok()?;
     let head = Head::read(&*file)?;
     if head.identity != identity {
@@ -77,13 +113,13 @@ pub fn recall_with(fs: &dyn Vfs, packs: &Packs, chat: &VaultPath, identity: Iden
     }
     let known = head.rest(&*file)?;
     let pack = match head.pack {
-        INSIDE => Arc::new(Pack::read(file, head.end())?),
-        id => packs.get(fs, id)?,
+        INSIDE => Arc::new(Pack::read(file, head.end())?.in_memory()?),
+        id => pack(id)?,
     };
     let view = known.view.unwrap_or_else(|| pack.whole(head.pack));
     Some(Scan {
         header: known.header,
-        transcript: Transcript::elsewhere(Arc::new(pack.rows(&view)?)),
+        transcript: Transcript::elsewhere(Arc::new(pack.rows(&view, again)?)),
         facts: known.facts,
         snapshots: pack.snapshots(&view)?,
         view: (head.pack != INSIDE).then_some(view),
@@ -94,13 +130,13 @@ pub fn recall_with(fs: &dyn Vfs, packs: &Packs, chat: &VaultPath, identity: Iden
 ///
 /// Says which part of which pack it is, if others can refer to it.
 pub fn remember(fs: &dyn Vfs, chat: &VaultPath, identity: Identity, scan: &Scan) -> Option<View> {
-    let pack = pack::encode(scan);
+    let (pack, id) = pack::encode(scan);
     let header = scan.header.as_deref();
     if !is_large(identity.len) {
         write_entry(fs, chat, &entry(identity, header, &scan.facts, None, pack.len()), &pack).ok()?;
         return None;
     }
-    let view = View::of(&scan.transcript, &scan.snapshots).in_pack(pack::id(&pack));
+    let view = View::of(&scan.transcript, &scan.snapshots).in_pack(id);
     let file = pack_file(view.pack);
     fs.make_dir(&folder()).ok()?;
     // One that is there already, by this name, may be torn: else the chat would not have been read again.
@@ -127,20 +163,33 @@ pub(super) fn remember_view(
     }
 }
 
-/// Removes packs that no entry refers to. For `gc`, after entries of chats that are gone were removed.
-pub fn forget_packs(fs: &dyn Vfs) -> Result<(), PathError> {
+/// Drops what is remembered of all chats but some, by the names of their entries. For `gc`.
+pub fn forget_all_but(fs: &dyn Vfs, entries: &HashSet<String>) -> Result<(), PathError> {
+    for node in fs.list(&folder())? {
+        if node.name.ends_with(".idx")
+            && !entries.contains(&node.name)
+            && let Ok(path) = folder().join(&node.name)
+        {
+            remove(fs, &path)?;
+        }
+    }
     let needed = needed_packs(fs)?;
     for node in fs.list(&folder())? {
         let id = node.name.strip_suffix(".pack").and_then(|name| u128::from_str_radix(name, 16).ok());
         if let Some(id) = id.map(u128::to_be_bytes).filter(|id| !needed.contains(id)) {
-            fs.unlink(&pack_file(id))?;
+            remove(fs, &pack_file(id))?;
         }
     }
     Ok(())
 }
 
 fn forget_unless_needed(fs: &dyn Vfs, pack: PackId) -> Result<(), PathError> {
-    if needed_packs(fs)?.contains(&pack) { Ok(()) } else { fs.unlink(&pack_file(pack)) }
+    if needed_packs(fs)?.contains(&pack) { Ok(()) } else { remove(fs, &pack_file(pack)) }
+}
+
+/// Removes a file of the cache. Everybody who reads the vault looks after the cache, so another may have been quicker.
+fn remove(fs: &dyn Vfs, file: &VaultPath) -> Result<(), PathError> {
+    fs.unlink(file).or_else(|e| if e.is_missing() { Ok(()) } else { Err(e) })
 }
 
 fn needed_packs(fs: &dyn Vfs) -> Result<Vec<PackId>, PathError> {

@@ -1,7 +1,6 @@
 //! [`Library::load`]: finding everything in a vault and reading it.
 
 use std::collections::{BTreeMap, HashMap, HashSet};
-use std::io;
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 use forklore_core::adapter::auto_recap::running::RunningRecap;
@@ -13,7 +12,7 @@ use forklore_core::format::record::ForkRecord;
 use forklore_core::format::settings::Settings;
 use forklore_core::story::lineage::{self, Lineage};
 use forklore_core::story::{Moment, swipe_moments};
-use forklore_fs::{Identity, NodeKind, OpenFile, PathError, VaultPath, Vfs};
+use forklore_fs::{Identity, NodeKind, PathError, VaultPath, Vfs};
 use forklore_json::Raw;
 use rayon::prelude::*;
 
@@ -21,7 +20,7 @@ use super::cache::Packs;
 use super::family::Families;
 use super::kin::Kin;
 use super::library::{Chat, Library, Story, StoryKind};
-use super::scan::{Damage, Facts, Scan, is_large, scan, scan_large};
+use super::scan::{Damage, Facts, Scan, is_large, scan};
 use super::{cache, layout};
 use crate::progress::Progress;
 use crate::tx::Right;
@@ -118,13 +117,13 @@ impl Library {
         let at_once = |path: &VaultPath, identity: Identity, scan: &Scan| {
             cache::remember(fs, path, identity, scan);
         };
-        let recall = |path: &VaultPath, identity: Identity| cache::recall_with(fs, &packs, path, identity);
         let read = |(story, name, path): &(usize, String, VaultPath), size: u64| {
             let group = stories[*story].kind == StoryKind::Group;
             let large = is_large(size);
-            let scanner = if large { scan_large } else { scan };
+            let recall =
+                |path: &VaultPath, identity| cache::recall_with(&self.fs, &packs, path, identity, group);
             let remember: &Remember<'_> = if large { &in_background } else { &at_once };
-            let how = How { recall: &recall, scan: &|file| scanner(file, group), remember };
+            let how = How { recall: &recall, group, remember };
             let chat = read_chat(fs, *story, name.clone(), path.clone(), &how);
             progress.advance(size);
             chat
@@ -220,27 +219,27 @@ impl Library {
                 links: chat.facts.links().map(|(_, link, name)| (link, chat_stem(name))).collect(),
             })
             .collect();
-        let traced = lineage::trace(&seen, &|chat, message| self.swipe_moments(chat, message));
+        let traced =
+            lineage::trace(&seen, &|chat, message, before| self.swipe_moments(chat, message, before));
         for (chat, lineage) in self.chats.iter_mut().zip(traced) {
             chat.lineage = lineage;
         }
         self.kin = self.find_kin();
     }
 
-    /// The moments that a message would have with each of its swipes shown.
-    pub(crate) fn swipe_moments(&self, chat: usize, message: usize) -> Vec<Moment> {
-        let transcript = &self.chats[chat].transcript;
+    /// The moments that a message would have, after the moment before it, with each of its swipes shown.
+    pub(crate) fn swipe_moments(&self, chat: usize, message: usize, before: Moment) -> Vec<Moment> {
         // A line that cannot be read any more has no swipes; its chat is reported on its own.
         let Ok(Some(line)) = self.message_line(chat, message) else { return Vec::new() };
         let Ok(raw) = Raw::parse(&line) else { return Vec::new() };
-        swipe_moments(transcript.moment_before(message), Message::new(raw))
+        swipe_moments(before, Message::new(raw))
     }
 }
 
 /// How a chat is read.
 struct How<'a> {
     recall: &'a (dyn Fn(&VaultPath, Identity) -> Option<Scan> + Sync),
-    scan: &'a (dyn Fn(&dyn OpenFile) -> io::Result<Scan> + Sync),
+    group: bool,
     remember: &'a Remember<'a>,
 }
 
@@ -256,11 +255,11 @@ fn read_chat(fs: &dyn Vfs, story: usize, name: String, path: VaultPath, how: &Ho
             if let Some(known) = (how.recall)(&path, identity) {
                 return Ok((known, identity));
             }
-            let scan = (how.scan)(&*file).map_err(fail)?;
+            let scan = scan(&*file, how.group).map_err(fail)?;
             (how.remember)(&path, identity, &scan);
             return Ok((scan, identity));
         }
-        Ok(((how.scan)(&*file).map_err(fail)?, identity))
+        Ok((scan(&*file, how.group).map_err(fail)?, identity))
     };
     let (scan, identity, unreadable) = match read() {
         Ok((scan, identity)) => (scan, Some(identity), None),

@@ -3,8 +3,9 @@
 
 use std::collections::HashMap;
 use std::io;
-use std::sync::Arc;
-use std::sync::mpsc::sync_channel;
+use std::mem;
+use std::sync::mpsc::{channel, sync_channel};
+use std::sync::{Arc, Mutex, PoisonError};
 
 use forklore_core::adapter::{self, Scene, SceneSighting, Written};
 use forklore_core::format::book::EntryImage;
@@ -17,7 +18,6 @@ use serde::{Deserialize, Serialize};
 use super::cache::View;
 
 /// How much is read at once: little enough to stay near a core until it has been looked at. A line that is longer makes its block longer.
-/// For every core two blocks are alive at most, and one that is being read; as many may lie ready to be used again.
 const BLOCK: usize = 1 << 20;
 /// Chats from here on are worth several threads.
 const LARGE: u64 = 4 << 20;
@@ -171,12 +171,18 @@ enum Found {
     /// The mark before the first line, which is no line itself.
     Bom,
     Broken(String),
-    Element(Box<Element>),
+    Element(Element),
 }
 
 struct Element {
     identity: Identity,
     hidden: bool,
+    /// What few messages have.
+    more: Option<Box<More>>,
+}
+
+#[derive(Default)]
+struct More {
     scene: Option<Scene>,
     links: Vec<(bool, String)>,
     sightings: Vec<SceneSighting>,
@@ -189,8 +195,12 @@ type Seen = (u64, u32, Found);
 
 type Identity = (chat::Role, forklore_core::story::TextHash, forklore_core::story::MessageId);
 
-/// Reads a chat file on the calling thread alone. `group` tells how its first line is to be taken.
+/// Reads a chat file. `group` tells how its first line is to be taken.
 pub fn scan(file: &dyn OpenFile, group: bool) -> io::Result<Scan> {
+    if is_large(file.identity()?.len) { scan_on_all_cores(file, group) } else { scan_here(file, group) }
+}
+
+fn scan_here(file: &dyn OpenFile, group: bool) -> io::Result<Scan> {
     let mut builder = Builder { group, ..Builder::default() };
     for block in Blocks::of(file) {
         look_at(&block?).into_iter().for_each(|line| builder.add(line));
@@ -210,7 +220,6 @@ pub fn locate(
     let known = super::cache::recall(fs, &edit.target, identity);
     let transcript = match known {
         Some(scan) => scan.transcript,
-        None if is_large(identity.len) => scan_large(file, group)?.transcript,
         None => scan(file, group)?.transcript,
     };
     Ok(locate_in(&transcript, edit))
@@ -227,28 +236,33 @@ pub fn locate_in(transcript: &Transcript, edit: &crate::tx::operation::Edit) -> 
     })
 }
 
-/// As [`scan`], on all cores: one hand reads blocks of whole lines and deals them out in turn, one for every core looks at the lines of
-/// its blocks, and here the messages are chained, in the same turn. Nobody runs far ahead of the others, so memory stays bounded.
-pub fn scan_large(file: &dyn OpenFile, group: bool) -> io::Result<Scan> {
+/// On all cores: every hand reads a block of whole lines in its turn and looks at them itself, while they are near to its
+/// core; here the messages are chained in the order of the file. Nobody runs far ahead of the others, so memory stays bounded.
+fn scan_on_all_cores(file: &dyn OpenFile, group: bool) -> io::Result<Scan> {
     let cores = std::thread::available_parallelism().map_or(2, usize::from).min(MOST);
+    let blocks = Mutex::new(Blocks::of(file));
     let mut builder = Builder { group, ..Builder::default() };
     std::thread::scope(|scope| {
-        let (give_back, spare) = sync_channel::<Vec<u8>>(2 * cores);
-        let (mut to_look, mut seen) = (Vec::with_capacity(cores), Vec::with_capacity(cores));
-        for _ in 0..cores {
-            let (deal, blocks) = sync_channel::<io::Result<Block>>(1);
-            let (to_chain, lines) = sync_channel::<io::Result<Vec<Seen>>>(1);
-            let give_back = give_back.clone();
-            to_look.push(deal);
-            seen.push(lines);
+        let (takes, order) = channel::<usize>();
+        // One hand more than cores: one of them mostly waits for the disk.
+        let hands = (0..=cores).map(|hand| {
+            let (to_chain, seen) = sync_channel::<io::Result<Vec<Seen>>>(2);
+            let (blocks, takes) = (&blocks, takes.clone());
             scope.spawn(move || {
-                for block in blocks {
+                let mut buffer = Vec::new();
+                let take = |buffer| {
+                    let mut blocks = blocks.lock().unwrap_or_else(PoisonError::into_inner);
+                    let block = blocks.next_into(buffer)?;
+                    takes.send(hand).ok().map(|()| block)
+                };
+                while let Some(block) = take(mem::take(&mut buffer)) {
                     let seen = block.map(|block| {
                         let seen = look_at(&block);
-                        // Fresh memory for every block would cost more than looking at it. A full shelf needs no more, and what a line
-                        // of many megabytes has blown up is not kept.
-                        if block.bytes.len() <= 4 * BLOCK {
-                            let _kept = give_back.try_send(block.bytes);
+                        // Fresh memory for every block would cost more than looking at it. But what a line of many megabytes has
+                        // blown up is not kept.
+                        buffer = block.bytes;
+                        if buffer.len() > 4 * BLOCK {
+                            buffer = Vec::new();
                         }
                         seen
                     });
@@ -257,19 +271,13 @@ pub fn scan_large(file: &dyn OpenFile, group: bool) -> io::Result<Scan> {
                     }
                 }
             });
-        }
-        scope.spawn(move || {
-            let mut blocks = Blocks::of(file);
-            for hand in to_look.iter().cycle() {
-                let block = blocks.next_into(spare.try_recv().unwrap_or_default());
-                if block.is_none_or(|block| hand.send(block).is_err()) {
-                    break;
-                }
-            }
+            seen
         });
-        for lines in seen.iter().cycle() {
-            // Whoever has nothing any more has had the last: the blocks came in turn.
-            let Ok(block) = lines.recv() else { break };
+        let hands: Vec<_> = hands.collect();
+        drop(takes);
+        for hand in order {
+            // A hand that is gone has failed, and takes all of us with it.
+            let Ok(block) = hands[hand].recv() else { break };
             block?.into_iter().for_each(|line| builder.add(line));
         }
         Ok(())
@@ -417,11 +425,12 @@ impl Builder {
                 self.facts.damage.push(Damage::BrokenLine { line, what, last: false });
                 return;
             }
-            Found::Element(element) => *element,
+            Found::Element(element) => element,
         };
+        let more = element.more.map(|more| *more).unwrap_or_default();
         if !self.started {
             self.started = true;
-            match element.header {
+            match more.header {
                 Some((bytes, counts)) if counts[usize::from(self.group)] => {
                     self.header = Some(bytes);
                     return;
@@ -430,9 +439,9 @@ impl Builder {
             }
         }
         let message = self.transcript.len();
-        self.facts.scenes.extend(element.scene.map(|scene| (message, scene)));
-        self.facts.links.extend(element.links.into_iter().map(|(mark, name)| (message, mark, name)));
-        for sighting in element.sightings {
+        self.facts.scenes.extend(more.scene.map(|scene| (message, scene)));
+        self.facts.links.extend(more.links.into_iter().map(|(mark, name)| (message, mark, name)));
+        for sighting in more.sightings {
             self.keep(message, sighting);
         }
         self.transcript.push(at, len, element.hidden, element.identity);
@@ -487,14 +496,14 @@ fn look(line: &[u8]) -> Found {
     let links = links_of(message);
     let (scene, sightings) = adapter::scene(message).unzip();
     let counts = [false, true].map(|group| chat::is_header(message, group));
-    Found::Element(Box::new(Element {
+    let header = counts.contains(&true).then(|| (message.raw().bytes().to_vec(), counts));
+    let plain = links.is_empty() && scene.is_none() && header.is_none();
+    let more = More { scene, links, sightings: sightings.unwrap_or_default(), header };
+    Found::Element(Element {
         identity: identify(message),
         hidden: message.is_hidden(),
-        scene,
-        links,
-        sightings: sightings.unwrap_or_default(),
-        header: counts.contains(&true).then(|| (message.raw().bytes().to_vec(), counts)),
-    }))
+        more: (!plain).then(|| Box::new(more)),
+    })
 }
 
 /// The links of a message: whether a bookmark (else a branch), name as typed.

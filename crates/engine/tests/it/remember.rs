@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use forklore_core::fork::ForkKind;
+use forklore_core::story::{Row, Transcript};
 use forklore_engine::usecase::fork::{self, Request};
 use forklore_engine::vault::cache;
 use forklore_engine::vault::scan::scan;
@@ -74,8 +75,7 @@ fn assert_remembered(fs: &SimFs, chat: &str) {
     assert_eq!(known.header, read.header, "{chat}");
     assert_eq!(known.facts, read.facts, "{chat}");
     assert_eq!(known.snapshots, read.snapshots, "{chat}");
-    let rows = |scan: &forklore_engine::vault::scan::Scan| scan.transcript.rows_from(0).collect::<Vec<_>>();
-    assert_eq!(rows(&known), rows(&read), "{chat}");
+    assert_eq!(rows(&known.transcript), rows(&read.transcript), "{chat}");
 }
 
 #[test]
@@ -136,25 +136,88 @@ fn forks_share_what_is_remembered_and_it_goes_with_the_last() {
     assert_eq!(packs(&fs), 3);
 }
 
+fn rows(transcript: &Transcript) -> Vec<Row> {
+    transcript.rows_from(0).collect()
+}
+
+fn pack_of(fs: &SimFs) -> VaultPath {
+    let nodes = fs.list(&cache::folder()).unwrap();
+    let pack = nodes.iter().find(|node| node.name.ends_with(".pack")).unwrap();
+    cache::folder().join(&pack.name).unwrap()
+}
+
 #[test]
 fn a_pack_that_is_gone_or_torn_only_costs_time() {
     let fs = vault("\n", 3_000);
     let fork = fork_at(&fs, "Rain", ForkKind::Checkpoint, 150);
-    let pack =
-        fs.list(&cache::folder()).unwrap().into_iter().find(|node| node.name.ends_with(".pack")).unwrap();
-    let pack = cache::folder().join(&pack.name).unwrap();
-    let mut bytes = fs.read(&pack).unwrap().unwrap();
-    bytes[10_000] ^= 1;
-    for torn in [Some(bytes), None] {
-        match torn {
-            Some(torn) => fs.put(&pack, &torn),
+    let scanned = |chat: &str| {
+        let file = fs.open(&path(&format!("chats/Ana/{chat}.jsonl"))).unwrap();
+        scan(&*file, false).unwrap()
+    };
+    let read = [scanned("Rain"), scanned(&fork)];
+    let whole = fs.read(&pack_of(&fs)).unwrap().unwrap();
+    // Every part of it: head, snapshots, hashes, rows; and nothing at all.
+    let torn = (0..whole.len()).step_by(whole.len() / 60).map(Some).chain([None]);
+    for at in torn {
+        let pack = pack_of(&fs);
+        match at {
+            Some(at) => {
+                let mut bytes = fs.read(&pack).unwrap().unwrap();
+                bytes[at] ^= 1;
+                fs.put(&pack, &bytes);
+            }
             None => fs.unlink(&pack).unwrap(),
         }
         let library = load(&fs);
-        let chat = &library.chats[library.find_chat(&fork).unwrap()];
-        assert_eq!(chat.transcript.len(), 151);
+        for (chat, read) in ["Rain", &fork].into_iter().zip(&read) {
+            let chat = &library.chats[library.find_chat(chat).unwrap()];
+            assert_eq!(rows(&chat.transcript), rows(&read.transcript), "byte {at:?}");
+            assert_eq!(chat.snapshots, read.snapshots, "byte {at:?}");
+        }
         drop(library);
+        // What was torn is not found again.
+        drop(load(&fs));
         assert_remembered(&fs, "Rain");
         assert_remembered(&fs, &fork);
     }
+}
+
+#[test]
+fn rows_stay_what_they_were_while_others_change_the_chat_and_its_pack() {
+    let fs = vault("\n", 3_000);
+    drop(load(&fs));
+    let before = rows(&load(&fs).chats[0].transcript);
+    let library = load(&fs);
+    let file = path("chats/Ana/Rain.jsonl");
+    let mut bytes = fs.read(&file).unwrap().unwrap();
+    bytes.splice(0..0, b"{\"chat_metadata\":{}}\n".iter().copied());
+    fs.put(&file, &bytes);
+    drop(load(&fs));
+    assert_eq!(rows(&library.chats[0].transcript), before);
+}
+
+/// `gc` failed with "could not remove" when somebody else, a watcher or a page, had removed the same left-over a moment before.
+#[test]
+fn regression_the_cache_is_looked_after_by_several_at_once() {
+    let fs = vault("\n", 3_000);
+    let bytes = fs.read(&path("chats/Ana/Rain.jsonl")).unwrap().unwrap();
+    let all =
+        std::collections::HashSet::from([cache::file_of(&path("chats/Ana/Rain.jsonl")).name().to_owned()]);
+    let done = std::sync::atomic::AtomicBool::new(false);
+    std::thread::scope(|scope| {
+        for _ in 0..2 {
+            scope.spawn(|| {
+                while !done.load(std::sync::atomic::Ordering::Relaxed) {
+                    cache::forget_all_but(&*fs, &all).unwrap();
+                }
+            });
+        }
+        for n in 0..60 {
+            let mut more = bytes.clone();
+            more.extend_from_slice(format!("\n{{\"mes\":\"{n}\"}}").as_bytes());
+            fs.put(&path("chats/Ana/Rain.jsonl"), &more);
+            drop(load(&fs));
+        }
+        done.store(true, std::sync::atomic::Ordering::Relaxed);
+    });
 }

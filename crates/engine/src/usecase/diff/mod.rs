@@ -146,7 +146,8 @@ fn transcript(
     let (ours, theirs) = (&library.chats[a.chat].transcript, &library.chats[b.chat].transcript);
     let swipes = |message: usize| {
         let shows = |chat: usize, moment: Option<Moment>| {
-            moment.is_some_and(|moment| library.swipe_moments(chat, message).contains(&moment))
+            let before = library.chats[chat].transcript.moment_before(message);
+            moment.is_some_and(|moment| library.swipe_moments(chat, message, before).contains(&moment))
         };
         shows(a.chat, theirs.moment(message)) || shows(b.chat, ours.moment(message))
     };

@@ -1,9 +1,9 @@
-//! [`Pack`]: the bulk of what a pass over a chat found, rows and snapshots, as it is remembered.
+//! [`Pack`]: the bulk of what a pass over a chat found, snapshots and a [`Table`] of rows, as it is remembered.
 
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, OnceLock};
 
 use forklore_core::format::book::EntryImage;
-use forklore_core::story::{MessageId, Moment, Row, RowSource};
+use forklore_core::story::{MessageId, Moment, Row, RowSource, Transcript};
 use forklore_fs::OpenFile;
 
 use super::view::View;
@@ -11,17 +11,16 @@ use super::{PackId, u32_at, u64_at};
 use crate::vault::scan::{Front, Scan, Snapshots, StoredSighting};
 
 const MAGIC: &[u8; 8] = b"fkl-pck\0";
-const VERSION: u32 = 1;
+const VERSION: u32 = 2;
 const HEAD: usize = 8 + 4 + 8 * 4;
 const ROW: usize = 40;
+/// How many rows are read and made sure of at once.
+const BLOCK: usize = 256;
+const BLOCK_HASH: usize = 16;
 
 /// What a pass over a chat found.
 pub(super) struct Pack {
-    /// Stays the same file, whatever becomes of its name.
-    file: Arc<dyn OpenFile>,
-    /// Where in the file the rows are
-    table: u64,
-    rows: usize,
+    table: Table,
     sightings: Arc<[StoredSighting]>,
     images: Arc<[EntryImage]>,
 }
@@ -29,8 +28,8 @@ pub(super) struct Pack {
 /// Number, title and length of an entry.
 type ImageHead<'a> = (Option<i64>, &'a str, usize);
 
-/// A scan as a pack.
-pub(super) fn encode(scan: &Scan) -> Vec<u8> {
+/// A scan as a pack, and what it is called.
+pub(super) fn encode(scan: &Scan) -> (Vec<u8>, PackId) {
     let Snapshots { images, sightings } = &scan.snapshots;
     let rows = scan.transcript.len();
     let blob: usize = images.iter().map(|image| image.raw().bytes().len()).sum();
@@ -44,7 +43,14 @@ pub(super) fn encode(scan: &Scan) -> Vec<u8> {
     out = postcard::to_extend(&heads, out).unwrap_or_default();
     let blob_at = out.len();
     images.iter().for_each(|image| out.extend_from_slice(image.raw().bytes()));
-    let lengths = [heads_at - HEAD, blob_at - heads_at, out.len() - blob_at, rows];
+    let hashes_at = out.len();
+    let lengths = [heads_at - HEAD, blob_at - heads_at, hashes_at - blob_at, rows];
+    let numbers = lengths.iter().flat_map(|n| (*n as u64).to_le_bytes());
+    let head = MAGIC.iter().copied().chain(VERSION.to_le_bytes()).chain(numbers);
+    out.iter_mut().zip(head).for_each(|(byte, value)| *byte = value);
+    let hash_at = hashes_at + rows.div_ceil(BLOCK) * BLOCK_HASH;
+    let table_at = hash_at + 32;
+    out.resize(table_at, 0);
     for row in scan.transcript.rows_from(0) {
         out.extend_from_slice(&row.start.to_le_bytes());
         out.extend_from_slice(&row.len.to_le_bytes());
@@ -52,22 +58,18 @@ pub(super) fn encode(scan: &Scan) -> Vec<u8> {
         out.extend_from_slice(&row.id.0.to_le_bytes());
         out.extend_from_slice(&row.moment.0);
     }
-    let numbers = lengths.iter().flat_map(|n| (*n as u64).to_le_bytes());
-    let head = MAGIC.iter().copied().chain(VERSION.to_le_bytes()).chain(numbers);
-    out.iter_mut().zip(head).for_each(|(byte, value)| *byte = value);
-    let hash = blake3::hash(&out);
-    out.extend_from_slice(hash.as_bytes());
-    out
-}
-
-/// What an encoded pack is called.
-pub(super) fn id(pack: &[u8]) -> PackId {
-    let hash = pack.last_chunk::<32>().copied().unwrap_or_default();
-    std::array::from_fn(|i| hash[i])
+    let (first, table) = out.split_at_mut(table_at);
+    let (known, hash) = first.split_at_mut(hash_at);
+    let hashes = table.chunks(BLOCK * ROW).flat_map(block_hash);
+    known[hashes_at..].iter_mut().zip(hashes).for_each(|(byte, value)| *byte = value);
+    hash.copy_from_slice(blake3::hash(known).as_bytes());
+    let id = std::array::from_fn(|i| hash[i]);
+    (out, id)
 }
 
 impl Pack {
-    /// Reads a pack that starts at some place of a file and goes on to its end; `None` if it is not whole.
+    /// Reads a pack that starts at some place of a file and goes on to its end; `None` if it is not whole. Of its rows, those are read
+    /// that are asked for.
     pub(super) fn read(file: Box<dyn OpenFile>, start: u64) -> Option<Self> {
         let head = file.read_range(start..start + HEAD as u64).ok()?;
         if &head[..8] != MAGIC || u32_at(&head, 8)? != VERSION {
@@ -75,54 +77,55 @@ impl Pack {
         }
         let number = |i: usize| u64_at(&head, 12 + i * 8);
         let [sightings, heads, blob, rows] = [number(0)?, number(1)?, number(2)?, number(3)?];
-        let table = start.checked_add(HEAD as u64)?.checked_add(sightings)?.checked_add(heads)?;
-        let table = table.checked_add(blob)?;
-        let end = table.checked_add(rows.checked_mul(ROW as u64)?)?;
-        if file.identity().ok()?.len != end.checked_add(32)? {
+        let hashes = rows.div_ceil(BLOCK as u64).checked_mul(BLOCK_HASH as u64)?;
+        let mut ends = [sightings, heads, blob, hashes];
+        let mut end = start.checked_add(HEAD as u64)?;
+        for part in &mut ends {
+            end = end.checked_add(*part)?;
+            *part = end;
+        }
+        let table_at = end.checked_add(32)?;
+        if file.identity().ok()?.len != table_at.checked_add(rows.checked_mul(ROW as u64)?)? {
             return None;
         }
         let mut hasher = blake3::Hasher::new();
         hasher.update(&head);
         let mut at = start + HEAD as u64;
-        let mut take = |n: u64, hasher: &mut blake3::Hasher| {
-            let part = file.read_range(at..at + n).ok()?;
+        let [sightings, heads, blob, hashes] = ends.map(|end| {
+            let part = file.read_range(at..end).ok()?;
             hasher.update(&part);
-            at += n;
+            at = end;
             Some(part)
-        };
-        let sightings: Vec<StoredSighting> = postcard::from_bytes(&take(sightings, &mut hasher)?).ok()?;
-        let heads = take(heads, &mut hasher)?;
-        let images = images(&heads, take(blob, &mut hasher)?)?;
-        // The table is the bulk of it, and few of its rows are ever asked for: it is only made sure that they are right.
-        let mut piece = vec![0; 64 << 10];
-        let mut at = table;
-        while at < end {
-            let part = usize::try_from(end - at).map_or(piece.len(), |left| left.min(piece.len()));
-            let read = file.read_at(&mut piece[..part], at).ok().filter(|read| *read == part)?;
-            hasher.update(&piece[..read]);
-            at += read as u64;
-        }
-        if file.read_range(end..end + 32).ok()?[..] != *hasher.finalize().as_bytes() {
+        });
+        if file.read_range(end..table_at).ok()?[..] != *hasher.finalize().as_bytes() {
             return None;
         }
-        let rows = usize::try_from(rows).ok()?;
-        Some(Self { file: file.into(), table, rows, sightings: sightings.into(), images })
+        let sightings: Vec<StoredSighting> = postcard::from_bytes(&sightings?).ok()?;
+        let images = images(&heads?, blob?)?;
+        let hashes = hashes?.as_chunks().0.to_vec();
+        let blocks = hashes.iter().map(|_| OnceLock::new()).collect();
+        let table =
+            Table { file: Some(file), at: table_at, rows: usize::try_from(rows).ok()?, hashes, blocks };
+        Some(Self { table, sightings: sightings.into(), images })
+    }
+
+    /// The same with all rows in memory, made sure of, and the file let go; `None` if one is torn.
+    pub(super) fn in_memory(mut self) -> Option<Self> {
+        let blocks = 0..self.table.blocks.len();
+        blocks.into_iter().try_for_each(|block| self.table.block(block).map(drop))?;
+        self.table.file = None;
+        Some(self)
     }
 
     /// All of it.
     pub(super) fn whole(&self, id: PackId) -> View {
-        View::whole(id, self.rows, self.sightings.len(), self.images.len())
+        View::whole(id, self.table.rows, self.sightings.len(), self.images.len())
     }
 
-    /// The rows of a part of it.
-    pub(super) fn rows(&self, view: &View) -> Option<RememberedRows> {
-        let (file, table) = (self.file.clone(), self.table);
-        (view.rows <= self.rows).then(|| RememberedRows {
-            file,
-            table,
-            view: view.clone(),
-            block: Mutex::default(),
-        })
+    /// The rows of a part of it; `again` finds them where the pack turns out to be torn.
+    pub(super) fn rows(self: &Arc<Self>, view: &View, again: Option<Again>) -> Option<RememberedRows> {
+        let fits = view.rows <= self.table.rows;
+        fits.then(|| RememberedRows { pack: self.clone(), view: view.clone(), again, found: OnceLock::new() })
     }
 
     /// The snapshots of a part of it.
@@ -134,7 +137,7 @@ impl Pack {
 
 impl std::fmt::Debug for Pack {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        write!(f, "{} rows, {} sightings", self.rows, self.sightings.len())
+        write!(f, "{} rows, {} sightings", self.table.rows, self.sightings.len())
     }
 }
 
@@ -151,17 +154,50 @@ fn images(heads: &[u8], blob: Vec<u8>) -> Option<Arc<[EntryImage]>> {
     heads.into_iter().map(image).collect()
 }
 
-/// The rows of a remembered transcript, read when they are asked for.
-pub(super) struct RememberedRows {
-    file: Arc<dyn OpenFile>,
-    table: u64,
-    view: View,
-    /// The block that was read last, and its number.
-    block: Mutex<Option<(usize, Vec<u8>)>>,
+/// The rows of a pack, in blocks that are read, and made sure of, when one of theirs is asked for.
+struct Table {
+    /// Stays the same file, whatever becomes of its name. `None` if all is in memory.
+    file: Option<Box<dyn OpenFile>>,
+    /// Where in the file
+    at: u64,
+    rows: usize,
+    hashes: Vec<[u8; BLOCK_HASH]>,
+    blocks: Vec<OnceLock<Option<Box<[u8]>>>>,
 }
 
-/// How many rows are read at once.
-const BLOCK: usize = 256;
+impl Table {
+    /// A row; `None` if its block is torn.
+    fn row(&self, n: usize) -> Option<Row> {
+        read_row(self.block(n / BLOCK)?.get(n % BLOCK * ROW..)?)
+    }
+
+    fn block(&self, number: usize) -> Option<&[u8]> {
+        let read = || {
+            let rows = (number * BLOCK)..self.rows.min((number + 1) * BLOCK);
+            let place = |row: usize| self.at + (row * ROW) as u64;
+            let bytes = self.file.as_ref()?.read_range(place(rows.start)..place(rows.end)).ok()?;
+            (block_hash(&bytes) == self.hashes[number]).then(|| bytes.into_boxed_slice())
+        };
+        self.blocks.get(number)?.get_or_init(read).as_deref()
+    }
+}
+
+fn block_hash(rows: &[u8]) -> [u8; BLOCK_HASH] {
+    let hash = blake3::hash(rows);
+    std::array::from_fn(|i| hash.as_bytes()[i])
+}
+
+/// Reads a chat again, if it still is in the state that is remembered.
+pub(super) type Again = Box<dyn Fn() -> Option<Transcript> + Send + Sync>;
+
+/// The rows of a remembered transcript.
+pub(super) struct RememberedRows {
+    pack: Arc<Pack>,
+    view: View,
+    again: Option<Again>,
+    /// What reading the chat again has found
+    found: OnceLock<Option<Transcript>>,
+}
 
 impl RowSource for RememberedRows {
     fn count(&self) -> usize {
@@ -169,19 +205,10 @@ impl RowSource for RememberedRows {
     }
 
     fn row(&self, n: usize) -> Row {
-        let mut block = self.block.lock().unwrap_or_else(PoisonError::into_inner);
-        if block.as_ref().is_none_or(|(number, _)| *number != n / BLOCK) {
-            let first = n / BLOCK * BLOCK;
-            let rows = BLOCK.min(self.view.rows - first);
-            let start = self.table + (first * ROW) as u64;
-            // The whole table was read a moment ago: a disk that fails in between leaves rows that are like no others, so that
-            // nothing is taken for the same that is not.
-            let bytes = self.file.read_range(start..start + (rows * ROW) as u64).unwrap_or_default();
-            *block = Some((n / BLOCK, bytes));
-        }
-        let row = block.as_ref().and_then(|(_, bytes)| read_row(bytes.get(n % BLOCK * ROW..)?));
-        let row = row.map(|row| self.view.row(n, row));
-        row.unwrap_or_else(|| Row { moment: Moment(blake3_of(n)), ..Row::default() })
+        let remembered = self.pack.table.row(n).map(|row| self.view.row(n, row));
+        let read = || self.found.get_or_init(|| self.again.as_ref()?()).as_ref()?.row(n);
+        // Where nothing helps, a row that is like no other, so that nothing is taken for the same that is not.
+        remembered.or_else(read).unwrap_or_else(|| Row { moment: Moment(no_moment(n)), ..Row::default() })
     }
 }
 
@@ -191,7 +218,7 @@ impl std::fmt::Debug for RememberedRows {
     }
 }
 
-fn blake3_of(n: usize) -> [u8; 16] {
+fn no_moment(n: usize) -> [u8; 16] {
     let hash = blake3::hash(format!("row {n} could not be read").as_bytes());
     std::array::from_fn(|i| hash.as_bytes()[i])
 }
