@@ -6,6 +6,7 @@
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 use forklore_core::check::Finding;
+use forklore_engine::history;
 use forklore_engine::usecase::check;
 use forklore_engine::vault::layout;
 use forklore_engine::{Library, Progress};
@@ -42,7 +43,7 @@ impl Shelf {
     /// The library of these files: the last one, if none of them has changed.
     pub fn library(&self, fs: &Arc<dyn Vfs>, progress: &dyn Progress) -> Result<Arc<Shelved>, Failure> {
         // Before the content: what changes in between makes a stamp that is never met again.
-        let stamp = stamp(&**fs)?;
+        let stamp = stamp(fs)?;
         let mut last = self.last.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some((_, shelved)) = last.as_ref().filter(|(of, _)| *of == stamp) {
             return Ok(shelved.clone());
@@ -55,24 +56,29 @@ impl Shelf {
     }
 }
 
-/// Folders, and how deep they are looked into.
-const FOLDERS: [(&str, usize); 8] = [
+/// Folders, and how deep they are looked into. History may be elsewhere.
+const FOLDERS: [(&str, usize); 7] = [
     (layout::CHATS, 1),
     (layout::GROUP_CHATS, 0),
     (layout::GROUPS, 0),
     (layout::WORLDS, 0),
     (layout::CHARACTERS, 0),
     (layout::BACKUPS, 0),
-    (layout::HISTORY, 2),
     (".forklore/tx", 1),
 ];
 
 /// A hash over the identities of all files that a library is read from.
-fn stamp(fs: &dyn Vfs) -> Result<blake3::Hash, PathError> {
+fn stamp(fs: &Arc<dyn Vfs>) -> Result<blake3::Hash, PathError> {
     let mut hasher = blake3::Hasher::new();
-    add(fs, &layout::folder(layout::SETTINGS), &mut hasher);
+    for file in [layout::SETTINGS, layout::CONFIG] {
+        add(&**fs, &layout::folder(file), &mut hasher);
+    }
     for (folder, depth) in FOLDERS {
-        add_folder(fs, &layout::folder(folder), depth, &mut hasher)?;
+        add_folder(&**fs, &layout::folder(folder), depth, &mut hasher)?;
+    }
+    // A history that cannot be found is told of by those who need it.
+    if let Ok((home, dir)) = history::place(fs) {
+        add_folder(&*home, &dir, 2, &mut hasher)?;
     }
     Ok(hasher.finalize())
 }

@@ -486,6 +486,38 @@ fn a_path_trick_in_any_parameter_leads_nowhere() {
     assert_eq!(std::fs::read(&outside).unwrap(), b"SECRET");
 }
 
+/// The server went on with what it had read before history was moved, or went on in its folder outside of the vault.
+#[test]
+fn regression_what_history_elsewhere_knows_is_told_at_once() {
+    let vault = TestVault::new();
+    let mut story = story(&vault, &[]);
+    let elsewhere = tempfile::tempdir().unwrap();
+    vault.json(FORKLORE, &["config", "history.dir", elsewhere.path().to_str().unwrap()]);
+    let watch = || {
+        let watched = vault.run(FORKLORE, &["watch", "--once"]);
+        assert_eq!(watched.code, Some(0), "{watched}");
+    };
+    watch();
+    let server = serve(&vault, &[]);
+    story
+        .put(
+            "9",
+            json!({"uid": 9, "key": [], "comment": "by hand", "content": "Written between two scenes."}),
+        )
+        .save(&vault);
+    let told = || server.http.query("api/show", &[("chat", "Ana/Main"), ("at", "22")]).ok();
+    let printed = || vault.json(FORKLORE, &["show", "Ana/Main", "--at", "22"]);
+    let unseen = told();
+    assert_eq!(unseen, printed());
+    watch();
+    let seen = told();
+    assert_ne!(seen, unseen);
+    assert_eq!(seen, printed());
+    vault.json(FORKLORE, &["config", "history.dir", "--unset"]);
+    assert_ne!(told(), seen);
+    assert_eq!(told(), printed());
+}
+
 #[test]
 fn looking_changes_nothing() {
     let vault = TestVault::new();

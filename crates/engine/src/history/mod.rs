@@ -79,7 +79,7 @@ impl HistoryError {
 }
 
 /// Where a vault's history is: on which file system, in which folder.
-fn place(fs: &Arc<dyn Vfs>) -> Result<(Arc<dyn Vfs>, VaultPath), HistoryError> {
+pub fn place(fs: &Arc<dyn Vfs>) -> Result<(Arc<dyn Vfs>, VaultPath), HistoryError> {
     let config = Config::load(&**fs).map_err(|e| HistoryError::Unreadable(e.to_string()))?;
     let dir = config.history.dir;
     if dir.is_empty() {
