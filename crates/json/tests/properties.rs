@@ -232,7 +232,7 @@ proptest! {
         prop_assert_eq!(raw.is_ok(), judge, "{}", String::from_utf8_lossy(&bytes));
         if let Ok(raw) = raw {
             let written = raw.as_stringified().unwrap();
-            prop_assert_eq!(&*written, forklore_json::quote_wtf8(&raw.as_wtf8().unwrap()));
+            prop_assert_eq!(&*written, quote_wtf8(&raw.as_wtf8().unwrap()));
         }
     }
 
