@@ -1,7 +1,7 @@
 //! [`validate`] decides whether bytes are one JSON value; [`skip`] walks over a value that is known to be valid.
 //!
 //! Both are loops with an explicit stack, never recursion: a file nested a million levels deep must not end the process.
-//! Strings are run over sixteen bytes at a time.
+//! Strings are looked at 16 bytes at a time, long ones 64.
 
 use wide::u8x16;
 
@@ -280,8 +280,7 @@ fn escaped(backslashes: u64) -> u64 {
     (EVEN ^ odd_rows << 1) & behind
 }
 
-/// As [`string`], from within one, byte by byte where something stands that is not a plain character.
-#[cold]
+/// As [`string`], from within one: byte by byte wherever something stands that is not a plain character.
 fn careful_string(b: &[u8], mut i: usize) -> Result<usize, SyntaxError> {
     loop {
         i = plain_run(b, i);

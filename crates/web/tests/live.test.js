@@ -151,20 +151,38 @@ test('a restart: the page says so, and goes on with the new address', async () =
 test('long work shows how far it is', async () => {
     const vault = empty();
     const long = Array.from({ length: 1000 }, (_, i) => `Message ${i}. ${'The tide came in, and with it the boats, one after the other. '.repeat(64)}`);
-    for (let i = 0; i < 40; i += 1) {
-        writeChat(vault, 'Ana', `Chat ${i}`, [`Chat ${i} begins.`, ...long]);
-    }
+    let chats = 0;
+    const grow = (by) => {
+        for (const end = chats + by; chats < end; chats += 1) {
+            writeChat(vault, 'Ana', `Chat ${chats}`, [`Chat ${chats} begins.`, ...long]);
+        }
+    };
+    grow(40);
     const site = await Site.start(vault);
     const visit = await visiting(site, 'log');
-    // All chats are played on, and another program asks for something: everything must be read again.
-    for (let i = 0; i < 40; i += 1) {
-        fs.appendFileSync(path.join(vault, `chats/Ana/Chat ${i}.jsonl`), `\n${JSON.stringify({ name: 'You', is_user: true, mes: 'And on.' })}`);
-    }
-    const asked = site.api('check');
-    const bar = await visit.until('how far it is', () => {
+    const meter = () => visit.run(() => {
         const meter = document.querySelector('.notice.work progress');
         return meter && { text: document.querySelector('.notice.work').innerText, value: meter.value, max: meter.max };
     });
+    // All chats are played on, and another program asks for something: everything must be read again. Only work that takes a while is
+    // told of; where a machine is done too soon, it gets twice as much to do.
+    let [bar, asked] = [null, null];
+    while (!bar) {
+        assert.ok(chats <= 640, 'nothing is told of reading 2.5 GB');
+        for (let i = 0; i < chats; i += 1) {
+            fs.appendFileSync(path.join(vault, `chats/Ana/Chat ${i}.jsonl`), `\n${JSON.stringify({ name: 'You', is_user: true, mes: 'And on.' })}`);
+        }
+        let over = false;
+        asked = site.api('check').finally(() => {
+            over = true;
+        });
+        while (!bar && !over) {
+            bar = await meter();
+        }
+        if (!bar) {
+            grow(chats);
+        }
+    }
     assert.match(bar.text, /chats/);
     assert.ok(bar.value > 0 && bar.value <= bar.max, JSON.stringify(bar));
     await visit.picture('work');

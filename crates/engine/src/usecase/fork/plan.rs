@@ -193,6 +193,11 @@ fn plan_as(
     let file = library.fs.open(&chat.path)?;
     let (header_end, carriage_return) = header_end(library, c, &*file)?;
     let row = chat.transcript.row(request.at).unwrap_or_default();
+    if row.start < header_end || row.len == 0 {
+        // What is remembered of the chat is torn, and the chat itself could not be read again.
+        let why = format!("message {} cannot be found in it", request.at);
+        return Err(ForkError::CorruptChat { chat: chat.name.clone(), why });
+    }
     let body_end = if last.is_some() { row.start } else { row.start + u64::from(row.len) };
     let moment = match (&last, request.swipe) {
         (Some(_), Some(k)) => swipe_moments(chat.transcript.moment_before(request.at), message)
