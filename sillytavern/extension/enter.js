@@ -77,10 +77,18 @@ async function enter(fresh) {
     }
 }
 
+// What the page has not saved yet is saved before the engine changes the chat. But a page with fewer messages than the file is older
+// than it: what it holds must not go over what another page wrote, and loading the chat again brings that.
+async function flush(entered = state.entered) {
+    if (st.context().chat.length >= (entered?.messages ?? 0)) {
+        await st.flush();
+    }
+}
+
 // What the engine may do unasked. Gives whether the chat was changed: it is loaded again then, which enters it again.
 async function mend(entered, chat) {
     if (entered.pending) {
-        await st.flush();
+        await flush(entered);
         const { finished, reports } = await api.post('api/pending/finish', { chat });
         if (finished.length) {
             await st.reload(reports.flatMap(({ actions }) => actions.map((action) => action.book)));
@@ -94,7 +102,7 @@ async function mend(entered, chat) {
     if (!setting('adopt') || !(question ? UNASKED.has(question.code) && !question.ask_first : unrecorded)) {
         return false;
     }
-    await st.flush();
+    await flush(entered);
     const healed = await api.post('api/heal', { chat, choose: question ? 'rebuild' : undefined });
     if (!healed.operation) {
         return false;
@@ -148,7 +156,7 @@ export async function decide() {
 }
 
 export async function heal(chat, choice) {
-    await st.flush();
+    await flush();
     const healed = await api.post('api/heal', { chat, choose: choice });
     const books = healed.actions.map((action) => action.book);
     if (st.here()?.address === chat) {

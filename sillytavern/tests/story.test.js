@@ -368,6 +368,29 @@ test('regression: a page that has not saved leaves the newer messages of another
     }
 });
 
+test('regression: a fork that is finished late keeps what another page has written in it meanwhile', async () => {
+    const { tavern, visit } = at;
+    await visit.open(MAIN);
+    const was = before(tavern, MAIN);
+    const kill = () => tavern.engines().forEach((engine) => process.kill(engine, 'SIGKILL'));
+    kill();
+    const killing = setInterval(kill, 50);
+    const say = 'Said on another device.';
+    let fork;
+    try {
+        fork = `${STORY}/${await visit.page.run(async () => (await import('/scripts/bookmarks.js')).createBranch(44))}`;
+        await visit.page.run((name) => SillyTavern.getContext().openCharacterChat(name), fork.slice(STORY.length + 1));
+        await visit.page.until('it is open', () => SillyTavern.getContext().chat.length === 45);
+        fs.appendFileSync(path.join(tavern.vault, `chats/${fork}.jsonl`), `\n${JSON.stringify({ name: 'You', is_user: true, send_date: new Date().toISOString(), mes: say, extra: {} })}`);
+    } finally {
+        clearInterval(killing);
+    }
+    await visit.page.until('it has its book', () => Forklore.state().entered?.hold === false && Forklore.state().entered.book.state === 'own');
+    assert.equal(tavern.chat(fork).at(-1).mes, say);
+    await visit.page.until('the page has it, too', (say) => SillyTavern.getContext().chat.at(-1).mes === say, say);
+    assert.notEqual(tavern.header(fork).world_info, was.book);
+});
+
 test('the panel: forks with their state, compare, rename, open, delete', async () => {
     const { tavern, visit } = at;
     await visit.open(MAIN);

@@ -22,6 +22,8 @@ use crate::{Desk, Failure, now};
 pub struct EnterReport {
     /// Its address
     pub chat: String,
+    /// How many messages its file has
+    pub messages: usize,
     /// Whether there is no error
     pub ok: bool,
     /// Whether generating should wait for a decision
@@ -82,6 +84,7 @@ pub fn enter(desk: &Desk<'_>, of: &OneChat) -> Result<EnterReport, Failure> {
     let _plan = heal::plan(&library, Some(c), &config, &note, now());
     Ok(EnterReport {
         chat: library.address(c).to_string(),
+        messages: library.chats[c].transcript.len(),
         ok: checked.ok,
         hold: pending.is_some() || checked.findings.iter().any(wrong),
         findings: checked.findings,
