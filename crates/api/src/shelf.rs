@@ -10,7 +10,7 @@ use forklore_engine::history;
 use forklore_engine::usecase::check;
 use forklore_engine::vault::layout;
 use forklore_engine::{Library, Progress};
-use forklore_fs::{NodeKind, PathError, VaultPath, Vfs};
+use forklore_fs::{Identity, NodeKind, PathError, VaultPath, Vfs};
 
 use crate::{Failure, now};
 
@@ -71,14 +71,15 @@ const FOLDERS: [(&str, usize); 7] = [
 fn stamp(fs: &Arc<dyn Vfs>) -> Result<blake3::Hash, PathError> {
     let mut hasher = blake3::Hasher::new();
     for file in [layout::SETTINGS, layout::CONFIG] {
-        add(&**fs, &layout::folder(file), &mut hasher);
+        let file = layout::folder(file);
+        // What cannot be looked at is no file that a library could have been read from.
+        add(&file, fs.identity(&file).ok().flatten(), &mut hasher);
     }
     for (folder, depth) in FOLDERS {
         add_folder(&**fs, &layout::folder(folder), depth, &mut hasher)?;
     }
-    // A history that cannot be found is told of by those who need it.
-    if let Ok((home, dir)) = history::place(fs) {
-        add_folder(&*home, &dir, 2, &mut hasher)?;
+    for (file, identity) in history::files(fs) {
+        add(&file, identity, &mut hasher);
     }
     Ok(hasher.finalize())
 }
@@ -94,7 +95,7 @@ fn add_folder(
         let Ok(path) = dir.join(&node.name) else { continue };
         match node.kind {
             NodeKind::Dir if depth > 0 => add_folder(fs, &path, depth - 1, hasher)?,
-            NodeKind::File => add(fs, &path, hasher),
+            NodeKind::File => add(&path, fs.identity(&path).ok().flatten(), hasher),
             NodeKind::Dir | NodeKind::Other => {
                 hasher.update(path.as_str().as_bytes());
             }
@@ -103,10 +104,9 @@ fn add_folder(
     Ok(())
 }
 
-fn add(fs: &dyn Vfs, path: &VaultPath, hasher: &mut blake3::Hasher) {
+fn add(path: &VaultPath, identity: Option<Identity>, hasher: &mut blake3::Hasher) {
     hasher.update(path.as_str().as_bytes()).update(&[0]);
-    // What cannot be looked at is no file that a library could have been read from.
-    if let Ok(Some(id)) = fs.identity(path) {
+    if let Some(id) = identity {
         for number in [id.file, id.len, id.modified.cast_unsigned(), id.changed.cast_unsigned()] {
             hasher.update(&number.to_le_bytes());
         }

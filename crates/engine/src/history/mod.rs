@@ -17,9 +17,11 @@ pub mod transfer;
 mod units;
 pub mod watch;
 
+use std::io;
+use std::path::Path;
 use std::sync::Arc;
 
-use forklore_fs::{PathError, RealFs, VaultPath, Vfs};
+use forklore_fs::{Identity, PathError, RealFs, VaultPath, Vfs};
 use forklore_store::{Store, StoreError};
 
 pub use observation::{BookSeen, By, ChatSeen, Observation, What};
@@ -54,7 +56,7 @@ pub enum HistoryError {
         /// The folder
         dir: String,
         /// What the system said
-        source: std::io::Error,
+        source: io::Error,
     },
     /// It was written by a newer Forklore.
     #[error(
@@ -72,27 +74,38 @@ impl HistoryError {
     fn is_unfinished(&self) -> bool {
         match self {
             Self::Store(StoreError::Shrunk) => true,
-            Self::Path(e) => e.source.kind() == std::io::ErrorKind::UnexpectedEof,
+            Self::Path(e) => e.source.kind() == io::ErrorKind::UnexpectedEof,
             _ => false,
         }
     }
 }
 
 /// Where a vault's history is: on which file system, in which folder.
-pub fn place(fs: &Arc<dyn Vfs>) -> Result<(Arc<dyn Vfs>, VaultPath), HistoryError> {
+type Place = (Arc<dyn Vfs>, VaultPath);
+
+fn place(fs: &Arc<dyn Vfs>, open: fn(&Path) -> io::Result<RealFs>) -> Result<Place, HistoryError> {
     let config = Config::load(&**fs).map_err(|e| HistoryError::Unreadable(e.to_string()))?;
     let dir = config.history.dir;
     if dir.is_empty() {
         return Ok((fs.clone(), layout::folder(layout::HISTORY)));
     }
-    let made = RealFs::make(std::path::Path::new(&dir));
-    let elsewhere = made.map_err(|source| HistoryError::Elsewhere { dir, source })?;
+    let elsewhere = open(Path::new(&dir)).map_err(|source| HistoryError::Elsewhere { dir, source })?;
     Ok((Arc::new(elsewhere), VaultPath::root()))
+}
+
+/// Every file that history is read from, and its identity. Whoever only looks makes no folder, and what cannot be read is told of by
+/// those who need it.
+pub fn files(fs: &Arc<dyn Vfs>) -> Vec<(VaultPath, Option<Identity>)> {
+    let Ok((home, dir)) = place(fs, RealFs::new) else { return Vec::new() };
+    let Ok(packs) = dir.join("packs") else { return Vec::new() };
+    let names = home.list(&packs).unwrap_or_default().into_iter();
+    let files = names.filter_map(|node| packs.join(&node.name).ok());
+    files.map(|file| (file.clone(), home.identity(&file).ok().flatten())).collect()
 }
 
 /// The store of a vault's history.
 pub fn store(fs: &Arc<dyn Vfs>) -> Result<Store, HistoryError> {
-    let (home, dir) = place(fs)?;
+    let (home, dir) = place(fs, RealFs::make)?;
     Ok(Store::open(home, dir)?)
 }
 

@@ -21,6 +21,7 @@ use self::pack::{Again, Pack};
 pub use self::view::View;
 use super::layout;
 use super::scan::{Facts, Scan, is_large, scan};
+use crate::tx::operation::FileId;
 
 const MAGIC: &[u8; 8] = b"fkl-idx\0";
 /// Raised whenever what a scan finds out changes.
@@ -93,8 +94,10 @@ pub fn recall_with(
         // Whoever comes next shall not find it.
         let _gone = vault.unlink(&file_of(&path));
         let file = vault.open(&path).ok()?;
-        let same = file.identity().ok()? == identity;
-        same.then(|| scan(&*file, group).ok()).flatten().map(|scan| scan.transcript)
+        // As forks are guarded: a backup's hard link, which changes the time of change, makes no other content.
+        let same = || file.identity().is_ok_and(|now| FileId::from(now) == FileId::from(identity));
+        let scan = same().then(|| scan(&*file, group).ok()).flatten()?;
+        same().then_some(scan.transcript)
     });
     recall_as(&**fs, chat, identity, Some(again), |id| packs.get(&**fs, id))
 }
@@ -119,7 +122,7 @@ fn recall_as(
     let view = known.view.unwrap_or_else(|| pack.whole(head.pack));
     Some(Scan {
         header: known.header,
-        transcript: Transcript::elsewhere(Arc::new(pack.rows(&view, again)?)),
+        transcript: Transcript::elsewhere(Arc::new(pack.rows(&view, chat, again)?)),
         facts: known.facts,
         snapshots: pack.snapshots(&view)?,
         view: (head.pack != INSIDE).then_some(view),

@@ -38,7 +38,8 @@ impl Library {
         let chat = &self.chats[made.parent];
         let head = made.header.len() as u64;
         // What is wrong with the parent may be wrong here too, or not: that is for a closer look.
-        if !chat.facts.damage.is_empty() || file.bytes != head + (made.body.end - made.body.start) {
+        if !chat.facts.damage.is_empty() || file.bytes != head + made.body.end.saturating_sub(made.body.start)
+        {
             return;
         }
         let kept = |message: usize| message <= made.at;

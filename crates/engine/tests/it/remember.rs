@@ -8,7 +8,7 @@ use forklore_engine::usecase::fork::{self, Request};
 use forklore_engine::vault::cache;
 use forklore_engine::vault::scan::scan;
 use forklore_engine::{Config, Library, NoProgress};
-use forklore_fs::{SimFs, VaultPath, Vfs};
+use forklore_fs::{RealFs, SimFs, VaultPath, Vfs};
 use serde_json::json;
 
 const NOW: i64 = 1_800_000_000_000;
@@ -48,7 +48,10 @@ fn vault(newline: &str, words: usize) -> Arc<SimFs> {
 }
 
 fn fork_at(fs: &Arc<SimFs>, chat: &str, kind: ForkKind, at: usize) -> String {
-    let library = Library::load(fs.clone(), &NoProgress).unwrap();
+    try_fork(&load(fs), chat, kind, at).unwrap()
+}
+
+fn try_fork(library: &Library, chat: &str, kind: ForkKind, at: usize) -> Result<String, fork::ForkError> {
     let chat = library.find_chat(chat).unwrap();
     let request = Request {
         kind,
@@ -61,9 +64,9 @@ fn fork_at(fs: &Arc<SimFs>, chat: &str, kind: ForkKind, at: usize) -> String {
         link: true,
         copy_book: false,
     };
-    let plan = fork::plan(&library, &request, &Config::default(), &format!("slug {at}"), NOW).unwrap();
-    fork::execute(&library, plan, NOW).unwrap();
-    request.name.unwrap_or_default()
+    let plan = fork::plan(library, &request, &Config::default(), &format!("slug {at}"), NOW)?;
+    fork::execute(library, plan, NOW)?;
+    Ok(request.name.unwrap_or_default())
 }
 
 fn assert_remembered(fs: &SimFs, chat: &str) {
@@ -180,6 +183,52 @@ fn a_pack_that_is_gone_or_torn_only_costs_time() {
         assert_remembered(&fs, "Rain");
         assert_remembered(&fs, &fork);
     }
+}
+
+/// Rows that turned out to be torn, of a chat that could not be read again, were taken for a chat without messages: the fork was empty.
+#[test]
+#[allow(clippy::disallowed_methods, reason = "the file gets its times from the system")]
+fn regression_what_is_torn_makes_no_empty_fork() {
+    let dir = tempfile::tempdir().unwrap();
+    let sim = vault("\n", 3_000);
+    for file in ["chats/Ana/Rain.jsonl", "worlds/Lore.json", "settings.json"] {
+        let to = dir.path().join(file);
+        std::fs::create_dir_all(to.parent().unwrap()).unwrap();
+        std::fs::write(to, sim.read(&path(file)).unwrap().unwrap()).unwrap();
+    }
+    let fs: Arc<dyn Vfs> = Arc::new(RealFs::new(dir.path()).unwrap());
+    let load = || Library::load(fs.clone(), &NoProgress).unwrap();
+    let chat = dir.path().join("chats/Ana/Rain.jsonl");
+    // The last rows are torn, which nobody sees until one of them is asked for.
+    let torn = || {
+        drop(load());
+        let cache = std::fs::read_dir(dir.path().join(".forklore/cache")).unwrap();
+        let pack = cache
+            .map(|entry| entry.unwrap().path())
+            .find(|path| path.extension().is_some_and(|e| e == "pack"));
+        let pack = pack.unwrap();
+        let mut bytes = std::fs::read(&pack).unwrap();
+        *bytes.last_mut().unwrap() ^= 1;
+        std::fs::write(pack, bytes).unwrap();
+        load()
+    };
+    // A backup that hard-links the chat changes nothing in it.
+    let library = torn();
+    std::fs::hard_link(&chat, dir.path().join("backup")).unwrap();
+    let fork = try_fork(&library, "Rain", ForkKind::Branch, 299).unwrap();
+    let messages = |name: &str| {
+        std::fs::read(chat.with_file_name(format!("{name}.jsonl"))).unwrap().split(|c| *c == b'\n').count()
+            - 1
+    };
+    assert_eq!(messages(&fork), 300);
+    drop(library);
+    // Somebody has played on: nothing is known of it, and nothing is made.
+    let library = torn();
+    let mut more = std::fs::read(&chat).unwrap();
+    more.extend_from_slice(b"\n{\"mes\":\"on\"}");
+    std::fs::write(&chat, more).unwrap();
+    assert!(try_fork(&library, "Rain", ForkKind::Branch, 298).is_err());
+    assert!(!chat.with_file_name("Rain at 298.jsonl").exists());
 }
 
 #[test]

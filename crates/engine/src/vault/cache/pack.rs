@@ -4,7 +4,7 @@ use std::sync::{Arc, OnceLock};
 
 use forklore_core::format::book::EntryImage;
 use forklore_core::story::{MessageId, Moment, Row, RowSource, Transcript};
-use forklore_fs::OpenFile;
+use forklore_fs::{OpenFile, VaultPath};
 
 use super::view::View;
 use super::{PackId, u32_at, u64_at};
@@ -122,10 +122,16 @@ impl Pack {
         View::whole(id, self.table.rows, self.sightings.len(), self.images.len())
     }
 
-    /// The rows of a part of it; `again` finds them where the pack turns out to be torn.
-    pub(super) fn rows(self: &Arc<Self>, view: &View, again: Option<Again>) -> Option<RememberedRows> {
+    /// The rows of a part of it, which is `chat`; `again` finds them where the pack turns out to be torn.
+    pub(super) fn rows(
+        self: &Arc<Self>,
+        view: &View,
+        chat: &VaultPath,
+        again: Option<Again>,
+    ) -> Option<RememberedRows> {
+        let (pack, view, chat) = (self.clone(), view.clone(), chat.clone());
         let fits = view.rows <= self.table.rows;
-        fits.then(|| RememberedRows { pack: self.clone(), view: view.clone(), again, found: OnceLock::new() })
+        fits.then(|| RememberedRows { pack, view, chat, again, found: OnceLock::new() })
     }
 
     /// The snapshots of a part of it.
@@ -194,9 +200,28 @@ pub(super) type Again = Box<dyn Fn() -> Option<Transcript> + Send + Sync>;
 pub(super) struct RememberedRows {
     pack: Arc<Pack>,
     view: View,
+    chat: VaultPath,
     again: Option<Again>,
     /// What reading the chat again has found
-    found: OnceLock<Option<Transcript>>,
+    found: OnceLock<Transcript>,
+}
+
+impl RememberedRows {
+    fn read_again(&self, n: usize) -> Option<Row> {
+        if self.found.get().is_none() {
+            // Two at once find the same.
+            let _first = self.found.set(self.again.as_ref()?()?);
+        }
+        self.found.get()?.row(n)
+    }
+
+    /// Where nothing helps: a row without a line, that is like no other, so that nothing is taken for the same that is not.
+    fn nothing(&self, n: usize) -> Row {
+        let hash = blake3::hash(format!("row {n} of {} could not be read", self.chat.as_str()).as_bytes());
+        let (moment, rest) = hash.as_bytes().split_at(16);
+        let id = MessageId(u64_at(rest, 0).unwrap_or_default());
+        Row { moment: Moment(std::array::from_fn(|i| moment[i])), id, ..Row::default() }
+    }
 }
 
 impl RowSource for RememberedRows {
@@ -206,9 +231,7 @@ impl RowSource for RememberedRows {
 
     fn row(&self, n: usize) -> Row {
         let remembered = self.pack.table.row(n).map(|row| self.view.row(n, row));
-        let read = || self.found.get_or_init(|| self.again.as_ref()?()).as_ref()?.row(n);
-        // Where nothing helps, a row that is like no other, so that nothing is taken for the same that is not.
-        remembered.or_else(read).unwrap_or_else(|| Row { moment: Moment(no_moment(n)), ..Row::default() })
+        remembered.or_else(|| self.read_again(n)).unwrap_or_else(|| self.nothing(n))
     }
 }
 
@@ -216,11 +239,6 @@ impl std::fmt::Debug for RememberedRows {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         write!(f, "{} remembered rows", self.view.rows)
     }
-}
-
-fn no_moment(n: usize) -> [u8; 16] {
-    let hash = blake3::hash(format!("row {n} could not be read").as_bytes());
-    std::array::from_fn(|i| hash.as_bytes()[i])
 }
 
 fn read_row(r: &[u8]) -> Option<Row> {
