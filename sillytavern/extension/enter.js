@@ -53,7 +53,7 @@ async function enter(fresh) {
     }
     // A fork that this page is just making is told of by whoever makes it.
     const own = ours.size > 0;
-    if (!own && await mend(found, open.address)) {
+    if (!own && await mendOnce(found, open.address)) {
         return;
     }
     if (mine !== turn) {
@@ -83,6 +83,22 @@ async function flush(entered = state.entered) {
     if (st.context().chat.length >= (entered?.messages ?? 0)) {
         await st.flush();
     }
+}
+
+// A chat is entered twice where it is opened just as the engine comes back. Of two repairs at once, the second would save what the first
+// has made outdated, and SillyTavern would refuse that with an alarm.
+let mending = null;
+
+function mendOnce(found, chat) {
+    if (mending?.chat !== chat) {
+        const done = mend(found, chat).finally(() => {
+            if (mending?.done === done) {
+                mending = null;
+            }
+        });
+        mending = { chat, done };
+    }
+    return mending.done;
 }
 
 // What the engine may do unasked. Gives whether the chat was changed: it is loaded again then, which enters it again.
