@@ -86,19 +86,22 @@ async function flush(entered = state.entered) {
 }
 
 // A chat is entered twice where it is opened just as the engine comes back. Of two repairs at once, the second would save what the first
-// has made outdated, and SillyTavern would refuse that with an alarm.
+// has made outdated, and SillyTavern would refuse that with an alarm. So the second waits: if the chat was changed, it is loaded again,
+// and whoever enters it then finds it in order, also while the first is still busy with that.
 let mending = null;
 
-function mendOnce(found, chat) {
-    if (mending?.chat !== chat) {
-        const done = mend(found, chat).finally(() => {
-            if (mending?.done === done) {
-                mending = null;
-            }
-        });
-        mending = { chat, done };
+async function mendOnce(found, chat) {
+    if (mending?.chat === chat) {
+        await mending.done.catch(() => {});
+        return false;
     }
-    return mending.done;
+    const done = mend(found, chat).finally(() => {
+        if (mending?.done === done) {
+            mending = null;
+        }
+    });
+    mending = { chat, done };
+    return done;
 }
 
 // What the engine may do unasked. Gives whether the chat was changed: it is loaded again then, which enters it again.
