@@ -5,6 +5,7 @@
 //! kill at every call that changes something in the command that puts things in order.
 #![allow(clippy::print_stdout, reason = "the numbers are the result")]
 
+mod crowd;
 mod errors;
 mod history;
 mod race;

@@ -154,7 +154,7 @@ fn give_back(fs: &dyn Vfs, from: &VaultPath, target: &VaultPath) -> Result<(), P
 /// Keeps a file that nobody can place.
 pub(super) fn park(fs: &dyn Vfs, path: &VaultPath) -> Result<(), PathError> {
     let lost = folders::lost();
-    fs.make_dir(&lost)?;
+    fs.make_private_dir(&lost)?;
     let aside = lost.join(path.name()).unwrap_or_default();
     match fs.rename_noreplace(path, &aside) {
         Err(e) if !e.is_taken() => return Err(e),
