@@ -159,3 +159,41 @@ fn regression_a_link_is_refused_instead_of_being_moved() {
     // And nothing stands in the way of what comes next.
     let _fork = ok(&vault, &["branch", "Ana/main"]);
 }
+
+/// A system without `openat2`: paths are followed part by part, and lead as far as they did.
+#[cfg(unix)]
+#[test]
+fn on_an_old_kernel_links_lead_inside_and_not_outside() {
+    use std::os::unix::fs::symlink;
+    let Some(strace) = crate::kills::strace::Strace::find("an old kernel") else { return };
+    let vault = vault();
+    let outside = vault.root().parent().unwrap().join("outside");
+    fs::create_dir(&outside).unwrap();
+    fs::copy(vault.root().join("chats/Ana/main.jsonl"), outside.join("secret.jsonl")).unwrap();
+    fs::rename(vault.root().join("worlds"), vault.root().join("books")).unwrap();
+    symlink("books", vault.root().join("worlds")).unwrap();
+    symlink(&outside, vault.root().join("chats/Out")).unwrap();
+    symlink(outside.join("secret.jsonl"), vault.root().join("chats/Ana/out.jsonl")).unwrap();
+    symlink(vault.root().join("chats/Ana"), vault.root().join("chats/Same")).unwrap();
+    let told = |args: &[&str], old: bool| {
+        let args = [args, &["--json"]].concat();
+        let run = if old {
+            strace.run(&vault, &["-f", "-e", "inject=openat2:error=ENOSYS"], &args)
+        } else {
+            vault.run(FORKLORE, &args)
+        };
+        assert_eq!(run.code, Some(0), "{run}");
+        assert!(!run.stdout.contains("secret"), "{run}");
+        run.stdout
+    };
+    for args in [&["tree"][..], &["stories"], &["show", "Ana/main", "--at", "2"]] {
+        assert_eq!(told(args, true), told(args, false), "{args:?}");
+    }
+    assert!(told(&["tree"], true).contains("Same/main"), "a link inside is followed");
+    let made: Value = serde_json::from_str(&told(&["branch", "Ana/main", "--name", "fork"], true)).unwrap();
+    let book = format!("books/{}.json", made["book"]["name"].as_str().unwrap());
+    assert!(vault.root().join(&book).exists(), "{book}");
+    let before = fs::read_dir(&outside).unwrap().count();
+    let _undone = told(&["undo"], true);
+    assert_eq!(fs::read_dir(&outside).unwrap().count(), before);
+}
