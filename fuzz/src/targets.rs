@@ -320,7 +320,7 @@ pub fn operation(bytes: &[u8]) {
     let _recovered = tx::recover(&*fs, NOW);
     let _again = tx::recover(&*fs, NOW + 1);
     assert_eq!(kept(&fs).as_deref(), Some(&b"secret"[..]));
-    let shared: Arc<dyn Vfs> = fs.clone();
+    let shared: Arc<dyn Vfs> = fs;
     assert!(Library::load(shared, &NoProgress).is_ok(), "the vault cannot be read any more");
 }
 
