@@ -102,8 +102,8 @@ impl Suite {
         Self { tools: Tools::ensure(), strict, soaking, failed: Vec::new(), second: Vec::new() }
     }
 
-    fn note(&mut self, done: Result<()>) -> bool {
-        if let Err(why) = &done {
+    fn note(&mut self, done: &Result<()>) -> bool {
+        if let Err(why) = done {
             println!("== FAILED: {why:#}");
             self.failed.push(format!("{why:#}"));
         }
@@ -112,7 +112,7 @@ impl Suite {
 
     fn step(&mut self, what: &str, program: &str, args: &[&str], env: &[(&str, &str)]) -> bool {
         let done = run(what, program, args, env, &self.tools, self.soaking);
-        self.note(done)
+        self.note(&done)
     }
 
     /// Licences, sources and known holes of what we depend on, and what we need not depend on.
@@ -120,7 +120,7 @@ impl Suite {
         println!("== unused dependencies");
         let idle =
             unused().and_then(|found| if found.is_empty() { Ok(()) } else { bail!("{}", found.join("; ")) });
-        self.note(idle);
+        self.note(&idle);
         if let Some(deny) = self.tools.cargo_deny() {
             let deny = deny.to_string_lossy().into_owned();
             self.step("dependencies", &deny, &["check", "licenses", "bans", "sources"], &[]);
@@ -185,7 +185,7 @@ impl Suite {
             Ok(()) if self.soaking => self.failed.push(format!("{what} needed a second try")),
             Ok(()) => self.second.push(what.to_owned()),
             Err(again) => {
-                self.note(Err(again));
+                self.note(&Err(again));
             }
         }
     }

@@ -113,7 +113,7 @@ fn vault() -> TestVault {
     let group =
         json!({"id": "1", "name": "Band", "members": ["Ana.png"], "chat_id": "100", "chats": ["100"]});
     let registry = ("_registry_character", "[Registry: character]");
-    let settings = json!({"extension_settings": {"auto_recap": {"chat_states": {"main": true}}}});
+    let settings = json!({"extension_settings": {"auto_recap_memory": {"chats_enabled": {"main": true}}}});
     let vault = TestVault::new()
         .chat("Ana", "main", &metadata, &["hello", "one", "two", "three"])
         .chat("Ana", "native", &native, &["hello", "one", "two", "other"])
@@ -132,7 +132,12 @@ fn regression_modes_owners_and_tags_are_kept_by_every_command_and_its_undo() {
     let vault = vault();
     let modes = all(&vault);
     let parent = modes["chats/Ana/main.jsonl"].mode;
+    let edited = |file: &str| (file.to_owned(), vault.read(file));
+    let before = ["chats/Ana/main.jsonl", "settings.json"].map(edited);
     let fork = keeps(&vault, &["checkpoint", "Ana/main", "--at", "2", "--name", "kept"], parent);
+    for (file, was) in &before {
+        assert_ne!(vault.read(file), *was, "{file} is changed by a fork");
+    }
     let made = all(&vault);
     assert_eq!(made["chats/Ana/kept.jsonl"], modes["chats/Ana/main.jsonl"], "a fork is as its parent is");
     let book = format!("worlds/{}.json", fork["book"]["name"].as_str().unwrap());
@@ -144,9 +149,13 @@ fn regression_modes_owners_and_tags_are_kept_by_every_command_and_its_undo() {
     keeps(&vault, &["delete", "Ana/kept"], 0);
     keeps(&vault, &["trash", "restore", "chats/Ana/kept.jsonl"], parent);
     keeps(&vault, &["undo"], 0);
+    let group = vault.read("groups/1.json");
     keeps(&vault, &["branch", "group:1/100", "--at", "1"], modes["group chats/100.jsonl"].mode);
+    assert_ne!(vault.read("groups/1.json"), group, "the group lists the fork");
     keeps(&vault, &["undo"], 0);
+    let native = vault.read("chats/Ana/native.jsonl");
     keeps(&vault, &["heal", "--yes"], parent & modes["worlds/B.json"].mode);
+    assert_ne!(vault.read("chats/Ana/native.jsonl"), native, "the fork is bound to a book of its own");
     keeps(&vault, &["undo"], 0);
     keeps(&vault, &["redo"], parent & modes["worlds/B.json"].mode);
     keeps(&vault, &["watch", "--once"], 0);

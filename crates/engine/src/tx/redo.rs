@@ -39,6 +39,11 @@ pub(super) fn redo(
                 held_back |= edit.required;
                 outcome.void.push(edit.target.clone());
             }
+            // What has become of it cannot be read: the edit waits, and nothing else does.
+            Step::Edit(edit) if !can_open(fs, &edit.target) => {
+                held_back |= edit.required;
+                outcome.pending.push(edit.target.clone());
+            }
             Step::Edit(edit) => {
                 let prepared = prepared.iter().find(|prepared| prepared.step == n);
                 let done = swap(fs, edit, &stem(&operation.id, n), known, prepared)?;
@@ -66,6 +71,14 @@ pub(super) fn redo(
         fs.rename_noreplace(&intent_path(&operation.id), &log_path(&operation.id))?;
     }
     Ok(Ok(outcome))
+}
+
+/// Whether a file can be opened, or is not there.
+fn can_open(fs: &dyn Vfs, path: &VaultPath) -> bool {
+    match fs.open(path) {
+        Err(e) => e.is_missing(),
+        Ok(_) => true,
+    }
 }
 
 /// Publishes every new file. If one of the names is taken by now, those that are already there are taken back.

@@ -196,7 +196,15 @@ fn trade(
             e => Err(e),
         };
     }
-    let mut out = identity(fs, &swap)?;
+    let mut out = match identity(fs, &swap) {
+        // Somebody put a link there in this very instant. It is not ours to follow.
+        Err(_) if fs.is_link(&swap)? => {
+            fs.exchange(&swap, target)?;
+            clean(fs, &swap)?;
+            return Ok(Attempt::Disturbed);
+        }
+        out => out?,
+    };
     if out == Some(base) {
         fs.sync_dir(&target.parent())?;
         clean(fs, &swap)?;
@@ -336,8 +344,10 @@ fn settle_one(
         None if file == base || file == ours => Rank::Base,
         None => Rank::Unknown,
     };
-    let Some(out) = identity(fs, swap)? else { return Ok(()) };
-    match identity(fs, target)?.map(rank) {
+    // What cannot be looked at, on either side, waits until it can be: it must not keep everything else waiting.
+    let (Ok(out), Ok(there)) = (identity(fs, swap), identity(fs, target)) else { return Ok(()) };
+    let Some(out) = out else { return Ok(()) };
+    match there.map(rank) {
         // The target was deleted since. What we hold is put back only if it is somebody's save; our own copy is not.
         None if rank(out) != Rank::Base => {
             if let Err(e) = fs.rename_noreplace(swap, target)
