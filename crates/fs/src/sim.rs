@@ -4,10 +4,13 @@
 //! not, one by one; content written since the last sync of the file may be absent, torn or whole; a rename or an exchange is
 //! atomic. Only the sync of the directory that a name moved *to* makes the move durable.
 
+mod change;
+
 use std::collections::{BTreeMap, BTreeSet};
 use std::io;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
+use self::change::Change;
 use crate::{Attributes, Identity, Lock, Node, NodeKind, OpenFile, Part, PathError, VaultPath, Vfs};
 
 /// What ended the process in a simulated run.
@@ -53,45 +56,6 @@ struct File {
     attributes: Attributes,
     synced_attributes: Attributes,
     version: i64,
-}
-
-#[derive(Debug, Clone)]
-enum Change {
-    Link(VaultPath, usize),
-    Unlink(VaultPath),
-    Move(VaultPath, VaultPath, usize),
-    Swap((VaultPath, usize), (VaultPath, usize)),
-}
-
-impl Change {
-    fn made_durable_by(&self, dir: &VaultPath) -> bool {
-        let (Change::Link(path, _)
-        | Change::Unlink(path)
-        | Change::Move(_, path, _)
-        | Change::Swap(_, (path, _))) = self;
-        path.parent() == *dir
-    }
-
-    fn apply(&self, names: &mut BTreeMap<VaultPath, usize>) {
-        match self {
-            Change::Link(path, file) => {
-                names.insert(path.clone(), *file);
-            }
-            Change::Unlink(path) => {
-                names.remove(path);
-            }
-            Change::Move(from, to, file) => {
-                if names.get(from) == Some(file) {
-                    names.remove(from);
-                }
-                names.insert(to.clone(), *file);
-            }
-            Change::Swap((a, file_a), (b, file_b)) => {
-                names.insert(a.clone(), *file_b);
-                names.insert(b.clone(), *file_a);
-            }
-        }
-    }
 }
 
 impl SimFs {

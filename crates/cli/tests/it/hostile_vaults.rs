@@ -341,6 +341,10 @@ fn one(seed: u64, strace: Option<&Strace>) {
         let mut child = command.spawn().unwrap_or_else(|e| panic!("{told}: {e}"));
         let ended = wait(&mut child).unwrap_or_else(|why| panic!("{told}: {why}"));
         let said = String::from_utf8_lossy(&fs::read(&log).unwrap()).into_owned();
+        // What fails may be the system's own part, before there is a program.
+        if failing.is_some() && said.contains("error while loading shared libraries") {
+            continue;
+        }
         assert!(!said.contains("panicked"), "{told}\n{said}");
         assert!(matches!(ended, Some(0..=2)), "{told} ended with {ended:?}\n{said}");
         assert!(!said.contains("SECRET"), "{told} read something outside\n{said}");

@@ -16,6 +16,7 @@
 
 mod edit;
 pub mod folders;
+mod models;
 pub mod operation;
 mod recover;
 mod redo;
@@ -30,6 +31,7 @@ use forklore_fs::{Attributes, Fill, Lock, New, NodeKind, Part, PathError, VaultP
 pub use self::edit::{Locate, Would, header_line, pad, would_edit};
 use self::folders::{in_tx, intent_path};
 pub use self::folders::{log_path, object_path};
+use self::models::attributes;
 use self::operation::{Awaits, Edit, FileId, Kind, ObjectId, Operation, Publish, Retire, Step};
 pub use self::recover::{Recovered, recover};
 use self::recover::{discard, recover_locked};
@@ -176,7 +178,7 @@ impl Tx {
         parts: &[Part<'_>],
         models: &[VaultPath],
     ) -> Result<(), TxError> {
-        let like = self.attributes(&target, models)?;
+        let like = attributes(&*self.fs, &target, models)?;
         self.publish_beside(target, parts, &like, None)
     }
 
@@ -189,45 +191,10 @@ impl Tx {
         edit: Edit,
         known: &Locate<'_>,
     ) -> Result<(), TxError> {
-        let like = self.attributes(&target, models)?;
+        let like = attributes(&*self.fs, &target, models)?;
         let fresh = swap::Fresh::of(&*self.fs, &edit, known)?;
         self.publish_beside(target, parts, &like, fresh.as_ref())?;
         self.edit(edit)
-    }
-
-    /// Whose a new file is, and who may read it.
-    fn attributes(&self, target: &VaultPath, models: &[VaultPath]) -> Result<Attributes, PathError> {
-        let mut dir = target.parent();
-        let mut closed = false;
-        let mut all = |models: &[VaultPath]| {
-            let mut found: Option<Attributes> = None;
-            for model in models {
-                match self.fs.attributes(model) {
-                    Ok(Some(is)) => {
-                        found = Some(found.take().map_or_else(|| is.clone(), |found| found.and(&is)));
-                    }
-                    Ok(None) => {}
-                    // What cannot be looked at is for nobody else.
-                    Err(_) => closed = true,
-                }
-            }
-            found
-        };
-        let mut found = all(models);
-        if found.is_none() && !models.is_empty() {
-            let beside = self.fs.list(&dir)?.into_iter().filter(|node| node.kind == NodeKind::File);
-            let beside: Vec<VaultPath> = beside.filter_map(|node| dir.join(&node.name).ok()).collect();
-            found = all(&beside);
-        }
-        while found.is_none() {
-            found = self.fs.attributes(&dir)?.map(|is| is.of_new_file());
-            if dir == VaultPath::root() {
-                break;
-            }
-            dir = dir.parent();
-        }
-        let found = found.unwrap_or_default();
-        Ok(if closed { found.private() } else { found })
     }
 
     fn publish_beside(
@@ -262,7 +229,7 @@ impl Tx {
         let staged = self.step_name("staged");
         let path = in_tx(&staged);
         self.fs.create_with(&path, fill)?;
-        self.fs.dress(&path, &self.attributes(&target, &[])?)?;
+        self.fs.dress(&path, &attributes(&*self.fs, &target, &[])?)?;
         self.fs.sync_file(&path)?;
         let file = self.fs.identity(&path)?.ok_or_else(|| gone(&path))?.into();
         self.will_publish(target, staged, file);
