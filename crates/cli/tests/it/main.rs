@@ -7,8 +7,10 @@
     reason = "a test that cannot go on should stop"
 )]
 
+mod bodies;
 mod books;
 mod cli;
+mod codes;
 mod config;
 mod damage;
 mod damaged_forks;
@@ -19,7 +21,9 @@ mod forks;
 mod harbor;
 mod heal;
 mod hostile;
+mod hostile_vaults;
 mod kills;
+mod modes;
 mod ops;
 mod past;
 mod regressions;
@@ -27,6 +31,7 @@ mod seeds;
 mod serve;
 #[cfg(unix)]
 mod sillytavern;
+mod told;
 mod travel;
 mod watch;
 

@@ -305,7 +305,7 @@ impl Plan {
         let (dir, file) = (layout::folder(layout::FORKLORE), path());
         let new = layout::folder(&format!("{}.new", layout::CONFIG));
         if fs.list(&dir)?.is_empty() {
-            fs.make_dir(&dir)?;
+            fs.make_private_dir(&dir)?;
             fs.sync_dir(&dir.parent())?;
         }
         match fs.unlink(&new) {

@@ -130,7 +130,8 @@ pub fn execute(library: &Library, plan: Plan, now: i64) -> Result<RenameReport, 
     let file = library.fs.open(&plan.from)?;
     let fail = |source| PathError { path: plan.from.clone(), doing: "read", source };
     let len = file.identity().map_err(fail)?.len;
-    tx.publish(plan.to, &[Part::Bytes(&plan.header), Part::Range(&*file, plan.rest..len)])?;
+    let parts = [Part::Bytes(&plan.header), Part::Range(&*file, plan.rest..len)];
+    tx.publish(plan.to, &parts, std::slice::from_ref(&plan.from))?;
     plan.edits.into_iter().try_for_each(|edit| tx.edit(edit))?;
     tx.guard(plan.from.clone(), plan.file);
     tx.retire(plan.from)?;

@@ -141,7 +141,7 @@ pub fn remember(fs: &dyn Vfs, chat: &VaultPath, identity: Identity, scan: &Scan)
     }
     let view = View::of(&scan.transcript, &scan.snapshots).in_pack(id);
     let file = pack_file(view.pack);
-    fs.make_dir(&folder()).ok()?;
+    fs.make_private_dir(&folder()).ok()?;
     // One that is there already, by this name, may be torn: else the chat would not have been read again.
     write(fs, &file, &[Part::Bytes(&pack)]).ok()?;
     drop(pack);
@@ -206,7 +206,7 @@ fn needed_packs(fs: &dyn Vfs) -> Result<Vec<PackId>, PathError> {
 }
 
 fn write_entry(fs: &dyn Vfs, chat: &VaultPath, entry: &[u8], pack: &[u8]) -> Result<(), PathError> {
-    fs.make_dir(&folder())?;
+    fs.make_private_dir(&folder())?;
     write(fs, &file_of(chat), &[Part::Bytes(entry), Part::Bytes(pack)])
 }
 

@@ -212,6 +212,13 @@ impl Drop for Library {
 }
 
 impl Library {
+    /// Files that tell whose a new book for a chat is, and who may read it: the chat's book, and the chat.
+    pub fn models_of_book(&self, chat: usize) -> Vec<VaultPath> {
+        let chat = &self.chats[chat];
+        let book = chat.book_stem().and_then(|stem| self.books.get(stem));
+        book.into_iter().chain([&chat.path]).cloned().collect()
+    }
+
     /// The bytes of one message; `None` if there is no such message.
     pub fn message_line(&self, chat: usize, message: usize) -> Result<Option<Vec<u8>>, PathError> {
         let chat = &self.chats[chat];

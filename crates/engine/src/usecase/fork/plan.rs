@@ -51,6 +51,8 @@ pub struct Plan {
     pub(super) last: Option<Vec<u8>>,
     /// File and content of its book
     pub(super) book: Option<(VaultPath, Arc<Vec<u8>>)>,
+    /// Files that tell whose the book is to be
+    pub(super) models: Vec<VaultPath>,
     /// Edits of files that SillyTavern writes, too
     pub(crate) edits: Vec<Edit>,
     /// Files that must not change before it happens
@@ -329,6 +331,7 @@ fn plan_as(
         target,
         header,
         chat: c,
+        models: library.models_of_book(c),
         fs: library.fs.clone(),
         parent: chat.path.clone(),
         body: header_end..body_end,

@@ -316,7 +316,9 @@ impl Bind {
             return Err(RestoreError::NoExchange);
         }
         let (path, bytes) = &self.book;
-        tx.publish(path.clone(), &[Part::Bytes(bytes)])?;
+        let chat = library.chats.iter().position(|chat| chat.path == self.edit.target);
+        let models = chat.map(|c| library.models_of_book(c)).unwrap_or_default();
+        tx.publish(path.clone(), &[Part::Bytes(bytes)], &models)?;
         self.guards.into_iter().for_each(|(path, file)| tx.guard(path, file));
         tx.edit(self.edit)?;
         for path in self.retire {

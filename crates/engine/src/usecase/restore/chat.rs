@@ -416,13 +416,13 @@ impl Back {
         library.fs.make_dir(&self.target.parent())?;
         let mut tx = Tx::on(library, now)?;
         if let Some((path, bytes)) = &self.book {
-            tx.publish(path.clone(), &[Part::Bytes(bytes)])?;
+            tx.publish(path.clone(), &[Part::Bytes(bytes)], std::slice::from_ref(path))?;
         }
         let parts = match &self.header {
             Some((header, end)) => vec![Part::Bytes(header), Part::Range(&*file, *end..len)],
             None => vec![Part::Range(&*file, 0..len)],
         };
-        tx.publish(self.target.clone(), &parts)?;
+        tx.publish(self.target.clone(), &parts, std::slice::from_ref(&self.source))?;
         self.edits.into_iter().try_for_each(|edit| tx.edit(edit))?;
         report.operation = Some(tx.id().to_owned());
         let about = About {
