@@ -10,6 +10,7 @@ import path from 'node:path';
 import url from 'node:url';
 import { Engine, EngineDown } from './engine.js';
 import { chats, worldinfo, groups, characters } from './hooks.js';
+import { shut, stranger } from './origin.js';
 
 const own = path.dirname(url.fileURLToPath(import.meta.url));
 const version = read(path.join(own, 'package.json')).version ?? '?';
@@ -37,6 +38,11 @@ export async function init(router) {
             console.error(`[Forklore] cannot stand in front of SillyTavern's ${name}: ${error?.message}`);
         }
     }
+    router.use((request, response, next) => {
+        shut(response);
+        const why = stranger(request);
+        return why ? answer(response, 403, 'WRONG_ORIGIN', `${why}: only SillyTavern's own pages are answered.`, 'Open SillyTavern, and Forklore from there.') : next();
+    });
     router.get('/plugin', (_request, response) => {
         const sillytavern = read(path.join(process.cwd(), 'package.json')).version ?? null;
         response.json({ version, sillytavern, engine: engine.state(), hooks });

@@ -117,6 +117,10 @@ impl RealFs {
 }
 
 impl Vfs for RealFs {
+    fn home(&self) -> Option<&Path> {
+        Some(self.root())
+    }
+
     fn open(&self, path: &VaultPath) -> Result<Box<dyn OpenFile>, PathError> {
         self.run("open", path, |host| {
             // Opening a pipe would wait for somebody to write into it.

@@ -9,6 +9,7 @@ use axum::http::{HeaderName, HeaderValue, Method, StatusCode, header};
 use axum::middleware;
 use axum::response::{IntoResponse as _, Response};
 use axum::routing::{get, post};
+use forklore_api::config::Who;
 use forklore_api::fork::Wanted;
 use forklore_api::keep::Forgetting;
 use forklore_api::look::{AnyChat, AnyStory, OneChat, OneStory, Pair, Search, Spot, Stretch};
@@ -239,8 +240,8 @@ pub(crate) fn table() -> Table {
         })
         .get("/api/config", "The settings", |call, of: config::AnySetting| {
             call.ask(|desk| match &of.key {
-                Some(key) => config::setting(desk, key).map(Settings::One),
-                None => config::settings(desk).map(Settings::All),
+                Some(key) => config::setting(desk, Who::Anybody, key).map(Settings::One),
+                None => config::settings(desk, Who::Anybody).map(Settings::All),
             })
         })
         .get("/api/pending", "What is still to be done", |call, of: AnyChat| {

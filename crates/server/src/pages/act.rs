@@ -133,7 +133,7 @@ fn history(call: &Call, asked: Asked) -> Result<Page, Failure> {
     let fields = Fields(asked);
     let plan = call.ask(|desk| keep::forget(desk, &fields.rules(true)?))?;
     let clean = call.ask(|desk| ops::gc(desk, &Cleaning { dry_run: true, ..Cleaning::default() }))?;
-    let days = match call.ask(|desk| config::setting(desk, "trash.days"))?.value {
+    let days = match call.ask(|desk| config::setting(desk, config::Who::Anybody, "trash.days"))?.value {
         Value::Number(days) => days,
         _ => 0,
     };
