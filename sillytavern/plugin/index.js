@@ -14,7 +14,7 @@ import { shut, stranger } from './origin.js';
 
 const own = path.dirname(url.fileURLToPath(import.meta.url));
 const version = read(path.join(own, 'package.json')).version ?? '?';
-const engine = new Engine(own);
+const engine = new Engine(own, version);
 const hooks = { chats: false, worldinfo: false, groups: false, characters: false };
 
 // What browsers must know about an answer.
