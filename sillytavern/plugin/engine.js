@@ -14,7 +14,7 @@ const LONGEST_PAUSE = 30_000;
 // An engine that lived this long did not die of its start.
 const HEALTHY = 60_000;
 // One that has not said by then that it listens never will.
-const START = 30_000;
+const START = 20_000;
 // Events that wait for an engine; older ones are forgotten, and the engine looks at the disk for what followed from them.
 const MOST_EVENTS = 500;
 // How often one is told again that could not be followed, and how soon for the first time.

@@ -7,29 +7,43 @@ use std::sync::{Arc, Condvar, Mutex, MutexGuard, OnceLock, PoisonError};
 
 use forklore_core::check::Finding;
 use forklore_engine::history;
-use forklore_engine::usecase::check;
+use forklore_engine::usecase::check::{self, CheckReport};
 use forklore_engine::vault::layout;
 use forklore_engine::{Library, Progress};
 use forklore_fs::{Identity, NodeKind, PathError, VaultPath, Vfs};
 
 use crate::{Failure, Kind, now};
 
+/// How long a library is kept that nothing has changed, in milliseconds.
+const LONGEST: i64 = 60_000;
+
 /// A library, and what was found out about it.
 pub struct Shelved {
     /// The library
     pub library: Library,
-    findings: OnceLock<Vec<Finding>>,
+    checked: OnceLock<CheckReport>,
+    /// When it was read, in milliseconds since 1970
+    read: i64,
 }
 
 impl Shelved {
     /// A library that was just read.
     pub fn new(library: Library) -> Self {
-        Self { library, findings: OnceLock::new() }
+        Self { library, checked: OnceLock::new(), read: now() }
     }
 
     /// What `check` finds in all of it.
     pub fn findings(&self) -> &[Finding] {
-        self.findings.get_or_init(|| check::check(&self.library, None, now()).findings)
+        &self.whole().findings
+    }
+
+    /// What `check` says of one chat, or of all.
+    pub fn check(&self, only: Option<usize>) -> CheckReport {
+        only.map_or_else(|| self.whole().clone(), |c| check::check(&self.library, Some(c), now()))
+    }
+
+    fn whole(&self) -> &CheckReport {
+        self.checked.get_or_init(|| check::check(&self.library, None, now()))
     }
 }
 
@@ -113,7 +127,9 @@ fn abandoned() -> Failure {
 fn fresh(last: Option<Stamped>, fs: &Arc<dyn Vfs>, progress: &dyn Progress) -> Result<Stamped, Failure> {
     // Before the content: what changes in between makes a stamp that is never met again.
     let stamp = stamp(fs)?;
-    if let Some(last) = last.filter(|(of, _)| *of == stamp) {
+    // Some findings depend on the time: what has been waiting, what is left over.
+    let is_young = |last: &Shelved| (0..LONGEST).contains(&(now() - last.read));
+    if let Some(last) = last.filter(|(of, last)| *of == stamp && is_young(last)) {
         return Ok(last);
     }
     // The old one is gone by now, unless somebody works with it: a vault can be large.

@@ -135,9 +135,9 @@ pub(crate) struct Wish {
 /// Says how the next fork of a chat that SillyTavern saves is to be made.
 pub(crate) fn next_fork(call: &Call, next: &NextFork) -> Result<Wished, Failure> {
     let address = call.ask(|desk| {
-        let library = desk.library()?;
-        let chat = library.find_chat(&next.chat)?;
-        Ok(library.address(chat).to_string())
+        let shared = desk.shared()?;
+        let chat = shared.library.find_chat(&next.chat)?;
+        Ok(shared.library.address(chat).to_string())
     })?;
     let wishes = Wishes {
         kind: next.kind,
