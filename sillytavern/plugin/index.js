@@ -76,7 +76,7 @@ async function stand(file, middleware) {
 async function forward(request, response) {
     const { pathname } = new URL(request.url, 'http://engine');
     const root = request.user?.directories?.root;
-    if (!root || !['GET', 'POST'].includes(request.method) || /^\/api\/(hook\/|seen$|vaults$)/.test(pathname)) {
+    if (!root || !['GET', 'POST'].includes(request.method) || /^\/(~|api\/(hook\/|(seen|vaults|setup|session|code)$))/.test(pathname)) {
         return answer(response, 404, 'NO_ROUTE', 'There is nothing here.', 'docs/formats/http.md tells what there is.');
     }
     if (pathname === '/' && !request.originalUrl.split('?')[0].endsWith('/')) {

@@ -128,14 +128,14 @@ struct Opened {
 /// Who wants in.
 #[derive(Debug, Default, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-struct Entering {
+struct Knock {
     /// The code in the address that was printed; not needed with a token
     code: Option<String>,
 }
 
 /// A browser that was let in.
 #[derive(Debug, Serialize, JsonSchema)]
-struct Entered {
+struct LetIn {
     /// Name of the vault's folder; nothing if a vault is to be chosen first
     vault: Option<String>,
     /// Where the pages are for this browser, relative to the base
@@ -146,7 +146,7 @@ struct Entered {
 
 /// A way in for another browser.
 #[derive(Debug, Serialize, JsonSchema)]
-struct Code {
+struct AnotherCode {
     /// Works once, behind `#code=` in the address
     code: String,
 }
@@ -196,15 +196,15 @@ pub(crate) fn table() -> Table {
             "text/event-stream",
             get(listen),
         )
-        .own::<Entered>(
+        .own::<LetIn>(
             (Method::POST, "/api/session"),
             "Let a browser in, for a code or a token: it gets a session as a cookie",
             Pass::Free,
             "application/json",
             post(enter),
         )
-        .with_body::<Entering>()
-        .own::<Code>(
+        .with_body::<Knock>()
+        .own::<AnotherCode>(
             (Method::POST, "/api/code"),
             "A code that lets another browser in, once",
             Pass::Token,
@@ -394,7 +394,7 @@ async fn enter(State(vaults): State<Arc<Vaults>>, request: Request) -> Response 
     let right = match by_token {
         Some(Ok(call)) => Some(Right::Use(call.vault)),
         Some(Err(failure)) => return failed(&failure),
-        None => match body::<Entering>(request, ORDINARY).await {
+        None => match body::<Knock>(request, ORDINARY).await {
             Ok(entering) => entering.code.and_then(|code| vaults.doorman.redeem(&code)),
             Err(failure) => return failed(&failure),
         },
@@ -402,7 +402,7 @@ async fn enter(State(vaults): State<Arc<Vaults>>, request: Request) -> Response 
     let vault = match right {
         Some(Right::Use(vault)) => vault,
         Some(Right::Choose) => {
-            return json(StatusCode::OK, &Entered { vault: None, to: None, key: vaults.key_to_choose() });
+            return json(StatusCode::OK, &LetIn { vault: None, to: None, key: vaults.key_to_choose() });
         }
         None => {
             let hint = "Each works once. Press Enter where `forklore serve` runs, and open the address that it prints.";
@@ -415,7 +415,7 @@ async fn enter(State(vaults): State<Arc<Vaults>>, request: Request) -> Response 
     };
     let name = vault.name();
     let session = vaults.doorman.admit(vault);
-    let entered = Entered { vault: Some(name), to: Some(format!("~{}/", session.room)), key: None };
+    let entered = LetIn { vault: Some(name), to: Some(format!("~{}/", session.room)), key: None };
     let mut response = json(StatusCode::OK, &entered);
     if let Ok(cookie) = HeaderValue::from_str(&vaults.doorman.set_cookie(&session)) {
         response.headers_mut().insert(header::SET_COOKIE, cookie);
@@ -426,7 +426,7 @@ async fn enter(State(vaults): State<Arc<Vaults>>, request: Request) -> Response 
 /// A way in for another browser.
 async fn another(State(vaults): State<Arc<Vaults>>, request: Request) -> Response {
     match called(&vaults, &request) {
-        Ok(call) => json(StatusCode::OK, &Code { code: vaults.doorman.code(Right::Use(call.vault)) }),
+        Ok(call) => json(StatusCode::OK, &AnotherCode { code: vaults.doorman.code(Right::Use(call.vault)) }),
         Err(failure) => failed(&failure),
     }
 }

@@ -37,7 +37,11 @@ fn copy(from: &Path, to: &Path) {
     std::fs::create_dir_all(to).unwrap();
     for entry in std::fs::read_dir(from).unwrap() {
         let (path, target) = (entry.as_ref().unwrap().path(), to.join(entry.unwrap().file_name()));
-        if path.is_dir() { copy(&path, &target) } else { drop(std::fs::copy(path, target).unwrap()) }
+        if path.is_dir() {
+            copy(&path, &target);
+        } else {
+            std::fs::copy(path, target).unwrap();
+        }
     }
 }
 
