@@ -135,8 +135,9 @@ fn once(
 /// What would come of a fork.
 pub fn plan(desk: &Desk<'_>, possible: &Possible) -> Result<PlanReport, Failure> {
     let config = Config::load(&*desk.fs)?;
-    let library = desk.library()?;
-    let queue = queue_of(&library, library.find_chat(&possible.chat)?)?;
+    let shared = desk.shared()?;
+    let library = &shared.library;
+    let queue = queue_of(library, library.find_chat(&possible.chat)?)?;
     let wanted = Wanted {
         chat: possible.chat.clone(),
         at: possible.at,
@@ -149,7 +150,7 @@ pub fn plan(desk: &Desk<'_>, possible: &Possible) -> Result<PlanReport, Failure>
         copy_book: possible.copy_book,
         dry_run: true,
     };
-    Ok(match once(&library, possible.kind, &wanted, &config) {
+    Ok(match once(library, possible.kind, &wanted, &config) {
         Ok(report) => PlanReport { ready: true, refusal: None, report: Some(report), queue },
         Err(e) => PlanReport { ready: false, refusal: Some(Failure::from(e).told()), report: None, queue },
     })

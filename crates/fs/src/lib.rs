@@ -177,6 +177,11 @@ pub trait OpenFile: Send + Sync {
 /// Changes become durable only by [`Vfs::sync_file`] (content) and [`Vfs::sync_dir`] (names); the order in which a use-case calls
 /// them is part of its correctness and is tested by leaving each one out.
 pub trait Vfs: Send + Sync {
+    /// The folder that everything is below, where it is one of the system's: what an owner sets for a vault is found by it.
+    fn home(&self) -> Option<&std::path::Path> {
+        None
+    }
+
     /// Opens a file for reading.
     fn open(&self, path: &VaultPath) -> Result<Box<dyn OpenFile>, PathError>;
 

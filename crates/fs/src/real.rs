@@ -128,6 +128,10 @@ impl RealFs {
 }
 
 impl Vfs for RealFs {
+    fn home(&self) -> Option<&Path> {
+        Some(self.root())
+    }
+
     fn open(&self, path: &VaultPath) -> Result<Box<dyn OpenFile>, PathError> {
         Ok(Box::new(RealFile(self.run("open", path, Root::read)?)))
     }

@@ -17,6 +17,7 @@ mod damaged_forks;
 mod demo;
 mod diff;
 mod disk;
+mod doors;
 mod forks;
 mod harbor;
 mod heal;

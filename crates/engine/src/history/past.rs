@@ -263,6 +263,10 @@ impl PastFs {
 }
 
 impl Vfs for PastFs {
+    fn home(&self) -> Option<&std::path::Path> {
+        self.now.home()
+    }
+
     fn open(&self, path: &VaultPath) -> Result<Box<dyn OpenFile>, PathError> {
         match self.files.get(path) {
             None => self.now.open(path),

@@ -115,7 +115,7 @@ enum Look {
 impl Recorder {
     /// Opens the history of a vault, making it if there is none.
     pub fn open(fs: Arc<dyn Vfs>) -> Result<Self, HistoryError> {
-        let store = super::store(&fs)?;
+        let store = super::store_to_add(&fs)?;
         let mut notes = Notes::default();
         notes.catch_up(&store)?;
         Ok(Self { fs, store, notes })

@@ -26,7 +26,7 @@ use super::kin::{Alignments, Kin};
 use super::lore::{CopiedBook, Lore};
 use super::scan::{Facts, Snapshots};
 use crate::address::Address;
-use crate::history::Timeline;
+use crate::history::{HistoryError, Timeline};
 use crate::tx::Right;
 
 /// What kind of story it is.
@@ -193,7 +193,7 @@ pub struct Library {
     /// The books that extensions made as copies of others.
     pub(super) copies: OnceLock<Vec<CopiedBook>>,
     /// History, read when a question needs it.
-    pub(super) history: OnceLock<Result<Option<Timeline>, String>>,
+    pub(super) history: OnceLock<Result<Option<Timeline>, Arc<HistoryError>>>,
     /// The observation that history ends with, for a library of the past.
     pub(crate) until: Option<u64>,
 }
@@ -253,10 +253,10 @@ impl Library {
 
     /// What history knows of this vault; `None` if it has none.
     pub fn history(&self) -> Result<Option<&Timeline>, PathError> {
-        let read = || Timeline::load_until(&self.fs, self.until).map_err(|e| e.to_string());
+        let read = || Timeline::load_until(&self.fs, self.until).map_err(Arc::new);
         match self.history.get_or_init(read) {
             Ok(timeline) => Ok(timeline.as_ref()),
-            Err(why) => Err(history_error(why)),
+            Err(why) => Err(history_error(why.clone())),
         }
     }
 
@@ -279,8 +279,8 @@ impl Library {
     }
 }
 
-/// History that cannot be read, as what cannot be read.
-pub(crate) fn history_error(why: impl std::fmt::Display) -> PathError {
-    let source = std::io::Error::other(why.to_string());
+/// History that cannot be read, as what cannot be read. Why is inside: whoever tells people of it looks there.
+pub(crate) fn history_error(why: impl Into<Arc<HistoryError>>) -> PathError {
+    let source = std::io::Error::other(why.into());
     PathError { path: super::layout::folder(super::layout::HISTORY), doing: "read", source }
 }

@@ -1,4 +1,4 @@
-//! Reading a vault: [`Library`] holds what was read; `load` reads it; [`layout`] knows where things are; [`scan`] streams one chat;
+//! Reading a vault: [`Library`] holds what was read; `load` reads it; [`layout`] knows where things are, [`id`] what a vault calls itself; [`scan`] streams one chat;
 //! [`cache`] remembers scans, `derive` those of a new fork; `kin` knows who is related to whom; `family` what their
 //! scenes tell; `evidence` gathers what is known about a book; [`Lore`] is what a chat's line knows of its books.
 
@@ -7,6 +7,7 @@ pub mod cache;
 mod derive;
 mod evidence;
 mod family;
+pub mod id;
 mod kin;
 pub mod layout;
 mod library;

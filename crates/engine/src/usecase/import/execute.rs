@@ -17,7 +17,7 @@ use forklore_json::{Raw, Step, quote};
 use super::plan::{Joined, Plan, content};
 use super::source::{Lines, open};
 use super::{ImportError, ImportReport};
-use crate::history::store;
+use crate::history::store_to_add;
 use crate::history::transfer::{Arrival, LONGEST_OBJECT, Travelling};
 use crate::progress::Progress;
 use crate::tx::operation::{Change, Edit, Kind, Place};
@@ -41,7 +41,7 @@ pub fn execute(
     progress.start("Importing", plan.manifest.members.iter().map(|member| member.bytes).sum());
     let mut next = reader.next_member()?;
     // From here on nobody else adds to history: what arrives has its numbers in it.
-    let mut history = store(&library.fs)?;
+    let mut history = store_to_add(&library.fs)?;
     let mut arrival = match next.filter(|n| is_history(plan.manifest.members[*n].kind)) {
         Some(_) => Some(Arrival::begin(&mut history, plan.landing.clone(), now)?),
         None => None,
