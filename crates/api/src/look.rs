@@ -15,7 +15,7 @@ use forklore_engine::vault::StoryKind;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::{Desk, Failure, now};
+use crate::{Desk, Failure};
 
 /// A chat, by its address.
 #[derive(Debug, Clone, Deserialize, JsonSchema)]
@@ -162,7 +162,7 @@ pub fn check(desk: &Desk<'_>, of: &AnyChat) -> Result<(CheckReport, usize), Fail
     let shared = desk.shared()?;
     let library = &shared.library;
     let only = of.chat.as_deref().map(|name| library.find_chat(name)).transpose()?;
-    let report = check::check(library, only, now());
+    let report = shared.check(only);
     Ok((report, if only.is_some() { 1 } else { library.chats.len() }))
 }
 
@@ -179,9 +179,10 @@ pub struct HealthReport {
 
 /// What is wrong, for people.
 pub fn health(desk: &Desk<'_>, of: &AnyChat) -> Result<HealthReport, Failure> {
-    let library = desk.library()?;
+    let shared = desk.shared()?;
+    let library = &shared.library;
     let only = of.chat.as_deref().map(|name| library.find_chat(name)).transpose()?;
-    let check = check::check(&library, only, now());
+    let check = shared.check(only);
     let names = library.stories.iter().map(|story| {
         let key = match story.kind {
             StoryKind::Character => story.folder.clone(),

@@ -4,12 +4,13 @@
 //! has changed is quicker: every file that a library rests on is asked for its identity, and nothing else is.
 
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+use std::time::Duration;
 
 use forklore_core::check::Finding;
 use forklore_engine::history;
-use forklore_engine::usecase::check;
+use forklore_engine::usecase::check::{self, CheckReport};
 use forklore_engine::vault::layout;
-use forklore_engine::{Library, Progress};
+use forklore_engine::{Library, Progress, tx};
 use forklore_fs::{Identity, NodeKind, PathError, VaultPath, Vfs};
 
 use crate::{Failure, now};
@@ -18,7 +19,30 @@ use crate::{Failure, now};
 pub struct Shelved {
     /// The library
     pub library: Library,
-    findings: OnceLock<Vec<Finding>>,
+    findings: OnceLock<(i64, Vec<Finding>)>,
+}
+
+/// So long, in milliseconds, what was found counts as found now: whether work has been waiting for too long depends on the time.
+const FRESH: i64 = 5 * 60 * 1000;
+
+/// So often a vault is read again in which others were at work meanwhile, and so long they are given each time.
+const PATIENCE: usize = 100;
+const PAUSE: Duration = Duration::from_millis(20);
+
+/// Reads a vault, as it is before or after whatever other Forklores do to it and not in the middle. One that works for very long is not
+/// waited for.
+pub(crate) fn read(fs: &Arc<dyn Vfs>, progress: &dyn Progress) -> Result<Library, Failure> {
+    for _ in 0..PATIENCE {
+        let before = tx::work(&**fs)?;
+        if !before.at_work {
+            let library = Library::load(fs.clone(), progress)?;
+            if tx::work(&**fs)?.is_calm(&before) {
+                return Ok(library);
+            }
+        }
+        std::thread::sleep(PAUSE);
+    }
+    Ok(Library::load(fs.clone(), progress)?)
 }
 
 impl Shelved {
@@ -29,7 +53,19 @@ impl Shelved {
 
     /// What `check` finds in all of it.
     pub fn findings(&self) -> &[Finding] {
-        self.findings.get_or_init(|| check::check(&self.library, None, now()).findings)
+        &self.findings.get_or_init(|| (now(), check::check(&self.library, None, now()).findings)).1
+    }
+
+    /// What `check` finds, in all of it or in one chat: what was found before, if that is not long ago.
+    pub fn check(&self, only: Option<usize>) -> CheckReport {
+        let fresh = |at: &i64| (0..FRESH).contains(&(now() - at));
+        match only {
+            Some(_) => check::check(&self.library, only, now()),
+            None if self.findings.get().is_some_and(|(at, _)| !fresh(at)) => {
+                check::check(&self.library, None, now())
+            }
+            None => CheckReport::of(self.findings().to_vec()),
+        }
     }
 }
 
@@ -50,7 +86,7 @@ impl Shelf {
         }
         // The old one goes first: a vault can be large.
         *last = None;
-        let shelved = Arc::new(Shelved::new(Library::load(fs.clone(), progress)?));
+        let shelved = Arc::new(Shelved::new(read(fs, progress)?));
         *last = Some((stamp, shelved.clone()));
         Ok(shelved)
     }

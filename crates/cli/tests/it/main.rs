@@ -8,6 +8,7 @@
 )]
 
 mod books;
+mod cases;
 mod cli;
 mod config;
 mod damage;

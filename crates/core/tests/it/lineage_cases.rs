@@ -12,6 +12,7 @@ struct Case {
     slug: Option<&'static str>,
     main_chat: Option<&'static str>,
     transcript: Transcript,
+    undated: bool,
     aliases: Vec<&'static str>,
     links: Vec<(Link, String)>,
     /// Swipes of messages: (message, texts).
@@ -31,6 +32,7 @@ fn chat(name: &'static str, main_chat: Option<&'static str>, texts: &str) -> Cas
         slug: None,
         main_chat,
         transcript: told(texts),
+        undated: false,
         aliases: vec![],
         links: vec![],
         swipes: vec![],
@@ -48,6 +50,7 @@ fn traced(cases: &[Case]) -> Vec<Lineage> {
             main_chat: case.main_chat.map(str::to_owned),
             record: None,
             transcript: &case.transcript,
+            undated: case.undated,
             aliases: case.aliases.clone(),
             links: case.links.clone(),
         })
@@ -321,6 +324,7 @@ fn the_same_words_again_after_the_fork_are_a_coincidence() {
     };
     let (mut main, mut fork) = (chat("M", None, ""), chat("M - Branch #1", Some("M"), ""));
     (main.transcript, fork.transcript) = (undated("abcdefgyhij"), undated("abcqrstyuv"));
+    (main.undated, fork.undated) = (true, true);
     assert_eq!(traced(&[main, fork])[1].fork_message, Some(2));
 }
 

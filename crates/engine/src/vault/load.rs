@@ -23,7 +23,7 @@ use super::library::{Chat, Library, Story, StoryKind};
 use super::scan::{Damage, Facts, Scan, is_large, scan};
 use super::{cache, layout};
 use crate::progress::Progress;
-use crate::tx::Right;
+use crate::tx::{self, Right};
 
 /// Why a vault cannot be read.
 #[derive(Debug, thiserror::Error)]
@@ -62,10 +62,7 @@ impl Library {
             .into_iter()
             .collect();
         let (stories, places) = find_chats(&*fs, &cards, &groups, &mut litter, &mut not_read)?;
-        let unfinished = fs.list(&layout::folder(&format!("{}/tx", layout::FORKLORE)))?;
-        let unfinished = unfinished
-            .iter()
-            .filter_map(|n| layout::folder(&format!("{}/tx", layout::FORKLORE)).join(&n.name).ok());
+        let work = tx::work(&*fs)?;
         let mut library = Self {
             stories,
             chats: Vec::new(),
@@ -75,7 +72,8 @@ impl Library {
             books,
             litter,
             not_read,
-            unfinished: unfinished.collect(),
+            unfinished: work.left,
+            under_way: work.under_way,
             right: None,
             kin: Kin::default(),
             families: Families::default(),
@@ -129,7 +127,7 @@ impl Library {
             chat
         };
         // Small chats side by side; large ones one after the other, each on all cores.
-        let mut chats: Vec<Option<Chat>> = places
+        let mut chats: Vec<Option<Option<Chat>>> = places
             .par_iter()
             .zip(&sizes)
             .map(|(place, size)| (!is_large(*size)).then(|| read(place, *size)))
@@ -139,15 +137,35 @@ impl Library {
                 *chat = Some(read(&places[i], sizes[i]));
             }
         }
-        let chats = chats.into_iter().flatten().collect();
+        let chats = chats.into_iter().flatten().flatten().collect();
         self.remembering = background;
         self.chats = chats;
+        self.read_kept_metadata();
         self.adopt_unlisted();
         for (c, chat) in self.chats.iter().enumerate() {
             self.stories[chat.story].chats.push(c);
         }
         self.stories.retain(|story| story.folder != NO_GROUP || !story.chats.is_empty());
         progress.finish();
+    }
+
+    /// Chats of groups of older versions have no header: what would stand there stands in the group's file.
+    fn read_kept_metadata(&mut self) {
+        for chat in self.chats.iter_mut().filter(|chat| chat.header.is_empty() && chat.unreadable.is_none()) {
+            let story = &self.stories[chat.story];
+            let group = self.groups.get(&story.folder).filter(|_| story.kind == StoryKind::Group);
+            let Some((group, kept)) = group.and_then(|group| Some((group, group.metadata(&chat.name)?)))
+            else {
+                continue;
+            };
+            let Ok(file) = layout::folder(layout::GROUPS).join(&format!("{}.json", group.file)) else {
+                continue;
+            };
+            let metadata = kept.metadata.as_deref().unwrap_or(b"{}");
+            chat.header = [b"{\"chat_metadata\":", metadata, b"}"].concat();
+            chat.kept = Some((file, kept));
+            chat.look_at_header();
+        }
     }
 
     /// A fork of a group chat that no group lists yet belongs to the group of the chat it was forked from: a page lists it later.
@@ -209,6 +227,7 @@ impl Library {
                 }),
                 record: chat.record.as_ref(),
                 transcript: &chat.transcript,
+                undated: chat.facts.undated.is_some(),
                 aliases: [
                     chat.book.as_ref().map(|(name, _)| name.as_str()),
                     chat.running.as_ref().and_then(|r| r.chat_id.as_deref()),
@@ -246,7 +265,8 @@ struct How<'a> {
 /// What is done with a scan that is worth remembering.
 type Remember<'a> = dyn Fn(&VaultPath, Identity, &Scan) + Sync + 'a;
 
-fn read_chat(fs: &dyn Vfs, story: usize, name: String, path: VaultPath, how: &How<'_>) -> Chat {
+/// Reads a chat; `None` if it is gone since it was listed.
+fn read_chat(fs: &dyn Vfs, story: usize, name: String, path: VaultPath, how: &How<'_>) -> Option<Chat> {
     let read = || -> Result<(Scan, Identity), PathError> {
         let fail = |source| PathError { path: path.clone(), doing: "read", source };
         let file = fs.open(&path)?;
@@ -263,6 +283,7 @@ fn read_chat(fs: &dyn Vfs, story: usize, name: String, path: VaultPath, how: &Ho
     };
     let (scan, identity, unreadable) = match read() {
         Ok((scan, identity)) => (scan, Some(identity), None),
+        Err(e) if e.is_missing() => return None,
         Err(e) => (
             Scan { facts: Facts { damage: vec![Damage::Empty], ..Facts::default() }, ..Scan::default() },
             None,
@@ -277,6 +298,7 @@ fn read_chat(fs: &dyn Vfs, story: usize, name: String, path: VaultPath, how: &Ho
         modified: identity.map_or(0, |id| id.modified),
         identity,
         header: scan.header.unwrap_or_default(),
+        kept: None,
         transcript: scan.transcript,
         facts: scan.facts,
         snapshots: scan.snapshots,
@@ -294,12 +316,19 @@ fn read_chat(fs: &dyn Vfs, story: usize, name: String, path: VaultPath, how: &Ho
         },
         unreadable,
     };
-    let header = chat.header();
-    let slug = header.slug();
-    chat.record = ForkRecord::read(header.metadata()).filter(|record| record.belongs_to(slug.as_deref()));
-    chat.running = RunningRecap::read(chat.header().metadata());
-    chat.book = chat.header().book().map(|name| (name.to_string(), book_stem(&name)));
-    chat
+    chat.look_at_header();
+    Some(chat)
+}
+
+impl Chat {
+    fn look_at_header(&mut self) {
+        let header = self.header();
+        let slug = header.slug();
+        let record = ForkRecord::read(header.metadata()).filter(|record| record.belongs_to(slug.as_deref()));
+        let book = header.book().map(|name| (name.to_string(), book_stem(&name)));
+        let running = RunningRecap::read(header.metadata());
+        (self.record, self.running, self.book) = (record, running, book);
+    }
 }
 
 /// Files of a folder with an extension, as (stem, path); litter and links that lead nowhere we may go are set aside.

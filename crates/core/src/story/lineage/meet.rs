@@ -54,7 +54,9 @@ impl<'a> Meeter<'a> {
                 return Some(Meeting { fork: shared, confidence: Confidence::Certain });
             }
             let mut aligned = align(child, parent, shared);
-            drop_coincidences(&mut aligned.pairs, shared);
+            if self.chats[c].undated || self.chats[p].undated {
+                drop_coincidences(&mut aligned.pairs, shared);
+            }
             if let Some((ours, theirs)) = aligned.pairs.last().copied().filter(|(ours, _)| *ours >= shared) {
                 let confidence = aligned.confidence().min(Confidence::Likely);
                 // The next one may be the same in another swipe.
@@ -101,13 +103,13 @@ impl<'a> Meeter<'a> {
     }
 }
 
-/// After two lines have parted, the same few words can be said in both, and where messages have no time of their own nothing tells
+/// After two lines have parted, the same few words can be said in both, and where messages have no times of their own nothing tells
 /// them apart. What follows an edit or a deletion is most of what comes, or comes in a row; a coincidence stands alone.
 fn drop_coincidences(pairs: &mut Vec<(usize, usize)>, shared: usize) {
     while let Some((ours, theirs)) = pairs.last().copied().filter(|(ours, _)| *ours >= shared) {
         let before = pairs.len().checked_sub(2).map(|i| pairs[i]);
         let in_a_row = before.is_some_and(|(a, b)| a >= shared && a + 1 == ours && b + 1 == theirs);
-        let span = ours.min(theirs).saturating_sub(shared) + 1;
+        let span = ours.max(theirs) - shared + 1;
         let most = (pairs.len() - shared) * 2 >= span;
         if in_a_row || most {
             break;

@@ -34,6 +34,8 @@ pub struct Chat<'a> {
     pub record: Option<&'a ForkRecord>,
     /// The messages.
     pub transcript: &'a Transcript,
+    /// Whether the times at which they were sent do not tell all of them apart: some have none, or many the same.
+    pub undated: bool,
     /// Names that the chat's metadata goes by: the bound book, the running recap's chat id. They can tell a former name.
     pub aliases: Vec<&'a str>,
     /// Chats that hang on its messages: (how, sanitised name).

@@ -346,7 +346,11 @@ impl<'a> Tracer<'a> {
                 return Some(found);
             }
         }
-        let best = self.best(c, &|p| may_be(p) && not_above(p))?;
+        // Names of forks belong to forks.
+        let lost_a_fork = ForkName::read(claimed) != ForkName::Plain;
+        let was_a_fork = |p: usize| self.claim(p).is_some() || self.chats[p].record.is_some();
+        let fits = |p: usize| was_a_fork(p) || !lost_a_fork;
+        let best = self.best(c, &|p| may_be(p) && not_above(p) && fits(p))?;
         // If siblings have more of the lost parent than this chat has, it cannot be the parent.
         let ghost_knew = self.sibling(c, claimed).map(|meeting| meeting.fork);
         (ghost_knew.is_none_or(|more| more <= best.1.fork)).then_some(best)

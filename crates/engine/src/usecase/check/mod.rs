@@ -35,6 +35,16 @@ pub struct CheckReport {
 }
 
 impl CheckReport {
+    /// A report of these findings.
+    pub fn of(findings: Vec<Finding>) -> Self {
+        Self {
+            ok: findings.iter().all(|f| f.severity != Severity::Error),
+            findings,
+            entering: None,
+            deep: None,
+        }
+    }
+
     /// Adds what reading everything came to.
     pub fn add_deep(&mut self, deep: DeepReport, findings: Vec<Finding>) {
         self.ok &= findings.iter().all(|finding| finding.severity != Severity::Error);
@@ -67,9 +77,8 @@ pub fn check(library: &Library, only: Option<usize>, now: i64) -> CheckReport {
         checker.left_overs();
     }
     checker.slugs(only);
-    let findings = checker.findings;
     let entering = only.and_then(|c| entering(library, c));
-    CheckReport { ok: findings.iter().all(|f| f.severity != Severity::Error), findings, entering, deep: None }
+    CheckReport { entering, ..CheckReport::of(checker.findings) }
 }
 
 struct Checker<'a> {
