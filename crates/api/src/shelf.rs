@@ -29,20 +29,25 @@ const FRESH: i64 = 5 * 60 * 1000;
 const PATIENCE: usize = 100;
 const PAUSE: Duration = Duration::from_millis(20);
 
-/// Reads a vault, as it is before or after whatever other Forklores do to it and not in the middle. One that works for very long is not
+/// Looks at a vault as it is before or after whatever other Forklores do to it, and not in the middle. One that works for very long is not
 /// waited for.
-pub(crate) fn read(fs: &Arc<dyn Vfs>, progress: &dyn Progress) -> Result<Library, Failure> {
+pub(crate) fn calmly<T>(fs: &dyn Vfs, look: impl Fn() -> Result<T, Failure>) -> Result<T, Failure> {
     for _ in 0..PATIENCE {
-        let before = tx::work(&**fs)?;
+        let before = tx::work(fs)?;
         if !before.at_work {
-            let library = Library::load(fs.clone(), progress)?;
-            if tx::work(&**fs)?.is_calm(&before) {
-                return Ok(library);
+            let seen = look()?;
+            if tx::work(fs)?.is_calm(&before) {
+                return Ok(seen);
             }
         }
         std::thread::sleep(PAUSE);
     }
-    Ok(Library::load(fs.clone(), progress)?)
+    look()
+}
+
+/// Reads a vault [`calmly`].
+pub(crate) fn read(fs: &Arc<dyn Vfs>, progress: &dyn Progress) -> Result<Library, Failure> {
+    calmly(&**fs, || Ok(Library::load(fs.clone(), progress)?))
 }
 
 impl Shelved {

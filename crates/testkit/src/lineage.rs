@@ -77,6 +77,8 @@ pub struct Truth {
     pub fork: Option<(usize, bool)>,
     /// Whether another chat was copied from it, or it is a copy
     pub copied: bool,
+    /// Whether it has another name than it was made with
+    pub renamed: bool,
 }
 
 /// A vault in the playing.
@@ -411,6 +413,7 @@ impl World {
             told: self.is_told(chat, parent),
             fork: fork.filter(|_| matches!(chat.origin, Origin::Fork(_))),
             copied: matches!(chat.origin, Origin::Copy(_)) || self.chats.values().any(copied),
+            renamed: !chat.former.is_empty(),
         }
     }
 

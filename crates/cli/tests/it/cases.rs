@@ -157,7 +157,7 @@ fn a_group_of_an_older_version_is_healed_renamed_and_deleted_in_its_own_file() {
     run(&vault, &["undo"]);
     assert_eq!(vault.snapshot(), before);
 
-    run(&vault, &["delete", "group:171/Main", "--yes"]);
+    run(&vault, &["delete", "group:171/Main"]);
     let deleted = group(&vault);
     assert_eq!(
         (&deleted["chat_id"], &deleted["chat_metadata"]["main_chat"]),
@@ -254,4 +254,99 @@ fn regression_padding_goes_with_the_fork_that_brought_it() {
             );
         }
     }
+}
+
+/// Things beside the chats that cannot be read, or must not be.
+#[cfg(unix)]
+fn put_unreadable_things(vault: &TestVault) {
+    use std::os::unix::fs::symlink;
+    let root = vault.root();
+    let pipe = |path: &str| {
+        let made = std::process::Command::new("mkfifo").arg(root.join(path)).status().unwrap();
+        assert!(made.success());
+    };
+    pipe("chats/Ann/pipe.jsonl");
+    pipe("worlds/pipe.json");
+    let _socket = std::os::unix::net::UnixListener::bind(root.join("chats/Ann/socket.jsonl")).unwrap();
+    let outside = root.parent().unwrap().join("outside.jsonl");
+    std::fs::write(&outside, "{}").unwrap();
+    symlink(&outside, root.join("chats/Ann/link out.jsonl")).unwrap();
+    symlink(&outside, root.join("worlds/link out.json")).unwrap();
+    symlink("nowhere", root.join("chats/Ann/link nowhere.jsonl")).unwrap();
+    symlink("round.jsonl", root.join("chats/Ann/round.jsonl")).unwrap();
+    std::fs::create_dir(root.join("chats/Ann/folder.jsonl")).unwrap();
+    std::fs::create_dir(root.join("worlds/folder.json")).unwrap();
+    vault.write("worlds/broken.json", b"{\"entries\":");
+    vault.write("chats/Ann/broken.jsonl", b"\xff\xfe not a chat");
+    vault.write("chats/Ann/bound.jsonl", b"{\"chat_metadata\":{\"integrity\":\"x\",\"world_info\":\"broken\"}}\n{\"mes\":\"hi\",\"send_date\":\"1\"}");
+}
+
+#[cfg(unix)]
+#[test]
+fn regression_what_cannot_be_read_stands_in_nobody_elses_way() {
+    let vault = TestVault::case("undo-blocked");
+    let before = vault.read("chats/Ann/A.jsonl");
+    put_unreadable_things(&vault);
+    let made = vault.json(FORKLORE, &["branch", "Ann/A", "--at", "4"]);
+    let book = made["book"]["name"].as_str().unwrap_or_else(|| panic!("{made:#}"));
+    assert!(vault.root().join(format!("worlds/{book}.json")).exists());
+    for args in [&["tree"][..], &["stories"], &["show", "Ann/A", "--at", "3"], &["watch", "--once"], &["log"]]
+    {
+        run(&vault, args);
+    }
+    let found = vault.run(FORKLORE, &["check"]);
+    assert!(found.code == Some(0) || found.code == Some(1), "{found}");
+    run(&vault, &["heal", "Ann/A", "--yes"]);
+    run(&vault, &["undo"]);
+    assert_eq!(vault.read("chats/Ann/A.jsonl"), before);
+    assert!(!vault.root().join(format!("worlds/{book}.json")).exists());
+    let shown = vault.run(FORKLORE, &["show", "Ann/broken"]);
+    assert_ne!(shown.code, None, "{shown}");
+}
+
+#[test]
+fn regression_check_sees_no_fork_half_made() {
+    use std::sync::atomic::{AtomicUsize, Ordering};
+    let entry = |i: usize| (format!("e{i}"), "c".repeat(400));
+    let entries: Vec<(String, String)> = (0..100).map(entry).collect();
+    let entries: Vec<(&str, &str)> =
+        entries.iter().map(|(title, text)| (title.as_str(), text.as_str())).collect();
+    let mut vault = TestVault::new();
+    for name in ["One", "Two"] {
+        let texts: Vec<String> = (0..60).map(|i| format!("{name} {i} {}", "word ".repeat(100))).collect();
+        let texts: Vec<&str> = texts.iter().map(String::as_str).collect();
+        let metadata = serde_json::json!({"integrity": name, "world_info": name});
+        vault = vault.chat("Ann", name, &metadata, &texts).book(name, &entries);
+        // Kept by an extension, so that nobody shares it by choice.
+        let mut book: Value = serde_json::from_slice(&vault.read(&format!("worlds/{name}.json"))).unwrap();
+        book["entries"]["0"]["stmemorybooks"] = true.into();
+        book["entries"]["0"]["STMB_start"] = 0.into();
+        book["entries"]["0"]["STMB_end"] = 3.into();
+        vault.write(&format!("worlds/{name}.json"), book.to_string().as_bytes());
+    }
+    assert_eq!(codes(&vault), Vec::<String>::new());
+    let working = AtomicUsize::new(2);
+    let (vault, working) = (&vault, &working);
+    let (looks, ghosts) = std::thread::scope(|scope| {
+        for chat in ["Ann/One", "Ann/Two"] {
+            scope.spawn(move || {
+                for at in 5..17 {
+                    // The other may be at work: then this one is told so.
+                    let _made = vault.run(FORKLORE, &["branch", chat, "--at", &at.to_string()]);
+                    let _undone = vault.run(FORKLORE, &["undo"]);
+                }
+                working.fetch_sub(1, Ordering::SeqCst);
+            });
+        }
+        let (mut looks, mut ghosts) = (0, Vec::new());
+        while working.load(Ordering::SeqCst) > 0 {
+            let report = vault.json(FORKLORE, &["check"]);
+            ghosts.extend(report["findings"].as_array().unwrap().iter().map(Value::to_string));
+            looks += 1;
+        }
+        (looks, ghosts)
+    });
+    println!("{looks} looks while others worked");
+    assert!(looks > 3, "nobody looked");
+    assert_eq!(ghosts, Vec::<String>::new(), "in {looks} looks");
 }

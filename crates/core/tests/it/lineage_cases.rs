@@ -46,6 +46,7 @@ fn traced(cases: &[Case]) -> Vec<Lineage> {
             story: 0,
             group: false,
             name: case.name,
+            silent: false,
             slug: case.slug,
             main_chat: case.main_chat.map(str::to_owned),
             record: None,

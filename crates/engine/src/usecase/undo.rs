@@ -247,7 +247,9 @@ impl Plan {
 /// what they made it would have made.
 fn as_if_alone(log: &OpLog, operation: &Operation, edit: &Edit) -> Edit {
     let mut edit = edit.clone();
-    for earlier in log.operations.iter().rev().filter(|earlier| earlier.id < operation.id) {
+    // What is done again is done as it was.
+    let others = if edit.back { &[][..] } else { &log.operations[..] };
+    for earlier in others.iter().rev().filter(|earlier| earlier.id < operation.id) {
         let same_place =
             |theirs: &&Edit| theirs.target == edit.target && theirs.place.is_that_of(&edit.place);
         let Some(theirs) = earlier.edits().filter(|theirs| !theirs.back).find(same_place) else { continue };

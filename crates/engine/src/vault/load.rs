@@ -21,7 +21,7 @@ use super::family::Families;
 use super::kin::Kin;
 use super::library::{Chat, Library, Story, StoryKind};
 use super::scan::{Damage, Facts, Scan, is_large, scan};
-use super::{cache, layout};
+use super::{cache, layout, traced};
 use crate::progress::Progress;
 use crate::tx::{self, Right};
 
@@ -208,6 +208,22 @@ impl Library {
 
     fn trace(&mut self) {
         self.disown_copied_records();
+        let key = (self.chats.len() >= traced::WORTHWHILE).then(|| traced::Key::of(&self.chats)).flatten();
+        let known = key.as_ref().and_then(|key| traced::recall(&*self.fs, key, self.chats.len()));
+        let found = known.unwrap_or_else(|| {
+            let found = self.find_lineage();
+            if let Some(key) = &key {
+                traced::remember(&*self.fs, key, &found);
+            }
+            found
+        });
+        for (chat, lineage) in self.chats.iter_mut().zip(found) {
+            chat.lineage = lineage;
+        }
+        self.kin = self.find_kin();
+    }
+
+    fn find_lineage(&self) -> Vec<Lineage> {
         let slugs: Vec<Option<String>> =
             self.chats.iter().map(|c| c.header().slug().map(std::borrow::Cow::into_owned)).collect();
         let seen: Vec<lineage::Chat<'_>> = self
@@ -218,6 +234,8 @@ impl Library {
                 story: chat.story,
                 group: self.stories[chat.story].kind == StoryKind::Group,
                 name: &chat.name,
+                silent: chat.header().metadata() == Raw::NULL
+                    || chat.kept.as_ref().is_some_and(|(_, kept)| kept.metadata.is_none()),
                 slug: slugs[c].as_deref(),
                 main_chat: chat.header().main_chat().map(|name| {
                     // A name that no file can have is still a name to tell of.
@@ -238,12 +256,7 @@ impl Library {
                 links: chat.facts.links().map(|(_, link, name)| (link, chat_stem(name))).collect(),
             })
             .collect();
-        let traced =
-            lineage::trace(&seen, &|chat, message, before| self.swipe_moments(chat, message, before));
-        for (chat, lineage) in self.chats.iter_mut().zip(traced) {
-            chat.lineage = lineage;
-        }
-        self.kin = self.find_kin();
+        lineage::trace(&seen, &|chat, message, before| self.swipe_moments(chat, message, before))
     }
 
     /// The moments that a message would have, after the moment before it, with each of its swipes shown.

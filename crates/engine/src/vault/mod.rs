@@ -12,6 +12,7 @@ pub mod layout;
 mod library;
 mod load;
 pub mod scan;
+mod traced;
 
 pub use derive::Made;
 pub(crate) use library::history_error;

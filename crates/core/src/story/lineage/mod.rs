@@ -12,6 +12,8 @@ mod meet;
 mod names;
 mod tracer;
 
+use serde::{Deserialize, Serialize};
+
 use self::tracer::Tracer;
 use super::line::Confidence;
 use super::moment::{Moment, Transcript};
@@ -26,6 +28,8 @@ pub struct Chat<'a> {
     pub group: bool,
     /// File stem.
     pub name: &'a str,
+    /// Whether it has no metadata at all, so that it tells nothing of itself: not even that it was not forked.
+    pub silent: bool,
     /// `integrity` of the header.
     pub slug: Option<&'a str>,
     /// `main_chat` of the header, sanitised.
@@ -52,7 +56,7 @@ pub enum Link {
 }
 
 /// What a chat is in its story.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Kind {
     /// Not forked from anything
     Main,
@@ -65,7 +69,7 @@ pub enum Kind {
 }
 
 /// How the lineage of a chat is known.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Basis {
     /// Forklore's record
     Recorded,
@@ -78,7 +82,7 @@ pub enum Basis {
 }
 
 /// What is odd about the parent.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub enum ParentNote {
     /// The header names a chat that is gone.
     Missing(String),
@@ -87,7 +91,7 @@ pub enum ParentNote {
 }
 
 /// Where a chat comes from.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Lineage {
     /// What it is
     pub kind: Kind,

@@ -7,13 +7,14 @@ use unicode_normalization::UnicodeNormalization;
 
 use crate::format::names::ForkName;
 
-/// The order in which chats come where nothing but their lines relates them: lower comes first. How often a name says "fork of"; names
+/// The order in which chats come where nothing but their lines relates them: lower comes first. Those that tell nothing of themselves come
+/// last: their metadata did not come along with the file. How often a name says "fork of"; names
 /// with a time before others, since SillyTavern gives them to new chats, and in the order of time; longer chats before shorter ones.
-pub(super) type Seniority<'a> = (usize, bool, [u32; 7], Reverse<usize>, &'a str);
+pub(super) type Seniority<'a> = (bool, usize, bool, [u32; 7], Reverse<usize>, &'a str);
 
-pub(super) fn seniority(name: &str, messages: usize) -> Seniority<'_> {
+pub(super) fn seniority(name: &str, messages: usize, silent: bool) -> Seniority<'_> {
     let date = date(name);
-    (depth(name), date.is_none(), date.unwrap_or_default(), Reverse(messages), name)
+    (silent, depth(name), date.is_none(), date.unwrap_or_default(), Reverse(messages), name)
 }
 
 /// How many times over a chat is a fork or a copy, by its name.
@@ -28,8 +29,12 @@ pub(super) fn is_import(name: &str) -> bool {
     name.ends_with(IMPORTED)
 }
 
-/// The time that a name ends with: year, month, day and whatever follows of hours, minutes, seconds and milliseconds.
+/// The time that a name ends with: year, month, day and whatever follows of hours, minutes, seconds and milliseconds. Chats of groups
+/// were once called by the milliseconds since 1970.
 fn date(name: &str) -> Option<[u32; 7]> {
+    if let Some(milliseconds) = name.parse::<u64>().ok().filter(|_| name.len() == 13) {
+        return Some(civil(milliseconds));
+    }
     let is_time = |c: char| c.is_ascii_digit() || matches!(c, '-' | '@' | ' ' | 'h' | 'm' | 's' | ':' | '.');
     let start =
         name.rfind(|c| !is_time(c)).map_or(0, |at| at + name[at..].chars().next().map_or(1, char::len_utf8));
@@ -39,6 +44,22 @@ fn date(name: &str) -> Option<[u32; 7]> {
     let parts = &numbers[year..];
     let plausible = parts.len() >= 3 && (1..=12).contains(&parts[1]) && (1..=31).contains(&parts[2]);
     plausible.then(|| std::array::from_fn(|i| parts.get(i).copied().unwrap_or(0)))
+}
+
+/// Milliseconds since 1970 as year, month, day, hours, minutes, seconds, milliseconds.
+fn civil(milliseconds: u64) -> [u32; 7] {
+    // Years begin in March, so that the day that comes and goes is the last one.
+    let days = milliseconds / 86_400_000 + 719_468;
+    let (era, day) = (days / 146_097, days % 146_097);
+    let year = (day - day / 1_460 + day / 36_524 - day / 146_096) / 365;
+    let day = day - (365 * year + year / 4 - year / 100);
+    let month = (5 * day + 2) / 153;
+    let (day, month) = (day - (153 * month + 2) / 5 + 1, if month < 10 { month + 3 } else { month - 9 });
+    let year = year + era * 400 + u64::from(month <= 2);
+    let of_day = milliseconds % 86_400_000;
+    let parts =
+        [year, month, day, of_day / 3_600_000, of_day / 60_000 % 60, of_day / 1000 % 60, of_day % 1000];
+    parts.map(|part| u32::try_from(part).unwrap_or(u32::MAX))
 }
 
 /// A name as file systems see it that do not tell capital letters, or two spellings of one letter, apart. A vault may have been on one.
@@ -73,7 +94,7 @@ mod tests {
             "my story - Branch #1 - Checkpoint #1",
         ];
         let mut sorted = in_order;
-        sorted.sort_by_key(|name| seniority(name, 9));
+        sorted.sort_by_key(|name| seniority(name, 9, false));
         assert_eq!(sorted, in_order);
     }
 
@@ -83,6 +104,8 @@ mod tests {
             assert_eq!(date(name), None, "{name}");
         }
         assert_eq!(date("火 2025-1-2@03h"), Some([2025, 1, 2, 3, 0, 0, 0]));
+        assert_eq!(date("1709210096789"), Some([2024, 2, 29, 12, 34, 56, 789]));
+        assert_eq!(date("951868800000"), None, "not as long as SillyTavern ever made them");
     }
 
     #[test]

@@ -42,7 +42,10 @@ impl<'a> Tracer<'a> {
         let mut tracer = Self {
             chats,
             meeter: Meeter::new(chats, swipes),
-            seniority: chats.iter().map(|chat| seniority(chat.name, chat.transcript.len())).collect(),
+            seniority: chats
+                .iter()
+                .map(|chat| seniority(chat.name, chat.transcript.len(), chat.silent))
+                .collect(),
             by_name: HashMap::new(),
             by_folded_name: HashMap::new(),
             anywhere: HashMap::new(),
@@ -279,7 +282,9 @@ impl<'a> Tracer<'a> {
             }
             return self.fork(c, parent, meeting, Basis::MainChat, None);
         }
-        if let Some((parent, meeting)) = self.renamed_parent(c, claimed) {
+        if let Some((parent, meeting)) = self.renamed_parent(c, claimed)
+            && (met.is_none() || !self.chats[parent].silent)
+        {
             let note = Some(ParentNote::Renamed(claimed.to_owned()));
             return self.fork(c, parent, meeting, Basis::Moments, note);
         }
