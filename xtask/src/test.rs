@@ -62,6 +62,12 @@ pub(crate) fn soak() -> Result<()> {
         &["test", "--release", "--package", "forklore-engine", "--test", "it", "isolation::"],
         &[("FORKLORE_STEPS", "1000000")],
     )?;
+    step_with(
+        "lineages that were played, fifty thousand vaults",
+        "cargo",
+        &["test", "--release", "--package", "forklore-engine", "--test", "it", "lineage::"],
+        &[("FORKLORE_LINEAGES", "50000")],
+    )?;
     let many = [("PROPTEST_CASES", "20000")];
     step_with(
         "property tests, long",

@@ -16,7 +16,7 @@ use forklore_engine::vault::StoryKind;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::shelf::{self, Shelved};
+use crate::shelf::{self, Found, Shelved};
 use crate::{Desk, Failure};
 
 /// A chat, by its address.
@@ -161,8 +161,21 @@ pub fn show(desk: &Desk<'_>, spot: &Spot) -> Result<ShowReport, Failure> {
 
 /// What is wrong, and how many chats were looked at.
 pub fn check(desk: &Desk<'_>, of: &AnyChat) -> Result<(CheckReport, usize), Failure> {
+    if of.chat.is_some() {
+        return Ok((checked(desk, of)?.1, 1));
+    }
+    desk.settled();
+    // Nothing has changed, nothing is worked out.
+    let stamp = shelf::stamp(&desk.fs)?;
+    if let Some(found) = Found::recall(&*desk.fs, &stamp).filter(|_| desk.shelf.is_none()) {
+        return Ok((CheckReport::of(found.findings), found.chats));
+    }
     let (shared, report) = checked(desk, of)?;
-    Ok((report, if of.chat.is_some() { 1 } else { shared.library.chats.len() }))
+    let chats = shared.library.chats.len();
+    if desk.shelf.is_none() && shelf::stamp(&desk.fs)? == stamp {
+        Found::remember(&*desk.fs, &stamp, &report, chats);
+    }
+    Ok((report, chats))
 }
 
 /// What is wrong in a vault as it is before or after whatever other Forklores do to it: lorebooks are read only now.
