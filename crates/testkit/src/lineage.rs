@@ -77,6 +77,8 @@ pub struct Truth {
     pub fork: Option<(usize, bool)>,
     /// Whether another chat was copied from it, or it is a copy
     pub copied: bool,
+    /// Whether its messages have times
+    pub dated: bool,
     /// Whether it has another name than it was made with
     pub renamed: bool,
 }
@@ -284,10 +286,11 @@ impl World {
         let (id, len) = (self.id(), self.chats[&c].messages.len());
         let at = self.random.below(len);
         if let Some(message) = self.chats.get_mut(&c).and_then(|chat| chat.messages.get_mut(at)) {
-            message.text = format!("edited {id}");
-            if let Some(shown) = message.swipes.last_mut() {
-                shown.clone_from(&message.text);
+            let edited = format!("edited {id}");
+            if let Some(shown) = message.swipes.iter_mut().find(|swipe| **swipe == message.text) {
+                shown.clone_from(&edited);
             }
+            message.text = edited;
             self.steps.push(format!("edits message {at} of {:?}", self.chats[&c].name));
         }
     }
@@ -362,8 +365,9 @@ impl World {
             let mut group = json!({"id": format!("{story}"), "name": "Party", "members": ["Ann.png"], "chat_id": names.first(), "chats": names});
             if *kind == StoryKind::OldGroup {
                 group["chat_metadata"] = chats.first().map_or(json!({}), |open| metadata(open));
+                let known = chats.iter().skip(1).filter(|chat| !matches!(chat.origin, Origin::Copy(_)));
                 let past: serde_json::Map<String, Value> =
-                    chats.iter().skip(1).map(|chat| (chat.name.clone(), metadata(chat))).collect();
+                    known.map(|chat| (chat.name.clone(), metadata(chat))).collect();
                 group["past_metadata"] = past.into();
             }
             files.push((
@@ -402,7 +406,9 @@ impl World {
                     || here.swipes.contains(&there.text);
                 there.uid == here.uid && there.date == here.date && shown
             };
-            (at, parent.is_some_and(|parent| parent.messages.iter().any(same)))
+            // What has no time may be said twice, and then nothing tells which was which.
+            let dated = chat.messages.iter().all(|message| message.date.is_some());
+            (at, dated && parent.is_some_and(|parent| parent.messages.iter().any(same)))
         });
         let copied = |other: &Chat| matches!(other.origin, Origin::Copy(of) if of == chat.id);
         Truth {
@@ -413,6 +419,7 @@ impl World {
             told: self.is_told(chat, parent),
             fork: fork.filter(|_| matches!(chat.origin, Origin::Fork(_))),
             copied: matches!(chat.origin, Origin::Copy(_)) || self.chats.values().any(copied),
+            dated: chat.messages.iter().all(|message| message.date.is_some()),
             renamed: !chat.former.is_empty(),
         }
     }
@@ -431,7 +438,8 @@ impl World {
             |other: &&Chat| other.story == chat.story && other.id != chat.id && other.id != parent.id;
         let named = chat.main_chat.as_deref() == Some(&parent.name);
         // By the name, if the lines still have something in common; by the lines, if nobody else is as near.
-        let lines = ours > 0 && self.chats.values().filter(beside).all(|other| shared(other) < ours);
+        let dated = chat.messages.iter().chain(&parent.messages).all(|message| message.date.is_some());
+        let lines = ours > 0 && dated && self.chats.values().filter(beside).all(|other| shared(other) < ours);
         (named && ours > 0) || lines
     }
 }

@@ -80,7 +80,7 @@ fn judge(world: &World, truth: &[Truth]) -> Result<(), String> {
                 }
                 match (truth.fork, lineage.fork_message) {
                     (Some((at, true)), found) if found != Some(at) => return tell("forked elsewhere"),
-                    (Some((at, false)), Some(found)) if found > at => {
+                    (Some((at, false)), Some(found)) if found > at && truth.dated => {
                         return tell("forked later than it was");
                     }
                     _ => {}

@@ -50,9 +50,7 @@ impl<'a> Meeter<'a> {
     fn meet_after(&self, c: usize, p: usize, shared: usize) -> Option<Meeting> {
         let (child, parent) = (self.transcript(c), self.transcript(p));
         if shared < child.len() && shared < parent.len() {
-            if self.same_message((c, shared), (p, shared)) {
-                return Some(Meeting { fork: shared, confidence: Confidence::Certain });
-            }
+            let same = self.same_message((c, shared), (p, shared));
             let mut aligned = align(child, parent, shared);
             if self.chats[c].undated || self.chats[p].undated {
                 drop_coincidences(&mut aligned.pairs, shared);
@@ -62,6 +60,9 @@ impl<'a> Meeter<'a> {
                 // The next one may be the same in another swipe.
                 let fork = ours + usize::from(self.same_message((c, ours + 1), (p, theirs + 1)));
                 return Some(Meeting { fork, confidence });
+            }
+            if same {
+                return Some(Meeting { fork: shared, confidence: Confidence::Certain });
             }
         }
         // A parent that ends where the child goes on may have been cut since; a checkpoint ends there, too.
@@ -73,6 +74,10 @@ impl<'a> Meeter<'a> {
     /// Whether one of the messages that two chats share, after the greeting, was sent at the same time in both.
     pub(super) fn dated(&self, c: usize, p: usize, meeting: Meeting) -> bool {
         let (child, parent) = (self.transcript(c), self.transcript(p));
+        // Where there are no times, the words must do: an answer is soon the same, a reply to it is not.
+        if (self.chats[c].undated || self.chats[p].undated) && meeting.fork < UNDATED {
+            return false;
+        }
         let mut together = child.rows_from(1).zip(parent.rows_from(1)).take(meeting.fork);
         if together.any(|(a, b)| a.id == b.id) {
             return true;
@@ -102,6 +107,9 @@ impl<'a> Meeter<'a> {
         asked.entry((chat, message, before)).or_insert_with(ask).clone()
     }
 }
+
+/// So many messages after the greeting must be the same where times do not tell that they are.
+const UNDATED: usize = 3;
 
 /// After two lines have parted, the same few words can be said in both, and where messages have no times of their own nothing tells
 /// them apart. What follows an edit or a deletion is most of what comes, or comes in a row; a coincidence stands alone.

@@ -4,7 +4,7 @@ use std::cell::OnceCell;
 use std::cmp::Reverse;
 use std::collections::{HashMap, HashSet};
 
-use super::super::line::Confidence;
+use super::super::line::{Confidence, common_prefix};
 use super::super::moment::MessageId;
 use super::lines::Lines;
 use super::meet::{Meeter, Meeting};
@@ -231,9 +231,10 @@ impl<'a> Tracer<'a> {
                 other.main_chat == chat.main_chat || (chat.main_chat.is_none() && chat.group && !other.group);
             may_be && chat.transcript.moment(0).is_some_and(|first| other.transcript.moment(0) == Some(first))
         };
-        let original =
-            twins.iter().copied().filter(|p| *p == c || alike(*p)).max_by_key(|p| self.originality(*p))?;
-        (original != c).then_some(original)
+        // Of those that come before it the nearest: forks of one parent, with its slug, can be copied, too.
+        let before = |p: &usize| *p != c && self.originality(*p) > self.originality(c) && alike(*p);
+        let shared = |p: usize| common_prefix(chat.transcript, self.chats[p].transcript);
+        twins.iter().copied().filter(before).max_by_key(|p| (shared(*p), self.originality(*p)))
     }
 
     /// Of several chats with one slug, the one that it was made for ranks highest.
