@@ -71,6 +71,12 @@ pub(crate) fn soak() -> Result<()> {
         &[("FORKLORE_STEPS", "1000000")],
     );
     suite.step(
+        "lineages that were played, fifty thousand vaults",
+        "cargo",
+        &["test", "--release", "--package", "forklore-engine", "--test", "it", "lineage::"],
+        &[("FORKLORE_LINEAGES", "50000")],
+    );
+    suite.step(
         "property tests, long",
         "cargo",
         &["test", "--release", "--workspace", "--", "properties"],

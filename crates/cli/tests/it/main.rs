@@ -9,6 +9,7 @@
 
 mod bodies;
 mod books;
+mod cases;
 mod cli;
 mod codes;
 mod config;

@@ -22,6 +22,7 @@ mod recover;
 mod redo;
 mod resolve;
 mod swap;
+mod work;
 
 use std::io;
 use std::sync::Arc;
@@ -39,6 +40,7 @@ use self::redo::{publish_all, redo};
 pub use self::resolve::resolve;
 pub use self::swap::Swapped;
 use self::swap::{Prepared, remove};
+pub use self::work::{Work, work};
 use crate::vault::Library;
 
 /// Why an operation was not done.
@@ -313,6 +315,14 @@ impl Tx {
     /// Makes it happen. `locate` finds messages in chats whose transcript is known; see [`crate::vault::scan::locate`] for those
     /// that are not.
     pub fn commit(mut self, about: About, known: &Locate<'_>) -> Result<Outcome, TxError> {
+        let fs = self.fs.clone();
+        for step in &mut self.steps {
+            if let Step::Edit(edit) = step
+                && !edit.back
+            {
+                edit.blanks = edit::blanks_of(&*fs, edit, known)?;
+            }
+        }
         let operation = self.seal(about, None)?;
         redo(&*self.fs, &operation, known, &self.prepared)
             .map_err(|source| TxError::Unfinished { id: operation.id.clone(), source })?

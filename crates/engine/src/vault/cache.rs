@@ -166,6 +166,23 @@ pub(super) fn remember_view(
     }
 }
 
+/// Something that was found out about the vault as a whole, as it was kept under this name.
+pub fn kept(fs: &dyn Vfs, name: &str) -> Option<Vec<u8>> {
+    let bytes = fs.read(&folder().join(name).ok()?).ok()??;
+    let (hash, rest) = bytes.split_first_chunk::<32>()?;
+    (blake3::hash(rest).as_bytes() == hash).then(|| rest.to_vec())
+}
+
+/// Keeps something that was found out about the vault as a whole, if that can be done.
+pub fn keep(fs: &dyn Vfs, name: &str, bytes: &[u8]) {
+    let hash = blake3::hash(bytes);
+    let parts = [Part::Bytes(hash.as_bytes()), Part::Bytes(bytes)];
+    if let (Ok(file), Ok(())) = (folder().join(name), fs.make_dir(&folder())) {
+        // A cache that cannot be written only costs time.
+        let _not_kept = write(fs, &file, &parts);
+    }
+}
+
 /// Drops what is remembered of all chats but some, by the names of their entries. For `gc`.
 pub fn forget_all_but(fs: &dyn Vfs, entries: &HashSet<String>) -> Result<(), PathError> {
     for node in fs.list(&folder())? {

@@ -8,7 +8,7 @@ use forklore_core::adapter::{self, Adapter};
 use forklore_core::format::book::{Book as ParsedBook, BookError, BookMap, EntryImage};
 use forklore_core::format::card::Card;
 use forklore_core::format::chat::Header;
-use forklore_core::format::group::Group;
+use forklore_core::format::group::{Group, Kept};
 use forklore_core::format::names::book_stem;
 use forklore_core::format::record::ForkRecord;
 use forklore_core::format::settings::Settings;
@@ -77,6 +77,8 @@ pub struct Chat {
     /// Which file was read; `None` if it could not be
     pub identity: Option<Identity>,
     pub(super) header: Vec<u8>,
+    /// The group's file, and where in it the metadata is, for chats of older versions, which have no header
+    pub kept: Option<(VaultPath, Kept)>,
     /// The book bound to the chat: name as the header has it, and file stem
     pub book: Option<(String, String)>,
     /// The messages
@@ -172,6 +174,8 @@ pub struct Library {
     pub not_read: Vec<VaultPath>,
     /// Files that Forklore's own unfinished work left behind.
     pub unfinished: Vec<VaultPath>,
+    /// What other Forklores are about to do: files that they are making, changing or taking away.
+    pub under_way: Vec<VaultPath>,
     /// The right to change the vault, if it was read to be changed.
     pub(crate) right: Option<Right>,
     pub(super) kin: Kin,
@@ -263,6 +267,13 @@ impl Library {
     /// The scenes of all chats, by the book that they wrote into.
     pub(super) fn scenes(&self) -> &BTreeMap<String, Vec<ToldScene>> {
         self.scenes.get_or_init(|| self.find_scenes())
+    }
+
+    /// Whether another chat has the same slug.
+    pub fn has_twin(&self, chat: usize) -> bool {
+        let slug = self.chats[chat].header().slug();
+        let others = self.chats.iter().enumerate().filter(|(c, _)| *c != chat);
+        slug.is_some() && { others }.any(|(_, other)| other.header().slug() == slug)
     }
 
     /// Slugs that several chats have, with those chats.

@@ -14,6 +14,7 @@ mod library;
 mod load;
 mod lore;
 pub mod scan;
+mod traced;
 
 pub use derive::Made;
 pub(crate) use library::history_error;

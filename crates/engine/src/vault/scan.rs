@@ -127,6 +127,8 @@ pub struct Facts {
     pub links: Vec<(usize, bool, String)>,
     /// What is wrong with the file.
     pub damage: Vec<Damage>,
+    /// The first message without a time of its own: it is missing, or that of the two before it.
+    pub undated: Option<usize>,
 }
 
 impl Facts {
@@ -174,6 +176,8 @@ enum Found {
 
 struct Element {
     said: Said,
+    /// When it was sent, as a hash; nothing if that is not known.
+    date: Option<u64>,
     /// What few messages have.
     more: Option<Box<More>>,
 }
@@ -404,6 +408,8 @@ struct Builder {
     sightings: Vec<StoredSighting>,
     places: HashMap<EntryImage, u32>,
     kept: usize,
+    /// When the last two messages were sent.
+    dates: [Option<u64>; 2],
 }
 
 impl Builder {
@@ -431,6 +437,8 @@ impl Builder {
                     self.header = Some(bytes);
                     return;
                 }
+                // Chats of groups had no header in older versions, and all versions read them.
+                _ if self.group => {}
                 _ => self.facts.damage.push(Damage::Headerless),
             }
         }
@@ -440,6 +448,10 @@ impl Builder {
         for sighting in more.sightings {
             self.keep(message, sighting);
         }
+        if element.date.is_none() || self.dates == [element.date; 2] {
+            self.facts.undated.get_or_insert(message);
+        }
+        self.dates = [self.dates[1], element.date];
         self.transcript.push(at, len, element.said);
     }
 
@@ -497,8 +509,17 @@ fn look(line: &[u8]) -> Found {
     let more = More { scene, links, sightings: sightings.unwrap_or_default(), header };
     Found::Element(Element {
         said: Said::of(message),
+        date: message.send_date().filter(|date| date.is_truthy()).map(|date| short_hash(date.bytes())),
         more: (!plain).then(|| Box::new(more)),
     })
+}
+
+/// A hash that only has to tell a few times apart.
+fn short_hash(bytes: &[u8]) -> u64 {
+    use std::hash::{DefaultHasher, Hasher as _};
+    let mut hasher = DefaultHasher::new();
+    hasher.write(bytes);
+    hasher.finish()
 }
 
 /// The links of a message: whether a bookmark (else a branch), name as typed.

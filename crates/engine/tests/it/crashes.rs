@@ -72,12 +72,8 @@ fn link_edit() -> Edit {
     let line = br#"{"mes":"world","is_user":true,"send_date":"2"}"#;
     let message = forklore_core::format::chat::Message::parse(line).unwrap();
     let (_, _, id) = forklore_core::story::identify(message);
-    Edit {
-        target: path(PARENT),
-        place: Place::Message { index: 1, id: id.0 },
-        required: false,
-        changes: vec![Change::set(&["extra", "bookmark_link"], None, Json::text("fork"))],
-    }
+    let link = Change::set(&["extra", "bookmark_link"], None, Json::text("fork"));
+    Edit::new(path(PARENT), Place::Message { index: 1, id: id.0 }, vec![link])
 }
 
 fn commit(tx: Tx, fs: &Arc<dyn Vfs>, kind: Kind) -> Result<(), TxError> {
@@ -114,7 +110,7 @@ fn make_fork(fs: &Arc<dyn Vfs>, linked: bool) -> Result<(), TxError> {
     let parts = [Part::Bytes(b"{\"chat_metadata\":{}}"), Part::Range(&*file, 54..86)];
     tx.publish(path(CHAT), &parts, &[path(PARENT)])?;
     let list = Change::include(&["chats"], "fork");
-    tx.edit(Edit { target: path(GROUP), place: Place::Document, required: false, changes: vec![list] })?;
+    tx.edit(Edit::new(path(GROUP), Place::Document, vec![list]))?;
     if linked {
         tx.edit(link_edit())?;
     }
@@ -158,12 +154,8 @@ fn heal(fs: &Arc<dyn Vfs>) -> Result<(), TxError> {
     let set = |key: &str, from: &str, to: &str| {
         Change::set(&["chat_metadata", key], Json::text(from), Json::text(to))
     };
-    tx.edit(Edit {
-        target: path(PARENT),
-        place: Place::Header,
-        required: true,
-        changes: vec![set("world_info", "old", "fork"), set("integrity", "s", "t")],
-    })?;
+    let changes = vec![set("world_info", "old", "fork"), set("integrity", "s", "t")];
+    tx.edit(Edit { required: true, ..Edit::new(path(PARENT), Place::Header, changes) })?;
     tx.retire(path(OLD_BOOK))?;
     commit(tx, fs, Kind::Heal)
 }
@@ -184,7 +176,7 @@ fn judge_heal(fs: &dyn Vfs) -> Option<&'static str> {
 fn delete(fs: &Arc<dyn Vfs>) -> Result<(), TxError> {
     let mut tx = Tx::begin(fs, NOW)?;
     let list = Change::exclude(&["chats"], "main");
-    tx.edit(Edit { target: path(GROUP), place: Place::Document, required: false, changes: vec![list] })?;
+    tx.edit(Edit::new(path(GROUP), Place::Document, vec![list]))?;
     tx.retire(path(PARENT))?;
     tx.retire(path(OLD_BOOK))?;
     commit(tx, fs, Kind::Delete)

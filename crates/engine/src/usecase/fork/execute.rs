@@ -19,10 +19,13 @@ pub fn execute(library: &Library, plan: Plan, now: i64) -> Result<ForkReport, Fo
         return Err(TxError::Changed(plan.parent.clone()).into());
     }
     stage_book(&mut tx, &plan)?;
-    let mut parts = vec![Part::Bytes(&plan.header)];
-    // A chat without a header has no newline before its first message.
-    if file.read_range(plan.body.start..plan.body.start + 1).map_err(fail)? != b"\n" {
-        parts.push(Part::Bytes(b"\n"));
+    let mut parts = Vec::new();
+    if !plan.header.is_empty() {
+        parts.push(Part::Bytes(&plan.header));
+        // A chat without a header has no newline before its first message.
+        if file.read_range(plan.body.start..plan.body.start + 1).map_err(fail)? != b"\n" {
+            parts.push(Part::Bytes(b"\n"));
+        }
     }
     parts.push(Part::Range(&*file, plan.body.clone()));
     if let Some(last) = &plan.last {

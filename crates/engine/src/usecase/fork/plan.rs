@@ -160,12 +160,17 @@ fn plan_as(
         Some(Restored { as_it_was: true, .. }) => library.book_as_it_is(c)?,
         _ => library.book_at(c, state_at, wanted)?,
     };
-    let scene_of = |line: &Vec<u8>| adapter::scene(Message::new(Raw::trust(line))).map(|(scene, _)| scene);
+    let scene_of = |line: &Vec<u8>| {
+        let (scene, sightings) = adapter::scene(Message::new(Raw::trust(line)))?;
+        let mut chosen = sightings.iter().filter(|seen| seen.version == scene.current);
+        let snapshot = chosen.any(|seen| !seen.entries.is_empty());
+        Some((scene, snapshot))
+    };
     let swiped = last.as_ref().map(scene_of);
     let around = {
         let running = chat.running.as_ref();
         let projection = running.map(|r| r.project(state_at, &|version| library.scene_of(c, version)));
-        let shown = swiped.as_ref().map(Option::as_ref);
+        let shown = swiped.as_ref().map(|shown| shown.as_ref().map(|(scene, snapshot)| (scene, *snapshot)));
         Surroundings::of(library, c, request.at, shown, projection.as_ref())
     };
     let mut warnings = judge(request, config, &around, &found)?;
@@ -268,12 +273,14 @@ fn plan_as(
     if carriage_return {
         header.push(b'\r');
     }
-    if body_end.saturating_sub(header_end) > 1 << 20 {
+    if chat.kept.is_none() && body_end.saturating_sub(header_end) > 1 << 20 {
         tx::pad(&mut header, header_end);
     }
 
     let (target, address) = place(library, c, name)?;
-    let edits = edits(library, request, config, name)?;
+    // Where older versions keep the metadata of a group's chats, a fork has it in the same place.
+    let kept = chat.kept.is_some().then(|| std::mem::take(&mut header));
+    let edits = edits(library, request, config, name, kept.as_deref())?;
     let running = chat.running.as_ref();
     let projection = revised.projection.unwrap_or_default();
     let current = projection.current.and_then(|i| running?.versions.get(i));
@@ -363,7 +370,7 @@ fn other_swipe(request: &Request, message: Message<'_>, k: usize) -> Result<Opti
 fn header_end(library: &Library, c: usize, file: &dyn OpenFile) -> Result<(u64, bool), ForkError> {
     let chat = &library.chats[c];
     let fail = |source| forklore_fs::PathError { path: chat.path.clone(), doing: "read", source };
-    if chat.header().raw() == Raw::NULL {
+    if chat.header().raw() == Raw::NULL || chat.kept.is_some() {
         return Ok((chat.transcript.row(0).map_or(0, |row| row.start), false));
     }
     let line = tx::header_line(file).map_err(fail)?;
@@ -694,7 +701,13 @@ pub(crate) fn root_of(library: &Library, c: usize) -> (String, usize) {
 }
 
 /// Edits of files that SillyTavern writes, too: what points at the fork.
-fn edits(library: &Library, request: &Request, config: &Config, name: &str) -> Result<Vec<Edit>, ForkError> {
+fn edits(
+    library: &Library,
+    request: &Request,
+    config: &Config,
+    name: &str,
+    header: Option<&[u8]>,
+) -> Result<Vec<Edit>, ForkError> {
     let c = request.chat;
     let chat = &library.chats[c];
     let story = &library.stories[chat.story];
@@ -703,8 +716,13 @@ fn edits(library: &Library, request: &Request, config: &Config, name: &str) -> R
         && let Some(group) = library.groups.get(&story.folder)
         && let Ok(target) = layout::folder(layout::GROUPS).join(&format!("{}.json", group.file))
     {
-        let change = Change::include(&["chats"], name);
-        edits.push(Edit { target, place: Place::Document, required: false, changes: vec![change] });
+        let mut changes = vec![Change::include(&["chats"], name)];
+        if let Some(metadata) = header.and_then(|header| Raw::trust(header).get("chat_metadata")) {
+            let bytes = library.fs.read(&target)?.unwrap_or_default();
+            let now = Raw::parse(&bytes).unwrap_or(Raw::NULL);
+            changes.extend(Change::set_in(now, &["past_metadata", name], Json::new(metadata.bytes())));
+        }
+        edits.push(Edit::new(target, Place::Document, changes));
     }
     edits.extend(settings_edit(library, &chat.name, name)?);
     if request.link && config.fork.link_parent {
@@ -728,7 +746,7 @@ pub(crate) fn link_edit(
     let change = match kind {
         ForkKind::Branch => {
             let path = ["extra", "branches"];
-            Change::Include(Listed { alone: raw.at(&path).is_none(), ..Listed::new(&path, name) })
+            Change::Include(Listed::new_in(raw, &path, name))
         }
         ForkKind::Checkpoint => {
             let set = Change::set_in(raw, &["extra", "bookmark_link"], Json::text(name));
@@ -737,7 +755,7 @@ pub(crate) fn link_edit(
         }
     };
     let place = Place::Message { index: at, id: row.id.0 };
-    Ok(Some(Edit { target: chat.path.clone(), place, required: false, changes: vec![change] }))
+    Ok(Some(Edit::new(chat.path.clone(), place, vec![change])))
 }
 
 /// Auto-Recap keeps four settings by the name of the chat: the fork gets its parent's.
@@ -758,8 +776,14 @@ fn settings_edit(library: &Library, parent: &str, fork: &str) -> Result<Option<E
             Json::new(value.bytes())
         };
         if let Some(to) = value(parent) {
-            changes.push(Change::Set { path: path(fork), from: value(fork), to: Some(to), next: None });
+            changes.push(Change::Set {
+                path: path(fork),
+                from: value(fork),
+                to: Some(to),
+                next: None,
+                made: 0,
+            });
         }
     }
-    Ok((!changes.is_empty()).then_some(Edit { target, place: Place::Document, required: false, changes }))
+    Ok((!changes.is_empty()).then_some(Edit::new(target, Place::Document, changes)))
 }

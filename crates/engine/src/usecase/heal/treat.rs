@@ -16,7 +16,7 @@ use forklore_json::Raw;
 
 use super::{Action, Choice, Decide, HealError, Question};
 use crate::config::{Config, Undated};
-use crate::state_at::{BookAt, SourceKind, Wanted};
+use crate::state_at::{BookAt, Wanted};
 use crate::tx::operation::{Change, Edit, Json, Listed, Place};
 use crate::usecase::fork::header::{Binding, Revised, edit_of, revise};
 use crate::usecase::fork::plan::{book_bytes, book_name, root_of, stays_shared};
@@ -209,8 +209,8 @@ pub(super) fn treat(
         did(Code::UnrecordedFork, None, "adopted: its lineage is recorded now".to_owned());
     }
     // Of several chats with one identity the one that it was made for keeps it.
-    let twin = has(Code::SlugDuplicate) && treatment.adopt;
-    if twin {
+    let twin = treatment.adopt && library.has_twin(c);
+    if twin && has(Code::SlugDuplicate) {
         did(Code::SlugDuplicate, None, "given an identity of its own".to_owned());
     }
     if let Some(ParentNote::Renamed(old)) = &chat.lineage.note
@@ -301,7 +301,7 @@ fn own_book(
     if choice == Choice::Rebuild
         && let Some(own) = recorded.filter(|own| book_stem(own) != book_stem(old))
         && library.books.contains_key(&book_stem(&own))
-        && library.referring_to(&book_stem(&own), &[c]).is_empty()
+        && library.known_to_refer_to(&book_stem(&own), &[c]).is_empty()
     {
         return Ok(Own::Rebind { name: own });
     }
@@ -336,7 +336,8 @@ fn own_book(
     let Ok(path) = layout::book(&name) else { return Ok(Own::Impossible) };
     let empty = |over: Option<&Book<'_>>| new_book::assemble(Content::Entries { over, entries: &[] }, &name);
     let (bytes, how) = match choice {
-        Choice::Rebuild if found.source.kind == SourceKind::None => (empty(None), "a new lorebook, empty"),
+        // Nothing tells what was in it. An empty one would look as if all were well, and the file may yet come back.
+        Choice::Rebuild if found.live.is_none() && found.entries.is_empty() => return Ok(Own::Impossible),
         Choice::Rebuild => {
             (book_bytes(&found, &name, &chat.name), "a lorebook of its own with what its own line has earned")
         }
@@ -408,7 +409,7 @@ fn renamed_links(library: &Library, c: usize) -> Vec<Edit> {
             }
         };
         let place = Place::Message { index: message, id: row.id.0 };
-        edits.push(Edit { target: chat.path.clone(), place, required: false, changes });
+        edits.push(Edit::new(chat.path.clone(), place, changes));
     }
     edits
 }

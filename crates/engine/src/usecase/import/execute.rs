@@ -77,7 +77,7 @@ pub fn execute(
         let mut joining: Vec<&String> = names.values().collect();
         joining.sort();
         let changes = joining.into_iter().map(|name| Change::include(&["chats"], name)).collect();
-        tx.edit(Edit { target: target.clone(), place: Place::Document, required: false, changes })?;
+        tx.edit(Edit::new(target.clone(), Place::Document, changes))?;
     }
     let mut report = plan.report;
     report.operation = Some(tx.id().to_owned());

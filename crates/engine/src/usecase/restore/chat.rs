@@ -123,7 +123,7 @@ impl Work<'_> {
             at,
             name: self.request.name.clone(),
             swipe: None,
-            strict: false,
+            strict: Some(false),
             ignore_queue,
             link,
             copy_book: !link,
@@ -283,7 +283,7 @@ impl Work<'_> {
         let name = self.request.name.as_deref().unwrap_or(&then.chats[t].name);
         let target = layout::folder(layout::GROUPS).join(&format!("{}.json", group.file)).ok()?;
         let change = Change::include(&["chats"], name);
-        let edit = Edit { target, place: Place::Document, required: false, changes: vec![change] };
+        let edit = Edit::new(target, Place::Document, vec![change]);
         Some((group.id.clone(), Some(edit).filter(|_| !group.chats.iter().any(|chat| chat == name))))
     }
 }
