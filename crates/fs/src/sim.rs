@@ -51,6 +51,8 @@ struct File {
     content: Vec<u8>,
     synced: Option<Vec<u8>>,
     version: i64,
+    /// The time of change that somebody gave it, in nanoseconds; otherwise its version stands for it.
+    modified: Option<i64>,
 }
 
 #[derive(Debug, Clone)]
@@ -105,6 +107,14 @@ impl SimFs {
         s.live.insert(path.clone(), file);
         s.durable.insert(path.clone(), file);
         s.add_dirs(&path.parent());
+    }
+
+    /// Gives a file another time of change, in nanoseconds since 1970, as copying a folder does. Its content is what it was.
+    pub fn touch(&self, path: &VaultPath, modified: i64) {
+        let mut s = self.state();
+        if let Some(file) = s.live.get(path).copied() {
+            s.files[file].modified = Some(modified);
+        }
     }
 
     /// Lets the process end right before its `n`-th changing operation from now (0 is the next).
@@ -175,8 +185,14 @@ impl SimFs {
 
 impl State {
     fn add(&mut self, content: Vec<u8>, synced: Option<Vec<u8>>) -> usize {
-        self.files.push(File { content, synced, version: 1 });
+        self.files.push(File { content, synced, version: 1, modified: None });
         self.files.len() - 1
+    }
+
+    fn identity(&self, file: usize) -> Identity {
+        let File { content, version, modified, .. } = &self.files[file];
+        let modified = modified.unwrap_or(*version);
+        Identity { file: file as u64, len: content.len() as u64, modified, changed: *version }
     }
 
     fn add_dirs(&mut self, dir: &VaultPath) {
@@ -219,7 +235,7 @@ impl State {
         // Files keep their numbers and times: a file is known again after a restart.
         let files = self.files.iter().map(|file| {
             let content = content(file);
-            File { synced: Some(content.clone()), content, version: file.version }
+            File { synced: Some(content.clone()), content, version: file.version, modified: file.modified }
         });
         let state = State {
             files: files.collect(),
@@ -271,14 +287,13 @@ impl Vfs for SimFs {
     fn open(&self, path: &VaultPath) -> Result<Box<dyn OpenFile>, PathError> {
         let s = self.state();
         let file = s.find(path).map_err(|source| PathError { path: path.clone(), doing: "open", source })?;
-        Ok(Box::new(SimFile { file, content: s.files[file].content.clone(), version: s.files[file].version }))
+        let identity = s.identity(file);
+        Ok(Box::new(SimFile { identity, content: s.files[file].content.clone() }))
     }
 
     fn identity(&self, path: &VaultPath) -> Result<Option<Identity>, PathError> {
         let s = self.state();
-        Ok(s.live
-            .get(path)
-            .map(|file| sim_identity(*file, s.files[*file].content.len(), s.files[*file].version)))
+        Ok(s.live.get(path).map(|file| s.identity(*file)))
     }
 
     fn list(&self, dir: &VaultPath) -> Result<Vec<Node>, PathError> {
@@ -439,19 +454,14 @@ impl Vfs for SimFs {
     }
 }
 
-fn sim_identity(file: usize, len: usize, version: i64) -> Identity {
-    Identity { file: file as u64, len: len as u64, modified: version, changed: version }
-}
-
 struct SimFile {
-    file: usize,
+    identity: Identity,
     content: Vec<u8>,
-    version: i64,
 }
 
 impl OpenFile for SimFile {
     fn identity(&self) -> io::Result<Identity> {
-        Ok(sim_identity(self.file, self.content.len(), self.version))
+        Ok(self.identity)
     }
 
     fn read_at(&self, buf: &mut [u8], offset: u64) -> io::Result<usize> {

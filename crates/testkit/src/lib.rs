@@ -12,6 +12,7 @@
 
 pub mod generate;
 pub mod http;
+pub mod play;
 pub mod story;
 #[cfg(unix)]
 pub mod tavern;

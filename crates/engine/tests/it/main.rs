@@ -14,3 +14,4 @@ mod random;
 mod remember;
 mod trash;
 mod travel;
+mod truth;
