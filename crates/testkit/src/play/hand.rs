@@ -194,6 +194,8 @@ impl World {
         }
         if by == Way::Button {
             match self.setting.keeper {
+                // In groups it fails half way: the fork is there, with the parent's book.
+                Keeper::Recap if self.setting.group => {}
                 Keeper::Recap => self.rebuild_book(x, at),
                 Keeper::Memory => self.copy_book(x, at),
                 Keeper::Hand => {}

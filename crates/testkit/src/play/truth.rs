@@ -184,26 +184,24 @@ impl Truth {
         Some(book.entries.values().map(|e| (e.title.clone(), e.lines.join("\n"))).collect())
     }
 
-    /// The books that the state of a chat at a message was in: the last one, and those that it was copied from.
+    /// The books that the state of a chat at a message was in: its own, and those of its ancestors as far as they matter there.
     fn books(&self, c: usize, at: usize) -> Option<Books> {
-        let mut w = c;
-        let mut book = self.world.chats[w].book?;
-        while let Some(born) = self.world.books[book].born.as_ref().filter(|born| at <= born.at) {
-            w = self.world.chats[born.chat].parent.as_ref()?.chat;
-            book = self.world.chats[w].book?;
-        }
+        let mut book = self.world.chats[c].book?;
         let mut books = Books { all: vec![(book, i64::MAX)], born: None };
-        if let Some(born) = &self.world.books[book].born {
-            if born.copy_of.is_none() {
-                books.born = Some(book);
+        while let Some(born) = &self.world.books[book].born {
+            let began = at > born.at;
+            let rebuilt = born.copy_of.is_none();
+            let worked = self.line(c, at).any(|n| self.world.changes[n].book == book);
+            if rebuilt && (began || worked) {
+                // Whatever it was built from, this is what the fork had.
+                books.born = books.born.or(Some(book));
             }
-            let (mut source, mut until) = (born.copy_of, born.clock);
-            while let Some(b) = source {
-                books.all.push((b, until));
-                let born = self.world.books[b].born.as_ref();
-                source = born.and_then(|born| born.copy_of);
-                until = until.min(born.map_or(until, |born| born.clock));
+            if rebuilt && began {
+                break;
             }
+            let parent = self.world.chats[born.chat].parent.as_ref()?.chat;
+            book = born.copy_of.or(self.world.chats[parent].book)?;
+            books.all.push((book, if began { born.clock } else { i64::MAX }));
         }
         Some(books)
     }
@@ -380,8 +378,8 @@ impl Truth {
             return if at >= self.head(c, Some(to)) { yes_no } else { Told::Unknown };
         }
         // The fork on the way from its author to here.
-        let Some(z) = self.child_towards(change.author, c) else { return Told::No };
-        let Some((early, late, fork)) = self.fork_time(z) else { return Told::Unknown };
+        let Some((z, fork)) = self.child_towards(change.author, c) else { return Told::No };
+        let Some((early, late)) = self.fork_time(z) else { return Told::Unknown };
         if ours {
             let high = self.head(change.author, Some(to));
             let before = high <= fork && to <= early;
@@ -397,30 +395,31 @@ impl Truth {
         self.world.chats[c].messages.iter().rposition(|m| m.date <= clock).unwrap_or(0)
     }
 
-    /// The chat on the way from an ancestor down to a chat that is the ancestor's own fork.
-    fn child_towards(&self, ancestor: usize, c: usize) -> Option<usize> {
-        let mut z = c;
+    /// The fork of an ancestor on the way down to a chat, and the last message that every fork on that way has taken along.
+    fn child_towards(&self, ancestor: usize, c: usize) -> Option<(usize, usize)> {
+        let (mut z, mut least) = (c, usize::MAX);
         loop {
-            let parent = self.world.chats[z].parent.as_ref()?.chat;
-            if parent == ancestor {
-                return Some(z);
+            let parent = self.world.chats[z].parent.as_ref()?;
+            least = least.min(parent.at);
+            if parent.chat == ancestor {
+                return Some((z, least));
             }
-            z = parent;
+            z = parent.chat;
         }
     }
 
-    /// When a fork was made, at the earliest and at the latest, and at which message.
-    fn fork_time(&self, c: usize) -> Option<(i64, i64, usize)> {
+    /// When a fork was made, at the earliest and at the latest.
+    fn fork_time(&self, c: usize) -> Option<(i64, i64)> {
         let chat = &self.world.chats[c];
         let parent = chat.parent.as_ref()?;
         if parent.noted {
-            return Some((parent.clock, parent.clock, parent.at));
+            return Some((parent.clock, parent.clock));
         }
         let own = chat.messages.get(parent.at + 1).map_or(i64::MAX, |m| m.date);
         let before = self.world.looks.iter().copied().filter(|look| *look < parent.clock).max();
         let after = self.world.looks.iter().copied().filter(|look| *look > parent.clock).min();
         let early = before.unwrap_or(i64::MIN).max(parent.newest);
-        Some((early, after.unwrap_or(i64::MAX).min(own), parent.at))
+        Some((early, after.unwrap_or(i64::MAX).min(own)))
     }
 
     /// Whether it can only have been its author who made a change by hand.
@@ -439,10 +438,12 @@ impl Truth {
             let scenes = chat.messages.iter().filter_map(|m| m.scene.as_ref());
             let worked =
                 scenes.flat_map(|s| &s.metadata).any(|(_, s)| within(s.combined) && s.combined > chat.made);
-            messages || worked || within(chat.made)
+            messages || worked
         };
-        let moved: Vec<usize> = bound.into_iter().filter(moved).collect();
-        moved == [change.author]
+        // A fork that was made in the meantime leaves no other trace of what was done in it.
+        let fresh = |c: &usize| *c != change.author && within(self.world.chats[*c].made);
+        let (fresh, moved) = (bound.iter().any(fresh), bound.iter().copied().filter(moved));
+        !fresh && moved.collect::<Vec<usize>>() == [change.author]
     }
 
     /// Whether what becomes of a thing can be told from what is told of its changes.
