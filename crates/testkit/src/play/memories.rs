@@ -73,7 +73,7 @@ impl World {
         let (uid, prior) = match self.uid(c, &title) {
             Some(uid) => {
                 let prior = self.books[b].entries[&uid].lines.join("\n");
-                self.change(c, end, Claim::Rewrite, uid, Kind::Write(text));
+                self.change(c, end, Claim::Rewrite, uid, Kind::Write(title, text));
                 (uid, prior)
             }
             None => {
@@ -121,9 +121,11 @@ impl World {
             return false;
         }
         let from = self.chats[c].messages[furthest].id;
+        let sources: Vec<usize> = found.iter().map(|(_, uid)| self.books[b].entries[uid].thing).collect();
+        let claim = Claim::Arc { from, sources };
         let line = self.line_of(&title);
         let uid = self.free_uid(b);
-        self.change(c, head, Claim::Arc { from }, uid, Kind::Make(title, vec![line]));
+        self.change(c, head, claim.clone(), uid, Kind::Make(title, vec![line]));
         let uids: Vec<String> = found.iter().map(|(_, uid)| uid.to_string()).collect();
         if let Some(entry) = self.books[b].entries.get_mut(&uid) {
             for (key, value) in [
@@ -137,7 +139,7 @@ impl World {
             }
         }
         for (_, source) in found {
-            self.change(c, head, Claim::Arc { from }, source, Kind::Switch(true));
+            self.change(c, head, claim.clone(), source, Kind::Switch(true));
             if let Some(entry) = self.books[b].entries.get_mut(&source) {
                 entry.marks.insert("disabledBySummaryId".to_owned(), json!(uid));
             }

@@ -166,7 +166,8 @@ impl World {
         let row = Row { kind: kind.clone(), title, synopsis: synopsis.to_owned() };
         let old = self.chats[c].index.insert(uid, row).map(|row| row.kind);
         for kind in old.into_iter().filter(|old| *old != kind).chain([kind.clone()]) {
-            let Some(registry) = self.uid(c, &format!("_registry_{kind}")) else { continue };
+            let title = format!("_registry_{kind}");
+            let Some(registry) = self.uid(c, &title) else { continue };
             let mut rows: Vec<(&i64, &Row)> =
                 self.chats[c].index.iter().filter(|(_, row)| row.kind == kind).collect();
             rows.sort_by(|a, b| a.1.title.cmp(&b.1.title));
@@ -175,7 +176,7 @@ impl World {
             };
             let lines = std::iter::once(format!("[Registry: {kind}]")).chain(rows.into_iter().map(line));
             let lines = lines.collect();
-            self.change(c, at, claim.clone(), registry, Kind::Write(lines));
+            self.change(c, at, claim.clone(), registry, Kind::Write(title, lines));
         }
     }
 

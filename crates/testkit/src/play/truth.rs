@@ -142,7 +142,17 @@ impl Truth {
                 continue;
             }
             let counted = self.line(c, at).filter(|n| self.world.changes[*n].thing == *thing);
-            if let Some((title, text, _)) = fold(counted.map(|n| &self.world.changes[n])) {
+            let was = fold(counted.map(|n| &self.world.changes[n]));
+            if books.born.is_none() && !told.contains(&Told::Unknown) {
+                let yes = changes.iter().zip(&told).filter(|(_, told)| **told == Told::Yes);
+                let says = fold(yes.map(|(n, _)| &self.world.changes[*n]));
+                let chat = self.world.chats[c].label;
+                assert_eq!(
+                    was, says,
+                    "what files tell of {chat} at {at} is not what was: the machine is wrong"
+                );
+            }
+            if let Some((title, text, _)) = was {
                 expected.entries.push((title, text));
             }
         }
@@ -247,7 +257,7 @@ impl Truth {
         gap.scenes = scene(before).into_iter().chain(scene(after)).collect();
         // A side prompt keeps the text that it was run on.
         let next = self.things[&change.thing].iter().map(|m| &self.world.changes[*m]).find(|next| {
-            next.book == change.book && next.clock > change.clock && matches!(next.kind, Kind::Write(_))
+            next.book == change.book && next.clock > change.clock && matches!(next.kind, Kind::Write(..))
         });
         if let Some(next) = next.filter(|next| next.claim == Claim::Rewrite && self.shows(next))
             && gap.to.is_none_or(|to| to > next.clock)
@@ -260,7 +270,7 @@ impl Truth {
     /// Whether a sight is still there that shows the entry right as a change left it, as far as its text goes.
     fn shows(&self, change: &Change) -> bool {
         let text = match &change.kind {
-            Kind::Make(_, lines) | Kind::Write(lines) => lines.join("\n"),
+            Kind::Make(_, lines) | Kind::Write(_, lines) => lines.join("\n"),
             _ => return false,
         };
         self.world.sights.iter().any(|sight| {
@@ -349,11 +359,18 @@ impl Truth {
         let gap = &self.gaps[n];
         if self.is_claimed(change, c, ours) {
             return match &change.claim {
-                Claim::Arc { from } => match self.world.place(c, *from) {
-                    Some(from) if at < from => Told::No,
-                    _ if counts => Told::Yes,
-                    _ => Told::Unknown,
-                },
+                Claim::Arc { from, sources } => {
+                    let there = |thing: &usize| self.world.seen(change.book).contains_key(thing);
+                    match self.world.place(c, *from) {
+                        Some(from) if at < from && sources.iter().all(there) => Told::No,
+                        _ if counts => Told::Yes,
+                        _ => Told::Unknown,
+                    }
+                }
+                // Made elsewhere of messages that this chat has as well: it is as much derived from them as anything.
+                Claim::Mark | Claim::Rewrite if !ours && place.is_some_and(|place| place <= at) => {
+                    Told::Unknown
+                }
                 // It is known to have happened, but nothing shows it.
                 Claim::Event(_) if gap.to.is_none() && counts => Told::Unknown,
                 _ => yes_no,
@@ -361,6 +378,10 @@ impl Truth {
         }
         if change.claim == Claim::Rewrite && gap.prior && counts {
             return Told::Yes;
+        }
+        // Who made it may have worked on any message.
+        if change.claim != Claim::Hand {
+            return Told::Unknown;
         }
         let seen = gap.scenes.iter().filter_map(|message| self.world.place(c, *message));
         let low = seen.chain([self.head(c, gap.from)]).min().unwrap_or(0);
@@ -448,7 +469,7 @@ impl Truth {
 
     /// Whether what becomes of a thing can be told from what is told of its changes.
     fn is_known(&self, changes: &[usize], told: &[Told]) -> bool {
-        let absolute = |kind: &Kind| matches!(kind, Kind::Make(..) | Kind::Write(_) | Kind::Delete);
+        let absolute = |kind: &Kind| matches!(kind, Kind::Make(..) | Kind::Write(..) | Kind::Delete);
         let kind = |i: usize| &self.world.changes[changes[i]].kind;
         let cut = (0..changes.len()).rev().find(|i| told[*i] == Told::Yes && absolute(kind(*i)));
         let from = cut.unwrap_or(0);
@@ -457,7 +478,7 @@ impl Truth {
         }
         // What came before a text that was written anew can still decide about the title.
         let titled = |i: usize| told[i] == Told::Unknown && matches!(kind(i), Kind::Title(_));
-        if cut.is_some_and(|cut| matches!(kind(cut), Kind::Write(_)) && (0..cut).any(titled)) {
+        if cut.is_some_and(|cut| matches!(kind(cut), Kind::Write(..)) && (0..cut).any(titled)) {
             return false;
         }
         // Nothing that counts, or something added to what does not.
@@ -512,12 +533,13 @@ fn fold<'a>(changes: impl Iterator<Item = &'a Change>) -> Option<(String, String
         match (&change.kind, &mut state) {
             (Kind::Make(title, lines), _) => state = Some((title.clone(), lines.clone(), false)),
             (Kind::Delete, _) => state = None,
+            (Kind::Write(title, lines), None) => state = Some((title.clone(), lines.clone(), false)),
             (_, None) => {}
             (Kind::Append(more), Some((_, lines, _))) => lines.extend(more.iter().cloned()),
             (Kind::Swap(old, new), Some((_, lines, _))) => {
                 lines.iter_mut().filter(|line| *line == old).for_each(|line| line.clone_from(new));
             }
-            (Kind::Write(text), Some((_, lines, _))) => lines.clone_from(text),
+            (Kind::Write(_, text), Some((_, lines, _))) => lines.clone_from(text),
             (Kind::Title(new), Some((title, ..))) => title.clone_from(new),
             (Kind::Switch(to), Some((.., off))) => *off = *to,
         }

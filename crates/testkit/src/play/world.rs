@@ -199,6 +199,8 @@ pub(super) enum Claim {
     Arc {
         /// The message that its furthest source ends with
         from: usize,
+        /// The things that it is made of
+        sources: Vec<usize>,
     },
 }
 
@@ -208,7 +210,8 @@ pub(super) enum Kind {
     Make(String, Vec<String>),
     Append(Vec<String>),
     Swap(String, String),
-    Write(Vec<String>),
+    /// The whole text anew; with the title that the entry has, because there may be none to begin with
+    Write(String, Vec<String>),
     Title(String),
     Switch(bool),
     Delete,
@@ -355,7 +358,7 @@ impl World {
             Kind::Swap(old, new) => {
                 entry.lines.iter_mut().filter(|line| *line == old).for_each(|line| line.clone_from(new));
             }
-            Kind::Write(lines) => entry.lines.clone_from(lines),
+            Kind::Write(_, lines) => entry.lines.clone_from(lines),
             Kind::Title(title) => entry.title.clone_from(title),
             Kind::Switch(off) => entry.off = *off,
             Kind::Delete => drop(self.books[b].entries.remove(&uid)),
