@@ -157,6 +157,30 @@ pub enum Way {
     Swipe,
 }
 
+impl Act {
+    /// The chat that it is about.
+    pub fn chat(&self) -> Option<char> {
+        match self {
+            Self::Look => None,
+            Self::Say { chat, .. }
+            | Self::Swipe { chat }
+            | Self::Scene { chat, .. }
+            | Self::Again { chat, .. }
+            | Self::Memory { chat, .. }
+            | Self::SidePrompt { chat, .. }
+            | Self::Arc { chat, .. }
+            | Self::Hand { chat, .. }
+            | Self::Fork { chat, .. }
+            | Self::RenameChat { chat }
+            | Self::RenameBook { chat }
+            | Self::DeleteChat { chat, .. }
+            | Self::EditMessage { chat, .. }
+            | Self::DeleteMessage { chat, .. }
+            | Self::Backup { chat } => Some(*chat),
+        }
+    }
+}
+
 impl fmt::Display for Act {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {

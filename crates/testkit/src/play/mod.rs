@@ -85,24 +85,7 @@ impl World {
 
     /// Lets something happen. Tells whether anything did.
     pub fn act(&mut self, act: &Act, observer: Observer<'_>) -> bool {
-        let chat = match act {
-            Act::Look => return self.look(observer),
-            Act::Say { chat, .. }
-            | Act::Swipe { chat }
-            | Act::Scene { chat, .. }
-            | Act::Again { chat, .. }
-            | Act::Memory { chat, .. }
-            | Act::SidePrompt { chat, .. }
-            | Act::Arc { chat, .. }
-            | Act::Hand { chat, .. }
-            | Act::Fork { chat, .. }
-            | Act::RenameChat { chat }
-            | Act::RenameBook { chat }
-            | Act::DeleteChat { chat, .. }
-            | Act::EditMessage { chat, .. }
-            | Act::DeleteMessage { chat, .. }
-            | Act::Backup { chat } => *chat,
-        };
+        let Some(chat) = act.chat() else { return self.look(observer) };
         let Some(c) = self.find(chat) else { return false };
         match act {
             Act::Say { messages, .. } => {

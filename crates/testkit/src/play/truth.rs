@@ -112,6 +112,11 @@ impl Truth {
             .collect()
     }
 
+    /// When the story ends, in milliseconds since 1970.
+    pub fn clock(&self) -> i64 {
+        self.world.clock
+    }
+
     /// The address of the chat that a chat was forked from, if both are still there, and the last message that they share.
     pub fn parent(&self, c: usize) -> Option<(usize, usize)> {
         let parent = self.world.chats[c].parent.as_ref()?;
