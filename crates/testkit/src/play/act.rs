@@ -127,6 +127,8 @@ pub enum Act {
     },
     /// Forklore looks
     Look,
+    /// Forklore looks, and from now on at every save
+    Watch,
 }
 
 /// What is done by hand.
@@ -161,7 +163,7 @@ impl Act {
     /// The chat that it is about.
     pub fn chat(&self) -> Option<char> {
         match self {
-            Self::Look => None,
+            Self::Look | Self::Watch => None,
             Self::Say { chat, .. }
             | Self::Swipe { chat }
             | Self::Scene { chat, .. }
@@ -226,6 +228,7 @@ impl fmt::Display for Act {
             Self::DeleteMessage { chat, back } => write!(f, "{chat} deletes the message {back} back"),
             Self::Backup { chat } => write!(f, "backup of {chat}"),
             Self::Look => write!(f, "Forklore looks"),
+            Self::Watch => write!(f, "Forklore watches from now on"),
         }
     }
 }

@@ -76,8 +76,10 @@ fn entry(uid: i64, entry: &Entry, keeper: Keeper) -> Value {
     value
 }
 
-fn queue(uid: i64) -> Value {
-    let content = "{\n  \"queue\": [],\n  \"current_operation_id\": null,\n  \"paused\": false,\n  \"version\": 1,\n  \"queueVersion\": 0\n}";
+fn queue(uid: i64, work: &[Value]) -> Value {
+    let queue = json!({"queue": work, "current_operation_id": work.first().map(|op| &op["id"]), "paused": false, "version": 1,
+        "queueVersion": 0});
+    let content = serde_json::to_string_pretty(&queue).unwrap_or_default();
     json!({"uid": uid, "key": [], "keysecondary": [], "content": content, "comment": "__operation_queue", "constant": false,
         "disable": true, "excludeRecursion": true, "order": 1000, "position": 0, "depth": 4, "displayIndex": uid,
         "probability": 100, "useProbability": true})
@@ -86,7 +88,7 @@ fn queue(uid: i64) -> Value {
 pub(super) fn book_bytes(book: &Book) -> Vec<u8> {
     let mut rows: Vec<(i64, Value)> =
         book.entries.iter().map(|(uid, e)| (*uid, entry(*uid, e, book.keeper))).collect();
-    rows.extend(book.queue.map(|uid| (uid, queue(uid))));
+    rows.extend(book.queue.map(|uid| (uid, queue(uid, &book.work))));
     let rows: Vec<String> = rows.iter().map(|(uid, value)| format!("        \"{uid}\": {value}")).collect();
     format!("{{\n    \"entries\": {{\n{}\n    }}\n}}", rows.join(",\n")).into_bytes()
 }
@@ -98,10 +100,13 @@ fn extra(message: &Message) -> Value {
             .metadata
             .iter()
             .map(|(version, s)| {
-                let value = json!({"timestamp": s.timestamp, "startIdx": s.from, "endIdx": s.to,
+                let mut value = json!({"timestamp": s.timestamp, "startIdx": s.from, "endIdx": s.to,
                     "sceneMessageCount": s.to + 1 - s.from, "totalActivatedEntries": s.entries.len(),
                     "totalBeforeFiltering": 0, "chatLorebookName": s.book, "suppressOtherLorebooks": true,
-                    "allEntries": s.entries, "entries": [], "created_entry_uids": s.created, "combined_at": s.combined});
+                    "allEntries": s.entries, "entries": [], "created_entry_uids": s.created});
+                if s.combined > 0 {
+                    value["combined_at"] = json!(s.combined);
+                }
                 (version.to_string(), value)
             })
             .collect();
@@ -113,6 +118,10 @@ fn extra(message: &Message) -> Value {
             "scene_recap_metadata": metadata});
         extra.insert("auto_recap_memory".to_owned(), module);
     }
+    if let Some(log) = &message.log {
+        extra.insert("activeLorebookEntries".to_owned(), json!([]));
+        extra.insert("inactiveLorebookEntries".to_owned(), log.clone());
+    }
     if let Some(link) = &message.link {
         extra.insert("bookmark_link".to_owned(), json!(link));
     }
@@ -121,7 +130,7 @@ fn extra(message: &Message) -> Value {
 
 fn message(m: &Message) -> Value {
     let name = if m.user { "Ash" } else { "Ana" };
-    let mut value = json!({"name": name, "is_user": m.user, "is_system": false, "send_date": date(m.date), "mes": m.text,
+    let mut value = json!({"name": name, "is_user": m.user, "is_system": m.hidden, "send_date": date(m.date), "mes": m.text,
         "extra": extra(m)});
     if !m.user {
         let texts: Vec<&String> = m.swipes.iter().map(|(text, _)| text).collect();

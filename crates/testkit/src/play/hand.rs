@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use serde_json::json;
+use serde_json::{Value, json};
 
 use super::act::{Hand, Way};
 use super::world::{Book, Born, Carrier, Claim, Entry, Keeper, Kind, Message, Parent, World};
@@ -14,6 +14,7 @@ impl World {
             let id = self.fresh();
             let user = self.chats[c].messages.len() % 2 == 1;
             let text = format!("words {id}");
+            let log = self.log(c).filter(|_| user);
             self.chats[c].messages.push(Message {
                 id,
                 user,
@@ -23,8 +24,24 @@ impl World {
                 swipe: 0,
                 scene: None,
                 link: None,
+                hidden: false,
+                log,
             });
         }
+    }
+
+    /// What Auto-Recap notes of the book on a user's message: also the queue.
+    fn log(&self, c: usize) -> Option<Value> {
+        let book = self.chats[c].book.map(|b| &self.books[b]).filter(|b| b.keeper == Keeper::Recap)?;
+        let of = |uid: i64, title: &str, content: &str| {
+            json!({"comment": title, "uid": uid, "world": book.name, "key": [], "position": 0, "depth": 4, "order": 100,
+                "role": 0, "constant": false, "vectorized": false, "sticky": 0, "strategy": "normal", "content": content})
+        };
+        let queue = book
+            .queue
+            .map(|uid| of(uid, "__operation_queue", r#"{"queue":[{"id":"op_1","status":"pending"}]}"#));
+        let last = book.entries.iter().next_back().map(|(uid, e)| of(*uid, &e.title, &e.lines.join("\n")));
+        Some(queue.into_iter().chain(last).collect())
     }
 
     pub(super) fn swipe(&mut self, c: usize) -> bool {
@@ -126,6 +143,7 @@ impl World {
             keeper,
             entries: BTreeMap::new(),
             queue: None,
+            work: Vec::new(),
             born: None,
             maker: c,
             alive: true,
@@ -184,7 +202,9 @@ impl World {
         };
         let newest = fork.messages.iter().map(times).chain(fork.running.versions.iter().map(|v| v.clock));
         let newest = newest.max().unwrap_or(0);
-        fork.parent = Some(Parent { chat: c, at, clock, name: parent.name.clone(), newest, noted: false });
+        let last = fork.messages[at].id;
+        fork.parent =
+            Some(Parent { chat: c, at, last, clock, name: parent.name.clone(), newest, noted: false });
         fork.running.chat.clone_from(&fork.name);
         let link = fork.name.clone();
         self.chats.push(fork);
@@ -218,6 +238,7 @@ impl World {
             keeper: Keeper::Recap,
             entries,
             queue: Some(clock),
+            work: Vec::new(),
             born: Some(Born { chat: x, at, clock, seen, copy_of: None }),
             maker: x,
             alive: true,

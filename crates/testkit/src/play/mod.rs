@@ -5,9 +5,9 @@
 //! ```
 //! use forklore_testkit::play::{Keeper, Setting, Story};
 //!
-//! let setting = Setting { keeper: Keeper::Recap, old_slugs: false, group: false };
+//! let setting = Setting { keeper: Keeper::Recap, old_slugs: false, group: false, others: false };
 //! let story = Story::random(7, setting, 40, false);
-//! let (files, truth) = story.play(1, &mut |_, _| {});
+//! let (files, truth) = story.play(1, |_, _| {});
 //! assert!(!truth.chats().is_empty(), "{story}");
 //! drop(files);
 //! ```
@@ -40,7 +40,7 @@ use world::{Carrier, START};
 
 impl World {
     /// A vault with one chat that has its greeting. `times` is where times of change of files come from.
-    pub fn new(setting: Setting, times: u64) -> Self {
+    pub fn new(setting: Setting, times: u64, observer: Observer) -> Self {
         let fs = SimFs::new();
         for folder in ["chats/Ana", "worlds", "groups", "group chats", "characters", "backups"] {
             fs.make_dir(&files::path(folder)).expect("a folder can be made in memory");
@@ -61,6 +61,8 @@ impl World {
             fs: Arc::new(fs),
             written: BTreeMap::new(),
             times: Random::new(times),
+            observer,
+            watched: false,
         };
         world.chats.push(Chat {
             label: 'A',
@@ -84,9 +86,20 @@ impl World {
     }
 
     /// Lets something happen. Tells whether anything did.
-    pub fn act(&mut self, act: &Act, observer: Observer<'_>) -> bool {
-        let Some(chat) = act.chat() else { return self.look(observer) };
+    pub fn act(&mut self, act: &Act) -> bool {
+        let Some(chat) = act.chat() else {
+            self.watched |= *act == Act::Watch;
+            return self.look();
+        };
         let Some(c) = self.find(chat) else { return false };
+        let happened = self.perform(c, act);
+        if happened {
+            self.saved();
+        }
+        happened
+    }
+
+    fn perform(&mut self, c: usize, act: &Act) -> bool {
         match act {
             Act::Say { messages, .. } => {
                 self.say(c, *messages);
@@ -109,15 +122,22 @@ impl World {
             Act::EditMessage { back, .. } => self.edit_message(c, *back),
             Act::DeleteMessage { back, .. } => self.delete_message(c, *back),
             Act::Backup { .. } => self.backup(c),
-            Act::Look => false,
+            Act::Look | Act::Watch => false,
         }
     }
 
-    fn look(&mut self, observer: Observer<'_>) -> bool {
+    /// What was changed is saved; whoever watches sees it.
+    pub(super) fn saved(&mut self) {
+        if self.watched {
+            self.look();
+        }
+    }
+
+    fn look(&mut self) -> bool {
         self.tick(1_000);
         self.flush();
         let clock = self.clock;
-        observer(&self.fs, clock);
+        (self.observer)(&self.fs, clock);
         let books: Vec<usize> = (0..self.books.len()).filter(|b| self.books[*b].alive).collect();
         for b in books {
             self.see(b, Carrier::Look);

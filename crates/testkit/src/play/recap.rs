@@ -3,7 +3,7 @@
 //! The order in time is the extension's: the recap's text (`timestamp`), entries and registries, the new version of the running recap,
 //! the snapshot (`combined_at`), and only then the events that the running recap has found.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use serde_json::{Value, json};
@@ -65,79 +65,176 @@ impl World {
             self.change(c, 0, Claim::Start, uid, Kind::Make(format!("_registry_{kind}"), vec![line]));
         }
         self.books[b].queue = Some(self.clock);
+        // What is in the user's other books is copied, and nothing tells later where it came from.
+        for title in if self.setting.others { &["old town", "house rules"][..] } else { &[] } {
+            let (line, uid, head) = (self.line_of(title), self.free_uid(b), self.head(c));
+            self.change(c, head, Claim::Hand, uid, Kind::Make((*title).to_owned(), vec![line]));
+        }
         b
     }
 
     fn process(&mut self, c: usize, at: usize, from: usize, work: &Work<'_>) -> bool {
         let b = self.recap_book(c);
+        self.saved();
         let timestamp = self.tick(3_000);
         let message = self.chats[c].messages[at].id;
-        // The snapshot's time is the scene's name in claims; nothing else happens until then.
-        let combined = timestamp + 60_000;
+        // The snapshot's time is the scene's name in claims.
+        let combined = timestamp + 120_000;
         let claim = Claim::Scene(combined);
-        let (mut created, mut entities) = (Vec::new(), Vec::new());
-        let on_line: Vec<usize> = self.chats[c].line.iter().map(|n| self.changes[*n].thing).collect();
-        for title in work.makes {
-            if self.uid(c, title).is_some() {
-                continue;
-            }
-            let line = self.line_of(title);
-            let uid = self.free_uid(b);
-            self.change(c, at, claim.clone(), uid, Kind::Make(title.clone(), vec![line.clone()]));
-            created.push(uid.to_string());
-            entities.push(entity(title, &line, None));
-            self.register(c, at, &claim, uid, &line);
-        }
-        let (adds, finds) = (work.adds.iter().map(|t| (t, false)), work.finds.iter().map(|t| (t, true)));
-        for (title, finds) in adds.chain(finds) {
-            let Some(uid) = self.uid(c, title) else { continue };
-            // What another line told is not part of this story: nobody speaks of it here.
-            if title.starts_with('_') || !on_line.contains(&self.books[b].entries[&uid].thing) {
-                continue;
-            }
-            let line = self.line_of(title);
-            self.change(c, at, claim.clone(), uid, Kind::Append(vec![line.clone()]));
-            entities.push(entity(title, &line, (!finds).then_some(uid)));
-            if finds && self.kind_of(title).is_some() {
-                created.push(uid.to_string());
-                self.register(c, at, &claim, uid, &line);
-            }
-        }
-        if let Some((old, title)) = work.renames
-            && let Some(uid) = self.uid(c, old)
-            && self.uid(c, title).is_none()
-            && self.kind_of(old).is_some()
-            && on_line.contains(&self.books[b].entries[&uid].thing)
-        {
-            let line = self.line_of(title);
-            self.change(c, at, claim.clone(), uid, Kind::Append(vec![line.clone()]));
-            self.change(c, at, claim.clone(), uid, Kind::Title(title.clone()));
-            created.push(uid.to_string());
-            entities.push(entity(title, &line, None));
-            self.register(c, at, &claim, uid, &line);
+        let steps = self.steps(c, b, work);
+        let snapshot = Snapshot {
+            timestamp,
+            combined: 0,
+            from,
+            to: at,
+            book: self.books[b].name.clone(),
+            entries: Vec::new(),
+            created: Vec::new(),
+            whole: BTreeMap::new(),
+        };
+        self.recapped(c, at, snapshot, &steps);
+        let mut created = Vec::new();
+        for n in 0..steps.len() {
+            self.queue(b, at, &steps[n..]);
+            self.write(c, at, &claim, &steps[n], &mut created);
         }
         let number = self.combine(c, at, work.event);
         self.reorder(b);
+        self.queue(b, at, &[]);
+        self.saved();
         self.clock = combined - 20;
         let clock = self.see(b, Carrier::Scene { message, combined });
         debug_assert_eq!(clock, combined, "the snapshot is taken when the scene is combined");
-        self.snapshot(c, b, at, from, timestamp, combined, created, &entities);
-        if let Some((number, name)) = number.zip(work.event) {
+        self.snapshot(c, b, at, combined, created);
+        self.saved();
+        if let Some(name) = work.event {
             self.event(c, b, at, number, name);
+            self.saved();
         }
+        self.books[b].work.clear();
         self.tick(1_000);
         true
     }
 
+    /// What there is to do for a scene, and the lines that it will write.
+    fn steps(&mut self, c: usize, b: usize, work: &Work<'_>) -> Vec<Step> {
+        let mut steps = Vec::new();
+        for title in
+            work.makes.iter().filter(|title| self.uid(c, title).is_none()).cloned().collect::<Vec<_>>()
+        {
+            let line = self.line_of(&title);
+            steps.push(Step { title, line, does: Does::Make });
+        }
+        // What another line told is not part of this story: nobody speaks of it here.
+        let on_line: BTreeSet<usize> = self.chats[c].line.iter().map(|n| self.changes[*n].thing).collect();
+        let ours = |world: &Self, title: &str| {
+            let uid = world.uid(c, title).filter(|_| !title.starts_with('_'));
+            uid.is_some_and(|uid| on_line.contains(&world.books[b].entries[&uid].thing))
+        };
+        let renamed = work.renames.map(|(old, _)| old);
+        let adds = work.adds.iter().map(|title| (title, Does::Add));
+        let finds =
+            work.finds.iter().filter(|title| !work.adds.contains(title)).map(|title| (title, Does::Find));
+        for (title, does) in adds.chain(finds).filter(|(title, _)| Some(*title) != renamed) {
+            if ours(self, title) {
+                let line = self.line_of(title);
+                steps.push(Step { title: title.clone(), line, does });
+            }
+        }
+        if let Some((old, title)) = work.renames
+            && ours(self, old)
+            && self.uid(c, title).is_none()
+            && kind_of(old).is_some()
+        {
+            let line = self.line_of(title);
+            steps.push(Step { title: old.clone(), line, does: Does::Rename(title.clone()) });
+        }
+        steps
+    }
+
+    /// One entry is written, and its line in the registry.
+    fn write(&mut self, c: usize, at: usize, claim: &Claim, step: &Step, created: &mut Vec<String>) {
+        let Some(b) = self.chats[c].book else { return };
+        let lines = vec![step.line.clone()];
+        let uid = match (&step.does, self.uid(c, &step.title)) {
+            (Does::Make, _) => {
+                let uid = self.free_uid(b);
+                self.change(c, at, claim.clone(), uid, Kind::Make(step.title.clone(), lines));
+                uid
+            }
+            (_, None) => return,
+            (does, Some(uid)) => {
+                self.change(c, at, claim.clone(), uid, Kind::Append(lines));
+                if let Does::Rename(title) = does {
+                    self.change(c, at, claim.clone(), uid, Kind::Title(title.clone()));
+                }
+                uid
+            }
+        };
+        self.saved();
+        if step.does != Does::Add && kind_of(&self.books[b].entries[&uid].title).is_some() {
+            created.push(uid.to_string());
+            self.register(c, at, claim, uid, &step.line);
+            self.saved();
+        }
+    }
+
+    /// The queue while a scene is processed: the first step runs, the others wait, and then the scene is combined.
+    fn queue(&mut self, b: usize, at: usize, steps: &[Step]) {
+        let clock = self.clock;
+        let operation = |n: usize, kind: &str, params: Value, metadata: Value, status: &str| {
+            json!({"id": format!("op_{clock}_{n}"), "type": kind, "params": params, "status": status, "created_at": clock,
+                "started_at": null, "completed_at": null, "error": null, "retries": 0, "priority": 14, "dependencies": [],
+                "metadata": metadata, "queueVersion": 0, "pauseBeforeExecution": false, "abortController": {}})
+        };
+        let mut work = Vec::new();
+        for (n, step) in steps.iter().enumerate() {
+            let status = if n == 0 { "in_progress" } else { "pending" };
+            let entry = format!("entry_{clock}_{n}");
+            let uid = self.books[b].entries.iter().find(|(_, e)| e.title == step.title).map(|(uid, _)| *uid);
+            let name = step.title.split_once('-').map_or(step.title.as_str(), |(_, name)| name);
+            let metadata = json!({"message_index": at, "version_index": 1, "entry_name": name});
+            work.push(match (&step.does, n, uid) {
+                (Does::Make, 0, _) => {
+                    let params = json!({"entryId": entry, "action": "create"});
+                    operation(
+                        n,
+                        "create_lorebook_entry",
+                        params,
+                        json!({"message_index": at, "version_index": 1}),
+                        status,
+                    )
+                }
+                (Does::Make, ..) | (_, _, None) => {
+                    operation(n, "lorebook_entry_lookup", json!({"entryId": entry}), metadata, status)
+                }
+                (_, _, Some(uid)) => {
+                    let params = json!({"lorebookName": self.books[b].name, "entryUid": uid});
+                    operation(n, "merge_lorebook_entry", params, json!({"message_index": at}), status)
+                }
+            });
+        }
+        let status = if steps.is_empty() { "in_progress" } else { "pending" };
+        let params = json!({"startIndex": 0, "endIndex": at});
+        work.push(operation(
+            steps.len(),
+            "combine_scene_with_running",
+            params,
+            json!({"scene_index": at}),
+            status,
+        ));
+        self.books[b].work = work;
+    }
+
     /// A new version of the running recap; its number.
-    fn combine(&mut self, c: usize, at: usize, event: Option<&String>) -> Option<usize> {
+    fn combine(&mut self, c: usize, at: usize, event: Option<&String>) -> usize {
         let clock = self.tick(1_000);
         let running = &mut self.chats[c].running;
         let number = running.versions.iter().map(|v| v.number + 1).max().unwrap_or(0);
         let from = running.versions.iter().rev().find(|v| v.scene < at).map_or(0, |v| v.scene);
         let events = event.iter().map(|name| event_key(number, name)).collect();
         running.versions.push(Version { number, clock, from, scene: at, events });
-        Some(number)
+        number
     }
 
     /// After the snapshot: the event's entry and its line in the registry.
@@ -153,16 +250,11 @@ impl World {
         self.register(c, at, &claim, uid, &line);
     }
 
-    fn kind_of(&self, title: &str) -> Option<String> {
-        let kind = title.split_once('-')?.0;
-        TYPES.contains(&kind).then(|| kind.to_owned())
-    }
-
     /// The working registry gets a row, and the registry of its type is written anew.
     fn register(&mut self, c: usize, at: usize, claim: &Claim, uid: i64, synopsis: &str) {
         let Some(b) = self.chats[c].book else { return };
         let title = self.books[b].entries[&uid].title.clone();
-        let Some(kind) = self.kind_of(&title) else { return };
+        let Some(kind) = kind_of(&title) else { return };
         let row = Row { kind: kind.clone(), title, synopsis: synopsis.to_owned() };
         let old = self.chats[c].index.insert(uid, row).map(|row| row.kind);
         for kind in old.into_iter().filter(|old| *old != kind).chain([kind.clone()]) {
@@ -192,23 +284,9 @@ impl World {
         }
     }
 
-    #[allow(clippy::too_many_arguments, reason = "it is what the extension stores")]
-    fn snapshot(
-        &mut self,
-        c: usize,
-        b: usize,
-        at: usize,
-        from: usize,
-        timestamp: i64,
-        combined: i64,
-        created: Vec<String>,
-        entities: &[Value],
-    ) {
-        let book = &self.books[b];
-        let whole: BTreeMap<i64, Entry> = book.entries.clone();
-        let entries = whole.iter().map(|(uid, e)| files::snapshot_entry(*uid, e, &book.name)).collect();
-        let snapshot =
-            Snapshot { timestamp, combined, from, to: at, book: book.name.clone(), entries, created, whole };
+    /// The recap of a scene is there; the book is not written yet, and its snapshot is empty.
+    fn recapped(&mut self, c: usize, at: usize, snapshot: Snapshot, steps: &[Step]) {
+        let entities: Vec<Value> = steps.iter().map(|step| self.entity(c, step)).collect();
         let name = format!("Scene to {at}");
         let recap = json!({"scene_name": name, "stage1": {"sn": name, "extracted": []},
             "stage2": {"sn": name, "recap": {"outcomes": "", "threads": "", "state": ""}, "entities": entities},
@@ -222,17 +300,57 @@ impl World {
         });
         scene.metadata.push((scene.recaps.len(), Arc::new(snapshot)));
         scene.recaps.push(recap);
+        self.saved();
+    }
+
+    /// The scene is combined: its snapshot is taken, and what it covers is hidden.
+    fn snapshot(&mut self, c: usize, b: usize, at: usize, combined: i64, created: Vec<String>) {
+        let book = &self.books[b];
+        let whole: BTreeMap<i64, Entry> = book.entries.clone();
+        let entries = whole.iter().map(|(uid, e)| files::snapshot_entry(*uid, e, &book.name)).collect();
+        let Some(scene) = &mut self.chats[c].messages[at].scene else { return };
+        if let Some((_, last)) = scene.metadata.last_mut() {
+            let Snapshot { timestamp, from, to, .. } = **last;
+            let book = last.book.clone();
+            *last = Arc::new(Snapshot { timestamp, combined, from, to, book, entries, created, whole });
+        }
+        self.chats[c].messages[..=at].iter_mut().for_each(|m| m.hidden = true);
+    }
+
+    fn entity(&self, c: usize, step: &Step) -> Value {
+        let title = if let Does::Rename(title) = &step.does { title } else { &step.title };
+        let (kind, name) = title.split_once('-').unwrap_or(("lore", title));
+        let mut entity =
+            json!({"type": kind, "name": name, "keywords": [name.to_lowercase()], "content": [step.line]});
+        if let Some(uid) = self.uid(c, title).filter(|_| step.does == Does::Add) {
+            entity["uid"] = json!(uid.to_string());
+        }
+        entity
     }
 }
 
-fn entity(title: &str, line: &str, uid: Option<i64>) -> Value {
-    let (kind, name) = title.split_once('-').unwrap_or(("lore", title));
-    let mut entity =
-        json!({"type": kind, "name": name, "keywords": [name.to_lowercase()], "content": [line]});
-    if let Some(uid) = uid {
-        entity["uid"] = json!(uid.to_string());
-    }
-    entity
+/// One thing that a scene does to the book.
+struct Step {
+    title: String,
+    line: String,
+    does: Does,
+}
+
+#[derive(Debug, PartialEq, Eq)]
+enum Does {
+    /// Makes it
+    Make,
+    /// Adds a line, by number: that is tracked nowhere
+    Add,
+    /// Adds a line, by name
+    Find,
+    /// Finds out that it is called otherwise
+    Rename(String),
+}
+
+fn kind_of(title: &str) -> Option<String> {
+    let kind = title.split_once('-')?.0;
+    TYPES.contains(&kind).then(|| kind.to_owned())
 }
 
 fn event_text(name: &str) -> String {

@@ -29,7 +29,7 @@ impl Story {
     pub fn random(seed: u64, setting: Setting, acts: usize, looks: bool) -> Self {
         let mut writer = Writer {
             random: Random::new(seed),
-            world: World::new(setting, 0),
+            world: World::new(setting, 0, |_, _| {}),
             acts: Vec::new(),
             names: 0,
             labels: 1,
@@ -40,7 +40,7 @@ impl Story {
         while writer.acts.len() < acts && tries < acts * 4 {
             tries += 1;
             if let Some(act) = writer.propose()
-                && writer.world.act(&act, &mut |_, _| {})
+                && writer.world.act(&act)
             {
                 writer.acts.push(act);
             }
@@ -49,10 +49,10 @@ impl Story {
     }
 
     /// Plays it: the files at the end, and the truth.
-    pub fn play(&self, times: u64, observer: Observer<'_>) -> (Arc<SimFs>, Truth) {
-        let mut world = World::new(self.setting, times);
+    pub fn play(&self, times: u64, observer: Observer) -> (Arc<SimFs>, Truth) {
+        let mut world = World::new(self.setting, times, observer);
         for act in &self.acts {
-            world.act(act, observer);
+            world.act(act);
         }
         world.finish()
     }
@@ -171,7 +171,10 @@ impl Writer {
                 4 => Act::DeleteMessage { chat, back: self.random.below(20) },
                 _ => Act::Backup { chat },
             },
-            88..94 if self.looks => Act::Look,
+            88..94 if self.looks => match self.random.below(8) {
+                0 => Act::Watch,
+                _ => Act::Look,
+            },
             _ => Act::Say { chat, messages: 1 + self.random.below(3) },
         })
     }

@@ -46,6 +46,8 @@ pub(super) struct Parent {
     pub(super) chat: usize,
     /// The last message that was copied
     pub(super) at: usize,
+    /// The same by its identity: the number changes when messages are deleted
+    pub(super) last: usize,
     pub(super) clock: i64,
     /// Its name then
     pub(super) name: String,
@@ -66,6 +68,10 @@ pub(super) struct Message {
     pub(super) swipe: usize,
     pub(super) scene: Option<Scene>,
     pub(super) link: Option<String>,
+    /// Auto-hide has been here
+    pub(super) hidden: bool,
+    /// What Auto-Recap noted of the book when the message was sent: for showing, no evidence
+    pub(super) log: Option<Value>,
 }
 
 /// A scene that ends with a message: the versions of its recap, each with what is stored beside it.
@@ -132,8 +138,10 @@ pub(super) struct Book {
     pub(super) name: String,
     pub(super) keeper: Keeper,
     pub(super) entries: BTreeMap<i64, Entry>,
-    /// Uid of the queue entry, which is always empty here
+    /// Uid of the queue entry
     pub(super) queue: Option<i64>,
+    /// Operations in the queue
+    pub(super) work: Vec<Value>,
     /// What it was made from, if it was made for a fork
     pub(super) born: Option<Born>,
     pub(super) maker: usize,
@@ -248,10 +256,12 @@ pub struct Setting {
     pub old_slugs: bool,
     /// Whether the story is a group's
     pub group: bool,
+    /// Whether the user has other books, which Auto-Recap copies into a new one
+    pub others: bool,
 }
 
-/// Who looks at the vault in [`super::Act::Look`]: gets the files and the time.
-pub type Observer<'a> = &'a mut dyn FnMut(&Arc<SimFs>, i64);
+/// Who looks at the vault in [`super::Act::Look`] and, once it is watched, at every save: gets the files and the time.
+pub type Observer = fn(&Arc<SimFs>, i64);
 
 /// A story while it is played.
 #[derive(Debug)]
@@ -272,6 +282,9 @@ pub struct World {
     pub(super) fs: Arc<SimFs>,
     pub(super) written: BTreeMap<String, Vec<u8>>,
     pub(super) times: Random,
+    pub(super) observer: Observer,
+    /// Whether every save is observed
+    pub(super) watched: bool,
 }
 
 /// When these stories take place, in milliseconds.

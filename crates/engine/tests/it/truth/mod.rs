@@ -134,24 +134,57 @@ struct Score {
     right: usize,
     known: usize,
     free: usize,
-    shown: usize,
 }
 
 fn setting(keeper: Keeper, seed: u64) -> Setting {
-    Setting { keeper, old_slugs: seed % 5 == 4, group: seed % 7 == 6 }
+    Setting { keeper, old_slugs: seed % 5 == 4, group: seed % 7 == 6, others: seed % 3 == 2 }
 }
+
+/// How many of a thousand states are right today, where not all of them are. To be raised, and emptied.
+const FLOORS: &[(&str, usize)] = &[
+    ("state, Recap", 985),
+    ("state, Recap, watched", 750),
+    ("state, Memory", 900),
+    ("state, Memory, watched", 850),
+    ("state, Hand, watched", 985),
+    ("registries, Recap", 950),
+    ("registries, Recap, watched", 950),
+    ("lineage, Recap", 998),
+    ("lineage, Hand, watched", 998),
+    ("copied, Recap, watched", 850),
+    ("copied, Memory, watched", 750),
+    ("copied, Hand, watched", 850),
+    ("looked at, Recap, watched", 750),
+    ("looked at, Memory, watched", 900),
+    ("looked at, Hand, watched", 990),
+    ("forked elsewhere, Recap", 750),
+    ("forked elsewhere, Memory", 750),
+    ("forked elsewhere, Hand, watched", 750),
+    ("one state, Memory, watched", 990),
+    ("one state, Hand", 950),
+    ("one state, Hand, watched", 950),
+    ("healed, Recap", 990),
+    ("healed, Recap, watched", 985),
+    ("healed, Memory", 990),
+    ("healed, Memory, watched", 980),
+    ("right after heal, Recap", 990),
+    ("right after heal, Recap, watched", 950),
+    ("right after heal, Memory", 990),
+    ("right after heal, Memory, watched", 900),
+];
 
 /// A law: what of a story is not as it should be.
 type Law<'a> = &'a dyn Fn(&Story) -> (Truth, Vec<Wrong>);
 
-/// Tries a law on many stories. At least `floor` of a thousand states must be right.
-fn law(name: &str, (keeper, looks): (Keeper, bool), floor: usize, wrong: Law<'_>) {
+/// Tries a law on many stories. At least as many states of a thousand as [`FLOORS`] says must be right.
+fn law(name: &str, (keeper, looks): (Keeper, bool), wrong: Law<'_>) {
     let name = &format!("{name}, {keeper:?}{}", if looks { ", watched" } else { "" });
+    let floor = FLOORS.iter().find(|(law, _)| law == name).map_or(1000, |(_, floor)| *floor);
     let mut score = Score::default();
     let first = number("FORKLORE_SEED", 1) as u64;
     let show = number("FORKLORE_SHOW", 0);
     let mut failed: Vec<(u64, Story)> = Vec::new();
-    for seed in (first..).take(number("FORKLORE_STORIES", 40)) {
+    for seed in (first..).take(number("FORKLORE_STORIES", 12)) {
         let story = Story::random(seed, setting(keeper, seed), 40, looks);
         let (truth, bad) = wrong(&story);
         score.stories += 1;
@@ -176,7 +209,6 @@ fn law(name: &str, (keeper, looks): (Keeper, bool), floor: usize, wrong: Law<'_>
         let short = story.shrink(&mut |story| !wrong(story).1.is_empty());
         let (_, bad) = wrong(&short);
         println!("{name}: seed {seed} {short}  -> {}", bad[0]);
-        score.shown += 1;
     }
     assert!(!low, "{name}: {} of {} states are right, less than {floor} of 1,000", score.right, score.states);
 }
