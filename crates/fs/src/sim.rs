@@ -56,6 +56,8 @@ struct File {
     attributes: Attributes,
     synced_attributes: Attributes,
     version: i64,
+    /// The time of change that somebody gave it, in nanoseconds; otherwise its version stands for it.
+    modified: Option<i64>,
 }
 
 impl SimFs {
@@ -79,6 +81,14 @@ impl SimFs {
         if let Ok(file) = s.find(path) {
             s.files[file].attributes = attributes.clone();
             s.files[file].synced_attributes = attributes.clone();
+        }
+    }
+
+    /// Gives a file another time of change, in nanoseconds since 1970, as copying a folder does. Its content is what it was.
+    pub fn touch(&self, path: &VaultPath, modified: i64) {
+        let mut s = self.state();
+        if let Some(file) = s.live.get(path).copied() {
+            s.files[file].modified = Some(modified);
         }
     }
 
@@ -154,6 +164,12 @@ impl State {
         self.files.len() - 1
     }
 
+    fn identity(&self, file: usize) -> Identity {
+        let File { content, version, modified, .. } = &self.files[file];
+        let modified = modified.unwrap_or(*version);
+        Identity { file: file as u64, len: content.len() as u64, modified, changed: *version }
+    }
+
     fn add_dirs(&mut self, dir: &VaultPath) {
         let mut dir = dir.clone();
         while self.dirs.insert(dir.clone()) && dir != VaultPath::root() {
@@ -209,6 +225,7 @@ impl State {
                 attributes: attributes.clone(),
                 synced_attributes: attributes,
                 version: file.version,
+                modified: file.modified,
             }
         });
         let state = State {
@@ -265,14 +282,13 @@ impl Vfs for SimFs {
     fn open(&self, path: &VaultPath) -> Result<Box<dyn OpenFile>, PathError> {
         let s = self.state();
         let file = s.find(path).map_err(|source| PathError { path: path.clone(), doing: "open", source })?;
-        Ok(Box::new(SimFile { file, content: s.files[file].content.clone(), version: s.files[file].version }))
+        let identity = s.identity(file);
+        Ok(Box::new(SimFile { identity, content: s.files[file].content.clone() }))
     }
 
     fn identity(&self, path: &VaultPath) -> Result<Option<Identity>, PathError> {
         let s = self.state();
-        Ok(s.live
-            .get(path)
-            .map(|file| sim_identity(*file, s.files[*file].content.len(), s.files[*file].version)))
+        Ok(s.live.get(path).map(|file| s.identity(*file)))
     }
 
     fn attributes(&self, path: &VaultPath) -> Result<Option<Attributes>, PathError> {
@@ -448,19 +464,14 @@ impl Vfs for SimFs {
     }
 }
 
-fn sim_identity(file: usize, len: usize, version: i64) -> Identity {
-    Identity { file: file as u64, len: len as u64, modified: version, changed: version }
-}
-
 struct SimFile {
-    file: usize,
+    identity: Identity,
     content: Vec<u8>,
-    version: i64,
 }
 
 impl OpenFile for SimFile {
     fn identity(&self) -> io::Result<Identity> {
-        Ok(sim_identity(self.file, self.content.len(), self.version))
+        Ok(self.identity)
     }
 
     fn read_at(&self, buf: &mut [u8], offset: u64) -> io::Result<usize> {

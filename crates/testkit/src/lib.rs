@@ -13,6 +13,7 @@
 pub mod generate;
 pub mod http;
 pub mod lineage;
+pub mod play;
 pub mod story;
 #[cfg(unix)]
 pub mod tavern;

@@ -15,3 +15,4 @@ mod random;
 mod remember;
 mod trash;
 mod travel;
+mod truth;
