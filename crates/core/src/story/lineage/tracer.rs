@@ -234,7 +234,11 @@ impl<'a> Tracer<'a> {
         // Of those that come before it the nearest: forks of one parent, with its slug, can be copied, too.
         let before = |p: &usize| *p != c && self.originality(*p) > self.originality(c) && alike(*p);
         let shared = |p: usize| common_prefix(chat.transcript, self.chats[p].transcript);
-        twins.iter().copied().filter(before).max_by_key(|p| (shared(*p), self.originality(*p)))
+        let whole = |p: usize, shared: usize| shared == self.chats[p].transcript.len();
+        twins.iter().copied().filter(before).max_by_key(|p| {
+            let shared = shared(*p);
+            (shared, whole(*p, shared), self.originality(*p))
+        })
     }
 
     /// Of several chats with one slug, the one that it was made for ranks highest.
@@ -284,7 +288,8 @@ impl<'a> Tracer<'a> {
             return self.fork(c, parent, meeting, Basis::MainChat, None);
         }
         if let Some((parent, meeting)) = self.renamed_parent(c, claimed)
-            && (met.is_none() || !self.chats[parent].silent)
+            // Relatives of the chat that has the name may have more of the line than it has kept itself.
+            && met.is_none_or(|(named, _)| self.claimed_root(parent) != self.claimed_root(named))
         {
             let note = Some(ParentNote::Renamed(claimed.to_owned()));
             return self.fork(c, parent, meeting, Basis::Moments, note);
@@ -327,7 +332,8 @@ impl<'a> Tracer<'a> {
         let chat = &self.chats[c];
         let may_be = |p: usize| {
             let other = &self.chats[p];
-            other.main_chat.as_deref() != Some(claimed)
+            !other.silent
+                && other.main_chat.as_deref() != Some(claimed)
                 && other.main_chat.as_deref() != Some(chat.name)
                 && !self.comes_from(p, c, claimed)
         };
@@ -355,8 +361,10 @@ impl<'a> Tracer<'a> {
         // Names of forks belong to forks.
         let lost_a_fork = ForkName::read(claimed) != ForkName::Plain;
         let was_a_fork = |p: usize| self.claim(p).is_some() || self.chats[p].record.is_some();
-        let fits = |p: usize| was_a_fork(p) || !lost_a_fork;
-        let best = self.best(c, &|p| may_be(p) && not_above(p) && fits(p))?;
+        let fits = |p: usize| was_a_fork(p) == lost_a_fork;
+        let best = self.best(c, &|p| may_be(p) && not_above(p) && fits(p));
+        // But forks are given names, too.
+        let best = best.or_else(|| self.best(c, &|p| !lost_a_fork && may_be(p) && not_above(p)))?;
         // If siblings have more of the lost parent than this chat has, it cannot be the parent.
         let ghost_knew = self.sibling(c, claimed).map(|meeting| meeting.fork);
         (ghost_knew.is_none_or(|more| more <= best.1.fork)).then_some(best)
@@ -379,7 +387,16 @@ impl<'a> Tracer<'a> {
 
     /// Whether chat `p` was made, over any number of forks, from chat `c` or from a sibling of it: one with the same lost parent.
     fn comes_from(&self, p: usize, c: usize, claimed: &str) -> bool {
-        self.claimed_line(p).any(|d| d == c || self.chats[d].main_chat.as_deref() == Some(claimed))
+        let from_it = |name: &str| {
+            let derived = std::iter::successors(Some(name), |name| ForkName::read(name).base());
+            { derived }.any(|name| name == claimed)
+        };
+        self.claimed_line(p).any(|d| d == c || self.chats[d].main_chat.as_deref().is_some_and(from_it))
+    }
+
+    /// The first of those that a chat was made from.
+    fn claimed_root(&self, p: usize) -> Option<usize> {
+        self.claimed_line(p).last()
     }
 
     /// A chat and those that it was made from, as records and headers say.
@@ -452,7 +469,9 @@ impl<'a> Tracer<'a> {
             } else {
                 let cut = near.shared < len && !goes_on;
                 let confidence = if cut { Confidence::Likely } else { Confidence::Certain };
-                let Some(fork) = near.shared.checked_sub(1) else { continue };
+                let Some(fork) = self.meeter.sent_together(c, p, near.shared).checked_sub(1) else {
+                    continue;
+                };
                 Meeting { fork, confidence }
             };
             if better(p, meeting, best) {
