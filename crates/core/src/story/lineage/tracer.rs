@@ -8,7 +8,7 @@ use super::super::line::{Confidence, common_prefix};
 use super::super::moment::MessageId;
 use super::lines::Lines;
 use super::meet::{Meeter, Meeting};
-use super::names::{Seniority, folded, is_import, names, names_in, seniority};
+use super::names::{Seniority, date, folded, is_import, names, names_in, seniority};
 use super::{Basis, Chat, Kind, Lineage, Link, ParentNote, Swipes};
 use crate::format::names::ForkName;
 use crate::format::record::ForkRecord;
@@ -242,13 +242,23 @@ impl<'a> Tracer<'a> {
     }
 
     /// Of several chats with one slug, the one that it was made for ranks highest.
-    fn originality(&self, c: usize) -> (bool, bool, bool, bool, Reverse<Seniority<'a>>) {
+    fn originality(&self, c: usize) -> (bool, bool, bool, bool, bool, Reverse<Seniority<'a>>) {
         let chat = &self.chats[c];
+        let linked = [Link::Bookmark, Link::Branch]
+            .iter()
+            .any(|link| self.linked.contains(&(chat.story, *link, chat.name)));
         let goes_by_its_name = chat.aliases.iter().any(|alias| names(alias, chat.name));
         // A fork that still has the name that SillyTavern gave it was not copied to it.
         let named_as_made = (ForkName::read(chat.name) != ForkName::Plain) == chat.main_chat.is_some();
         // A group chat with a solo chat's slug was converted from it.
-        (!is_import(chat.name), !chat.group, goes_by_its_name, named_as_made, Reverse(self.seniority[c]))
+        (
+            !is_import(chat.name),
+            !chat.group,
+            goes_by_its_name,
+            linked,
+            named_as_made,
+            Reverse(self.seniority[c]),
+        )
     }
 
     fn copy_of(&self, c: usize, original: usize) -> Lineage {
@@ -288,8 +298,7 @@ impl<'a> Tracer<'a> {
             return self.fork(c, parent, meeting, Basis::MainChat, None);
         }
         if let Some((parent, meeting)) = self.renamed_parent(c, claimed)
-            // Relatives of the chat that has the name may have more of the line than it has kept itself.
-            && met.is_none_or(|(named, _)| self.claimed_root(parent) != self.claimed_root(named))
+            && met.is_none_or(|(named, _)| self.may_have_been(parent, named))
         {
             let note = Some(ParentNote::Renamed(claimed.to_owned()));
             return self.fork(c, parent, meeting, Basis::Moments, note);
@@ -348,7 +357,12 @@ impl<'a> Tracer<'a> {
             let other = &self.chats[p];
             derived_from != Some(other.name) && !other.links.iter().any(|(_, name)| name == claimed)
         };
-        let twin = |p: usize| chat.slug.is_some() && self.chats[p].slug == chat.slug;
+        // Names of forks belong to forks, and names that SillyTavern gives to new chats to others.
+        let lost_a_fork = ForkName::read(claimed) != ForkName::Plain;
+        let given = lost_a_fork || date(claimed).is_some();
+        let was_a_fork = |p: usize| self.claim(p).is_some() || self.chats[p].record.is_some();
+        let fits = |p: usize| !given || was_a_fork(p) == lost_a_fork;
+        let twin = |p: usize| chat.slug.is_some() && self.chats[p].slug == chat.slug && fits(p);
         let leads_here = |p: usize| {
             let leads = |a: &Chat<'_>, b: &Chat<'_>| a.links.iter().any(|(_, name)| name == b.name);
             leads(&self.chats[p], chat) && !leads(chat, chat)
@@ -358,16 +372,16 @@ impl<'a> Tracer<'a> {
                 return Some(found);
             }
         }
-        // Names of forks belong to forks.
-        let lost_a_fork = ForkName::read(claimed) != ForkName::Plain;
-        let was_a_fork = |p: usize| self.claim(p).is_some() || self.chats[p].record.is_some();
-        let fits = |p: usize| was_a_fork(p) == lost_a_fork;
-        let best = self.best(c, &|p| may_be(p) && not_above(p) && fits(p));
-        // But forks are given names, too.
-        let best = best.or_else(|| self.best(c, &|p| !lost_a_fork && may_be(p) && not_above(p)))?;
+        let best = self.best(c, &|p| may_be(p) && not_above(p) && fits(p))?;
         // If siblings have more of the lost parent than this chat has, it cannot be the parent.
         let ghost_knew = self.sibling(c, claimed).map(|meeting| meeting.fork);
         (ghost_knew.is_none_or(|more| more <= best.1.fork)).then_some(best)
+    }
+
+    /// Whether a chat that is nearer may have had the name which another has now. Forks come from elsewhere, and relatives of that other
+    /// one may merely have more of the line than it has kept itself.
+    fn may_have_been(&self, p: usize, named: usize) -> bool {
+        self.claim(p).is_none() && self.meeter.meet_with_dates(named, p).is_none()
     }
 
     /// A chat that had the claimed name before `named` took it: it shares more with this one.
@@ -392,11 +406,6 @@ impl<'a> Tracer<'a> {
             { derived }.any(|name| name == claimed)
         };
         self.claimed_line(p).any(|d| d == c || self.chats[d].main_chat.as_deref().is_some_and(from_it))
-    }
-
-    /// The first of those that a chat was made from.
-    fn claimed_root(&self, p: usize) -> Option<usize> {
-        self.claimed_line(p).last()
     }
 
     /// A chat and those that it was made from, as records and headers say.
