@@ -37,7 +37,7 @@ pub(crate) fn test() -> Result<()> {
         &tools,
     )?;
     web(&tools)?;
-    browser(&tools, &["forks", "story", "life", "page"], &SILLYTAVERN[..1])?;
+    browser(&tools, &["doors", "forks", "story", "life", "page"], &SILLYTAVERN[..1])?;
     println!("\nAll of it passed.");
     for missing in &tools.missing {
         println!("But for want of it some tests were skipped: {missing}");
@@ -48,7 +48,7 @@ pub(crate) fn test() -> Result<()> {
 /// The property tests with many more cases, every kill instead of some, and a long race.
 pub(crate) fn soak() -> Result<()> {
     let tools = Tools::ensure();
-    browser(&tools, &["forks", "story", "life", "page", "without-plugin"], &SILLYTAVERN)?;
+    browser(&tools, &["doors", "forks", "story", "life", "page", "without-plugin"], &SILLYTAVERN)?;
     step_with_tools(
         "kills, errors and the race, long",
         "cargo",
