@@ -27,9 +27,8 @@ pub struct Wanted {
     /// Fork although work waits in the queue
     #[serde(default)]
     pub ignore_queue: bool,
-    /// Refuse unless a recapped scene ends here and the state of the lorebook is known
-    #[serde(default)]
-    pub strict: bool,
+    /// Refuse unless a recapped scene ends here and the state of the lorebook is known; as the settings say if left out
+    pub strict: Option<bool>,
     /// Put a link to the fork into the parent's message
     #[serde(default = "yes")]
     pub link: bool,
@@ -62,9 +61,8 @@ pub struct Possible {
     /// Fork although work waits in the queue
     #[serde(default)]
     pub ignore_queue: bool,
-    /// Refuse what would be a warning
-    #[serde(default)]
-    pub strict: bool,
+    /// Refuse what would be a warning; as the settings say if left out
+    pub strict: Option<bool>,
     /// A copy even of a lorebook that is shared by choice
     #[serde(default)]
     pub copy_book: bool,

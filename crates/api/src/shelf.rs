@@ -4,13 +4,15 @@
 //! has changed is quicker: every file that a library rests on is asked for its identity, and nothing else is.
 
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, OnceLock, PoisonError};
+use std::time::Duration;
 
 use forklore_core::check::Finding;
 use forklore_engine::history;
 use forklore_engine::usecase::check::{self, CheckReport};
-use forklore_engine::vault::layout;
-use forklore_engine::{Library, Progress};
+use forklore_engine::vault::{cache, layout};
+use forklore_engine::{Library, Progress, tx};
 use forklore_fs::{Identity, NodeKind, PathError, VaultPath, Vfs};
+use serde::{Deserialize, Serialize};
 
 use crate::{Failure, Kind, now};
 
@@ -24,6 +26,31 @@ pub struct Shelved {
     checked: OnceLock<CheckReport>,
     /// When it was read, in milliseconds since 1970
     read: i64,
+}
+
+/// So often a vault is read again in which others were at work meanwhile, and so long they are given each time.
+const PATIENCE: usize = 100;
+const PAUSE: Duration = Duration::from_millis(20);
+
+/// Looks at a vault as it is before or after whatever other Forklores do to it, and not in the middle. One that works for very long is not
+/// waited for.
+pub(crate) fn calmly<T>(fs: &dyn Vfs, look: impl Fn() -> Result<T, Failure>) -> Result<T, Failure> {
+    for _ in 0..PATIENCE {
+        let before = tx::work(fs)?;
+        if !before.at_work {
+            let seen = look()?;
+            if tx::work(fs)?.is_calm(&before) {
+                return Ok(seen);
+            }
+        }
+        std::thread::sleep(PAUSE);
+    }
+    look()
+}
+
+/// Reads a vault [`calmly`].
+pub(crate) fn read(fs: &Arc<dyn Vfs>, progress: &dyn Progress) -> Result<Library, Failure> {
+    calmly(&**fs, || Ok(Library::load(fs.clone(), progress)?))
 }
 
 impl Shelved {
@@ -133,7 +160,7 @@ fn fresh(last: Option<Stamped>, fs: &Arc<dyn Vfs>, progress: &dyn Progress) -> R
         return Ok(last);
     }
     // The old one is gone by now, unless somebody works with it: a vault can be large.
-    Ok((stamp, Arc::new(Shelved::new(Library::load(fs.clone(), progress)?))))
+    Ok((stamp, Arc::new(Shelved::new(read(fs, progress)?))))
 }
 
 /// Folders, and how deep they are looked into. History may be elsewhere.
@@ -147,8 +174,44 @@ const FOLDERS: [(&str, usize); 7] = [
     (".forklore/tx", 1),
 ];
 
+/// Where what `check` found is kept, for whoever has no shelf.
+const FINDINGS: &str = "findings";
+
+/// What `check` found, and in how many chats.
+#[derive(Serialize, Deserialize)]
+pub(crate) struct Found {
+    /// The version that found it: another one may know better
+    version: String,
+    pub(crate) chats: usize,
+    pub(crate) findings: Vec<Finding>,
+}
+
+impl Found {
+    /// What was found in files with this stamp.
+    pub(crate) fn recall(fs: &dyn Vfs, stamp: &blake3::Hash) -> Option<Self> {
+        let bytes = cache::kept(fs, FINDINGS)?;
+        let (of, found) = bytes.split_first_chunk::<32>()?;
+        let found: Self = (of == stamp.as_bytes()).then(|| serde_json::from_slice(found).ok())??;
+        (found.version == env!("CARGO_PKG_VERSION")).then_some(found)
+    }
+
+    /// Keeps what was found, if looking again would take long, and if it does not depend on the time.
+    pub(crate) fn remember(fs: &dyn Vfs, stamp: &blake3::Hash, report: &CheckReport, chats: usize) {
+        if chats < WORTHWHILE || report.timed {
+            return;
+        }
+        let version = env!("CARGO_PKG_VERSION").to_owned();
+        let found = Self { version, chats, findings: report.findings.clone() };
+        let bytes = serde_json::to_vec(&found).unwrap_or_default();
+        cache::keep(fs, FINDINGS, &[&stamp.as_bytes()[..], &bytes].concat());
+    }
+}
+
+/// In smaller vaults looking takes no longer than remembering.
+const WORTHWHILE: usize = 200;
+
 /// A hash over the identities of all files that a library is read from.
-fn stamp(fs: &Arc<dyn Vfs>) -> Result<blake3::Hash, PathError> {
+pub(crate) fn stamp(fs: &Arc<dyn Vfs>) -> Result<blake3::Hash, PathError> {
     let mut hasher = blake3::Hasher::new();
     for file in [layout::SETTINGS, layout::CONFIG] {
         let file = layout::folder(file);

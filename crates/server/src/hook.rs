@@ -109,9 +109,8 @@ pub(crate) struct NextFork {
     /// Fork although work waits in the queue
     #[serde(default)]
     ignore_queue: bool,
-    /// Refuse what would be a warning
-    #[serde(default)]
-    strict: bool,
+    /// Refuse what would be a warning; as the settings say if left out
+    strict: Option<bool>,
     /// A copy even of a lorebook that is shared by choice
     #[serde(default)]
     copy_book: bool,

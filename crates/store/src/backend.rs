@@ -118,6 +118,7 @@ impl Backend {
     /// The right to write; waits for whoever has it, but not forever. Clears away what a killed writer left. A store that nobody has yet is
     /// `owner`'s from then on.
     pub(crate) fn lock(&self, owner: Option<&str>) -> Result<Lock, StoreError> {
+        self.fs.make_private_dir(&self.dir)?;
         self.fs.make_dir(&self.packs())?;
         let start = Instant::now();
         // Who waits looks again every few moments, and would never find the lock free if its holder took it again at once. So

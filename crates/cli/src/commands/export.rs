@@ -135,7 +135,7 @@ pub(super) fn place(path: &Path) -> Result<(RealFs, String), Failure> {
     let name = path.file_name().and_then(|name| name.to_str());
     let name = name.ok_or_else(|| Failure::usage(format!("{} is not the name of a file", path.display())))?;
     let dir = path.parent().filter(|dir| !dir.as_os_str().is_empty()).unwrap_or(Path::new("."));
-    let dir = RealFs::new(dir).map_err(|e| {
+    let dir = RealFs::new(dir).map(RealFs::private).map_err(|e| {
         let message = format!("The folder {} cannot be used: {e}", dir.display());
         Failure::new(Kind::Io, "IO", message, "Name a file in a folder that is there.")
     })?;

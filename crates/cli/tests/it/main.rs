@@ -7,8 +7,11 @@
     reason = "a test that cannot go on should stop"
 )]
 
+mod bodies;
 mod books;
+mod cases;
 mod cli;
+mod codes;
 mod config;
 mod damage;
 mod damaged_forks;
@@ -20,7 +23,9 @@ mod forks;
 mod harbor;
 mod heal;
 mod hostile;
+mod hostile_vaults;
 mod kills;
+mod modes;
 mod ops;
 mod past;
 mod regressions;
@@ -28,6 +33,7 @@ mod seeds;
 mod serve;
 #[cfg(unix)]
 mod sillytavern;
+mod told;
 mod travel;
 mod watch;
 

@@ -401,7 +401,7 @@ impl Plan {
 fn put(fs: &dyn Vfs, dir: &VaultPath, file: &VaultPath, text: &str) -> Result<(), ConfigError> {
     let new = dir.join(&format!("{}.new", file.name())).unwrap_or_default();
     if fs.list(dir)?.is_empty() {
-        fs.make_dir(dir)?;
+        fs.make_private_dir(dir)?;
         fs.sync_dir(&dir.parent())?;
     }
     match fs.unlink(&new) {

@@ -8,7 +8,7 @@ use std::io;
 use std::sync::Arc;
 
 use forklore_core::fork::book as new_book;
-use forklore_fs::{Identity, Lock, Node, NodeKind, OpenFile, Part, PathError, VaultPath, Vfs};
+use forklore_fs::{Attributes, Identity, Lock, Node, NodeKind, OpenFile, Part, PathError, VaultPath, Vfs};
 use forklore_store::{Id, Store};
 
 use super::document::Stored;
@@ -286,6 +286,10 @@ impl Vfs for PastFs {
         }
     }
 
+    fn attributes(&self, path: &VaultPath) -> Result<Option<Attributes>, PathError> {
+        self.now.attributes(path)
+    }
+
     fn list(&self, dir: &VaultPath) -> Result<Vec<Node>, PathError> {
         let mut nodes = self.now.list(dir)?;
         for (path, content) in &self.files {
@@ -314,6 +318,10 @@ impl Vfs for PastFs {
     }
 
     fn append(&self, path: &VaultPath, _: &[u8]) -> Result<(), PathError> {
+        Err(Self::over(path))
+    }
+
+    fn dress(&self, path: &VaultPath, _: &Attributes) -> Result<(), PathError> {
         Err(Self::over(path))
     }
 

@@ -66,7 +66,7 @@ fn act(call: &Call, asked: Asked) -> Result<Page, Failure> {
             name: wish.name.clone(),
             swipe: wish.swipe,
             ignore_queue: wish.ignore_queue,
-            strict: wish.strict,
+            strict: wish.strict.then_some(true),
             copy_book: wish.copy_book,
         };
         let plan = call.ask(|desk| fork::plan(desk, &possible))?;

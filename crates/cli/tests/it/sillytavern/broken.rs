@@ -221,7 +221,7 @@ fn killed_at_any_moment_of_a_fork_nothing_is_half_made() {
     let Some(strace) = Strace::find("an engine that is killed") else { return };
     // The first rename seals the intent, the second publishes the book, the third moves the intent to the log.
     let points: Vec<(&str, usize)> = if soaking() {
-        let all = [("renameat2", 1..4), ("fsync", 1..9), ("openat", 1..40), ("unlink", 1..3)];
+        let all = [("renameat2", 1..4), ("fsync", 1..9), ("openat2", 1..40), ("unlinkat", 1..3)];
         all.into_iter().flat_map(|(call, range)| range.map(move |nth| (call, nth))).collect()
     } else {
         vec![("renameat2", 1), ("renameat2", 2), ("fsync", 4), ("fsync", 6)]

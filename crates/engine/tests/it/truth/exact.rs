@@ -1,0 +1,71 @@
+//! The state is what it was, and a fork is a fork of what it was made from.
+
+use forklore_engine::usecase::tree::tree;
+use forklore_testkit::play::{Keeper, Story, Truth};
+
+use super::{About, Wrong, judge, law, library, look, states};
+
+fn as_it_is(about: About) -> impl Fn(&Story) -> (Truth, Vec<Wrong>) {
+    move |story| {
+        let (fs, truth) = story.play(1, look);
+        let wrong = judge(&truth, &states(&library(&fs), &truth), about);
+        (truth, wrong)
+    }
+}
+
+#[test]
+fn the_state_is_what_it_was_with_auto_recap() {
+    law("state", (Keeper::Recap, false), &as_it_is(About::Facts));
+}
+
+#[test]
+fn the_state_is_what_it_was_with_auto_recap_watched() {
+    law("state", (Keeper::Recap, true), &as_it_is(About::Facts));
+}
+
+#[test]
+fn the_state_is_what_it_was_with_memory_books() {
+    law("state", (Keeper::Memory, false), &as_it_is(About::Facts));
+}
+
+#[test]
+fn the_state_is_what_it_was_with_memory_books_watched() {
+    law("state", (Keeper::Memory, true), &as_it_is(About::Facts));
+}
+
+#[test]
+fn the_state_is_what_it_was_by_hand_watched() {
+    law("state", (Keeper::Hand, true), &as_it_is(About::Facts));
+}
+
+#[test]
+fn registries_are_what_they_were() {
+    law("registries", (Keeper::Recap, false), &as_it_is(About::Registries));
+    law("registries", (Keeper::Recap, true), &as_it_is(About::Registries));
+}
+
+/// Forks whose parent is there: it is the one that they were made from, and they share what they shared.
+fn lineage(story: &Story) -> (Truth, Vec<Wrong>) {
+    let (fs, truth) = story.play(1, look);
+    let library = library(&fs);
+    let trees = tree(&library, None, &[]).unwrap();
+    let mut wrong = Vec::new();
+    let chats = truth.chats();
+    for (c, label, address, _) in &chats {
+        let Some((parent, at)) = truth.parent(*c) else { continue };
+        let Some((.., parent, _)) = chats.iter().find(|(p, ..)| *p == parent) else { continue };
+        let found = trees.stories.iter().flat_map(|story| &story.chats).find(|chat| chat.chat == *address);
+        let got = found.map(|chat| (chat.parent.clone(), chat.fork_message));
+        if got != Some((Some(parent.clone()), Some(at))) {
+            let missing = vec![format!("fork of {parent} at {at}")];
+            wrong.push(Wrong { chat: *label, at, missing, extra: vec![format!("{got:?}")] });
+        }
+    }
+    (truth, wrong)
+}
+
+#[test]
+fn forks_are_of_what_they_were_made_from() {
+    law("lineage", (Keeper::Recap, false), &lineage);
+    law("lineage", (Keeper::Hand, true), &lineage);
+}

@@ -1,0 +1,103 @@
+//! Answers do not depend on what has nothing to do with them, and knowing more never makes a right one wrong.
+
+use forklore_testkit::play::{Act, Keeper, Story, Truth};
+
+use super::whole::fork_and_undo;
+use super::{About, Entry, Wrong, judge, law, library, look, states, worse};
+
+/// The same files with other times of change: every answer is the same.
+fn copied(story: &Story) -> (Truth, Vec<Wrong>) {
+    let (fs, truth) = story.play(1, look);
+    let (copy, _) = story.play(2, look);
+    let (a, b) = (states(&library(&fs), &truth), states(&library(&copy), &truth));
+    let mut wrong = Vec::new();
+    for (c, chat, _, messages) in truth.chats() {
+        for at in 0..messages {
+            let (a, b) = (&a[&(c, at)], &b[&(c, at)]);
+            if a != b {
+                wrong.push(Wrong { chat, at, missing: only(a, b), extra: only(b, a) });
+            }
+        }
+    }
+    (truth, wrong)
+}
+
+/// What one state has and the other has not.
+fn only(a: &Result<Vec<Entry>, String>, b: &Result<Vec<Entry>, String>) -> Vec<String> {
+    match (a, b) {
+        (Ok(a), Ok(b)) => a.iter().filter(|e| !b.contains(e)).map(|e| format!("{e:?}")).collect(),
+        (a, _) => vec![format!("{a:?}")],
+    }
+}
+
+/// A story without some of its acts.
+fn without(story: &Story, is: impl Fn(&Act) -> bool) -> Story {
+    Story { acts: story.acts.iter().filter(|act| !is(act)).cloned().collect(), ..story.clone() }
+}
+
+/// What was right without looking is right when Forklore has looked.
+fn looked(story: &Story) -> (Truth, Vec<Wrong>) {
+    let (fs, truth) = without(story, |act| matches!(act, Act::Look | Act::Watch)).play(1, look);
+    let before = judge(&truth, &states(&library(&fs), &truth), About::Facts);
+    let (fs, _) = story.play(1, look);
+    let after = judge(&truth, &states(&library(&fs), &truth), About::Facts);
+    (truth, worse(&before, after))
+}
+
+/// What was right without backups is right with them.
+fn backed_up(story: &Story) -> (Truth, Vec<Wrong>) {
+    let plain = without(story, |act| matches!(act, Act::Backup { .. }));
+    let (fs, truth) = plain.play(1, look);
+    let before = judge(&truth, &states(&library(&fs), &truth), About::Facts);
+    // After every third act, of the chat that it was about.
+    let mut more = plain.clone();
+    more.acts.clear();
+    for (n, act) in plain.acts.iter().enumerate() {
+        more.acts.push(act.clone());
+        more.acts.extend(act.chat().filter(|_| n % 3 == 2).map(|chat| Act::Backup { chat }));
+    }
+    let (fs, _) = more.play(1, look);
+    let after = judge(&truth, &states(&library(&fs), &truth), About::Facts);
+    (truth, worse(&before, after))
+}
+
+/// What was right is right when a fork was made somewhere and undone.
+fn forked_elsewhere(story: &Story) -> (Truth, Vec<Wrong>) {
+    let (fs, truth) = story.play(1, look);
+    let before = judge(&truth, &states(&library(&fs), &truth), About::Facts);
+    for (_, _, address, messages) in truth.chats() {
+        let _refused = fork_and_undo(&fs, &address, messages / 2, truth.clock(), true);
+    }
+    let after = judge(&truth, &states(&library(&fs), &truth), About::Facts);
+    (truth, worse(&before, after))
+}
+
+const ALL: [(Keeper, bool); 3] = [(Keeper::Recap, true), (Keeper::Memory, true), (Keeper::Hand, true)];
+
+#[test]
+fn copying_a_vault_changes_no_answer() {
+    for kind in ALL {
+        law("copied", kind, &copied);
+    }
+}
+
+#[test]
+fn looking_makes_no_answer_wrong() {
+    for kind in ALL {
+        law("looked at", kind, &looked);
+    }
+}
+
+#[test]
+fn backups_make_no_answer_wrong() {
+    for kind in [(Keeper::Recap, false), (Keeper::Memory, false)] {
+        law("backed up", kind, &backed_up);
+    }
+}
+
+#[test]
+fn a_fork_elsewhere_makes_no_answer_wrong() {
+    for kind in [(Keeper::Recap, false), (Keeper::Memory, false), (Keeper::Hand, true)] {
+        law("forked elsewhere", kind, &forked_elsewhere);
+    }
+}
