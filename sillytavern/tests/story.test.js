@@ -240,7 +240,7 @@ test('the engine dies: the fork is saved unbound, the user hears of it, and it i
         return createBranch(45);
     });
     assert.notEqual(tavern.header(`${STORY}/${fork}`).world_info, was.book, 'never its parent\'s book');
-    await visit.page.until('the engine is back', async () => (await (await fetch('/api/plugins/forklore/plugin')).json()).engine.state === 'running');
+    await visit.page.until('the engine is back', async () => (await (await fetch('/api/plugins/forklore/plugin', { headers: SillyTavern.getContext().getRequestHeaders() })).json()).engine.state === 'running');
     await visit.open(`${STORY}/${fork}`);
     await visit.page.until('it has its book', () => Forklore.state().entered?.hold === false && Forklore.state().entered.book.state === 'own');
     isWhole(tavern, was, `${STORY}/${fork}`, 45);
@@ -284,7 +284,7 @@ test('the engine is killed in the middle of a fork, before and after there is a 
         sealed.push((await renamed())?.some((line) => line.includes('.intent"')));
         assert.notEqual(tavern.header(`${STORY}/${fork}`).world_info, was.book, 'never its parent\'s book');
         assert.equal(tavern.child.exitCode, null, 'SillyTavern is still up');
-        await visit.page.until('another engine is there', async () => (await (await fetch('/api/plugins/forklore/plugin')).json()).engine.state === 'running');
+        await visit.page.until('another engine is there', async () => (await (await fetch('/api/plugins/forklore/plugin', { headers: SillyTavern.getContext().getRequestHeaders() })).json()).engine.state === 'running');
         assert.notEqual(tavern.engines()[0], engine);
         await visit.open(`${STORY}/${fork}`);
         await visit.page.until('it has its book', () => Forklore.state().entered?.hold === false && Forklore.state().entered.book.state === 'own');
@@ -323,7 +323,7 @@ test('regression: a page hears of changes again after the engine was away for lo
         tavern.engines().forEach((engine) => process.kill(engine, 'SIGKILL'));
         await pause(100);
     }
-    await visit.page.until('the engine is back', async () => (await (await fetch('/api/plugins/forklore/plugin')).json()).engine.state === 'running');
+    await visit.page.until('the engine is back', async () => (await (await fetch('/api/plugins/forklore/plugin', { headers: SillyTavern.getContext().getRequestHeaders() })).json()).engine.state === 'running');
     await visit.page.until('the page listens again', () => Forklore.state().listening && Forklore.state().mode !== 'down');
     await visit.clearNotices();
     const other = await Visit.start(at.browser, tavern);

@@ -379,7 +379,7 @@ pub(crate) struct Did {
 }
 
 /// SillyTavern has changed something.
-pub(crate) fn seen(call: &Call, report: &Report) -> Result<Followed, Failure> {
+pub(crate) fn seen(call: &Call, report: &Report) -> Followed {
     let (mut did, mut failed) = (Vec::new(), Vec::new());
     if report.lost {
         // What cannot be done now is done when the vault is next opened.
@@ -412,7 +412,7 @@ pub(crate) fn seen(call: &Call, report: &Report) -> Result<Followed, Failure> {
             did.push(Did { event, operation: cleared.operation, books: cleared.books });
         }
     }
-    Ok(Followed { did, failed })
+    Followed { did, failed }
 }
 
 /// Does what should have followed from deletions that nobody told of: while there was no engine, or too much to tell.

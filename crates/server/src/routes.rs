@@ -355,7 +355,7 @@ pub(crate) fn table() -> Table {
             "What SillyTavern has changed",
             LARGEST,
             |_| StatusCode::OK,
-            |call, report| hook::seen(call, &report),
+            |call, report| Ok(hook::seen(call, &report)),
         )
 }
 

@@ -633,7 +633,7 @@ fn pages_hear_what_happens() {
     assert_eq!((&change["chat"], &change["from"]), (&json!("Ana/New"), &json!("Old")));
     // The other vault's page hears nothing of it: the first that it hears is its own.
     b.post("api/delete", &json!({"chat": "Ana/Main"})).ok();
-    assert_eq!(others.any().1["chat"], "Ana/Main");
+    assert_eq!(others.wait("change", |_| true)["chat"], "Ana/Main");
     assert_eq!(events_about(&mut events, &a), "Ana/Kept");
 }
 

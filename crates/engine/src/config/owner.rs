@@ -60,13 +60,13 @@ impl Home {
         Ok(Self { text, ..home })
     }
 
-    fn unreadable(&self, what: impl ToString) -> ConfigError {
-        ConfigError::Owners { file: self.dir.join(FILE), what: what.to_string() }
+    fn unreadable(&self, what: impl Into<String>) -> ConfigError {
+        ConfigError::Owners { file: self.dir.join(FILE), what: what.into() }
     }
 
     /// Puts into `config` what is set for the vault in this folder.
     pub(super) fn overlay(&self, vault: &Path, config: &mut Config) -> Result<(), ConfigError> {
-        let document = parse(&self.text).map_err(|e| self.unreadable(e))?;
+        let document = parse(&self.text).map_err(|e| self.unreadable(e.to_string()))?;
         let table = document.get(VAULTS).and_then(Item::as_table_like);
         let Some(entry) = table.and_then(|all| all.get(&key(vault))).and_then(Item::as_table_like) else {
             return Ok(());
@@ -94,7 +94,8 @@ impl Home {
         setting: &Setting,
         value: Option<&Value>,
     ) -> Result<Self, ConfigError> {
-        let mut document: DocumentMut = self.text.parse().map_err(|e| self.unreadable(e))?;
+        let mut document: DocumentMut =
+            self.text.parse().map_err(|e: toml_edit::TomlError| self.unreadable(e.to_string()))?;
         let (group, name) = setting.key.split_once('.').unwrap_or((setting.key, setting.key));
         let misplaced = || self.unreadable(format!("{VAULTS} is no table"));
         let all = document.entry(VAULTS).or_insert_with(implicit).as_table_mut().ok_or_else(misplaced)?;
@@ -123,7 +124,7 @@ impl Home {
 
     /// Puts it on disk: after a crash at any moment, the file is the old one or the new one.
     pub(super) fn save(&self) -> Result<(), ConfigError> {
-        let fs = RealFs::make(&self.dir).map_err(|e| self.unreadable(e))?;
+        let fs = RealFs::make(&self.dir).map_err(|e| self.unreadable(e.to_string()))?;
         super::put(&fs, &VaultPath::root(), &name(), &self.text)
     }
 
