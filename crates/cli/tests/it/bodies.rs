@@ -1,6 +1,7 @@
 //! The server against requests that make no sense, or too many of them.
 
-use std::io::{BufRead, BufReader};
+use std::io::{BufRead, BufReader, Read, Write};
+use std::net::TcpStream;
 use std::process::{Child, Stdio};
 
 use forklore_testkit::TestVault;
@@ -14,6 +15,9 @@ use crate::FORKLORE;
 struct Serving {
     child: Child,
     http: Http,
+    /// Where it listens, and what opens it
+    address: String,
+    token: String,
 }
 
 impl Drop for Serving {
@@ -31,7 +35,68 @@ fn serve(vault: &TestVault) -> Serving {
     BufReader::new(child.stdout.take().unwrap()).read_line(&mut line).unwrap();
     let told: Value = serde_json::from_str(&line).unwrap_or_else(|e| panic!("{e}: {line:?}"));
     let http = Http::new(told["url"].as_str().unwrap()).token(told["token"].as_str().unwrap());
-    Serving { child, http }
+    let address =
+        told["url"].as_str().unwrap().trim_start_matches("http://").trim_end_matches('/').to_owned();
+    Serving { child, http, address, token: told["token"].as_str().unwrap().to_owned() }
+}
+
+impl Serving {
+    /// A request that is written by hand, of which the end may be missing; and what is answered first.
+    fn begin(&self, method: &str, path: &str, rest: &str) -> (TcpStream, String) {
+        let mut stream = TcpStream::connect(&self.address).unwrap();
+        let Self { address, token, .. } = self;
+        let head = format!(
+            "{method} /{path} HTTP/1.1\r\nHost: {address}\r\nAuthorization: Bearer {token}\r\n{rest}"
+        );
+        stream.write_all(head.as_bytes()).unwrap();
+        let mut first = [0; 12];
+        stream.read_exact(&mut first).unwrap();
+        (stream, String::from_utf8_lossy(&first).into_owned())
+    }
+}
+
+/// The rest of an answer that ends with its connection.
+fn rest(mut stream: TcpStream) -> String {
+    let mut text = String::new();
+    let _cut = stream.read_to_string(&mut text);
+    text
+}
+
+#[test]
+fn only_so_many_listen() {
+    let vault = TestVault::new();
+    story(&vault, &[]);
+    let server = serve(&vault);
+    let mut listening = Vec::new();
+    let refused = (0..200).find_map(|_| {
+        let (stream, status) = server.begin("GET", "api/events", "Connection: close\r\n\r\n");
+        if status.ends_with("200") {
+            listening.push(stream);
+            return None;
+        }
+        Some((stream, status))
+    });
+    let (stream, status) = refused.unwrap();
+    assert!(status.ends_with("503") && rest(stream).contains("OVERLOADED"), "{status}");
+    assert!(listening.len() > 10);
+    assert_eq!(server.http.get("api/health").status, 200);
+    // Who goes makes room.
+    drop(listening);
+    let again = (0..200).any(|_| {
+        std::thread::sleep(std::time::Duration::from_millis(50));
+        server.begin("GET", "api/events", "Connection: close\r\n\r\n").1.ends_with("200")
+    });
+    assert!(again);
+}
+
+#[test]
+fn a_body_that_never_comes_is_not_waited_for() {
+    let vault = TestVault::new();
+    story(&vault, &[]);
+    let server = serve(&vault);
+    let body = "Content-Type: application/json\r\nContent-Length: 100\r\nConnection: close\r\n\r\n{\"chat\":";
+    let (stream, status) = server.begin("POST", "api/branch", body);
+    assert!(status.ends_with("408") && rest(stream).contains("TOO_SLOW"), "{status}");
 }
 
 /// A story with a scene, and with work in its queue if wanted.

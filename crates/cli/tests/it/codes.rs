@@ -6,8 +6,21 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 /// Words in capital letters that are no codes.
-const WORDS: [&str; 12] =
-    ["CHAT", "KB", "MB", "GB", "TB", "B", "GET", "POST", "ENOENT", "DEVELOPMENTS", "OPEN", "STATE"];
+const WORDS: [&str; 13] = [
+    "SIGKILL",
+    "CHAT",
+    "KB",
+    "MB",
+    "GB",
+    "TB",
+    "B",
+    "GET",
+    "POST",
+    "ENOENT",
+    "DEVELOPMENTS",
+    "OPEN",
+    "STATE",
+];
 
 /// What stands right before a word that is the name of something else.
 const NAMES: [&str; 7] = ["value_name = ", "env!(", "var_os(", "var(", "b", "env(", "headers."];
