@@ -62,6 +62,12 @@ pub(crate) fn soak() -> Result<()> {
         &["test", "--release", "--package", "forklore-engine", "--test", "it", "isolation::"],
         &[("FORKLORE_STEPS", "1000000")],
     )?;
+    step_with(
+        "the truth machine, long",
+        "cargo",
+        &["test", "--release", "--package", "forklore-engine", "--test", "it", "truth::"],
+        &[("FORKLORE_STORIES", "300")],
+    )?;
     let many = [("PROPTEST_CASES", "20000")];
     step_with(
         "property tests, long",
