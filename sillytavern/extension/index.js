@@ -64,8 +64,8 @@ function listen() {
     const books = watchBooks();
     let first = true;
     api.listen({
-        hello: () => {
-            update({ listening: true });
+        hello: ({ recording }) => {
+            update({ listening: true, recording });
             lookAtPlugin();
             if (!first) {
                 caughtUp();
@@ -82,6 +82,7 @@ function listen() {
                 welcome(event.report);
             }
         },
+        recording: ({ message }) => update({ recording: message }),
         wait: heard,
         change: (event) => {
             books(event);

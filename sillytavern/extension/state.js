@@ -11,6 +11,8 @@ export const state = {
     // Whether it hears of changes.
     listening: false,
     version: null,
+    // Why history is not being recorded; nothing if it is.
+    recording: null,
     // What the engine says of the open chat, see `GET api/enter`.
     entered: null,
     queue: null,
@@ -68,7 +70,7 @@ export function mismatch() {
 
 // One sentence about how things are, and a word for its colour.
 export function summary() {
-    const { mode, held, queue, busy, problem } = state;
+    const { mode, held, queue, busy, problem, recording } = state;
     if (mode === 'absent') {
         return { tone: 'error', text: 'Forks are not protected: Forklore\'s server plugin is not running.' };
     }
@@ -86,6 +88,9 @@ export function summary() {
     }
     if (queue && !queue.idle) {
         return { tone: 'busy', text: `Queue active: ${work(queue)}.` };
+    }
+    if (recording) {
+        return { tone: 'warning', text: `History is not being recorded: ${recording}` };
     }
     if (mode === 'unhooked') {
         return { tone: 'warning', text: 'Ready, but forks get their lorebook only after they were saved: this SillyTavern is not known to the plugin.' };

@@ -13,8 +13,13 @@ const FIRST_PAUSE = 250;
 const LONGEST_PAUSE = 30_000;
 // An engine that lived this long did not die of its start.
 const HEALTHY = 60_000;
-// Events that wait for an engine; older ones are forgotten, and found on disk later.
+// One that has not said by then that it listens never will.
+const START = 20_000;
+// Events that wait for an engine; older ones are forgotten, and the engine looks at the disk for what followed from them.
 const MOST_EVENTS = 500;
+// How often one is told again that could not be followed, and how soon for the first time.
+const TRIES = 20;
+const SOON = 1000;
 
 export class EngineDown extends Error {}
 
@@ -23,8 +28,10 @@ export class Engine {
     #child = null;
     #base = null;
     #version = null;
-    #key = crypto.randomBytes(32).toString('hex');
-    #agent = new http.Agent({ keepAlive: true });
+    #expected;
+    #key = null;
+    // The engine hangs up after ten seconds of silence; who hangs up first is never surprised by it.
+    #agent = new http.Agent({ keepAlive: true, timeout: 5000 });
     #tokens = new Map();
     #pause = FIRST_PAUSE;
     #restarts = 0;
@@ -33,8 +40,10 @@ export class Engine {
     #waiting = [];
     #events = new Map();
 
-    constructor(own) {
+    // `version`: the one that the engine must have, too.
+    constructor(own, version) {
         this.#own = own;
+        this.#expected = version;
     }
 
     state() {
@@ -60,12 +69,20 @@ export class Engine {
         const program = this.#program();
         const begun = Date.now();
         let over = false;
+        let child = null;
+        const stop = (why) => {
+            ended(why);
+            child?.kill('SIGKILL');
+        };
+        const late = setTimeout(() => this.#base || stop(`it did not say within ${START / 1000} seconds that it listens`), START);
+        late.unref();
         const ended = (why) => {
             if (over) {
                 return;
             }
             over = true;
-            this.#child = this.#base = null;
+            clearTimeout(late);
+            this.#child = this.#base = this.#key = null;
             this.#tokens.clear();
             if (this.#stopped) {
                 return;
@@ -77,7 +94,9 @@ export class Engine {
             setTimeout(() => this.start(), this.#pause).unref();
         };
         try {
-            const child = spawn(program, ['serve', '--managed', '--port', '0'], { stdio: ['pipe', 'pipe', 'pipe'], windowsHide: true });
+            // Whoever had the key of another engine has nothing.
+            this.#key = crypto.randomBytes(32).toString('hex');
+            child = spawn(program, ['serve', '--managed', '--port', '0'], { stdio: ['pipe', 'pipe', 'pipe'], windowsHide: true });
             this.#child = child;
             child.on('error', (error) => ended(error.code === 'ENOENT' ? 'there is no such program; run `forklore install` again' : error.message));
             child.on('exit', (code, signal) => ended(signal ? `it was ended by ${signal}` : `it ended with ${code}`));
@@ -85,18 +104,23 @@ export class Engine {
                 stream.on('error', () => {});
             }
             lines(child.stderr, (line) => console.error(`[Forklore] ${line}`));
-            lines(child.stdout, (line) => this.#listens(line));
+            lines(child.stdout, (line) => this.#listens(line, stop));
             child.stdin.write(`${JSON.stringify({ key: this.#key })}\n`);
         } catch (error) {
             ended(error.message);
         }
     }
 
-    #listens(line) {
+    #listens(line, stop) {
         try {
             const { url, version } = JSON.parse(line);
-            this.#base = new URL(url);
+            const base = new URL(url);
             this.#version = version;
+            if (version !== this.#expected) {
+                stop(`it is version ${version}, and the plugin is ${this.#expected}; run \`forklore install\` again and restart SillyTavern`);
+                return;
+            }
+            this.#base = base;
             console.log(`[Forklore] engine ${version} is ready`);
             this.#waiting.splice(0).forEach((ready) => ready());
             this.#events.forEach((_, root) => this.#flush(root));
@@ -176,36 +200,57 @@ export class Engine {
         const response = await this.#request('POST', address, token, JSON.stringify(body), {}, deadline);
         const answer = await whole(response, deadline);
         if (response.statusCode >= 400) {
-            throw new Error(answer?.error?.message ?? `it answered ${response.statusCode}`);
+            throw Object.assign(new Error(answer?.error?.message ?? `it answered ${response.statusCode}`), { status: response.statusCode });
         }
         return answer;
     }
 
-    // Tells what SillyTavern has done. Nobody waits for it; what happens meanwhile is told together.
+    // Tells what SillyTavern has done. Nobody waits for it; what happens meanwhile is told together, and what could not be followed is
+    // told again.
     report(root, event) {
-        const queue = this.#events.get(root) ?? { events: [], busy: false };
+        const queue = this.#events.get(root) ?? { events: [], busy: false, lost: false, pause: 0 };
         this.#events.set(root, queue);
-        queue.events.push(event);
-        queue.events.splice(0, queue.events.length - MOST_EVENTS);
+        queue.events.push({ event, tries: 0 });
+        this.#shorten(queue);
         this.#flush(root);
+    }
+
+    #shorten(queue) {
+        if (queue.events.length > MOST_EVENTS) {
+            queue.events.splice(0, queue.events.length - MOST_EVENTS);
+            queue.lost = true;
+        }
     }
 
     #flush(root) {
         const queue = this.#events.get(root);
-        if (!this.#base || !queue || queue.busy || !queue.events.length) {
+        if (!this.#base || !queue || queue.busy || !(queue.events.length || queue.lost)) {
             return;
         }
         queue.busy = true;
-        const events = queue.events.splice(0, 100);
-        this.ask(root, '/api/seen', { events }, LIMIT * 3)
-            .catch((error) => {
+        const [told, lost] = [queue.events.splice(0, 100), queue.lost];
+        queue.lost = false;
+        this.ask(root, '/api/seen', { events: told.map(({ event }) => event), lost }, LIMIT * 3)
+            .then(({ failed = [] }) => {
+                failed.forEach(({ error }) => console.error(`[Forklore] what SillyTavern did is not followed yet: ${error?.message}`));
+                return failed.filter(({ again }) => again).map(({ event }) => told[event]);
+            }, (error) => {
                 console.error(`[Forklore] could not tell the engine what was saved: ${error?.message}`);
-                // An engine that died hears it from the next one's; one that refuses would refuse again.
-                if (!this.#base) {
-                    queue.events.unshift(...events);
-                }
+                // One that does not understand it would not understand it again: it looks at the disk instead.
+                const useless = [400, 413].includes(error?.status);
+                queue.lost ||= useless ? !lost : lost;
+                return useless ? [] : told;
             })
-            .then(() => { queue.busy = false; this.#flush(root); });
+            .then((left) => {
+                left.forEach((one) => { one.tries += 1; });
+                const [again, given] = [left.filter(({ tries }) => tries < TRIES), left.filter(({ tries }) => tries >= TRIES)];
+                queue.lost ||= given.length > 0;
+                queue.busy = false;
+                queue.events.unshift(...again);
+                this.#shorten(queue);
+                queue.pause = left.length ? Math.min(queue.pause * 2 || SOON, LONGEST_PAUSE) : 0;
+                setTimeout(() => this.#flush(root), queue.pause).unref();
+            });
     }
 }
 

@@ -10,10 +10,11 @@ import path from 'node:path';
 import url from 'node:url';
 import { Engine, EngineDown } from './engine.js';
 import { chats, worldinfo, groups, characters } from './hooks.js';
+import { shut, stranger } from './origin.js';
 
 const own = path.dirname(url.fileURLToPath(import.meta.url));
 const version = read(path.join(own, 'package.json')).version ?? '?';
-const engine = new Engine(own);
+const engine = new Engine(own, version);
 const hooks = { chats: false, worldinfo: false, groups: false, characters: false };
 
 // What browsers must know about an answer.
@@ -37,6 +38,11 @@ export async function init(router) {
             console.error(`[Forklore] cannot stand in front of SillyTavern's ${name}: ${error?.message}`);
         }
     }
+    router.use((request, response, next) => {
+        shut(response);
+        const why = stranger(request);
+        return why ? answer(response, 403, 'WRONG_ORIGIN', `${why}: only SillyTavern's own pages are answered.`, 'Open SillyTavern, and Forklore from there.') : next();
+    });
     router.get('/plugin', (_request, response) => {
         const sillytavern = read(path.join(process.cwd(), 'package.json')).version ?? null;
         response.json({ version, sillytavern, engine: engine.state(), hooks });
@@ -70,7 +76,7 @@ async function stand(file, middleware) {
 async function forward(request, response) {
     const { pathname } = new URL(request.url, 'http://engine');
     const root = request.user?.directories?.root;
-    if (!root || !['GET', 'POST'].includes(request.method) || /^\/api\/(hook\/|seen$|vaults$)/.test(pathname)) {
+    if (!root || !['GET', 'POST'].includes(request.method) || /^\/(~|api\/(hook\/|(seen|vaults|setup|session|code)$))/.test(pathname)) {
         return answer(response, 404, 'NO_ROUTE', 'There is nothing here.', 'docs/formats/http.md tells what there is.');
     }
     if (pathname === '/' && !request.originalUrl.split('?')[0].endsWith('/')) {

@@ -8,6 +8,7 @@
 mod bench;
 mod test;
 mod tools;
+mod unused;
 
 use anyhow::{Result, bail};
 

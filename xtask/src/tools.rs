@@ -13,11 +13,15 @@ const PACKAGES: [(&str, &str); 2] = [("write-file-atomic", "5.0.1"), ("axe-core"
 /// The versions of SillyTavern that must work, newest first. Each has a folder of its own, because their packages differ.
 pub(crate) const SILLYTAVERN: [&str; 2] = ["1.19.0", "1.18.0"];
 
+/// What judges our dependencies.
+const CARGO_DENY: &str = "0.20.2";
+
 /// What was found, as variables for the tests.
 #[derive(Default)]
 pub(crate) struct Tools {
     pub(crate) env: Vec<(&'static str, OsString)>,
     pub(crate) missing: Vec<String>,
+    cargo_deny: Option<PathBuf>,
 }
 
 impl Tools {
@@ -28,6 +32,10 @@ impl Tools {
         tools.add("FORKLORE_NODE_MODULES", packages());
         tools.add("FORKLORE_SILLYTAVERN", taverns());
         tools.add("FORKLORE_CHROMIUM", chromium());
+        match cargo_deny() {
+            Ok(path) => tools.cargo_deny = Some(path),
+            Err(why) => tools.missing.push(why),
+        }
         for missing in &tools.missing {
             println!("== missing: {missing}");
         }
@@ -37,6 +45,11 @@ impl Tools {
     /// Whether something was found.
     pub(crate) fn has(&self, variable: &str) -> bool {
         self.env.iter().any(|(name, _)| *name == variable)
+    }
+
+    /// The program that judges dependencies.
+    pub(crate) fn cargo_deny(&self) -> Option<PathBuf> {
+        self.cargo_deny.clone()
     }
 
     fn add(&mut self, variable: &'static str, found: Result<PathBuf, String>) {
@@ -92,6 +105,25 @@ fn strace() -> Result<PathBuf, String> {
     } else {
         format!("{what}: install it with your package manager, such as apt-get install strace")
     })
+}
+
+/// For judging dependencies: one that is there, or one of our own.
+fn cargo_deny() -> Result<PathBuf, String> {
+    let own = folder().join("bin/cargo-deny");
+    let there = |program: &Path| works(&program.to_string_lossy(), &["--version"]);
+    for program in [Path::new("cargo-deny"), &own] {
+        if there(program) {
+            return Ok(program.to_owned());
+        }
+    }
+    println!("== cargo install cargo-deny@{CARGO_DENY}: takes minutes, once");
+    let root = folder().to_string_lossy().into_owned();
+    let package = format!("cargo-deny@{CARGO_DENY}");
+    let _installed = works("cargo", &["install", "--quiet", "--locked", "--root", &root, &package]);
+    if there(&own) {
+        return Ok(own);
+    }
+    Err(format!("cargo-deny, for judging dependencies: cargo install --locked {package}"))
 }
 
 /// For the tests of the extension.

@@ -1,7 +1,8 @@
 //! The settings of a vault.
 
 use forklore_engine::Config;
-use forklore_engine::config::{Change, SettingReport, Value};
+use forklore_engine::config::{Change, ConfigError, Setting, SettingReport, Value, owners_file};
+use forklore_engine::history;
 use forklore_engine::vault::layout;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -15,6 +16,38 @@ pub struct SettingsReport {
     pub settings: Vec<SettingReport>,
     /// Where they are, inside the vault; the file need not be there
     pub file: &'static str,
+    /// The settings of the vault's owner, if it is the owner who asks
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub owners: Option<OwnersReport>,
+}
+
+/// The settings that name places outside of the vault.
+#[derive(Debug, Clone, Serialize, JsonSchema)]
+pub struct OwnersReport {
+    /// The settings
+    pub settings: Vec<SettingReport>,
+    /// Where they are, in the user's own configuration; the file need not be there
+    pub file: Option<String>,
+}
+
+/// Who asks. Whoever comes over HTTP may be anybody with the vault's token, and no token reaches anything outside of the vault.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Who {
+    /// Somebody at the owner's own command line
+    Owner,
+    /// Anybody who may use the vault
+    Anybody,
+}
+
+impl Who {
+    /// The setting of this name, if it may be looked at and set.
+    fn setting(self, key: &str) -> Result<&'static Setting, Failure> {
+        let setting = Config::setting(key)?;
+        if setting.owners && self == Self::Anybody {
+            return Err(ConfigError::OwnersOnly { key: setting.key }.into());
+        }
+        Ok(setting)
+    }
 }
 
 /// Which setting.
@@ -65,32 +98,45 @@ impl Set {
 }
 
 /// All settings.
-pub fn settings(desk: &Desk<'_>) -> Result<SettingsReport, Failure> {
+pub fn settings(desk: &Desk<'_>, who: Who) -> Result<SettingsReport, Failure> {
     let config = Config::load(&*desk.fs)?;
-    let settings = Config::KEYS.iter().map(|setting| setting.report(&config)).collect();
-    Ok(SettingsReport { settings, file: layout::CONFIG })
+    let of = |owners: bool| {
+        let some = Config::KEYS.iter().filter(|setting| setting.owners == owners);
+        some.map(|setting| setting.report(&config)).collect()
+    };
+    let owners = (who == Who::Owner).then(|| OwnersReport {
+        settings: of(true),
+        file: owners_file().map(|file| file.display().to_string()),
+    });
+    Ok(SettingsReport { settings: of(false), file: layout::CONFIG, owners })
 }
 
 /// One setting.
-pub fn setting(desk: &Desk<'_>, key: &str) -> Result<SettingReport, Failure> {
-    let setting = Config::setting(key)?;
-    Ok(setting.report(&Config::load(&*desk.fs)?))
+pub fn setting(desk: &Desk<'_>, who: Who, key: &str) -> Result<SettingReport, Failure> {
+    Ok(who.setting(key)?.report(&Config::load(&*desk.fs)?))
 }
 
-/// Changes a setting.
+/// Changes a setting, for anybody.
 pub fn set(desk: &Desk<'_>, set: &Set) -> Result<SettingReport, Failure> {
-    Ok(change(desk, &set.key, &set.change()?, set.dry_run)?.0)
+    Ok(change(desk, Who::Anybody, &set.key, &set.change()?, set.dry_run)?.0)
 }
 
 /// Changes a setting, and says whether it was anything else before.
 pub fn change(
     desk: &Desk<'_>,
+    who: Who,
     key: &str,
     change: &Change,
     dry_run: bool,
 ) -> Result<(SettingReport, bool), Failure> {
-    let setting = Config::setting(key)?;
-    let plan = Config::plan(&*desk.fs, key, change)?;
+    let setting = who.setting(key)?;
+    let mut plan = Config::plan(&*desk.fs, key, change)?;
+    let dir = plan.config.history.dir.clone();
+    if setting.owners && !dir.is_empty() {
+        history::claim(&desk.fs, &dir, dry_run)?;
+        // The vault may have got its name just now, which is noted beside what is set.
+        plan = Config::plan(&*desk.fs, key, change)?;
+    }
     let (report, changed) = (setting.report(&plan.config), plan.changed);
     if !dry_run {
         plan.save(&*desk.fs)?;

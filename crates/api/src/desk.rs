@@ -6,7 +6,7 @@ use forklore_engine::{Library, Progress, tx};
 use forklore_fs::Vfs;
 
 use crate::failure::Failure;
-use crate::shelf::{Shelf, Shelved};
+use crate::shelf::{self, Shelf, Shelved};
 
 /// A vault that can be asked.
 pub struct Desk<'a> {
@@ -42,7 +42,7 @@ impl Desk<'_> {
     /// Reads the vault.
     pub fn library(&self) -> Result<Library, Failure> {
         self.settled();
-        Ok(Library::load(self.fs.clone(), self.progress)?)
+        shelf::read(&self.fs, self.progress)
     }
 
     /// The vault to look at: as it was read before, if nothing has changed since.

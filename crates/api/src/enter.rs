@@ -70,10 +70,11 @@ const HOLD: [Code; 3] = [Code::BookMissing, Code::BookForeign, Code::BookShared]
 /// Everything about entering a chat.
 pub fn enter(desk: &Desk<'_>, of: &OneChat) -> Result<EnterReport, Failure> {
     let config = Config::load(&*desk.fs)?;
-    let library = desk.library()?;
+    let shared = desk.shared()?;
+    let library = &shared.library;
     let c = library.find_chat(&of.chat)?;
-    let checked = check::check(&library, Some(c), now());
-    let pending = pending::pending_fork(&library, c);
+    let checked = check::check(library, Some(c), now());
+    let pending = pending::pending_fork(library, c);
     let wrong = |f: &Finding| f.severity == Severity::Error && HOLD.contains(&f.code);
     let questions = RefCell::new(Vec::new());
     let note = |question: &Question| {
@@ -81,7 +82,7 @@ pub fn enter(desk: &Desk<'_>, of: &OneChat) -> Result<EnterReport, Failure> {
         None
     };
     // Only for its questions. What cannot be planned has findings enough.
-    let _plan = heal::plan(&library, Some(c), &config, &note, now());
+    let _plan = heal::plan(library, Some(c), &config, &note, now());
     Ok(EnterReport {
         chat: library.address(c).to_string(),
         messages: library.chats[c].transcript.len(),
@@ -90,17 +91,18 @@ pub fn enter(desk: &Desk<'_>, of: &OneChat) -> Result<EnterReport, Failure> {
         findings: checked.findings,
         entering: checked.entering,
         pending,
-        book: tree::book_of(&library, c)?,
+        book: tree::book_of(library, c)?,
         questions: questions.into_inner(),
-        queue: queue_of(&library, c)?,
+        queue: queue_of(library, c)?,
     })
 }
 
 /// What is still to be done in the vault.
 pub fn pending(desk: &Desk<'_>, of: &AnyChat) -> Result<PendingReport, Failure> {
-    let library = desk.library()?;
+    let shared = desk.shared()?;
+    let library = &shared.library;
     let only = of.chat.as_deref().map(|name| library.find_chat(name)).transpose()?;
-    Ok(pending::pending(&library, &OpLog::read(&*desk.fs)?, only)?)
+    Ok(pending::pending(library, &OpLog::read(&*desk.fs)?, only)?)
 }
 
 /// Gives forks their books that could not have them when they were saved. What still has to wait is left.

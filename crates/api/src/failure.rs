@@ -3,6 +3,7 @@
 //! Library errors say what was being done; the kind, the exit code and the hint are decided here, in one place.
 
 use std::io;
+use std::sync::Arc;
 
 use forklore_archive::ArchiveError;
 use forklore_engine::AddressError;
@@ -131,6 +132,10 @@ fn sentence(text: &str) -> String {
 
 impl From<PathError> for Failure {
     fn from(e: PathError) -> Self {
+        let inner = e.source.get_ref().and_then(|inner| inner.downcast_ref::<Arc<HistoryError>>());
+        if let Some(history) = inner {
+            return history_failure(history);
+        }
         let hint = if e.source.to_string().contains("leads out of the vault") {
             "Forklore reads nothing outside the vault. Put the folder itself in the link's place."
         } else if e.is_missing() {
@@ -145,28 +150,44 @@ impl From<PathError> for Failure {
 
 impl From<HistoryError> for Failure {
     fn from(e: HistoryError) -> Self {
-        let message = capital(&e.to_string());
         match e {
             HistoryError::Path(e) => e.into(),
-            HistoryError::Newer { .. } => Self::new(
-                Kind::Refused,
-                "HISTORY_NEWER",
-                message,
-                "Get the Forklore that wrote it, or a newer one. Chats and lorebooks are not affected.",
-            ),
-            HistoryError::Elsewhere { .. } => Self::new(
-                Kind::Refused,
-                "HISTORY_UNREADABLE",
-                message,
-                "Plug the disk in, or set another folder: forklore config history.dir PATH",
-            ),
-            HistoryError::Store(_) | HistoryError::Unreadable(_) => Self::new(
-                Kind::Io,
-                "HISTORY_UNREADABLE",
-                message,
-                "Try again; `forklore check --deep` tells what is wrong. Chats and lorebooks are not affected.",
-            ),
+            HistoryError::Config(e) => e.into(),
+            e => history_failure(&e),
         }
+    }
+}
+
+fn history_failure(e: &HistoryError) -> Failure {
+    let message = capital(&e.to_string());
+    let told = |kind, code, hint: &str| Failure::new(kind, code, message.clone(), hint);
+    match e {
+        HistoryError::Newer { .. } => told(
+            Kind::Refused,
+            "HISTORY_NEWER",
+            "Get the Forklore that wrote it, or a newer one. Chats and lorebooks are not affected.",
+        ),
+        HistoryError::Elsewhere { .. } => told(
+            Kind::Refused,
+            "HISTORY_UNREADABLE",
+            "Plug the disk in, or set another folder: forklore config history.dir PATH",
+        ),
+        HistoryError::Foreign { .. } => told(
+            Kind::Refused,
+            "HISTORY_FOREIGN",
+            "Every vault has its own. Move that folder away, or choose another: forklore config history.dir PATH. Chats and lorebooks are not affected.",
+        ),
+        HistoryError::Moved { dir, .. } => told(
+            Kind::Refused,
+            "HISTORY_MOVED",
+            &format!("If this is the vault that was there: forklore config history.dir \"{dir}\""),
+        ),
+        HistoryError::Config(e) => config_failure(e),
+        HistoryError::Path(_) | HistoryError::Store(_) | HistoryError::Unreadable(_) => told(
+            Kind::Io,
+            "HISTORY_UNREADABLE",
+            "Try again; `forklore check --deep` tells what is wrong. Chats and lorebooks are not affected.",
+        ),
     }
 }
 
@@ -696,43 +717,68 @@ impl From<StateError> for Failure {
 
 impl From<ConfigError> for Failure {
     fn from(e: ConfigError) -> Self {
-        let message = capital(&e.to_string());
-        let refused = |code, hint: String| Self::new(Kind::Refused, code, message.clone(), hint);
-        let mend =
-            "Mend the line in a text editor, or move the file away: then every setting is at its default.";
         match e {
             ConfigError::Path(e) => e.into(),
-            ConfigError::Syntax { line, .. } => {
-                refused("CONFIG_INVALID", mend.to_owned()).with_details(json!({"line": line}))
-            }
-            ConfigError::UnknownInFile { line, key, like } => {
-                let hint =
-                    like.map_or_else(|| mend.to_owned(), |like| format!("Did you mean \"{like}\"? {mend}"));
-                refused("CONFIG_INVALID", hint).with_details(json!({"line": line, "key": key, "like": like}))
-            }
-            ConfigError::BadInFile { line, key, .. } => {
-                let hint =
-                    format!("Put it right: forklore config {key} VALUE, or forklore config {key} --unset");
-                refused("CONFIG_INVALID", hint).with_details(json!({"line": line, "key": key}))
-            }
-            ConfigError::UnknownKey { key, like } => {
-                let hint = match like {
-                    Some(like) => format!("Did you mean \"{like}\"?"),
-                    None => "Run `forklore config` to see all settings.".to_owned(),
-                };
-                refused("CONFIG_UNKNOWN_KEY", hint).with_details(json!({"key": key, "like": like}))
-            }
-            ConfigError::BadValue { key, allowed, .. } | ConfigError::NotAList { key, allowed } => {
-                refused("CONFIG_BAD_VALUE", format!("It can be {allowed}."))
-                    .with_details(json!({"key": key, "allowed": allowed}))
-            }
-            ConfigError::NotListed { key, names, .. } => {
-                let hint = match &names[..] {
-                    [] => "The list is empty.".to_owned(),
-                    _ => format!("There is {}.", quoted(&names)),
-                };
-                refused("CONFIG_BAD_VALUE", hint).with_details(json!({"key": key, "names": names}))
-            }
+            e => config_failure(&e),
+        }
+    }
+}
+
+fn config_failure(e: &ConfigError) -> Failure {
+    let message = capital(&e.to_string());
+    let refused = |code, hint: String| Failure::new(Kind::Refused, code, message.clone(), hint);
+    let mend = "Mend the line in a text editor, or move the file away: then every setting is at its default.";
+    match e {
+        ConfigError::Path(_) => {
+            Failure::new(Kind::Io, "IO", message.clone(), "Look at the file's permissions and at the disk.")
+        }
+        ConfigError::Syntax { line, .. } => {
+            refused("CONFIG_INVALID", mend.to_owned()).with_details(json!({"line": line}))
+        }
+        ConfigError::UnknownInFile { line, key, like } => {
+            let hint =
+                like.map_or_else(|| mend.to_owned(), |like| format!("Did you mean \"{like}\"? {mend}"));
+            refused("CONFIG_INVALID", hint).with_details(json!({"line": line, "key": key, "like": like}))
+        }
+        ConfigError::OwnersInFile { line, key, value } => {
+            let value = value.as_deref().unwrap_or_default();
+            let hint = format!(
+                "If you set it yourself: forklore config {key} \"{value}\". If the vault comes from somebody else: forklore config {key} --unset"
+            );
+            refused("CONFIG_INVALID", hint).with_details(json!({"line": line, "key": key}))
+        }
+        ConfigError::OwnersOnly { key } => {
+            let hint = format!("Set it on the command line of the machine: forklore config {key} PATH");
+            refused("NOT_ALLOWED", hint).with_details(json!({"key": key}))
+        }
+        ConfigError::Owners { .. } => {
+            let hint = "Mend the file in a text editor, or move it away.";
+            refused("CONFIG_INVALID", hint.to_owned())
+        }
+        ConfigError::NoHome => {
+            refused("CONFIG_INVALID", "Set HOME, or XDG_CONFIG_HOME, to a folder of yours.".to_owned())
+        }
+        ConfigError::BadInFile { line, key, .. } => {
+            let hint = format!("Put it right: forklore config {key} VALUE, or forklore config {key} --unset");
+            refused("CONFIG_INVALID", hint).with_details(json!({"line": line, "key": key}))
+        }
+        ConfigError::UnknownKey { key, like } => {
+            let hint = match like {
+                Some(like) => format!("Did you mean \"{like}\"?"),
+                None => "Run `forklore config` to see all settings.".to_owned(),
+            };
+            refused("CONFIG_UNKNOWN_KEY", hint).with_details(json!({"key": key, "like": like}))
+        }
+        ConfigError::BadValue { key, allowed, .. } | ConfigError::NotAList { key, allowed } => {
+            refused("CONFIG_BAD_VALUE", format!("It can be {allowed}."))
+                .with_details(json!({"key": key, "allowed": allowed}))
+        }
+        ConfigError::NotListed { key, names, .. } => {
+            let hint = match &names[..] {
+                [] => "The list is empty.".to_owned(),
+                _ => format!("There is {}.", quoted(names)),
+            };
+            refused("CONFIG_BAD_VALUE", hint).with_details(json!({"key": key, "names": names}))
         }
     }
 }

@@ -27,9 +27,8 @@ pub struct Wanted {
     /// Fork although work waits in the queue
     #[serde(default)]
     pub ignore_queue: bool,
-    /// Refuse unless a recapped scene ends here and the state of the lorebook is known
-    #[serde(default)]
-    pub strict: bool,
+    /// Refuse unless a recapped scene ends here and the state of the lorebook is known; as the settings say if left out
+    pub strict: Option<bool>,
     /// Put a link to the fork into the parent's message
     #[serde(default = "yes")]
     pub link: bool,
@@ -62,9 +61,8 @@ pub struct Possible {
     /// Fork although work waits in the queue
     #[serde(default)]
     pub ignore_queue: bool,
-    /// Refuse what would be a warning
-    #[serde(default)]
-    pub strict: bool,
+    /// Refuse what would be a warning; as the settings say if left out
+    pub strict: Option<bool>,
     /// A copy even of a lorebook that is shared by choice
     #[serde(default)]
     pub copy_book: bool,
@@ -135,8 +133,9 @@ fn once(
 /// What would come of a fork.
 pub fn plan(desk: &Desk<'_>, possible: &Possible) -> Result<PlanReport, Failure> {
     let config = Config::load(&*desk.fs)?;
-    let library = desk.library()?;
-    let queue = queue_of(&library, library.find_chat(&possible.chat)?)?;
+    let shared = desk.shared()?;
+    let library = &shared.library;
+    let queue = queue_of(library, library.find_chat(&possible.chat)?)?;
     let wanted = Wanted {
         chat: possible.chat.clone(),
         at: possible.at,
@@ -149,7 +148,7 @@ pub fn plan(desk: &Desk<'_>, possible: &Possible) -> Result<PlanReport, Failure>
         copy_book: possible.copy_book,
         dry_run: true,
     };
-    Ok(match once(&library, possible.kind, &wanted, &config) {
+    Ok(match once(library, possible.kind, &wanted, &config) {
         Ok(report) => PlanReport { ready: true, refusal: None, report: Some(report), queue },
         Err(e) => PlanReport { ready: false, refusal: Some(Failure::from(e).told()), report: None, queue },
     })

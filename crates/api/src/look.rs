@@ -1,6 +1,7 @@
 //! `stories`, `tree`, `show`, `diff`, `check`, and what waits in the queue.
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 use forklore_engine::Library;
 use forklore_engine::usecase::check::{self, CheckReport};
@@ -15,7 +16,8 @@ use forklore_engine::vault::StoryKind;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::{Desk, Failure, now};
+use crate::shelf::{self, Found, Shelved};
+use crate::{Desk, Failure};
 
 /// A chat, by its address.
 #[derive(Debug, Clone, Deserialize, JsonSchema)]
@@ -159,11 +161,32 @@ pub fn show(desk: &Desk<'_>, spot: &Spot) -> Result<ShowReport, Failure> {
 
 /// What is wrong, and how many chats were looked at.
 pub fn check(desk: &Desk<'_>, of: &AnyChat) -> Result<(CheckReport, usize), Failure> {
-    let shared = desk.shared()?;
-    let library = &shared.library;
-    let only = of.chat.as_deref().map(|name| library.find_chat(name)).transpose()?;
-    let report = check::check(library, only, now());
-    Ok((report, if only.is_some() { 1 } else { library.chats.len() }))
+    if of.chat.is_some() {
+        return Ok((checked(desk, of)?.1, 1));
+    }
+    desk.settled();
+    // Nothing has changed, nothing is worked out.
+    let stamp = shelf::stamp(&desk.fs)?;
+    if let Some(found) = Found::recall(&*desk.fs, &stamp).filter(|_| desk.shelf.is_none()) {
+        return Ok((CheckReport::of(found.findings), found.chats));
+    }
+    let (shared, report) = checked(desk, of)?;
+    let chats = shared.library.chats.len();
+    if desk.shelf.is_none() && shelf::stamp(&desk.fs)? == stamp {
+        Found::remember(&*desk.fs, &stamp, &report, chats);
+    }
+    Ok((report, chats))
+}
+
+/// What is wrong in a vault as it is before or after whatever other Forklores do to it: lorebooks are read only now.
+fn checked(desk: &Desk<'_>, of: &AnyChat) -> Result<(Arc<Shelved>, CheckReport), Failure> {
+    let look = || {
+        let shared = desk.shared()?;
+        let only = of.chat.as_deref().map(|name| shared.library.find_chat(name)).transpose()?;
+        let report = shared.check(only);
+        Ok((shared, report))
+    };
+    shelf::calmly(&*desk.fs, look)
 }
 
 /// What is wrong, with what the stories are called.
@@ -179,9 +202,8 @@ pub struct HealthReport {
 
 /// What is wrong, for people.
 pub fn health(desk: &Desk<'_>, of: &AnyChat) -> Result<HealthReport, Failure> {
-    let library = desk.library()?;
-    let only = of.chat.as_deref().map(|name| library.find_chat(name)).transpose()?;
-    let check = check::check(&library, only, now());
+    let (shared, check) = checked(desk, of)?;
+    let library = &shared.library;
     let names = library.stories.iter().map(|story| {
         let key = match story.kind {
             StoryKind::Character => story.folder.clone(),
@@ -189,7 +211,7 @@ pub fn health(desk: &Desk<'_>, of: &AnyChat) -> Result<HealthReport, Failure> {
         };
         (key, story.name.clone())
     });
-    let chats = if only.is_some() { 1 } else { library.chats.len() };
+    let chats = if of.chat.is_some() { 1 } else { library.chats.len() };
     Ok(HealthReport { check, chats, names: names.collect() })
 }
 

@@ -219,10 +219,10 @@ fn revert(
 
 /// What is in the trash, and the age in days at which it may go.
 pub fn trash(desk: &Desk<'_>) -> Result<(TrashReport, u32), Failure> {
-    let library = desk.library()?;
+    let shared = desk.shared()?;
     let log = OpLog::read(&*desk.fs)?;
     let days = Config::load(&*desk.fs)?.trash.days;
-    Ok((trash::list(&library, &log, days)?, days))
+    Ok((trash::list(&shared.library, &log, days)?, days))
 }
 
 /// Brings something back, and says what else went to the trash with it.

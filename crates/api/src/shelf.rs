@@ -3,57 +3,164 @@
 //! A page asks several times within a second, and a slider for each of its steps. Reading the vault is quick, looking whether anything
 //! has changed is quicker: every file that a library rests on is asked for its identity, and nothing else is.
 
-use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, OnceLock, PoisonError};
+use std::time::Duration;
 
 use forklore_core::check::Finding;
 use forklore_engine::history;
-use forklore_engine::usecase::check;
-use forklore_engine::vault::layout;
-use forklore_engine::{Library, Progress};
+use forklore_engine::usecase::check::{self, CheckReport};
+use forklore_engine::vault::{cache, layout};
+use forklore_engine::{Library, Progress, tx};
 use forklore_fs::{Identity, NodeKind, PathError, VaultPath, Vfs};
+use serde::{Deserialize, Serialize};
 
-use crate::{Failure, now};
+use crate::{Failure, Kind, now};
+
+/// How long a library is kept that nothing has changed, in milliseconds.
+const LONGEST: i64 = 60_000;
 
 /// A library, and what was found out about it.
 pub struct Shelved {
     /// The library
     pub library: Library,
-    findings: OnceLock<Vec<Finding>>,
+    checked: OnceLock<CheckReport>,
+    /// When it was read, in milliseconds since 1970
+    read: i64,
+}
+
+/// So often a vault is read again in which others were at work meanwhile, and so long they are given each time.
+const PATIENCE: usize = 100;
+const PAUSE: Duration = Duration::from_millis(20);
+
+/// Looks at a vault as it is before or after whatever other Forklores do to it, and not in the middle. One that works for very long is not
+/// waited for.
+pub(crate) fn calmly<T>(fs: &dyn Vfs, look: impl Fn() -> Result<T, Failure>) -> Result<T, Failure> {
+    for _ in 0..PATIENCE {
+        let before = tx::work(fs)?;
+        if !before.at_work {
+            let seen = look()?;
+            if tx::work(fs)?.is_calm(&before) {
+                return Ok(seen);
+            }
+        }
+        std::thread::sleep(PAUSE);
+    }
+    look()
+}
+
+/// Reads a vault [`calmly`].
+pub(crate) fn read(fs: &Arc<dyn Vfs>, progress: &dyn Progress) -> Result<Library, Failure> {
+    calmly(&**fs, || Ok(Library::load(fs.clone(), progress)?))
 }
 
 impl Shelved {
     /// A library that was just read.
     pub fn new(library: Library) -> Self {
-        Self { library, findings: OnceLock::new() }
+        Self { library, checked: OnceLock::new(), read: now() }
     }
 
     /// What `check` finds in all of it.
     pub fn findings(&self) -> &[Finding] {
-        self.findings.get_or_init(|| check::check(&self.library, None, now()).findings)
+        &self.whole().findings
+    }
+
+    /// What `check` says of one chat, or of all.
+    pub fn check(&self, only: Option<usize>) -> CheckReport {
+        only.map_or_else(|| self.whole().clone(), |c| check::check(&self.library, Some(c), now()))
+    }
+
+    fn whole(&self) -> &CheckReport {
+        self.checked.get_or_init(|| check::check(&self.library, None, now()))
     }
 }
 
 /// The library that was read last.
+///
+/// Whoever asks gets what was on disk after he asked: somebody looks then, for all who wait by that time. So two hundred readers are two
+/// looks, and a vault that changes every second is read every second, not once for every reader.
 #[derive(Default)]
 pub struct Shelf {
-    last: Mutex<Option<(blake3::Hash, Arc<Shelved>)>>,
+    state: Mutex<State>,
+    looked: Condvar,
+}
+
+#[derive(Default)]
+struct State {
+    /// How many looks were begun
+    begun: u64,
+    /// Which of them is under way
+    under_way: bool,
+    /// Number of the last one that is over, and what came of it
+    over: u64,
+    outcome: Option<Result<Arc<Shelved>, Failure>>,
+    last: Option<(blake3::Hash, Arc<Shelved>)>,
 }
 
 impl Shelf {
     /// The library of these files: the last one, if none of them has changed.
     pub fn library(&self, fs: &Arc<dyn Vfs>, progress: &dyn Progress) -> Result<Arc<Shelved>, Failure> {
-        // Before the content: what changes in between makes a stamp that is never met again.
-        let stamp = stamp(fs)?;
-        let mut last = self.last.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some((_, shelved)) = last.as_ref().filter(|(of, _)| *of == stamp) {
-            return Ok(shelved.clone());
+        let mut state = self.state();
+        // One that is under way may have seen the files before they became what the caller knows them to be.
+        let enough = state.begun + 1;
+        while state.over < enough {
+            if state.under_way {
+                state = self.looked.wait(state).unwrap_or_else(PoisonError::into_inner);
+                continue;
+            }
+            state.begun += 1;
+            state.under_way = true;
+            let (mine, last) = (state.begun, state.last.take());
+            drop(state);
+            let mut look = Look { shelf: self, mine, outcome: None };
+            look.outcome = Some(fresh(last, fs, progress));
+            drop(look);
+            state = self.state();
         }
-        // The old one goes first: a vault can be large.
-        *last = None;
-        let shelved = Arc::new(Shelved::new(Library::load(fs.clone(), progress)?));
-        *last = Some((stamp, shelved.clone()));
-        Ok(shelved)
+        state.outcome.clone().unwrap_or_else(|| Err(abandoned()))
     }
+
+    fn state(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+type Stamped = (blake3::Hash, Arc<Shelved>);
+
+/// A look that is under way; when it is over, however it went, those who wait go on.
+struct Look<'a> {
+    shelf: &'a Shelf,
+    mine: u64,
+    outcome: Option<Result<Stamped, Failure>>,
+}
+
+impl Drop for Look<'_> {
+    fn drop(&mut self) {
+        let outcome = self.outcome.take().unwrap_or_else(|| Err(abandoned()));
+        let mut state = self.shelf.state();
+        state.under_way = false;
+        state.over = self.mine;
+        state.outcome = Some(outcome.as_ref().map(|(_, shelved)| shelved.clone()).map_err(Clone::clone));
+        state.last = outcome.ok();
+        drop(state);
+        self.shelf.looked.notify_all();
+    }
+}
+
+fn abandoned() -> Failure {
+    Failure::new(Kind::Io, "IO", "The vault could not be read", "Try again.")
+}
+
+/// The last library if it still is what is on disk, else the one that is.
+fn fresh(last: Option<Stamped>, fs: &Arc<dyn Vfs>, progress: &dyn Progress) -> Result<Stamped, Failure> {
+    // Before the content: what changes in between makes a stamp that is never met again.
+    let stamp = stamp(fs)?;
+    // Some findings depend on the time: what has been waiting, what is left over.
+    let is_young = |last: &Shelved| (0..LONGEST).contains(&(now() - last.read));
+    if let Some(last) = last.filter(|(of, last)| *of == stamp && is_young(last)) {
+        return Ok(last);
+    }
+    // The old one is gone by now, unless somebody works with it: a vault can be large.
+    Ok((stamp, Arc::new(Shelved::new(read(fs, progress)?))))
 }
 
 /// Folders, and how deep they are looked into. History may be elsewhere.
@@ -67,8 +174,44 @@ const FOLDERS: [(&str, usize); 7] = [
     (".forklore/tx", 1),
 ];
 
+/// Where what `check` found is kept, for whoever has no shelf.
+const FINDINGS: &str = "findings";
+
+/// What `check` found, and in how many chats.
+#[derive(Serialize, Deserialize)]
+pub(crate) struct Found {
+    /// The version that found it: another one may know better
+    version: String,
+    pub(crate) chats: usize,
+    pub(crate) findings: Vec<Finding>,
+}
+
+impl Found {
+    /// What was found in files with this stamp.
+    pub(crate) fn recall(fs: &dyn Vfs, stamp: &blake3::Hash) -> Option<Self> {
+        let bytes = cache::kept(fs, FINDINGS)?;
+        let (of, found) = bytes.split_first_chunk::<32>()?;
+        let found: Self = (of == stamp.as_bytes()).then(|| serde_json::from_slice(found).ok())??;
+        (found.version == env!("CARGO_PKG_VERSION")).then_some(found)
+    }
+
+    /// Keeps what was found, if looking again would take long, and if it does not depend on the time.
+    pub(crate) fn remember(fs: &dyn Vfs, stamp: &blake3::Hash, report: &CheckReport, chats: usize) {
+        if chats < WORTHWHILE || report.timed {
+            return;
+        }
+        let version = env!("CARGO_PKG_VERSION").to_owned();
+        let found = Self { version, chats, findings: report.findings.clone() };
+        let bytes = serde_json::to_vec(&found).unwrap_or_default();
+        cache::keep(fs, FINDINGS, &[&stamp.as_bytes()[..], &bytes].concat());
+    }
+}
+
+/// In smaller vaults looking takes no longer than remembering.
+const WORTHWHILE: usize = 200;
+
 /// A hash over the identities of all files that a library is read from.
-fn stamp(fs: &Arc<dyn Vfs>) -> Result<blake3::Hash, PathError> {
+pub(crate) fn stamp(fs: &Arc<dyn Vfs>) -> Result<blake3::Hash, PathError> {
     let mut hasher = blake3::Hasher::new();
     for file in [layout::SETTINGS, layout::CONFIG] {
         let file = layout::folder(file);

@@ -123,7 +123,9 @@ impl OpLog {
 
     /// The operation with this id, or the only one whose id starts like this.
     pub fn find(&self, id: &str) -> Result<&Operation, FindError> {
-        let like: Vec<&Operation> = self.operations.iter().filter(|op| op.id.starts_with(id)).collect();
+        // Every id begins with nothing, and nothing is meant by it.
+        let is_like = |op: &&Operation| !id.is_empty() && op.id.starts_with(id);
+        let like: Vec<&Operation> = self.operations.iter().filter(is_like).collect();
         match like[..] {
             [one] => Ok(one),
             [] => Err(FindError::NoSuchOperation(id.to_owned())),

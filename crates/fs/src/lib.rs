@@ -1,7 +1,9 @@
 //! The one place where Forklore touches the disk.
 //!
 //! * [`Vfs`] is the seam: everything above asks it, with [`VaultPath`]s that cannot leave the vault.
-//! * [`RealFs`] is the operating system. It follows symbolic links inside the vault and refuses those that lead out.
+//! * [`RealFs`] is the operating system. It follows symbolic links inside the vault and refuses those that lead out, also if they
+//!   come into being while it looks.
+//! * [`Attributes`] are owner, mode and extended attributes of a file: what takes a file's place has the same.
 //! * [`SimFs`] is the simulator: a file system in memory that knows what a power cut would leave, and can be stopped
 //!   before any operation. It is the second implementation that keeps the seam honest.
 //!
@@ -9,6 +11,9 @@
 //!
 //! "Not there" and "cannot be read" are different answers everywhere: see [`PathError::is_missing`].
 
+mod attributes;
+mod beneath;
+mod copy;
 mod hints;
 mod path;
 mod real;
@@ -16,6 +21,7 @@ mod sim;
 
 use std::io;
 
+pub use attributes::Attributes;
 pub use hints::Hints;
 pub use path::{BadPath, VaultPath};
 pub use real::RealFs;
@@ -67,6 +73,17 @@ impl std::fmt::Debug for Part<'_> {
             Part::Range(_, range) => write!(f, "Range({range:?})"),
         }
     }
+}
+
+/// A file that is to be made.
+#[derive(Debug, Clone, Copy)]
+pub struct New<'a> {
+    /// Under which name
+    pub path: &'a VaultPath,
+    /// Of what, one part after the other
+    pub parts: &'a [Part<'a>],
+    /// Whose it is to be, and who may read it
+    pub like: &'a Attributes,
 }
 
 /// Writes the content of a file that is being made.
@@ -160,24 +177,34 @@ pub trait OpenFile: Send + Sync {
 /// Changes become durable only by [`Vfs::sync_file`] (content) and [`Vfs::sync_dir`] (names); the order in which a use-case calls
 /// them is part of its correctness and is tested by leaving each one out.
 pub trait Vfs: Send + Sync {
+    /// The folder that everything is below, where it is one of the system's: what an owner sets for a vault is found by it.
+    fn home(&self) -> Option<&std::path::Path> {
+        None
+    }
+
     /// Opens a file for reading.
     fn open(&self, path: &VaultPath) -> Result<Box<dyn OpenFile>, PathError>;
 
     /// The identity of a file; `None` if it is not there.
     fn identity(&self, path: &VaultPath) -> Result<Option<Identity>, PathError>;
 
+    /// Owner, mode and extended attributes of a file or directory; `None` if it is not there.
+    fn attributes(&self, path: &VaultPath) -> Result<Option<Attributes>, PathError>;
+
     /// The entries of a directory, sorted by name; empty if there is no such directory.
     fn list(&self, dir: &VaultPath) -> Result<Vec<Node>, PathError>;
 
-    /// Makes a new file of these parts, one after the other. Fails if the name is taken.
+    /// Makes a new file of these parts, one after the other. Fails if the name is taken. On a real disk it belongs to whom its
+    /// directory belongs, and is not more readable than that.
     fn assemble(&self, path: &VaultPath, parts: &[Part<'_>]) -> Result<(), PathError>;
 
     /// Makes new files, each of its parts, and makes their content durable; large ones side by side, so that the disk writes one while
     /// the other is copied. After a failure any of them may be there.
-    fn assemble_durably(&self, files: &[(&VaultPath, &[Part<'_>])]) -> Result<(), PathError> {
-        files.iter().try_for_each(|(path, parts)| {
-            self.assemble(path, parts)?;
-            self.sync_file(path)
+    fn assemble_durably(&self, files: &[New<'_>]) -> Result<(), PathError> {
+        files.iter().try_for_each(|new| {
+            self.assemble(new.path, new.parts)?;
+            self.dress(new.path, new.like)?;
+            self.sync_file(new.path)
         })
     }
 
@@ -196,6 +223,9 @@ pub trait Vfs: Send + Sync {
     /// Adds bytes to the end of a file. Only for files that nobody but Forklore writes, and that nobody reads yet.
     fn append(&self, path: &VaultPath, content: &[u8]) -> Result<(), PathError>;
 
+    /// Gives a file these attributes, as far as we may. They are durable when the file is synced.
+    fn dress(&self, path: &VaultPath, attributes: &Attributes) -> Result<(), PathError>;
+
     /// A number for the file system that a directory is on: files can only be renamed within one. 0 where the system has none.
     fn device(&self, dir: &VaultPath) -> Result<u64, PathError>;
 
@@ -210,6 +240,11 @@ pub trait Vfs: Send + Sync {
 
     /// Makes a directory and those above it; nothing happens if it is there.
     fn make_dir(&self, dir: &VaultPath) -> Result<(), PathError>;
+
+    /// As [`Vfs::make_dir`], with what it makes for the owner alone. If the directory is there, it is closed to others, too.
+    fn make_private_dir(&self, dir: &VaultPath) -> Result<(), PathError> {
+        self.make_dir(dir)
+    }
 
     /// Makes the content of a file durable.
     fn sync_file(&self, path: &VaultPath) -> Result<(), PathError>;

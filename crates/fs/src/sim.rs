@@ -4,11 +4,14 @@
 //! not, one by one; content written since the last sync of the file may be absent, torn or whole; a rename or an exchange is
 //! atomic. Only the sync of the directory that a name moved *to* makes the move durable.
 
+mod change;
+
 use std::collections::{BTreeMap, BTreeSet};
 use std::io;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use crate::{Identity, Lock, Node, NodeKind, OpenFile, Part, PathError, VaultPath, Vfs};
+use self::change::Change;
+use crate::{Attributes, Identity, Lock, Node, NodeKind, OpenFile, Part, PathError, VaultPath, Vfs};
 
 /// What ended the process in a simulated run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -50,48 +53,11 @@ struct State {
 struct File {
     content: Vec<u8>,
     synced: Option<Vec<u8>>,
+    attributes: Attributes,
+    synced_attributes: Attributes,
     version: i64,
     /// The time of change that somebody gave it, in nanoseconds; otherwise its version stands for it.
     modified: Option<i64>,
-}
-
-#[derive(Debug, Clone)]
-enum Change {
-    Link(VaultPath, usize),
-    Unlink(VaultPath),
-    Move(VaultPath, VaultPath, usize),
-    Swap((VaultPath, usize), (VaultPath, usize)),
-}
-
-impl Change {
-    fn made_durable_by(&self, dir: &VaultPath) -> bool {
-        let (Change::Link(path, _)
-        | Change::Unlink(path)
-        | Change::Move(_, path, _)
-        | Change::Swap(_, (path, _))) = self;
-        path.parent() == *dir
-    }
-
-    fn apply(&self, names: &mut BTreeMap<VaultPath, usize>) {
-        match self {
-            Change::Link(path, file) => {
-                names.insert(path.clone(), *file);
-            }
-            Change::Unlink(path) => {
-                names.remove(path);
-            }
-            Change::Move(from, to, file) => {
-                if names.get(from) == Some(file) {
-                    names.remove(from);
-                }
-                names.insert(to.clone(), *file);
-            }
-            Change::Swap((a, file_a), (b, file_b)) => {
-                names.insert(a.clone(), *file_b);
-                names.insert(b.clone(), *file_a);
-            }
-        }
-    }
 }
 
 impl SimFs {
@@ -107,6 +73,15 @@ impl SimFs {
         s.live.insert(path.clone(), file);
         s.durable.insert(path.clone(), file);
         s.add_dirs(&path.parent());
+    }
+
+    /// Gives a file attributes that it had before the story begins.
+    pub fn was(&self, path: &VaultPath, attributes: &Attributes) {
+        let mut s = self.state();
+        if let Ok(file) = s.find(path) {
+            s.files[file].attributes = attributes.clone();
+            s.files[file].synced_attributes = attributes.clone();
+        }
     }
 
     /// Gives a file another time of change, in nanoseconds since 1970, as copying a folder does. Its content is what it was.
@@ -161,7 +136,7 @@ impl SimFs {
     pub fn after(&self, crash: Crash, most: usize) -> Vec<SimFs> {
         let s = self.state();
         match crash {
-            Crash::Kill => vec![s.image(&s.live, &|file| file.content.clone())],
+            Crash::Kill => vec![s.image(&s.live, &|file| (file.content.clone(), file.attributes.clone()))],
             Crash::PowerCut => s.power_cuts(most),
         }
     }
@@ -185,7 +160,7 @@ impl SimFs {
 
 impl State {
     fn add(&mut self, content: Vec<u8>, synced: Option<Vec<u8>>) -> usize {
-        self.files.push(File { content, synced, version: 1, modified: None });
+        self.files.push(File { content, synced, version: 1, ..File::default() });
         self.files.len() - 1
     }
 
@@ -209,8 +184,13 @@ impl State {
         }
         while let Some(i) = self.others.iter().position(|(at, ..)| *at <= self.operations) {
             let (_, path, content) = self.others.remove(i);
-            // As SillyTavern does: a temporary file, synced, then renamed over; the directory is never synced.
+            // As SillyTavern does: a temporary file with the same owner and mode, synced, then renamed over; the directory is never synced.
             let file = self.add(content.clone(), Some(content));
+            if let Some(old) = self.live.get(&path).copied() {
+                let kept = self.files[old].attributes.clone();
+                self.files[file].attributes = kept.clone();
+                self.files[file].synced_attributes = kept;
+            }
             self.live.insert(path.clone(), file);
             self.pending.push(Change::Link(path, file));
         }
@@ -231,11 +211,22 @@ impl State {
         !ignored
     }
 
-    fn image(&self, names: &BTreeMap<VaultPath, usize>, content: &dyn Fn(&File) -> Vec<u8>) -> SimFs {
+    fn image(
+        &self,
+        names: &BTreeMap<VaultPath, usize>,
+        content: &dyn Fn(&File) -> (Vec<u8>, Attributes),
+    ) -> SimFs {
         // Files keep their numbers and times: a file is known again after a restart.
         let files = self.files.iter().map(|file| {
-            let content = content(file);
-            File { synced: Some(content.clone()), content, version: file.version, modified: file.modified }
+            let (content, attributes) = content(file);
+            File {
+                synced: Some(content.clone()),
+                content,
+                attributes: attributes.clone(),
+                synced_attributes: attributes,
+                version: file.version,
+                modified: file.modified,
+            }
         });
         let state = State {
             files: files.collect(),
@@ -264,11 +255,15 @@ impl State {
             }
             // All unsynced files fare alike in one image: absent, torn or whole.
             for fate in 0..3 {
-                let content = |file: &File| match (&file.synced, fate) {
-                    (Some(synced), _) if *synced == file.content => file.content.clone(),
-                    (synced, 0) => synced.clone().unwrap_or_default(),
-                    (_, 1) => file.content[..file.content.len() / 2].to_vec(),
-                    _ => file.content.clone(),
+                let content = |file: &File| {
+                    let content = match (&file.synced, fate) {
+                        (Some(synced), _) if *synced == file.content => file.content.clone(),
+                        (synced, 0) => synced.clone().unwrap_or_default(),
+                        (_, 1) => file.content[..file.content.len() / 2].to_vec(),
+                        _ => file.content.clone(),
+                    };
+                    let attributes = if fate == 2 { &file.attributes } else { &file.synced_attributes };
+                    (content, attributes.clone())
                 };
                 let key: Vec<_> = names.iter().map(|(p, f)| (p.clone(), content(&self.files[*f]))).collect();
                 if seen.insert(key) {
@@ -294,6 +289,12 @@ impl Vfs for SimFs {
     fn identity(&self, path: &VaultPath) -> Result<Option<Identity>, PathError> {
         let s = self.state();
         Ok(s.live.get(path).map(|file| s.identity(*file)))
+    }
+
+    fn attributes(&self, path: &VaultPath) -> Result<Option<Attributes>, PathError> {
+        let s = self.state();
+        let dir = s.dirs.contains(path).then(Attributes::default);
+        Ok(s.live.get(path).map(|file| s.files[*file].attributes.clone()).or(dir))
     }
 
     fn list(&self, dir: &VaultPath) -> Result<Vec<Node>, PathError> {
@@ -356,6 +357,14 @@ impl Vfs for SimFs {
         })
     }
 
+    fn dress(&self, path: &VaultPath, attributes: &Attributes) -> Result<(), PathError> {
+        self.change("set the owner and mode of", path, |s| {
+            let file = s.find(path)?;
+            s.files[file].attributes = attributes.clone();
+            Ok(())
+        })
+    }
+
     fn device(&self, _dir: &VaultPath) -> Result<u64, PathError> {
         Ok(0)
     }
@@ -390,6 +399,7 @@ impl Vfs for SimFs {
             let file = s.find(path)?;
             if s.counts_sync() {
                 s.files[file].synced = Some(s.files[file].content.clone());
+                s.files[file].synced_attributes = s.files[file].attributes.clone();
             }
             Ok(())
         })

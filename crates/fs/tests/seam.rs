@@ -6,7 +6,7 @@
     reason = "a test that cannot go on should stop"
 )]
 
-use forklore_fs::{Crash, NodeKind, RealFs, SimFs, VaultPath, Vfs};
+use forklore_fs::{Attributes, Crash, New, NodeKind, Part, RealFs, SimFs, VaultPath, Vfs};
 
 fn path(text: &str) -> VaultPath {
     VaultPath::new(text).unwrap()
@@ -38,6 +38,15 @@ fn behaves_like_a_file_system(fs: &dyn Vfs) {
     let names: Vec<_> = fs.list(&path("worlds")).unwrap().into_iter().map(|n| (n.name, n.kind)).collect();
     assert_eq!(names, [("c.json".to_owned(), NodeKind::File), ("deep".to_owned(), NodeKind::Dir)]);
     assert!(fs.list(&path("nothing")).unwrap().is_empty());
+    let like = fs.attributes(&path("worlds/c.json")).unwrap().unwrap();
+    assert_eq!(fs.attributes(&path("worlds/none.json")).unwrap(), None);
+    let like = Attributes { mode: 0o640, ..like };
+    let parts = [Part::Bytes(b"new")];
+    fs.assemble_durably(&[New { path: &path("worlds/d.json"), parts: &parts, like: &like }]).unwrap();
+    assert_eq!(fs.attributes(&path("worlds/d.json")).unwrap().unwrap(), like);
+    fs.exchange(&path("worlds/c.json"), &path("worlds/d.json")).unwrap();
+    assert_eq!(fs.attributes(&path("worlds/c.json")).unwrap().unwrap(), like);
+    fs.unlink(&path("worlds/d.json")).unwrap();
     fs.unlink(&path("worlds/c.json")).unwrap();
     assert!(fs.unlink(&path("worlds/c.json")).unwrap_err().is_missing());
 }
@@ -78,6 +87,137 @@ fn links_out_of_the_vault_are_refused() {
     assert_eq!(kinds, [NodeKind::Dir, NodeKind::Other, NodeKind::Other, NodeKind::Other, NodeKind::Dir]);
 }
 
+/// Somebody swaps files and folders of the vault for links that lead out, as fast as they can, while we look.
+#[cfg(unix)]
+#[test]
+#[allow(clippy::disallowed_methods, reason = "the test lays the trap with the system's own calls")]
+fn regression_links_that_come_while_we_look_lead_nowhere() {
+    use std::sync::atomic::{AtomicBool, Ordering};
+    let dir = tempfile::tempdir().unwrap();
+    let [outside, vault] = ["outside", "vault"].map(|name| dir.path().join(name));
+    for folder in [&outside, &vault.join("chats/Ana"), &vault.join("aside")] {
+        std::fs::create_dir_all(folder).unwrap();
+    }
+    std::fs::write(outside.join("chat.jsonl"), "SECRET").unwrap();
+    std::fs::write(vault.join("chats/Ana/chat.jsonl"), "ours").unwrap();
+    std::os::unix::fs::symlink(outside.join("chat.jsonl"), vault.join("aside/file")).unwrap();
+    std::os::unix::fs::symlink("../../outside", vault.join("aside/folder")).unwrap();
+    let fs = RealFs::new(&vault).unwrap();
+    let stop = AtomicBool::new(false);
+    let swap = |a: &str, b: &str| {
+        use rustix::fs::{CWD, RenameFlags, renameat_with};
+        renameat_with(CWD, vault.join(a), CWD, vault.join(b), RenameFlags::EXCHANGE)
+    };
+    struct Stop<'a>(&'a AtomicBool);
+    impl Drop for Stop<'_> {
+        fn drop(&mut self) {
+            self.0.store(true, Ordering::Relaxed);
+        }
+    }
+    let seen_inside = std::thread::scope(|scope| {
+        let _stop = Stop(&stop);
+        scope.spawn(|| {
+            while !stop.load(Ordering::Relaxed) {
+                swap("aside/file", "chats/Ana/chat.jsonl").ok();
+                swap("aside/file", "chats/Ana/chat.jsonl").ok();
+                swap("aside/folder", "chats/Ana").ok();
+                swap("aside/folder", "chats/Ana").ok();
+            }
+        });
+        let chat = path("chats/Ana/chat.jsonl");
+        let mut seen = 0;
+        for n in 0..20_000 {
+            match fs.read(&chat) {
+                Ok(Some(bytes)) if bytes == b"ours" => seen += 1,
+                Ok(Some(bytes)) => panic!("{n}: read {:?}", String::from_utf8_lossy(&bytes)),
+                Ok(None) | Err(_) => {}
+            }
+            if let Ok(Some(identity)) = fs.identity(&chat) {
+                assert_eq!(identity.len, 4, "{n}");
+            }
+            fs.append(&chat, b"").ok();
+            let new = path("chats/Ana/new");
+            fs.create(&new, b"x").ok();
+            fs.unlink(&new).ok();
+            fs.lock(&path("chats/Ana/lock")).ok();
+            fs.make_dir(&path("chats/Ana/deep")).ok();
+        }
+        seen
+    });
+    assert!(seen_inside > 100, "the race was no race: {seen_inside}");
+    let names: Vec<_> = std::fs::read_dir(&outside).unwrap().map(|e| e.unwrap().file_name()).collect();
+    assert_eq!(names, ["chat.jsonl"], "nothing is made outside");
+}
+
+/// Links that stay inside are followed, whatever way they take; circles end.
+#[cfg(unix)]
+#[test]
+#[allow(clippy::disallowed_methods, reason = "the test lays the trap with the system's own calls")]
+fn links_inside_the_vault_are_followed() {
+    use std::os::unix::fs::symlink;
+    let dir = tempfile::tempdir().unwrap();
+    let vault = dir.path().join("vault");
+    std::fs::create_dir_all(vault.join("real/deep")).unwrap();
+    std::fs::write(vault.join("real/deep/file"), "f").unwrap();
+    symlink(vault.join("real"), vault.join("absolute")).unwrap();
+    symlink("../vault/real", vault.join("around")).unwrap();
+    symlink("real/../absolute/deep/./file", vault.join("crooked")).unwrap();
+    symlink("circle", vault.join("circle")).unwrap();
+    symlink(&vault, dir.path().join("alias")).unwrap();
+    symlink(dir.path().join("alias/real"), vault.join("by-alias")).unwrap();
+    symlink("../..", vault.join("real/up")).unwrap();
+    let fs = RealFs::new(&dir.path().join("alias")).unwrap();
+    for name in ["absolute/deep/file", "around/deep/file", "crooked", "by-alias/deep/file"] {
+        assert_eq!(fs.read(&path(name)).unwrap().unwrap(), b"f", "{name}");
+    }
+    for name in ["circle", "circle/file", "real/up", "real/up/vault/real/deep"] {
+        assert!(fs.read(&path(name)).is_err(), "{name}");
+    }
+    fs.create(&path("around/deep/new"), b"n").unwrap();
+    fs.rename_noreplace(&path("absolute/deep/new"), &path("by-alias/newer")).unwrap();
+    assert_eq!(std::fs::read(vault.join("real/newer")).unwrap(), b"n");
+    assert_eq!(fs.list(&path("around/deep")).unwrap().len(), 1);
+}
+
+/// Nothing that is made is more readable than the folder that it is made in.
+#[cfg(unix)]
+#[test]
+#[allow(clippy::disallowed_methods, reason = "the test sets modes with the system's own calls")]
+fn new_files_are_as_closed_as_their_folder() {
+    use std::os::unix::fs::PermissionsExt as _;
+    let dir = tempfile::tempdir().unwrap();
+    let set = |name: &str, mode: u32| {
+        std::fs::set_permissions(dir.path().join(name), std::fs::Permissions::from_mode(mode)).unwrap();
+    };
+    let mode = |name: &str| std::fs::metadata(dir.path().join(name)).unwrap().permissions().mode() & 0o7777;
+    let fs = RealFs::new(dir.path()).unwrap();
+    for (name, is, file, folder) in [
+        ("open", 0o755, 0o644, 0o755),
+        ("closed", 0o700, 0o600, 0o700),
+        ("group", 0o750, 0o640, 0o750),
+        ("everybody", 0o777, 0o644, 0o755),
+    ] {
+        fs.make_dir(&path(name)).unwrap();
+        set(name, is);
+        fs.create(&path(&format!("{name}/file")), b"").unwrap();
+        fs.create_with(&path(&format!("{name}/filled")), &mut |out| out.write_all(b"x")).unwrap();
+        drop(fs.lock(&path(&format!("{name}/lock"))).unwrap());
+        fs.make_dir(&path(&format!("{name}/deep/deeper"))).unwrap();
+        fs.make_private_dir(&path(&format!("{name}/own/deep"))).unwrap();
+        for made in ["file", "filled", "lock"] {
+            assert_eq!(mode(&format!("{name}/{made}")), file, "{name}/{made}");
+        }
+        assert_eq!(mode(&format!("{name}/deep/deeper")), folder, "{name}");
+        assert_eq!((mode(&format!("{name}/own")), mode(&format!("{name}/own/deep"))), (0o700, 0o700));
+    }
+    fs.make_private_dir(&path("open")).unwrap();
+    assert_eq!(mode("open"), 0o700, "what was open is closed");
+    set("open", 0o755);
+    let private = RealFs::new(&dir.path().join("open")).unwrap().private();
+    private.create(&path("export"), b"").unwrap();
+    assert_eq!(mode("open/export"), 0o600);
+}
+
 #[test]
 fn a_power_cut_keeps_only_what_was_synced() {
     let fs = SimFs::new();
@@ -96,6 +236,16 @@ fn a_power_cut_keeps_only_what_was_synced() {
     fs.sync_dir(&path("d")).unwrap();
     assert_eq!(contents(&fs), std::slice::from_ref(&whole));
     assert_eq!(fs.after(Crash::Kill, 1)[0].read(&path("d/a")).unwrap(), whole);
+    // A mode is as durable as the content.
+    let like = Attributes { mode: 0o600, ..Attributes::default() };
+    let modes = |fs: &SimFs| {
+        let images = fs.after(Crash::PowerCut, 100).into_iter();
+        images.map(|image| image.attributes(&path("d/a")).unwrap().unwrap().mode).collect::<Vec<_>>()
+    };
+    fs.dress(&path("d/a"), &like).unwrap();
+    assert_eq!(modes(&fs), [0, 0o600]);
+    fs.sync_file(&path("d/a")).unwrap();
+    assert_eq!(modes(&fs), [0o600]);
 }
 
 #[test]

@@ -9,10 +9,12 @@ use serde::Serialize;
 /// The status that goes with a failure.
 pub(crate) fn status(failure: &Failure) -> StatusCode {
     match (failure.code, failure.kind) {
-        ("NO_TOKEN", _) => StatusCode::UNAUTHORIZED,
+        ("NO_TOKEN" | "CODE_USED", _) => StatusCode::UNAUTHORIZED,
         ("WRONG_HOST" | "WRONG_ORIGIN" | "NOT_ALLOWED", _) => StatusCode::FORBIDDEN,
         ("WRONG_METHOD", _) => StatusCode::METHOD_NOT_ALLOWED,
         ("TOO_LARGE", _) => StatusCode::PAYLOAD_TOO_LARGE,
+        ("TOO_SLOW", _) => StatusCode::REQUEST_TIMEOUT,
+        ("OVERLOADED", _) => StatusCode::SERVICE_UNAVAILABLE,
         (
             "NO_ROUTE"
             | "CHAT_NOT_FOUND"

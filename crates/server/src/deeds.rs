@@ -206,7 +206,7 @@ fn fork(call: &Call, kind: ForkKind, fields: &Fields) -> Result<String, Failure>
         swipe: fields.number("swipe")?,
         when_ready: fields.flag("when_ready"),
         ignore_queue: fields.flag("ignore_queue"),
-        strict: fields.flag("strict"),
+        strict: fields.flag("strict").then_some(true),
         link: true,
         copy_book: fields.flag("copy_book"),
         dry_run: false,

@@ -6,12 +6,13 @@ use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
 use axum::response::sse::{self, KeepAlive, Sse};
-use forklore_api::Told;
+use forklore_api::{Failure, Told};
 use forklore_engine::Progress;
 use forklore_engine::usecase::fork::ForkReport;
 use futures_util::{Stream, StreamExt as _, stream};
 use schemars::JsonSchema;
 use serde::Serialize;
+use tokio::sync::watch;
 use tokio_stream::wrappers::BroadcastStream;
 
 use crate::routes::Hello;
@@ -34,6 +35,14 @@ pub(crate) enum Event {
     Progress(Far),
     /// Files of the vault may have changed on disk, whoever did it
     Files,
+    Recording(Recorded),
+}
+
+/// Whether history is being recorded.
+#[derive(Debug, Clone, Serialize, JsonSchema)]
+pub(crate) struct Recorded {
+    /// Why it is not; nothing if it is
+    pub(crate) message: Option<String>,
 }
 
 /// Something in the vault is not what it was.
@@ -110,6 +119,7 @@ impl Event {
             Self::Wait(_) => "wait",
             Self::Progress(_) => "progress",
             Self::Files => "files",
+            Self::Recording(_) => "recording",
         }
     }
 
@@ -120,6 +130,7 @@ impl Event {
             Self::Wait(wait) => event(self.name(), wait),
             Self::Progress(far) => event(self.name(), far),
             Self::Files => event(self.name(), &serde_json::json!({})),
+            Self::Recording(recorded) => event(self.name(), recorded),
         }
     }
 }
@@ -130,16 +141,26 @@ fn event<T: Serialize>(name: &str, data: &T) -> sse::Event {
 }
 
 /// The stream of a vault's events.
-pub(crate) fn stream(vault: &Arc<Vault>) -> Sse<impl Stream<Item = Result<sse::Event, Infallible>> + use<>> {
-    let listening = BroadcastStream::new(vault.listen());
+pub(crate) fn stream(
+    vault: &Arc<Vault>,
+    mut ending: watch::Receiver<bool>,
+) -> Result<Sse<impl Stream<Item = Result<sse::Event, Infallible>> + use<>>, Failure> {
+    let (events, permit) = vault.listen()?;
+    let listening = BroadcastStream::new(events);
     vault.watch();
     let hello = event("hello", &Hello::of(vault));
     let events = listening.map(|event_or_lag| match event_or_lag {
         Ok(happened) => happened.write(),
         Err(_) => event("lagged", &serde_json::json!({})),
     });
-    let all = stream::once(async move { hello }).chain(events).map(Ok);
-    Sse::new(all).keep_alive(KeepAlive::new().interval(HEARTBEAT))
+    let end = async move { drop(ending.wait_for(|ends| *ends).await) };
+    let all = stream::once(async move { hello }).chain(events).take_until(end);
+    let all = all.map(move |event| {
+        // As long as somebody listens.
+        let _permit = &permit;
+        Ok(event)
+    });
+    Ok(Sse::new(all).keep_alive(KeepAlive::new().interval(HEARTBEAT)))
 }
 
 /// Tells how far long work is. Short work is not told of.

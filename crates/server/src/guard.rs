@@ -5,7 +5,7 @@ use std::net::{IpAddr, SocketAddr};
 use std::sync::Arc;
 
 use axum::extract::{Request, State};
-use axum::http::{HeaderMap, Method, header};
+use axum::http::{HeaderMap, HeaderValue, Method, header};
 use axum::middleware::Next;
 use axum::response::Response;
 use forklore_api::Failure;
@@ -60,13 +60,23 @@ impl Places {
             let name = origin.strip_prefix("http://").or_else(|| origin.strip_prefix("https://"));
             name.is_some_and(|name| self.knows(name))
         };
+        let stranger = |who: &str| {
+            let message = format!("{who} may not ask this server");
+            refused("WRONG_ORIGIN", message, "Open Forklore's own page, or go through SillyTavern.")
+        };
         match one(header::ORIGIN) {
-            (None, _) => Ok(()),
-            (Some(origin), false) if own(origin) => Ok(()),
-            (Some(origin), _) => {
-                let message = format!("The page {origin:?} may not ask this server");
-                Err(refused("WRONG_ORIGIN", message, "Open Forklore's own page, or go through SillyTavern."))
-            }
+            (None, _) => {}
+            (Some(origin), false) if own(origin) => {}
+            (Some(origin), _) => return Err(stranger(&format!("The page {origin:?}"))),
+        }
+        // Browsers say it by themselves, also where they name no origin: a picture, a script, a frame on another page. Only following a
+        // link is everybody's right; it shows nothing to the page that has the link.
+        let said = |name: &str| headers.get(name).map(HeaderValue::as_bytes);
+        let follows =
+            said("sec-fetch-mode") == Some(b"navigate") && said("sec-fetch-dest") == Some(b"document");
+        match said("sec-fetch-site") {
+            Some(b"cross-site" | b"same-site") if !follows => Err(stranger("Another page")),
+            _ => Ok(()),
         }
     }
 }
@@ -91,18 +101,18 @@ pub(crate) fn token(headers: &HeaderMap) -> Option<&str> {
     scheme.eq_ignore_ascii_case("bearer").then(|| token.trim()).filter(|token| !token.is_empty())
 }
 
-/// The token that a browser shows as a cookie. A browser sends cookies also for other pages' sake; it never lets such a page read what
+/// The session that a browser shows as a cookie. A browser sends cookies also for other pages' sake; it never lets such a page read what
 /// is answered, but it would let it change something. So whoever changes anything must say which page it is, which every browser
 /// does by itself; that it is one of ours has been looked at by then.
 pub(crate) fn session<'a>(
     headers: &'a HeaderMap,
     method: &Method,
     cookie: &str,
-) -> Result<Option<&'a str>, Failure> {
+) -> Result<Vec<&'a str>, Failure> {
     let all = headers.get_all(header::COOKIE).iter().filter_map(|value| value.to_str().ok());
-    let mut pairs = all.flat_map(|value| value.split(';')).filter_map(|pair| pair.trim().split_once('='));
-    let Some((_, token)) = pairs.find(|(name, _)| *name == cookie) else { return Ok(None) };
-    if *method != Method::GET && !headers.contains_key(header::ORIGIN) {
+    let pairs = all.flat_map(|value| value.split(';')).filter_map(|pair| pair.trim().split_once('='));
+    let shown: Vec<&str> = pairs.filter(|(name, _)| *name == cookie).map(|(_, value)| value).collect();
+    if !shown.is_empty() && *method != Method::GET && !headers.contains_key(header::ORIGIN) {
         let message = "Nothing says which page asks for this change";
         return Err(refused(
             "WRONG_ORIGIN",
@@ -110,5 +120,5 @@ pub(crate) fn session<'a>(
             "Use Forklore's own page, or send the token as a header.",
         ));
     }
-    Ok(Some(token))
+    Ok(shown)
 }

@@ -3,7 +3,7 @@
 
 use std::time::{Duration, Instant};
 
-use forklore_api::{Desk, Failure, Told, now};
+use forklore_api::{Desk, Failure, Kind, Told, now};
 use forklore_core::fork::ForkKind;
 use forklore_core::format::names::{book_stem, chat_stem};
 use forklore_engine::oplog::{OpLog, time};
@@ -109,9 +109,8 @@ pub(crate) struct NextFork {
     /// Fork although work waits in the queue
     #[serde(default)]
     ignore_queue: bool,
-    /// Refuse what would be a warning
-    #[serde(default)]
-    strict: bool,
+    /// Refuse what would be a warning; as the settings say if left out
+    strict: Option<bool>,
     /// A copy even of a lorebook that is shared by choice
     #[serde(default)]
     copy_book: bool,
@@ -135,9 +134,9 @@ pub(crate) struct Wish {
 /// Says how the next fork of a chat that SillyTavern saves is to be made.
 pub(crate) fn next_fork(call: &Call, next: &NextFork) -> Result<Wished, Failure> {
     let address = call.ask(|desk| {
-        let library = desk.library()?;
-        let chat = library.find_chat(&next.chat)?;
-        Ok(library.address(chat).to_string())
+        let shared = desk.shared()?;
+        let chat = shared.library.find_chat(&next.chat)?;
+        Ok(shared.library.address(chat).to_string())
     })?;
     let wishes = Wishes {
         kind: next.kind,
@@ -303,6 +302,9 @@ fn settle(desk: &Desk<'_>, ticket: &Ticket) -> Result<&'static str, Failure> {
 pub(crate) struct Report {
     /// In the order in which they happened
     events: Vec<Seen>,
+    /// Whether others were lost: what can be found out about them from the disk is done
+    #[serde(default)]
+    lost: bool,
 }
 
 /// One thing that SillyTavern has done.
@@ -350,6 +352,19 @@ enum Act {
 pub(crate) struct Followed {
     /// What was done, if anything
     did: Vec<Did>,
+    /// What could not be done
+    failed: Vec<Undone>,
+}
+
+/// What did not follow from one thing.
+#[derive(Debug, Serialize, JsonSchema)]
+pub(crate) struct Undone {
+    /// Number of the event
+    event: usize,
+    /// Whether to tell it again later
+    again: bool,
+    /// Why
+    error: Told,
 }
 
 /// What followed from one thing.
@@ -365,12 +380,30 @@ pub(crate) struct Did {
 
 /// SillyTavern has changed something.
 pub(crate) fn seen(call: &Call, report: &Report) -> Result<Followed, Failure> {
-    let mut did = Vec::new();
+    let (mut did, mut failed) = (Vec::new(), Vec::new());
+    if report.lost {
+        // What cannot be done now is done when the vault is next opened.
+        let _later = catch_up(call);
+    }
+    let mut busy: Option<Failure> = None;
     for (event, seen) in report.events.iter().enumerate() {
         let change = change(seen);
         call.vault.recording.nudge(&format!("{} {}", change.what, change.act));
         call.vault.tell(Event::Change(change));
-        let cleared = follow(call, seen)?;
+        // Each waits for another Forklore for a while: once is enough for all.
+        let followed = match &busy {
+            Some(failure) if seen.act == Act::Deleted => Err(failure.clone()),
+            _ => follow(call, seen),
+        };
+        let cleared = match followed {
+            Ok(cleared) => cleared,
+            Err(failure) => {
+                let again = failure.kind != Kind::Usage;
+                failed.push(Undone { event, again, error: failure.told() });
+                busy = busy.or(Some(failure).filter(|failure| failure.code == "BUSY"));
+                continue;
+            }
+        };
         if cleared.operation.is_some() {
             for book in &cleared.books {
                 let change = Change::operation("deleted", None, cleared.operation.as_deref());
@@ -379,7 +412,23 @@ pub(crate) fn seen(call: &Call, report: &Report) -> Result<Followed, Failure> {
             did.push(Did { event, operation: cleared.operation, books: cleared.books });
         }
     }
-    Ok(Followed { did })
+    Ok(Followed { did, failed })
+}
+
+/// Does what should have followed from deletions that nobody told of: while there was no engine, or too much to tell.
+pub(crate) fn catch_up(call: &Call) -> Result<(), Failure> {
+    let missed = call.ask(|desk| Ok(seen::may_have_missed(&*desk.fs, &OpLog::read(&*desk.fs)?)?))?;
+    if !missed {
+        return Ok(());
+    }
+    let cleared = call.change(|desk| {
+        let library = desk.library_to_change(false)?;
+        Ok(seen::missed(&library, &OpLog::read(&*desk.fs)?, now())?)
+    })?;
+    if cleared.operation.is_some() {
+        call.vault.tell(Event::Change(Change::vault()));
+    }
+    Ok(())
 }
 
 fn change(seen: &Seen) -> Change {

@@ -1,7 +1,8 @@
 //! Forklore over HTTP: the calls of `forklore-api`, with the same documents as the command line (`docs/formats/http.md`).
 //!
 //! * [`Server`] listens; [`Options`] say where. It answers on the addresses that it knows to be its own (`guard`), and only to whom
-//!   has a token: each token opens one vault (`vaults`) and reaches nothing else.
+//!   has a token: each token opens one vault (`vaults`) and reaches nothing else. Browsers get sessions instead (`doorman`), and nobody
+//!   stays who says nothing (`listen`).
 //! * `routes` is the table of everything that can be asked. A line of it is a path, a sentence, and a plain function from a request to
 //!   an answer; the router and the OpenAPI description are both made from it (`table`).
 //! * `pages` are for people: the same reports, as HTML (`forklore-web`).
@@ -14,9 +15,11 @@
 
 mod answer;
 mod deeds;
+mod doorman;
 mod events;
 mod guard;
 mod hook;
+mod listen;
 mod pages;
 mod recording;
 mod routes;
@@ -32,6 +35,7 @@ use std::sync::Arc;
 use forklore_api::Failure;
 use tokio::net::TcpListener;
 
+use crate::doorman::Right;
 use crate::guard::Places;
 use crate::vaults::Vaults;
 
@@ -97,19 +101,40 @@ impl Server {
         Ok(self.vaults.open(root)?.0)
     }
 
+    /// Gives codes to let browsers in with, also while the server runs.
+    pub fn codes(&self) -> Codes {
+        Codes(self.vaults.clone())
+    }
+
     /// Answers, until the process ends or `end` comes.
     pub async fn run(self, end: impl Future<Output = ()> + Send + 'static) -> io::Result<()> {
         let places = Arc::new(Places::new(self.address, &self.options.hosts));
         let prefix = prefix(&self.options);
         let app = routes::app(self.vaults.clone(), places, &prefix);
-        let sweep = tokio::spawn(vaults::sweep(self.vaults));
-        // Streams of events never end by themselves: whoever is connected is not waited for.
-        let served = tokio::select! {
-            served = axum::serve(self.listener, app).into_future() => served,
-            () = end => Ok(()),
+        let sweep = tokio::spawn(vaults::sweep(self.vaults.clone()));
+        // Streams of events never end by themselves.
+        let ending = || {
+            self.vaults.ending.send_replace(true);
         };
+        let served = listen::serve(self.listener, app, &prefix, end, ending).await;
         sweep.abort();
         served
+    }
+}
+
+/// Gives codes, each of which lets one browser in once.
+#[derive(Clone)]
+pub struct Codes(Arc<Vaults>);
+
+impl Codes {
+    /// One for the vault that this token opens.
+    pub fn code(&self, token: &str) -> Option<String> {
+        Some(self.0.doorman.code(Right::Use(self.0.find(token)?)))
+    }
+
+    /// One for choosing a vault, if there is none yet.
+    pub fn code_to_choose(&self) -> String {
+        self.0.doorman.code(Right::Choose)
     }
 }
 

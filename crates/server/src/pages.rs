@@ -1,7 +1,7 @@
 //! The pages for people, beside the API: each asks the desk what the API would ask, and hands the report to `forklore-web`.
 //!
-//! A page is answered to whoever the API answers. A browser shows its token as a cookie, which it gets for the token itself
-//! (`POST api/session`); a page asked for without either is the one that tells how to get in.
+//! A page is answered to whoever the API answers. A browser shows a session as a cookie, which it gets for a code that works once
+//! (`POST api/session`); a page asked for without one is the page that tells how to get in.
 
 mod act;
 mod travel;
@@ -21,7 +21,7 @@ use serde::de::DeserializeOwned;
 
 use crate::answer::{failed, refused, status};
 use crate::table::{called, query};
-use crate::vaults::{Call, Vaults};
+use crate::vaults::{Call, Vaults, Work, work};
 
 /// What the plugin says of itself.
 pub(crate) const THROUGH: &str = "x-forklore-through";
@@ -70,7 +70,7 @@ fn page<Q: DeserializeOwned + Send + 'static>(
         };
         let frame = Frame { vault: call.vault.name(), through };
         let asked = query::<Q>(&request);
-        let made = tokio::task::spawn_blocking(move || make(&call, asked?)).await;
+        let made = work(call.vault.clone(), Work::Look, move || make(&call, asked?)).await;
         match made {
             Ok(Ok(page)) => answer(StatusCode::OK, &frame, &page),
             Ok(Err(failure)) => answer(status(&failure), &frame, &pages::failure::page(&failure)),
@@ -117,8 +117,9 @@ async fn picture(State(vaults): State<Arc<Vaults>>, request: Request) -> Respons
     };
     let known = request.headers().get(header::IF_NONE_MATCH).and_then(|tag| tag.to_str().ok());
     let known = known.map(str::to_owned);
+    let vault = call.vault.clone();
     let found = move || call.ask(|desk| forklore_api::picture(desk, &of, known.as_deref()));
-    let picture = match tokio::task::spawn_blocking(found).await {
+    let picture = match work(vault, Work::Look, found).await {
         Ok(Ok(picture)) => picture,
         // No picture is nothing to complain about: one that cannot be seen lets what stands below it be seen.
         Ok(Err(failure)) if failure.code == "NO_PICTURE" => {

@@ -1,20 +1,22 @@
 //! The table of everything that can be asked, and the [`app`] that answers it.
 
 use std::path::PathBuf;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use axum::Router;
+use axum::body::Bytes;
 use axum::extract::{Request, State};
 use axum::http::{HeaderName, HeaderValue, Method, StatusCode, header};
 use axum::middleware;
 use axum::response::{IntoResponse as _, Response};
 use axum::routing::{get, post};
+use forklore_api::config::Who;
 use forklore_api::fork::Wanted;
 use forklore_api::keep::Forgetting;
 use forklore_api::look::{AnyChat, AnyStory, OneChat, OneStory, Pair, Search, Spot, Stretch};
 use forklore_api::ops::{Cleaning, Deletion, Limit, Redoing, Renaming, Restoring, Undoing};
 use forklore_api::past::{Blaming, Bringing, Looking};
-use forklore_api::{Failure, config, enter, fork, heal, look, ops, past};
+use forklore_api::{Failure, config, document, enter, fork, heal, look, ops, past};
 use forklore_core::fork::ForkKind;
 use forklore_engine::config::SettingReport;
 use schemars::JsonSchema;
@@ -23,6 +25,7 @@ use tower_http::limit::RequestBodyLimitLayer;
 use tower_http::set_header::SetResponseHeaderLayer;
 
 use crate::answer::{failed, json, refused};
+use crate::doorman::Right;
 use crate::events::{Change, Event, ForkTold};
 use crate::guard::{Places, guard, token};
 use crate::table::{ORDINARY, Pass, Table, body, called};
@@ -58,11 +61,19 @@ pub(crate) struct Hello {
     api: u32,
     /// Name of the vault's folder
     vault: String,
+    /// Why history is not being recorded at the moment; nothing if it is
+    recording: Option<String>,
 }
 
 impl Hello {
     pub(crate) fn of(vault: &Vault) -> Self {
-        Self { name: "forklore", version: env!("CARGO_PKG_VERSION"), api: 1, vault: vault.name() }
+        Self {
+            name: "forklore",
+            version: env!("CARGO_PKG_VERSION"),
+            api: 1,
+            vault: vault.name(),
+            recording: vault.recording.trouble(),
+        }
     }
 }
 
@@ -110,13 +121,34 @@ struct Opened {
     token: String,
     /// Name of its folder
     vault: String,
+    /// Lets one browser in, once
+    code: String,
+}
+
+/// Who wants in.
+#[derive(Debug, Default, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+struct Knock {
+    /// The code in the address that was printed; not needed with a token
+    code: Option<String>,
 }
 
 /// A browser that was let in.
 #[derive(Debug, Serialize, JsonSchema)]
-struct Session {
-    /// Name of the vault's folder
-    vault: String,
+struct LetIn {
+    /// Name of the vault's folder; nothing if a vault is to be chosen first
+    vault: Option<String>,
+    /// Where the pages are for this browser, relative to the base
+    to: Option<String>,
+    /// What a vault is chosen with
+    key: Option<String>,
+}
+
+/// A way in for another browser.
+#[derive(Debug, Serialize, JsonSchema)]
+struct AnotherCode {
+    /// Works once, behind `#code=` in the address
+    code: String,
 }
 
 /// One setting, or all.
@@ -155,7 +187,7 @@ pub(crate) fn table() -> Table {
             "This description",
             Pass::Free,
             "application/json",
-            get(async || json(StatusCode::OK, &crate::openapi())),
+            get(description),
         )
         .own::<String>(
             (Method::GET, "/api/events"),
@@ -164,12 +196,20 @@ pub(crate) fn table() -> Table {
             "text/event-stream",
             get(listen),
         )
-        .own::<Session>(
+        .own::<LetIn>(
             (Method::POST, "/api/session"),
-            "Let a browser in: it gets the token as a cookie",
-            Pass::Token,
+            "Let a browser in, for a code or a token: it gets a session as a cookie",
+            Pass::Free,
             "application/json",
             post(enter),
+        )
+        .with_body::<Knock>()
+        .own::<AnotherCode>(
+            (Method::POST, "/api/code"),
+            "A code that lets another browser in, once",
+            Pass::Token,
+            "application/json",
+            post(another),
         )
         .own::<Opened>(
             (Method::POST, "/api/vaults"),
@@ -239,8 +279,8 @@ pub(crate) fn table() -> Table {
         })
         .get("/api/config", "The settings", |call, of: config::AnySetting| {
             call.ask(|desk| match &of.key {
-                Some(key) => config::setting(desk, key).map(Settings::One),
-                None => config::settings(desk).map(Settings::All),
+                Some(key) => config::setting(desk, Who::Anybody, key).map(Settings::One),
+                None => config::settings(desk, Who::Anybody).map(Settings::All),
             })
         })
         .get("/api/pending", "What is still to be done", |call, of: AnyChat| {
@@ -322,7 +362,10 @@ pub(crate) fn table() -> Table {
 async fn listen(State(vaults): State<Arc<Vaults>>, request: Request) -> Response {
     match called(&vaults, &request) {
         Ok(call) => {
-            let mut response = events::stream(&call.vault).into_response();
+            let mut response = match events::stream(&call.vault, vaults.ending.subscribe()) {
+                Ok(stream) => stream.into_response(),
+                Err(failure) => return failed(&failure),
+            };
             // A proxy that packs or holds back what it passes on would keep events from arriving.
             let headers = response.headers_mut();
             headers.insert(header::CACHE_CONTROL, HeaderValue::from_static("no-cache, no-transform"));
@@ -333,21 +376,59 @@ async fn listen(State(vaults): State<Arc<Vaults>>, request: Request) -> Response
     }
 }
 
-/// The token comes as a header, so no other page can let a browser in.
+/// The description of this API: it never changes while the program runs.
+async fn description() -> Response {
+    static WRITTEN: OnceLock<Bytes> = OnceLock::new();
+    let write = || document(&crate::openapi()).map(Bytes::from).unwrap_or_default();
+    let written = WRITTEN.get_or_init(write).clone();
+    (
+        [(header::CONTENT_TYPE, "application/json; charset=utf-8"), (header::CACHE_CONTROL, "no-store")],
+        written,
+    )
+        .into_response()
+}
+
+/// A code or a token comes in the body or as a header, so no other page can let a browser in.
 async fn enter(State(vaults): State<Arc<Vaults>>, request: Request) -> Response {
-    let shown = token(request.headers()).unwrap_or_default();
-    let call = match called(&vaults, &request) {
-        Ok(call) => call,
-        Err(failure) => return failed(&failure),
+    let by_token = token(request.headers()).map(|_| called(&vaults, &request));
+    let right = match by_token {
+        Some(Ok(call)) => Some(Right::Use(call.vault)),
+        Some(Err(failure)) => return failed(&failure),
+        None => match body::<Knock>(request, ORDINARY).await {
+            Ok(entering) => entering.code.and_then(|code| vaults.doorman.redeem(&code)),
+            Err(failure) => return failed(&failure),
+        },
     };
-    let mut response = json(StatusCode::OK, &Session { vault: call.vault.name() });
-    if !shown.is_empty() {
-        let cookie = format!("{}={shown}; Path={}; HttpOnly; SameSite=Strict", vaults.cookie, vaults.path);
-        if let Ok(cookie) = HeaderValue::from_str(&cookie) {
-            response.headers_mut().insert(header::SET_COOKIE, cookie);
+    let vault = match right {
+        Some(Right::Use(vault)) => vault,
+        Some(Right::Choose) => {
+            return json(StatusCode::OK, &LetIn { vault: None, to: None, key: vaults.key_to_choose() });
         }
+        None => {
+            let hint = "Each works once. Press Enter where `forklore serve` runs, and open the address that it prints.";
+            return failed(&refused(
+                "CODE_USED",
+                "This address was used already, or is of another server",
+                hint,
+            ));
+        }
+    };
+    let name = vault.name();
+    let session = vaults.doorman.admit(vault);
+    let entered = LetIn { vault: Some(name), to: Some(format!("~{}/", session.room)), key: None };
+    let mut response = json(StatusCode::OK, &entered);
+    if let Ok(cookie) = HeaderValue::from_str(&vaults.doorman.set_cookie(&session)) {
+        response.headers_mut().insert(header::SET_COOKIE, cookie);
     }
     response
+}
+
+/// A way in for another browser.
+async fn another(State(vaults): State<Arc<Vaults>>, request: Request) -> Response {
+    match called(&vaults, &request) {
+        Ok(call) => json(StatusCode::OK, &AnotherCode { code: vaults.doorman.code(Right::Use(call.vault)) }),
+        Err(failure) => failed(&failure),
+    }
 }
 
 /// Lets only whoever has the key pass.
@@ -378,8 +459,13 @@ async fn opened(
     vaults: Arc<Vaults>,
     find: impl FnOnce(&Vaults) -> Result<PathBuf, Failure> + Send + 'static,
 ) -> Response {
-    match tokio::task::spawn_blocking(move || vaults.open(&find(&vaults)?)).await {
-        Ok(Ok((token, vault))) => json(StatusCode::OK, &Opened { token, vault: vault.name() }),
+    let open = move || {
+        let (token, vault) = vaults.open(&find(&vaults)?)?;
+        let code = vaults.doorman.code(Right::Use(vault.clone()));
+        Ok((token, vault, code))
+    };
+    match tokio::task::spawn_blocking(open).await {
+        Ok(Ok((token, vault, code))) => json(StatusCode::OK, &Opened { token, vault: vault.name(), code }),
         Ok(Err(failure)) => failed(&failure),
         Err(_) => StatusCode::INTERNAL_SERVER_ERROR.into_response(),
     }

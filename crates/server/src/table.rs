@@ -2,6 +2,7 @@
 //! neither can tell of something that the other does not know.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use axum::Router;
 use axum::body::Bytes;
@@ -17,11 +18,15 @@ use serde::de::DeserializeOwned;
 use serde_json::{Map, Value, json};
 
 use crate::answer::{failed, json as answer, refused, usage};
+use crate::doorman::Room;
 use crate::guard::{session, token};
-use crate::vaults::{Call, Vaults};
+use crate::vaults::{Call, Vaults, Work, work};
 
 /// The largest body of an ordinary request.
 pub(crate) const ORDINARY: usize = 1 << 20;
+
+/// How long a body may take to arrive.
+const PATIENCE: Duration = Duration::from_secs(60);
 
 /// What has to be shown to be answered.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -79,7 +84,7 @@ impl Table {
     ) -> Self {
         let handler = move |State(vaults): State<Arc<Vaults>>, request: Request| async move {
             let asked = called(&vaults, &request).and_then(|called| Ok((called, query::<Q>(&request)?)));
-            respond(asked, call, |_| StatusCode::OK).await
+            respond(asked, Work::Look, call, |_| StatusCode::OK).await
         };
         let (query, answer) = (self.asking.subschema_for::<Q>(), self.answering.subschema_for::<A>());
         self.lines.push(Line {
@@ -120,7 +125,7 @@ impl Table {
                 Err(failure) => return failed(&failure),
             };
             let asked = body::<B>(request, most).await.map(|body| (called, body));
-            respond(asked, call, status).await
+            respond(asked, Work::Change, call, status).await
         };
         let (body, answer) = (self.asking.subschema_for::<B>(), self.answering.subschema_for::<A>());
         self.lines.push(Line {
@@ -248,16 +253,22 @@ fn parameters(query: &Schema, definitions: &Map<String, Value>) -> Value {
 /// Which vault a request is about.
 pub(crate) fn called(vaults: &Vaults, request: &Request) -> Result<Call, Failure> {
     let headers = request.headers();
-    let shown = match token(headers) {
-        Some(token) => Some(token),
-        None => session(headers, request.method(), &vaults.cookie)?,
+    let shown = token(headers);
+    let vault = match (shown, request.extensions().get::<Room>()) {
+        (Some(token), _) => vaults.find(token),
+        (None, Some(Room(room))) => {
+            let doorman = &vaults.doorman;
+            let sessions = session(headers, request.method(), &doorman.cookie)?;
+            sessions.into_iter().find_map(|id| doorman.find(id, room))
+        }
+        (None, None) => None,
     };
-    let vault = shown.and_then(|token| vaults.find(token));
     let Some(vault) = vault else {
         return Err(if shown.is_some_and(|token| vaults.is_key(token)) {
             refused("NOT_ALLOWED", "The key opens vaults and nothing else", "Use the token of a vault.")
         } else {
-            let hint = "Send the header \"Authorization: Bearer TOKEN\"; `forklore serve` prints the token.";
+            let hint =
+                "Send the header \"Authorization: Bearer TOKEN\"; `forklore serve --json` prints the token.";
             refused("NO_TOKEN", "No vault is opened by this request", hint)
         });
     };
@@ -286,7 +297,7 @@ pub(crate) async fn body<B: DeserializeOwned>(request: Request, most: usize) -> 
     if told.and_then(|text| text.parse::<usize>().ok()).is_some_and(|len| len > most) {
         return Err(too_large());
     }
-    let bytes: Bytes = axum::body::to_bytes(request.into_body(), most).await.map_err(|_| too_large())?;
+    let bytes = bytes(request, most).await?.ok_or_else(too_large)?;
     if bytes.is_empty() {
         return serde_json::from_slice(b"{}").map_err(|e| usage(format!("The body is empty: {e}")));
     }
@@ -296,9 +307,17 @@ pub(crate) async fn body<B: DeserializeOwned>(request: Request, most: usize) -> 
     serde_json::from_slice(&bytes).map_err(|e| usage(format!("The body is not understood: {e}")))
 }
 
+/// All bytes of a body, if they come in time; nothing if they are too many.
+pub(crate) async fn bytes(request: Request, most: usize) -> Result<Option<Bytes>, Failure> {
+    let all = tokio::time::timeout(PATIENCE, axum::body::to_bytes(request.into_body(), most));
+    let late = |_| refused("TOO_SLOW", "The body did not arrive in time", "Send it again, all at once.");
+    Ok(all.await.map_err(late)?.ok())
+}
+
 /// Does the work on a thread of its own, and answers.
 async fn respond<Q: Send + 'static, A: Answered>(
     asked: Result<(Call, Q), Failure>,
+    kind: Work,
     call: fn(&Call, Q) -> Result<A, Failure>,
     status: fn(&A) -> StatusCode,
 ) -> Response {
@@ -306,7 +325,7 @@ async fn respond<Q: Send + 'static, A: Answered>(
         Ok(asked) => asked,
         Err(failure) => return failed(&failure),
     };
-    match tokio::task::spawn_blocking(move || call(&called, asked)).await {
+    match work(called.vault.clone(), kind, move || call(&called, asked)).await {
         Ok(Ok(done)) => answer(status(&done), &done),
         Ok(Err(failure)) => failed(&failure),
         // The engine does not panic; if it ever does, others are served all the same.

@@ -2,7 +2,7 @@
 
 use std::collections::{HashMap, VecDeque};
 use std::path::{Path, PathBuf};
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
@@ -10,12 +10,14 @@ use forklore_api::{Desk, Failure, Kind, Shelf};
 use forklore_engine::tx::{Recovered, folders};
 use forklore_engine::vault::layout;
 use forklore_fs::{Hints, RealFs, VaultPath, Vfs};
-use tokio::sync::broadcast;
+use tokio::sync::{OwnedSemaphorePermit, Semaphore, broadcast, watch};
+use tokio::task::JoinError;
 
 use crate::Setup;
 use crate::answer::refused;
+use crate::doorman::Doorman;
 use crate::events::{Change, Event, ForkTold, Telling};
-use crate::hook::{Ticket, Wish};
+use crate::hook::{self, Ticket, Wish};
 use crate::recording::Recording;
 use crate::waits::Waiting;
 
@@ -31,35 +33,43 @@ const PAUSE: Duration = Duration::from_millis(400);
 const SWEEP: Duration = Duration::from_secs(30);
 /// How many forks are remembered for pages that want to know what became of them.
 const RECENT: usize = 20;
+/// How many look at one vault at the same time. More would only wait for each other inside.
+const LOOKING: usize = 6;
+/// How many may wait for that, and how many for changing something.
+const LOOKS: usize = 1000;
+const CHANGES: usize = 64;
+/// How many listen to the events of one vault.
+const LISTENERS: usize = 64;
 
 /// The vaults that are open.
 pub(crate) struct Vaults {
     /// Hashes of tokens, so that comparing them tells nobody how far he had guessed right
     open: Mutex<HashMap<blake3::Hash, (String, Arc<Vault>)>>,
-    key: Option<blake3::Hash>,
-    /// Name of the cookie that holds a browser's token. Cookies are for all ports of a machine, so it has the port in its name.
-    pub(crate) cookie: String,
-    /// The path that the cookie is for
-    pub(crate) path: String,
+    key: Option<String>,
+    /// How browsers get in
+    pub(crate) doorman: Doorman,
+    /// Becomes true when the server is about to end: streams of events end then
+    pub(crate) ending: watch::Sender<bool>,
     /// If there is no vault yet
     pub(crate) setup: Option<Setup>,
 }
 
 impl Vaults {
     pub(crate) fn new(key: Option<String>, port: u16, prefix: &str, setup: Option<Setup>) -> Self {
-        let key = key.filter(|key| !key.is_empty()).map(|key| blake3::hash(key.as_bytes()));
-        Self {
-            open: Mutex::default(),
-            key,
-            cookie: format!("forklore-{port}"),
-            path: format!("{prefix}/"),
-            setup,
-        }
+        let key = key.filter(|key| !key.is_empty());
+        let (doorman, ending) = (Doorman::new(port, prefix), watch::Sender::new(false));
+        Self { open: Mutex::default(), key, doorman, ending, setup }
     }
 
     /// Whether this is the key that opens vaults.
     pub(crate) fn is_key(&self, shown: &str) -> bool {
-        self.key == Some(blake3::hash(shown.as_bytes()))
+        let hash = |text: &str| blake3::hash(text.as_bytes());
+        self.key.as_deref().is_some_and(|key| hash(key) == hash(shown))
+    }
+
+    /// The key, for the one who chooses a vault at the first visit.
+    pub(crate) fn key_to_choose(&self) -> Option<String> {
+        self.key.clone().filter(|_| self.setup.is_some())
     }
 
     /// The vault that a token stands for.
@@ -97,6 +107,11 @@ impl Vaults {
         if fresh {
             vault.settle();
             vault.recording.nudge("opened");
+            if self.key.is_some() && self.setup.is_none() {
+                // Whoever manages the server tells what happens, and could not tell anybody while there was none.
+                let call = Call { vault: vault.clone(), request: None };
+                std::thread::spawn(move || drop(hook::catch_up(&call)));
+            }
         }
         Ok((token, vault))
     }
@@ -121,6 +136,10 @@ pub(crate) struct Vault {
     root: PathBuf,
     /// What changes the vault goes through here, one after the other
     gate: Mutex<()>,
+    /// How many may look, and how many change something, before they take a thread
+    looking: Queue,
+    changing: Queue,
+    listening: Arc<Semaphore>,
     events: broadcast::Sender<Event>,
     recent: Mutex<VecDeque<ForkTold>>,
     pub(crate) tickets: Mutex<HashMap<String, Ticket>>,
@@ -137,12 +156,16 @@ pub(crate) struct Vault {
 
 impl Vault {
     fn new(root: PathBuf) -> Self {
+        let events = broadcast::channel(256).0;
         Self {
-            recording: Recording::of(root.clone()),
+            recording: Recording::of(root.clone(), events.clone()),
             root,
             gate: Mutex::default(),
+            looking: Queue::new(LOOKING, LOOKS),
+            changing: Queue::new(1, CHANGES),
+            listening: Arc::new(Semaphore::new(LISTENERS)),
             shelf: Shelf::default(),
-            events: broadcast::channel(256).0,
+            events,
             recent: Mutex::default(),
             tickets: Mutex::default(),
             wishes: Mutex::default(),
@@ -166,9 +189,10 @@ impl Vault {
         Ok(Arc::new(fs))
     }
 
-    /// What happens from now on.
-    pub(crate) fn listen(&self) -> broadcast::Receiver<Event> {
-        self.events.subscribe()
+    /// What happens from now on, for as long as the permit is kept.
+    pub(crate) fn listen(&self) -> Result<(broadcast::Receiver<Event>, OwnedSemaphorePermit), Failure> {
+        let permit = self.listening.clone().try_acquire_owned().map_err(|_| overloaded("listen to"))?;
+        Ok((self.events.subscribe(), permit))
     }
 
     /// Tells of changes on disk, whoever makes them, as long as somebody listens. SillyTavern without the plugin, the command line
@@ -251,6 +275,69 @@ pub(crate) async fn sweep(vaults: Arc<Vaults>) {
         // It is tried again anyway.
         drop(swept.await);
     }
+}
+
+/// Those who wait for a vault. Each vault has its own, so that no vault waits for another one's work.
+struct Queue {
+    turns: Arc<Semaphore>,
+    waiting: AtomicUsize,
+    most: usize,
+}
+
+impl Queue {
+    fn new(turns: usize, most: usize) -> Self {
+        Self { turns: Arc::new(Semaphore::new(turns)), waiting: AtomicUsize::new(0), most }
+    }
+
+    /// A turn, after those who came before.
+    async fn turn(&self) -> Result<OwnedSemaphorePermit, Failure> {
+        /// Whoever goes away while waiting waits no longer.
+        struct Waits<'a>(&'a AtomicUsize);
+        impl Drop for Waits<'_> {
+            fn drop(&mut self) {
+                self.0.fetch_sub(1, Ordering::Relaxed);
+            }
+        }
+        let before = self.waiting.fetch_add(1, Ordering::Relaxed);
+        let _waits = Waits(&self.waiting);
+        if before >= self.most {
+            return Err(overloaded("wait for"));
+        }
+        self.turns.clone().acquire_owned().await.map_err(|_| overloaded("wait for"))
+    }
+}
+
+fn overloaded(what: &str) -> Failure {
+    let message = format!("Too many requests {what} this vault already");
+    refused("OVERLOADED", message, "Try again in a moment; close pages that are not needed.")
+}
+
+/// What a request does with a vault.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Work {
+    /// It looks
+    Look,
+    /// It changes something
+    Change,
+}
+
+/// Does the work of a request on a thread of its own, when it is its turn. The first level of failure is that the work died.
+pub(crate) async fn work<T: Send + 'static>(
+    vault: Arc<Vault>,
+    kind: Work,
+    act: impl FnOnce() -> Result<T, Failure> + Send + 'static,
+) -> Result<Result<T, Failure>, JoinError> {
+    let queue = if kind == Work::Look { &vault.looking } else { &vault.changing };
+    let turn = match queue.turn().await {
+        Ok(turn) => turn,
+        Err(failure) => return Ok(Err(failure)),
+    };
+    tokio::task::spawn_blocking(move || {
+        let done = act();
+        drop(turn);
+        done
+    })
+    .await
 }
 
 /// A request about a vault.

@@ -74,6 +74,31 @@ impl Backend {
         self.path(&name.to_string())
     }
 
+    /// Whose store it is, if that was ever said. What is torn was never said.
+    pub(crate) fn owner(&self) -> Result<Option<String>, StoreError> {
+        let bytes = self.fs.read(&self.owner_path())?;
+        let text = bytes.and_then(|bytes| String::from_utf8(bytes).ok());
+        Ok(text.and_then(|text| text.strip_suffix('\n').map(str::to_owned)).filter(|text| !text.is_empty()))
+    }
+
+    fn owner_path(&self) -> VaultPath {
+        self.dir.join("vault").unwrap_or_default()
+    }
+
+    /// Says whose store it is. Only for whoever has the lock.
+    fn bind(&self, owner: &str) -> Result<(), StoreError> {
+        match self.owner()? {
+            Some(other) if other == owner => return Ok(()),
+            Some(_) => return Err(StoreError::Foreign),
+            None => {}
+        }
+        let (new, path) = (self.path("vault.tmp"), self.owner_path());
+        self.fs.create(&new, format!("{owner}\n").as_bytes())?;
+        self.fs.sync_file(&new)?;
+        self.fs.replace(&new, &path)?;
+        Ok(self.fs.sync_dir(&self.dir)?)
+    }
+
     /// All packs, oldest first.
     pub(crate) fn list(&self) -> Result<Vec<PackName>, StoreError> {
         let nodes = self.fs.list(&self.packs())?;
@@ -90,8 +115,10 @@ impl Backend {
         }
     }
 
-    /// The right to write; waits for whoever has it, but not forever. Clears away what a killed writer left.
-    pub(crate) fn lock(&self) -> Result<Lock, StoreError> {
+    /// The right to write; waits for whoever has it, but not forever. Clears away what a killed writer left. A store that nobody has yet is
+    /// `owner`'s from then on.
+    pub(crate) fn lock(&self, owner: Option<&str>) -> Result<Lock, StoreError> {
+        self.fs.make_private_dir(&self.dir)?;
         self.fs.make_dir(&self.packs())?;
         let start = Instant::now();
         // Who waits looks again every few moments, and would never find the lock free if its holder took it again at once. So
@@ -104,6 +131,7 @@ impl Backend {
                 self.fs.unlink(&self.path(&node.name))?;
             }
         }
+        owner.map_or(Ok(()), |owner| self.bind(owner))?;
         Ok(lock)
     }
 

@@ -64,6 +64,9 @@ pub enum StoreError {
     /// Another process has been writing for too long.
     #[error("another Forklore has been writing to the history for a while: try again when it is done")]
     Busy,
+    /// It belongs to somebody else.
+    #[error("this is the history of another vault")]
+    Foreign,
     /// Packs vanished as fast as they were listed.
     #[error("the history changed faster than it could be read: try again")]
     Restless,

@@ -51,7 +51,7 @@ impl Store {
     ///
     /// Nothing happens then, nor if something is damaged that has to be read to know what is needed.
     pub fn prune(&mut self, roots: &dyn Fn(&Record<'_>) -> Option<Vec<Id>>) -> Result<Pruned, StoreError> {
-        let _lock = self.backend.lock()?;
+        let _lock = self.backend.lock(self.owner.as_deref())?;
         self.refresh()?;
         self.remove_replaced()?;
         if let Some(path) = self.damaged().next() {

@@ -39,6 +39,8 @@ pub struct Store {
     /// For the cache: no two writers of this store have the same.
     writers: u64,
     cache: Cache,
+    /// Whose it is, for writers
+    pub(crate) owner: Option<String>,
 }
 
 /// A record: something small that was noted, in the order in which it was noted.
@@ -65,9 +67,24 @@ impl Store {
             committed: 0,
             writers: 0,
             cache: Cache::new(CACHE),
+            owner: None,
         };
         store.refresh()?;
         Ok(store)
+    }
+
+    /// Whose store it is, if it was ever written on somebody's behalf.
+    pub fn owner(&self) -> Result<Option<String>, StoreError> {
+        self.backend.owner()
+    }
+
+    /// The same store, on behalf of `owner`: another one's is refused, and one that is nobody's is bound to `owner` when it is next written.
+    pub fn on_behalf_of(mut self, owner: String) -> Result<Self, StoreError> {
+        if self.owner()?.is_some_and(|other| other != owner) {
+            return Err(StoreError::Foreign);
+        }
+        self.owner = Some(owner);
+        Ok(self)
     }
 
     /// Sees what other processes have added since.

@@ -28,7 +28,7 @@ pub(crate) struct Against {
 
 impl<'s> Writer<'s> {
     pub(crate) fn begin(store: &'s mut Store) -> Result<Self, StoreError> {
-        let lock = store.backend.lock()?;
+        let lock = store.backend.lock(store.owner.as_deref())?;
         store.refresh()?;
         Ok(Self { store, mending: false, _lock: lock })
     }

@@ -12,6 +12,7 @@
 
 pub mod generate;
 pub mod http;
+pub mod lineage;
 pub mod play;
 pub mod story;
 #[cfg(unix)]
@@ -61,6 +62,13 @@ impl TestVault {
     pub fn harbor() -> Self {
         let vault = Self { dir: tempfile::tempdir().unwrap() };
         copy(&fixtures().join("harbor"), &vault.root());
+        vault
+    }
+
+    /// A copy of one of the small vaults in `fixtures/cases`.
+    pub fn case(name: &str) -> Self {
+        let vault = Self { dir: tempfile::tempdir().unwrap() };
+        copy(&fixtures().join("cases").join(name), &vault.root());
         vault
     }
 

@@ -12,9 +12,9 @@ const through = document.body.dataset.through;
 let csrf = null;
 
 // Looks: `look('show', { chat, at })`. Arguments that are null or undefined are left out.
-export function look(call, args = {}, options = {}) {
+export async function look(call, args = {}, options = {}) {
     const said = Object.entries(args).filter(([, value]) => value !== null && value !== undefined);
-    return ask(`api/${call}?${new URLSearchParams(said)}`, options);
+    return ask(`api/${call}?${new URLSearchParams(said)}`, { ...options, headers: { ...options.headers, ...await guard() } });
 }
 
 // Changes something: `change('branch', { chat, at, dry_run: true })`. `request` is repeated by progress events.
@@ -28,11 +28,16 @@ export async function send(address, body, { request, ...options } = {}) {
     if (request) {
         headers['X-Forklore-Request'] = request;
     }
-    if (through === 'sillytavern') {
-        csrf ??= fetch('../../../csrf-token').then((response) => response.json()).then(({ token }) => token);
-        headers['X-CSRF-Token'] = await csrf.catch(() => { csrf = null; return ''; });
+    return ask(address, { method: 'POST', headers: { ...headers, ...await guard() }, body: JSON.stringify(body), ...options });
+}
+
+// SillyTavern's token against forged requests, where it stands in between.
+async function guard() {
+    if (through !== 'sillytavern') {
+        return {};
     }
-    return ask(address, { method: 'POST', headers, body: JSON.stringify(body), ...options });
+    csrf ??= fetch('../../../csrf-token').then((response) => response.json()).then(({ token }) => token);
+    return { 'X-CSRF-Token': await csrf.catch(() => { csrf = null; return ''; }) };
 }
 
 async function ask(address, options) {

@@ -1,26 +1,50 @@
-// Takes the token out of the address, where it stands behind `#` and only this browser sees it, and gets the cookie for it. With the key
-// of a server that has no vault yet, a person chooses one first.
+// Takes the code out of the address, where it stands behind `#` and only this browser sees it. It works once: for it the browser gets a
+// session, and a place of its own where the pages are. If there is no vault yet, a person chooses one first.
 
-const said = new URLSearchParams(location.hash.slice(1));
+const code = new URLSearchParams(location.hash.slice(1)).get('code');
+// Where this browser was let in before. Other servers of this machine do not see it.
+const PLACE = 'forklore-place';
 
-if (said.has('token')) {
-    enter(said.get('token'));
-} else if (said.has('key')) {
-    choose(said.get('key'));
+if (code) {
+    enter(code);
+} else if (!/\/~[^/]*\//.test(location.pathname)) {
+    back();
 }
 // The address may be pasted into a page that is already open.
 addEventListener('hashchange', () => location.reload());
 
-async function enter(token) {
-    // It must not stay in the history of the browser.
+async function enter(code) {
+    // It need not stay in the history of the browser.
     history.replaceState(null, '', location.pathname + location.search);
-    const response = await fetch('api/session', { method: 'POST', headers: { Authorization: `Bearer ${token}` } }).catch(() => null);
-    if (response?.ok) {
-        location.reload();
-        return;
+    const headers = { 'Content-Type': 'application/json' };
+    const response = await fetch('api/session', { method: 'POST', headers, body: JSON.stringify({ code }) }).catch(() => null);
+    const { to, key } = response?.ok ? await response.json() : {};
+    if (to) {
+        // From a page of another session, too.
+        const place = new URL(to, new URL(location.pathname.replace(/~[^/]*\/.*$/, ''), location.origin)).pathname;
+        localStorage.setItem(PLACE, place);
+        location.replace(place);
+    } else if (key) {
+        choose(key);
+    } else {
+        tell(response ? 'This address was used already, or Forklore was started anew since. Press Enter where it runs: it prints another one.' : 'Forklore does not answer.');
     }
+}
+
+// Somebody who was let in before and typed the bare address.
+async function back() {
+    const place = localStorage.getItem(PLACE);
+    const response = place && await fetch(`${place}api/hello`).catch(() => null);
+    if (response?.ok) {
+        location.replace(place);
+    } else {
+        localStorage.removeItem(PLACE);
+    }
+}
+
+function tell(text) {
     const lead = document.querySelector('#enter .lead');
-    lead.textContent = response ? 'This token opens nothing here any more. Forklore was started anew since.' : 'Forklore does not answer.';
+    lead.textContent = text;
     lead.setAttribute('role', 'alert');
 }
 
@@ -37,7 +61,7 @@ async function choose(key) {
         if (answer.error) {
             problem.textContent = `${answer.error.message}. ${answer.error.hint}`.replace('..', '.');
         } else {
-            enter(answer.token);
+            enter(answer.code);
         }
     };
     const choices = await ask().catch(() => ({}));

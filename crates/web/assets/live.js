@@ -222,8 +222,17 @@ function anything() {
     refresh();
 }
 
+// History that stops is told: what is played meanwhile cannot be brought back.
+function recorded(why) {
+    note(why ? `History is not being recorded: ${why}` : null);
+}
+attend('recording', ({ message }) => recorded(message));
+
 let first = true;
-attend('hello', () => {
+attend('hello', ({ recording }) => {
+    if (recording) {
+        recorded(recording);
+    }
     // What was shown before the connection broke may be old.
     if (!first) {
         anything();

@@ -1,6 +1,7 @@
-// Getting in: the token behind `#` becomes a cookie, and without it there is nothing to see.
+// Getting in: the code behind `#` becomes a session, and without one there is nothing to see.
 
 import assert from 'node:assert/strict';
+import http from 'node:http';
 import { test } from 'node:test';
 import { demo, Site, stage, Visit } from './lib/site.js';
 
@@ -18,22 +19,59 @@ test('without the token a page tells how to get in, and nothing of the story', a
     }
 });
 
-test('the address that is printed lets a browser in, and the token is nowhere afterwards', async () => {
-    const visit = await Visit.start(browser, site);
+test('the address that is printed lets one browser in, once, and leaves nothing that opens the vault', async () => {
+    const own = await Site.start(demo());
+    const open = async () => {
+        const visit = await Visit.tab(browser, own);
+        await visit.page.send('Page.navigate', { url: `${own.url}#code=${own.code}` });
+        return visit;
+    };
+    const visit = await open();
+    await visit.until('let in', () => document.querySelector('.top nav') !== null);
     assert.match(await visit.run(() => document.body.textContent), /Ottilie Crake/);
     const seen = await visit.run(() => ({ address: location.href, cookie: document.cookie }));
-    assert.equal(seen.address, site.url);
+    assert.match(seen.address, new RegExp(`^${own.url}~[0-9a-f]{32,}/$`));
     assert.equal(seen.cookie, '', 'no script reads the cookie');
     await visit.accessible('stories');
     visit.clean();
+    // Whoever finds the address in the history of the browser finds a code that is used up.
+    const again = await open();
+    await again.until('it is told', () => /was used already/.test(document.querySelector('#enter .lead')?.textContent));
+    assert.doesNotMatch(await again.run(() => document.body.textContent), /Ottilie/);
+    await again.close();
+    // The one who was let in types the bare address.
+    await visit.page.send('Page.navigate', { url: own.url });
+    await visit.until('back', (place) => location.href === place && document.querySelector('.top nav') !== null, seen.address);
+    // What the browser has opens nothing anywhere else: not as a token, not at another place, and no other server of the machine gets it.
+    const { cookies } = await visit.page.send('Network.getAllCookies');
+    const { name, value, path } = cookies.find(({ name }) => name === `forklore-${new URL(own.url).port}`);
+    assert.equal(path, new URL(seen.address).pathname);
+    const ask = (address, headers) => fetch(address, { headers }).then(({ status }) => status);
+    assert.equal(await ask(new URL('api/stories', seen.address), { cookie: `${name}=${value}` }), 200);
+    assert.equal(await ask(new URL('api/stories', own.url), { cookie: `${name}=${value}` }), 401);
+    assert.equal(await ask(new URL('api/stories', own.url), { Authorization: `Bearer ${value}` }), 401);
+    assert.equal(await ask(new URL('~0123456789abcdef0123456789abcdef/api/stories', own.url), { cookie: `${name}=${value}` }), 401);
+    for (const token of [own.token, own.code]) {
+        assert.equal(await ask(new URL('api/stories', seen.address), { cookie: `${name}=${token}` }), 401, 'a token is no session');
+    }
+    const heard = [];
+    const neighbour = http.createServer((request, response) => { heard.push(request.headers.cookie ?? ''); response.end('hello'); });
+    await new Promise((resolve) => neighbour.listen(0, '127.0.0.1', resolve));
+    await visit.page.send('Page.navigate', { url: `http://127.0.0.1:${neighbour.address().port}/` });
+    await visit.until('the neighbour', () => document.body.textContent === 'hello');
+    neighbour.close();
+    assert.ok(heard.length > 0 && heard.every((cookie) => !cookie.includes(value)), heard.join());
     await visit.close();
+    await own.stop();
 });
 
 test('a cookie alone changes nothing', async () => {
     const entered = await fetch(new URL('api/session', site.url), { method: 'POST', headers: { Authorization: `Bearer ${site.token}` } });
     const cookie = entered.headers.get('set-cookie');
+    const { to } = await entered.json();
     assert.match(cookie, /HttpOnly; SameSite=Strict/);
-    const ask = (call, options) => fetch(new URL(call, site.url), { ...options, headers: { cookie: cookie.split(';')[0], ...options?.headers } });
+    assert.doesNotMatch(cookie, new RegExp(site.token));
+    const ask = (call, options) => fetch(new URL(`${to}${call}`, site.url), { ...options, headers: { cookie: cookie.split(';')[0], ...options?.headers } });
     assert.equal((await ask('api/stories')).status, 200);
     const undo = { method: 'POST', body: '{"dry_run": true}', headers: { 'Content-Type': 'application/json' } };
     assert.equal((await ask('api/undo', undo)).status, 403);
@@ -47,7 +85,7 @@ test('below a path prefix everything works the same', async () => {
     const below = await Site.start(demo(), ['--prefix', '/api/plugins/forklore']);
     const visit = await Visit.start(browser, below);
     await visit.click('.story a');
-    await visit.until('the tree', () => location.pathname === '/api/plugins/forklore/tree');
+    await visit.until('the tree', () => /^\/api\/plugins\/forklore\/~[0-9a-f]+\/tree$/.test(location.pathname));
     visit.clean();
     await visit.close();
     await below.stop();

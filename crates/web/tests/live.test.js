@@ -141,7 +141,8 @@ test('a restart: the page says so, and goes on with the new address', async () =
     site = await Site.start(vault, ['--port', port]);
     await visit.until('it is told', () => /started anew/.test(document.getElementById('live-note')?.innerText));
     await visit.page.send('Page.navigate', { url: 'about:blank' });
-    await visit.page.send('Page.navigate', { url: `${site.url}#token=${site.token}` });
+    visit.site = site;
+    await visit.enter();
     await visit.until('let in again', () => document.querySelector('.story') !== null);
     assert.equal(await visit.run(() => document.getElementById('live-note')), null);
     await visit.close();

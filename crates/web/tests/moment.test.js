@@ -160,7 +160,7 @@ test('on a phone all of it fits, and at night it can be read', async () => {
 test('without scripts the slider is a form', async () => {
     const visit = await Visit.start(browser, site);
     await visit.page.send('Emulation.setScriptExecutionDisabled', { value: true });
-    await visit.page.send('Page.navigate', { url: new URL(moment(MAIN, 20), site.url).href });
+    await visit.page.send('Page.navigate', { url: visit.at(moment(MAIN, 20)) });
     await visit.until('the page', () => document.querySelector('.slider') !== null);
     const form = await visit.run(() => ({
         button: getComputedStyle(document.querySelector('.reading button')).display,

@@ -28,7 +28,7 @@ async function first(options = {}) {
     const site = await Site.start(null, [], { cwd: here, env: { ...process.env, HOME: home, FORKLORE_VAULT: '' } });
     const visit = new Visit();
     visit.site = site;
-    visit.page = await browser.open(`${site.url}#key=${site.key}`, options);
+    visit.page = await browser.open(`${site.url}#code=${site.code}`, options);
     await visit.until('the welcome', () => document.getElementById('first')?.hidden === false);
     return { site, visit };
 }

@@ -1,10 +1,11 @@
 //! `cargo xtask bench`: how fast, as ratios to what the same disk needs for the same bytes in the same run.
 //!
-//! Reading is compared with one cold sequential read (here), forking with writing and syncing the same bytes ([`fork`]), with the
+//! Reading is compared with one cold sequential read (here, and for many small chats in [`chats`]), forking with writing and syncing the same bytes ([`fork`]), with the
 //! same on file systems that share blocks ([`image`]), and with SillyTavern's own server ([`sillytavern`]); keeping every version with
 //! what else keeps versions ([`history`]). Comparing two books ([`mod@diff`]) happens in memory. What the plugin costs SillyTavern is in
 //! [`plugin`], how fast pages are in [`web`].
 
+mod chats;
 mod diff;
 mod fork;
 pub(crate) mod history;
@@ -63,6 +64,7 @@ pub(crate) fn bench(options: Options) -> Result<()> {
         return fork::bench(megabytes, options);
     }
     reading(megabytes)?;
+    chats::bench(if options.quick { 300 } else { 3_000 })?;
     if options.reading_only {
         return Ok(());
     }

@@ -2,6 +2,7 @@
 
 use std::process::ExitCode;
 
+use forklore_api::config::Who;
 use forklore_api::{Desk, Failure, config};
 use forklore_engine::config::Change;
 
@@ -13,7 +14,8 @@ use crate::ui;
 /// Without KEY, lists all settings. With KEY, prints what it is set to, a list one name a line. With VALUE, sets it.
 ///
 /// The settings are in the file .forklore/config.toml of the vault, which you can also edit yourself. Only the value is
-/// changed there: comments and order stay as they are.
+/// changed there: comments and order stay as they are. Settings that name a place outside of the vault are yours alone: they are in
+/// your own configuration, and nothing but this command sets them.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Examples:
@@ -57,21 +59,21 @@ impl Args {
 
 pub(crate) fn run(context: &Context, args: &Args) -> Result<ExitCode, Failure> {
     let Some(key) = args.key.as_deref() else {
-        let report = context.ask(config::settings)?;
+        let report = context.ask(|desk| config::settings(desk, Who::Owner))?;
         if context.json {
             ui::json(&report)?;
         } else {
-            ui::settings(&report.settings, report.file)?;
+            ui::settings(&report)?;
         }
         return Ok(ExitCode::SUCCESS);
     };
     match args.change() {
         None => {
-            let report = context.ask(|desk| config::setting(desk, key))?;
+            let report = context.ask(|desk| config::setting(desk, Who::Owner, key))?;
             if context.json { ui::json(&report)? } else { ui::setting(&report)? }
         }
         Some(change) => {
-            let changed = |desk: &Desk<'_>| config::change(desk, key, &change, context.dry_run);
+            let changed = |desk: &Desk<'_>| config::change(desk, Who::Owner, key, &change, context.dry_run);
             let (report, changed) = context.ask(changed)?;
             if context.json {
                 ui::json(&report)?;

@@ -85,7 +85,7 @@ fn checkpoint(demo: &Demo, fs: &Arc<RealFs>, progress: &dyn Progress) -> Result<
         at: wanted.at,
         name: Some(wanted.name.clone()),
         swipe: None,
-        strict: false,
+        strict: None,
         ignore_queue: false,
         link: true,
         copy_book: false,

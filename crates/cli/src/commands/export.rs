@@ -17,6 +17,9 @@ use crate::ui;
 /// The file holds the chats, their lorebooks, how they were forked from each other, and everything that history has seen of them: in
 /// another vault the state at any message is as exact as it is here. It is verified when it is imported.
 ///
+/// History has every save that was seen: also messages that were edited or deleted since, and texts that you thought were gone. Before
+/// you give the file to somebody else, think of that; --no-history leaves it out.
+///
 /// Without --line, all chats of the story go along. Nothing in the vault is changed.
 ///
 /// The file can be read without Forklore: `tar --zstd -xf FILE` unpacks it.
@@ -47,7 +50,7 @@ pub(crate) struct Args {
     #[arg(long)]
     with_card: bool,
 
-    /// Leave out what history has seen
+    /// Leave out what history has seen, such as messages that were deleted since
     #[arg(long)]
     no_history: bool,
 }
@@ -132,7 +135,7 @@ pub(super) fn place(path: &Path) -> Result<(RealFs, String), Failure> {
     let name = path.file_name().and_then(|name| name.to_str());
     let name = name.ok_or_else(|| Failure::usage(format!("{} is not the name of a file", path.display())))?;
     let dir = path.parent().filter(|dir| !dir.as_os_str().is_empty()).unwrap_or(Path::new("."));
-    let dir = RealFs::new(dir).map_err(|e| {
+    let dir = RealFs::new(dir).map(RealFs::private).map_err(|e| {
         let message = format!("The folder {} cannot be used: {e}", dir.display());
         Failure::new(Kind::Io, "IO", message, "Name a file in a folder that is there.")
     })?;

@@ -76,6 +76,10 @@ struct Common {
     #[arg(long)]
     strict: bool,
 
+    /// Fork and warn, whatever the setting fork.strict says
+    #[arg(long, conflicts_with = "strict")]
+    no_strict: bool,
+
     /// Leave the parent's message without a link to the fork
     #[arg(long)]
     no_link: bool,
@@ -101,7 +105,7 @@ fn run(context: &Context, args: &Common, kind: ForkKind, swipe: Option<usize>) -
         swipe,
         when_ready: args.when_ready,
         ignore_queue: args.ignore_queue,
-        strict: args.strict,
+        strict: args.strict.then_some(true).or(args.no_strict.then_some(false)),
         link: !args.no_link,
         copy_book: args.copy_book,
         dry_run: context.dry_run,

@@ -1,6 +1,6 @@
 //! `forklore serve`
 
-use std::io::BufRead as _;
+use std::io::{BufRead as _, IsTerminal as _};
 use std::net::{IpAddr, SocketAddr};
 use std::process::ExitCode;
 
@@ -16,7 +16,9 @@ use crate::{find, ui};
 /// Show the stories in a browser, and answer other programs
 ///
 /// Open the address that is printed: it shows the stories, their trees and everything in them. The same server answers SillyTavern's
-/// plugin and other programs over HTTP, with the same JSON as the command line. Without a vault the page asks for one. Only this machine is answered unless you say otherwise, and only whoever has the token that is printed.
+/// plugin and other programs over HTTP, with the same JSON as the command line. Without a vault the page asks for one. Only this machine is
+/// answered unless you say otherwise. The address lets one browser in, once; press Enter for another. Other programs use the token that
+/// --json prints.
 ///
 /// Ends with Ctrl-C.
 #[derive(Debug, clap::Args)]
@@ -63,6 +65,8 @@ pub(crate) fn run(context: &Context, args: &Args) -> Result<ExitCode, Failure> {
         }
         (false, Err(failure)) => return Err(failure),
     };
+    // What goes wrong while nobody waits for an answer is told here; SillyTavern's plugin passes it on to its console.
+    tracing_subscriber::fmt().with_writer(std::io::stderr).with_target(false).with_ansi(false).init();
     let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build()?;
     runtime.block_on(serve(context, args, key, setup))?;
     // Whoever is still connected, or reading a large chat, is not waited for.
@@ -123,22 +127,42 @@ async fn serve(
         return Ok(());
     }
     if let Some(key) = first {
+        let codes = server.codes();
+        let code = codes.code_to_choose();
         if context.json {
-            ui::line(&json!({"url": url, "version": env!("CARGO_PKG_VERSION"), "key": key}))?;
+            ui::line(&json!({"url": url, "version": env!("CARGO_PKG_VERSION"), "key": key, "code": code}))?;
         } else {
-            ui::first_visit(&url, &key)?;
+            ui::first_visit(&url, &code)?;
+            on_enter(move || ui::first_visit(&url, &codes.code_to_choose()));
         }
         server.run(async { drop(tokio::signal::ctrl_c().await) }).await?;
         return Ok(());
     }
     let token = server.open(context.vault()?.root())?;
+    let codes = server.codes();
+    let code = codes.code(&token).unwrap_or_default();
     if context.json {
-        ui::line(&json!({"url": url, "version": env!("CARGO_PKG_VERSION"), "token": token}))?;
+        ui::line(&json!({"url": url, "version": env!("CARGO_PKG_VERSION"), "token": token, "code": code}))?;
     } else {
-        ui::serving(&url, &token)?;
+        ui::serving(&url, &code)?;
+        on_enter(move || ui::serving(&url, &codes.code(&token).unwrap_or_default()));
     }
     server.run(async { drop(tokio::signal::ctrl_c().await) }).await?;
     Ok(())
+}
+
+/// Tells again whenever somebody at the terminal presses Enter: an address works once, and there may be another browser.
+fn on_enter(tell: impl Fn() -> std::io::Result<()> + Send + 'static) {
+    if !std::io::stdin().is_terminal() {
+        return;
+    }
+    std::thread::spawn(move || {
+        for line in std::io::stdin().lock().lines() {
+            if line.is_err() || tell().is_err() {
+                return;
+            }
+        }
+    });
 }
 
 fn cannot_listen(listen: SocketAddr, e: &std::io::Error) -> Failure {

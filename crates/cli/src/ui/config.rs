@@ -2,6 +2,7 @@
 
 use std::io::{self, Write as _};
 
+use forklore_api::config::{OwnersReport, SettingsReport};
 use forklore_engine::config::{SettingReport, Value};
 use unicode_width::UnicodeWidthStr as _;
 
@@ -12,9 +13,18 @@ use super::style::{BOLD, DIM, GOOD, NOTE, cut, pad, tame, wrap};
 const WIDEST: usize = 40;
 
 /// Prints all settings.
-pub(crate) fn settings(all: &[SettingReport], file: &str) -> io::Result<()> {
+pub(crate) fn settings(report: &SettingsReport) -> io::Result<()> {
+    list("Settings of this vault", report.file, &report.settings)?;
+    if let Some(OwnersReport { settings, file: Some(file) }) = &report.owners {
+        writeln!(anstream::stdout().lock())?;
+        list("Yours alone", file, settings)?;
+    }
+    Ok(())
+}
+
+fn list(title: &str, file: &str, all: &[SettingReport]) -> io::Result<()> {
     let mut out = anstream::stdout().lock();
-    writeln!(out, "{}  {DIM}{file}{DIM:#}\n", headline("Settings of this vault"))?;
+    writeln!(out, "{}  {DIM}{}{DIM:#}\n", headline(title), tame(file))?;
     let values: Vec<String> = all.iter().map(|setting| cut(&setting.value.to_string(), WIDEST)).collect();
     let keys = all.iter().map(|setting| setting.key.width()).max().unwrap_or(0);
     let widest = values.iter().map(|value| value.width()).max().unwrap_or(0);

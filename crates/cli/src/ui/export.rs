@@ -4,7 +4,7 @@ use std::io::{self, Write as _};
 
 use forklore_engine::usecase::export::ExportReport;
 
-use super::style::{BOLD, DIM, GOOD, tame};
+use super::style::{BOLD, DIM, GOOD, tame, wrap};
 use super::{count, files, quoted, size, warning};
 
 /// Tells what is in the file, or would be.
@@ -24,6 +24,10 @@ pub(crate) fn exported(report: &ExportReport) -> io::Result<()> {
             "history",
             &[format!("{} of chats and lorebooks", count(report.observations, "save"))],
         )?;
+    }
+    if report.observations > 0 {
+        let more = "History has every save that was seen, also messages that were edited or deleted since. To leave it out: --no-history";
+        writeln!(out, "{DIM}{}{DIM:#}", wrap(more, "  "))?;
     }
     if report.card {
         files(&mut out, "card", std::slice::from_ref(&report.name))?;

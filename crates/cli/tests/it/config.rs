@@ -53,10 +53,13 @@ fn the_list_says_what_is_set_and_what_it_means() {
     trash.days                      30                      default
         Age in days at which `gc` removes what is in the trash; 0: never
 
-    history.dir                     ""                      default
-        Folder that history is kept in, as a full path; empty: .forklore/history in the vault
     history.operations              true                    default
         Record in history what every operation of Forklore touched, also without `forklore watch`
+
+    Yours alone  $TMP/.config/forklore/config.toml
+
+    history.dir  ""  default
+        Folder that history is kept in, as a full path; empty: .forklore/history in the vault
     "#);
     assert_eq!(left_behind(&vault), ["config.toml"], "looking writes nothing");
 }
@@ -66,7 +69,8 @@ fn the_list_for_programs() {
     let shown = vault("[trash]\ndays = 7\n").json(FORKLORE, &["config"]);
     assert_eq!(shown["file"], FILE);
     let settings = shown["settings"].as_array().unwrap();
-    assert_eq!(settings.len(), 12);
+    assert_eq!(settings.len(), 11);
+    assert_eq!(shown["owners"]["settings"][0]["key"], "history.dir");
     assert_eq!(
         settings[9],
         json!({

@@ -136,13 +136,9 @@ fn with_missing_book() -> TestVault {
 #[test]
 fn each_choice_for_a_missing_book_works_and_can_be_undone() {
     let fork = "Ana/main - Branch #1";
-    for (choice, book, entries) in [
-        ("rebuild", true, 0),
-        ("empty", true, 0),
-        ("copy", true, 2),
-        ("detach", false, 0),
-        ("accept", true, 0),
-    ] {
+    for (choice, book, entries) in
+        [("empty", true, 0), ("copy", true, 2), ("detach", false, 0), ("accept", true, 0)]
+    {
         let vault = with_missing_book();
         let before = vault.snapshot();
         let healed = vault.json(FORKLORE, &["heal", fork, "--choose", choice]);
@@ -161,6 +157,16 @@ fn each_choice_for_a_missing_book_works_and_can_be_undone() {
         assert_eq!(vault.run(FORKLORE, &["undo"]).code, Some(0), "{choice}");
         assert!(vault.snapshot() == before, "{choice}: undo left something changed");
     }
+}
+
+#[test]
+fn a_missing_book_that_nothing_tells_of_is_not_made_up() {
+    let vault = with_missing_book();
+    let fork = "Ana/main - Branch #1";
+    let healed = vault.json(FORKLORE, &["heal", fork, "--choose", "rebuild"]);
+    assert_eq!(metadata(&vault, fork)["world_info"], "gone", "{healed:#}");
+    let left: Vec<&str> = healed["left"].as_array().unwrap().iter().map(|f| text(f, "code")).collect();
+    assert_eq!(left, ["BOOK_MISSING"]);
 }
 
 #[test]

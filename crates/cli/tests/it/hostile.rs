@@ -159,3 +159,81 @@ fn regression_a_link_is_refused_instead_of_being_moved() {
     // And nothing stands in the way of what comes next.
     let _fork = ok(&vault, &["branch", "Ana/main"]);
 }
+
+/// A system without `openat2`: paths are followed part by part, and lead as far as they did.
+#[cfg(unix)]
+#[test]
+fn on_an_old_kernel_links_lead_inside_and_not_outside() {
+    use std::os::unix::fs::symlink;
+    let Some(strace) = crate::kills::strace::Strace::find("an old kernel") else { return };
+    let vault = vault();
+    let outside = vault.root().parent().unwrap().join("outside");
+    fs::create_dir(&outside).unwrap();
+    fs::copy(vault.root().join("chats/Ana/main.jsonl"), outside.join("secret.jsonl")).unwrap();
+    fs::rename(vault.root().join("worlds"), vault.root().join("books")).unwrap();
+    symlink("books", vault.root().join("worlds")).unwrap();
+    symlink(&outside, vault.root().join("chats/Out")).unwrap();
+    symlink(outside.join("secret.jsonl"), vault.root().join("chats/Ana/out.jsonl")).unwrap();
+    symlink(vault.root().join("chats/Ana"), vault.root().join("chats/Same")).unwrap();
+    let told = |args: &[&str], old: bool| {
+        let args = [args, &["--json"]].concat();
+        let run = if old {
+            strace.run(&vault, &["-f", "-e", "inject=openat2:error=ENOSYS"], &args)
+        } else {
+            vault.run(FORKLORE, &args)
+        };
+        assert_eq!(run.code, Some(0), "{run}");
+        assert!(!run.stdout.contains("secret"), "{run}");
+        run.stdout
+    };
+    for args in [&["tree"][..], &["stories"], &["show", "Ana/main", "--at", "2"]] {
+        assert_eq!(told(args, true), told(args, false), "{args:?}");
+    }
+    assert!(told(&["tree"], true).contains("Same/main"), "a link inside is followed");
+    // Else a fork would be two chats, and each would use the other's book.
+    fs::remove_file(vault.root().join("chats/Same")).unwrap();
+    let made: Value = serde_json::from_str(&told(&["branch", "Ana/main", "--name", "fork"], true)).unwrap();
+    let book = format!("books/{}.json", made["book"]["name"].as_str().unwrap());
+    assert!(vault.root().join(&book).exists(), "{book}");
+    assert_eq!(fs::read_dir(&outside).unwrap().count(), 1, "nothing is made outside");
+}
+
+/// A fork is cut off, and what it was about to edit is something else by then: that edit waits, and nothing else has to.
+#[cfg(unix)]
+#[test]
+fn regression_a_file_that_cannot_be_read_keeps_nothing_else_waiting() {
+    use std::os::unix::fs::symlink;
+    let Some(strace) = crate::kills::strace::Strace::find("a fork that is cut off") else { return };
+    // Before the intent counts; with the new files on their way; before and after the exchange.
+    for nth in 1..=6 {
+        for what in ["a link out", "a folder", "a pipe"] {
+            let vault = vault().chat("Bea", "other", &json!({"integrity": "b"}), &["hi", "ho"]);
+            let outside = vault.root().with_extension("outside");
+            fs::write(&outside, "SECRET").unwrap();
+            let chat = vault.root().join("chats/Ana/main.jsonl");
+            let kill = format!("inject=renameat2:signal=KILL:when={nth}");
+            let cut = strace.run(&vault, &["-e", &kill], &["checkpoint", "Ana/main", "--name", "fork"]);
+            assert_eq!(cut.code, None, "{cut}");
+            let aside = vault.root().join("aside");
+            fs::rename(&chat, &aside).unwrap();
+            match what {
+                "a link out" => symlink(&outside, &chat).unwrap(),
+                "a folder" => fs::create_dir(&chat).unwrap(),
+                _ => assert!(std::process::Command::new("mkfifo").arg(&chat).status().unwrap().success()),
+            }
+            let at = format!("{what}, {nth}");
+            let made = vault.json(FORKLORE, &["branch", "Bea/other", "--at", "0"]);
+            assert!(made["error"].is_null(), "{at}: {made:#}");
+            assert_eq!(fs::read_to_string(&outside).unwrap(), "SECRET", "{at}");
+            // It is back: what was left to do is done, or nothing was.
+            if chat.is_dir() && !chat.is_symlink() { fs::remove_dir(&chat) } else { fs::remove_file(&chat) }
+                .unwrap();
+            fs::rename(&aside, &chat).unwrap();
+            let _settled = ok(&vault, &["branch", "Bea/other", "--at", "0"]);
+            assert_eq!(fs::read_dir(vault.root().join(".forklore/tx")).unwrap().count(), 0, "{at}");
+            let text = String::from_utf8(vault.read("chats/Ana/main.jsonl")).unwrap();
+            let forked = vault.root().join("chats/Ana/fork.jsonl").exists();
+            assert_eq!(text.contains("bookmark_link"), forked, "{at}");
+        }
+    }
+}

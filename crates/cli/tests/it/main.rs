@@ -7,19 +7,25 @@
     reason = "a test that cannot go on should stop"
 )]
 
+mod bodies;
 mod books;
+mod cases;
 mod cli;
+mod codes;
 mod config;
 mod damage;
 mod damaged_forks;
 mod demo;
 mod diff;
 mod disk;
+mod doors;
 mod forks;
 mod harbor;
 mod heal;
 mod hostile;
+mod hostile_vaults;
 mod kills;
+mod modes;
 mod ops;
 mod past;
 mod regressions;
@@ -27,6 +33,7 @@ mod seeds;
 mod serve;
 #[cfg(unix)]
 mod sillytavern;
+mod told;
 mod travel;
 mod watch;
 

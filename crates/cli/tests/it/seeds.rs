@@ -911,11 +911,33 @@ fn refusals_strict_turns_the_five_requirements_into_refusals() {
     hidden.messages[20]["extra"]["auto_recap_memory"]["scene_break_visible"] = json!(false);
     refused(&saved(&hidden), &["checkpoint", "Ana/Main", "--at", "20", "--strict"], "NO_SCENE_BREAK");
 
+    // A scene that kept no snapshot of the lorebook, or an empty one.
+    for entries in [json!(null), json!([])] {
+        let mut bare = story.clone();
+        let versions = &mut bare.messages[20]["extra"]["auto_recap_memory"]["scene_recap_metadata"];
+        versions
+            .as_object_mut()
+            .unwrap()
+            .values_mut()
+            .for_each(|version| version["allEntries"] = entries.clone());
+        let vault = saved(&bare);
+        refused(&vault, &["checkpoint", "Ana/Main", "--at", "20", "--strict"], "NO_SCENE_SNAPSHOT");
+        assert!(
+            warnings(&fork(&vault, &["checkpoint", "Ana/Main", "--at", "20"])).contains(&"NO_SCENE_SNAPSHOT")
+        );
+    }
+
     // The same by setting.
     let vault = saved(&story);
     let run = vault.run(FORKLORE, &["config", "checkpoint.require_scene_break", "true"]);
     assert_eq!(run.code, Some(0), "{run}");
     refused(&vault, &["checkpoint", "Ana/Main", "--at", "15"], "NO_SCENE_BREAK");
+    // One fork may be looser than the settings.
+    let run = vault.run(FORKLORE, &["config", "fork.strict", "true"]);
+    assert_eq!(run.code, Some(0), "{run}");
+    refused(&vault, &["checkpoint", "Ana/Main", "--at", "15"], "NO_SCENE_BREAK");
+    let loose = fork(&vault, &["checkpoint", "Ana/Main", "--at", "15", "--no-strict"]);
+    assert!(warnings(&loose).contains(&"NO_SCENE_BREAK"), "{loose}");
 }
 
 #[test]

@@ -77,6 +77,12 @@ impl<'a> ForkName<'a> {
         checkpoint.map_or(Self::Plain, Self::Checkpoint)
     }
 
+    /// The message that a chat was forked at, which its name tells if it is `Branch #n - <time>`: older versions named it so.
+    pub fn message(name: &str) -> Option<usize> {
+        let (number, _) = name.strip_prefix("Branch #")?.split_once(" - ")?;
+        number.parse().ok().filter(|_| is_number(number))
+    }
+
     /// The name that this one was derived from.
     pub fn base(self) -> Option<&'a str> {
         match self {

@@ -2,6 +2,8 @@
 
 use std::collections::HashMap;
 
+use serde::{Deserialize, Serialize};
+
 use super::moment::Transcript;
 
 /// How many messages two chats share from the start. Moments are chained, so a binary search finds it.
@@ -19,7 +21,7 @@ pub fn common_prefix(a: &Transcript, b: &Transcript) -> usize {
 }
 
 /// How sure a statement about lineage is.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub enum Confidence {
     /// Some messages agree, and nothing contradicts
     Guess,

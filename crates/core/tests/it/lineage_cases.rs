@@ -12,6 +12,7 @@ struct Case {
     slug: Option<&'static str>,
     main_chat: Option<&'static str>,
     transcript: Transcript,
+    undated: bool,
     aliases: Vec<&'static str>,
     links: Vec<(Link, String)>,
     /// Swipes of messages: (message, texts).
@@ -31,6 +32,7 @@ fn chat(name: &'static str, main_chat: Option<&'static str>, texts: &str) -> Cas
         slug: None,
         main_chat,
         transcript: told(texts),
+        undated: false,
         aliases: vec![],
         links: vec![],
         swipes: vec![],
@@ -44,10 +46,12 @@ fn traced(cases: &[Case]) -> Vec<Lineage> {
             story: 0,
             group: false,
             name: case.name,
+            silent: false,
             slug: case.slug,
             main_chat: case.main_chat.map(str::to_owned),
             record: None,
             transcript: &case.transcript,
+            undated: case.undated,
             aliases: case.aliases.clone(),
             links: case.links.clone(),
         })
@@ -271,4 +275,69 @@ fn forks_of_one_sibling_are_not_the_lost_parent_of_another() {
     let parents: Vec<Option<usize>> = found.iter().map(|lineage| lineage.parent).collect();
     assert_eq!(parents, [None, None, Some(0), Some(2), Some(1)]);
     assert_eq!(found[1].note, Some(ParentNote::Missing("lost".into())));
+}
+
+/// Forks made before SillyTavern 1.19 have their parent's slug: where such a fork was longer, its parent was taken for a copy of it.
+#[test]
+fn regression_a_fork_with_its_parents_slug_is_never_its_original() {
+    for (parent, fork) in [("abcde", "abcxyzuvw"), ("abc", "abcxyzuvw"), ("abcdefghij", "abcxyz")] {
+        for slug in [Some("s"), None] {
+            for name in ["Branch #2 - 2025-05-20@18h40m51s", "my name for it", "M - Branch #1"] {
+                let mut main = chat("Ann - 2025-5-17", None, parent);
+                let mut branch = chat(name, Some("Ann - 2025-5-17"), fork);
+                (main.slug, branch.slug) = (slug, slug);
+                let found = traced(&[branch, main]);
+                assert_eq!(brief(&found[1]), (Kind::Main, None, None, Basis::None), "{parent} {fork} {name}");
+                assert_eq!(brief(&found[0]), (Kind::Branch, Some(1), Some(2), Basis::MainChat));
+                assert_eq!(found[0].note, None);
+            }
+        }
+    }
+}
+
+#[test]
+fn a_renamed_parent_is_known_by_the_slug_that_old_forks_kept() {
+    // Two chats share as much with the fork; one of them has its slug.
+    let mut other = chat("Other", None, "abcdq");
+    let mut main = chat("New name", None, "abcdz");
+    let mut fork = chat("x", Some("Old name"), "abcdX");
+    (other.slug, main.slug, fork.slug) = (Some("o"), Some("s"), Some("s"));
+    let found = traced(&[other, fork, main]);
+    assert_eq!((found[1].parent, found[1].fork_message), (Some(2), Some(3)));
+    assert_eq!(found[1].note, Some(ParentNote::Renamed("Old name".into())));
+}
+
+#[test]
+fn names_that_one_file_system_takes_for_one_are_one() {
+    for claimed in ["anné", "ANNE\u{301}", "Anné.jsonl"] {
+        let found = traced(&[chat("Anné", None, "abcdef"), chat("Anné - Branch #1", Some(claimed), "abcxy")]);
+        assert_eq!(brief(&found[1]), (Kind::Branch, Some(0), Some(2), Basis::MainChat), "{claimed}");
+        assert_eq!(found[1].note, None);
+    }
+}
+
+#[test]
+fn the_same_words_again_after_the_fork_are_a_coincidence() {
+    let undated = |texts: &str| {
+        let line = |(i, c): (usize, char)| format!(r#"{{"is_user":{},"mes":"{c}"}}"#, i % 2 == 1);
+        let lines: Vec<String> = texts.chars().enumerate().map(line).collect();
+        transcript(lines.iter().map(String::as_str))
+    };
+    let (mut main, mut fork) = (chat("M", None, ""), chat("M - Branch #1", Some("M"), ""));
+    (main.transcript, fork.transcript) = (undated("abcdefgyhij"), undated("abcqrstyuv"));
+    (main.undated, fork.undated) = (true, true);
+    assert_eq!(traced(&[main, fork])[1].fork_message, Some(2));
+}
+
+#[test]
+fn a_renamed_parent_that_lost_an_early_message_is_found() {
+    let told = |texts: &str| {
+        let line = |c: char| format!(r#"{{"is_user":{},"mes":"{c}","send_date":"{c}"}}"#, c as u32 % 2 == 1);
+        let lines: Vec<String> = texts.chars().map(line).collect();
+        transcript(lines.iter().map(String::as_str))
+    };
+    let (mut main, mut fork) = (chat("New", None, ""), chat("x", Some("Old"), ""));
+    (main.transcript, fork.transcript) = (told("acdefgh"), told("abcdexy"));
+    let found = traced(&[main, fork]);
+    assert_eq!((found[1].parent, found[1].fork_message), (Some(0), Some(4)));
 }

@@ -1,21 +1,26 @@
 //! What people have set for a vault.
 //!
-//! * [`Config`] is all settings, as `.forklore/config.toml` has them; what the file does not name is at its default.
+//! * [`Config`] is all settings, as `.forklore/config.toml` has them; what the file does not name is at its default. Settings that name a
+//!   place outside of the vault are its owner's: they are in the user's own configuration ([`owners_file`]) and nowhere else.
 //! * [`Setting`] is one line of the table [`Config::KEYS`]: reading, listing and checking all go by it.
 //! * [`Plan`] is a [`Change`] that was tried on the file's text; [`Plan::save`] puts it on disk.
 //!
 //! A key that nobody knows is an error, not something to skip: a mistyped setting that is silently at its default is worse.
 
 mod edit;
+mod owner;
 mod setting;
+
+use std::path::PathBuf;
 
 use forklore_fs::{PathError, VaultPath, Vfs};
 use serde::Serialize;
 use toml_edit::{Document, Item, TableLike};
 
+pub use owner::{Elsewhere, file as owners_file};
 pub use setting::{MOST_DAYS, PLACEHOLDERS, Setting, SettingReport, Value};
 
-use crate::vault::layout;
+use crate::vault::{id, layout};
 
 /// All settings.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize)]
@@ -147,6 +152,36 @@ pub enum ConfigError {
         /// The setting that is probably meant
         like: Option<&'static str>,
     },
+    /// The file sets something that only the vault's owner can.
+    #[error(
+        "line {line} of {file} sets {key}, which names a place outside of the vault: only you can set that, and no vault",
+        file = layout::CONFIG
+    )]
+    OwnersInFile {
+        /// Where
+        line: usize,
+        /// What it sets
+        key: &'static str,
+        /// To what
+        value: Option<String>,
+    },
+    /// Somebody asks for it who is not at the owner's own command line.
+    #[error("The setting {key} names a place outside of the vault, which only its owner sets")]
+    OwnersOnly {
+        /// The setting
+        key: &'static str,
+    },
+    /// The owner's own file cannot be used.
+    #[error("your own settings in {file} cannot be used: {what}")]
+    Owners {
+        /// The file
+        file: PathBuf,
+        /// What is wrong
+        what: String,
+    },
+    /// There is no place for the owner's settings.
+    #[error("there is no folder for your own settings: this user has no home folder")]
+    NoHome,
     /// The file sets something to what it cannot be.
     #[error("line {line} of {file} sets {key} to {value}; it can be {allowed}", file = layout::CONFIG)]
     BadInFile {
@@ -220,15 +255,35 @@ pub enum Change {
 pub struct Plan {
     /// The settings as they will be
     pub config: Config,
-    /// Whether the file will be another one
+    /// Whether a file will be another one
     pub changed: bool,
-    text: String,
+    /// The vault's file, if it will be another one
+    text: Option<String>,
+    /// The owner's file, if it will be another one
+    owners: Option<owner::Home>,
 }
 
 impl Config {
-    /// The settings of a vault.
+    /// The settings of a vault, its owner's among them.
     pub fn load(fs: &dyn Vfs) -> Result<Self, ConfigError> {
-        Self::parse(&text_of(fs)?)
+        Self::parse(&text_of(fs)?)?.with_owners(fs)
+    }
+
+    fn with_owners(mut self, fs: &dyn Vfs) -> Result<Self, ConfigError> {
+        if let Some(vault) = fs.home() {
+            match owner::Home::load() {
+                Ok(home) => home.overlay(vault, &mut self)?,
+                // Who has no place for settings has set none.
+                Err(ConfigError::NoHome) => {}
+                Err(e) => return Err(e),
+            }
+        }
+        Ok(self)
+    }
+
+    /// Where a vault's history was put that calls itself `id`, if no vault is there any more for which that was said.
+    pub fn moved(id: &str) -> Option<Elsewhere> {
+        owner::Home::load().ok()?.moved(id)
     }
 
     /// The setting of this name.
@@ -256,6 +311,9 @@ impl Config {
     pub fn plan(fs: &dyn Vfs, key: &str, change: &Change) -> Result<Plan, ConfigError> {
         let setting = Self::setting(key)?;
         let before = text_of(fs)?;
+        if setting.owners {
+            return Self::plan_owners(fs, setting, change, &before);
+        }
         let value = match change {
             Change::Set(typed) => Some(setting.typed(typed)?),
             Change::Value(value) => Some(setting.given(value)?),
@@ -265,7 +323,33 @@ impl Config {
             }
         };
         let text = edit::edit(&parse(&before)?, setting.key, value.as_ref());
-        Ok(Plan { config: Self::parse(&text)?, changed: text != before, text })
+        let changed = text != before;
+        let config = Self::parse(&text)?.with_owners(fs)?;
+        Ok(Plan { config, changed, text: changed.then_some(text), owners: None })
+    }
+
+    /// The same for a setting of the owner's. If the vault's file has it, it goes from there.
+    fn plan_owners(
+        fs: &dyn Vfs,
+        setting: &Setting,
+        change: &Change,
+        before: &str,
+    ) -> Result<Plan, ConfigError> {
+        let value = match change {
+            Change::Set(typed) => Some(setting.typed(typed)?),
+            Change::Value(value) => Some(setting.given(value)?),
+            Change::Unset => None,
+            Change::List { add, remove } => Some(setting.relisted(setting.default(), add, remove)?),
+        };
+        let value = value.filter(|value| *value != setting.default());
+        let vault = fs.home().ok_or(ConfigError::NoHome)?;
+        let text = edit::edit(&parse(before)?, setting.key, None);
+        let mut config = Self::parse(&text)?;
+        let old = owner::Home::load()?;
+        let new = old.with(vault, id::of(fs)?.as_deref(), setting, value.as_ref())?;
+        new.overlay(vault, &mut config)?;
+        let (text, owners) = (Some(text).filter(|text| text != before), Some(new).filter(|new| *new != old));
+        Ok(Plan { config, changed: text.is_some() || owners.is_some(), text, owners })
     }
 
     fn parse(text: &str) -> Result<Self, ConfigError> {
@@ -277,6 +361,10 @@ impl Config {
                 let like = setting::closest(&key);
                 return Err(ConfigError::UnknownInFile { line, key, like });
             };
+            if setting.owners {
+                let value = item.as_str().map(str::to_owned);
+                return Err(ConfigError::OwnersInFile { line, key: setting.key, value });
+            }
             if !item
                 .as_value()
                 .and_then(Value::from_toml)
@@ -299,29 +387,36 @@ impl Config {
 impl Plan {
     /// Puts the change on disk: after a crash at any moment, the file is the old one or the new one.
     pub fn save(self, fs: &dyn Vfs) -> Result<Config, ConfigError> {
-        if !self.changed {
-            return Ok(self.config);
+        if let Some(owners) = &self.owners {
+            owners.save()?;
         }
-        let (dir, file) = (layout::folder(layout::FORKLORE), path());
-        let new = layout::folder(&format!("{}.new", layout::CONFIG));
-        if fs.list(&dir)?.is_empty() {
-            fs.make_dir(&dir)?;
-            fs.sync_dir(&dir.parent())?;
+        if let Some(text) = &self.text {
+            put(fs, &layout::folder(layout::FORKLORE), &path(), text)?;
         }
-        match fs.unlink(&new) {
-            Err(e) if !e.is_missing() => return Err(e.into()),
-            // Gone, or never there: either way the name is free.
-            _ => {}
-        }
-        let written = fs.create(&new, self.text.as_bytes()).and_then(|()| fs.sync_file(&new));
-        if let Err(e) = written.and_then(|()| fs.replace(&new, &file)) {
-            // The next change would remove it, but it need not stay.
-            let _gone = fs.unlink(&new);
-            return Err(e.into());
-        }
-        fs.sync_dir(&dir)?;
         Ok(self.config)
     }
+}
+
+/// Puts a file on disk, the old one or the new one after a crash.
+fn put(fs: &dyn Vfs, dir: &VaultPath, file: &VaultPath, text: &str) -> Result<(), ConfigError> {
+    let new = dir.join(&format!("{}.new", file.name())).unwrap_or_default();
+    if fs.list(dir)?.is_empty() {
+        fs.make_private_dir(dir)?;
+        fs.sync_dir(&dir.parent())?;
+    }
+    match fs.unlink(&new) {
+        Err(e) if !e.is_missing() => return Err(e.into()),
+        // Gone, or never there: either way the name is free.
+        _ => {}
+    }
+    let written = fs.create(&new, text.as_bytes()).and_then(|()| fs.sync_file(&new));
+    if let Err(e) = written.and_then(|()| fs.replace(&new, file)) {
+        // The next change would remove it, but it need not stay.
+        let _gone = fs.unlink(&new);
+        return Err(e.into());
+    }
+    fs.sync_dir(dir)?;
+    Ok(())
 }
 
 fn path() -> VaultPath {

@@ -20,6 +20,8 @@ pub struct Setting {
     pub key: &'static str,
     /// What it means, in a line
     pub meaning: &'static str,
+    /// Whether it names a place outside of the vault: then it is its owner's, and nobody else sets it
+    pub owners: bool,
     /// The one link between a name and a field: type, value and default all come from the field.
     field: fn(&mut Config) -> Field<'_>,
 }
@@ -69,61 +71,73 @@ impl Config {
         Setting {
             key: "checkpoint.auto_name",
             meaning: "Make a name for a checkpoint when none is given; false: a name must be given",
+            owners: false,
             field: |c| Field::Flag(&mut c.checkpoint.auto_name),
         },
         Setting {
             key: "checkpoint.name_template",
             meaning: "Pattern of made names, such as \"Scene {scene_number} - {scene_name}\"; empty: SillyTavern's own",
+            owners: false,
             field: |c| Field::Template(&mut c.checkpoint.name_template),
         },
         Setting {
             key: "checkpoint.require_scene_break",
             meaning: "Make checkpoints and branches only where a scene ends",
+            owners: false,
             field: |c| Field::Flag(&mut c.checkpoint.require_scene_break),
         },
         Setting {
             key: "checkpoint.show_warnings",
             meaning: "Say what is missing or inexact when a checkpoint is made",
+            owners: false,
             field: |c| Field::Flag(&mut c.checkpoint.show_warnings),
         },
         Setting {
             key: "checkpoint.at_scene_break",
             meaning: "Make a checkpoint whenever a scene ends, without being asked (for the SillyTavern extension)",
+            owners: false,
             field: |c| Field::Flag(&mut c.checkpoint.at_scene_break),
         },
         Setting {
             key: "fork.strict",
             meaning: "Refuse to fork where something is missing or inexact; false: fork and warn",
+            owners: false,
             field: |c| Field::Flag(&mut c.fork.strict),
         },
         Setting {
             key: "fork.undated",
             meaning: "Lorebook entries that nothing dates: carry them into the fork, or leave them out",
+            owners: false,
             field: |c| Field::Undated(&mut c.fork.undated),
         },
         Setting {
             key: "fork.link_parent",
             meaning: "Put a link to the fork into the message it was forked from",
+            owners: false,
             field: |c| Field::Flag(&mut c.fork.link_parent),
         },
         Setting {
             key: "books.shared",
             meaning: "Lorebooks that forks go on sharing instead of getting their own",
+            owners: false,
             field: |c| Field::Names(&mut c.books.shared),
         },
         Setting {
             key: "trash.days",
             meaning: "Age in days at which `gc` removes what is in the trash; 0: never",
+            owners: false,
             field: |c| Field::Days(&mut c.trash.days),
         },
         Setting {
             key: "history.dir",
             meaning: "Folder that history is kept in, as a full path; empty: .forklore/history in the vault",
+            owners: true,
             field: |c| Field::Folder(&mut c.history.dir),
         },
         Setting {
             key: "history.operations",
             meaning: "Record in history what every operation of Forklore touched, also without `forklore watch`",
+            owners: false,
             field: |c| Field::Flag(&mut c.history.operations),
         },
     ];

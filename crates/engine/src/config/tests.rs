@@ -48,7 +48,7 @@ fn no_file_is_the_defaults() {
 
 #[test]
 fn every_setting_can_be_set_to_its_default_and_read_back() {
-    for setting in &Config::KEYS {
+    for setting in Config::KEYS.iter().filter(|setting| !setting.owners) {
         let fs = SimFs::new();
         let value = setting.default();
         let (group, name) = setting.key.split_once('.').unwrap();

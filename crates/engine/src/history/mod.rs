@@ -35,8 +35,9 @@ pub use timeline::{Period, Seen, Timeline};
 pub use watch::Watch;
 
 use crate::Config;
+use crate::config::{ConfigError, Elsewhere};
 use crate::tx::operation::Operation;
-use crate::vault::layout;
+use crate::vault::{id, layout};
 
 /// Why history cannot be read or written.
 #[derive(Debug, thiserror::Error)]
@@ -47,6 +48,9 @@ pub enum HistoryError {
     /// The system said no.
     #[error(transparent)]
     Path(#[from] PathError),
+    /// Where it is cannot be told.
+    #[error(transparent)]
+    Config(#[from] ConfigError),
     /// Something in it is not what this Forklore writes.
     #[error("history holds something that cannot be read: {0}")]
     Unreadable(String),
@@ -57,6 +61,20 @@ pub enum HistoryError {
         dir: String,
         /// What the system said
         source: io::Error,
+    },
+    /// It belongs to another vault.
+    #[error("the folder \"{dir}\" holds the history of another vault")]
+    Foreign {
+        /// The folder
+        dir: String,
+    },
+    /// It was put elsewhere when the vault was somewhere else.
+    #[error("this vault's history is in \"{dir}\", which was set when the vault was at \"{from}\"")]
+    Moved {
+        /// The folder of history
+        dir: String,
+        /// Where the vault was
+        from: String,
     },
     /// It was written by a newer Forklore.
     #[error(
@@ -80,33 +98,86 @@ impl HistoryError {
     }
 }
 
-/// Where a vault's history is: on which file system, in which folder.
-type Place = (Arc<dyn Vfs>, VaultPath);
+/// Where a vault's history is.
+struct Place {
+    fs: Arc<dyn Vfs>,
+    dir: VaultPath,
+    /// As it is told to people, if it is outside of the vault
+    outside: Option<String>,
+}
 
-fn place(fs: &Arc<dyn Vfs>, open: fn(&Path) -> io::Result<RealFs>) -> Result<Place, HistoryError> {
-    let config = Config::load(&**fs).map_err(|e| HistoryError::Unreadable(e.to_string()))?;
-    let dir = config.history.dir;
-    if dir.is_empty() {
-        return Ok((fs.clone(), layout::folder(layout::HISTORY)));
+/// Finds it. Nothing is made: a disk that is not plugged in must not become a folder on another one.
+fn place(fs: &Arc<dyn Vfs>) -> Result<Place, HistoryError> {
+    let dir = Config::load(&**fs)?.history.dir;
+    if !dir.is_empty() {
+        let elsewhere = RealFs::new(Path::new(&dir));
+        let elsewhere = elsewhere.map_err(|source| HistoryError::Elsewhere { dir: dir.clone(), source })?;
+        return Ok(Place { fs: Arc::new(elsewhere), dir: VaultPath::root(), outside: Some(dir) });
     }
-    let elsewhere = open(Path::new(&dir)).map_err(|source| HistoryError::Elsewhere { dir, source })?;
-    Ok((Arc::new(elsewhere), VaultPath::root()))
+    if fs.home().is_some()
+        && let Some(Elsewhere { vault, history: dir }) = id::of(&**fs)?.and_then(|id| Config::moved(&id))
+    {
+        return Err(HistoryError::Moved { dir, from: vault.display().to_string() });
+    }
+    Ok(Place { fs: fs.clone(), dir: layout::folder(layout::HISTORY), outside: None })
 }
 
 /// Every file that history is read from, and its identity. Whoever only looks makes no folder, and what cannot be read is told of by
 /// those who need it.
 pub fn files(fs: &Arc<dyn Vfs>) -> Vec<(VaultPath, Option<Identity>)> {
-    let Ok((home, dir)) = place(fs, RealFs::new) else { return Vec::new() };
+    let Ok(Place { fs: home, dir, .. }) = place(fs) else { return Vec::new() };
     let Ok(packs) = dir.join("packs") else { return Vec::new() };
     let names = home.list(&packs).unwrap_or_default().into_iter();
     let files = names.filter_map(|node| packs.join(&node.name).ok());
     files.map(|file| (file.clone(), home.identity(&file).ok().flatten())).collect()
 }
 
-/// The store of a vault's history.
+/// The store of a vault's history. Another vault's is refused.
 pub fn store(fs: &Arc<dyn Vfs>) -> Result<Store, HistoryError> {
-    let (home, dir) = place(fs, RealFs::make)?;
-    Ok(Store::open(home, dir)?)
+    bound(place(fs)?, id::of(&**fs)?)
+}
+
+/// The same for whoever adds to it: from then on the vault has a name for itself, and the store is the vault's.
+pub fn store_to_add(fs: &Arc<dyn Vfs>) -> Result<Store, HistoryError> {
+    let place = place(fs)?;
+    let own = Store::open(fs.clone(), layout::folder(layout::HISTORY))?.owner()?;
+    let id = id::make(&**fs, own)?;
+    bound(place, Some(id))
+}
+
+fn bound(place: Place, id: Option<String>) -> Result<Store, HistoryError> {
+    let Place { fs: home, dir, outside } = place;
+    let told = outside.clone().unwrap_or_else(|| layout::HISTORY.to_owned());
+    let store = Store::open(home, dir)?;
+    let foreign = |e| match e {
+        StoreError::Foreign => HistoryError::Foreign { dir: told },
+        e => e.into(),
+    };
+    match (id, store.owner()?) {
+        (Some(id), _) => store.on_behalf_of(id).map_err(foreign),
+        // A vault that lost its name: what is in it is its own, what is elsewhere may be anybody's.
+        (None, Some(_)) if outside.is_some() => Err(foreign(StoreError::Foreign)),
+        (None, _) => Ok(store),
+    }
+}
+
+/// Makes a folder outside of the vault the place of its history, if it is nobody's or the vault's already. A dry run makes nothing.
+pub fn claim(fs: &Arc<dyn Vfs>, dir: &str, dry_run: bool) -> Result<(), HistoryError> {
+    let unusable = |source| HistoryError::Elsewhere { dir: dir.to_owned(), source };
+    let home = match (RealFs::new(Path::new(dir)), dry_run) {
+        (Ok(home), _) => home,
+        (Err(_), true) => return Ok(()),
+        (Err(_), false) => RealFs::make(Path::new(dir)).map_err(unusable)?,
+    };
+    let place = Place { fs: Arc::new(home), dir: VaultPath::root(), outside: Some(dir.to_owned()) };
+    if dry_run {
+        return bound(place, id::of(&**fs)?).map(drop);
+    }
+    let own = Store::open(fs.clone(), layout::folder(layout::HISTORY))?.owner()?;
+    let mut store = bound(place, Some(id::make(&**fs, own)?))?;
+    // Whoever writes binds it.
+    store.writer()?;
+    Ok(())
 }
 
 /// Records what an operation touched: the chats and books that it made, changed or took away, and the books of those chats.

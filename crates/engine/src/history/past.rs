@@ -8,7 +8,7 @@ use std::io;
 use std::sync::Arc;
 
 use forklore_core::fork::book as new_book;
-use forklore_fs::{Identity, Lock, Node, NodeKind, OpenFile, Part, PathError, VaultPath, Vfs};
+use forklore_fs::{Attributes, Identity, Lock, Node, NodeKind, OpenFile, Part, PathError, VaultPath, Vfs};
 use forklore_store::{Id, Store};
 
 use super::document::Stored;
@@ -263,6 +263,10 @@ impl PastFs {
 }
 
 impl Vfs for PastFs {
+    fn home(&self) -> Option<&std::path::Path> {
+        self.now.home()
+    }
+
     fn open(&self, path: &VaultPath) -> Result<Box<dyn OpenFile>, PathError> {
         match self.files.get(path) {
             None => self.now.open(path),
@@ -280,6 +284,10 @@ impl Vfs for PastFs {
             Some(Some((content, clock))) => Ok(Some(self.past(path, content, *clock)?.identity)),
             Some(None) => Ok(None),
         }
+    }
+
+    fn attributes(&self, path: &VaultPath) -> Result<Option<Attributes>, PathError> {
+        self.now.attributes(path)
     }
 
     fn list(&self, dir: &VaultPath) -> Result<Vec<Node>, PathError> {
@@ -310,6 +318,10 @@ impl Vfs for PastFs {
     }
 
     fn append(&self, path: &VaultPath, _: &[u8]) -> Result<(), PathError> {
+        Err(Self::over(path))
+    }
+
+    fn dress(&self, path: &VaultPath, _: &Attributes) -> Result<(), PathError> {
         Err(Self::over(path))
     }
 

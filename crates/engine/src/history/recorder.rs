@@ -115,7 +115,7 @@ enum Look {
 impl Recorder {
     /// Opens the history of a vault, making it if there is none.
     pub fn open(fs: Arc<dyn Vfs>) -> Result<Self, HistoryError> {
-        let store = super::store(&fs)?;
+        let store = super::store_to_add(&fs)?;
         let mut notes = Notes::default();
         notes.catch_up(&store)?;
         Ok(Self { fs, store, notes })
@@ -297,7 +297,8 @@ impl Eye<'_, '_> {
     }
 
     fn saw(&self, path: &VaultPath, what: What) -> Observation {
-        Observation { v: VERSION, file: path.clone(), clock: self.clock, by: self.by.clone(), what }
+        let looked = Some(self.now);
+        Observation { v: VERSION, file: path.clone(), clock: self.clock, looked, by: self.by.clone(), what }
     }
 
     fn is_fresh(&self, identity: &Identity) -> bool {

@@ -73,7 +73,10 @@ pub(super) fn revise(edit: &Edit, file: &dyn OpenFile, locate: &Locate<'_>) -> i
         bytes.iter_mut().filter(|byte| **byte == b'\n').for_each(|byte| *byte = b' ');
     }
     let after = place.end..len;
-    if after.end - after.start > WORTH_ALIGNING {
+    if edit.back && edit.place != Place::Document {
+        set_blanks(&mut bytes, edit.blanks);
+    } else if after.end - after.start > WORTH_ALIGNING {
+        set_blanks(&mut bytes, 0);
         pad(&mut bytes, place.end - place.start);
     }
     Ok(Revised::Parts(vec![Piece::Range(0..place.start), Piece::Bytes(bytes), Piece::Range(after)]))
@@ -87,6 +90,40 @@ pub fn pad(line: &mut Vec<u8>, as_before: u64) {
     // The carriage return of a file from Windows stays last.
     let at = line.len() - usize::from(line.ends_with(b"\r"));
     line.splice(at..at, std::iter::repeat_n(b' ', usize::try_from(blanks).unwrap_or(0)));
+}
+
+/// How many blanks a line ends with, before the carriage return of a file from Windows.
+fn blanks(line: &[u8]) -> usize {
+    let line = line.strip_suffix(b"\r").unwrap_or(line);
+    line.iter().rev().take_while(|byte| **byte == b' ').count()
+}
+
+/// The line with so many blanks at its end.
+fn set_blanks(line: &mut Vec<u8>, wanted: u64) {
+    let end = line.len() - usize::from(line.ends_with(b"\r"));
+    let wanted = std::iter::repeat_n(b' ', usize::try_from(wanted).unwrap_or(0));
+    line.splice(end - blanks(line)..end, wanted);
+}
+
+/// How many blanks the line ends with that an edit means; none if there is no such line.
+pub(super) fn blanks_of(fs: &dyn Vfs, edit: &Edit, locate: &Locate<'_>) -> Result<u64, PathError> {
+    let fail = |source| unreadable(&edit.target, source);
+    let file = match fs.open(&edit.target) {
+        Ok(file) => file,
+        Err(e) if e.is_missing() => return Ok(0),
+        Err(e) => return Err(e),
+    };
+    let place = match edit.place {
+        Place::Document => None,
+        Place::Header => Some(header_line(&*file).map_err(fail)?),
+        Place::Message { .. } => locate(edit, &*file).map_err(fail)?,
+    };
+    let Some(place) = place else { return Ok(0) };
+    // More than what was ever added.
+    let end = file
+        .read_range(place.start.max(place.end.saturating_sub(2 * SHARED_BLOCK))..place.end)
+        .map_err(fail)?;
+    Ok(blanks(&end) as u64)
 }
 
 /// The first line that SillyTavern would keep, without its newline.
@@ -162,7 +199,7 @@ enum Found {
 
 fn splice(value: Raw<'_>, change: &Change) -> Found {
     match change {
-        Change::Set { path, from, to, next } => {
+        Change::Set { path, from, to, next, made } => {
             let keys: Vec<&str> = path.iter().map(String::as_str).collect();
             let steps: Vec<Step<'_>> = keys.iter().map(|key| Step::Key(key)).collect();
             let now = value.at(&keys);
@@ -180,7 +217,10 @@ fn splice(value: Raw<'_>, change: &Change) -> Found {
             match to {
                 Some(to) => forklore_json::set_before(value, &steps, to.bytes(), next.as_deref())
                     .map_or(Found::Conflict, Found::Splice),
-                None => forklore_json::remove(value, &steps).map_or(Found::Already, Found::Splice),
+                None => {
+                    let steps = &steps[..steps.len() - emptied(value, &keys, *made)];
+                    forklore_json::remove(value, steps).map_or(Found::Already, Found::Splice)
+                }
             }
         }
         Change::Include(Listed { path, text, at, .. }) => {
@@ -199,17 +239,32 @@ fn splice(value: Raw<'_>, change: &Change) -> Found {
             };
             made.map_or(Found::Conflict, Found::Splice)
         }
-        Change::Exclude(Listed { path, text, alone, .. }) => {
+        Change::Exclude(Listed { path, text, alone, made, null, .. }) => {
             let keys: Vec<&str> = path.iter().map(String::as_str).collect();
             let list = value.at(&keys).unwrap_or(Raw::NULL);
             let Some(n) = list.elements().position(|element| element.is_text(text)) else {
                 return Found::Already;
             };
             let mut steps: Vec<Step<'_>> = keys.iter().map(|key| Step::Key(key)).collect();
-            if !alone || list.elements().nth(1).is_some() {
+            let last = list.elements().nth(1).is_none();
+            if *null && last {
+                return forklore_json::set(value, &steps, b"null").map_or(Found::Conflict, Found::Splice);
+            }
+            if *alone && last {
+                steps.truncate(steps.len() - emptied(value, &keys, *made));
+            } else {
                 steps.push(Step::Index(n));
             }
             forklore_json::remove(value, &steps).map_or(Found::Already, Found::Splice)
         }
     }
+}
+
+/// How many of the objects that came with the value at a path hold nothing else, and go with it.
+fn emptied(value: Raw<'_>, path: &[&str], made: usize) -> usize {
+    let holds_one = |up: &usize| {
+        let object = value.at(&path[..path.len() - up]);
+        object.is_some_and(|object| object.kind() == Kind::Object && object.members().nth(1).is_none())
+    };
+    (1..path.len()).take(made).take_while(holds_one).count()
 }

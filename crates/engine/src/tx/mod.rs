@@ -16,20 +16,23 @@
 
 mod edit;
 pub mod folders;
+mod models;
 pub mod operation;
 mod recover;
 mod redo;
 mod resolve;
 mod swap;
+mod work;
 
 use std::io;
 use std::sync::Arc;
 
-use forklore_fs::{Fill, Lock, NodeKind, Part, PathError, VaultPath, Vfs};
+use forklore_fs::{Attributes, Fill, Lock, New, NodeKind, Part, PathError, VaultPath, Vfs};
 
 pub use self::edit::{Locate, Would, header_line, pad, would_edit};
 use self::folders::{in_tx, intent_path};
 pub use self::folders::{log_path, object_path};
+use self::models::attributes;
 use self::operation::{Awaits, Edit, FileId, Kind, ObjectId, Operation, Publish, Retire, Step};
 pub use self::recover::{Recovered, recover};
 use self::recover::{discard, recover_locked};
@@ -37,6 +40,7 @@ use self::redo::{publish_all, redo};
 pub use self::resolve::resolve;
 pub use self::swap::Swapped;
 use self::swap::{Prepared, remove};
+pub use self::work::{Work, work};
 use crate::vault::Library;
 
 /// Why an operation was not done.
@@ -168,9 +172,16 @@ impl Tx {
         &self.id
     }
 
-    /// A new file, made now and visible later.
-    pub fn publish(&mut self, target: VaultPath, parts: &[Part<'_>]) -> Result<(), TxError> {
-        self.publish_beside(target, parts, None)
+    /// A new file, made now and visible later. It gets the owner and the mode of the first of the `models` that is there, and is not
+    /// more readable than any of them. If none is there any more, the files beside it are the models; without any it is as its folder.
+    pub fn publish(
+        &mut self,
+        target: VaultPath,
+        parts: &[Part<'_>],
+        models: &[VaultPath],
+    ) -> Result<(), TxError> {
+        let like = attributes(&*self.fs, &target, models)?;
+        self.publish_beside(target, parts, &like, None)
     }
 
     /// A new file, and an edit that follows it. Both are large: the new content of the edited file is made at the same time.
@@ -178,11 +189,13 @@ impl Tx {
         &mut self,
         target: VaultPath,
         parts: &[Part<'_>],
+        models: &[VaultPath],
         edit: Edit,
         known: &Locate<'_>,
     ) -> Result<(), TxError> {
+        let like = attributes(&*self.fs, &target, models)?;
         let fresh = swap::Fresh::of(&*self.fs, &edit, known)?;
-        self.publish_beside(target, parts, fresh.as_ref())?;
+        self.publish_beside(target, parts, &like, fresh.as_ref())?;
         self.edit(edit)
     }
 
@@ -190,6 +203,7 @@ impl Tx {
         &mut self,
         target: VaultPath,
         parts: &[Part<'_>],
+        like: &Attributes,
         fresh: Option<&swap::Fresh>,
     ) -> Result<(), TxError> {
         let staged = self.step_name("staged");
@@ -197,8 +211,11 @@ impl Tx {
         let step = self.steps.len() + 1;
         let beside = swap::fresh_path(&self.id, step);
         let fresh_parts = fresh.map(swap::Fresh::parts);
-        let files = [Some((&path, parts)), fresh_parts.as_deref().map(|parts| (&beside, parts))];
-        self.fs.assemble_durably(&files.into_iter().flatten().collect::<Vec<_>>())?;
+        let mut files = vec![New { path: &path, parts, like }];
+        if let (Some(fresh), Some(parts)) = (fresh, &fresh_parts) {
+            files.push(New { path: &beside, parts, like: &fresh.like });
+        }
+        self.fs.assemble_durably(&files)?;
         let id_of =
             |path: &VaultPath| Ok::<_, PathError>(self.fs.identity(path)?.ok_or_else(|| gone(path))?.into());
         let file = id_of(&path)?;
@@ -214,6 +231,7 @@ impl Tx {
         let staged = self.step_name("staged");
         let path = in_tx(&staged);
         self.fs.create_with(&path, fill)?;
+        self.fs.dress(&path, &attributes(&*self.fs, &target, &[])?)?;
         self.fs.sync_file(&path)?;
         let file = self.fs.identity(&path)?.ok_or_else(|| gone(&path))?.into();
         self.will_publish(target, staged, file);
@@ -232,7 +250,7 @@ impl Tx {
         }
         let file = self.fs.open(&object_path(object))?;
         let len = file.identity().map_err(|source| unreadable(&target, source))?.len;
-        self.publish(target, &[Part::Range(&*file, 0..len)])
+        self.publish(target, &[Part::Range(&*file, 0..len)], &[object_path(object)])
     }
 
     /// What was staged for a name, read back from the disk.
@@ -297,6 +315,14 @@ impl Tx {
     /// Makes it happen. `locate` finds messages in chats whose transcript is known; see [`crate::vault::scan::locate`] for those
     /// that are not.
     pub fn commit(mut self, about: About, known: &Locate<'_>) -> Result<Outcome, TxError> {
+        let fs = self.fs.clone();
+        for step in &mut self.steps {
+            if let Step::Edit(edit) = step
+                && !edit.back
+            {
+                edit.blanks = edit::blanks_of(&*fs, edit, known)?;
+            }
+        }
         let operation = self.seal(about, None)?;
         redo(&*self.fs, &operation, known, &self.prepared)
             .map_err(|source| TxError::Unfinished { id: operation.id.clone(), source })?
@@ -396,6 +422,8 @@ impl Drop for Tx {
 /// Folders that a power cut takes away would take the intent with them: they are made durable before anything is in them.
 fn make_folders(fs: &dyn Vfs) -> Result<(), PathError> {
     let own = folders::tx().parent();
+    // What Forklore keeps are parts of chats: nobody else is to read them, also where an older Forklore let them.
+    fs.make_private_dir(&own)?;
     let there = fs.list(&own)?;
     let wanted = [folders::tx(), folders::ops(), folders::objects()];
     if wanted.iter().all(|folder| there.iter().any(|node| node.name == folder.name())) {

@@ -247,6 +247,17 @@ pub struct Edit {
     pub required: bool,
     /// What is changed in that value
     pub changes: Vec<Change>,
+    /// How many blanks its line ended with before: an edit may add some, and whoever takes it back takes them away
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub blanks: u64,
+    /// Whether it takes another edit back
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub back: bool,
+}
+
+#[allow(clippy::trivially_copy_pass_by_ref, reason = "as serde asks it")]
+fn is_zero<T: Default + PartialEq>(n: &T) -> bool {
+    *n == T::default()
 }
 
 /// A JSON value in a file.
@@ -266,6 +277,16 @@ pub enum Place {
     },
 }
 
+impl Place {
+    /// Whether both mean the same value, wherever a message stood.
+    pub fn is_that_of(&self, other: &Self) -> bool {
+        match (self, other) {
+            (Self::Message { id, .. }, Self::Message { id: other, .. }) => id == other,
+            _ => self == other,
+        }
+    }
+}
+
 /// One change in a JSON value.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
@@ -283,6 +304,9 @@ pub enum Change {
         /// The key that follows it where it is taken away, so that it comes back to its place
         #[serde(default, skip_serializing_if = "Option::is_none")]
         next: Option<String>,
+        /// How many of the objects that the path leads through come and go with it
+        #[serde(default, skip_serializing_if = "is_zero")]
+        made: usize,
     },
     /// A text joins the list at a path
     Include(Listed),
@@ -303,13 +327,26 @@ pub struct Listed {
     /// Whether the list comes and goes with the text: it is made for it, and taken away when nothing else is in it
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub alone: bool,
+    /// How many of the objects that the path leads through come and go with a list that does
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub made: usize,
+    /// Whether `null` stood where the list is made, and stands there again when nothing else is in it
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub null: bool,
 }
 
 impl Listed {
     /// A text at the end of a list.
     pub fn new(path: &[&str], text: &str) -> Self {
         let path = path.iter().map(|key| (*key).to_owned()).collect();
-        Self { path, text: text.to_owned(), at: None, alone: false }
+        Self { path, text: text.to_owned(), at: None, alone: false, made: 0, null: false }
+    }
+
+    /// A text at the end of a list of this value, which may have to be made.
+    pub fn new_in(value: Raw<'_>, path: &[&str], text: &str) -> Self {
+        let list = value.at(path);
+        let null = list.is_some_and(|list| list.kind() == forklore_json::Kind::Null);
+        Self { alone: list.is_none(), made: made(value, path), null, ..Self::new(path, text) }
     }
 
     /// The same at a place in the list.
@@ -351,7 +388,12 @@ impl Edit {
     #[must_use]
     pub fn inverse(&self) -> Self {
         let changes = self.changes.iter().rev().map(Change::inverse).collect();
-        Self { changes, ..self.clone() }
+        Self { changes, back: !self.back, ..self.clone() }
+    }
+
+    /// An edit that nothing depends on.
+    pub fn new(target: VaultPath, place: Place, changes: Vec<Change>) -> Self {
+        Self { target, place, required: false, changes, blanks: 0, back: false }
     }
 
     /// Whether it makes something refer to this chat or book, by its name.
@@ -370,7 +412,7 @@ impl Change {
     /// A value is set.
     pub fn set(path: &[&str], from: Option<Json>, to: Option<Json>) -> Self {
         let path = path.iter().map(|key| (*key).to_owned()).collect();
-        Self::Set { path, from, to, next: None }
+        Self::Set { path, from, to, next: None, made: 0 }
     }
 
     /// What is at a path of this value now becomes something else, or goes. `None` if what is there cannot be named.
@@ -383,7 +425,8 @@ impl Change {
             let mut after = value.at(way)?.members().skip_while(|(key, _)| !key.is_text(last)).skip(1);
             after.next().and_then(|(key, _)| key.as_text()).map(std::borrow::Cow::into_owned)
         });
-        Some(Self::Set { path: path.iter().map(|key| (*key).to_owned()).collect(), from, to, next })
+        let made = made(value, path);
+        Some(Self::Set { path: path.iter().map(|key| (*key).to_owned()).collect(), from, to, next, made })
     }
 
     /// A text joins a list.
@@ -396,13 +439,37 @@ impl Change {
         Self::Exclude(Listed::new(path, text))
     }
 
+    /// The change as it would be if this one, before it, had never been made.
+    pub fn follows(&mut self, before: &Self) {
+        match (self, before) {
+            (
+                Self::Set { path, from, made, .. },
+                Self::Set { path: theirs, from: found, to, made: more, .. },
+            ) if path == theirs && from.as_ref().map(Json::bytes) == to.as_ref().map(Json::bytes) => {
+                from.clone_from(found);
+                *made += more;
+            }
+            (Self::Include(ours), Self::Include(theirs)) if ours.path == theirs.path => {
+                ours.alone |= theirs.alone;
+                ours.null |= theirs.null;
+                ours.made += theirs.made;
+            }
+            _ => {}
+        }
+    }
+
     fn inverse(&self) -> Self {
         match self.clone() {
-            Self::Set { path, from, to, next } => Self::Set { path, from: to, to: from, next },
+            Self::Set { path, from, to, next, made } => Self::Set { path, from: to, to: from, next, made },
             Self::Include(listed) => Self::Exclude(listed),
             Self::Exclude(listed) => Self::Include(listed),
         }
     }
+}
+
+/// How many of the objects that a path leads through are not there yet.
+fn made(value: Raw<'_>, path: &[&str]) -> usize {
+    (1..path.len()).filter(|n| value.at(&path[..*n]).is_none()).count()
 }
 
 /// Why the bytes of an operation cannot be used.

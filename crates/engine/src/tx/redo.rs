@@ -39,6 +39,11 @@ pub(super) fn redo(
                 held_back |= edit.required;
                 outcome.void.push(edit.target.clone());
             }
+            // What has become of it cannot be read: the edit waits, and nothing else does.
+            Step::Edit(edit) if !can_open(fs, &edit.target) => {
+                held_back |= edit.required;
+                outcome.pending.push(edit.target.clone());
+            }
             Step::Edit(edit) => {
                 let prepared = prepared.iter().find(|prepared| prepared.step == n);
                 let done = swap(fs, edit, &stem(&operation.id, n), known, prepared)?;
@@ -66,6 +71,14 @@ pub(super) fn redo(
         fs.rename_noreplace(&intent_path(&operation.id), &log_path(&operation.id))?;
     }
     Ok(Ok(outcome))
+}
+
+/// Whether a file can be opened, or is not there.
+fn can_open(fs: &dyn Vfs, path: &VaultPath) -> bool {
+    match fs.open(path) {
+        Err(e) => e.is_missing(),
+        Ok(_) => true,
+    }
 }
 
 /// Publishes every new file. If one of the names is taken by now, those that are already there are taken back.
@@ -154,7 +167,7 @@ fn give_back(fs: &dyn Vfs, from: &VaultPath, target: &VaultPath) -> Result<(), P
 /// Keeps a file that nobody can place.
 pub(super) fn park(fs: &dyn Vfs, path: &VaultPath) -> Result<(), PathError> {
     let lost = folders::lost();
-    fs.make_dir(&lost)?;
+    fs.make_private_dir(&lost)?;
     let aside = lost.join(path.name()).unwrap_or_default();
     match fs.rename_noreplace(path, &aside) {
         Err(e) if !e.is_taken() => return Err(e),

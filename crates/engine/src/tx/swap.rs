@@ -8,7 +8,7 @@
 //! (`<stem>.swap.<base>.<ours>`); saves that came out are listed, oldest first, in notes beside it (`….note0`, `….note1`).
 //! Every attempt has a name of its own, so a note can never be read against another attempt's file.
 
-use forklore_fs::{OpenFile, Part, PathError, VaultPath, Vfs};
+use forklore_fs::{Attributes, New, OpenFile, Part, PathError, VaultPath, Vfs};
 
 use super::edit::{Locate, Piece, Revised, revise};
 use super::folders;
@@ -49,6 +49,8 @@ pub(super) struct Fresh {
     pieces: Vec<Piece>,
     /// What it is made from
     pub(super) base: FileId,
+    /// Whose that is, and who may read it: so it stays
+    pub(super) like: Attributes,
 }
 
 /// The new content of an edited file, made and durable under [`fresh_path`], before the edit counts.
@@ -84,7 +86,10 @@ impl Fresh {
         };
         let base = FileId::from(file.identity().map_err(fail)?);
         Ok(match revise(edit, &*file, locate).map_err(fail)? {
-            Revised::Parts(pieces) => Look::Fresh(Self { file, pieces, base }),
+            Revised::Parts(pieces) => match fs.attributes(target)? {
+                Some(like) => Look::Fresh(Self { file, pieces, base, like }),
+                None => Look::Nothing(Attempt::Void),
+            },
             Revised::Conflict => Look::Nothing(Attempt::Void),
             Revised::Already => Look::Nothing(Attempt::Done(None)),
         })
@@ -149,8 +154,7 @@ fn try_swap(fs: &dyn Vfs, edit: &Edit, stem: &str, locate: &Locate<'_>) -> Resul
         }
     };
     let path = fresh_at(stem);
-    fs.assemble(&path, &fresh.parts())?;
-    fs.sync_file(&path)?;
+    fs.assemble_durably(&[New { path: &path, parts: &fresh.parts(), like: &fresh.like }])?;
     let ours = FileId::from(fs.identity(&path)?.ok_or_else(|| missing(&path))?);
     trade(fs, &edit.target, stem, fresh.base, ours)
 }
@@ -192,7 +196,15 @@ fn trade(
             e => Err(e),
         };
     }
-    let mut out = identity(fs, &swap)?;
+    let mut out = match identity(fs, &swap) {
+        // Somebody put a link there in this very instant. It is not ours to follow.
+        Err(_) if fs.is_link(&swap)? => {
+            fs.exchange(&swap, target)?;
+            clean(fs, &swap)?;
+            return Ok(Attempt::Disturbed);
+        }
+        out => out?,
+    };
     if out == Some(base) {
         fs.sync_dir(&target.parent())?;
         clean(fs, &swap)?;
@@ -332,8 +344,10 @@ fn settle_one(
         None if file == base || file == ours => Rank::Base,
         None => Rank::Unknown,
     };
-    let Some(out) = identity(fs, swap)? else { return Ok(()) };
-    match identity(fs, target)?.map(rank) {
+    // What cannot be looked at, on either side, waits until it can be: it must not keep everything else waiting.
+    let (Ok(out), Ok(there)) = (identity(fs, swap), identity(fs, target)) else { return Ok(()) };
+    let Some(out) = out else { return Ok(()) };
+    match there.map(rank) {
         // The target was deleted since. What we hold is put back only if it is somebody's save; our own copy is not.
         None if rank(out) != Rank::Base => {
             if let Err(e) = fs.rename_noreplace(swap, target)
@@ -350,7 +364,7 @@ fn settle_one(
         // Unknown in both places: the one in place came later; the other is kept aside.
         Some(_) if rank(out) == Rank::Unknown => {
             let lost = folders::lost();
-            fs.make_dir(&lost)?;
+            fs.make_private_dir(&lost)?;
             let aside = lost.join(swap.name()).unwrap_or_default();
             if let Err(e) = fs.rename_noreplace(swap, &aside)
                 && !e.is_taken()

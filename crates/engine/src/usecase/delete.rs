@@ -14,7 +14,7 @@ use super::fork::Warning;
 use super::undo::finder;
 use crate::tx::operation::{Change, Edit, Json, Kind, Listed, Place};
 use crate::tx::{About, Tx, TxError};
-use crate::vault::{Library, StoryKind, layout};
+use crate::vault::{Chat, Library, StoryKind, layout};
 
 /// What was deleted.
 #[derive(Debug, Clone, Serialize, JsonSchema)]
@@ -95,17 +95,21 @@ pub fn plan(library: &Library, c: usize) -> Result<Plan, PathError> {
             .map(|(n, name)| Change::Exclude(Listed::new(&["chats"], name).at(Some(n))))
             .collect();
         let mut open = Vec::new();
+        let mut next = None;
         if let Some(current) = group.current_chat.as_ref().filter(|name| chat_stem(name) == chat.name) {
             // SillyTavern would make the chat anew, with nothing but the greeting.
-            let next = chat.lineage.parent.map(|p| library.chats[p].name.clone());
-            let next = next.filter(|next| group.chats.contains(next));
-            let next = next.or_else(|| group.chats.iter().find(|name| chat_stem(name) != chat.name).cloned());
-            let set = |next: String| Change::set(&["chat_id"], Json::text(current), Json::text(&next));
-            open.extend(next.map(set));
+            next = chat.lineage.parent.map(|p| library.chats[p].name.clone());
+            next = next.filter(|next| group.chats.contains(next));
+            next = next.or_else(|| group.chats.iter().find(|name| chat_stem(name) != chat.name).cloned());
+            let set = |next: &String| Change::set(&["chat_id"], Json::text(current), Json::text(next));
+            open.extend(next.as_ref().map(set));
         }
+        let (forget, turn) = kept_metadata(library, &target, chat, next.as_deref())?;
+        let leave = leave.into_iter().chain(forget).collect();
+        open.extend(turn);
         // Two edits: that another chat was opened since is no reason not to list this one again.
         for changes in [leave, open].into_iter().filter(|changes| !changes.is_empty()) {
-            edits.push(Edit { target: target.clone(), place: Place::Document, required: false, changes });
+            edits.push(Edit::new(target.clone(), Place::Document, changes));
         }
     }
     edits.extend(settings_edit(library, &chat.name)?);
@@ -207,9 +211,31 @@ fn unlink_edits(library: &Library, c: usize) -> Result<Vec<Edit>, PathError> {
             }
         };
         let place = Place::Message { index: message, id: row.id.0 };
-        edits.push(Edit { target: parent.path.clone(), place, required: false, changes: vec![change] });
+        edits.push(Edit::new(parent.path.clone(), place, vec![change]));
     }
     Ok(edits)
+}
+
+/// What a group of an older version keeps for a chat goes with it, and what it keeps for the chat that is opened instead takes its place.
+fn kept_metadata(
+    library: &Library,
+    target: &VaultPath,
+    chat: &Chat,
+    next: Option<&str>,
+) -> Result<(Option<Change>, Option<Change>), PathError> {
+    let Some((_, kept)) = chat.kept.as_ref().filter(|(file, _)| file == target) else {
+        return Ok((None, None));
+    };
+    let bytes = library.fs.read(target)?.unwrap_or_default();
+    let group = Raw::parse(&bytes).unwrap_or(Raw::NULL);
+    let past = group.get("past_metadata").unwrap_or(Raw::NULL);
+    let key = past.members().filter_map(|(key, _)| key.as_text()).find(|key| chat_stem(key) == chat.name);
+    let forget = key.and_then(|key| Change::set_in(group, &["past_metadata", &key], None));
+    let turn = next.filter(|_| kept.path.len() == 1).and_then(|next| {
+        let metadata = past.get(next).map_or(&b"{}"[..], Raw::bytes);
+        Change::set_in(group, &["chat_metadata"], Json::new(metadata))
+    });
+    Ok((forget, turn))
 }
 
 /// What Auto-Recap keeps under the chat's name.
@@ -231,12 +257,22 @@ fn settings_edit(library: &Library, chat: &str) -> Result<Option<Edit>, PathErro
             changes.extend(Change::set_in(settings, &path, None));
         }
     }
-    Ok((!changes.is_empty()).then_some(Edit { target, place: Place::Document, required: false, changes }))
+    Ok((!changes.is_empty()).then_some(Edit::new(target, Place::Document, changes)))
 }
 
 impl Library {
     /// Who refers to a book, in phrases, counted from the files themselves; chats in `except` do not count.
     pub fn referring_to(&self, stem: &str, except: &[usize]) -> Vec<String> {
+        let mut found = self.known_to_refer_to(stem, except);
+        // A chat that cannot be read may refer to anything.
+        let unread = self.chats.iter().filter(|chat| chat.unreadable.is_some());
+        found.extend(unread.map(|chat| format!("\"{}\", which cannot be read,", chat.name)));
+        found.extend(self.not_read.iter().map(|path| format!("{path}, which cannot be read,")));
+        found
+    }
+
+    /// As [`Self::referring_to`], as far as files can be read: what cannot be stands in nobody's way.
+    pub fn known_to_refer_to(&self, stem: &str, except: &[usize]) -> Vec<String> {
         let is = |book: &str| book_stem(book) == stem;
         let chats = self.users_of(stem).iter().filter(|c| !except.contains(*c));
         let mut found: Vec<String> = chats.map(|c| format!("\"{}\"", self.chats[*c].name)).collect();
@@ -260,14 +296,6 @@ impl Library {
         if settings.persona_books.iter().any(|book| is(book)) {
             found.push("a persona".to_owned());
         }
-        // A chat that cannot be read may refer to anything.
-        found.extend(
-            self.chats
-                .iter()
-                .filter(|chat| chat.unreadable.is_some())
-                .map(|chat| format!("\"{}\", which cannot be read,", chat.name)),
-        );
-        found.extend(self.not_read.iter().map(|path| format!("{path}, which cannot be read,")));
         found
     }
 }

@@ -63,8 +63,8 @@ pub struct Wishes {
     pub kind: Option<ForkKind>,
     /// Whether work that waits in the queue is no reason to refuse
     pub ignore_queue: bool,
-    /// Whether everything that would be a warning is a refusal
-    pub strict: bool,
+    /// Whether everything that would be a warning is a refusal; as the settings say if nothing is said
+    pub strict: Option<bool>,
     /// Whether it gets a copy even of a book that is shared by choice
     pub copy_book: bool,
 }

@@ -16,7 +16,8 @@ use super::fork::Warning;
 use super::undo::finder;
 use crate::tx::operation::{Change, Edit, FileId, Json, Kind, Listed, Place};
 use crate::tx::{self, About, Tx, TxError};
-use crate::vault::{Library, StoryKind, layout};
+use crate::usecase::fork::header::header_edit;
+use crate::vault::{Chat, Library, StoryKind, layout};
 
 /// What was renamed.
 #[derive(Debug, Clone, Serialize, JsonSchema)]
@@ -130,7 +131,8 @@ pub fn execute(library: &Library, plan: Plan, now: i64) -> Result<RenameReport, 
     let file = library.fs.open(&plan.from)?;
     let fail = |source| PathError { path: plan.from.clone(), doing: "read", source };
     let len = file.identity().map_err(fail)?.len;
-    tx.publish(plan.to, &[Part::Bytes(&plan.header), Part::Range(&*file, plan.rest..len)])?;
+    let parts = [Part::Bytes(&plan.header), Part::Range(&*file, plan.rest..len)];
+    tx.publish(plan.to, &parts, std::slice::from_ref(&plan.from))?;
     plan.edits.into_iter().try_for_each(|edit| tx.edit(edit))?;
     tx.guard(plan.from.clone(), plan.file);
     tx.retire(plan.from)?;
@@ -149,6 +151,24 @@ pub fn execute(library: &Library, plan: Plan, now: i64) -> Result<RenameReport, 
 /// The header with the new name where it tells its own, and where the rest of the file begins.
 fn header(library: &Library, c: usize, name: &str) -> Result<(Vec<u8>, u64), RenameError> {
     let chat = &library.chats[c];
+    let revisions = own_names(chat, name);
+    if revisions.is_empty() || chat.kept.is_some() {
+        return Ok((Vec::new(), 0));
+    }
+    let file = library.fs.open(&chat.path)?;
+    let fail = |source| PathError { path: chat.path.clone(), doing: "read", source };
+    let line = tx::header_line(&*file).map_err(fail)?;
+    let broken = |e: forklore_json::EditError| RenameError::CorruptChat {
+        chat: chat.name.clone(),
+        why: format!("its header cannot be edited ({e})"),
+    };
+    let mut bytes = core::apply(Some(chat.header().raw()), &revisions).map_err(broken)?;
+    tx::pad(&mut bytes, line.end);
+    Ok((bytes, line.end))
+}
+
+/// The new name where the header tells its own.
+fn own_names(chat: &Chat, name: &str) -> Vec<Revision> {
     let metadata = chat.header().metadata();
     let mut places: Vec<Vec<&str>> = vec![
         vec!["forklore", "owner", "file"],
@@ -157,20 +177,20 @@ fn header(library: &Library, c: usize, name: &str) -> Result<(Vec<u8>, u64), Ren
     ];
     places.extend(KEYS.iter().map(|key| vec![*key, "chat_id"]));
     places.retain(|path| metadata.at(path).is_some_and(|now| now.is_text(&chat.name)));
-    if places.is_empty() {
-        return Ok((Vec::new(), 0));
-    }
-    let file = library.fs.open(&chat.path)?;
-    let fail = |source| PathError { path: chat.path.clone(), doing: "read", source };
-    let line = tx::header_line(&*file).map_err(fail)?;
-    let revisions: Vec<Revision> = places.iter().map(|path| Revision::text(path, name)).collect();
-    let broken = |e: forklore_json::EditError| RenameError::CorruptChat {
-        chat: chat.name.clone(),
-        why: format!("its header cannot be edited ({e})"),
-    };
-    let mut bytes = core::apply(Some(chat.header().raw()), &revisions).map_err(broken)?;
-    tx::pad(&mut bytes, line.end);
-    Ok((bytes, line.end))
+    places.iter().map(|path| Revision::text(path, name)).collect()
+}
+
+/// A group of an older version keeps the chat's metadata under the new name.
+fn kept_metadata(chat: &Chat, target: &VaultPath, name: &str) -> Option<Vec<Change>> {
+    let (_, kept) = chat.kept.as_ref().filter(|(file, _)| file == target)?;
+    let was = Json::new(kept.metadata.as_deref()?)?;
+    let header = core::apply(Some(chat.header().raw()), &own_names(chat, name)).ok()?;
+    let is = Json::new(Raw::trust(&header).get("chat_metadata")?.bytes())?;
+    let path: Vec<&str> = kept.path.iter().map(String::as_str).collect();
+    Some(match path.len() {
+        1 => vec![Change::set(&path, Some(was), Some(is))],
+        _ => vec![Change::set(&["past_metadata", name], None, Some(is)), Change::set(&path, Some(was), None)],
+    })
 }
 
 /// A fork of the chat says the new name.
@@ -184,8 +204,7 @@ fn child(library: &Library, of: usize, name: &str) -> Option<Edit> {
         }
     }
     let header = Header::new(raw).main_chat().is_some();
-    let target = chat.path.clone();
-    (header && !changes.is_empty()).then_some(Edit { target, place: Place::Header, required: false, changes })
+    (header && !changes.is_empty()).then(|| header_edit(chat, changes))
 }
 
 /// The links of the parent's messages lead to the new name.
@@ -207,7 +226,7 @@ fn links(library: &Library, parent: usize, old: &str, name: &str) -> Vec<Edit> {
             }
         };
         let place = Place::Message { index: message, id: row.id.0 };
-        edits.push(Edit { target: chat.path.clone(), place, required: false, changes });
+        edits.push(Edit::new(chat.path.clone(), place, changes));
     }
     edits
 }
@@ -232,8 +251,9 @@ fn groups(library: &Library, c: usize, name: &str) -> Vec<Edit> {
         if let Some(current) = group.current_chat.as_ref().filter(|open| chat_stem(open) == chat.name) {
             changes.push(Change::set(&["chat_id"], Json::text(current), Json::text(name)));
         }
+        changes.extend(kept_metadata(chat, &target, name).into_iter().flatten());
         if !changes.is_empty() {
-            edits.push(Edit { target, place: Place::Document, required: false, changes });
+            edits.push(Edit::new(target, Place::Document, changes));
         }
     }
     edits
@@ -258,5 +278,5 @@ fn settings(library: &Library, old: &str, name: &str) -> Result<Option<Edit>, Pa
         changes.extend(Change::set_in(settings, &path(name), Some(value)));
         changes.extend(Change::set_in(settings, &path(old), None));
     }
-    Ok((!changes.is_empty()).then_some(Edit { target, place: Place::Document, required: false, changes }))
+    Ok((!changes.is_empty()).then_some(Edit::new(target, Place::Document, changes)))
 }

@@ -1,5 +1,5 @@
 //! What SillyTavern did by itself, and what follows from it: a fork that was [`deleted`] there loses its own book to the trash, and so
-//! do the forks of a story that is [`gone`]; a chat that is about to be overwritten by force goes to the trash first ([`overwrite`]).
+//! do the forks of a story that is [`gone`], and those that were [`missed`]; a chat that is about to be overwritten by force goes to the trash first ([`overwrite`]).
 //!
 //! A chat that SillyTavern has deleted can no longer be asked which book was its own. So its header is told by whoever saw it, and
 //! the log knows what was made for it; who refers to a book is counted from the files, as always.
@@ -9,7 +9,7 @@ use std::collections::BTreeSet;
 use forklore_core::format::chat::Header;
 use forklore_core::format::names::book_stem;
 use forklore_core::format::record::ForkRecord;
-use forklore_fs::{PathError, VaultPath};
+use forklore_fs::{PathError, VaultPath, Vfs};
 use forklore_json::Raw;
 
 use super::delete::own_books;
@@ -91,6 +91,39 @@ pub fn gone(
         |address: &str| address.split_once('/').is_some_and(|(of, _)| of == story) && !is_there(address);
     let own = made_for(log, &meant);
     clear(library, own, None, &format!("\"{folder}\" was deleted in SillyTavern"), now)
+}
+
+/// Forks that are gone without anybody having said so: their own books go to the trash, too.
+pub fn missed(library: &Library, log: &OpLog, now: i64) -> Result<Cleared, TxError> {
+    let chats: BTreeSet<String> = (0..library.chats.len()).map(|c| library.address(c).to_string()).collect();
+    let fs = &*library.fs;
+    let meant = |address: &str| !chats.contains(address) && is_gone(fs, address).unwrap_or(false);
+    clear(library, made_for(log, &meant), None, "Forks were deleted in SillyTavern", now)
+}
+
+/// Whether there can be such forks, as far as a look at names tells.
+pub fn may_have_missed(fs: &dyn Vfs, log: &OpLog) -> Result<bool, PathError> {
+    for book in made_for(log, &|address| is_gone(fs, address).unwrap_or(false)) {
+        if let Ok(path) = layout::book(&book)
+            && fs.identity(&path)?.is_some()
+        {
+            return Ok(true);
+        }
+    }
+    Ok(false)
+}
+
+/// Whether the file of a chat is gone, and the folder that it was in is not: a disk that is not there has deleted nothing.
+fn is_gone(fs: &dyn Vfs, address: &str) -> Result<bool, PathError> {
+    let Some((story, name)) = address.split_once('/') else { return Ok(false) };
+    let dir = match story.starts_with("group:") {
+        true => Ok(layout::folder(layout::GROUP_CHATS)),
+        false => layout::folder(layout::CHATS).join(story),
+    };
+    let Ok((dir, path)) = dir.and_then(|dir| Ok((dir.clone(), dir.join(&format!("{name}.jsonl"))?))) else {
+        return Ok(false);
+    };
+    Ok(fs.identity(&path)?.is_none() && !fs.list(&dir)?.is_empty())
 }
 
 /// Moves a chat to the trash that SillyTavern is about to overwrite; with the books of its own, if another fork takes its place.

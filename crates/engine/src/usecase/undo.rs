@@ -126,14 +126,14 @@ pub fn plan(library: &Library, log: &OpLog, id: Option<&str>, redo: bool) -> Res
                 plan.report.restored.push(retire.target.as_str().to_owned());
                 plan.publish.push((retire.target.clone(), retire.object.clone()));
             }
-            Step::Edit(edit) => plan.revert(library, edit)?,
+            Step::Edit(edit) => plan.revert(library, &as_if_alone(log, operation, edit))?,
         }
     }
     if let Some(awaits) = &operation.awaits {
         plan.remove_awaited(library, awaits)?;
     }
     plan.check_references(library)?;
-    plan.forget_lost_links(library);
+    plan.forget_lost_links(library, log, operation);
     if plan.publish.is_empty() && plan.retire.is_empty() && plan.edits.is_empty() {
         return Err(UndoError::NothingLeft);
     }
@@ -175,22 +175,37 @@ impl Plan {
     /// A book that somebody else has come to use, or that the fork uses under another name of its own, does not go.
     fn check_references(&self, library: &Library) -> Result<(), UndoError> {
         let goes = |path: &VaultPath| self.retire.iter().any(|(retired, _)| retired == path);
-        let reverted = |path: &VaultPath| self.edits.iter().any(|edit| edit.required && edit.target == *path);
+        let reverts = |chat: &Chat, edit: &Edit| match &chat.kept {
+            None => edit.target == chat.path,
+            // Of the group's file, the part that is this chat's.
+            Some((file, kept)) => {
+                let within = |change: &Change| matches!(change, Change::Set { path, .. } if path.starts_with(&kept.path));
+                edit.target == *file && edit.changes.iter().any(within)
+            }
+        };
+        let reverted = |chat: &Chat| self.edits.iter().any(|edit| edit.required && reverts(chat, edit));
         let chats = library.chats.iter().enumerate();
         let except: Vec<usize> =
-            chats.filter(|(_, chat)| goes(&chat.path) || reverted(&chat.path)).map(|(c, _)| c).collect();
+            chats.filter(|(_, chat)| goes(&chat.path) || reverted(chat)).map(|(c, _)| c).collect();
         for (path, _) in &self.retire {
             let book = library.books.iter().find(|(_, book)| *book == path);
             let Some((stem, _)) = book else { continue };
-            if let Some(who) = library.referring_to(stem, &except).first() {
+            if let Some(who) = library.known_to_refer_to(stem, &except).first() {
                 return Err(UndoError::MovedOn { path: path.clone(), why: format!("{who} uses it") });
             }
         }
         Ok(())
     }
 
-    /// A message's link that would lead to a checkpoint which is gone by now is better none.
-    fn forget_lost_links(&mut self, library: &Library) {
+    /// A message's link that would lead to a checkpoint which Forklore has taken away since is better none. One that led nowhere before
+    /// is none of our affair.
+    fn forget_lost_links(&mut self, library: &Library, log: &OpLog, operation: &Operation) {
+        let taken_away = |name: &str| {
+            let later = log.operations.iter().filter(|later| later.id > operation.id);
+            { later }
+                .flat_map(Operation::retires)
+                .any(|retire| retire.target.name().strip_suffix(".jsonl") == Some(name))
+        };
         let back: Vec<&str> =
             self.publish.iter().filter_map(|(path, _)| path.name().strip_suffix(".jsonl")).collect();
         for change in self.edits.iter_mut().flat_map(|edit| &mut edit.changes) {
@@ -200,6 +215,7 @@ impl Plan {
                     to.as_ref().and_then(|to| Raw::trust(to.bytes()).as_text().map(|t| chat_stem(&t)))
                 && !library.chats.iter().any(|chat| chat.name == name)
                 && !back.contains(&name.as_str())
+                && taken_away(&name)
             {
                 *to = None;
             }
@@ -225,6 +241,27 @@ impl Plan {
         }
         Ok(())
     }
+}
+
+/// The edit as if operations before it that are undone by now had never been: what they found there is what it would have found, and
+/// what they made it would have made.
+fn as_if_alone(log: &OpLog, operation: &Operation, edit: &Edit) -> Edit {
+    let mut edit = edit.clone();
+    // What is done again is done as it was.
+    let others = if edit.back { &[][..] } else { &log.operations[..] };
+    for earlier in others.iter().rev().filter(|earlier| earlier.id < operation.id) {
+        let same_place =
+            |theirs: &&Edit| theirs.target == edit.target && theirs.place.is_that_of(&edit.place);
+        let Some(theirs) = earlier.edits().filter(|theirs| !theirs.back).find(same_place) else { continue };
+        if log.undone_by(&earlier.id).is_none() {
+            break;
+        }
+        edit.blanks = theirs.blanks;
+        for ours in &mut edit.changes {
+            theirs.changes.iter().for_each(|theirs| ours.follows(theirs));
+        }
+    }
+    edit
 }
 
 /// Finds messages in chats that the library has read; others are looked through.

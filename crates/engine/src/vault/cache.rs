@@ -25,7 +25,7 @@ use crate::tx::operation::FileId;
 
 const MAGIC: &[u8; 8] = b"fkl-idx\0";
 /// Raised whenever what a scan finds out changes.
-const VERSION: u32 = 3;
+const VERSION: u32 = 4;
 const HEAD: usize = 8 + 4 + 8 * 4 + 8 * 3 + 16;
 const HASH: u64 = 32;
 
@@ -141,7 +141,7 @@ pub fn remember(fs: &dyn Vfs, chat: &VaultPath, identity: Identity, scan: &Scan)
     }
     let view = View::of(&scan.transcript, &scan.snapshots).in_pack(id);
     let file = pack_file(view.pack);
-    fs.make_dir(&folder()).ok()?;
+    fs.make_private_dir(&folder()).ok()?;
     // One that is there already, by this name, may be torn: else the chat would not have been read again.
     write(fs, &file, &[Part::Bytes(&pack)]).ok()?;
     drop(pack);
@@ -163,6 +163,23 @@ pub(super) fn remember_view(
     if let (Ok(()), Some(old)) = (written, before.filter(|old| *old != INSIDE && *old != view.pack)) {
         // Whatever goes wrong here: what is not removed now is removed by `gc`.
         let _left = forget_unless_needed(fs, old);
+    }
+}
+
+/// Something that was found out about the vault as a whole, as it was kept under this name.
+pub fn kept(fs: &dyn Vfs, name: &str) -> Option<Vec<u8>> {
+    let bytes = fs.read(&folder().join(name).ok()?).ok()??;
+    let (hash, rest) = bytes.split_first_chunk::<32>()?;
+    (blake3::hash(rest).as_bytes() == hash).then(|| rest.to_vec())
+}
+
+/// Keeps something that was found out about the vault as a whole, if that can be done.
+pub fn keep(fs: &dyn Vfs, name: &str, bytes: &[u8]) {
+    let hash = blake3::hash(bytes);
+    let parts = [Part::Bytes(hash.as_bytes()), Part::Bytes(bytes)];
+    if let (Ok(file), Ok(())) = (folder().join(name), fs.make_dir(&folder())) {
+        // A cache that cannot be written only costs time.
+        let _not_kept = write(fs, &file, &parts);
     }
 }
 
@@ -206,7 +223,7 @@ fn needed_packs(fs: &dyn Vfs) -> Result<Vec<PackId>, PathError> {
 }
 
 fn write_entry(fs: &dyn Vfs, chat: &VaultPath, entry: &[u8], pack: &[u8]) -> Result<(), PathError> {
-    fs.make_dir(&folder())?;
+    fs.make_private_dir(&folder())?;
     write(fs, &file_of(chat), &[Part::Bytes(entry), Part::Bytes(pack)])
 }
 

@@ -47,6 +47,7 @@ impl Library {
             scenes: chat.facts.scenes.iter().filter(|(message, _)| kept(*message)).cloned().collect(),
             links: chat.facts.links.iter().filter(|(message, ..)| kept(*message)).cloned().collect(),
             damage: Vec::new(),
+            undated: chat.facts.undated.filter(|message| kept(*message)),
         };
         let Ok(header) = Raw::parse(made.header) else { return };
         let view = self.view(chat).fork(made.at, made.body.start, head, &chat.snapshots.sightings);
@@ -64,7 +65,7 @@ impl Library {
         facts.links.retain(|(message, ..)| *message != at);
         facts.links.extend(links.into_iter().map(|(bookmark, name)| (at, bookmark, name)));
         facts.links.sort_by_key(|(message, ..)| *message);
-        let header = Some(&*chat.header).filter(|header| !header.is_empty());
+        let header = Some(&*chat.header).filter(|header| !header.is_empty() && chat.kept.is_none());
         self.remember(chat, &chat.path, is, header, facts, &self.view(chat).linked(at, by, len));
     }
 

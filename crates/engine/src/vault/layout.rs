@@ -24,6 +24,9 @@ pub const HISTORY: &str = ".forklore/history";
 /// The settings of this vault.
 pub const CONFIG: &str = ".forklore/config.toml";
 
+/// What a vault calls itself.
+pub const ID: &str = ".forklore/id";
+
 /// The folder of a name that is known to be a good one.
 pub fn folder(name: &str) -> VaultPath {
     // The constants above are good names; a bad one would be the root, where nothing of ours is looked for.

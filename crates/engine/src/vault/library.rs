@@ -8,10 +8,11 @@ use forklore_core::adapter::{self, Adapter};
 use forklore_core::format::book::{Book as ParsedBook, BookError, BookMap, EntryImage};
 use forklore_core::format::card::Card;
 use forklore_core::format::chat::Header;
-use forklore_core::format::group::Group;
+use forklore_core::format::group::{Group, Kept};
 use forklore_core::format::names::book_stem;
 use forklore_core::format::record::ForkRecord;
 use forklore_core::format::settings::Settings;
+use forklore_core::state::Life;
 use forklore_core::story::Transcript;
 use forklore_core::story::lineage::Lineage;
 use forklore_fs::{Identity, PathError, VaultPath, Vfs};
@@ -20,11 +21,12 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::cache::View;
-use super::family::Families;
+use super::family::{Families, ToldScene};
 use super::kin::{Alignments, Kin};
+use super::lore::{CopiedBook, Lore};
 use super::scan::{Facts, Snapshots};
 use crate::address::Address;
-use crate::history::Timeline;
+use crate::history::{HistoryError, Timeline};
 use crate::tx::Right;
 
 /// What kind of story it is.
@@ -75,6 +77,8 @@ pub struct Chat {
     /// Which file was read; `None` if it could not be
     pub identity: Option<Identity>,
     pub(super) header: Vec<u8>,
+    /// The group's file, and where in it the metadata is, for chats of older versions, which have no header
+    pub kept: Option<(VaultPath, Kept)>,
     /// The book bound to the chat: name as the header has it, and file stem
     pub book: Option<(String, String)>,
     /// The messages
@@ -170,6 +174,8 @@ pub struct Library {
     pub not_read: Vec<VaultPath>,
     /// Files that Forklore's own unfinished work left behind.
     pub unfinished: Vec<VaultPath>,
+    /// What other Forklores are about to do: files that they are making, changing or taking away.
+    pub under_way: Vec<VaultPath>,
     /// The right to change the vault, if it was read to be changed.
     pub(crate) right: Option<Right>,
     pub(super) kin: Kin,
@@ -180,10 +186,18 @@ pub struct Library {
     /// How the messages of two chats correspond, for pairs that were asked for.
     pub(super) alignments: Mutex<Alignments>,
     pub(super) last_book: Mutex<Option<(String, Arc<Book>)>>,
-    /// What was last found out about the book of a chat.
-    pub(crate) last_known: Mutex<Option<(usize, Arc<crate::state_at::Known>)>>,
+    /// What was last found out about the books of a chat.
+    pub(super) last_lore: Mutex<Option<(usize, Arc<Lore>)>>,
+    /// Lives of books that were worked out.
+    pub(super) lives: Mutex<HashMap<String, Arc<Life>>>,
+    /// When the messages of chats were sent, for those that were asked for.
+    pub(super) times: Mutex<HashMap<usize, Arc<[Option<i64>]>>>,
+    /// The scenes of all chats, by the book that they wrote into.
+    pub(super) scenes: OnceLock<BTreeMap<String, Vec<ToldScene>>>,
+    /// The books that extensions made as copies of others.
+    pub(super) copies: OnceLock<Vec<CopiedBook>>,
     /// History, read when a question needs it.
-    pub(super) history: OnceLock<Result<Option<Timeline>, String>>,
+    pub(super) history: OnceLock<Result<Option<Timeline>, Arc<HistoryError>>>,
     /// The observation that history ends with, for a library of the past.
     pub(crate) until: Option<u64>,
 }
@@ -202,6 +216,13 @@ impl Drop for Library {
 }
 
 impl Library {
+    /// Files that tell whose a new book for a chat is, and who may read it: the chat's book, and the chat.
+    pub fn models_of_book(&self, chat: usize) -> Vec<VaultPath> {
+        let chat = &self.chats[chat];
+        let book = chat.book_stem().and_then(|stem| self.books.get(stem));
+        book.into_iter().chain([&chat.path]).cloned().collect()
+    }
+
     /// The bytes of one message; `None` if there is no such message.
     pub fn message_line(&self, chat: usize, message: usize) -> Result<Option<Vec<u8>>, PathError> {
         let chat = &self.chats[chat];
@@ -236,11 +257,23 @@ impl Library {
 
     /// What history knows of this vault; `None` if it has none.
     pub fn history(&self) -> Result<Option<&Timeline>, PathError> {
-        let read = || Timeline::load_until(&self.fs, self.until).map_err(|e| e.to_string());
+        let read = || Timeline::load_until(&self.fs, self.until).map_err(Arc::new);
         match self.history.get_or_init(read) {
             Ok(timeline) => Ok(timeline.as_ref()),
-            Err(why) => Err(history_error(why)),
+            Err(why) => Err(history_error(why.clone())),
         }
+    }
+
+    /// The scenes of all chats, by the book that they wrote into.
+    pub(super) fn scenes(&self) -> &BTreeMap<String, Vec<ToldScene>> {
+        self.scenes.get_or_init(|| self.find_scenes())
+    }
+
+    /// Whether another chat has the same slug.
+    pub fn has_twin(&self, chat: usize) -> bool {
+        let slug = self.chats[chat].header().slug();
+        let others = self.chats.iter().enumerate().filter(|(c, _)| *c != chat);
+        slug.is_some() && { others }.any(|(_, other)| other.header().slug() == slug)
     }
 
     /// Slugs that several chats have, with those chats.
@@ -257,8 +290,8 @@ impl Library {
     }
 }
 
-/// History that cannot be read, as what cannot be read.
-pub(crate) fn history_error(why: impl std::fmt::Display) -> PathError {
-    let source = std::io::Error::other(why.to_string());
+/// History that cannot be read, as what cannot be read. Why is inside: whoever tells people of it looks there.
+pub(crate) fn history_error(why: impl Into<Arc<HistoryError>>) -> PathError {
+    let source = std::io::Error::other(why.into());
     PathError { path: super::layout::folder(super::layout::HISTORY), doing: "read", source }
 }

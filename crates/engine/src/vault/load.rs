@@ -21,9 +21,9 @@ use super::family::Families;
 use super::kin::Kin;
 use super::library::{Chat, Library, Story, StoryKind};
 use super::scan::{Damage, Facts, Scan, is_large, scan};
-use super::{cache, layout};
+use super::{cache, layout, traced};
 use crate::progress::Progress;
-use crate::tx::Right;
+use crate::tx::{self, Right};
 
 /// Why a vault cannot be read.
 #[derive(Debug, thiserror::Error)]
@@ -62,10 +62,7 @@ impl Library {
             .into_iter()
             .collect();
         let (stories, places) = find_chats(&*fs, &cards, &groups, &mut litter, &mut not_read)?;
-        let unfinished = fs.list(&layout::folder(&format!("{}/tx", layout::FORKLORE)))?;
-        let unfinished = unfinished
-            .iter()
-            .filter_map(|n| layout::folder(&format!("{}/tx", layout::FORKLORE)).join(&n.name).ok());
+        let work = tx::work(&*fs)?;
         let mut library = Self {
             stories,
             chats: Vec::new(),
@@ -75,14 +72,19 @@ impl Library {
             books,
             litter,
             not_read,
-            unfinished: unfinished.collect(),
+            unfinished: work.left,
+            under_way: work.under_way,
             right: None,
             kin: Kin::default(),
             families: Families::default(),
             remembering: Mutex::default(),
             alignments: Mutex::default(),
             last_book: Mutex::default(),
-            last_known: Mutex::default(),
+            last_lore: Mutex::default(),
+            lives: Mutex::default(),
+            times: Mutex::default(),
+            scenes: OnceLock::new(),
+            copies: OnceLock::new(),
             history: OnceLock::new(),
             until: None,
             fs,
@@ -129,7 +131,7 @@ impl Library {
             chat
         };
         // Small chats side by side; large ones one after the other, each on all cores.
-        let mut chats: Vec<Option<Chat>> = places
+        let mut chats: Vec<Option<Option<Chat>>> = places
             .par_iter()
             .zip(&sizes)
             .map(|(place, size)| (!is_large(*size)).then(|| read(place, *size)))
@@ -139,15 +141,35 @@ impl Library {
                 *chat = Some(read(&places[i], sizes[i]));
             }
         }
-        let chats = chats.into_iter().flatten().collect();
+        let chats = chats.into_iter().flatten().flatten().collect();
         self.remembering = background;
         self.chats = chats;
+        self.read_kept_metadata();
         self.adopt_unlisted();
         for (c, chat) in self.chats.iter().enumerate() {
             self.stories[chat.story].chats.push(c);
         }
         self.stories.retain(|story| story.folder != NO_GROUP || !story.chats.is_empty());
         progress.finish();
+    }
+
+    /// Chats of groups of older versions have no header: what would stand there stands in the group's file.
+    fn read_kept_metadata(&mut self) {
+        for chat in self.chats.iter_mut().filter(|chat| chat.header.is_empty() && chat.unreadable.is_none()) {
+            let story = &self.stories[chat.story];
+            let group = self.groups.get(&story.folder).filter(|_| story.kind == StoryKind::Group);
+            let Some((group, kept)) = group.and_then(|group| Some((group, group.metadata(&chat.name)?)))
+            else {
+                continue;
+            };
+            let Ok(file) = layout::folder(layout::GROUPS).join(&format!("{}.json", group.file)) else {
+                continue;
+            };
+            let metadata = kept.metadata.as_deref().unwrap_or(b"{}");
+            chat.header = [b"{\"chat_metadata\":", metadata, b"}"].concat();
+            chat.kept = Some((file, kept));
+            chat.look_at_header();
+        }
     }
 
     /// A fork of a group chat that no group lists yet belongs to the group of the chat it was forked from: a page lists it later.
@@ -190,6 +212,22 @@ impl Library {
 
     fn trace(&mut self) {
         self.disown_copied_records();
+        let key = (self.chats.len() >= traced::WORTHWHILE).then(|| traced::Key::of(&self.chats)).flatten();
+        let known = key.as_ref().and_then(|key| traced::recall(&*self.fs, key, self.chats.len()));
+        let found = known.unwrap_or_else(|| {
+            let found = self.find_lineage();
+            if let Some(key) = &key {
+                traced::remember(&*self.fs, key, &found);
+            }
+            found
+        });
+        for (chat, lineage) in self.chats.iter_mut().zip(found) {
+            chat.lineage = lineage;
+        }
+        self.kin = self.find_kin();
+    }
+
+    fn find_lineage(&self) -> Vec<Lineage> {
         let slugs: Vec<Option<String>> =
             self.chats.iter().map(|c| c.header().slug().map(std::borrow::Cow::into_owned)).collect();
         let seen: Vec<lineage::Chat<'_>> = self
@@ -200,6 +238,8 @@ impl Library {
                 story: chat.story,
                 group: self.stories[chat.story].kind == StoryKind::Group,
                 name: &chat.name,
+                silent: chat.header().metadata() == Raw::NULL
+                    || chat.kept.as_ref().is_some_and(|(_, kept)| kept.metadata.is_none()),
                 slug: slugs[c].as_deref(),
                 main_chat: chat.header().main_chat().map(|name| {
                     // A name that no file can have is still a name to tell of.
@@ -209,6 +249,7 @@ impl Library {
                 }),
                 record: chat.record.as_ref(),
                 transcript: &chat.transcript,
+                undated: chat.facts.undated.is_some(),
                 aliases: [
                     chat.book.as_ref().map(|(name, _)| name.as_str()),
                     chat.running.as_ref().and_then(|r| r.chat_id.as_deref()),
@@ -219,12 +260,7 @@ impl Library {
                 links: chat.facts.links().map(|(_, link, name)| (link, chat_stem(name))).collect(),
             })
             .collect();
-        let traced =
-            lineage::trace(&seen, &|chat, message, before| self.swipe_moments(chat, message, before));
-        for (chat, lineage) in self.chats.iter_mut().zip(traced) {
-            chat.lineage = lineage;
-        }
-        self.kin = self.find_kin();
+        lineage::trace(&seen, &|chat, message, before| self.swipe_moments(chat, message, before))
     }
 
     /// The moments that a message would have, after the moment before it, with each of its swipes shown.
@@ -246,7 +282,8 @@ struct How<'a> {
 /// What is done with a scan that is worth remembering.
 type Remember<'a> = dyn Fn(&VaultPath, Identity, &Scan) + Sync + 'a;
 
-fn read_chat(fs: &dyn Vfs, story: usize, name: String, path: VaultPath, how: &How<'_>) -> Chat {
+/// Reads a chat; `None` if it is gone since it was listed.
+fn read_chat(fs: &dyn Vfs, story: usize, name: String, path: VaultPath, how: &How<'_>) -> Option<Chat> {
     let read = || -> Result<(Scan, Identity), PathError> {
         let fail = |source| PathError { path: path.clone(), doing: "read", source };
         let file = fs.open(&path)?;
@@ -263,6 +300,7 @@ fn read_chat(fs: &dyn Vfs, story: usize, name: String, path: VaultPath, how: &Ho
     };
     let (scan, identity, unreadable) = match read() {
         Ok((scan, identity)) => (scan, Some(identity), None),
+        Err(e) if e.is_missing() => return None,
         Err(e) => (
             Scan { facts: Facts { damage: vec![Damage::Empty], ..Facts::default() }, ..Scan::default() },
             None,
@@ -277,6 +315,7 @@ fn read_chat(fs: &dyn Vfs, story: usize, name: String, path: VaultPath, how: &Ho
         modified: identity.map_or(0, |id| id.modified),
         identity,
         header: scan.header.unwrap_or_default(),
+        kept: None,
         transcript: scan.transcript,
         facts: scan.facts,
         snapshots: scan.snapshots,
@@ -294,12 +333,19 @@ fn read_chat(fs: &dyn Vfs, story: usize, name: String, path: VaultPath, how: &Ho
         },
         unreadable,
     };
-    let header = chat.header();
-    let slug = header.slug();
-    chat.record = ForkRecord::read(header.metadata()).filter(|record| record.belongs_to(slug.as_deref()));
-    chat.running = RunningRecap::read(chat.header().metadata());
-    chat.book = chat.header().book().map(|name| (name.to_string(), book_stem(&name)));
-    chat
+    chat.look_at_header();
+    Some(chat)
+}
+
+impl Chat {
+    fn look_at_header(&mut self) {
+        let header = self.header();
+        let slug = header.slug();
+        let record = ForkRecord::read(header.metadata()).filter(|record| record.belongs_to(slug.as_deref()));
+        let book = header.book().map(|name| (name.to_string(), book_stem(&name)));
+        let running = RunningRecap::read(header.metadata());
+        (self.record, self.running, self.book) = (record, running, book);
+    }
 }
 
 /// Files of a folder with an extension, as (stem, path); litter and links that lead nowhere we may go are set aside.

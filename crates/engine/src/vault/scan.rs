@@ -7,11 +7,11 @@ use std::mem;
 use std::sync::mpsc::{channel, sync_channel};
 use std::sync::{Arc, Mutex, PoisonError};
 
-use forklore_core::adapter::{self, Scene, SceneSighting, Written};
+use forklore_core::adapter::{self, Scene, SceneSighting};
 use forklore_core::format::book::EntryImage;
 use forklore_core::format::chat::{self, Line};
 use forklore_core::story::lineage::Link;
-use forklore_core::story::{Transcript, TranscriptBuilder, identify};
+use forklore_core::story::{Said, Transcript, TranscriptBuilder};
 use forklore_fs::OpenFile;
 use serde::{Deserialize, Serialize};
 
@@ -111,8 +111,6 @@ pub struct StoredSighting {
     pub clock: i64,
     /// Name of the book.
     pub book: Option<String>,
-    /// Which entries the scene is known to have written.
-    pub written: Written,
     /// Places of its entries in [`Snapshots::images`]; `None` if they were too many to keep and are to be read again.
     pub entries: Option<Vec<u32>>,
 }
@@ -129,6 +127,8 @@ pub struct Facts {
     pub links: Vec<(usize, bool, String)>,
     /// What is wrong with the file.
     pub damage: Vec<Damage>,
+    /// The first message without a time of its own: it is missing, or that of the two before it.
+    pub undated: Option<usize>,
 }
 
 impl Facts {
@@ -175,8 +175,9 @@ enum Found {
 }
 
 struct Element {
-    identity: Identity,
-    hidden: bool,
+    said: Said,
+    /// When it was sent, as a hash; nothing if that is not known.
+    date: Option<u64>,
     /// What few messages have.
     more: Option<Box<More>>,
 }
@@ -193,7 +194,6 @@ struct More {
 /// A line: where it is, how long it is, what it is.
 type Seen = (u64, u32, Found);
 
-type Identity = (chat::Role, forklore_core::story::TextHash, forklore_core::story::MessageId);
 
 /// Reads a chat file. `group` tells how its first line is to be taken.
 pub fn scan(file: &dyn OpenFile, group: bool) -> io::Result<Scan> {
@@ -408,6 +408,8 @@ struct Builder {
     sightings: Vec<StoredSighting>,
     places: HashMap<EntryImage, u32>,
     kept: usize,
+    /// When the last two messages were sent.
+    dates: [Option<u64>; 2],
 }
 
 impl Builder {
@@ -435,6 +437,8 @@ impl Builder {
                     self.header = Some(bytes);
                     return;
                 }
+                // Chats of groups had no header in older versions, and all versions read them.
+                _ if self.group => {}
                 _ => self.facts.damage.push(Damage::Headerless),
             }
         }
@@ -444,11 +448,15 @@ impl Builder {
         for sighting in more.sightings {
             self.keep(message, sighting);
         }
-        self.transcript.push(at, len, element.hidden, element.identity);
+        if element.date.is_none() || self.dates == [element.date; 2] {
+            self.facts.undated.get_or_insert(message);
+        }
+        self.dates = [self.dates[1], element.date];
+        self.transcript.push(at, len, element.said);
     }
 
     fn keep(&mut self, message: usize, sighting: SceneSighting) {
-        let SceneSighting { version, clock, book, entries, written } = sighting;
+        let SceneSighting { version, clock, book, entries } = sighting;
         let mut places = Vec::with_capacity(entries.len());
         for image in entries {
             let next = u32::try_from(self.images.len()).unwrap_or(u32::MAX);
@@ -460,7 +468,7 @@ impl Builder {
             places.push(place);
         }
         let entries = (self.kept <= KEPT).then_some(places);
-        self.sightings.push(StoredSighting { message, version, clock, book, written, entries });
+        self.sightings.push(StoredSighting { message, version, clock, book, entries });
         if self.kept > KEPT {
             // What was just added is of no use without its sighting.
             let used = self.sightings.iter().filter_map(|s| s.entries.as_ref()).flatten().max();
@@ -500,10 +508,18 @@ fn look(line: &[u8]) -> Found {
     let plain = links.is_empty() && scene.is_none() && header.is_none();
     let more = More { scene, links, sightings: sightings.unwrap_or_default(), header };
     Found::Element(Element {
-        identity: identify(message),
-        hidden: message.is_hidden(),
+        said: Said::of(message),
+        date: message.send_date().filter(|date| date.is_truthy()).map(|date| short_hash(date.bytes())),
         more: (!plain).then(|| Box::new(more)),
     })
+}
+
+/// A hash that only has to tell a few times apart.
+fn short_hash(bytes: &[u8]) -> u64 {
+    use std::hash::{DefaultHasher, Hasher as _};
+    let mut hasher = DefaultHasher::new();
+    hasher.write(bytes);
+    hasher.finish()
 }
 
 /// The links of a message: whether a bookmark (else a branch), name as typed.

@@ -9,7 +9,7 @@ use std::sync::Arc;
 
 use forklore_engine::tx::operation::{Awaits, Change, Edit, Json, Kind, Place};
 use forklore_engine::tx::{self, About, Tx, TxError, folders};
-use forklore_fs::{Crash, Part, SimFs, VaultPath, Vfs};
+use forklore_fs::{Attributes, Crash, Part, SimFs, VaultPath, Vfs};
 
 const PARENT: &str = "chats/Ana/main.jsonl";
 const CHAT: &str = "chats/Ana/fork.jsonl";
@@ -40,10 +40,27 @@ fn vault() -> SimFs {
     fs.put(&path(OLD_BOOK), br#"{"entries":{}}"#);
     fs.put(&path(GROUP), br#"{"chats":["main"]}"#);
     fs.put(&path("settings.json"), b"{}");
+    MODES.iter().for_each(|(file, mode)| fs.was(&path(file), &with_mode(*mode)));
     for folder in [folders::tx(), folders::ops(), folders::objects(), folders::lost()] {
         fs.make_dir(&folder).unwrap();
     }
     fs
+}
+
+/// Who may read what: no two alike, so that none can be taken for another's. New files have their parent's.
+const MODES: [(&str, u32); 5] =
+    [(PARENT, 0o600), (OLD_BOOK, 0o640), (GROUP, 0o604), (CHAT, 0o600), (BOOK, 0o600)];
+
+fn with_mode(mode: u32) -> Attributes {
+    Attributes { mode, owner: (7, 8), extended: vec![(b"user.tag".to_vec(), mode.to_be_bytes().to_vec())] }
+}
+
+/// The first file that is not for whom it was.
+fn opened(fs: &dyn Vfs) -> Option<&'static str> {
+    let other = |(file, mode): &&(&'static str, u32)| {
+        fs.attributes(&path(file)).unwrap().is_some_and(|is| is != with_mode(*mode))
+    };
+    MODES.iter().find(other).map(|(file, _)| *file)
 }
 
 fn about(kind: Kind) -> About {
@@ -55,12 +72,8 @@ fn link_edit() -> Edit {
     let line = br#"{"mes":"world","is_user":true,"send_date":"2"}"#;
     let message = forklore_core::format::chat::Message::parse(line).unwrap();
     let (_, _, id) = forklore_core::story::identify(message);
-    Edit {
-        target: path(PARENT),
-        place: Place::Message { index: 1, id: id.0 },
-        required: false,
-        changes: vec![Change::set(&["extra", "bookmark_link"], None, Json::text("fork"))],
-    }
+    let link = Change::set(&["extra", "bookmark_link"], None, Json::text("fork"));
+    Edit::new(path(PARENT), Place::Message { index: 1, id: id.0 }, vec![link])
 }
 
 fn commit(tx: Tx, fs: &Arc<dyn Vfs>, kind: Kind) -> Result<(), TxError> {
@@ -92,11 +105,12 @@ fn fork_unlinked(fs: &Arc<dyn Vfs>) -> Result<(), TxError> {
 
 fn make_fork(fs: &Arc<dyn Vfs>, linked: bool) -> Result<(), TxError> {
     let mut tx = Tx::begin(fs, NOW)?;
-    tx.publish(path(BOOK), &[Part::Bytes(b"{\"entries\":{\"0\":{}}}")])?;
+    tx.publish(path(BOOK), &[Part::Bytes(b"{\"entries\":{\"0\":{}}}")], &[path(PARENT)])?;
     let file = fs.open(&path(PARENT))?;
-    tx.publish(path(CHAT), &[Part::Bytes(b"{\"chat_metadata\":{}}"), Part::Range(&*file, 54..86)])?;
+    let parts = [Part::Bytes(b"{\"chat_metadata\":{}}"), Part::Range(&*file, 54..86)];
+    tx.publish(path(CHAT), &parts, &[path(PARENT)])?;
     let list = Change::include(&["chats"], "fork");
-    tx.edit(Edit { target: path(GROUP), place: Place::Document, required: false, changes: vec![list] })?;
+    tx.edit(Edit::new(path(GROUP), Place::Document, vec![list]))?;
     if linked {
         tx.edit(link_edit())?;
     }
@@ -136,16 +150,12 @@ fn judge(fs: &dyn Vfs, linked: bool) -> Option<&'static str> {
 /// Healing: a new book, the chat is bound to it, the old book goes.
 fn heal(fs: &Arc<dyn Vfs>) -> Result<(), TxError> {
     let mut tx = Tx::begin(fs, NOW)?;
-    tx.publish(path(BOOK), &[Part::Bytes(b"{\"entries\":{\"0\":{}}}")])?;
+    tx.publish(path(BOOK), &[Part::Bytes(b"{\"entries\":{\"0\":{}}}")], &[path(PARENT)])?;
     let set = |key: &str, from: &str, to: &str| {
         Change::set(&["chat_metadata", key], Json::text(from), Json::text(to))
     };
-    tx.edit(Edit {
-        target: path(PARENT),
-        place: Place::Header,
-        required: true,
-        changes: vec![set("world_info", "old", "fork"), set("integrity", "s", "t")],
-    })?;
+    let changes = vec![set("world_info", "old", "fork"), set("integrity", "s", "t")];
+    tx.edit(Edit { required: true, ..Edit::new(path(PARENT), Place::Header, changes) })?;
     tx.retire(path(OLD_BOOK))?;
     commit(tx, fs, Kind::Heal)
 }
@@ -166,7 +176,7 @@ fn judge_heal(fs: &dyn Vfs) -> Option<&'static str> {
 fn delete(fs: &Arc<dyn Vfs>) -> Result<(), TxError> {
     let mut tx = Tx::begin(fs, NOW)?;
     let list = Change::exclude(&["chats"], "main");
-    tx.edit(Edit { target: path(GROUP), place: Place::Document, required: false, changes: vec![list] })?;
+    tx.edit(Edit::new(path(GROUP), Place::Document, vec![list]))?;
     tx.retire(path(PARENT))?;
     tx.retire(path(OLD_BOOK))?;
     commit(tx, fs, Kind::Delete)
@@ -209,6 +219,9 @@ fn recover(fs: &SimFs, stop: Option<usize>) -> bool {
 /// What is wrong with a disk after recovery.
 fn faults(scenario: &Scenario, fs: &dyn Vfs) -> Vec<String> {
     let mut faults = Vec::new();
+    if let Some(file) = opened(fs) {
+        faults.push(format!("{}: {file} is not for whom it was", scenario.name));
+    }
     if (scenario.judge)(fs).is_none() {
         let show = |file: &str| {
             let bytes = fs.read(&path(file)).unwrap();
@@ -402,7 +415,7 @@ fn without_exchange_forks_are_made_and_shared_files_are_left_alone() {
 /// The first half of a fork that SillyTavern saves itself: the book is there, the rest waits for the chat.
 fn prepare(fs: &Arc<dyn Vfs>) -> Result<String, TxError> {
     let mut tx = Tx::begin(fs, NOW)?;
-    tx.publish(path(BOOK), &[Part::Bytes(b"{\"entries\":{\"0\":{}}}")])?;
+    tx.publish(path(BOOK), &[Part::Bytes(b"{\"entries\":{\"0\":{}}}")], &[path(PARENT)])?;
     tx.edit(link_edit())?;
     let awaits = Awaits { target: path(CHAT), slug: "fresh".to_owned(), until: NOW + 60_000 };
     tx.prepare(about(Kind::Checkpoint), awaits)

@@ -381,7 +381,7 @@ impl World {
             at,
             name: Some(name.clone()),
             swipe: None,
-            strict: false,
+            strict: None,
             ignore_queue: false,
             link: true,
             copy_book: false,

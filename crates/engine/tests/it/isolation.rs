@@ -362,7 +362,7 @@ impl World {
             at,
             name: None,
             swipe: None,
-            strict: false,
+            strict: None,
             ignore_queue: false,
             link,
             copy_book: false,

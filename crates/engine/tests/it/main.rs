@@ -10,6 +10,7 @@ mod crashes;
 mod foreign;
 mod history;
 mod isolation;
+mod lineage;
 mod random;
 mod remember;
 mod trash;

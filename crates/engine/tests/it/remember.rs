@@ -59,7 +59,7 @@ fn try_fork(library: &Library, chat: &str, kind: ForkKind, at: usize) -> Result<
         at,
         name: Some(format!("{} at {at}", library.chats[chat].name)),
         swipe: None,
-        strict: false,
+        strict: None,
         ignore_queue: false,
         link: true,
         copy_book: false,

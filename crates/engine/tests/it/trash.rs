@@ -45,7 +45,7 @@ fn checkpoint(fs: &Arc<SimFs>, now: i64) {
         at: 1,
         name: Some("Fork".to_owned()),
         swipe: None,
-        strict: false,
+        strict: None,
         ignore_queue: false,
         link: true,
         copy_book: false,

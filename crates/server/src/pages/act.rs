@@ -26,8 +26,8 @@ use serde::Serialize;
 use super::{answer, page, through};
 use crate::answer::{failed, json, refused, status, usage};
 use crate::deeds::{self, Fields};
-use crate::table::{ORDINARY, body, called};
-use crate::vaults::{Call, Vaults};
+use crate::table::{ORDINARY, body, bytes, called};
+use crate::vaults::{Call, Vaults, Work, work};
 use crate::waits;
 
 /// How many operations the log shows at first.
@@ -66,7 +66,7 @@ fn act(call: &Call, asked: Asked) -> Result<Page, Failure> {
             name: wish.name.clone(),
             swipe: wish.swipe,
             ignore_queue: wish.ignore_queue,
-            strict: wish.strict,
+            strict: wish.strict.then_some(true),
             copy_book: wish.copy_book,
         };
         let plan = call.ask(|desk| fork::plan(desk, &possible))?;
@@ -133,7 +133,7 @@ fn history(call: &Call, asked: Asked) -> Result<Page, Failure> {
     let fields = Fields(asked);
     let plan = call.ask(|desk| keep::forget(desk, &fields.rules(true)?))?;
     let clean = call.ask(|desk| ops::gc(desk, &Cleaning { dry_run: true, ..Cleaning::default() }))?;
-    let days = match call.ask(|desk| config::setting(desk, "trash.days"))?.value {
+    let days = match call.ask(|desk| config::setting(desk, config::Who::Anybody, "trash.days"))?.value {
         Value::Number(days) => days,
         _ => 0,
     };
@@ -170,7 +170,7 @@ async fn perform(State(vaults): State<Arc<Vaults>>, request: Request) -> Respons
     };
     let frame = Frame { vault: call.vault.name(), through };
     let done = match fields(request).await {
-        Ok(fields) => tokio::task::spawn_blocking(move || deeds::perform(&call, &fields)).await,
+        Ok(fields) => work(call.vault.clone(), Work::Change, move || deeds::perform(&call, &fields)).await,
         Err(failure) => Ok(Err(failure)),
     };
     match done {
@@ -191,8 +191,7 @@ async fn fields(request: Request) -> Result<Fields, Failure> {
     if !media.is_some_and(|media| media.starts_with("application/x-www-form-urlencoded")) {
         return Ok(Fields(body(request, ORDINARY).await?));
     }
-    let bytes = axum::body::to_bytes(request.into_body(), ORDINARY);
-    let bytes =
-        bytes.await.map_err(|_| refused("TOO_LARGE", "The form is too large", "Send less at once."))?;
+    let too_large = || refused("TOO_LARGE", "The form is too large", "Send less at once.");
+    let bytes = bytes(request, ORDINARY).await?.ok_or_else(too_large)?;
     Ok(Fields(form_urlencoded::parse(&bytes).into_owned().collect()))
 }

@@ -15,7 +15,7 @@ use serde::Deserialize;
 use super::page;
 use crate::answer::{failed, json};
 use crate::table::{called, query};
-use crate::vaults::{Call, Vaults};
+use crate::vaults::{Call, Vaults, Work, work};
 
 pub(super) fn router() -> Router<Arc<Vaults>> {
     Router::new().route("/moment", page(moment)).route("/step", get(step)).route("/compare", page(compare))
@@ -34,11 +34,12 @@ async fn step(State(vaults): State<Arc<Vaults>>, request: Request) -> Response {
         Err(failure) => return failed(&failure),
     };
     let all = step.from.is_none();
+    let vault = call.vault.clone();
     let made = move || {
         let moment = call.ask(|desk| moment::moment(desk, &step))?;
         Ok::<_, Failure>(pages::moment::step(&moment, all))
     };
-    match tokio::task::spawn_blocking(made).await {
+    match work(vault, Work::Look, made).await {
         Ok(Ok(step)) => json(StatusCode::OK, &step),
         Ok(Err(failure)) => failed(&failure),
         Err(_) => StatusCode::INTERNAL_SERVER_ERROR.into_response(),

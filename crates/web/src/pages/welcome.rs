@@ -4,15 +4,15 @@ use maud::html;
 
 use crate::{Here, Page};
 
-/// For a browser that has not shown a token. `enter.js` takes it from the address, behind `#`, where only the browser sees it. With the
-/// key of a server that has no vault yet, it shows the second part instead: which vault it shall be.
+/// For a browser that was not let in. `enter.js` takes the code from the address, behind `#`, where only the browser sees it. If the server
+/// has no vault yet, it shows the second part instead: which vault it shall be.
 pub fn enter() -> Page {
     let body = html! {
         article.lone #enter {
             h1 { "Forklore" }
             p.lead { "This page opens with the address that " code { "forklore serve" } " prints." }
-            p { "It ends with " code { "#token=…" } ". Copy all of it into the address bar of this browser." }
-            p.quiet { "The token is new each time Forklore is started." }
+            p { "It ends with " code { "#code=…" } ". Copy all of it into the address bar of this browser." }
+            p.quiet { "Each address works once. Press Enter where Forklore runs, and it prints another one." }
         }
         article.first #first hidden {
             h1 { "Welcome to Forklore" }

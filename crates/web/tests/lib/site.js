@@ -121,17 +121,29 @@ export class Visit {
     // Opens a page with the address that `forklore serve` prints, and waits until it is there.
     static async start(browser, site, address = '', options = {}) {
         const visit = await Visit.tab(browser, site, options);
-        await visit.page.send('Page.navigate', { url: `${site.url}#token=${site.token}` });
-        await visit.page.until('let in', () => document.querySelector('.top nav') !== null);
+        await visit.enter();
         if (address) {
             await visit.go(address);
         }
         return visit;
     }
 
+    // With an address as `forklore serve` prints it: each works once.
+    async enter() {
+        const { code } = await this.site.api('code', {}, {});
+        await this.page.send('Page.navigate', { url: `${this.site.url}#code=${code}` });
+        await this.page.until('let in', () => document.querySelector('.top nav') !== null && location.pathname.includes('/~'));
+        this.base = await this.run(() => location.href);
+    }
+
+    // An address of this site, as this browser has it.
+    at(address) {
+        return new URL(address, this.base ?? this.site.url).href;
+    }
+
     // Goes to another page, relative to the base.
     async go(address) {
-        await this.page.send('Page.navigate', { url: new URL(address, this.site.url).href });
+        await this.page.send('Page.navigate', { url: this.at(address) });
         await this.ready();
     }
 
@@ -169,7 +181,7 @@ export class Visit {
     clean() {
         assert.deepEqual(this.page.errors, [], 'no page throws or complains');
         // The browser notes that the first page was not answered, as it should.
-        const first = (log) => /status of 401/.test(log) && log.includes(` ${this.site.url}#token=`);
+        const first = (log) => /status of 401/.test(log) && log.includes(` ${this.site.url}#code=`);
         assert.deepEqual(this.page.logs.filter((log) => !first(log)), [], 'no page breaks its policy or misses a file');
         const own = new URL(this.site.url).origin;
         const foreign = this.page.requests.filter((address) => !address.startsWith(own) && !/^(about|data|blob):/.test(address));

@@ -18,8 +18,8 @@ fn errors(call: &Call) -> &'static [&'static str] {
     match &*call.name {
         "write" | "copy_file_range" | "mkdir" | "mkdirat" => &["ENOSPC", "EIO"],
         "openat" if call.changes() => &["ENOSPC", "EMFILE", "EACCES"],
-        "openat" => &["EMFILE", "EACCES"],
-        "fsync" | "getdents64" => &["EIO"],
+        "openat" | "openat2" => &["EMFILE", "EACCES"],
+        "fsync" | "fchmod" | "getdents64" => &["EIO"],
         "rename" | "renameat2" => &["EIO", "ENOSPC"],
         "unlink" | "unlinkat" => &["EIO", "EACCES"],
         _ => &[],
@@ -189,10 +189,10 @@ fn files_that_cannot_be_opened() {
             {
                 let vault = scenario.vault();
                 let before = Picture::of(&vault);
-                let path = vault.root().canonicalize().unwrap().join(name).to_string_lossy().into_owned();
-                let inject = format!("inject=openat:error={error}:when=1+");
+                // Files are opened below the handle of the vault, by the rest of their path.
+                let inject = format!("inject=openat2:error={error}:when=1+");
                 let run =
-                    strace.run(&vault, &["-f", "-P", &path, "-e", "trace=openat", "-e", &inject], &args);
+                    strace.run(&vault, &["-f", "-P", name, "-e", "trace=openat2", "-e", &inject], &args);
                 let at = format!("{} with {error} for {name}", scenario.name);
                 let judged = fault(scenario, &reference, &vault, &before, &run, true);
                 let judged = judged.or_else(|why| less(scenario, &vault, &before, &run).ok_or(why));

@@ -17,7 +17,7 @@ use crate::disk::{ChatFile, book, entries};
 const CHAT: &str = "chats/Ana/main.jsonl";
 
 /// The package `write-file-atomic`, where `cargo xtask test` puts it, and a node that can run it.
-fn package(test: &str) -> Option<PathBuf> {
+pub(super) fn package(test: &str) -> Option<PathBuf> {
     let modules = std::env::var_os("FORKLORE_NODE_MODULES").map(PathBuf::from);
     let modules =
         modules.unwrap_or_else(|| Path::new(env!("CARGO_MANIFEST_DIR")).join("../../.tools/node_modules"));
@@ -35,7 +35,7 @@ fn package(test: &str) -> Option<PathBuf> {
 }
 
 /// Saves until there is a file `stop`, or until a save does not come back within so many milliseconds.
-fn sillytavern(package: &Path, vault: &TestVault, patience: u64) -> Child {
+pub(super) fn sillytavern(package: &Path, vault: &TestVault, patience: u64) -> Child {
     Command::new("node")
         .arg(Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/it/kills/sillytavern.cjs"))
         .arg(package)
@@ -53,11 +53,11 @@ fn sillytavern(package: &Path, vault: &TestVault, patience: u64) -> Child {
         .unwrap()
 }
 
-fn stop(vault: &TestVault) -> PathBuf {
+pub(super) fn stop(vault: &TestVault) -> PathBuf {
     vault.root().with_extension("stop")
 }
 
-fn told(child: Child) -> Value {
+pub(super) fn told(child: Child) -> Value {
     let output = child.wait_with_output().unwrap();
     assert!(output.status.success());
     serde_json::from_slice(&output.stdout).unwrap()
@@ -107,7 +107,7 @@ fn no_save_of_sillytavern_is_lost_in_a_race() {
                 let kill = match n / 6 % 3 {
                     0 => format!("inject=renameat2:signal=KILL:when={}", 1 + n / 18 % 8),
                     1 => format!("inject=fsync:signal=KILL:when={}", 5 + n / 18 % 9),
-                    _ => "inject=unlink:signal=KILL:when=1".to_owned(),
+                    _ => "inject=unlinkat:signal=KILL:when=1".to_owned(),
                 };
                 let slow = if n / 6 % 3 == 0 { vec![] } else { vec!["-e", late] };
                 strace.run(&vault, &[&slow[..], &["-e", &kill]].concat(), args)
@@ -150,19 +150,24 @@ fn no_save_of_sillytavern_is_lost_in_a_race() {
     let left =
         |folder: &str| fs::read_dir(vault.root().join(".forklore").join(folder)).map_or(0, Iterator::count);
     assert_eq!(left("tx"), 0);
-    let parent = ChatFile::at(&vault, "Ana/main");
+    must_be_whole(&vault, &told);
+}
+
+/// The parent is as SillyTavern saved it last, every fork has its six messages and a book of its own, and nothing is left over.
+pub(super) fn must_be_whole(vault: &TestVault, told: &Value) {
+    let parent = ChatFile::at(vault, "Ana/main");
     assert_eq!(parent.lines.len() + 1, usize::try_from(told["last"].as_u64().unwrap()).unwrap());
     let mut books = vec![parent.book().to_owned()];
     let forks = fs::read_dir(vault.root().join("chats/Ana")).unwrap().map(|entry| entry.unwrap().path());
     for fork in forks.filter(|path| path.file_stem().unwrap() != "main") {
         assert_eq!(fork.extension().unwrap(), "jsonl", "{fork:?} lies about");
         let name = fork.file_stem().unwrap().to_str().unwrap();
-        let fork = ChatFile::at(&vault, &format!("Ana/{name}"));
+        let fork = ChatFile::at(vault, &format!("Ana/{name}"));
         let says = |lines: &[Vec<u8>]| -> Vec<Value> {
             lines.iter().map(|line| serde_json::from_slice::<Value>(line).unwrap()["mes"].clone()).collect()
         };
         assert_eq!(says(&fork.lines), says(&parent.lines[..6]), "{name}");
-        assert!(entries(&book(&vault, fork.book())).contains_key("character-Ana"), "{name}");
+        assert!(entries(&book(vault, fork.book())).contains_key("character-Ana"), "{name}");
         assert!(!books.contains(&fork.book().to_owned()), "{name} has another's book");
         books.push(fork.book().to_owned());
     }

@@ -12,8 +12,9 @@ use forklore_testkit::{Run, TestVault};
 use crate::FORKLORE;
 
 /// Calls that change what is on disk, and those around them. A question mark lets strace pass over what a processor does not have.
-const WATCHED: &str = "openat,?open,?creat,write,?pwrite64,?writev,fsync,?fdatasync,?copy_file_range,?sendfile,?rename,?renameat,\
-    ?renameat2,?unlink,unlinkat,?mkdir,mkdirat,?rmdir,ftruncate,?link,linkat,?symlink,symlinkat,close,getdents64";
+const WATCHED: &str = "openat,?openat2,?open,?creat,write,?pwrite64,?writev,fsync,?fdatasync,?copy_file_range,?sendfile,?rename,?renameat,\
+    ?renameat2,?unlink,unlinkat,?mkdir,mkdirat,?rmdir,ftruncate,?link,linkat,?symlink,symlinkat,fchown,fchmod,?fsetxattr,\
+    close,getdents64";
 
 /// Says why a test does not run, past the harness, which would keep it to itself.
 pub(crate) fn skipped(test: &str, why: &str) {
@@ -44,7 +45,7 @@ impl Call {
     pub(crate) fn changes(&self) -> bool {
         match &*self.name {
             "openat" => self.text.contains("O_CREAT"),
-            "close" | "getdents64" => false,
+            "openat2" | "close" | "getdents64" => false,
             _ => self.in_vault,
         }
     }

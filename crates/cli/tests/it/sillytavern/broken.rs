@@ -145,6 +145,65 @@ fn books(vault: &TestVault) -> Vec<String> {
     names
 }
 
+/// An engine that said nothing was "starting" for ever; one of another version was taken; all of them had the same key.
+#[test]
+fn regression_what_is_no_engine_of_ours_is_not_taken_for_one() {
+    on_each("strange engines", |version| {
+        let (vault, dir) = (ana(), tempfile::tempdir().unwrap());
+        let (mode, keys) = (dir.path().join("mode"), dir.path().join("keys"));
+        fs::write(&mode, "wrong").unwrap();
+        let text = format!(
+            "head -n 1 >> '{}'\n[ \"$(cat '{}')\" = wrong ] && echo '{{\"url\": \"http://127.0.0.1:9/\", \"version\": \"0.0.0\"}}'\nexec sleep 300",
+            keys.display(),
+            mode.display()
+        );
+        let tavern = with_engine(version, &vault, &script(dir.path(), "forklore", &text));
+        let says = |what: &str| {
+            tavern.until(&format!("the plugin says {what:?}"), || {
+                let engine = tavern.plugin()["engine"].clone();
+                let said = engine["message"].as_str().is_some_and(|message| message.contains(what));
+                (engine["state"] == "down" && said).then_some(())
+            });
+        };
+        says("it is version 0.0.0");
+        says("forklore install");
+        let told = || fs::read_to_string(&keys).unwrap_or_default();
+        tavern.until("it is started again", || (told().lines().count() >= 2).then_some(()));
+        let (first, second) = {
+            let told = told();
+            let mut lines = told.lines();
+            (lines.next().unwrap().to_owned(), lines.next().unwrap().to_owned())
+        };
+        assert!(first.contains("key") && first != second, "{first} {second}");
+        fs::write(&mode, "silent").unwrap();
+        says("did not say");
+        assert_eq!(tavern.fork(Some("Ana"), "Main", 10, "Main - Branch #1").ok(), json!({"ok": true}));
+        assert_waits(&vault, "Ana/Main - Branch #1", "ENGINE_DOWN");
+    });
+}
+
+/// A deletion in SillyTavern during three seconds of work elsewhere never moved its book to the trash.
+#[test]
+fn regression_a_deletion_while_another_forklore_works_is_followed_later() {
+    on_each("a deletion while busy", |version| {
+        let vault = ana();
+        let tavern = super::tavern(version, &vault);
+        tavern.fork(Some("Ana"), "Main", 10, "Main - Branch #1").ok();
+        next_operation(&tavern, &vault, 0);
+        let book = ChatFile::at(&vault, "Ana/Main - Branch #1").book().to_owned();
+        let book = vault.root().join(format!("worlds/{book}.json"));
+        let lock = fs::File::options().write(true).open(vault.root().join(".forklore/lock")).unwrap();
+        lock.lock().unwrap();
+        let delete = json!({"chatfile": "Main - Branch #1.jsonl", "avatar_url": "Ana.png"});
+        tavern.post("api/chats/delete", &delete).ok();
+        tavern
+            .until("the engine could not follow", || tavern.log().contains("not followed yet").then_some(()));
+        assert!(book.exists());
+        drop(lock);
+        tavern.until("its book is in the trash", || (!book.exists()).then_some(()));
+    });
+}
+
 /// The engine dies before the n-th call of a kind that any of its threads makes; the next one is undisturbed.
 fn dying_engine(dir: &Path, strace: &Strace, call: &str, nth: usize) -> PathBuf {
     let program = &strace.0;
@@ -162,7 +221,7 @@ fn killed_at_any_moment_of_a_fork_nothing_is_half_made() {
     let Some(strace) = Strace::find("an engine that is killed") else { return };
     // The first rename seals the intent, the second publishes the book, the third moves the intent to the log.
     let points: Vec<(&str, usize)> = if soaking() {
-        let all = [("renameat2", 1..4), ("fsync", 1..9), ("openat", 1..40), ("unlink", 1..3)];
+        let all = [("renameat2", 1..4), ("fsync", 1..9), ("openat2", 1..40), ("unlinkat", 1..3)];
         all.into_iter().flat_map(|(call, range)| range.map(move |nth| (call, nth))).collect()
     } else {
         vec![("renameat2", 1), ("renameat2", 2), ("fsync", 4), ("fsync", 6)]

@@ -105,15 +105,42 @@ fn every_user_reaches_the_own_folder_and_no_other() {
             ("api//vaults", &path),
             ("api/./seen", &path),
             ("api/x/../seen", &path),
+            ("~x/api/seen", &path),
+            ("~x/api/vaults", &path),
+            ("api/setup", &path),
+            ("api/session", &json!({})),
+            ("api/code", &json!({})),
         ] {
             assert_eq!(at(&zoe).post(route, body).status, 404, "{route}");
         }
         let forged = at(&zoe).with("X-CSRF-Token", "forged");
         assert_eq!(forged.post("api/delete", &json!({"chat": "Zed/Other"})).status, 403);
         // A header that pretends to know the engine's token changes nothing.
-        let pretending =
-            at(&zoe).with("Authorization", "Bearer something").with("Origin", "http://evil.example");
+        let pretending = at(&zoe).with("Authorization", "Bearer something");
         assert_eq!(pretending.get("api/hello").ok()["vault"], "zoe");
         assert_eq!(pretending.send("DELETE", "api/hello", &[], b"").status, 404);
+        // No account makes another one's history its own.
+        let theirs = vault.root().join(".forklore/history");
+        let moved = at(&zoe).post("api/config", &json!({"key": "history.dir", "value": theirs}));
+        assert_eq!(moved.code(), (403, "NOT_ALLOWED".to_owned()));
+        // Whatever does not come from SillyTavern's own page is not answered, also if it only looks.
+        let own = format!("http://{}", tavern.http.address);
+        for (headers, status) in [
+            (&[("Origin", "http://evil.example")][..], 403),
+            (&[("Origin", "null")], 403),
+            (&[("Origin", "null"), ("Sec-Fetch-Site", "same-origin")], 403),
+            (&[("Sec-Fetch-Site", "cross-site")], 403),
+            (&[("Sec-Fetch-Site", "same-site")], 403),
+            (&[("Sec-Fetch-Site", "none"), ("Sec-Fetch-Mode", "no-cors")], 403),
+            (&[("Origin", own.as_str())], 200),
+            (&[("Sec-Fetch-Site", "same-origin")], 200),
+        ] {
+            assert_eq!(at(&zoe).send("GET", "api/stories", headers, b"").status, status, "{headers:?}");
+        }
+        for path in ["api/stories", "api/messages?chat=Zed/Other&from=0&to=3", "plugin"] {
+            assert_eq!(forged.get(path).code(), (403, "WRONG_ORIGIN".to_owned()), "{path}");
+        }
+        let answer = at(&zoe).get("api/stories");
+        assert!(!answer.headers.iter().any(|(name, _)| name.starts_with("access-control-")));
     });
 }

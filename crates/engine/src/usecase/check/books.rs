@@ -7,9 +7,10 @@ use forklore_core::adapter::{self, EntryRole, entry_role};
 use forklore_core::check::{Code, Severity};
 use forklore_core::format::book::Book;
 use forklore_core::format::names::book_stem;
-use forklore_fs::PathError;
+use forklore_fs::{PathError, VaultPath};
 
 use super::{Checker, and_more, count, list};
+use crate::state_at::Wanted;
 use crate::vault::Library;
 
 impl Library {
@@ -63,7 +64,13 @@ impl Checker<'_> {
         self.also_active(c, name, stem);
         let Some(book) = library.book(name)? else {
             let message = format!("Its lorebook \"{name}\" is not there.");
-            let remedy = "Do not play on: SillyTavern would go on without the lore. Run `forklore heal` on this chat: it can rebuild the book from what the scenes tell.";
+            let wanted = Wanted { undated: true, unfinished: true, head: false, fill: true };
+            let told = library.book_at(c, chat.head(), wanted).is_ok_and(|found| !found.entries.is_empty());
+            let remedy = if told {
+                "Do not play on: SillyTavern would go on without the lore. Run `forklore heal` on this chat: it can rebuild the book from what the scenes tell."
+            } else {
+                "Nothing tells what was in it, so `forklore heal` leaves the chat as it is. Put the file back into the folder worlds and all is well; or choose: `forklore heal CHAT --choose empty`, or `detach`."
+            };
             self.add(Code::BookMissing, Severity::Error, Some(c), Some(name), message, remedy);
             return Ok(());
         };
@@ -175,8 +182,10 @@ impl Checker<'_> {
         referred.extend(settings.character_books.iter().map(|(_, book)| book_stem(book)));
         for stem in library.books.keys() {
             // One that cannot be read is told with the chats that are bound to it.
+            let coming = |path: &VaultPath| library.under_way.contains(path);
             if let Ok(Some(keeper)) = self.book(stem)
                 && !referred.contains(stem)
+                && !library.books.get(stem).is_some_and(coming)
             {
                 let message = format!(
                     "Nothing is bound to this lorebook, which {keeper} kept: its chat was probably deleted."

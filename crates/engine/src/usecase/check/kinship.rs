@@ -66,22 +66,30 @@ impl Checker<'_> {
 
     pub(super) fn slugs(&mut self, only: Option<usize>) {
         let library = self.library;
-        for group in library.duplicate_slugs() {
+        for twins in library.duplicate_slugs() {
+            // SillyTavern gave forks their parent's slug before version 1.19. That is how they are, and harms nobody.
+            let lineage = |d: usize| &library.chats[d].lineage;
+            let of_kind = |kind: Kind| twins.iter().copied().filter(move |d| lineage(*d).kind == kind);
+            let originals = of_kind(Kind::Copy).filter_map(|copy| lineage(copy).parent);
+            let mut group: Vec<usize> =
+                of_kind(Kind::Copy).chain(originals).filter(|d| twins.contains(d)).collect();
+            if of_kind(Kind::Main).nth(1).is_some() {
+                group.extend(of_kind(Kind::Main));
+            }
+            group.sort_unstable();
+            group.dedup();
             for c in &group {
                 if only.is_some_and(|only| only != *c) {
                     continue;
                 }
                 let others: Vec<String> =
                     group.iter().filter(|d| *d != c).map(|d| format!("\"{}\"", self.name(*d))).collect();
-                // SillyTavern gave forks their parent's slug before version 1.19.
-                let old_forks = group.iter().all(|d| library.chats[*d].lineage.kind != Kind::Copy);
-                let severity = if old_forks { Severity::Info } else { Severity::Warning };
                 let message = format!(
-                    "It has the same identity as {}: an import, a restored backup or a copy, or a fork made by an old SillyTavern.",
+                    "It has the same identity as {}: an import, a restored backup or a copy.",
                     list(&others, 3)
                 );
-                let remedy = "`forklore heal` gives forks and copies with another chat's lorebook an identity of their own; otherwise keep one of them.";
-                self.add(Code::SlugDuplicate, severity, Some(*c), None, message, remedy);
+                let remedy = "`forklore heal` gives copies with another chat's lorebook an identity of their own; otherwise keep one of them.";
+                self.add(Code::SlugDuplicate, Severity::Warning, Some(*c), None, message, remedy);
             }
         }
     }

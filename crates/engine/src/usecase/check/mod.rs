@@ -32,9 +32,23 @@ pub struct CheckReport {
     /// What reading everything that is kept came to, if that was asked for
     #[serde(skip_serializing_if = "Option::is_none")]
     pub deep: Option<DeepReport>,
+    /// Whether work is running somewhere: then it depends on the time what is found
+    #[serde(skip)]
+    pub timed: bool,
 }
 
 impl CheckReport {
+    /// A report of these findings.
+    pub fn of(findings: Vec<Finding>) -> Self {
+        Self {
+            ok: findings.iter().all(|f| f.severity != Severity::Error),
+            findings,
+            entering: None,
+            deep: None,
+            timed: false,
+        }
+    }
+
     /// Adds what reading everything came to.
     pub fn add_deep(&mut self, deep: DeepReport, findings: Vec<Finding>) {
         self.ok &= findings.iter().all(|finding| finding.severity != Severity::Error);
@@ -48,7 +62,7 @@ pub fn check(library: &Library, only: Option<usize>, now: i64) -> CheckReport {
     let chats: Vec<usize> = only.map_or_else(|| (0..library.chats.len()).collect(), |c| vec![c]);
     let check_chat = |c: &usize| {
         let c = *c;
-        let mut checker = Checker { library, now, findings: Vec::new() };
+        let mut checker = Checker { library, now, findings: Vec::new(), timed: false };
         checker.damage(c);
         checker.kinship(c);
         checker.links(c);
@@ -58,24 +72,27 @@ pub fn check(library: &Library, only: Option<usize>, now: i64) -> CheckReport {
             checker.unreadable_book(c, &e);
         }
         checker.accepted(c);
-        checker.findings
+        (checker.findings, checker.timed)
     };
-    let findings: Vec<Vec<Finding>> = chats.par_iter().map(check_chat).collect();
-    let mut checker = Checker { library, now, findings: findings.into_iter().flatten().collect() };
+    let found: Vec<(Vec<Finding>, bool)> = chats.par_iter().map(check_chat).collect();
+    let timed = found.iter().any(|(_, timed)| *timed);
+    let findings = found.into_iter().flat_map(|(findings, _)| findings).collect();
+    let mut checker = Checker { library, now, findings, timed };
     if only.is_none() {
         checker.books();
         checker.left_overs();
     }
     checker.slugs(only);
-    let findings = checker.findings;
     let entering = only.and_then(|c| entering(library, c));
-    CheckReport { ok: findings.iter().all(|f| f.severity != Severity::Error), findings, entering, deep: None }
+    CheckReport { entering, timed, ..CheckReport::of(checker.findings) }
 }
 
 struct Checker<'a> {
     library: &'a Library,
     now: i64,
     findings: Vec<Finding>,
+    /// Whether what is found depends on the time
+    timed: bool,
 }
 
 impl Checker<'_> {

@@ -39,6 +39,7 @@ impl Checker<'_> {
         }
         let open: Vec<Operation> =
             library.operations(c)?.into_iter().filter(|op| op.status.is_open()).collect();
+        self.timed |= open.iter().any(|op| op.status == Status::InProgress);
         let head = chat.head();
         let beyond = |op: &&Operation| {
             let elsewhere = op.book.as_deref().is_some_and(|book| book_stem(book) != *stem);

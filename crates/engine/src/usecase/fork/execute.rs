@@ -19,10 +19,13 @@ pub fn execute(library: &Library, plan: Plan, now: i64) -> Result<ForkReport, Fo
         return Err(TxError::Changed(plan.parent.clone()).into());
     }
     stage_book(&mut tx, &plan)?;
-    let mut parts = vec![Part::Bytes(&plan.header)];
-    // A chat without a header has no newline before its first message.
-    if file.read_range(plan.body.start..plan.body.start + 1).map_err(fail)? != b"\n" {
-        parts.push(Part::Bytes(b"\n"));
+    let mut parts = Vec::new();
+    if !plan.header.is_empty() {
+        parts.push(Part::Bytes(&plan.header));
+        // A chat without a header has no newline before its first message.
+        if file.read_range(plan.body.start..plan.body.start + 1).map_err(fail)? != b"\n" {
+            parts.push(Part::Bytes(b"\n"));
+        }
     }
     parts.push(Part::Range(&*file, plan.body.clone()));
     if let Some(last) = &plan.last {
@@ -31,9 +34,10 @@ pub fn execute(library: &Library, plan: Plan, now: i64) -> Result<ForkReport, Fo
     let known = finder(library);
     let (links, edits): (Vec<_>, Vec<_>) =
         plan.edits.into_iter().partition(|edit| edit.target == plan.parent);
+    let model = std::slice::from_ref(&plan.parent);
     match links.into_iter().next() {
-        Some(link) => tx.publish_and_edit(plan.target.clone(), &parts, link, &known)?,
-        None => tx.publish(plan.target.clone(), &parts)?,
+        Some(link) => tx.publish_and_edit(plan.target.clone(), &parts, model, link, &known)?,
+        None => tx.publish(plan.target.clone(), &parts, model)?,
     }
     let mut report = plan.report;
     report.operation = Some(tx.id().to_owned());
@@ -92,7 +96,7 @@ fn about(report: &ForkReport, restored: Option<&Restored>) -> About {
 /// Stages the book and reads it back: what is on disk must be what was meant.
 fn stage_book(tx: &mut Tx, plan: &Plan) -> Result<(), ForkError> {
     let Some((path, bytes)) = &plan.book else { return Ok(()) };
-    tx.publish(path.clone(), &[Part::Bytes(bytes)])?;
+    tx.publish(path.clone(), &[Part::Bytes(bytes)], &plan.models)?;
     if tx.read_back(path)?.as_ref() != Some(&**bytes) {
         return Err(ForkError::NotVerified("it does not read as it was written".to_owned()));
     }

@@ -1,5 +1,6 @@
 //! The metadata of a chat as of a message, for another owner: what a new fork's header says, and a healed chat's.
 
+use forklore_core::adapter;
 use forklore_core::adapter::auto_recap::running::{CombinedRecap, Projection};
 use forklore_core::fork::header::{self as core, Revision};
 use forklore_core::fork::registry;
@@ -76,6 +77,10 @@ pub(crate) fn revise(
         revised.archive.extend(waiting);
         revised.revisions.extend(timers(library, c, at, binding)?);
     }
+    if let Binding::Own { entries, .. } = binding {
+        let notes = adapter::ALL.iter().flat_map(|adapter| adapter.revisions(metadata, entries, at));
+        revised.revisions.extend(notes);
+    }
     as_of(library, c, at, &mut revised)?;
     Ok(revised)
 }
@@ -95,7 +100,8 @@ pub(crate) fn rebind(
     Ok(revisions)
 }
 
-/// Revisions of a chat's header as an edit of its file. `None` if the header holds what no operation can name.
+/// Revisions of a chat's header as an edit of its file, or of its group's, where older versions keep it. `None` if the header holds what
+/// no operation can name.
 pub(crate) fn edit_of(chat: &Chat, revisions: Vec<Revision>, required: bool) -> Option<Edit> {
     let mut changes = Vec::new();
     for revision in revisions {
@@ -106,7 +112,22 @@ pub(crate) fn edit_of(chat: &Chat, revisions: Vec<Revision>, required: bool) -> 
         };
         changes.push(Change::set_in(chat.header().raw(), &path, to)?);
     }
-    Some(Edit { target: chat.path.clone(), place: Place::Header, required, changes })
+    Some(Edit { required, ..header_edit(chat, changes) })
+}
+
+/// Changes of a chat's header as an edit of the file that holds it.
+pub(crate) fn header_edit(chat: &Chat, mut changes: Vec<Change>) -> Edit {
+    let Some((file, kept)) = &chat.kept else {
+        return Edit::new(chat.path.clone(), Place::Header, changes);
+    };
+    let mut missing = kept.missing;
+    for change in &mut changes {
+        // Nothing but values is changed in headers.
+        let Change::Set { path, made, .. } = change else { continue };
+        path.splice(..1, kept.path.iter().cloned());
+        *made += std::mem::take(&mut missing);
+    }
+    Edit::new(file.clone(), Place::Document, changes)
 }
 
 fn bind(metadata: Raw<'_>, binding: &Binding<'_>, revisions: &mut Vec<Revision>) {

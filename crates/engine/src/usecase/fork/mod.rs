@@ -33,8 +33,8 @@ pub struct Request {
     pub name: Option<String>,
     /// The swipe of the last message that the fork shows
     pub swipe: Option<usize>,
-    /// Whether everything that would be a warning is a refusal
-    pub strict: bool,
+    /// Whether everything that would be a warning is a refusal; as the settings say if nothing is said
+    pub strict: Option<bool>,
     /// Whether work that waits in the queue is no reason to refuse
     pub ignore_queue: bool,
     /// Whether the parent's message gets a link to the fork

@@ -15,7 +15,7 @@ use forklore_core::format::book::{Book, EntryImage};
 use forklore_core::format::chat::Message;
 use forklore_core::format::names::book_stem;
 use forklore_core::format::record::{ForkRecord, RECORD_VERSION};
-use forklore_core::state::{Stain, StateEntry, line_mark};
+use forklore_core::state::Stain;
 use forklore_core::story::lineage::ParentNote;
 use forklore_core::story::swipe_moments;
 use forklore_fs::{OpenFile, VaultPath, Vfs};
@@ -51,6 +51,8 @@ pub struct Plan {
     pub(super) last: Option<Vec<u8>>,
     /// File and content of its book
     pub(super) book: Option<(VaultPath, Arc<Vec<u8>>)>,
+    /// Files that tell whose the book is to be
+    pub(super) models: Vec<VaultPath>,
     /// Edits of files that SillyTavern writes, too
     pub(crate) edits: Vec<Edit>,
     /// Files that must not change before it happens
@@ -154,16 +156,21 @@ fn plan_as(
         head: last.is_none(),
         fill: false,
     };
-    let mut found = match &restored {
+    let found = match &restored {
         Some(Restored { as_it_was: true, .. }) => library.book_as_it_is(c)?,
         _ => library.book_at(c, state_at, wanted)?,
     };
-    let scene_of = |line: &Vec<u8>| adapter::scene(Message::new(Raw::trust(line))).map(|(scene, _)| scene);
+    let scene_of = |line: &Vec<u8>| {
+        let (scene, sightings) = adapter::scene(Message::new(Raw::trust(line)))?;
+        let mut chosen = sightings.iter().filter(|seen| seen.version == scene.current);
+        let snapshot = chosen.any(|seen| !seen.entries.is_empty());
+        Some((scene, snapshot))
+    };
     let swiped = last.as_ref().map(scene_of);
     let around = {
         let running = chat.running.as_ref();
         let projection = running.map(|r| r.project(state_at, &|version| library.scene_of(c, version)));
-        let shown = swiped.as_ref().map(Option::as_ref);
+        let shown = swiped.as_ref().map(|shown| shown.as_ref().map(|(scene, snapshot)| (scene, *snapshot)));
         Surroundings::of(library, c, request.at, shown, projection.as_ref())
     };
     let mut warnings = judge(request, config, &around, &found)?;
@@ -175,7 +182,7 @@ fn plan_as(
     }
     let machine_kept = found.live.as_ref().is_some_and(|book| book.keeper.is_some());
     if found.source.kind == SourceKind::Head && machine_kept {
-        warn_of_stains(&library.stains(c)?, &mut found, &mut warnings);
+        warn_of_stains(&library.stains(c)?, &mut warnings);
     }
     let book = plan_book(library, request, config, name, &found, &mut warnings)?;
     // Read as SillyTavern will: what is wrong with it is found before anything is written.
@@ -243,7 +250,6 @@ fn plan_as(
         &moment.to_string(),
         &book,
         read.as_ref(),
-        &found.untold,
         metadata,
         restored.as_ref(),
     );
@@ -267,12 +273,14 @@ fn plan_as(
     if carriage_return {
         header.push(b'\r');
     }
-    if body_end.saturating_sub(header_end) > 1 << 20 {
+    if chat.kept.is_none() && body_end.saturating_sub(header_end) > 1 << 20 {
         tx::pad(&mut header, header_end);
     }
 
     let (target, address) = place(library, c, name)?;
-    let edits = edits(library, request, config, name)?;
+    // Where older versions keep the metadata of a group's chats, a fork has it in the same place.
+    let kept = chat.kept.is_some().then(|| std::mem::take(&mut header));
+    let edits = edits(library, request, config, name, kept.as_deref())?;
     let running = chat.running.as_ref();
     let projection = revised.projection.unwrap_or_default();
     let current = projection.current.and_then(|i| running?.versions.get(i));
@@ -330,6 +338,7 @@ fn plan_as(
         target,
         header,
         chat: c,
+        models: library.models_of_book(c),
         fs: library.fs.clone(),
         parent: chat.path.clone(),
         body: header_end..body_end,
@@ -361,7 +370,7 @@ fn other_swipe(request: &Request, message: Message<'_>, k: usize) -> Result<Opti
 fn header_end(library: &Library, c: usize, file: &dyn OpenFile) -> Result<(u64, bool), ForkError> {
     let chat = &library.chats[c];
     let fail = |source| forklore_fs::PathError { path: chat.path.clone(), doing: "read", source };
-    if chat.header().raw() == Raw::NULL {
+    if chat.header().raw() == Raw::NULL || chat.kept.is_some() {
         return Ok((chat.transcript.row(0).map_or(0, |row| row.start), false));
     }
     let line = tx::header_line(file).map_err(fail)?;
@@ -495,20 +504,22 @@ fn plan_book(
     }
     let own = book_name(library, c, fork, name, found, &[]);
     let path = layout::book(&own).map_err(|_| ForkError::NameTaken(own.clone()))?;
-    Ok(BookPlan::Own { bytes: Arc::new(book_bytes(found, &own)), name: own, path })
+    Ok(BookPlan::Own { bytes: Arc::new(book_bytes(found, &own, fork)), name: own, path })
 }
 
 /// The content of a new book with the state that was found.
-pub(crate) fn book_bytes(found: &BookAt, name: &str) -> Vec<u8> {
+pub(crate) fn book_bytes(found: &BookAt, name: &str, owner: &str) -> Vec<u8> {
     let live = found.live.as_ref().and_then(|book| book.parse().ok());
+    let keeper = found.live.as_ref().and_then(|book| book.keeper);
+    // Some extensions leave entries alone that say they are another chat's.
+    let handed = |image: &EntryImage| keeper.map_or_else(|| image.clone(), |k| k.hand_over(image, owner));
+    let entries: Vec<EntryImage> = found.entries.iter().map(|entry| handed(&entry.image)).collect();
+    let same = entries.iter().zip(&found.entries).all(|(image, entry)| *image == entry.image);
     match (&live, found.source.kind) {
-        (Some(book), SourceKind::Head | SourceKind::Degraded) => {
+        (Some(book), SourceKind::Head | SourceKind::Degraded) if same => {
             new_book::assemble(Content::AsItIs(book), name)
         }
-        _ => {
-            let entries: Vec<EntryImage> = found.entries.iter().map(|entry| entry.image.clone()).collect();
-            new_book::assemble(Content::Entries { over: live.as_ref(), entries: &entries }, name)
-        }
+        _ => new_book::assemble(Content::Entries { over: live.as_ref(), entries: &entries }, name),
     }
 }
 
@@ -558,7 +569,7 @@ pub(crate) fn stays_shared(library: &Library, c: usize, config: &Config, stem: &
 }
 
 /// What another line wrote into the book comes along with it, and stays what it is: another line's.
-fn warn_of_stains(stains: &[Stain], found: &mut BookAt, warnings: &mut Vec<Warning>) {
+fn warn_of_stains(stains: &[Stain], warnings: &mut Vec<Warning>) {
     let Some(first) = stains.first() else { return };
     let more = if stains.len() > 1 { format!(" and {} more", stains.len() - 1) } else { String::new() };
     let message = format!(
@@ -566,17 +577,6 @@ fn warn_of_stains(stains: &[Stain], found: &mut BookAt, warnings: &mut Vec<Warni
         first.comment
     );
     warnings.push(Warning { code: Code::EntryForeign.as_str(), message });
-    let mut stained: HashSet<u64> = HashSet::new();
-    for stain in stains {
-        let of = |entry: &&StateEntry| entry.image.uid == stain.uid && entry.image.comment == stain.comment;
-        let whole = found.entries.iter().find(of).map(|entry| entry.image.content().into_owned());
-        let lines: Vec<String> = match (&stain.lines[..], whole) {
-            ([], Some(content)) => content.lines().map(str::to_owned).collect(),
-            (lines, _) => lines.to_vec(),
-        };
-        stained.extend(lines.iter().map(|line| line_mark(&stain.comment, line)));
-    }
-    found.untold.retain(|mark| !stained.contains(mark));
 }
 
 fn undated(found: &BookAt) -> Vec<i64> {
@@ -657,7 +657,6 @@ fn record(
     moment: &str,
     book: &BookPlan,
     read: Option<&Book<'_>>,
-    start: &[u64],
     metadata: Raw<'_>,
     restored: Option<&Restored>,
 ) -> ForkRecord {
@@ -681,7 +680,6 @@ fn record(
         depth: depth + 1,
         book: book.name().map(str::to_owned),
         baseline: Some(core_header::baseline(metadata, request.at + 1, moment.to_owned(), fingerprint)),
-        start: start.to_vec(),
         accepted: Vec::new(),
         created: now,
         restored: restored.map(|restored| restored.seq),
@@ -703,7 +701,13 @@ pub(crate) fn root_of(library: &Library, c: usize) -> (String, usize) {
 }
 
 /// Edits of files that SillyTavern writes, too: what points at the fork.
-fn edits(library: &Library, request: &Request, config: &Config, name: &str) -> Result<Vec<Edit>, ForkError> {
+fn edits(
+    library: &Library,
+    request: &Request,
+    config: &Config,
+    name: &str,
+    header: Option<&[u8]>,
+) -> Result<Vec<Edit>, ForkError> {
     let c = request.chat;
     let chat = &library.chats[c];
     let story = &library.stories[chat.story];
@@ -712,8 +716,13 @@ fn edits(library: &Library, request: &Request, config: &Config, name: &str) -> R
         && let Some(group) = library.groups.get(&story.folder)
         && let Ok(target) = layout::folder(layout::GROUPS).join(&format!("{}.json", group.file))
     {
-        let change = Change::include(&["chats"], name);
-        edits.push(Edit { target, place: Place::Document, required: false, changes: vec![change] });
+        let mut changes = vec![Change::include(&["chats"], name)];
+        if let Some(metadata) = header.and_then(|header| Raw::trust(header).get("chat_metadata")) {
+            let bytes = library.fs.read(&target)?.unwrap_or_default();
+            let now = Raw::parse(&bytes).unwrap_or(Raw::NULL);
+            changes.extend(Change::set_in(now, &["past_metadata", name], Json::new(metadata.bytes())));
+        }
+        edits.push(Edit::new(target, Place::Document, changes));
     }
     edits.extend(settings_edit(library, &chat.name, name)?);
     if request.link && config.fork.link_parent {
@@ -737,7 +746,7 @@ pub(crate) fn link_edit(
     let change = match kind {
         ForkKind::Branch => {
             let path = ["extra", "branches"];
-            Change::Include(Listed { alone: raw.at(&path).is_none(), ..Listed::new(&path, name) })
+            Change::Include(Listed::new_in(raw, &path, name))
         }
         ForkKind::Checkpoint => {
             let set = Change::set_in(raw, &["extra", "bookmark_link"], Json::text(name));
@@ -746,7 +755,7 @@ pub(crate) fn link_edit(
         }
     };
     let place = Place::Message { index: at, id: row.id.0 };
-    Ok(Some(Edit { target: chat.path.clone(), place, required: false, changes: vec![change] }))
+    Ok(Some(Edit::new(chat.path.clone(), place, vec![change])))
 }
 
 /// Auto-Recap keeps four settings by the name of the chat: the fork gets its parent's.
@@ -767,8 +776,14 @@ fn settings_edit(library: &Library, parent: &str, fork: &str) -> Result<Option<E
             Json::new(value.bytes())
         };
         if let Some(to) = value(parent) {
-            changes.push(Change::Set { path: path(fork), from: value(fork), to: Some(to), next: None });
+            changes.push(Change::Set {
+                path: path(fork),
+                from: value(fork),
+                to: Some(to),
+                next: None,
+                made: 0,
+            });
         }
     }
-    Ok((!changes.is_empty()).then_some(Edit { target, place: Place::Document, required: false, changes }))
+    Ok((!changes.is_empty()).then_some(Edit::new(target, Place::Document, changes)))
 }

@@ -48,6 +48,8 @@ pub(super) struct Surroundings<'a> {
     pub(super) scene: Option<&'a Scene>,
     /// The message that ends the last scene up to here
     pub(super) last_scene: Option<usize>,
+    /// Whether the chosen version of that scene's recap kept the lorebook as it was
+    pub(super) snapshot: bool,
     /// Whether a version of the running recap goes up to that scene
     pub(super) in_running: bool,
     /// Whether the chat has anything to do with scenes
@@ -55,16 +57,26 @@ pub(super) struct Surroundings<'a> {
 }
 
 impl<'a> Surroundings<'a> {
-    /// `shown` is the scene, if any, that ends with the swipe which the fork shows instead of the parent's.
+    /// `shown` is the scene, if any, that ends with the swipe which the fork shows instead of the parent's, and whether it has a
+    /// snapshot.
     pub(super) fn of(
         library: &'a Library,
         c: usize,
         at: usize,
-        shown: Option<Option<&'a Scene>>,
+        shown: Option<Option<(&'a Scene, bool)>>,
         running: Option<&Projection>,
     ) -> Self {
         let chat = &library.chats[c];
-        let here = shown.unwrap_or_else(|| chat.facts.scene(at));
+        let kept = |scene: &Scene| {
+            let mut here = chat.snapshots.sightings.iter().filter(|seen| seen.message == at);
+            // Entries that were too many to keep are none the less there.
+            here.any(|seen| {
+                seen.version == scene.current && seen.entries.as_ref().is_none_or(|all| !all.is_empty())
+            })
+        };
+        let here = shown.unwrap_or_else(|| chat.facts.scene(at).map(|scene| (scene, kept(scene))));
+        let snapshot = here.is_some_and(|(_, snapshot)| snapshot);
+        let here = here.map(|(scene, _)| scene);
         let scene = here.filter(|scene| scene.visible);
         let before = chat.facts.scenes.iter().filter(|(message, scene)| *message < at && scene.is_real());
         let before = before.map(|(message, _)| *message).max();
@@ -75,7 +87,7 @@ impl<'a> Surroundings<'a> {
         };
         let in_running = running.is_some_and(|p| p.kept.iter().any(|i| place(i) == last_scene));
         let has_scenes = !chat.facts.scenes.is_empty() || chat.running.is_some();
-        Self { at, scene, last_scene, in_running, has_scenes }
+        Self { at, scene, snapshot, last_scene, in_running, has_scenes }
     }
 }
 
@@ -87,7 +99,7 @@ pub(super) fn judge(
     book: &BookAt,
 ) -> Result<Vec<Warning>, ForkError> {
     let at = around.at;
-    let strict = request.strict || config.fork.strict;
+    let strict = request.strict.unwrap_or(config.fork.strict);
     let mut warnings = Vec::new();
     let mut tell = |required: bool, useful: bool, code: &'static str, message: String| {
         let warning = Warning { code, message };
@@ -103,7 +115,8 @@ pub(super) fn judge(
     if let (true, Some(name), SourceKind::Degraded) = (strict, &book.name, book.source.kind) {
         return Err(ForkError::Unresolvable { book: name.clone(), at });
     }
-    let needs_break = strict || config.checkpoint.require_scene_break;
+    // Who says that this fork may be loose has been told what is missing.
+    let needs_break = strict || (config.checkpoint.require_scene_break && request.strict.is_none());
     if around.scene.is_none() {
         let message = format!("Message {at} does not end a scene");
         tell(needs_break, around.has_scenes, "NO_SCENE_BREAK", message)?;
@@ -111,6 +124,12 @@ pub(super) fn judge(
     if around.scene.is_none_or(|scene| !scene.recapped) {
         let useful = around.scene.is_some();
         tell(strict, useful, "NO_SCENE_RECAP", format!("The scene that ends at message {at} has no recap"))?;
+    }
+    if let Some(scene) = around.scene
+        && !around.snapshot
+    {
+        let message = format!("The scene that ends at message {at} kept no snapshot of the lorebook");
+        tell(strict, scene.recapped, "NO_SCENE_SNAPSHOT", message)?;
     }
     if let Some(scene) = around.last_scene
         && !around.in_running

@@ -210,8 +210,9 @@ pub fn execute(library: &Library, plan: Plan, now: i64) -> Result<HealReport, He
     if !plan.edits.is_empty() && !tx.can_edit()? {
         return Err(HealError::NoExchange);
     }
+    let models: Vec<_> = plan.chats.iter().flat_map(|c| library.models_of_book(*c)).collect();
     for (path, bytes) in &plan.books {
-        tx.publish(path.clone(), &[Part::Bytes(bytes)])?;
+        tx.publish(path.clone(), &[Part::Bytes(bytes)], &models)?;
     }
     for c in &plan.chats {
         let chat = &library.chats[*c];

@@ -9,14 +9,14 @@ use forklore_core::fork::{ForkKind, registry};
 use forklore_core::format::book::{Book, EntryImage};
 use forklore_core::format::names::{book_stem, chat_stem};
 use forklore_core::format::record::{self, ForkRecord, RECORD_VERSION};
-use forklore_core::state::{Why, holes, replay};
+use forklore_core::state::{Why, holes};
 use forklore_core::story::lineage::{Kind, Link, ParentNote};
 use forklore_fs::VaultPath;
 use forklore_json::Raw;
 
 use super::{Action, Choice, Decide, HealError, Question};
 use crate::config::{Config, Undated};
-use crate::state_at::{BookAt, SourceKind, Wanted};
+use crate::state_at::{BookAt, Wanted};
 use crate::tx::operation::{Change, Edit, Json, Listed, Place};
 use crate::usecase::fork::header::{Binding, Revised, edit_of, revise};
 use crate::usecase::fork::plan::{book_bytes, book_name, root_of, stays_shared};
@@ -40,7 +40,6 @@ pub(super) struct Treatment {
     links: Vec<Edit>,
     quarantine: Vec<Vec<u8>>,
     /// Lines of the new book that no scene has told
-    start: Vec<u64>,
     accepted: Vec<String>,
 }
 
@@ -75,7 +74,6 @@ pub(super) fn treat(
         main_chat: None,
         links: Vec::new(),
         quarantine: Vec::new(),
-        start: Vec::new(),
         accepted: Vec::new(),
     };
     let mut did = |code: Code, book: Option<&str>, did: String| {
@@ -116,13 +114,12 @@ pub(super) fn treat(
     let mut shared: Option<String> = None;
     if let Some((choice, old)) = &remedy {
         match own_book(library, c, *choice, old, config, names)? {
-            Own::Book { name, path, bytes, quarantine, start, how } => {
+            Own::Book { name, path, bytes, quarantine, how } => {
                 let images = Book::parse(&bytes).map(|book| book.images()).unwrap_or_default();
                 for code in &wrong {
                     did(*code, Some(&name), format!("{how}: {} entries", images.len()));
                 }
                 treatment.quarantine = quarantine;
-                treatment.start = start;
                 treatment.binding = Some(Some(name.clone()));
                 treatment.book = Some((path, name.clone(), bytes));
                 new_images = Some((name, images));
@@ -212,8 +209,8 @@ pub(super) fn treat(
         did(Code::UnrecordedFork, None, "adopted: its lineage is recorded now".to_owned());
     }
     // Of several chats with one identity the one that it was made for keeps it.
-    let twin = has(Code::SlugDuplicate) && treatment.adopt;
-    if twin {
+    let twin = treatment.adopt && library.has_twin(c);
+    if twin && has(Code::SlugDuplicate) {
         did(Code::SlugDuplicate, None, "given an identity of its own".to_owned());
     }
     if let Some(ParentNote::Renamed(old)) = &chat.lineage.note
@@ -250,8 +247,8 @@ fn has_holes(library: &Library, c: usize) -> Result<bool, HealError> {
     if chat.record.is_some() || !chat.lineage.is_fork() || !alone {
         return Ok(false);
     }
-    let evidence = library.evidence(c)?;
-    Ok(!holes(&replay(&evidence), &evidence).is_empty())
+    let lore = library.lore(c)?;
+    Ok(!holes(&lore.known, chat.head(), &lore.present()).is_empty())
 }
 
 /// What becomes of the book.
@@ -261,8 +258,7 @@ enum Own {
         path: VaultPath,
         bytes: Vec<u8>,
         quarantine: Vec<Vec<u8>>,
-        start: Vec<u64>,
-        how: &'static str,
+            how: &'static str,
     },
     /// The book that was made for the chat is still there.
     Rebind {
@@ -305,7 +301,7 @@ fn own_book(
     if choice == Choice::Rebuild
         && let Some(own) = recorded.filter(|own| book_stem(own) != book_stem(old))
         && library.books.contains_key(&book_stem(&own))
-        && library.referring_to(&book_stem(&own), &[c]).is_empty()
+        && library.known_to_refer_to(&book_stem(&own), &[c]).is_empty()
     {
         return Ok(Own::Rebind { name: own });
     }
@@ -340,9 +336,10 @@ fn own_book(
     let Ok(path) = layout::book(&name) else { return Ok(Own::Impossible) };
     let empty = |over: Option<&Book<'_>>| new_book::assemble(Content::Entries { over, entries: &[] }, &name);
     let (bytes, how) = match choice {
-        Choice::Rebuild if found.source.kind == SourceKind::None => (empty(None), "a new lorebook, empty"),
+        // Nothing tells what was in it. An empty one would look as if all were well, and the file may yet come back.
+        Choice::Rebuild if found.live.is_none() && found.entries.is_empty() => return Ok(Own::Impossible),
         Choice::Rebuild => {
-            (book_bytes(&found, &name), "a lorebook of its own with what its own line has earned")
+            (book_bytes(&found, &name, &chat.name), "a lorebook of its own with what its own line has earned")
         }
         Choice::Empty => (empty(None), "a new lorebook, empty"),
         Choice::Copy => {
@@ -365,7 +362,7 @@ fn own_book(
         Choice::Accept => return Ok(Own::Impossible),
     };
     let quarantine = if choice == Choice::Rebuild { quarantined(&found) } else { Vec::new() };
-    Ok(Own::Book { name, path, bytes, quarantine, start: found.untold, how })
+    Ok(Own::Book { name, path, bytes, quarantine, how })
 }
 
 /// Entries that nothing attributes: they stay with the chat that the book was made for, and in this one's record.
@@ -412,7 +409,7 @@ fn renamed_links(library: &Library, c: usize) -> Vec<Edit> {
             }
         };
         let place = Place::Message { index: message, id: row.id.0 };
-        edits.push(Edit { target: chat.path.clone(), place, required: false, changes });
+        edits.push(Edit::new(chat.path.clone(), place, changes));
     }
     edits
 }
@@ -498,7 +495,6 @@ impl Treatment {
             depth,
             book: bound,
             baseline: Some(core_header::baseline(metadata, chat.transcript.len(), head, print)),
-            start: self.start.clone(),
             accepted,
             created: now,
             restored: old.restored,

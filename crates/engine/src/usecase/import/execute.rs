@@ -12,12 +12,12 @@ use forklore_core::format::book::{Book, EntryImage};
 use forklore_core::format::group::Group;
 use forklore_core::format::names::chat_stem;
 use forklore_fs::{OpenFile, VaultPath, Vfs};
-use forklore_json::{EditError, Raw, Step, quote};
+use forklore_json::{Raw, Step, quote};
 
 use super::plan::{Joined, Plan, content};
 use super::source::{Lines, open};
 use super::{ImportError, ImportReport};
-use crate::history::store;
+use crate::history::store_to_add;
 use crate::history::transfer::{Arrival, LONGEST_OBJECT, Travelling};
 use crate::progress::Progress;
 use crate::tx::operation::{Change, Edit, Kind, Place};
@@ -41,7 +41,7 @@ pub fn execute(
     progress.start("Importing", plan.manifest.members.iter().map(|member| member.bytes).sum());
     let mut next = reader.next_member()?;
     // From here on nobody else adds to history: what arrives has its numbers in it.
-    let mut history = store(&library.fs)?;
+    let mut history = store_to_add(&library.fs)?;
     let mut arrival = match next.filter(|n| is_history(plan.manifest.members[*n].kind)) {
         Some(_) => Some(Arrival::begin(&mut history, plan.landing.clone(), now)?),
         None => None,
@@ -77,7 +77,7 @@ pub fn execute(
         let mut joining: Vec<&String> = names.values().collect();
         joining.sort();
         let changes = joining.into_iter().map(|name| Change::include(&["chats"], name)).collect();
-        tx.edit(Edit { target: target.clone(), place: Place::Document, required: false, changes })?;
+        tx.edit(Edit::new(target.clone(), Place::Document, changes))?;
     }
     let mut report = plan.report;
     report.operation = Some(tx.id().to_owned());
@@ -168,12 +168,12 @@ fn stage<R: Read>(
         }
         (MemberKind::Group, Some(Joined::New(id))) => {
             let group = grouped(&content(reader)?, id, &plan.chat_names());
-            Some(group.map_err(|_| ImportError::damaged("its group is none"))?)
+            Some(group.ok_or_else(|| ImportError::damaged("its group is none"))?)
         }
         _ => None,
     };
     if let Some(bytes) = changed {
-        return Ok(tx.publish(target, &[forklore_fs::Part::Bytes(&bytes)])?);
+        return Ok(tx.publish(target, &[forklore_fs::Part::Bytes(&bytes)], &[])?);
     }
     let entry = |book: &str, uid: i64| books.entry(book, uid);
     let mut failed = None;
@@ -235,7 +235,7 @@ fn copy_chat(
 }
 
 /// A group with the chats that arrive and no others.
-fn grouped(bytes: &[u8], id: &str, names: &HashMap<String, String>) -> Result<Vec<u8>, EditError> {
+fn grouped(bytes: &[u8], id: &str, names: &HashMap<String, String>) -> Option<Vec<u8>> {
     let group = Group::parse(bytes, id).unwrap_or_default();
     let listed = group.chats.iter().map(|name| chat_stem(name));
     let mut order: Vec<String> = listed.filter(|name| names.contains_key(name)).collect();
@@ -246,17 +246,20 @@ fn grouped(bytes: &[u8], id: &str, names: &HashMap<String, String>) -> Result<Ve
     let new: Vec<&String> = order.iter().filter_map(|name| names.get(name)).collect();
     let open = group.current_chat.and_then(|name| names.get(&chat_stem(&name)).cloned());
     let open = open.or_else(|| new.last().map(|name| (*name).clone())).unwrap_or_default();
-    let mut bytes = bytes.to_vec();
+    // It came from elsewhere: blanks around it stay, and what is no JSON is no group.
+    let doc = Raw::parse(bytes).ok()?;
+    let around = doc.range_in(bytes)?;
+    let mut body = doc.bytes().to_vec();
     let chats = list(&new.iter().map(|name| quote(name)).collect::<Vec<_>>());
     for (key, value) in [("id", quote(id)), ("chats", chats), ("chat_id", quote(&open))] {
-        let doc = Raw::trust(&bytes);
+        let doc = Raw::trust(&body);
         // What says the same already keeps its bytes.
         if doc.get(key).is_some_and(|now| now.says_the_same(Raw::trust(&value))) {
             continue;
         }
-        bytes = forklore_json::set(doc, &[Step::Key(key)], &value)?.apply(&bytes);
+        body = forklore_json::set(doc, &[Step::Key(key)], &value).ok()?.apply(&body);
     }
-    Ok(bytes)
+    Some([&bytes[..around.start], &body, &bytes[around.end..]].concat())
 }
 
 /// The books that were staged, to look up entries in.

@@ -435,7 +435,10 @@ impl Plan {
     fn name_slugs(&mut self, library: &Library, found: &Found) {
         let slug = |chat: &crate::vault::Chat| chat.header().slug().map(std::borrow::Cow::into_owned);
         let used: HashSet<String> = library.chats.iter().filter_map(slug).collect();
-        let taken = found.slugs.iter().filter(|slug| used.contains(*slug));
+        // What cannot be read may have any of them.
+        let unknown =
+            !library.not_read.is_empty() || library.chats.iter().any(|chat| chat.unreadable.is_some());
+        let taken = found.slugs.iter().filter(|slug| unknown || used.contains(*slug));
         self.landing.renames.slugs = taken.map(|slug| (slug.clone(), crate::fresh_slug())).collect();
         let here = found.own.iter().filter(|slug| used.contains(*slug)).count();
         if here > 0 {

@@ -123,7 +123,7 @@ impl Work<'_> {
             at,
             name: self.request.name.clone(),
             swipe: None,
-            strict: false,
+            strict: Some(false),
             ignore_queue,
             link,
             copy_book: !link,
@@ -230,13 +230,13 @@ impl Work<'_> {
                     let found = then.book_as_it_is(t)?;
                     let own = book_name(&then, t, &name, bound, &found, &[]);
                     let path = layout::book(&own).map_err(|_| RestoreError::NameTaken(own.clone()))?;
-                    let bytes = book_bytes(&found, &own);
+                    let bytes = book_bytes(&found, &own, &chat.name);
                     let read = forklore_core::format::book::Book::parse(&bytes);
                     let read = read.map_err(|e| ForkError::NotVerified(e.to_string()))?;
                     let mut revisions = vec![core_header::Revision::text(&["integrity"], self.slug)];
                     revisions.extend(rebind(&then, t, &own, &read.images())?);
                     let print = fingerprint(&read);
-                    revisions.extend(own_record(chat, self.slug, &own, &print, &[]));
+                    revisions.extend(own_record(chat, self.slug, &own, &print));
                     back.header = Some(header(&then, t, &revisions)?);
                     let message = format!(
                         "The lorebook \"{bound}\" is another by now: the chat comes back with one of its own, as it was then"
@@ -283,7 +283,7 @@ impl Work<'_> {
         let name = self.request.name.as_deref().unwrap_or(&then.chats[t].name);
         let target = layout::folder(layout::GROUPS).join(&format!("{}.json", group.file)).ok()?;
         let change = Change::include(&["chats"], name);
-        let edit = Edit { target, place: Place::Document, required: false, changes: vec![change] };
+        let edit = Edit::new(target, Place::Document, vec![change]);
         Some((group.id.clone(), Some(edit).filter(|_| !group.chats.iter().any(|chat| chat == name))))
     }
 }
@@ -416,13 +416,13 @@ impl Back {
         library.fs.make_dir(&self.target.parent())?;
         let mut tx = Tx::on(library, now)?;
         if let Some((path, bytes)) = &self.book {
-            tx.publish(path.clone(), &[Part::Bytes(bytes)])?;
+            tx.publish(path.clone(), &[Part::Bytes(bytes)], std::slice::from_ref(path))?;
         }
         let parts = match &self.header {
             Some((header, end)) => vec![Part::Bytes(header), Part::Range(&*file, *end..len)],
             None => vec![Part::Range(&*file, 0..len)],
         };
-        tx.publish(self.target.clone(), &parts)?;
+        tx.publish(self.target.clone(), &parts, std::slice::from_ref(&self.source))?;
         self.edits.into_iter().try_for_each(|edit| tx.edit(edit))?;
         report.operation = Some(tx.id().to_owned());
         let about = About {

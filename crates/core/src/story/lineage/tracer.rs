@@ -1,0 +1,529 @@
+//! [`Tracer`]: weighs what is known of each chat.
+
+use std::cell::OnceCell;
+use std::cmp::Reverse;
+use std::collections::{HashMap, HashSet};
+
+use super::super::line::{Confidence, common_prefix};
+use super::super::moment::MessageId;
+use super::lines::Lines;
+use super::meet::{Meeter, Meeting};
+use super::names::{Seniority, folded, is_import, names, names_in, seniority};
+use super::{Basis, Chat, Kind, Lineage, Link, ParentNote, Swipes};
+use crate::format::names::ForkName;
+use crate::format::record::ForkRecord;
+
+/// Everything that is asked of all chats together.
+pub(super) struct Tracer<'a> {
+    chats: &'a [Chat<'a>],
+    meeter: Meeter<'a>,
+    seniority: Vec<Seniority<'a>>,
+    by_name: HashMap<(usize, &'a str), usize>,
+    /// As file systems see names that do not tell everything apart; nothing where several chats have one.
+    by_folded_name: HashMap<(usize, String), Option<usize>>,
+    /// Chats of any story by name.
+    anywhere: HashMap<&'a str, Vec<usize>>,
+    by_slug: HashMap<&'a str, Vec<usize>>,
+    /// For each chat the family that it may be of: chats of a story that share one of their first messages after the greeting, also
+    /// over others. Only they can be related by their lines.
+    family: Vec<usize>,
+    families: Vec<(Vec<usize>, OnceCell<Lines>)>,
+    /// What messages of other chats of a story link to.
+    linked: HashSet<(usize, Link, &'a str)>,
+    /// Chats of a story by the names that their metadata goes by, unless they come from a chat of that name.
+    called: HashMap<(usize, &'a str), Vec<usize>>,
+}
+
+/// How many messages after the greeting are looked at to find relatives. More than one, because old messages get edited.
+const START: usize = 4;
+
+impl<'a> Tracer<'a> {
+    pub(super) fn new(chats: &'a [Chat<'a>], swipes: &'a Swipes<'a>) -> Self {
+        let mut tracer = Self {
+            chats,
+            meeter: Meeter::new(chats, swipes),
+            seniority: chats
+                .iter()
+                .map(|chat| seniority(chat.name, chat.transcript.len(), chat.silent))
+                .collect(),
+            by_name: HashMap::new(),
+            by_folded_name: HashMap::new(),
+            anywhere: HashMap::new(),
+            by_slug: HashMap::new(),
+            family: Vec::new(),
+            families: Vec::new(),
+            linked: HashSet::new(),
+            called: HashMap::new(),
+        };
+        for (c, chat) in chats.iter().enumerate() {
+            tracer.by_name.insert((chat.story, chat.name), c);
+            tracer.anywhere.entry(chat.name).or_default().push(c);
+            let folded = tracer.by_folded_name.entry((chat.story, folded(chat.name)));
+            folded.and_modify(|one| *one = None).or_insert(Some(c));
+            if let Some(slug) = chat.slug {
+                tracer.by_slug.entry(slug).or_default().push(c);
+            }
+            let others = chat.links.iter().filter(|(_, name)| name != chat.name);
+            tracer.linked.extend(others.map(|(link, name)| (chat.story, *link, name.as_str())));
+        }
+        tracer.find_families();
+        for (c, chat) in chats.iter().enumerate() {
+            if chat.aliases.is_empty() {
+                continue;
+            }
+            let came_from: HashSet<&str> =
+                tracer.claimed_line(c).filter_map(|d| chats[d].main_chat.as_deref()).collect();
+            let mut names: Vec<&str> = chat.aliases.iter().flat_map(|alias| names_in(alias)).collect();
+            names.sort_unstable();
+            names.dedup();
+            for name in names.into_iter().filter(|name| !came_from.contains(name)) {
+                tracer.called.entry((chat.story, name)).or_default().push(c);
+            }
+        }
+        tracer
+    }
+
+    fn find_families(&mut self) {
+        let mut first: HashMap<(usize, MessageId), usize> = HashMap::new();
+        let mut family: Vec<usize> = (0..self.chats.len()).collect();
+        fn root(family: &mut [usize], mut c: usize) -> usize {
+            while family[c] != c {
+                family[c] = family[family[c]];
+                c = family[c];
+            }
+            c
+        }
+        for (c, chat) in self.chats.iter().enumerate() {
+            for row in chat.transcript.rows_from(1).take(START) {
+                let other = *first.entry((chat.story, row.id)).or_insert(c);
+                let (a, b) = (root(&mut family, c), root(&mut family, other));
+                family[a] = b;
+            }
+        }
+        let mut numbers: HashMap<usize, usize> = HashMap::new();
+        for c in 0..self.chats.len() {
+            let number = *numbers.entry(root(&mut family, c)).or_insert(self.families.len());
+            if number == self.families.len() {
+                self.families.push((Vec::new(), OnceCell::new()));
+            }
+            self.families[number].0.push(c);
+            self.family.push(number);
+        }
+    }
+
+    /// The lineage of every chat. Those that say where they come from go first: they tell which of the others they do not come from.
+    pub(super) fn trace(&self) -> Vec<Lineage> {
+        let said: Vec<Option<Lineage>> = (0..self.chats.len()).map(|c| self.said(c)).collect();
+        let traced = |c: usize| said[c].clone().unwrap_or_else(|| self.unclaimed(c, &said));
+        let mut found: Vec<Lineage> = (0..self.chats.len()).map(traced).collect();
+        for c in 0..self.chats.len() {
+            self.cut_ring(c, &mut found);
+        }
+        found
+    }
+
+    /// What a chat, or its twin, says of itself; nothing if only the lines can tell.
+    fn said(&self, c: usize) -> Option<Lineage> {
+        let chat = &self.chats[c];
+        if let Some(record) = chat.record {
+            return Some(self.recorded(c, record));
+        }
+        if let Some(original) = self.original_of(c) {
+            return Some(self.copy_of(c, original));
+        }
+        Some(self.claimed(c, self.claim(c)?))
+    }
+
+    /// The parent that a chat names.
+    fn claim(&self, c: usize) -> Option<&'a str> {
+        let chat = &self.chats[c];
+        chat.main_chat.as_deref().filter(|claimed| *claimed != chat.name)
+    }
+
+    /// Chats cannot be each other's parents. Where names make it so, another chat has taken the name of a parent that is gone:
+    /// the one that has more messages than the other had when it was forked is the elder, and its parent is the lost one.
+    fn cut_ring(&self, c: usize, found: &mut [Lineage]) {
+        let mut ring = vec![c];
+        let mut on_the_way: HashSet<usize> = HashSet::from([c]);
+        while let Some(p) = found[ring[ring.len() - 1]].parent {
+            if p == c {
+                let Some(elder) = ring.iter().copied().max_by_key(|d| (self.chats[*d].transcript.len(), *d))
+                else {
+                    return;
+                };
+                found[elder].parent = None;
+                found[elder].basis = Basis::None;
+                found[elder].confidence = Confidence::Guess;
+                found[elder].note = self.chats[elder].main_chat.clone().map(ParentNote::Missing);
+                return;
+            }
+            if !on_the_way.insert(p) {
+                return;
+            }
+            ring.push(p);
+        }
+    }
+
+    fn recorded(&self, c: usize, record: &ForkRecord) -> Lineage {
+        let parent = self.recorded_parent(c, record);
+        let note = match parent {
+            None => Some(ParentNote::Missing(record.parent_file.clone())),
+            Some(p) if self.chats[p].name != record.parent_file => {
+                Some(ParentNote::Renamed(record.parent_file.clone()))
+            }
+            Some(_) => None,
+        };
+        Lineage {
+            kind: match record.kind.as_str() {
+                "checkpoint" => Kind::Checkpoint,
+                "copy" => Kind::Copy,
+                _ => Kind::Branch,
+            },
+            parent,
+            fork_message: Some(record.message),
+            basis: Basis::Recorded,
+            confidence: Confidence::Certain,
+            note,
+        }
+    }
+
+    fn recorded_parent(&self, c: usize, record: &ForkRecord) -> Option<usize> {
+        let chat = &self.chats[c];
+        let same_story = |p: &usize| *p != c && self.chats[*p].story == chat.story;
+        let by_name = self.named(chat.story, record.parent_file.as_str()).filter(same_story);
+        let by_slug = self.by_slug.get(record.parent_slug.as_str()).into_iter().flatten().copied();
+        let by_slug: Vec<usize> = by_slug.filter(same_story).collect();
+        // The slug decides; the name only chooses among copies, and stands in where the parent never had a slug, or was given another
+        // one since and still holds the message.
+        let holds = |p: usize| {
+            let moment = self.chats[p].transcript.moment(record.message);
+            moment.is_some_and(|moment| moment.to_string() == record.moment)
+        };
+        match by_name.filter(|p| by_slug.is_empty() || by_slug.contains(p)) {
+            Some(p) if record.parent_slug.is_empty() || by_slug.contains(&p) || holds(p) => Some(p),
+            // Forks that old versions made of the parent have its slug, too: they name one that has it.
+            _ => by_slug.iter().copied().max_by_key(|p| {
+                let claims = |d: usize| by_slug.contains(&d) && d != *p;
+                let forked = self.claim(*p).and_then(|name| self.named(chat.story, name)).is_some_and(claims);
+                (holds(*p), !forked, !is_import(self.chats[*p].name), Reverse(*p))
+            }),
+        }
+    }
+
+    /// The chat that `c` is a mere copy of: same slug, same beginning, and `c` is not the one that the slug was made for.
+    fn original_of(&self, c: usize) -> Option<usize> {
+        let chat = &self.chats[c];
+        let twins = self.by_slug.get(chat.slug?).filter(|twins| twins.len() > 1)?;
+        // Before SillyTavern 1.19 forks had their parent's slug: a chat that names a parent is a copy only if it says so, or if the
+        // slug was made for a fork.
+        let own_slug = || {
+            let parent = self.claim(c).and_then(|name| self.named(chat.story, name));
+            parent.is_some_and(|p| self.chats[p].slug != chat.slug)
+        };
+        if self.claim(c).is_some() && !is_import(chat.name) && !own_slug() {
+            return None;
+        }
+        let alike = |p: usize| {
+            let other = &self.chats[p];
+            // And a chat that names none is not the copy of one that does: that one was made from it, or from one like it. But a solo
+            // chat that became a group's lost what it was forked from.
+            let may_be =
+                other.main_chat == chat.main_chat || (chat.main_chat.is_none() && chat.group && !other.group);
+            may_be && chat.transcript.moment(0).is_some_and(|first| other.transcript.moment(0) == Some(first))
+        };
+        // Of those that come before it the nearest: forks of one parent, with its slug, can be copied, too.
+        let before = |p: &usize| *p != c && self.originality(*p) > self.originality(c) && alike(*p);
+        let shared = |p: usize| common_prefix(chat.transcript, self.chats[p].transcript);
+        twins.iter().copied().filter(before).max_by_key(|p| (shared(*p), self.originality(*p)))
+    }
+
+    /// Of several chats with one slug, the one that it was made for ranks highest.
+    fn originality(&self, c: usize) -> (bool, bool, bool, bool, Reverse<Seniority<'a>>) {
+        let chat = &self.chats[c];
+        let goes_by_its_name = chat.aliases.iter().any(|alias| names(alias, chat.name));
+        // A fork that still has the name that SillyTavern gave it was not copied to it.
+        let named_as_made = (ForkName::read(chat.name) != ForkName::Plain) == chat.main_chat.is_some();
+        // A group chat with a solo chat's slug was converted from it.
+        (!is_import(chat.name), !chat.group, goes_by_its_name, named_as_made, Reverse(self.seniority[c]))
+    }
+
+    fn copy_of(&self, c: usize, original: usize) -> Lineage {
+        let chat = &self.chats[c];
+        let shared = self.meeter.meet(c, original).map_or(0, |meeting| meeting.fork + 1);
+        let moved_on = shared < chat.transcript.len();
+        Lineage {
+            kind: Kind::Copy,
+            parent: Some(original),
+            fork_message: moved_on.then(|| shared.saturating_sub(1)),
+            basis: Basis::Moments,
+            confidence: if moved_on { Confidence::Likely } else { Confidence::Certain },
+            note: None,
+        }
+    }
+
+    /// The chat of a story that a name means.
+    fn named(&self, story: usize, name: &str) -> Option<usize> {
+        let exactly = |name: &str| self.by_name.get(&(story, name)).copied();
+        let bare = name.strip_suffix(".jsonl");
+        exactly(name).or_else(|| bare.and_then(exactly)).or_else(|| {
+            let folded = folded(bare.unwrap_or(name));
+            self.by_folded_name.get(&(story, folded)).copied().flatten()
+        })
+    }
+
+    fn claimed(&self, c: usize, claimed: &str) -> Lineage {
+        let chat = &self.chats[c];
+        let named = self.named(chat.story, claimed).filter(|p| *p != c);
+        let met = named.and_then(|p| self.meeter.meet(c, p).map(|meeting| (p, meeting)));
+        // A meeting at the greeting alone proves little: another chat may have taken the name since.
+        if let Some((parent, meeting)) = met.filter(|(_, meeting)| meeting.fork > 0) {
+            if let Some((former, meeting)) = self.former_owner(c, claimed, parent, meeting) {
+                let note = Some(ParentNote::Renamed(claimed.to_owned()));
+                return self.fork(c, former, meeting, Basis::Moments, note);
+            }
+            return self.fork(c, parent, meeting, Basis::MainChat, None);
+        }
+        if let Some((parent, meeting)) = self.renamed_parent(c, claimed)
+            && (met.is_none() || !self.chats[parent].silent)
+        {
+            let note = Some(ParentNote::Renamed(claimed.to_owned()));
+            return self.fork(c, parent, meeting, Basis::Moments, note);
+        }
+        if let Some((parent, meeting)) = met {
+            return self.fork(c, parent, meeting, Basis::MainChat, None);
+        }
+        // Chats are carried over to other cards, one by one.
+        if let Some((parent, meeting)) = self.elsewhere(c, claimed) {
+            return self.fork(c, parent, meeting, Basis::MainChat, None);
+        }
+        let kind = self.kind(c, None);
+        let guess = match kind {
+            Kind::Checkpoint => chat.transcript.len().checked_sub(1),
+            _ => ForkName::message(chat.name)
+                .filter(|message| *message < chat.transcript.len())
+                .or_else(|| self.sibling(c, claimed).map(|meeting| meeting.fork)),
+        };
+        Lineage {
+            kind,
+            parent: None,
+            fork_message: guess,
+            basis: Basis::None,
+            confidence: Confidence::Guess,
+            note: Some(ParentNote::Missing(claimed.to_owned())),
+        }
+    }
+
+    /// The chat of another story that has the claimed name and the same line.
+    fn elsewhere(&self, c: usize, claimed: &str) -> Option<(usize, Meeting)> {
+        let others = self.anywhere.get(claimed).into_iter().flatten().copied();
+        let others =
+            others.filter(|p| *p != c && self.chats[*p].main_chat.as_deref() != Some(self.chats[c].name));
+        let met = others.filter_map(|p| Some((p, self.meeter.meet_with_dates(c, p)?)));
+        met.max_by_key(|(p, meeting)| (meeting.fork, Reverse(self.seniority[*p])))
+    }
+
+    /// The chat that used to be called `claimed`, if the lines show one.
+    fn renamed_parent(&self, c: usize, claimed: &str) -> Option<(usize, Meeting)> {
+        let chat = &self.chats[c];
+        let may_be = |p: usize| {
+            let other = &self.chats[p];
+            other.main_chat.as_deref() != Some(claimed)
+                && other.main_chat.as_deref() != Some(chat.name)
+                && !self.comes_from(p, c, claimed)
+        };
+        // The metadata of one goes by that name, or its message leads here, or it has the slug that old versions let forks keep.
+        let called = |p: usize| self.chats[p].aliases.iter().any(|alias| names(alias, claimed));
+        if let Some(found) = self.best(c, &|p| may_be(p) && called(p)) {
+            return Some(found);
+        }
+        // The lost name was derived from this chat's name, or stands on one of its messages: it was a fork of it, not it.
+        let derived_from = ForkName::read(claimed).base();
+        let not_above = |p: usize| {
+            let other = &self.chats[p];
+            derived_from != Some(other.name) && !other.links.iter().any(|(_, name)| name == claimed)
+        };
+        let twin = |p: usize| chat.slug.is_some() && self.chats[p].slug == chat.slug;
+        let leads_here = |p: usize| {
+            let leads = |a: &Chat<'_>, b: &Chat<'_>| a.links.iter().any(|(_, name)| name == b.name);
+            leads(&self.chats[p], chat) && !leads(chat, chat)
+        };
+        for evidence in [&leads_here as &dyn Fn(usize) -> bool, &twin] {
+            if let Some(found) = self.best(c, &|p| evidence(p) && may_be(p) && not_above(p)) {
+                return Some(found);
+            }
+        }
+        // Names of forks belong to forks.
+        let lost_a_fork = ForkName::read(claimed) != ForkName::Plain;
+        let was_a_fork = |p: usize| self.claim(p).is_some() || self.chats[p].record.is_some();
+        let fits = |p: usize| was_a_fork(p) || !lost_a_fork;
+        let best = self.best(c, &|p| may_be(p) && not_above(p) && fits(p))?;
+        // If siblings have more of the lost parent than this chat has, it cannot be the parent.
+        let ghost_knew = self.sibling(c, claimed).map(|meeting| meeting.fork);
+        (ghost_knew.is_none_or(|more| more <= best.1.fork)).then_some(best)
+    }
+
+    /// A chat that had the claimed name before `named` took it: it shares more with this one.
+    fn former_owner(&self, c: usize, claimed: &str, named: usize, met: Meeting) -> Option<(usize, Meeting)> {
+        let called = self.called.get(&(self.chats[c].story, claimed)).into_iter().flatten().copied();
+        let candidates = called.filter(|p| {
+            *p != named
+                && *p != c
+                && self.family[*p] == self.family[c]
+                && self.chats[*p].slug != self.chats[named].slug
+                && self.chats[*p].main_chat.as_deref() != Some(self.chats[c].name)
+                && !self.comes_from(*p, c, claimed)
+        });
+        let met_more = candidates.filter_map(|p| Some((p, self.meeter.meet_with_dates(c, p)?)));
+        met_more.filter(|(_, meeting)| meeting.fork > met.fork).max_by_key(|(_, meeting)| meeting.fork)
+    }
+
+    /// Whether chat `p` was made, over any number of forks, from chat `c` or from a sibling of it: one with the same lost parent.
+    fn comes_from(&self, p: usize, c: usize, claimed: &str) -> bool {
+        self.claimed_line(p).any(|d| d == c || self.chats[d].main_chat.as_deref() == Some(claimed))
+    }
+
+    /// A chat and those that it was made from, as records and headers say.
+    fn claimed_line(&self, p: usize) -> impl Iterator<Item = usize> {
+        let parent = |d: &usize| match self.chats[*d].record {
+            Some(record) => self.recorded_parent(*d, record),
+            None => self.claim(*d).and_then(|name| self.named(self.chats[*d].story, name)),
+        };
+        std::iter::successors(Some(p), parent).take(self.chats.len())
+    }
+
+    /// Where a chat parts from that other child of the same lost parent with which it shares most.
+    fn sibling(&self, c: usize, parent: &str) -> Option<Meeting> {
+        let named = |s: usize| self.chats[s].main_chat.as_deref() == Some(parent);
+        self.best(c, &named).map(|(_, meeting)| meeting)
+    }
+
+    /// No record, no `main_chat`: only the lines can tell. `said` is what others say of themselves.
+    fn unclaimed(&self, c: usize, said: &[Option<Lineage>]) -> Lineage {
+        let chat = &self.chats[c];
+        let links =
+            |a: usize, b: usize| self.chats[a].links.iter().any(|(_, name)| name == self.chats[b].name);
+        let senior = |p: usize| match (links(p, c), links(c, p)) {
+            (true, false) => true,
+            (false, true) => false,
+            _ => self.seniority[p] < self.seniority[c],
+        };
+        let may_be = |p: usize| said[p].is_none() && senior(p);
+        let best = self.best(c, &may_be);
+        match best {
+            Some((parent, meeting)) => self.fork(c, parent, meeting, Basis::Moments, None),
+            None => Lineage {
+                kind: Kind::Main,
+                parent: None,
+                fork_message: None,
+                basis: Basis::None,
+                confidence: if chat.transcript.is_empty() { Confidence::Guess } else { Confidence::Certain },
+                note: None,
+            },
+        }
+    }
+
+    /// Of the chats of the family that may be, the one with which `c` shares most, beyond the greeting and sent at the same time; among
+    /// equals the most senior.
+    fn best(&self, c: usize, may_be: &dyn Fn(usize) -> bool) -> Option<(usize, Meeting)> {
+        let (members, lines) = &self.families[self.family[c]];
+        if members.len() < 2 {
+            return None;
+        }
+        let lines = lines.get_or_init(|| Lines::new(self.chats, members));
+        let len = self.chats[c].transcript.len();
+        let mut best: Option<(usize, Meeting)> = None;
+        let better = |p: usize, meeting: Meeting, best: Option<(usize, Meeting)>| {
+            let rank = |p: usize, meeting: Meeting| (meeting.fork, Reverse(self.seniority[p]));
+            let more = best.is_none_or(|(q, found)| rank(p, meeting) > rank(q, found));
+            more && meeting.fork > 0 && self.meeter.dated(c, p, meeting)
+        };
+        // Those with the longest common beginning, and where that ends, those in which another swipe is shown.
+        let mut level = None;
+        for near in lines.nearest(c) {
+            if level.is_some_and(|level| near.shared < level) {
+                break;
+            }
+            let eldest = near.chats.iter().copied().filter(|p| may_be(*p)).min_by_key(|p| self.seniority[*p]);
+            let Some(p) = eldest else { continue };
+            level = Some(near.shared);
+            let goes_on = near.shared < len && near.shared < self.chats[p].transcript.len();
+            let meeting = if goes_on && self.meeter.same_message((c, near.shared), (p, near.shared)) {
+                Meeting { fork: near.shared, confidence: Confidence::Certain }
+            } else {
+                let cut = near.shared < len && !goes_on;
+                let confidence = if cut { Confidence::Likely } else { Confidence::Certain };
+                let Some(fork) = near.shared.checked_sub(1) else { continue };
+                Meeting { fork, confidence }
+            };
+            if better(p, meeting, best) {
+                best = Some((p, meeting));
+            }
+        }
+        // Those that have a later message, too, although something before it was edited or deleted.
+        let level = level?;
+        let mut tried: HashSet<usize> = HashSet::new();
+        for (message, having) in lines.with_messages(self.chats, c, level) {
+            if best.is_some_and(|(_, found)| found.fork >= message) || tried.len() >= TRIED {
+                break;
+            }
+            let eldest =
+                having.iter().copied().filter(|p| *p != c && may_be(*p)).min_by_key(|p| self.seniority[*p]);
+            if let Some(p) = eldest.filter(|p| tried.insert(*p))
+                && let Some(meeting) = self.meeter.meet(c, p)
+                && better(p, meeting, best)
+            {
+                best = Some((p, meeting));
+            }
+        }
+        best
+    }
+
+    fn fork(
+        &self,
+        c: usize,
+        parent: usize,
+        meeting: Meeting,
+        basis: Basis,
+        note: Option<ParentNote>,
+    ) -> Lineage {
+        Lineage {
+            kind: self.kind(c, Some(meeting.fork)),
+            parent: Some(parent),
+            fork_message: Some(meeting.fork),
+            basis,
+            confidence: meeting.confidence,
+            note,
+        }
+    }
+
+    /// Branch or checkpoint: what links to it, what it is called, what it was called, whether it was played on.
+    fn kind(&self, c: usize, fork: Option<usize>) -> Kind {
+        let chat = &self.chats[c];
+        let linked = |link: Link| self.linked.contains(&(chat.story, link, chat.name));
+        let own_aliases = chat.aliases.iter().copied().filter(|alias| {
+            // A fork inherits its parent's metadata: a name that is the parent's tells nothing of the child.
+            !chat.main_chat.as_deref().is_some_and(|parent| names(alias, parent))
+        });
+        for name in [chat.name].into_iter().chain(own_aliases) {
+            match ForkName::read(name) {
+                ForkName::Branch(_) => return Kind::Branch,
+                ForkName::Checkpoint(_) => return Kind::Checkpoint,
+                ForkName::Plain => {}
+            }
+            if name == chat.name && linked(Link::Bookmark) {
+                return Kind::Checkpoint;
+            }
+        }
+        if linked(Link::Branch) {
+            return Kind::Branch;
+        }
+        // SillyTavern asks for a name only for checkpoints; but one that was played on is a branch to its user.
+        match fork {
+            Some(fork) if fork + 1 < chat.transcript.len() => Kind::Branch,
+            _ => Kind::Checkpoint,
+        }
+    }
+}
+
+/// So many chats are compared message by message for one that shares messages with them after something that differs.
+const TRIED: usize = 8;

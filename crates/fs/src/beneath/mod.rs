@@ -1,0 +1,45 @@
+//! [`Root`]: a folder, and what the system can do below it without ever being led out of it.
+//!
+//! On Unix everything is done relative to handles of folders that were reached without leaving the root (`unix`), so that a link which
+//! is put in place while we look leads nowhere. Elsewhere paths are checked before they are used (`other`).
+
+#[cfg(not(unix))]
+mod other;
+#[cfg(unix)]
+mod unix;
+
+use std::io;
+
+#[cfg(not(unix))]
+pub(crate) use other::{Root, identity};
+#[cfg(unix)]
+pub(crate) use unix::{Root, identity};
+
+use crate::{Identity, NodeKind};
+
+/// What a look at a file or folder tells.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Seen {
+    pub(crate) kind: NodeKind,
+    pub(crate) identity: Identity,
+    pub(crate) device: u64,
+}
+
+/// How a file gets another name.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Rename {
+    /// Fails if the name is taken
+    NoReplace,
+    /// Drops the file that had it
+    Replace,
+    /// That file gets the old name
+    Exchange,
+}
+
+fn leads_out() -> io::Error {
+    io::Error::new(io::ErrorKind::PermissionDenied, "it is a link that leads out of the vault")
+}
+
+fn not_a_file() -> io::Error {
+    io::Error::other("it is not a file")
+}

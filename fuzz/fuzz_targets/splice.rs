@@ -1,0 +1,4 @@
+//! The target `splice` for libFuzzer.
+#![no_main]
+
+libfuzzer_sys::fuzz_target!(|bytes: &[u8]| forklore_fuzz::targets::splice(bytes));
