@@ -123,7 +123,7 @@ fn fork_and_back(fs: &Arc<dyn Vfs>, chat: usize, at: usize, swipe: Option<usize>
         at,
         name: Some("Fork".to_owned()),
         swipe,
-        strict: false,
+        strict: None,
         ignore_queue: true,
         link: true,
         copy_book: true,

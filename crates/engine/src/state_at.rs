@@ -109,13 +109,7 @@ impl Library {
         let chat = &self.chats[c];
         let Some((name, stem)) = &chat.book else {
             let source = Source { kind: SourceKind::None, message: None, distance: None };
-            return Ok(BookAt {
-                name: None,
-                live: None,
-                source,
-                entries: Vec::new(),
-                left_out: Vec::new(),
-            });
+            return Ok(BookAt { name: None, live: None, source, entries: Vec::new(), left_out: Vec::new() });
         };
         let live = self.book(name)?;
         if let Some(Err(e)) = live.as_ref().map(|book| book.parse()) {

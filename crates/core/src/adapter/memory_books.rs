@@ -92,9 +92,11 @@ impl Adapter for MemoryBooks {
     fn copies(&self, header: Header<'_>) -> Vec<BookCopy> {
         let note = header.metadata().at(&["STMemoryBooks", "branchLorebookCopies"]).unwrap_or(Raw::NULL);
         let time = note.get("completedAt").and_then(Raw::as_text);
-        let time = time.and_then(|time| time.parse::<jiff::Timestamp>().ok()).map(|time| time.as_millisecond());
+        let time =
+            time.and_then(|time| time.parse::<jiff::Timestamp>().ok()).map(|time| time.as_millisecond());
         let Some(time) = time else { return Vec::new() };
-        let text = |raw: Raw<'_>, key: &str| raw.get(key).and_then(Raw::as_text).map(std::borrow::Cow::into_owned);
+        let text =
+            |raw: Raw<'_>, key: &str| raw.get(key).and_then(Raw::as_text).map(std::borrow::Cow::into_owned);
         let parent = text(note, "parentChatId").unwrap_or_default();
         let copy = |mapping: Raw<'_>| {
             let (copy, source) = text(mapping, "copyName").zip(text(mapping, "sourceName"))?;

@@ -122,8 +122,9 @@ impl Claims<'_> {
     /// Whether a scene says that it wrote this.
     fn wrote(&self, deed: &Deed, n: usize, scene: &Scene, after: &EntryImage) -> bool {
         let named = [deed.before.as_ref(), Some(after)].into_iter().flatten().any(|e| scene.written.names(e));
-        let numbered =
-            |uid: Option<i64>| uid.is_some_and(|u| scene.written.uids.contains(&u) || scene.written.told.contains(&u));
+        let numbered = |uid: Option<i64>| {
+            uid.is_some_and(|u| scene.written.uids.contains(&u) || scene.written.told.contains(&u))
+        };
         let own = self.life.sights[deed.shown].by.is_scene(n);
         // Numbers are used again: a scene's number means this entry only in its own snapshot, or if it is not new.
         let wrote = named
@@ -141,7 +142,8 @@ impl Claims<'_> {
     }
 
     fn is_written_later(&self, deed: &Deed, from: i64, to: i64) -> bool {
-        let later = self.life.deeds.iter().filter(|other| other.shown > deed.shown && other.thing == deed.thing);
+        let later =
+            self.life.deeds.iter().filter(|other| other.shown > deed.shown && other.thing == deed.thing);
         later.map(|other| self.life.sights[other.shown].time).any(|time| from <= time && time <= to)
     }
 

@@ -348,7 +348,8 @@ impl Fold {
         observed: bool,
     ) -> Moved {
         let Some(mut entry) = self.take(&change.thing) else { return Moved::default() };
-        let is = |line: &EntryImage, other: &EntryImage| line.uid == other.uid && line.comment == other.comment;
+        let is =
+            |line: &EntryImage, other: &EntryImage| line.uid == other.uid && line.comment == other.comment;
         let old = change.before.as_ref().and_then(|old| entry.lines.iter().position(|line| is(line, old)));
         match (&change.after, old) {
             (Some(after), Some(old)) => entry.lines[old] = after.clone(),

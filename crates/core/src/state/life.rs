@@ -236,8 +236,7 @@ impl Builder {
 
     fn see(&mut self, sight: &Sight, next: Option<&[EntryImage]>) {
         let here = self.life.sights.len();
-        let copied =
-            self.life.sights.last().is_some_and(|last| matches!(last.by, SeenBy::Base(_)));
+        let copied = self.life.sights.last().is_some_and(|last| matches!(last.by, SeenBy::Base(_)));
         let time = self.life.sights.last().map_or(sight.time, |last| last.time.max(sight.time));
         let (by, work) = match &sight.witness {
             Witness::Scene(scene) => (SeenBy::Scene(*scene), Vec::new()),
@@ -296,8 +295,9 @@ impl Builder {
                 } else {
                     let here: HashSet<Thing> = state.iter().map(|(thing, _)| thing.clone()).collect();
                     let taken: HashSet<Option<i64>> = state.iter().map(|(_, entry)| entry.uid).collect();
-                    let stays =
-                        |(thing, entry): &&(Thing, EntryImage)| !here.contains(thing) && !taken.contains(&entry.uid);
+                    let stays = |(thing, entry): &&(Thing, EntryImage)| {
+                        !here.contains(thing) && !taken.contains(&entry.uid)
+                    };
                     state.extend(before.iter().filter(stays).cloned());
                 }
                 self.state = state;
@@ -432,7 +432,9 @@ impl Builder {
         };
         let known = before.and_then(|before| layers.iter().rposition(|(_, image)| says(image, before)));
         let same_mark = |mark: &Option<crate::adapter::Mark>| {
-            before.is_some_and(|before| mark.is_some() && keeper.layers(before, all).iter().any(|(m, _)| m == mark))
+            before.is_some_and(|before| {
+                mark.is_some() && keeper.layers(before, all).iter().any(|(m, _)| m == mark)
+            })
         };
         let from = known.map_or(0, |known| known + 1);
         let mut steps: Vec<(Option<Step>, EntryImage)> = layers

@@ -66,9 +66,8 @@ pub(super) fn pair(old: &[&EntryImage], new: &[&EntryImage], kinship: Kinship<'_
                 true => new[j].uid.and_then(|uid| by_uid.get(&uid)),
                 false => by_title.get(&*new[j].comment),
             };
-            let fits = |i: &&usize| {
-                left.contains(*i) && rule(old[**i], new[j]) && !clash(old[**i], new[j], kinship)
-            };
+            let fits =
+                |i: &&usize| left.contains(*i) && rule(old[**i], new[j]) && !clash(old[**i], new[j], kinship);
             if let Some(i) = candidates.into_iter().flatten().find(fits) {
                 left.remove(i);
                 found[j] = Some(*i);

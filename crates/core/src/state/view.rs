@@ -241,7 +241,8 @@ impl View<'_> {
             _ => None,
         };
         let until = self.life.sights[deed.shown..deed.until].iter().filter_map(carried).min()?;
-        let from = self.life.sights[..deed.shown].iter().filter_map(carried).filter(|from| *from <= until).max();
+        let from =
+            self.life.sights[..deed.shown].iter().filter_map(carried).filter(|from| *from <= until).max();
         Some(Place::Between { from, until })
     }
 }

@@ -16,7 +16,7 @@ mod recap_properties;
 mod state_properties;
 
 use forklore_core::format::chat::Message;
-use forklore_core::story::{Transcript, TranscriptBuilder, Said};
+use forklore_core::story::{Said, Transcript, TranscriptBuilder};
 
 /// A transcript from message lines.
 fn transcript<'a>(lines: impl IntoIterator<Item = &'a str>) -> Transcript {

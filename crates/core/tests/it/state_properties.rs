@@ -8,8 +8,8 @@ use forklore_core::adapter::auto_recap::{AutoRecap, text_hash};
 use forklore_core::adapter::{Mark, Written};
 use forklore_core::format::book::EntryImage;
 use forklore_core::state::{
-    Ancestor, Base, BookEvidence, Carry, Cast, Content, Known, Life, Line as Seen, Origin, Place, Scene as Told,
-    Sight, Thing, Witness, fold, stains,
+    Ancestor, Base, BookEvidence, Carry, Cast, Content, Known, Life, Line as Seen, Origin, Place,
+    Scene as Told, Sight, Thing, Witness, fold, stains,
 };
 use forklore_json::{Raw, quote};
 use proptest::prelude::*;

@@ -77,13 +77,7 @@ impl Timeline {
     }
 
     /// Where the chats stood when a book was looked at.
-    fn look(
-        &self,
-        i: usize,
-        players: &[Player],
-        work: Vec<adapter::Work>,
-        library: &Library,
-    ) -> Look {
+    fn look(&self, i: usize, players: &[Player], work: Vec<adapter::Work>, library: &Library) -> Look {
         let together = |j: usize| {
             let (a, b) = (&self.seen[i].observation, &self.seen[j].observation);
             a.looked.is_some() && a.looked == b.looked
@@ -104,7 +98,8 @@ impl Timeline {
             if !then.2 && !known.is_some_and(|known| known.2) {
                 continue;
             }
-            let from = known.map_or_else(|| if last > first { 0 } else { then.1 }, |known| known.1.min(then.1));
+            let from =
+                known.map_or_else(|| if last > first { 0 } else { then.1 }, |known| known.1.min(then.1));
             heads.push((player.chat, Head { from, to: then.1 }));
             let sent = library.times(player.chat);
             not_before = not_before.max(sent.get(then.1).copied().flatten().unwrap_or(i64::MIN));

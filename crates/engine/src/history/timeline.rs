@@ -76,8 +76,14 @@ impl Timeline {
         if seen.is_empty() {
             return Ok(None);
         }
-        let mut timeline =
-            Self { store, seen, tracks: HashMap::new(), forgotten: HashSet::new(), players: HashMap::new(), bound: HashMap::new() };
+        let mut timeline = Self {
+            store,
+            seen,
+            tracks: HashMap::new(),
+            forgotten: HashSet::new(),
+            players: HashMap::new(),
+            bound: HashMap::new(),
+        };
         timeline.index();
         Ok(Some(timeline))
     }

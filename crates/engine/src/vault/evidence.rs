@@ -149,7 +149,8 @@ impl Library {
                 let there = present.iter().find(|there| {
                     there.comment == image.comment && keeper.subject(there) == keeper.subject(&image)
                 });
-                let whose = there.and_then(|there| keeper.chat_of(there)).unwrap_or_else(|| copy.parent.clone());
+                let whose =
+                    there.and_then(|there| keeper.chat_of(there)).unwrap_or_else(|| copy.parent.clone());
                 let ours = keeper.chat_of(&image).is_some_and(|name| chat_stem(&name) == chat.name);
                 then.push(if ours { keeper.hand_over(&image, &whose) } else { image });
             }
@@ -171,9 +172,8 @@ impl Library {
                 let gone = here.facts.scene(version.scene).is_none_or(|scene| !scene.recapped);
                 gone && version.scene <= here.head() && self.relatives_with(chat, version).next().is_none()
             };
-            let lacks = lacking_events(evidence).any(|(scene, ..)| {
-                evidence.scenes[scene].carried_by(chat).is_some()
-            });
+            let lacks =
+                lacking_events(evidence).any(|(scene, ..)| evidence.scenes[scene].carried_by(chat).is_some());
             if !lacks && !here.running.iter().flat_map(|r| &r.versions).any(lost) {
                 continue;
             }
@@ -196,7 +196,9 @@ impl Library {
                             s.message == *message && (s.version, s.clock) == (version.number, version.clock)
                         };
                         let stored = scan.snapshots.sightings.iter().find(same);
-                        let Some(places) = stored.and_then(|stored| stored.entries.as_ref()) else { continue };
+                        let Some(places) = stored.and_then(|stored| stored.entries.as_ref()) else {
+                            continue;
+                        };
                         let images = &scan.snapshots.images;
                         let entries: Vec<EntryImage> =
                             places.iter().filter_map(|place| images.get(*place as usize)).cloned().collect();

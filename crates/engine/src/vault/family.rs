@@ -65,19 +65,20 @@ impl Library {
                     let book = version.book.as_deref().map(book_stem);
                     let Some(book) = book.or_else(|| chat.book_stem().map(str::to_owned)) else { continue };
                     let scenes = found.entry(book.clone()).or_default();
-                    let place = *places.entry((book, (version.number, version.started))).or_insert_with(|| {
-                        let origin = Origin { chat: c, message: *message };
-                        let scene = Scene {
-                            started: version.started,
-                            finished: version.clock,
-                            written: version.written.clone(),
-                            events: Vec::new(),
-                            carriers: Vec::new(),
-                            origin,
-                        };
-                        scenes.push(ToldScene { scene, snapshots: Vec::new() });
-                        scenes.len() - 1
-                    });
+                    let place =
+                        *places.entry((book, (version.number, version.started))).or_insert_with(|| {
+                            let origin = Origin { chat: c, message: *message };
+                            let scene = Scene {
+                                started: version.started,
+                                finished: version.clock,
+                                written: version.written.clone(),
+                                events: Vec::new(),
+                                carriers: Vec::new(),
+                                origin,
+                            };
+                            scenes.push(ToldScene { scene, snapshots: Vec::new() });
+                            scenes.len() - 1
+                        });
                     let told = &mut scenes[place];
                     told.scene.finished = told.scene.finished.max(version.clock);
                     if told.scene.written.uids.len() < version.written.uids.len() {

@@ -25,7 +25,8 @@ pub struct Lore {
 impl Lore {
     /// The book as it is now, each entry with what it is.
     pub fn present(&self) -> Vec<(Thing, EntryImage)> {
-        let own = self.own.as_ref().filter(|own| own.sights.last().is_some_and(|s| matches!(s.by, SeenBy::Now)));
+        let own =
+            self.own.as_ref().filter(|own| own.sights.last().is_some_and(|s| matches!(s.by, SeenBy::Now)));
         own.map(|own| own.state_after(own.sights.len())).unwrap_or_default()
     }
 }
@@ -237,7 +238,8 @@ impl Lives<'_> {
         let carried = library.scenes().iter().filter(|(book, _)| *book != stem).flat_map(|(book, told)| {
             told.iter().filter_map(move |told| {
                 let message = told.scene.carried_by(owner)?;
-                let taken = told.snapshots.iter().map(|(time, ..)| *time).filter(|time| *time <= first).max()?;
+                let taken =
+                    told.snapshots.iter().map(|(time, ..)| *time).filter(|time| *time <= first).max()?;
                 Some((message, taken, book, told.scene.started))
             })
         });

@@ -194,7 +194,6 @@ struct More {
 /// A line: where it is, how long it is, what it is.
 type Seen = (u64, u32, Found);
 
-
 /// Reads a chat file. `group` tells how its first line is to be taken.
 pub fn scan(file: &dyn OpenFile, group: bool) -> io::Result<Scan> {
     if is_large(file.identity()?.len) { scan_on_all_cores(file, group) } else { scan_here(file, group) }

@@ -63,7 +63,6 @@ impl Lines {
             let right = after(to).map(|shared| shared.min(least_after));
             // Those that go on alike among themselves come together.
             match (left, right) {
-                (None, None) => None,
                 (Some(shared), right) if right.is_none_or(|right| shared >= right) => {
                     least_before = shared;
                     let end = from;
@@ -82,7 +81,7 @@ impl Lines {
                     }
                     Some(Neighbours { shared, chats: &self.order[start..to] })
                 }
-                (Some(_), None) => None,
+                _ => None,
             }
         })
     }

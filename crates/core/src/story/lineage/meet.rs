@@ -37,6 +37,15 @@ impl<'a> Meeter<'a> {
         self.meet_after(c, p, common_prefix(self.transcript(c), self.transcript(p)))
     }
 
+    /// How many of the messages that two chats share from the start were sent at the same time, too: after two lines have parted, the
+    /// same short answer can be given in both. Where no time agrees, times tell nothing.
+    pub(super) fn sent_together(&self, c: usize, p: usize, shared: usize) -> usize {
+        let (child, parent) = (self.transcript(c), self.transcript(p));
+        let same = |n: &usize| child.row(n - 1).map(|row| row.id) == parent.row(n - 1).map(|row| row.id);
+        let last = (1..=shared).rev().find(same).filter(|last| *last > 1);
+        if self.chats[c].undated || self.chats[p].undated { shared } else { last.unwrap_or(shared) }
+    }
+
     /// As [`Self::meet`], for chats that do not name each other: beyond the greeting, and sent at the same time.
     pub(super) fn meet_with_dates(&self, c: usize, p: usize) -> Option<Meeting> {
         let meeting = self.meet(c, p)?;
@@ -49,6 +58,7 @@ impl<'a> Meeter<'a> {
 
     fn meet_after(&self, c: usize, p: usize, shared: usize) -> Option<Meeting> {
         let (child, parent) = (self.transcript(c), self.transcript(p));
+        let shared = self.sent_together(c, p, shared);
         if shared < child.len() && shared < parent.len() {
             let same = self.same_message((c, shared), (p, shared));
             let mut aligned = align(child, parent, shared);

@@ -31,7 +31,7 @@ pub(super) fn is_import(name: &str) -> bool {
 
 /// The time that a name ends with: year, month, day and whatever follows of hours, minutes, seconds and milliseconds. Chats of groups
 /// were once called by the milliseconds since 1970.
-fn date(name: &str) -> Option<[u32; 7]> {
+pub(super) fn date(name: &str) -> Option<[u32; 7]> {
     if let Some(milliseconds) = name.parse::<u64>().ok().filter(|_| name.len() == 13) {
         return Some(civil(milliseconds));
     }

@@ -8,7 +8,7 @@ use super::super::line::{Confidence, common_prefix};
 use super::super::moment::MessageId;
 use super::lines::Lines;
 use super::meet::{Meeter, Meeting};
-use super::names::{Seniority, folded, is_import, names, names_in, seniority};
+use super::names::{Seniority, date, folded, is_import, names, names_in, seniority};
 use super::{Basis, Chat, Kind, Lineage, Link, ParentNote, Swipes};
 use crate::format::names::ForkName;
 use crate::format::record::ForkRecord;
@@ -234,17 +234,31 @@ impl<'a> Tracer<'a> {
         // Of those that come before it the nearest: forks of one parent, with its slug, can be copied, too.
         let before = |p: &usize| *p != c && self.originality(*p) > self.originality(c) && alike(*p);
         let shared = |p: usize| common_prefix(chat.transcript, self.chats[p].transcript);
-        twins.iter().copied().filter(before).max_by_key(|p| (shared(*p), self.originality(*p)))
+        let whole = |p: usize, shared: usize| shared == self.chats[p].transcript.len();
+        twins.iter().copied().filter(before).max_by_key(|p| {
+            let shared = shared(*p);
+            (shared, whole(*p, shared), self.originality(*p))
+        })
     }
 
     /// Of several chats with one slug, the one that it was made for ranks highest.
-    fn originality(&self, c: usize) -> (bool, bool, bool, bool, Reverse<Seniority<'a>>) {
+    fn originality(&self, c: usize) -> (bool, bool, bool, bool, bool, Reverse<Seniority<'a>>) {
         let chat = &self.chats[c];
+        let linked = [Link::Bookmark, Link::Branch]
+            .iter()
+            .any(|link| self.linked.contains(&(chat.story, *link, chat.name)));
         let goes_by_its_name = chat.aliases.iter().any(|alias| names(alias, chat.name));
         // A fork that still has the name that SillyTavern gave it was not copied to it.
         let named_as_made = (ForkName::read(chat.name) != ForkName::Plain) == chat.main_chat.is_some();
         // A group chat with a solo chat's slug was converted from it.
-        (!is_import(chat.name), !chat.group, goes_by_its_name, named_as_made, Reverse(self.seniority[c]))
+        (
+            !is_import(chat.name),
+            !chat.group,
+            goes_by_its_name,
+            linked,
+            named_as_made,
+            Reverse(self.seniority[c]),
+        )
     }
 
     fn copy_of(&self, c: usize, original: usize) -> Lineage {
@@ -284,7 +298,7 @@ impl<'a> Tracer<'a> {
             return self.fork(c, parent, meeting, Basis::MainChat, None);
         }
         if let Some((parent, meeting)) = self.renamed_parent(c, claimed)
-            && (met.is_none() || !self.chats[parent].silent)
+            && met.is_none_or(|(named, _)| self.may_have_been(parent, named))
         {
             let note = Some(ParentNote::Renamed(claimed.to_owned()));
             return self.fork(c, parent, meeting, Basis::Moments, note);
@@ -327,7 +341,8 @@ impl<'a> Tracer<'a> {
         let chat = &self.chats[c];
         let may_be = |p: usize| {
             let other = &self.chats[p];
-            other.main_chat.as_deref() != Some(claimed)
+            !other.silent
+                && other.main_chat.as_deref() != Some(claimed)
                 && other.main_chat.as_deref() != Some(chat.name)
                 && !self.comes_from(p, c, claimed)
         };
@@ -342,7 +357,12 @@ impl<'a> Tracer<'a> {
             let other = &self.chats[p];
             derived_from != Some(other.name) && !other.links.iter().any(|(_, name)| name == claimed)
         };
-        let twin = |p: usize| chat.slug.is_some() && self.chats[p].slug == chat.slug;
+        // Names of forks belong to forks, and names that SillyTavern gives to new chats to others.
+        let lost_a_fork = ForkName::read(claimed) != ForkName::Plain;
+        let given = lost_a_fork || date(claimed).is_some();
+        let was_a_fork = |p: usize| self.claim(p).is_some() || self.chats[p].record.is_some();
+        let fits = |p: usize| !given || was_a_fork(p) == lost_a_fork;
+        let twin = |p: usize| chat.slug.is_some() && self.chats[p].slug == chat.slug && fits(p);
         let leads_here = |p: usize| {
             let leads = |a: &Chat<'_>, b: &Chat<'_>| a.links.iter().any(|(_, name)| name == b.name);
             leads(&self.chats[p], chat) && !leads(chat, chat)
@@ -352,14 +372,16 @@ impl<'a> Tracer<'a> {
                 return Some(found);
             }
         }
-        // Names of forks belong to forks.
-        let lost_a_fork = ForkName::read(claimed) != ForkName::Plain;
-        let was_a_fork = |p: usize| self.claim(p).is_some() || self.chats[p].record.is_some();
-        let fits = |p: usize| was_a_fork(p) || !lost_a_fork;
         let best = self.best(c, &|p| may_be(p) && not_above(p) && fits(p))?;
         // If siblings have more of the lost parent than this chat has, it cannot be the parent.
         let ghost_knew = self.sibling(c, claimed).map(|meeting| meeting.fork);
         (ghost_knew.is_none_or(|more| more <= best.1.fork)).then_some(best)
+    }
+
+    /// Whether a chat that is nearer may have had the name which another has now. Forks come from elsewhere, and relatives of that other
+    /// one may merely have more of the line than it has kept itself.
+    fn may_have_been(&self, p: usize, named: usize) -> bool {
+        self.claim(p).is_none() && self.meeter.meet_with_dates(named, p).is_none()
     }
 
     /// A chat that had the claimed name before `named` took it: it shares more with this one.
@@ -379,7 +401,11 @@ impl<'a> Tracer<'a> {
 
     /// Whether chat `p` was made, over any number of forks, from chat `c` or from a sibling of it: one with the same lost parent.
     fn comes_from(&self, p: usize, c: usize, claimed: &str) -> bool {
-        self.claimed_line(p).any(|d| d == c || self.chats[d].main_chat.as_deref() == Some(claimed))
+        let from_it = |name: &str| {
+            let derived = std::iter::successors(Some(name), |name| ForkName::read(name).base());
+            { derived }.any(|name| name == claimed)
+        };
+        self.claimed_line(p).any(|d| d == c || self.chats[d].main_chat.as_deref().is_some_and(from_it))
     }
 
     /// A chat and those that it was made from, as records and headers say.
@@ -452,7 +478,9 @@ impl<'a> Tracer<'a> {
             } else {
                 let cut = near.shared < len && !goes_on;
                 let confidence = if cut { Confidence::Likely } else { Confidence::Certain };
-                let Some(fork) = near.shared.checked_sub(1) else { continue };
+                let Some(fork) = self.meeter.sent_together(c, p, near.shared).checked_sub(1) else {
+                    continue;
+                };
                 Meeting { fork, confidence }
             };
             if better(p, meeting, best) {

@@ -59,8 +59,10 @@ impl Checker<'_> {
             }
         }
         if chat.record.is_none() && chat.lineage.is_fork() && library.users_of(stem).len() < 2 {
-            let lacking: Vec<String> =
-                holes(&lore.known, chat.head(), &present).iter().map(|entry| entry.comment.to_string()).collect();
+            let lacking: Vec<String> = holes(&lore.known, chat.head(), &present)
+                .iter()
+                .map(|entry| entry.comment.to_string())
+                .collect();
             if !lacking.is_empty() {
                 let message = format!(
                     "The lorebook was made without what this line had earned: {}.",

@@ -71,6 +71,7 @@ impl Checker<'_> {
             let lineage = |d: usize| &library.chats[d].lineage;
             let of_kind = |kind: Kind| twins.iter().copied().filter(move |d| lineage(*d).kind == kind);
             let originals = of_kind(Kind::Copy).filter_map(|copy| lineage(copy).parent);
+            let originals = originals.filter(|original| !lineage(*original).is_fork());
             let mut group: Vec<usize> =
                 of_kind(Kind::Copy).chain(originals).filter(|d| twins.contains(d)).collect();
             if of_kind(Kind::Main).nth(1).is_some() {

@@ -185,7 +185,7 @@ fn timers(
             let live = live.as_ref().and_then(|book| book.parse().ok());
             let wraps = live.as_ref().is_some_and(|book| {
                 use forklore_core::adapter::Adapter;
-                forklore_core::adapter::auto_recap::AutoRecap.keeps(book)
+                adapter::auto_recap::AutoRecap.keeps(book)
             });
             let known = live.as_ref().and_then(|book| form(timers, book, old));
             let form = known.unwrap_or(if wraps { Form::Wrapped } else { Form::Plain });

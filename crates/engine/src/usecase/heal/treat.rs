@@ -258,7 +258,7 @@ enum Own {
         path: VaultPath,
         bytes: Vec<u8>,
         quarantine: Vec<Vec<u8>>,
-            how: &'static str,
+        how: &'static str,
     },
     /// The book that was made for the chat is still there.
     Rebind {

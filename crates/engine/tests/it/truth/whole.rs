@@ -77,7 +77,7 @@ pub(super) fn fork_and_undo(
         at,
         name: None,
         swipe: None,
-        strict: false,
+        strict: None,
         ignore_queue: true,
         link: true,
         copy_book: false,
