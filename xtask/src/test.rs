@@ -71,6 +71,12 @@ pub(crate) fn soak() -> Result<()> {
         &[("FORKLORE_STEPS", "1000000")],
     );
     suite.step(
+        "the truth machine, long",
+        "cargo",
+        &["test", "--release", "--package", "forklore-engine", "--test", "it", "truth::"],
+        &[("FORKLORE_STORIES", "300")],
+    );
+    suite.step(
         "lineages that were played, fifty thousand vaults",
         "cargo",
         &["test", "--release", "--package", "forklore-engine", "--test", "it", "lineage::"],

@@ -1,7 +1,7 @@
 //! Vaults for tests: [`TestVault`] is a SillyTavern user folder in a temporary place, [`Run`] what the real binary said about it.
 //!
 //! [`TestVault::harbor`] is a copy of the vault that the real SillyTavern and the real Auto-Recap made (see `fixtures/README.md`);
-//! [`generate`] makes large ones, [`story`] small ones with everything in them. [`http`] talks to servers, [`tavern`] is the real
+//! [`generate`] makes large ones, [`story`] small ones with everything in them, [`play`] ones whose truth is known at every message. [`http`] talks to servers, [`tavern`] is the real
 //! SillyTavern.
 #![allow(
     clippy::disallowed_methods,

@@ -203,8 +203,7 @@ impl World {
         let newest = fork.messages.iter().map(times).chain(fork.running.versions.iter().map(|v| v.clock));
         let newest = newest.max().unwrap_or(0);
         let last = fork.messages[at].id;
-        fork.parent =
-            Some(Parent { chat: c, at, last, clock, name: parent.name.clone(), newest, noted: false });
+        fork.parent = Some(Parent { chat: c, at, last, clock, name: parent.name, newest, noted: false });
         fork.running.chat.clone_from(&fork.name);
         let link = fork.name.clone();
         self.chats.push(fork);

@@ -22,6 +22,7 @@ mod memories;
 mod random;
 mod recap;
 mod script;
+mod told;
 mod truth;
 mod world;
 

@@ -95,12 +95,12 @@ impl World {
         self.recapped(c, at, snapshot, &steps);
         let mut created = Vec::new();
         for n in 0..steps.len() {
-            self.queue(b, at, &steps[n..]);
+            self.queue(b, at, &steps[n..], true);
             self.write(c, at, &claim, &steps[n], &mut created);
         }
         let number = self.combine(c, at, work.event);
         self.reorder(b);
-        self.queue(b, at, &[]);
+        self.queue(b, at, &[], true);
         self.saved();
         self.clock = combined - 20;
         let clock = self.see(b, Carrier::Scene { message, combined });
@@ -108,6 +108,8 @@ impl World {
         self.snapshot(c, b, at, combined, created);
         self.saved();
         if let Some(name) = work.event {
+            let (title, line) = (format!("event-{name}"), event_text(name));
+            self.queue(b, at, &[Step { title, line, does: Does::Make }], false);
             self.event(c, b, at, number, name);
             self.saved();
         }
@@ -179,8 +181,8 @@ impl World {
         }
     }
 
-    /// The queue while a scene is processed: the first step runs, the others wait, and then the scene is combined.
-    fn queue(&mut self, b: usize, at: usize, steps: &[Step]) {
+    /// The queue while a scene is processed: the first step runs, the others wait, and then the scene is combined if it is not yet.
+    fn queue(&mut self, b: usize, at: usize, steps: &[Step], combine: bool) {
         let clock = self.clock;
         let operation = |n: usize, kind: &str, params: Value, metadata: Value, status: &str| {
             json!({"id": format!("op_{clock}_{n}"), "type": kind, "params": params, "status": status, "created_at": clock,
@@ -214,15 +216,17 @@ impl World {
                 }
             });
         }
-        let status = if steps.is_empty() { "in_progress" } else { "pending" };
-        let params = json!({"startIndex": 0, "endIndex": at});
-        work.push(operation(
-            steps.len(),
-            "combine_scene_with_running",
-            params,
-            json!({"scene_index": at}),
-            status,
-        ));
+        if combine {
+            let status = if steps.is_empty() { "in_progress" } else { "pending" };
+            let params = json!({"startIndex": 0, "endIndex": at});
+            work.push(operation(
+                steps.len(),
+                "combine_scene_with_running",
+                params,
+                json!({"scene_index": at}),
+                status,
+            ));
+        }
         self.books[b].work = work;
     }
 
