@@ -33,8 +33,6 @@ pub struct ForkRecord {
     pub book: Option<String>,
     /// What the fork started with.
     pub baseline: Option<Baseline>,
-    /// Marks of lines that the book was made with although no scene had told them (see [`crate::state::line_mark`]).
-    pub start: Vec<u64>,
     /// Codes of findings that the user has accepted as they are.
     pub accepted: Vec<String>,
     /// When the record was written, in milliseconds since 1970.
@@ -94,13 +92,6 @@ impl ForkRecord {
             depth: number(&["depth"]).unwrap_or(1),
             book: text(&["book", "name"]),
             baseline,
-            start: raw
-                .at(&["book", "start"])
-                .unwrap_or(Raw::NULL)
-                .elements()
-                .filter_map(Raw::as_text)
-                .filter_map(|mark| u64::from_str_radix(&mark, 16).ok())
-                .collect(),
             accepted: raw
                 .get("accepted")
                 .unwrap_or(Raw::NULL)
@@ -119,8 +110,6 @@ impl ForkRecord {
         let number = |n: usize| n.to_string().into_bytes();
         let mut own = vec![("name", self.book.as_deref().map_or(b"null".to_vec(), quote))];
         own.extend(book.iter().cloned());
-        let marks: Vec<Vec<u8>> = self.start.iter().map(|mark| quote(&format!("{mark:016x}"))).collect();
-        own.push(("start", crate::fork::header::list(&marks)));
         // Plain data into memory cannot fail.
         let baseline = serde_json::to_vec(&self.baseline).unwrap_or_else(|_| b"null".to_vec());
         let mut fields = vec![

@@ -297,7 +297,8 @@ impl Eye<'_, '_> {
     }
 
     fn saw(&self, path: &VaultPath, what: What) -> Observation {
-        Observation { v: VERSION, file: path.clone(), clock: self.clock, by: self.by.clone(), what }
+        let looked = Some(self.now);
+        Observation { v: VERSION, file: path.clone(), clock: self.clock, looked, by: self.by.clone(), what }
     }
 
     fn is_fresh(&self, identity: &Identity) -> bool {

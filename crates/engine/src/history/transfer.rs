@@ -337,7 +337,7 @@ impl<'s> Arrival<'s> {
     }
 
     fn record(&mut self, file: VaultPath, clock: i64, by: By, what: What) -> Result<u64, HistoryError> {
-        let observation = Observation { v: VERSION, file, clock, by, what };
+        let observation = Observation { v: VERSION, file, clock, looked: None, by, what };
         let payload =
             serde_json::to_vec(&observation).map_err(|e| HistoryError::Unreadable(e.to_string()))?;
         Ok(self.writer.record(&payload))

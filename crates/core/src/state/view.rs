@@ -1,0 +1,258 @@
+//! [`seen_from`]: the lives of books as one line of the story sees them, as [`Change`]s with a [`Place`] each.
+
+use std::collections::HashMap;
+
+use super::author::Author;
+use super::life::{Deed, Life, SeenBy};
+use super::sight::{Cast, Head};
+use super::{Cause, Change, Origin, Place};
+
+/// The line that asks.
+pub struct Line<'a> {
+    /// Its chat.
+    pub chat: usize,
+    /// The chats above it, nearest first.
+    pub ancestors: Vec<Ancestor>,
+    /// The message of our chat that a message of a chat above is, or the last one before it.
+    pub ours: &'a dyn Fn(usize, usize) -> Option<usize>,
+    /// Chats.
+    pub cast: &'a dyn Cast,
+}
+
+/// A chat above ours.
+#[derive(Debug, Clone, Copy)]
+pub struct Ancestor {
+    /// Its number.
+    pub chat: usize,
+    /// The last message of it that is ours, too.
+    pub limit: usize,
+    /// When our line left it, as far as is known: what was certainly done later is not ours.
+    pub left: i64,
+}
+
+/// What a line sees of the lives of books, in clock order. Books come after those that they are copies of.
+pub fn seen_from(lives: &[&Life], line: &Line<'_>) -> Vec<Change> {
+    let mut changes = Vec::new();
+    for life in lives {
+        let mut view = View { life, line, places: HashMap::new() };
+        for deed in &life.deeds {
+            let (place, cause) = view.place(deed);
+            let sight = &life.sights[deed.shown];
+            let clock = match (&deed.author, &sight.by) {
+                (Author::Start, _) => i64::MIN,
+                (_, SeenBy::Now) => i64::MAX,
+                _ => sight.time,
+            };
+            let first = deed.since.is_some_and(|since| matches!(life.sights[since].by, SeenBy::Base(_)));
+            changes.push(Change {
+                thing: deed.thing.clone(),
+                line: deed.line,
+                clock,
+                place,
+                book: life.book.to_string(),
+                before: deed.before.clone(),
+                after: deed.after.clone(),
+                observed: match sight.by {
+                    SeenBy::Look(seq, _) => Some(seq),
+                    _ => None,
+                },
+                cause,
+                rewrites: matches!(deed.author, Author::Mark(_)),
+                made_without: first && deed.after.is_none(),
+            });
+        }
+    }
+    // Within a book the order is known, whatever the clocks say.
+    changes.sort_by_key(|change| change.clock);
+    changes
+}
+
+struct View<'a> {
+    life: &'a Life,
+    line: &'a Line<'a>,
+    /// For a chat: where it stood at each sight, and the furthest until then.
+    places: HashMap<usize, Vec<(Option<Head>, Option<usize>)>>,
+}
+
+impl View<'_> {
+    fn place(&mut self, deed: &Deed) -> (Place, Cause) {
+        match &deed.author {
+            Author::Start => (Place::Start, Cause::Seen),
+            Author::Scene(scene) => {
+                let scene = &self.life.scenes[*scene];
+                let ours = scene.carried_by(self.line.chat).map(Place::Ours);
+                (ours.unwrap_or(Place::Elsewhere(scene.origin)), Cause::Scene)
+            }
+            Author::Mark(origin) => (self.marked(*origin, deed), Cause::Memory),
+            Author::Work(origin) => (self.marked(*origin, deed), Cause::Scene),
+            Author::Hand(chat) => (self.by_hand(*chat, deed), self.hand(deed)),
+            Author::Anybody => (self.by_anybody(deed), self.hand(deed)),
+            Author::Unknown => (self.shown_by_ours(deed).unwrap_or(Place::Unattributed), Cause::Seen),
+        }
+    }
+
+    /// Whether a hand was seen at it, or only what came of it.
+    fn hand(&self, deed: &Deed) -> Cause {
+        let is_look = |sight: usize| matches!(self.life.sights[sight].by, SeenBy::Look(..));
+        if is_look(deed.shown) && deed.since.is_some_and(is_look) { Cause::Hand } else { Cause::Seen }
+    }
+
+    /// Where something belongs that says itself which messages of which chat it was made from.
+    fn marked(&self, origin: Origin, deed: &Deed) -> Place {
+        if origin.chat == self.line.chat {
+            return Place::Ours(origin.message);
+        }
+        let above = self.line.ancestors.iter().find(|above| above.chat == origin.chat);
+        let ours = above.filter(|above| origin.message <= above.limit && !self.is_after(deed, above.left));
+        let message = ours.and_then(|_| (self.line.ours)(origin.chat, origin.message));
+        message.map_or(Place::Elsewhere(origin), Place::Ours)
+    }
+
+    /// Whether something was certainly done after a time.
+    fn is_after(&self, deed: &Deed, time: i64) -> bool {
+        deed.since.is_some_and(|since| self.life.sights[since].time >= time)
+    }
+
+    /// Where a chat stood at each sight of the book.
+    fn places(&mut self, chat: usize) -> &[(Option<Head>, Option<usize>)] {
+        let (life, cast) = (self.life, self.line.cast);
+        self.places.entry(chat).or_insert_with(|| {
+            let mut furthest: Option<usize> = None;
+            let place = |by: &SeenBy, time: i64| {
+                let exactly = |message: usize| Head { from: message, to: message };
+                let by_clock = || cast.head_at(chat, time).map(exactly);
+                match by {
+                    SeenBy::Base(at) if life.owner == Some(chat) => Some(exactly(*at)),
+                    SeenBy::Scene(n) => life.scenes[*n].carried_by(chat).map(exactly).or_else(by_clock),
+                    SeenBy::Look(_, heads) => {
+                        heads.iter().find(|(c, _)| *c == chat).map(|(_, head)| *head).or_else(by_clock)
+                    }
+                    SeenBy::Now => Some(exactly(cast.head(chat))),
+                    SeenBy::Base(_) | SeenBy::Copy => by_clock(),
+                }
+            };
+            let mut found = Vec::with_capacity(life.sights.len());
+            for sight in &life.sights {
+                let head = place(&sight.by, sight.time);
+                found.push((head, furthest));
+                furthest = furthest.max(head.map(|head| head.to));
+            }
+            found
+        })
+    }
+
+    /// Between which messages of a chat a change was made by hand: not yet there at the first, there at the second.
+    ///
+    /// The second is the earliest place among the sights that show it, behind the last one that does not.
+    fn interval(&mut self, chat: usize, deed: &Deed) -> (Option<usize>, Option<usize>) {
+        let (life, cast) = (self.life, self.line.cast);
+        let (shown, until, since) = (deed.shown, deed.until, deed.since);
+        let places = self.places(chat);
+        let mut from = since.and_then(|since| places[since].1.max(places[since].0.map(|head| head.to)));
+        if let (SeenBy::Look(..), Some(head)) = (&life.sights[shown].by, places[shown].0) {
+            from = from.max(since.map(|_| head.from));
+        }
+        let mut found: Option<usize> = None;
+        for (sight, (head, _)) in life.sights[shown..until].iter().zip(&places[shown..until]) {
+            let Some(head) = head else { continue };
+            let place = match sight.by {
+                // A scene can be processed long after its last message.
+                SeenBy::Scene(_) if from.is_some_and(|from| head.to <= from) => {
+                    cast.head_at(chat, sight.time).filter(|at| from.is_none_or(|from| *at >= from))
+                }
+                _ => Some(head.to).filter(|to| from.is_none_or(|from| *to >= from)),
+            };
+            found = match (found, place) {
+                (Some(a), Some(b)) => Some(a.min(b)),
+                (a, b) => a.or(b),
+            };
+        }
+        (from, found)
+    }
+
+    /// Where a change belongs that was made by hand in a chat.
+    fn by_hand(&mut self, chat: usize, deed: &Deed) -> Place {
+        let is_now = matches!(self.life.sights[deed.shown].by, SeenBy::Now);
+        if chat == self.line.chat {
+            let (from, until) = self.interval(chat, deed);
+            return dated(from, until.filter(|_| !is_now));
+        }
+        let Some(above) = self.line.ancestors.iter().find(|above| above.chat == chat).copied() else {
+            // The chat that it was made in is gone, and so is what was between us: what our own scenes show is ours.
+            let lost = !self.line.cast.related(chat, self.line.chat);
+            return self.shown_by_ours(deed).filter(|_| lost).unwrap_or(Place::Unattributed);
+        };
+        if self.is_after(deed, above.left) {
+            return Place::Unattributed;
+        }
+        let (from, until) = self.interval(chat, deed);
+        let ours = |message: usize| (self.line.ours)(chat, message);
+        match until {
+            Some(until) if until <= above.limit => dated(from.and_then(ours), ours(until)),
+            // Made before or after our fork, nobody knows; where our own snapshot shows it, it is ours.
+            _ if from.is_none_or(|from| from < above.limit) => {
+                let fork = ours(above.limit);
+                let until = self.shown_by_ours(deed).and_then(|place| match place {
+                    Place::Between { until, .. } if fork.is_none_or(|fork| until > fork) => Some(until),
+                    _ => None,
+                });
+                match until {
+                    Some(until) => dated(from.and_then(ours), Some(until)),
+                    // Nobody ever saw the book without it, and it may be as old as the book.
+                    None if deed.since.is_none() && !self.made_after(above) => {
+                        Place::Between { from: None, until: usize::MAX }
+                    }
+                    None => Place::Unattributed,
+                }
+            }
+            _ => Place::Unattributed,
+        }
+    }
+
+    /// Whether the book was made after our line had left the chat that it was made for.
+    fn made_after(&self, above: Ancestor) -> bool {
+        let head = self.life.made.and_then(|made| self.line.cast.head_at(above.chat, made));
+        head.is_some_and(|head| head > above.limit)
+    }
+
+    /// Where a change belongs that was made by hand in a book that is shared by choice: where we were then.
+    fn by_anybody(&mut self, deed: &Deed) -> Place {
+        let is_now = matches!(self.life.sights[deed.shown].by, SeenBy::Now);
+        let (from, until) = self.interval(self.line.chat, deed);
+        let until = until.filter(|_| !is_now);
+        if until.is_some() || is_now {
+            return dated(from, until);
+        }
+        let above = self.line.ancestors.clone();
+        for above in above {
+            let (from, until) = self.interval(above.chat, deed);
+            if let Some(until) = until {
+                let ours = |message: usize| (self.line.ours)(above.chat, message.min(above.limit));
+                return dated(from.and_then(ours), ours(until));
+            }
+        }
+        Place::Undated
+    }
+
+    /// The first message of ours whose scene shows a change.
+    fn shown_by_ours(&self, deed: &Deed) -> Option<Place> {
+        let carried = |sight: &super::life::SightOf| match sight.by {
+            SeenBy::Scene(n) => self.life.scenes[n].carried_by(self.line.chat),
+            _ => None,
+        };
+        let until = self.life.sights[deed.shown..deed.until].iter().filter_map(carried).min()?;
+        let from =
+            self.life.sights[..deed.shown].iter().filter_map(carried).filter(|from| *from <= until).max();
+        Some(Place::Between { from, until })
+    }
+}
+
+/// A change that was certainly not there at one message and certainly there at another.
+fn dated(from: Option<usize>, until: Option<usize>) -> Place {
+    match (from, until) {
+        (Some(from), Some(until)) if from >= until => Place::Ours(until),
+        (from, Some(until)) => Place::Between { from, until },
+        (Some(from), None) => Place::Since(from),
+        (None, None) => Place::Undated,
+    }
+}

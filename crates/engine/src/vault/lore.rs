@@ -1,0 +1,261 @@
+//! [`Lore`]: what a chat's line knows of its books, worked out once; the lives of books that it comes from.
+
+use std::collections::HashMap;
+use std::sync::{Arc, PoisonError};
+
+use forklore_core::adapter;
+use forklore_core::format::book::EntryImage;
+use forklore_core::format::names::book_stem;
+use forklore_core::state::{Ancestor, Base, Carry, Known, Life, Line, SeenBy, Thing, fold};
+use forklore_fs::PathError;
+
+use super::evidence::VaultCast;
+use super::library::Library;
+
+/// What a chat's line knows of its books.
+pub struct Lore {
+    /// The changes, as the line sees them.
+    pub known: Known,
+    /// The lives of its books; those that others are copies of come first.
+    pub lives: Vec<Arc<Life>>,
+    /// The life of the book that it is bound to.
+    pub own: Option<Arc<Life>>,
+}
+
+impl Lore {
+    /// The book as it is now, each entry with what it is.
+    pub fn present(&self) -> Vec<(Thing, EntryImage)> {
+        let own =
+            self.own.as_ref().filter(|own| own.sights.last().is_some_and(|s| matches!(s.by, SeenBy::Now)));
+        own.map(|own| own.state_after(own.sights.len())).unwrap_or_default()
+    }
+}
+
+/// A book that an extension made as a copy of another.
+pub(super) struct CopiedBook {
+    /// The chat that it was made for
+    pub(super) chat: usize,
+    pub(super) stem: String,
+    pub(super) source: String,
+    /// Name of the chat that it was made from
+    pub(super) parent: String,
+    pub(super) time: i64,
+}
+
+impl Library {
+    /// What a chat's line knows of its books. Asked for one message after the other, it is worked out once.
+    pub fn lore(&self, c: usize) -> Result<Arc<Lore>, PathError> {
+        {
+            let last = self.last_lore.lock().unwrap_or_else(PoisonError::into_inner);
+            if let Some((_, lore)) = last.as_ref().filter(|(chat, _)| *chat == c) {
+                return Ok(lore.clone());
+            }
+        }
+        let mut lives = Lives { library: self, building: Vec::new(), found: Vec::new() };
+        for stem in self.books_of_line(c) {
+            lives.add(&stem)?;
+        }
+        let lives = lives.found;
+        let known = self.seen_by(c, &lives);
+        let own = self.chats[c].book_stem().and_then(|stem| lives.iter().find(|life| *life.book == *stem));
+        let lore = Arc::new(Lore { known, own: own.cloned(), lives });
+        *self.last_lore.lock().unwrap_or_else(PoisonError::into_inner) = Some((c, lore.clone()));
+        Ok(lore)
+    }
+
+    fn seen_by(&self, c: usize, lives: &[Arc<Life>]) -> Known {
+        let lives: Vec<&Life> = lives.iter().map(|life| &**life).collect();
+        let ours = |chat: usize, message: usize| {
+            // A message that was deleted or edited here: the last one before it that was not.
+            (0..=message).rev().take(1000).find_map(|message| self.counterpart(chat, message, c))
+        };
+        let cast = VaultCast(self);
+        Known::of(&lives, &Line { chat: c, ancestors: self.line_above(c), ours: &ours, cast: &cast })
+    }
+
+    /// The books that a chat's line had: its own, those of the chats above it, and those that its scenes were written into.
+    fn books_of_line(&self, c: usize) -> Vec<String> {
+        let mut stems: Vec<String> = Vec::new();
+        let mut line: Vec<usize> = self.line_above(c).iter().map(|above| above.chat).collect();
+        line.reverse();
+        line.push(c);
+        for chat in line {
+            let chat = &self.chats[chat];
+            let versions = chat.facts.scenes.iter().flat_map(|(_, scene)| &scene.versions);
+            stems.extend(versions.filter_map(|version| version.book.as_deref()).map(book_stem));
+            stems.extend(chat.book_stem().map(str::to_owned));
+        }
+        let mut seen = std::collections::HashSet::new();
+        stems.retain(|stem| seen.insert(stem.clone()));
+        stems
+    }
+
+    /// The chats above one, nearest first, and how much of them is its own.
+    fn line_above(&self, c: usize) -> Vec<Ancestor> {
+        let mut line: Vec<Ancestor> = Vec::new();
+        let (mut at, mut limit, mut left) = (c, usize::MAX, i64::MAX);
+        while let Some(parent) = self.chats[at].lineage.parent {
+            let here = &self.chats[at];
+            if parent == c || line.iter().any(|above| above.chat == parent) {
+                break;
+            }
+            let recorded = here.record.as_ref().map(|record| record.message);
+            let fork = recorded.or(here.lineage.fork_message).unwrap_or(here.head()).min(limit);
+            // The same message there, or the last one before it.
+            let there = (0..=fork.min(here.head())).rev().take(1000);
+            let there = there.into_iter().find_map(|message| self.counterpart(at, message, parent));
+            limit = there.unwrap_or(fork).min(self.chats[parent].head());
+            left = left.min(self.forked_at(at, fork));
+            line.push(Ancestor { chat: parent, limit, left });
+            at = parent;
+        }
+        line
+    }
+
+    /// When a fork was made, at the latest.
+    fn forked_at(&self, c: usize, fork: usize) -> i64 {
+        let here = &self.chats[c];
+        let recorded = here.record.as_ref().map(|record| record.created).filter(|created| *created > 0);
+        let copied = || self.copies().iter().find(|copy| copy.chat == c).map(|copy| copy.time);
+        let played = || self.times(c).iter().skip(fork + 1).find_map(|sent| *sent);
+        recorded.or_else(copied).or_else(played).unwrap_or(i64::MAX)
+    }
+
+    /// When the messages of a chat were sent.
+    pub fn times(&self, chat: usize) -> Arc<[Option<i64>]> {
+        let mut known = self.times.lock().unwrap_or_else(PoisonError::into_inner);
+        let read = || self.chats[chat].transcript.rows_from(0).map(|row| row.sent).collect();
+        known.entry(chat).or_insert_with(read).clone()
+    }
+
+    /// The books that extensions made as copies of others.
+    pub(super) fn copies(&self) -> &[CopiedBook] {
+        self.copies.get_or_init(|| {
+            let of = |(chat, here): (usize, &super::Chat)| {
+                let bound = here.book_stem().map(str::to_owned);
+                let copies = adapter::copies(here.header()).into_iter();
+                let copies = copies.map(move |copy| CopiedBook {
+                    chat,
+                    stem: book_stem(&copy.copy),
+                    source: book_stem(&copy.source),
+                    parent: copy.parent,
+                    time: copy.time,
+                });
+                // SillyTavern's forks copy the header of their parent: only the chat that is bound to the copy is the one.
+                copies.filter(move |copy| bound.as_ref() == Some(&copy.stem)).collect::<Vec<_>>()
+            };
+            let mut all: Vec<CopiedBook> = self.chats.iter().enumerate().flat_map(of).collect();
+            // A later fork that shares the copy has the same note.
+            let mut seen: HashMap<String, usize> = HashMap::new();
+            all.sort_by_key(|copy| self.depth(copy.chat));
+            all.retain(|copy| seen.insert(copy.stem.clone(), copy.chat).is_none());
+            all
+        })
+    }
+
+    fn depth(&self, chat: usize) -> usize {
+        self.ancestors(chat).count()
+    }
+}
+
+/// So many lives are kept: a story of thousands of forks has as many books, and most are asked for once.
+const KEPT: usize = 64;
+
+/// Lives of books that are being worked out, those that others are copies of first.
+struct Lives<'a> {
+    library: &'a Library,
+    building: Vec<String>,
+    found: Vec<Arc<Life>>,
+}
+
+impl Lives<'_> {
+    fn add(&mut self, stem: &str) -> Result<Option<Arc<Life>>, PathError> {
+        if let Some(life) = self.found.iter().find(|life| *life.book == *stem) {
+            return Ok(Some(life.clone()));
+        }
+        let known = self.library.lives.lock().unwrap_or_else(PoisonError::into_inner).get(stem).cloned();
+        if let Some(life) = known {
+            self.found.push(life.clone());
+            return Ok(Some(life));
+        }
+        // Books that say they are copies of each other: one of them has to come first.
+        if self.building.iter().any(|building| building == stem) {
+            return Ok(None);
+        }
+        self.building.push(stem.to_owned());
+        let life = self.build(stem);
+        self.building.pop();
+        let life = life?;
+        self.found.push(life.clone());
+        // What was worked out while another one was not yet known is for this time only.
+        if self.building.is_empty() {
+            let mut known = self.library.lives.lock().unwrap_or_else(PoisonError::into_inner);
+            if known.len() < KEPT {
+                known.insert(stem.to_owned(), life.clone());
+            }
+        }
+        Ok(Some(life))
+    }
+
+    fn build(&mut self, stem: &str) -> Result<Arc<Life>, PathError> {
+        let library = self.library;
+        let evidence = library.evidence(stem)?;
+        let cast = VaultCast(library);
+        let Some(owner) = evidence.owner else {
+            return Ok(Arc::new(Life::of(evidence, &Base::Nothing, &cast)));
+        };
+        if let Some(copy) = library.copies().iter().find(|copy| copy.stem == stem)
+            && let Some(source) = self.add(&copy.source)?
+        {
+            let chat = &library.chats[copy.chat];
+            let at = chat.lineage.fork_message.unwrap_or(chat.head());
+            let sight = source.sights.iter().rposition(|sight| sight.time <= copy.time);
+            let base = sight.map_or(Base::Nothing, |sight| Base::Copy(&source, sight, at));
+            return Ok(Arc::new(Life::of(evidence, &base, &cast)));
+        }
+        let chat = &library.chats[owner];
+        let record = chat.record.as_ref();
+        if let Some(record) =
+            record.filter(|record| record.book.as_deref().is_some_and(|book| book_stem(book) == stem))
+        {
+            let begun = record.baseline.as_ref().map(|baseline| baseline.messages.saturating_sub(1));
+            let at = begun.unwrap_or(record.message);
+            for other in library.books_of_line(owner) {
+                if other != stem {
+                    self.add(&other)?;
+                }
+            }
+            let known = library.seen_by(owner, &self.found);
+            let state = fold(&known, at, usize::MAX, Carry { undated: true, since: true }, None);
+            let things = state.entries.into_iter().filter_map(|entry| Some((entry.thing?, entry.image)));
+            let lives = self.found.iter().map(|life| &**life).collect();
+            let base = Base::Made(things.collect(), lives, at);
+            return Ok(Arc::new(Life::of(evidence, &base, &cast)));
+        }
+        // Elsewhere a fork's book begins as the last snapshot that the fork carries; so does a book that was renamed.
+        let fork = chat.lineage.fork_message.filter(|_| chat.lineage.is_fork());
+        let first = evidence.sights.iter().map(|sight| sight.time).min().unwrap_or(i64::MAX);
+        let carried = library.scenes().iter().filter(|(book, _)| *book != stem).flat_map(|(book, told)| {
+            told.iter().filter_map(move |told| {
+                let message = told.scene.carried_by(owner)?;
+                let taken =
+                    told.snapshots.iter().map(|(time, ..)| *time).filter(|time| *time <= first).max()?;
+                Some((message, taken, book, told.scene.started))
+            })
+        });
+        let last = carried.filter(|(message, ..)| fork.is_none_or(|fork| *message <= fork)).max();
+        if let Some((_, taken, book, started)) = last
+            && let Some(source) = self.add(book)?
+        {
+            let is = |sight: &forklore_core::state::SightOf| match sight.by {
+                SeenBy::Scene(n) => source.scenes[n].started == started && sight.time >= taken,
+                _ => false,
+            };
+            let sight = source.sights.iter().position(is);
+            let at = fork.unwrap_or(chat.head());
+            let base = sight.map_or(Base::Nothing, |sight| Base::Copy(&source, sight, at));
+            return Ok(Arc::new(Life::of(evidence, &base, &cast)));
+        }
+        Ok(Arc::new(Life::of(evidence, &Base::Nothing, &cast)))
+    }
+}
