@@ -91,7 +91,7 @@ impl Claims<'_> {
         let title = entry.comment.to_string();
         let mut found: Vec<usize> = Vec::new();
         for (n, scene) in self.life.scenes.iter().enumerate() {
-            if scene.started >= end {
+            if scene.began() >= end {
                 continue;
             }
             let at_work = scene.finished > begin;
@@ -132,7 +132,7 @@ impl Claims<'_> {
             || (own && is_moved(deed));
         // A look may have seen a scene's work before the chat was saved. But if the scene's own write came later, this was not it.
         let time = self.life.sights[deed.shown].time;
-        wrote && (scene.started < time || own || !self.is_written_later(deed, time, scene.finished))
+        wrote && (scene.began() < time || own || !self.is_written_later(deed, time, scene.finished))
     }
 
     /// Whether the snapshot of a scene shows what this deed made, under the same number.
@@ -190,7 +190,7 @@ impl Claims<'_> {
             return Some(author.clone());
         }
         let (begin, end) = self.window(deed);
-        let scene = self.life.scenes.iter().rposition(|scene| scene.started < end && scene.finished > begin);
+        let scene = self.life.scenes.iter().rposition(|scene| scene.began() < end && scene.finished > begin);
         scene.map(Author::Scene)
     }
 }

@@ -180,9 +180,8 @@ fn belongs(change: &Change, at: usize, head: usize, carry: Carry) -> Result<bool
         Place::Elsewhere(origin) => Err(Why::Elsewhere(origin)),
         Place::Unattributed => Err(Why::Unattributed),
         Place::Between { until, .. } if until <= at => Ok(false),
-        Place::Between { from, .. } if creation && carry.undated && from.is_none_or(|from| at > from) => {
-            Ok(true)
-        }
+        // Nobody ever saw the book without it.
+        Place::Between { from: None, .. } if creation && carry.undated => Ok(true),
         Place::Since(message) if !carry.since => Err(Why::Since(message)),
         Place::Undated | Place::Since(_) if at >= head => Ok(false),
         Place::Undated if carry.undated => Ok(true),

@@ -223,7 +223,10 @@ impl Builder {
             Base::Made(things, lives, at) => (things.clone(), lives.clone(), i64::MIN, *at),
         };
         for life in sources {
-            self.known.extend(life.everything.iter().map(|(key, thing)| (*key, thing.clone())));
+            // What Forklore made a book with is its chat's own, whoever else is seen with it later.
+            if matches!(base, Base::Copy(..)) {
+                self.known.extend(life.everything.iter().map(|(key, thing)| (*key, thing.clone())));
+            }
             self.life.roll.learn_from(&life.roll);
         }
         self.seen.extend(state.iter().map(|(thing, _)| (thing.clone(), 0)));
@@ -353,12 +356,13 @@ impl Builder {
             self.note(here, since, &thing, was, Some(entry), copied, after);
             things.push(thing);
         }
-        if complete {
-            let gone = before.iter().zip(&paired).filter(|(_, paired)| !**paired);
-            for ((thing, entry), _) in gone {
-                let since = self.last_seen(thing);
-                self.note(here, since, thing, Some(entry), None, copied, after);
-            }
+        // A number that something else has was free before: whatever had it is gone, also where nothing else would say so.
+        let taken: HashSet<i64> = after.iter().filter_map(|entry| entry.uid).filter(|_| !complete).collect();
+        let freed = |entry: &EntryImage| complete || entry.uid.is_some_and(|uid| taken.contains(&uid));
+        let gone = before.iter().zip(&paired).filter(|((_, entry), paired)| !**paired && freed(entry));
+        for ((thing, entry), _) in gone {
+            let since = self.last_seen(thing);
+            self.note(here, since, thing, Some(entry), None, copied, after);
         }
         things
     }

@@ -84,8 +84,8 @@ pub struct Look {
 /// Where a chat stood when a book was looked at: somewhere from one message to another.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Head {
-    /// The last message that the chat is known to have had before
-    pub from: usize,
+    /// The last message that the chat is known to have had before; `None` if nobody had looked before
+    pub from: Option<usize>,
     /// The last message that it is known to have had afterwards
     pub to: usize,
 }
@@ -108,6 +108,11 @@ pub struct Scene {
 }
 
 impl Scene {
+    /// When its work began. Where that is not known, only what its own snapshot shows counts as its work.
+    pub(super) fn began(&self) -> i64 {
+        self.started.min(self.finished.saturating_sub(1))
+    }
+
     /// The message of a chat that carries this very version.
     pub fn carried_by(&self, chat: usize) -> Option<usize> {
         self.carriers.iter().find(|(c, _)| *c == chat).map(|(_, message)| *message)

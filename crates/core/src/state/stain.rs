@@ -25,6 +25,17 @@ pub struct Stain {
 /// What other lines wrote into a book and is still in it.
 pub fn stains(changes: &[Change], book: &[(Thing, EntryImage)]) -> Vec<Stain> {
     let present: HashMap<&Thing, &EntryImage> = book.iter().map(|(thing, entry)| (thing, entry)).collect();
+    // What our own line wrote is ours, whoever else wrote it, too.
+    let mut own: HashMap<&Thing, HashSet<String>> = HashMap::new();
+    for change in changes.iter().filter(|change| !change.line && !matches!(change.place, Place::Elsewhere(_)))
+    {
+        if let Some(after) = &change.after {
+            let before = change.before.as_ref().map(EntryImage::content).unwrap_or_default();
+            let content = after.content();
+            let added = content.lines().filter(|line| !before.lines().any(|l| l == *line));
+            own.entry(&change.thing).or_default().extend(added.map(str::to_owned));
+        }
+    }
     let mut seen: HashSet<(&Thing, Origin)> = HashSet::new();
     let mut found: Vec<Stain> = Vec::new();
     for change in changes.iter().filter(|change| change.is_telling() && !change.line) {
@@ -38,7 +49,11 @@ pub fn stains(changes: &[Change], book: &[(Thing, EntryImage)]) -> Vec<Stain> {
             Some(before) => {
                 let (before, text, now) = (before.content(), after.content(), now.content());
                 let added = text.lines().filter(|line| !before.lines().any(|l| l == *line));
-                added.filter(|line| now.lines().any(|l| l == *line)).map(str::to_owned).collect()
+                let ours = |line: &str| own.get(&change.thing).is_some_and(|own| own.contains(line));
+                added
+                    .filter(|line| now.lines().any(|l| l == *line) && !ours(line))
+                    .map(str::to_owned)
+                    .collect()
             }
         };
         // A rename alone leaves no line behind, but the title itself is the stain.

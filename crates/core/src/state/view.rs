@@ -113,13 +113,35 @@ impl View<'_> {
         deed.since.is_some_and(|since| self.life.sights[since].time >= time)
     }
 
+    /// Where our line stood at each sight of the book: our chat, or the nearest above it that was there.
+    fn places_of_line(&mut self) {
+        let ours = self.line.chat;
+        let mut own = self.places(ours).to_vec();
+        let mut furthest: Option<usize> = None;
+        for (sight, place) in self.life.sights.iter().zip(&mut own) {
+            if let SeenBy::Look(_, heads) = &sight.by
+                && !heads.iter().any(|(chat, _)| *chat == ours)
+            {
+                let above = self.line.ancestors.iter().find_map(|above| {
+                    let (_, head) = heads.iter().find(|(chat, _)| *chat == above.chat)?;
+                    let here = |message: usize| (self.line.ours)(above.chat, message.min(above.limit));
+                    Some(Head { from: head.from.and_then(here), to: here(head.to)? })
+                });
+                place.0 = above.or(place.0);
+            }
+            place.1 = furthest;
+            furthest = furthest.max(place.0.map(|head| head.to));
+        }
+        self.places.insert(ours, own);
+    }
+
     /// Where a chat stood at each sight of the book.
     fn places(&mut self, chat: usize) -> &[(Option<Head>, Option<usize>)] {
         let (life, cast) = (self.life, self.line.cast);
         self.places.entry(chat).or_insert_with(|| {
             let mut furthest: Option<usize> = None;
             let place = |by: &SeenBy, time: i64| {
-                let exactly = |message: usize| Head { from: message, to: message };
+                let exactly = |message: usize| Head { from: Some(message), to: message };
                 let by_clock = || cast.head_at(chat, time).map(exactly);
                 match by {
                     SeenBy::Base(at) if life.owner == Some(chat) => Some(exactly(*at)),
@@ -150,7 +172,7 @@ impl View<'_> {
         let places = self.places(chat);
         let mut from = since.and_then(|since| places[since].1.max(places[since].0.map(|head| head.to)));
         if let (SeenBy::Look(..), Some(head)) = (&life.sights[shown].by, places[shown].0) {
-            from = from.max(since.map(|_| head.from));
+            from = from.max(head.from);
         }
         let mut found: Option<usize> = None;
         for (sight, (head, _)) in life.sights[shown..until].iter().zip(&places[shown..until]) {
@@ -199,8 +221,12 @@ impl View<'_> {
                 match until {
                     Some(until) => dated(from.and_then(ours), Some(until)),
                     // Nobody ever saw the book without it, and it may be as old as the book.
-                    None if deed.since.is_none() && !self.made_after(above) => {
+                    None if from.is_none() && !self.made_after(above) => {
                         Place::Between { from: None, until: usize::MAX }
+                    }
+                    // Taken out before or after our fork: it may be gone here, too.
+                    None if deed.after.is_none() => {
+                        Place::Between { from: from.and_then(ours), until: usize::MAX }
                     }
                     None => Place::Unattributed,
                 }
@@ -218,20 +244,11 @@ impl View<'_> {
     /// Where a change belongs that was made by hand in a book that is shared by choice: where we were then.
     fn by_anybody(&mut self, deed: &Deed) -> Place {
         let is_now = matches!(self.life.sights[deed.shown].by, SeenBy::Now);
+        if !self.places.contains_key(&self.line.chat) {
+            self.places_of_line();
+        }
         let (from, until) = self.interval(self.line.chat, deed);
-        let until = until.filter(|_| !is_now);
-        if until.is_some() || is_now {
-            return dated(from, until);
-        }
-        let above = self.line.ancestors.clone();
-        for above in above {
-            let (from, until) = self.interval(above.chat, deed);
-            if let Some(until) = until {
-                let ours = |message: usize| (self.line.ours)(above.chat, message.min(above.limit));
-                return dated(from.and_then(ours), ours(until));
-            }
-        }
-        Place::Undated
+        dated(from, until.filter(|_| !is_now))
     }
 
     /// The first message of ours whose scene shows a change.

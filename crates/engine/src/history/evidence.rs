@@ -38,8 +38,8 @@ impl Timeline {
                 Some(turn) if before => Content::Changed { gone: turn.delta.gone, new: turn.delta.new },
                 _ => Content::Whole(entries.as_slice().into()),
             };
+            let look = self.look(i, &players, work, !before, library);
             before = true;
-            let look = self.look(i, &players, work, library);
             evidence.sights.push(Sight { time: look.not_before, witness: Witness::Look(look), content });
         }
         Ok(())
@@ -77,7 +77,14 @@ impl Timeline {
     }
 
     /// Where the chats stood when a book was looked at.
-    fn look(&self, i: usize, players: &[Player], work: Vec<adapter::Work>, library: &Library) -> Look {
+    fn look(
+        &self,
+        i: usize,
+        players: &[Player],
+        work: Vec<adapter::Work>,
+        is_first: bool,
+        library: &Library,
+    ) -> Look {
         let together = |j: usize| {
             let (a, b) = (&self.seen[i].observation, &self.seen[j].observation);
             a.looked.is_some() && a.looked == b.looked
@@ -98,8 +105,9 @@ impl Timeline {
             if !then.2 && !known.is_some_and(|known| known.2) {
                 continue;
             }
-            let from =
-                known.map_or_else(|| if last > first { 0 } else { then.1 }, |known| known.1.min(then.1));
+            // Where nobody noted what was looked at together, it may have been the first look at both.
+            let apart = self.seen[i].observation.looked.is_some() || !is_first;
+            let from = known.filter(|_| apart).map(|known| known.1.min(then.1));
             heads.push((player.chat, Head { from, to: then.1 }));
             let sent = library.times(player.chat);
             not_before = not_before.max(sent.get(then.1).copied().flatten().unwrap_or(i64::MIN));

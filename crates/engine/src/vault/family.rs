@@ -70,7 +70,7 @@ impl Library {
                             let origin = Origin { chat: c, message: *message };
                             let scene = Scene {
                                 started: version.started,
-                                finished: version.clock,
+                                finished: i64::MIN,
                                 written: version.written.clone(),
                                 events: Vec::new(),
                                 carriers: Vec::new(),
@@ -80,7 +80,12 @@ impl Library {
                             scenes.len() - 1
                         });
                     let told = &mut scenes[place];
-                    told.scene.finished = told.scene.finished.max(version.clock);
+                    // One that is not combined yet is still at work.
+                    let finished = if version.combined { version.clock } else { i64::MAX };
+                    told.scene.finished = match told.scene.finished {
+                        i64::MIN | i64::MAX => finished,
+                        known => known.max(version.clock),
+                    };
                     if told.scene.written.uids.len() < version.written.uids.len() {
                         told.scene.written = version.written.clone();
                     }

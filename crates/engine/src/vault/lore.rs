@@ -55,22 +55,39 @@ impl Library {
         for stem in self.books_of_line(c) {
             lives.add(&stem)?;
         }
-        let lives = lives.found;
-        let known = self.seen_by(c, &lives);
+        let mut lives = lives.found;
         let own = self.chats[c].book_stem().and_then(|stem| lives.iter().find(|life| *life.book == *stem));
-        let lore = Arc::new(Lore { known, own: own.cloned(), lives });
+        let own = own.cloned();
+        // A book that began as a copy goes on with what its line had. One that did not has nothing of other books.
+        let begun = |own: &&Arc<Life>| own.sights.first().is_some_and(|s| !matches!(s.by, SeenBy::Base(_)));
+        if let Some(own) = own.as_ref().filter(begun) {
+            lives = vec![own.clone()];
+        }
+        let known = self.seen_by(c, &lives);
+        let lore = Arc::new(Lore { known, own, lives });
         *self.last_lore.lock().unwrap_or_else(PoisonError::into_inner) = Some((c, lore.clone()));
         Ok(lore)
     }
 
     fn seen_by(&self, c: usize, lives: &[Arc<Life>]) -> Known {
         let lives: Vec<&Life> = lives.iter().map(|life| &**life).collect();
-        let ours = |chat: usize, message: usize| {
-            // A message that was deleted or edited here: the last one before it that was not.
-            (0..=message).rev().take(1000).find_map(|message| self.counterpart(chat, message, c))
-        };
+        let ours = |chat: usize, message: usize| self.place_here(chat, message, c);
         let cast = VaultCast(self);
         Known::of(&lives, &Line { chat: c, ancestors: self.line_above(c), ours: &ours, cast: &cast })
+    }
+
+    /// The message of a chat that stands where a message of another one stands: the same one; the one that it became when it was edited;
+    /// the one before, if it was deleted.
+    fn place_here(&self, chat: usize, message: usize, here: usize) -> Option<usize> {
+        if let Some(same) = self.counterpart(chat, message, here) {
+            return Some(same);
+        }
+        let there = |message: usize| Some((message, self.counterpart(chat, message, here)?));
+        let before = (0..message).rev().take(FAR).find_map(there);
+        let after = (message + 1..=self.chats[chat].head()).take(FAR).find_map(there);
+        let end = after.map_or(self.chats[here].transcript.len(), |(_, place)| place);
+        let place = before.map_or(message, |(known, place)| place + (message - known));
+        Some(place.min(end.saturating_sub(1)))
     }
 
     /// The books that a chat's line had: its own, those of the chats above it, and those that its scenes were written into.
@@ -157,6 +174,9 @@ impl Library {
         self.ancestors(chat).count()
     }
 }
+
+/// So far around a message that is not there any more its neighbours are looked for.
+const FAR: usize = 1000;
 
 /// So many lives are kept: a story of thousands of forks has as many books, and most are asked for once.
 const KEPT: usize = 64;
