@@ -201,15 +201,7 @@ fn from_evidence(
     let carry = Carry { undated: wanted.undated, since: wanted.unfinished };
     let found = state::fold(&known, at, head, carry, own.map(|own| &*own.book));
     let dated = lore.lives.iter().any(|life| is_dated(life));
-    // History is exact from the message on at which it first saw the book.
-    let first = own.and_then(|own| {
-        let looks = own.sights.iter().filter_map(|sight| match &sight.by {
-            SeenBy::Look(_, heads) => Some(heads),
-            _ => None,
-        });
-        looks.flat_map(|heads| heads.iter().map(|(_, head)| head.to)).min()
-    });
-    let covered = first.is_some_and(|first| first <= at);
+    let covered = lore.looked.is_some_and(|first| first <= at);
     let later = |change: &state::Change| match change.place {
         Place::Start => false,
         Place::Ours(message) | Place::Between { until: message, .. } => message > at,

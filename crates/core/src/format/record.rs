@@ -37,6 +37,8 @@ pub struct ForkRecord {
     pub accepted: Vec<String>,
     /// When the record was written, in milliseconds since 1970.
     pub created: i64,
+    /// Whether healing wrote it: then the fork is older than the record.
+    pub adopted: bool,
     /// The observation of the parent that the fork is a copy of, if it brings back the past: messages after
     /// [`ForkRecord::message`] are not the parent's any more.
     pub restored: Option<u64>,
@@ -100,6 +102,7 @@ impl ForkRecord {
                 .map(std::borrow::Cow::into_owned)
                 .collect(),
             created: raw.get("created").and_then(Raw::as_i64).unwrap_or(0),
+            adopted: raw.get("adopted").and_then(Raw::as_bool).unwrap_or(false),
             restored: number(&["restored", "observation"]).map(|seq| seq as u64),
         })
     }
@@ -136,6 +139,9 @@ impl ForkRecord {
         }
         if let Some(seq) = self.restored {
             fields.push(("restored", object(&[("observation", seq.to_string().into_bytes())])));
+        }
+        if self.adopted {
+            fields.push(("adopted", b"true".to_vec()));
         }
         fields.extend(kept.iter().cloned());
         object(&fields)

@@ -32,13 +32,17 @@ pub enum Author {
     Unknown,
 }
 
+/// What was at work in a book at a sight of it.
+#[derive(Debug, Clone, Default)]
+pub(super) struct AtWork {
+    /// The work, each piece with the scene that it is for
+    pub(super) work: Vec<(Work, Origin)>,
+    /// Whether that is all that can have been done since the sight before
+    pub(super) live: bool,
+}
+
 /// Finds out who made each change in a book.
-pub(super) fn attribute(
-    life: &mut Life,
-    marked: &HashMap<usize, Mark>,
-    works: &[Vec<(Work, Origin)>],
-    cast: &dyn Cast,
-) {
+pub(super) fn attribute(life: &mut Life, marked: &HashMap<usize, Mark>, works: &[AtWork], cast: &dyn Cast) {
     let mut authors: Vec<Author> = life.deeds.iter().map(|deed| deed.author.clone()).collect();
     let claims = Claims { life, works };
     let mut told: HashSet<(usize, String, bool)> = HashSet::new();
@@ -65,7 +69,7 @@ pub(super) fn attribute(
 
 struct Claims<'a> {
     life: &'a Life,
-    works: &'a [Vec<(Work, Origin)>],
+    works: &'a [AtWork],
 }
 
 impl Claims<'_> {
@@ -87,11 +91,11 @@ impl Claims<'_> {
     /// Who claims a change: a scene that was processed at the time and says that it wrote this, else work that was seen.
     fn claim(&self, deed: &Deed, told: &mut HashSet<(usize, String, bool)>) -> Option<Author> {
         let (begin, end) = self.window(deed);
-        let entry = deed.entry()?;
+        let entry = deed.entry().filter(|_| !is_switched(deed))?;
         let title = entry.comment.to_string();
         let mut found: Vec<usize> = Vec::new();
         for (n, scene) in self.life.scenes.iter().enumerate() {
-            if scene.began() >= end {
+            if scene.began() >= end || self.is_idle(deed, scene) {
                 continue;
             }
             let at_work = scene.finished > begin;
@@ -117,6 +121,18 @@ impl Claims<'_> {
             return Some(Author::Scene(*scene));
         }
         self.at_work(deed, entry)
+    }
+
+    /// Whether the processing of a scene was watched while a change was made, and nothing of it did that.
+    fn is_idle(&self, deed: &Deed, scene: &Scene) -> bool {
+        let next = deed.since.is_some_and(|since| since + 1 == deed.shown);
+        let (Some(at), Some(entry)) = (self.works.get(deed.shown).filter(|at| next && at.live), deed.entry())
+        else {
+            return false;
+        };
+        let of_scene = |(_, origin): &&(Work, Origin)| scene.carried_by(origin.chat) == Some(origin.message);
+        let mut work = at.work.iter().filter(of_scene).peekable();
+        work.peek().is_some() && !work.any(|(work, _)| does(work, deed, entry))
     }
 
     /// Whether a scene says that it wrote this.
@@ -168,15 +184,9 @@ impl Claims<'_> {
 
     /// Work in the queue that was seen at the time and says that it writes this, or can.
     fn at_work(&self, deed: &Deed, entry: &EntryImage) -> Option<Author> {
-        let now = self.works.get(deed.shown).into_iter().flatten();
-        let before = deed.since.and_then(|since| self.works.get(since)).into_iter().flatten();
-        let mut works = before.chain(now);
-        let lists = |work: &Work| deed.line && work.lists.is_some() && work.lists == entry.uid;
-        let made = deed.before.is_none() && is_entity(&entry.comment);
-        let does = |(work, _): &&(Work, Origin)| {
-            lists(work) || work.names(entry) || (work.makes && (made || is_moved(deed)))
-        };
-        works.find(does).map(|(_, origin)| Author::Work(*origin))
+        let works = |sight: usize| self.works.get(sight).into_iter().flat_map(|at| &at.work);
+        let mut works = deed.since.into_iter().chain([deed.shown]).flat_map(works);
+        works.find(|(work, _)| does(work, deed, entry)).map(|(_, origin)| Author::Work(*origin))
     }
 
     /// Who changed a line of a registry that nobody claims: whoever gave its number away, else the scene at work.
@@ -195,6 +205,19 @@ impl Claims<'_> {
     }
 }
 
+/// Whether a piece of work says that it does this, or can.
+fn does(work: &Work, deed: &Deed, entry: &EntryImage) -> bool {
+    let lists = deed.line && work.lists.is_some() && work.lists == entry.uid;
+    let made = deed.before.is_none() && is_entity(&entry.comment);
+    lists || work.names(entry) || (work.makes && (made || is_moved(deed)))
+}
+
+/// Whether an entry was only switched on or off. Scenes write; the switch is turned by hand.
+fn is_switched(deed: &Deed) -> bool {
+    let (Some(old), Some(new)) = (&deed.before, &deed.after) else { return false };
+    old.is_disabled() != new.is_disabled() && old.comment == new.comment && old.content() == new.content()
+}
+
 /// Whether an entry was only moved about among the others, as an extension does that sorts its book.
 fn is_moved(deed: &Deed) -> bool {
     let (Some(old), Some(new)) = (&deed.before, &deed.after) else { return false };
@@ -204,7 +227,10 @@ fn is_moved(deed: &Deed) -> bool {
         let known = || key.as_text().and_then(|key| before.get(&key));
         moved || known().is_none_or(|old| old.says_the_same(value))
     };
-    !deed.line && old.comment == new.comment && after.members().all(same)
+    !deed.line
+        && old.comment == new.comment
+        && old.is_disabled() == new.is_disabled()
+        && after.members().all(same)
 }
 
 /// Whether a title is of the form that memory extensions give to what they find in a scene: "character-Mara".
@@ -235,7 +261,7 @@ fn by_hand(life: &Life, deed: &Deed, cast: &dyn Cast) -> Author {
         cast.played(chat, since, shown)
     };
     let mut movers = life.users.iter().copied().filter(|chat| moved(*chat));
-    match (movers.next(), movers.next(), life.owner) {
+    match (movers.next(), movers.next(), life.owner.filter(|_| !life.lost)) {
         (Some(one), None, _) | (_, _, Some(one)) => Author::Hand(one),
         _ => Author::Unknown,
     }

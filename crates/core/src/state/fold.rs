@@ -308,8 +308,10 @@ impl Fold {
                 let Some(mut entry) = self.take(&change.thing) else { return Moved::default() };
                 let before = before.as_ref().unwrap_or(after);
                 let exact = entry.image.agrees_with(before);
-                // What was written anew from the messages themselves owes nothing to what was there before.
-                entry.image = if change.rewrites && !exact {
+                // What was written anew from the messages themselves owes nothing to what was there before. And what our own line
+                // built on a later change of its own is one text: nothing of others is in it.
+                let whole = change.rewrites || !self.stained.contains(&change.thing);
+                entry.image = if whole && !exact {
                     overlay(&entry.image, after)
                 } else {
                     apply(&entry.image, before, after)
@@ -322,7 +324,7 @@ impl Fold {
                 entry.observed = observed;
                 Moved { from: place, to: Some(self.put(entry)) }
             }
-            (Some(_), Some(after), None) if change.rewrites => {
+            (Some(_), Some(after), None) if change.rewrites || !self.stained.contains(&change.thing) => {
                 Moved { from: None, to: Some(self.put(fresh(after.clone(), Vec::new()))) }
             }
             // Another line made the entry, ours added to it: what we added is ours, the rest is not.

@@ -7,13 +7,15 @@ use std::collections::{HashMap, HashSet};
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::sync::Arc;
 
-use super::author::{Author, attribute};
+use super::author::{AtWork, Author, attribute};
+use super::base::{Base, Made, Settled};
 use super::merge::overlay;
+use super::order::in_order;
 use super::roll::Roll;
 use super::sight::{BookEvidence, Cast, Content, Head, Look, Scene, Sight, Witness};
 use super::thing::{Kinship, Thing, pair};
 use crate::adapter::auto_recap::text_hash;
-use crate::adapter::{Adapter, EntryRole, Work, entry_role};
+use crate::adapter::{Adapter, EntryRole, entry_role};
 use crate::format::book::EntryImage;
 
 /// The timeline of one book.
@@ -24,6 +26,8 @@ pub struct Life {
     pub keeper: Option<&'static dyn Adapter>,
     /// The chat that it was made for.
     pub owner: Option<usize>,
+    /// Whether that chat is gone: then [`Life::owner`] is only one that has its scenes.
+    pub lost: bool,
     /// The chats that are or were bound to it.
     pub users: Vec<usize>,
     /// When it was made, in milliseconds since 1970, if anything tells.
@@ -35,7 +39,7 @@ pub struct Life {
     /// What changed from one to the next, in clock order.
     pub deeds: Vec<Deed>,
     /// What it was made from.
-    base: Vec<(Thing, EntryImage)>,
+    pub(super) base: Settled,
     /// Titles and texts that were ever seen in it, and what they are.
     everything: HashMap<u64, Thing>,
     /// The order in which registries list their lines.
@@ -94,16 +98,6 @@ impl Deed {
     }
 }
 
-/// What a book was made from.
-pub enum Base<'a> {
-    /// Nothing that is known.
-    Nothing,
-    /// Another book as it was at one of its sights. With the message that the chat had last.
-    Copy(&'a Life, usize, usize),
-    /// These things of other books: Forklore made it. With the message that the chat had last.
-    Made(Vec<(Thing, EntryImage)>, Vec<&'a Life>, usize),
-}
-
 impl SeenBy {
     /// Whether it is this scene.
     pub(super) fn is_scene(&self, scene: usize) -> bool {
@@ -113,20 +107,21 @@ impl SeenBy {
 
 impl Life {
     /// Works out what happened to a book.
-    pub fn of(evidence: BookEvidence, base: &Base<'_>, cast: &dyn Cast) -> Self {
-        let BookEvidence { book, keeper, owner, users, made, scenes, sights, elsewhere } = evidence;
+    pub fn of<'a>(evidence: BookEvidence, base: &'a Base<'a>, cast: &dyn Cast) -> Self {
+        let BookEvidence { book, keeper, owner, lost, users, made, scenes, sights, elsewhere } = evidence;
         let sights = in_order(sights);
         let mut builder = Builder {
             life: Self {
                 book,
                 keeper,
                 owner,
+                lost,
                 users,
                 made,
                 scenes,
                 sights: Vec::with_capacity(sights.len() + 1),
                 deeds: Vec::new(),
-                base: Vec::new(),
+                base: Settled::default(),
                 everything: HashMap::new(),
                 roll: Roll::default(),
             },
@@ -139,6 +134,7 @@ impl Life {
             next: 0,
             marked: HashMap::new(),
             known: HashMap::new(),
+            made: None,
             works: Vec::new(),
         };
         builder.begin(base);
@@ -158,9 +154,9 @@ impl Life {
 
     /// The things in the book after a sight.
     pub fn state_after(&self, sight: usize) -> Vec<(Thing, EntryImage)> {
-        let mut state: Vec<(Thing, EntryImage)> = self.base.clone();
+        let mut state: Vec<(Thing, EntryImage)> = self.base.state.clone();
         let mut place: HashMap<&Thing, usize> = HashMap::new();
-        place.extend(self.base.iter().enumerate().map(|(i, (thing, _))| (thing, i)));
+        place.extend(self.base.state.iter().enumerate().map(|(i, (thing, _))| (thing, i)));
         for deed in self.deeds.iter().filter(|deed| deed.shown <= sight && !deed.line) {
             match (place.get(&deed.thing), &deed.after) {
                 (Some(i), Some(after)) => state[*i].1 = after.clone(),
@@ -189,7 +185,7 @@ impl Life {
     }
 }
 
-struct Builder {
+struct Builder<'a> {
     life: Life,
     /// The book as it was seen last
     state: Vec<(Thing, EntryImage)>,
@@ -208,19 +204,24 @@ struct Builder {
     marked: HashMap<usize, crate::adapter::Mark>,
     /// Things of the books that this one was made from, by title and text
     known: HashMap<u64, Thing>,
+    /// What Forklore made the book from, until the first sight of it tells what of that is so
+    made: Option<&'a Made<'a>>,
     /// What was at work at each sight
-    works: Vec<Vec<(Work, super::Origin)>>,
+    works: Vec<AtWork>,
 }
 
-impl Builder {
-    fn begin(&mut self, base: &Base<'_>) {
+impl<'a> Builder<'a> {
+    fn begin(&mut self, base: &'a Base<'a>) {
         let (state, sources, time, at): (_, Vec<&Life>, _, _) = match base {
             Base::Nothing => return,
             Base::Copy(life, sight, at) => {
                 let time = life.sights.get(*sight).map_or(i64::MIN, |s| s.time);
                 (life.state_after(*sight), vec![life], time, *at)
             }
-            Base::Made(things, lives, at) => (things.clone(), lives.clone(), i64::MIN, *at),
+            Base::Made(made) => {
+                self.made = Some(made);
+                (made.things.clone(), made.sources.clone(), i64::MIN, made.at)
+            }
         };
         for life in sources {
             // What Forklore made a book with is its chat's own, whoever else is seen with it later.
@@ -231,10 +232,10 @@ impl Builder {
         }
         self.seen.extend(state.iter().map(|(thing, _)| (thing.clone(), 0)));
         self.complete = Some(0);
-        self.life.base.clone_from(&state);
+        self.life.base.state.clone_from(&state);
         self.state = state;
         self.life.sights.push(SightOf { time, by: SeenBy::Base(at) });
-        self.works.push(Vec::new());
+        self.works.push(AtWork::default());
     }
 
     fn see(&mut self, sight: &Sight, next: Option<&[EntryImage]>) {
@@ -242,10 +243,12 @@ impl Builder {
         let copied = self.life.sights.last().is_some_and(|last| matches!(last.by, SeenBy::Base(_)));
         let time = self.life.sights.last().map_or(sight.time, |last| last.time.max(sight.time));
         let (by, work) = match &sight.witness {
-            Witness::Scene(scene) => (SeenBy::Scene(*scene), Vec::new()),
-            Witness::Look(Look { seq, heads, work, .. }) => (SeenBy::Look(*seq, heads.clone()), work.clone()),
-            Witness::Copy => (SeenBy::Copy, Vec::new()),
-            Witness::Now => (SeenBy::Now, Vec::new()),
+            Witness::Scene(scene) => (SeenBy::Scene(*scene), AtWork::default()),
+            Witness::Look(Look { seq, heads, work, live, .. }) => {
+                (SeenBy::Look(*seq, heads.clone()), AtWork { work: work.clone(), live: *live })
+            }
+            Witness::Copy => (SeenBy::Copy, AtWork::default()),
+            Witness::Now => (SeenBy::Now, AtWork::default()),
         };
         self.life.sights.push(SightOf { time, by });
         self.works.push(work);
@@ -277,6 +280,9 @@ impl Builder {
                     Witness::Copy => false,
                     Witness::Scene(scene) => self.is_complete(*scene, &entries, next),
                 };
+                if let Some(made) = self.made.take() {
+                    self.settle(made, &entries, &sight.witness, complete);
+                }
                 let before = std::mem::take(&mut self.state);
                 let things = self.compare(here, &before, &entries, complete, copied);
                 self.seen.extend(things.iter().map(|thing| (thing.clone(), here)));
@@ -308,6 +314,21 @@ impl Builder {
                 self.looked = Some(here).filter(|_| is_look);
             }
         }
+    }
+
+    /// The first sight of a book that Forklore made tells what it was made from.
+    fn settle(&mut self, made: &Made<'_>, first: &[EntryImage], witness: &Witness, complete: bool) {
+        let claimed = |entry: &EntryImage| match witness {
+            Witness::Scene(scene) => {
+                let written = &self.life.scenes[*scene].written;
+                written.has(entry) || written.names(entry)
+            }
+            _ => false,
+        };
+        let base = made.settle(first, self.life.keeper, &claimed, complete);
+        self.seen = base.state.iter().map(|(thing, _)| (thing.clone(), 0)).collect();
+        self.state.clone_from(&base.state);
+        self.life.base = base;
     }
 
     /// Whether absences from a scene's snapshot can be believed: it must hold what the scene says it made, and the registries that
@@ -598,7 +619,7 @@ pub(super) fn is_titled(title: &str, name: &str) -> bool {
     title.strip_suffix(name).is_some_and(|rest| rest.is_empty() || rest.ends_with('-'))
 }
 
-fn everything_key(entry: &EntryImage) -> u64 {
+pub(super) fn everything_key(entry: &EntryImage) -> u64 {
     let mut hasher = DefaultHasher::new();
     entry.comment.hash(&mut hasher);
     entry.content().hash(&mut hasher);
@@ -606,7 +627,7 @@ fn everything_key(entry: &EntryImage) -> u64 {
 }
 
 /// Plays what changed in a list: places that went, places with what came.
-fn apply<T>(list: &mut Vec<T>, gone: &[usize], new: impl Iterator<Item = (usize, T)>) {
+pub(super) fn apply<T>(list: &mut Vec<T>, gone: &[usize], new: impl Iterator<Item = (usize, T)>) {
     let (mut gone, mut place) = (gone.iter().copied().peekable(), 0);
     list.retain(|_| {
         let keep = gone.next_if_eq(&place).is_none();
@@ -616,88 +637,4 @@ fn apply<T>(list: &mut Vec<T>, gone: &[usize], new: impl Iterator<Item = (usize,
     for (at, entry) in new {
         list.insert(at.min(list.len()), entry);
     }
-}
-
-/// Sights in clock order. Scenes and copies have clocks. A look is not before what its chats hold, nor after the first thing that they
-/// lack; its book may have been saved later than its chats. Among the places that are left it has the one where its content fits best.
-fn in_order(sights: Vec<Sight>) -> Vec<Sight> {
-    let (mut looks, mut others): (Vec<Sight>, Vec<Sight>) =
-        sights.into_iter().partition(|sight| matches!(sight.witness, Witness::Look(_)));
-    let now = others.iter().position(|sight| matches!(sight.witness, Witness::Now)).map(|i| others.remove(i));
-    others.sort_by_key(|sight| sight.time);
-    if others.is_empty() {
-        looks.extend(now);
-        return looks;
-    }
-    let times: Vec<i64> = others.iter().map(|sight| sight.time).collect();
-    let bounds: Vec<(i64, i64)> = looks
-        .iter()
-        .map(|sight| match &sight.witness {
-            Witness::Look(look) => (look.not_before, look.not_after),
-            _ => (sight.time, sight.time),
-        })
-        .collect();
-    let mut others: Vec<Option<Sight>> = others.into_iter().map(Some).collect();
-    let mut ordered: Vec<Sight> = Vec::with_capacity(looks.len() + others.len() + 1);
-    let mut whole: Vec<EntryImage> = Vec::new();
-    // How many of the others come before everything that was placed so far
-    let mut done = 0;
-    for (n, mut look) in looks.into_iter().enumerate() {
-        let (floor, ceiling) = bounds[n];
-        let ceiling = bounds.get(n + 1).map_or(ceiling, |(next, _)| ceiling.min((*next).max(floor)));
-        let begin = done + times[done..].iter().take_while(|time| **time <= floor).count();
-        let end = begin + times[begin..].iter().take_while(|time| **time <= ceiling).count();
-        let before = (end > begin).then(|| content_marks(&whole));
-        match &look.content {
-            Content::Whole(entries) => whole = entries.to_vec(),
-            Content::Changed { gone, new } => {
-                apply(&mut whole, gone, new.iter().map(|(at, entry)| (*at, entry.clone())));
-            }
-        }
-        let place = match before {
-            None => begin,
-            Some(before) => {
-                let marks_of = |i: usize| match others.get(i).and_then(Option::as_ref) {
-                    Some(Sight { content: Content::Whole(entries), .. }) => Some(content_marks(entries)),
-                    _ => None,
-                };
-                let here = content_marks(&whole);
-                let mut earlier = if begin > done { marks_of(begin - 1).unwrap_or_default() } else { before };
-                let mut best = (usize::MAX, begin);
-                for i in begin..=end {
-                    let gap = |a: &HashSet<u64>, b: &HashSet<u64>| a.symmetric_difference(b).count();
-                    let later = marks_of(i);
-                    let cost = match &later {
-                        Some(later) => {
-                            (gap(&earlier, &here) + gap(&here, later)).saturating_sub(gap(&earlier, later))
-                        }
-                        None => gap(&earlier, &here),
-                    };
-                    best = best.min((cost, i));
-                    earlier = later.unwrap_or_default();
-                }
-                best.1
-            }
-        };
-        for other in others.iter_mut().take(place).skip(done) {
-            ordered.extend(other.take());
-        }
-        done = place;
-        look.time = look.time.max(floor).max(ordered.last().map_or(i64::MIN, |sight| sight.time));
-        ordered.push(look);
-    }
-    ordered.extend(others.into_iter().flatten());
-    ordered.extend(now);
-    ordered
-}
-
-/// What tells two states of a book apart: titles, texts, switches.
-fn content_marks(entries: &[EntryImage]) -> HashSet<u64> {
-    let mark = |entry: &EntryImage| {
-        let mut hasher = DefaultHasher::new();
-        (everything_key(entry), entry.is_disabled()).hash(&mut hasher);
-        hasher.finish()
-    };
-    let told = |entry: &&EntryImage| entry_role(&entry.comment) != EntryRole::Queue;
-    entries.iter().filter(told).map(mark).collect()
 }

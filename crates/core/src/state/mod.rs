@@ -11,11 +11,13 @@
 //! A new sight can only split an interval between two others or confirm one. So more evidence never makes an answer worse.
 
 mod author;
+mod base;
 mod blame;
 mod complete;
 mod fold;
 mod life;
 mod merge;
+mod order;
 mod roll;
 mod sight;
 mod stain;
@@ -23,10 +25,11 @@ mod thing;
 mod view;
 
 pub use author::Author;
+pub use base::{Base, Made};
 pub use blame::{Blamed, blame};
 pub use complete::{complete, default_of, place_of};
 pub use fold::{BookState, Carry, Fold, LeftOut, StateEntry, Why, fold};
-pub use life::{Base, Deed, Life, SeenBy, SightOf};
+pub use life::{Deed, Life, SeenBy, SightOf};
 pub use merge::{apply, merge_lines, overlay};
 pub use sight::{BookEvidence, Cast, Content, Head, Look, Scene, Sight, Witness};
 pub use stain::{Stain, filled, holes, stains};

@@ -16,6 +16,8 @@ pub struct BookEvidence {
     pub keeper: Option<&'static dyn Adapter>,
     /// The chat that it was made for.
     pub owner: Option<usize>,
+    /// Whether that chat is gone: then [`BookEvidence::owner`] is only one that has its scenes.
+    pub lost: bool,
     /// The chats that are or were bound to it.
     pub users: Vec<usize>,
     /// When it was made, in milliseconds since 1970, if anything tells.
@@ -79,6 +81,8 @@ pub struct Look {
     pub heads: Vec<(usize, Head)>,
     /// What was at work in the book, and on which scene.
     pub work: Vec<(Work, Origin)>,
+    /// Whether work was under way all the time since the look before, and at most one piece of it was done: all of it is known.
+    pub live: bool,
 }
 
 /// Where a chat stood when a book was looked at: somewhere from one message to another.
@@ -115,7 +119,8 @@ impl Scene {
 
     /// The message of a chat that carries this very version.
     pub fn carried_by(&self, chat: usize) -> Option<usize> {
-        self.carriers.iter().find(|(c, _)| *c == chat).map(|(_, message)| *message)
+        let place = self.carriers.binary_search_by_key(&chat, |(carrier, _)| *carrier).ok()?;
+        self.carriers.get(place).map(|(_, message)| *message)
     }
 }
 

@@ -3,9 +3,11 @@
 use std::collections::HashMap;
 
 use super::author::Author;
-use super::life::{Deed, Life, SeenBy};
+use super::life::{Deed, Life, SeenBy, everything_key};
 use super::sight::{Cast, Head};
+use super::thing::Thing;
 use super::{Cause, Change, Origin, Place};
+use crate::format::book::EntryImage;
 
 /// The line that asks.
 pub struct Line<'a> {
@@ -26,15 +28,21 @@ pub struct Ancestor {
     pub chat: usize,
     /// The last message of it that is ours, too.
     pub limit: usize,
-    /// When our line left it, as far as is known: what was certainly done later is not ours.
+    /// When our line had left it, as far as is known: what was certainly done later is not ours.
     pub left: i64,
+    /// When it was forked, if anything tells exactly.
+    pub forked: Option<i64>,
+    /// The first look of history at which our line had left it.
+    pub looked: Option<u64>,
 }
 
 /// What a line sees of the lives of books, in clock order. Books come after those that they are copies of.
 pub fn seen_from(lives: &[&Life], line: &Line<'_>) -> Vec<Change> {
     let mut changes = Vec::new();
+    let begun = begun_with(lives, line);
+    let copied = copied(lives);
     for life in lives {
-        let mut view = View { life, line, places: HashMap::new() };
+        let mut view = View { life, line, begun: &begun, places: HashMap::new() };
         for deed in &life.deeds {
             let (place, cause) = view.place(deed);
             let sight = &life.sights[deed.shown];
@@ -43,6 +51,10 @@ pub fn seen_from(lives: &[&Life], line: &Line<'_>) -> Vec<Change> {
                 (_, SeenBy::Now) => i64::MAX,
                 _ => sight.time,
             };
+            // Whatever another book was made with was there before anybody saw that one.
+            let copied =
+                deed.after.as_ref().and_then(|after| copied.get(&(&deed.thing, everything_key(after))));
+            let clock = copied.map_or(clock, |copied| clock.min(*copied));
             let first = deed.since.is_some_and(|since| matches!(life.sights[since].by, SeenBy::Base(_)));
             changes.push(Change {
                 thing: deed.thing.clone(),
@@ -67,9 +79,47 @@ pub fn seen_from(lives: &[&Life], line: &Line<'_>) -> Vec<Change> {
     changes
 }
 
+/// What books were made with: each thing with its text, and when the first of them was seen.
+fn copied<'a>(lives: &[&'a Life]) -> HashMap<(&'a Thing, u64), i64> {
+    let mut copied = HashMap::new();
+    for life in lives {
+        let Some(first) = life.sights.get(1).filter(|_| matches!(life.sights[0].by, SeenBy::Base(_))) else {
+            continue;
+        };
+        for (thing, entry) in &life.base.state {
+            let time = copied.entry((thing, everything_key(entry))).or_insert(first.time);
+            *time = first.time.min(*time);
+        }
+    }
+    copied
+}
+
+/// What books of our line were made with, and without, at which message of ours, where nothing but that tells whether it is ours.
+type Begun<'a> = HashMap<&'a Thing, Vec<(usize, &'a EntryImage, bool)>>;
+
+fn begun_with<'a>(lives: &[&'a Life], line: &Line<'_>) -> Begun<'a> {
+    let mut begun: Begun<'a> = HashMap::new();
+    for life in lives {
+        let Some(SeenBy::Base(at)) = life.sights.first().map(|sight| &sight.by) else { continue };
+        let above = |owner| line.ancestors.iter().find(|above| above.chat == owner && *at <= above.limit);
+        let message = match life.owner {
+            Some(owner) if owner == line.chat => Some(*at),
+            Some(owner) => above(owner).and_then(|_| (line.ours)(owner, *at)),
+            None => None,
+        };
+        let Some(message) = message else { continue };
+        let with = life.base.with.iter().map(|of| (of, true));
+        for ((thing, entry), there) in with.chain(life.base.without.iter().map(|of| (of, false))) {
+            begun.entry(thing).or_default().push((message, entry, there));
+        }
+    }
+    begun
+}
+
 struct View<'a> {
     life: &'a Life,
     line: &'a Line<'a>,
+    begun: &'a Begun<'a>,
     /// For a chat: where it stood at each sight, and the furthest until then.
     places: HashMap<usize, Vec<(Option<Head>, Option<usize>)>>,
 }
@@ -85,9 +135,30 @@ impl View<'_> {
             }
             Author::Mark(origin) => (self.marked(*origin, deed), Cause::Memory),
             Author::Work(origin) => (self.marked(*origin, deed), Cause::Scene),
-            Author::Hand(chat) => (self.by_hand(*chat, deed), self.hand(deed)),
+            Author::Hand(chat) => {
+                let place = self.by_hand(*chat, deed);
+                (self.begun_with(place, *chat, deed), self.hand(deed))
+            }
             Author::Anybody => (self.by_anybody(deed), self.hand(deed)),
             Author::Unknown => (self.shown_by_ours(deed).unwrap_or(Place::Unattributed), Cause::Seen),
+        }
+    }
+
+    /// Nobody knows whether it was made before our fork or after: but our book was made with it, or without.
+    fn begun_with(&mut self, place: Place, chat: usize, deed: &Deed) -> Place {
+        let Some(after) = &deed.after else { return place };
+        let begun = self.begun.get(&deed.thing).into_iter().flatten();
+        let mut same = begun.filter(|(_, e, _)| e.comment == after.comment && e.content() == after.content());
+        let Some((until, _, there)) = same.by_ref().min_by_key(|(message, ..)| *message) else {
+            return place;
+        };
+        match place {
+            Place::Unattributed | Place::Between { until: usize::MAX, .. } if *there => {
+                let from = self.interval(chat, deed).0.and_then(|from| (self.line.ours)(chat, from));
+                dated(from, Some(*until))
+            }
+            _ if !there => Place::Unattributed,
+            place => place,
         }
     }
 
@@ -103,14 +174,36 @@ impl View<'_> {
             return Place::Ours(origin.message);
         }
         let above = self.line.ancestors.iter().find(|above| above.chat == origin.chat);
-        let ours = above.filter(|above| origin.message <= above.limit && !self.is_after(deed, above.left));
+        let ours = above.filter(|above| origin.message <= above.limit && !self.is_after(deed, above));
         let message = ours.and_then(|_| (self.line.ours)(origin.chat, origin.message));
         message.map_or(Place::Elsewhere(origin), Place::Ours)
     }
 
-    /// Whether something was certainly done after a time.
-    fn is_after(&self, deed: &Deed, time: i64) -> bool {
-        deed.since.is_some_and(|since| self.life.sights[since].time >= time)
+    /// Whether something was certainly done after our line had left a chat.
+    fn is_after(&self, deed: &Deed, above: &Ancestor) -> bool {
+        deed.since.map(|since| &self.life.sights[since]).is_some_and(|since| {
+            let looked =
+                matches!(since.by, SeenBy::Look(seq, _) if above.looked.is_some_and(|left| seq >= left));
+            looked || since.time >= above.left
+        })
+    }
+
+    /// Whether something was certainly there when our line left a chat. While that chat had not gone on, what became visible in its book
+    /// later may have been made before our fork, or after it.
+    fn was_before(&self, deed: &Deed, above: &Ancestor) -> bool {
+        let line = self.line;
+        self.life.sights[deed.shown..deed.until].iter().any(|sight| {
+            let seen = match &sight.by {
+                SeenBy::Look(seq, _) => above.looked.is_none_or(|left| *seq < left),
+                // What was processed before our fork is carried by it.
+                SeenBy::Scene(scene) => self.life.scenes[*scene].carried_by(line.chat).is_some(),
+                SeenBy::Now => return false,
+                SeenBy::Base(_) | SeenBy::Copy => false,
+            };
+            let head = || line.cast.head_at(above.chat, sight.time);
+            seen || above.forked.is_some_and(|forked| sight.time <= forked)
+                || head().is_some_and(|head| head < above.limit)
+        })
     }
 
     /// Where our line stood at each sight of the book: our chat, or the nearest above it that was there.
@@ -180,7 +273,8 @@ impl View<'_> {
             let place = match sight.by {
                 // A scene can be processed long after its last message.
                 SeenBy::Scene(_) if from.is_some_and(|from| head.to <= from) => {
-                    cast.head_at(chat, sight.time).filter(|at| from.is_none_or(|from| *at >= from))
+                    let at = cast.head_at(chat, sight.time).unwrap_or(head.to);
+                    Some(at).filter(|at| from.is_none_or(|from| *at >= from))
                 }
                 _ => Some(head.to).filter(|to| from.is_none_or(|from| *to >= from)),
             };
@@ -204,13 +298,15 @@ impl View<'_> {
             let lost = !self.line.cast.related(chat, self.line.chat);
             return self.shown_by_ours(deed).filter(|_| lost).unwrap_or(Place::Unattributed);
         };
-        if self.is_after(deed, above.left) {
+        if self.is_after(deed, &above) {
             return Place::Unattributed;
         }
         let (from, until) = self.interval(chat, deed);
         let ours = |message: usize| (self.line.ours)(chat, message);
         match until {
-            Some(until) if until <= above.limit => dated(from.and_then(ours), ours(until)),
+            Some(until) if until <= above.limit && self.was_before(deed, &above) => {
+                dated(from.and_then(ours), ours(until))
+            }
             // Made before or after our fork, nobody knows; where our own snapshot shows it, it is ours.
             _ if from.is_none_or(|from| from < above.limit) => {
                 let fork = ours(above.limit);
@@ -253,14 +349,16 @@ impl View<'_> {
 
     /// The first message of ours whose scene shows a change.
     fn shown_by_ours(&self, deed: &Deed) -> Option<Place> {
-        let carried = |sight: &super::life::SightOf| match sight.by {
-            SeenBy::Scene(n) => self.life.scenes[n].carried_by(self.line.chat),
+        let line = self.line;
+        let carried = |sight: &super::life::SightOf| match (&sight.by, self.life.owner) {
+            (SeenBy::Scene(n), _) => self.life.scenes[*n].carried_by(line.chat),
+            (SeenBy::Base(at), Some(owner)) if owner == line.chat => Some(*at),
+            (SeenBy::Base(at), Some(owner)) => (line.ours)(owner, *at),
             _ => None,
         };
         let until = self.life.sights[deed.shown..deed.until].iter().filter_map(carried).min()?;
-        let from =
-            self.life.sights[..deed.shown].iter().filter_map(carried).filter(|from| *from <= until).max();
-        Some(Place::Between { from, until })
+        let before = self.life.sights[..deed.shown].iter().filter_map(carried);
+        Some(Place::Between { from: before.filter(|from| *from <= until).max(), until })
     }
 }
 

@@ -33,16 +33,23 @@ impl Timeline {
                 before = false;
                 continue;
             };
+            let done = work.iter().filter(|work| !reel.work.contains(work)).count();
+            let live = before && !work.is_empty() && !reel.work.is_empty() && done <= 1;
             work.extend(reel.work.iter().cloned());
             let content = match turn {
                 Some(turn) if before => Content::Changed { gone: turn.delta.gone, new: turn.delta.new },
                 _ => Content::Whole(entries.as_slice().into()),
             };
-            let look = self.look(i, &players, work, !before, library);
+            let look = Look { live, ..self.look(i, &players, work, !before, library) };
             before = true;
             evidence.sights.push(Sight { time: look.not_before, witness: Witness::Look(look), content });
         }
         Ok(())
+    }
+
+    /// The number of the first observation of a chat that is there.
+    pub fn first_seen(&self, file: &VaultPath) -> Option<u64> {
+        self.life(file, usize::MAX).first().map(|i| self.seen[*i].seq)
     }
 
     /// A book as history saw it first.
@@ -124,7 +131,14 @@ impl Timeline {
             let origin = Origin { chat: owner?, message: work.scene };
             Some((work, origin))
         });
-        Look { seq, not_before, not_after: not_after.max(not_before), heads, work: work.collect() }
+        Look {
+            seq,
+            not_before,
+            not_after: not_after.max(not_before),
+            heads,
+            work: work.collect(),
+            live: false,
+        }
     }
 
     /// The header of a chat as it was at a message: the last one saved while the story was there or before. With the message.

@@ -11,6 +11,7 @@ use forklore_core::state::{BookEvidence, Cast, Content, Origin, Scene, Sight, Wi
 use forklore_core::story::lineage::ParentNote;
 use forklore_fs::PathError;
 
+use super::family::EARLIER;
 use super::library::{Library, history_error};
 use super::scan::StoredSighting;
 
@@ -18,10 +19,12 @@ impl Library {
     /// What is known of a book.
     pub(super) fn evidence(&self, stem: &str) -> Result<BookEvidence, PathError> {
         let told = self.scenes().get(stem).map_or(&[][..], Vec::as_slice);
+        let owner = self.made_for(stem);
         let mut evidence = BookEvidence {
             book: stem.into(),
             keeper: None,
-            owner: self.made_for(stem),
+            owner,
+            lost: !owner.is_some_and(|owner| self.has_kept(owner, stem)),
             users: self.users_of(stem).to_vec(),
             made: self.made_at(stem),
             scenes: told.iter().map(|told| told.scene.clone()).collect(),
@@ -38,7 +41,8 @@ impl Library {
         if let Some(history) = self.history()? {
             history.add_looks(&mut evidence, self).map_err(history_error)?;
         }
-        let live = self.book(stem)?.filter(|book| book.parse().is_ok());
+        let is_there = !stem.ends_with(EARLIER);
+        let live = if is_there { self.book(stem)?.filter(|book| book.parse().is_ok()) } else { None };
         if let Some(live) = &live {
             evidence.keeper = live.keeper;
             let content = Content::Whole(live.images().into());
@@ -67,6 +71,12 @@ impl Library {
     fn made_at(&self, stem: &str) -> Option<i64> {
         let told = self.chats.iter().flat_map(|chat| adapter::made(chat.header()));
         told.filter(|(book, _)| book_stem(book) == stem).map(|(_, time)| time).min()
+    }
+
+    /// Whether a chat is bound to a book, or scenes were played in it that were written there.
+    fn has_kept(&self, chat: usize, stem: &str) -> bool {
+        let told = self.scenes().get(stem).map_or(&[][..], Vec::as_slice);
+        self.users_of(stem).contains(&chat) || told.iter().any(|told| self.is_played(&told.scene, chat))
     }
 
     /// The chat that a book was made for: the one that the others who name it come from, in their headers or in their scenes.

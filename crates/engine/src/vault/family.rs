@@ -24,6 +24,16 @@ pub(super) struct ToldScene {
 /// By what a version of a scene's recap is known again in another chat: its number, when its text was there.
 type SceneKey = (i64, i64);
 
+/// What the name of a book is followed by if an earlier book is meant, which had the same name. No file can have such a name.
+pub(super) const EARLIER: &str = "\0earlier";
+
+/// When a book was made, and for which chat, with so many messages.
+struct Begun {
+    chat: usize,
+    messages: usize,
+    time: i64,
+}
+
 /// Those of a family who have a version of a running recap together with its scene.
 #[derive(Default)]
 pub(crate) struct Tellers {
@@ -59,11 +69,17 @@ impl Library {
     pub(super) fn find_scenes(&self) -> BTreeMap<String, Vec<ToldScene>> {
         let mut found: BTreeMap<String, Vec<ToldScene>> = BTreeMap::new();
         let mut places: HashMap<(String, SceneKey), usize> = HashMap::new();
+        let begun = self.begun();
         for (c, chat) in self.chats.iter().enumerate() {
             for (message, scene) in &chat.facts.scenes {
                 for version in &scene.versions {
                     let book = version.book.as_deref().map(book_stem);
                     let Some(book) = book.or_else(|| chat.book_stem().map(str::to_owned)) else { continue };
+                    // Names are given again: a scene that is older than the book was written into an earlier one of that name.
+                    let is_older = |begun: &Begun| {
+                        version.clock < begun.time && !(begun.chat == c && *message >= begun.messages)
+                    };
+                    let book = if begun.get(&book).is_some_and(is_older) { book + EARLIER } else { book };
                     let scenes = found.entry(book.clone()).or_default();
                     let place =
                         *places.entry((book, (version.number, version.started))).or_insert_with(|| {
@@ -109,14 +125,39 @@ impl Library {
         found
     }
 
+    /// When books were made by Forklore, and for whom.
+    fn begun(&self) -> HashMap<String, Begun> {
+        let of = |(chat, here): (usize, &super::Chat)| {
+            let record = here.record.as_ref().filter(|record| record.created > 0)?;
+            let messages = record.baseline.as_ref().map_or(record.message + 1, |baseline| baseline.messages);
+            Some((book_stem(record.book.as_deref()?), Begun { chat, messages, time: record.created }))
+        };
+        self.chats.iter().enumerate().filter_map(of).collect()
+    }
+
+    /// The books that the scenes of a chat were written into, in the order of the story.
+    pub(super) fn told_books(&self, chat: usize) -> Vec<&str> {
+        let mut found: Vec<(usize, &str)> = Vec::new();
+        for (book, told) in self.scenes() {
+            let first = told.iter().filter_map(|told| told.scene.carried_by(chat)).min();
+            found.extend(first.map(|message| (message, book.as_str())));
+        }
+        found.sort_unstable();
+        found.into_iter().map(|(_, book)| book).collect()
+    }
+
     /// Where a scene was played: in all other chats that carry it, it stands before the fork point.
     fn played_in(&self, scene: &Scene) -> Origin {
-        let played = |(chat, message): &&(usize, usize)| {
-            let lineage = &self.chats[*chat].lineage;
-            lineage.kind != Kind::Copy && lineage.fork_message.is_none_or(|fork| fork < *message)
-        };
-        let first = scene.carriers.iter().find(played).or(scene.carriers.first());
+        let mut carriers = scene.carriers.iter();
+        let first = carriers.find(|(chat, _)| self.is_played(scene, *chat)).or(scene.carriers.first());
         first.map_or(scene.origin, |(chat, message)| Origin { chat: *chat, message: *message })
+    }
+
+    /// Whether a scene was played in a chat, and not before it was forked.
+    pub(super) fn is_played(&self, scene: &Scene, chat: usize) -> bool {
+        let lineage = &self.chats[chat].lineage;
+        let after = |message| lineage.fork_message.is_none_or(|fork| fork < message);
+        lineage.kind != Kind::Copy && scene.carried_by(chat).is_some_and(after)
     }
 
     /// Adds the events that running recaps tell of to the scenes whose processing made them.

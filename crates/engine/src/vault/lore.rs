@@ -6,7 +6,7 @@ use std::sync::{Arc, PoisonError};
 use forklore_core::adapter;
 use forklore_core::format::book::EntryImage;
 use forklore_core::format::names::book_stem;
-use forklore_core::state::{Ancestor, Base, Carry, Known, Life, Line, SeenBy, Thing, fold};
+use forklore_core::state::{Ancestor, Base, Carry, Cause, Known, Life, Line, Made, SeenBy, Thing, fold};
 use forklore_fs::PathError;
 
 use super::evidence::VaultCast;
@@ -20,6 +20,8 @@ pub struct Lore {
     pub lives: Vec<Arc<Life>>,
     /// The life of the book that it is bound to.
     pub own: Option<Arc<Life>>,
+    /// The message of the line at which history first saw one of its books: from there on it is exact.
+    pub looked: Option<usize>,
 }
 
 impl Lore {
@@ -64,7 +66,8 @@ impl Library {
             lives = vec![own.clone()];
         }
         let known = self.seen_by(c, &lives);
-        let lore = Arc::new(Lore { known, own, lives });
+        let looked = self.first_look(c, &lives);
+        let lore = Arc::new(Lore { known, own, lives, looked });
         *self.last_lore.lock().unwrap_or_else(PoisonError::into_inner) = Some((c, lore.clone()));
         Ok(lore)
     }
@@ -74,6 +77,25 @@ impl Library {
         let ours = |chat: usize, message: usize| self.place_here(chat, message, c);
         let cast = VaultCast(self);
         Known::of(&lives, &Line { chat: c, ancestors: self.line_above(c), ours: &ours, cast: &cast })
+    }
+
+    /// The first message of a chat, or of those above it up to where it left them, at which history saw one of these books.
+    fn first_look(&self, c: usize, lives: &[Arc<Life>]) -> Option<usize> {
+        let above = self.line_above(c);
+        let here = |chat: usize, message: usize| match above.iter().find(|above| above.chat == chat) {
+            _ if chat == c => Some(message),
+            Some(above) if message <= above.limit => self.place_here(chat, message, c),
+            _ => None,
+        };
+        let looks = lives.iter().flat_map(|life| &life.sights).filter_map(|sight| match &sight.by {
+            SeenBy::Look(_, heads) => Some(heads),
+            _ => None,
+        });
+        let mut first: HashMap<usize, usize> = HashMap::new();
+        for (chat, head) in looks.flatten() {
+            first.entry(*chat).and_modify(|first| *first = head.to.min(*first)).or_insert(head.to);
+        }
+        first.into_iter().filter_map(|(chat, message)| here(chat, message)).min()
     }
 
     /// The message of a chat that stands where a message of another one stands: the same one; the one that it became when it was edited;
@@ -97,10 +119,8 @@ impl Library {
         line.reverse();
         line.push(c);
         for chat in line {
-            let chat = &self.chats[chat];
-            let versions = chat.facts.scenes.iter().flat_map(|(_, scene)| &scene.versions);
-            stems.extend(versions.filter_map(|version| version.book.as_deref()).map(book_stem));
-            stems.extend(chat.book_stem().map(str::to_owned));
+            stems.extend(self.told_books(chat).into_iter().map(str::to_owned));
+            stems.extend(self.chats[chat].book_stem().map(str::to_owned));
         }
         let mut seen = std::collections::HashSet::new();
         stems.retain(|stem| seen.insert(stem.clone()));
@@ -111,6 +131,8 @@ impl Library {
     fn line_above(&self, c: usize) -> Vec<Ancestor> {
         let mut line: Vec<Ancestor> = Vec::new();
         let (mut at, mut limit, mut left) = (c, usize::MAX, i64::MAX);
+        let history = self.history().ok().flatten();
+        let mut looked: Option<u64> = None;
         while let Some(parent) = self.chats[at].lineage.parent {
             let here = &self.chats[at];
             if parent == c || line.iter().any(|above| above.chat == parent) {
@@ -122,20 +144,23 @@ impl Library {
             let there = (0..=fork.min(here.head())).rev().take(1000);
             let there = there.into_iter().find_map(|message| self.counterpart(at, message, parent));
             limit = there.unwrap_or(fork).min(self.chats[parent].head());
-            left = left.min(self.forked_at(at, fork));
-            line.push(Ancestor { chat: parent, limit, left });
+            let forked = self.forked_at(at);
+            let played = || self.times(at).iter().skip(fork + 1).find_map(|sent| *sent);
+            left = forked.or_else(played).unwrap_or(i64::MAX).min(left);
+            let first = history.and_then(|history| history.first_seen(&here.path));
+            looked = looked.into_iter().chain(first).min();
+            line.push(Ancestor { chat: parent, limit, left, forked, looked });
             at = parent;
         }
         line
     }
 
-    /// When a fork was made, at the latest.
-    fn forked_at(&self, c: usize, fork: usize) -> i64 {
-        let here = &self.chats[c];
-        let recorded = here.record.as_ref().map(|record| record.created).filter(|created| *created > 0);
-        let copied = || self.copies().iter().find(|copy| copy.chat == c).map(|copy| copy.time);
-        let played = || self.times(c).iter().skip(fork + 1).find_map(|sent| *sent);
-        recorded.or_else(copied).or_else(played).unwrap_or(i64::MAX)
+    /// When a fork was made, where anything tells exactly.
+    fn forked_at(&self, c: usize) -> Option<i64> {
+        // Where healing wrote the record, it says when that was.
+        let record = self.chats[c].record.as_ref().filter(|record| !record.adopted);
+        let recorded = record.map(|record| record.created).filter(|created| *created > 0);
+        recorded.or_else(|| self.copies().iter().find(|copy| copy.chat == c).map(|copy| copy.time))
     }
 
     /// When the messages of a chat were sent.
@@ -246,10 +271,18 @@ impl Lives<'_> {
                 }
             }
             let known = library.seen_by(owner, &self.found);
-            let state = fold(&known, at, usize::MAX, Carry { undated: true, since: true }, None);
-            let things = state.entries.into_iter().filter_map(|entry| Some((entry.thing?, entry.image)));
-            let lives = self.found.iter().map(|life| &**life).collect();
-            let base = Base::Made(things.collect(), lives, at);
+            let state = |known: &Known, undated: bool| -> Vec<(Thing, EntryImage)> {
+                let state = fold(known, at, usize::MAX, Carry { undated, since: true }, None);
+                state.entries.into_iter().filter_map(|entry| Some((entry.thing?, entry.image))).collect()
+            };
+            // What a hand did may have been done after the fork was made, while the chat above had not gone on.
+            let before = known.changes.iter().filter(|change| {
+                let by_hand = matches!(change.cause, Cause::Hand | Cause::Seen);
+                !by_hand || record.created <= 0 || change.clock <= record.created
+            });
+            let certain = state(&known.with(before.cloned().collect()), false);
+            let sources = self.found.iter().map(|life| &**life).collect();
+            let base = Base::Made(Made { things: state(&known, true), certain, sources, at });
             return Ok(Arc::new(Life::of(evidence, &base, &cast)));
         }
         // Elsewhere a fork's book begins as the last snapshot that the fork carries; so does a book that was renamed.
@@ -264,7 +297,7 @@ impl Lives<'_> {
             })
         });
         let last = carried.filter(|(message, ..)| fork.is_none_or(|fork| *message <= fork)).max();
-        if let Some((_, taken, book, started)) = last
+        if let Some((at, taken, book, started)) = last
             && let Some(source) = self.add(book)?
         {
             let is = |sight: &forklore_core::state::SightOf| match sight.by {
@@ -272,7 +305,6 @@ impl Lives<'_> {
                 _ => false,
             };
             let sight = source.sights.iter().position(is);
-            let at = fork.unwrap_or(chat.head());
             let base = sight.map_or(Base::Nothing, |sight| Base::Copy(&source, sight, at));
             return Ok(Arc::new(Life::of(evidence, &base, &cast)));
         }

@@ -515,10 +515,14 @@ pub(crate) fn book_bytes(found: &BookAt, name: &str, owner: &str) -> Vec<u8> {
     let handed = |image: &EntryImage| keeper.map_or_else(|| image.clone(), |k| k.hand_over(image, owner));
     let entries: Vec<EntryImage> = found.entries.iter().map(|entry| handed(&entry.image)).collect();
     let same = entries.iter().zip(&found.entries).all(|(image, entry)| *image == entry.image);
-    match (&live, found.source.kind) {
-        (Some(book), SourceKind::Head | SourceKind::Degraded) if same => {
-            new_book::assemble(Content::AsItIs(book), name)
-        }
+    let as_it_is = match (found.source.kind, &found.live) {
+        (SourceKind::Head, _) => same,
+        // Without any evidence, the state is the book of today. Where only its time is not known, it may be less.
+        (SourceKind::Degraded, Some(live)) => same && entries == live.images(),
+        _ => false,
+    };
+    match &live {
+        Some(book) if as_it_is => new_book::assemble(Content::AsItIs(book), name),
         _ => new_book::assemble(Content::Entries { over: live.as_ref(), entries: &entries }, name),
     }
 }
@@ -682,6 +686,7 @@ fn record(
         baseline: Some(core_header::baseline(metadata, request.at + 1, moment.to_owned(), fingerprint)),
         accepted: Vec::new(),
         created: now,
+        adopted: false,
         restored: restored.map(|restored| restored.seq),
     }
 }

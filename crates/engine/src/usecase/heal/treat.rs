@@ -497,15 +497,13 @@ impl Treatment {
             baseline: Some(core_header::baseline(metadata, chat.transcript.len(), head, print)),
             accepted,
             created: now,
+            adopted: true,
             restored: old.restored,
         };
         let archive: Vec<(&str, Vec<u8>)> =
             self.revised.archive.iter().map(|(key, value)| (*key, value.clone())).collect();
-        let kept = [
-            ("adopted", b"true".to_vec()),
-            ("archive", core_header::object(&archive)),
-            ("quarantine", core_header::list(&self.quarantine)),
-        ];
+        let kept =
+            [("archive", core_header::object(&archive)), ("quarantine", core_header::list(&self.quarantine))];
         record.write(&[], &kept)
     }
 }
