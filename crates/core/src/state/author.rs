@@ -50,7 +50,7 @@ pub(super) fn attribute(life: &mut Life, marked: &HashMap<usize, Mark>, works: &
         let mark = marked.get(&n).and_then(|mark| cast.place_of(mark, life.owner));
         authors[n] = match mark {
             Some(origin) => Author::Mark(origin),
-            None => claims.claim(deed, &mut told).unwrap_or(Author::Unknown),
+            None => claims.claim(deed, &authors[..n], &mut told).unwrap_or(Author::Unknown),
         };
     }
     // Registries are written by scenes alone: a line that went made way for the one that has its number now.
@@ -89,13 +89,18 @@ impl Claims<'_> {
     }
 
     /// Who claims a change: a scene that was processed at the time and says that it wrote this, else work that was seen.
-    fn claim(&self, deed: &Deed, told: &mut HashSet<(usize, String, bool)>) -> Option<Author> {
+    fn claim(
+        &self,
+        deed: &Deed,
+        authors: &[Author],
+        told: &mut HashSet<(usize, String, bool)>,
+    ) -> Option<Author> {
         let (begin, end) = self.window(deed);
         let entry = deed.entry().filter(|_| !is_switched(deed))?;
         let title = entry.comment.to_string();
         let mut found: Vec<usize> = Vec::new();
         for (n, scene) in self.life.scenes.iter().enumerate() {
-            if scene.began() >= end || self.is_idle(deed, scene) {
+            if scene.began() >= end || self.is_idle(deed, scene) || self.is_done(deed, authors, n) {
                 continue;
             }
             let at_work = scene.finished > begin;
@@ -133,6 +138,21 @@ impl Claims<'_> {
         let of_scene = |(_, origin): &&(Work, Origin)| scene.carried_by(origin.chat) == Some(origin.message);
         let mut work = at.work.iter().filter(of_scene).peekable();
         work.peek().is_some() && !work.any(|(work, _)| does(work, deed, entry))
+    }
+
+    /// Whether a scene was seen to have written a thing before, and nothing was at work when it was changed again.
+    fn is_done(&self, deed: &Deed, authors: &[Author], scene: usize) -> bool {
+        let is_look = |sight: usize| matches!(self.life.sights[sight].by, SeenBy::Look(..));
+        let quiet = is_look(deed.shown)
+            && deed.since.is_some_and(|since| is_look(since) && since + 1 == deed.shown)
+            && self.works.get(deed.shown).is_some_and(|at| at.work.is_empty());
+        quiet
+            && self.life.deeds.iter().zip(authors).any(|(other, author)| {
+                *author == Author::Scene(scene)
+                    && other.thing == deed.thing
+                    && !other.line
+                    && is_look(other.shown)
+            })
     }
 
     /// Whether a scene says that it wrote this.
@@ -184,8 +204,7 @@ impl Claims<'_> {
 
     /// Work in the queue that was seen at the time and says that it writes this, or can.
     fn at_work(&self, deed: &Deed, entry: &EntryImage) -> Option<Author> {
-        let works = |sight: usize| self.works.get(sight).into_iter().flat_map(|at| &at.work);
-        let mut works = deed.since.into_iter().chain([deed.shown]).flat_map(works);
+        let mut works = self.works.get(deed.shown).into_iter().flat_map(|at| &at.work);
         works.find(|(work, _)| does(work, deed, entry)).map(|(_, origin)| Author::Work(*origin))
     }
 

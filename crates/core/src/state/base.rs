@@ -30,6 +30,8 @@ pub struct Made<'a> {
     pub sources: Vec<&'a Life>,
     /// The message that the chat had last.
     pub at: usize,
+    /// When it was made, in milliseconds since 1970; the least number if nothing tells.
+    pub time: i64,
 }
 
 /// What the first sight of a book tells of its beginning.
@@ -69,7 +71,7 @@ impl Made<'_> {
             let sure = certain.get(thing).copied();
             let is_sure = sure.is_some_and(|sure| sure.content() == entry.content());
             let begun = match shown {
-                Some(shown) if !claimed(shown) && by_hand.get(&everything_key(shown)) == Some(thing) => {
+                Some(shown) if !claimed(shown) && by_hand.get(&look_of(shown)) == Some(thing) => {
                     with.push((thing.clone(), shown.clone()));
                     Some(shown)
                 }
@@ -87,9 +89,7 @@ impl Made<'_> {
         }
         let mut used: HashSet<Thing> = state.iter().map(|(thing, _)| thing.clone()).collect();
         for entry in fresh.into_iter().filter(|entry| !claimed(entry)) {
-            if let Some(thing) =
-                by_hand.get(&everything_key(entry)).filter(|thing| used.insert((*thing).clone()))
-            {
+            if let Some(thing) = by_hand.get(&look_of(entry)).filter(|thing| used.insert((*thing).clone())) {
                 with.push((thing.clone(), entry.clone()));
                 state.push((thing.clone(), entry.clone()));
             }
@@ -99,11 +99,16 @@ impl Made<'_> {
 
     /// What hands wrote into the sources. The same in the first sight of this book was there when it was made: nobody writes a thing
     /// by hand twice, word by word.
-    fn by_hand(&self) -> HashMap<u64, Thing> {
+    fn by_hand(&self) -> HashMap<(u64, bool), Thing> {
         let deeds = self.sources.iter().flat_map(|life| &life.deeds).filter(|deed| !deed.line);
         let by_hand = deeds
             .filter(|deed| matches!(deed.author, Author::Hand(_) | Author::Anybody | Author::Unknown))
-            .filter_map(|deed| Some((everything_key(deed.after.as_ref()?), deed.thing.clone())));
+            .filter_map(|deed| Some((look_of(deed.after.as_ref()?), deed.thing.clone())));
         by_hand.collect()
     }
+}
+
+/// Title and text of an entry, and whether it is switched off.
+fn look_of(entry: &EntryImage) -> (u64, bool) {
+    (everything_key(entry), entry.is_disabled())
 }

@@ -220,7 +220,7 @@ impl<'a> Builder<'a> {
             }
             Base::Made(made) => {
                 self.made = Some(made);
-                (made.things.clone(), made.sources.clone(), i64::MIN, made.at)
+                (made.things.clone(), made.sources.clone(), made.time, made.at)
             }
         };
         for life in sources {

@@ -32,8 +32,8 @@ pub struct Ancestor {
     pub left: i64,
     /// When it was forked, if anything tells exactly.
     pub forked: Option<i64>,
-    /// The first look of history at which our line had left it.
-    pub looked: Option<u64>,
+    /// The first look of history at which our line had left it, and the first one that shows nothing but what came later.
+    pub looked: Option<(u64, u64)>,
 }
 
 /// What a line sees of the lives of books, in clock order. Books come after those that they are copies of.
@@ -43,6 +43,7 @@ pub fn seen_from(lives: &[&Life], line: &Line<'_>) -> Vec<Change> {
     let copied = copied(lives);
     for life in lives {
         let mut view = View { life, line, begun: &begun, places: HashMap::new() };
+        let own = changes.len();
         for deed in &life.deeds {
             let (place, cause) = view.place(deed);
             let sight = &life.sights[deed.shown];
@@ -51,10 +52,6 @@ pub fn seen_from(lives: &[&Life], line: &Line<'_>) -> Vec<Change> {
                 (_, SeenBy::Now) => i64::MAX,
                 _ => sight.time,
             };
-            // Whatever another book was made with was there before anybody saw that one.
-            let copied =
-                deed.after.as_ref().and_then(|after| copied.get(&(&deed.thing, everything_key(after))));
-            let clock = copied.map_or(clock, |copied| clock.min(*copied));
             let first = deed.since.is_some_and(|since| matches!(life.sights[since].by, SeenBy::Base(_)));
             changes.push(Change {
                 thing: deed.thing.clone(),
@@ -73,6 +70,14 @@ pub fn seen_from(lives: &[&Life], line: &Line<'_>) -> Vec<Change> {
                 made_without: first && deed.after.is_none(),
             });
         }
+        // Whatever another book was made with was there before anybody saw that one, and so was everything before it.
+        let mut before = i64::MAX;
+        for change in changes[own..].iter_mut().rev() {
+            let copied =
+                change.after.as_ref().and_then(|after| copied.get(&(&change.thing, everything_key(after))));
+            before = before.min(copied.copied().filter(|_| !change.line).unwrap_or(i64::MAX));
+            change.clock = change.clock.min(before);
+        }
     }
     // Within a book the order is known, whatever the clocks say.
     changes.sort_by_key(|change| change.clock);
@@ -86,6 +91,9 @@ fn copied<'a>(lives: &[&'a Life]) -> HashMap<(&'a Thing, u64), i64> {
         let Some(first) = life.sights.get(1).filter(|_| matches!(life.sights[0].by, SeenBy::Base(_))) else {
             continue;
         };
+        if first.time == i64::MIN {
+            continue;
+        }
         for (thing, entry) in &life.base.state {
             let time = copied.entry((thing, everything_key(entry))).or_insert(first.time);
             *time = first.time.min(*time);
@@ -148,7 +156,11 @@ impl View<'_> {
     fn begun_with(&mut self, place: Place, chat: usize, deed: &Deed) -> Place {
         let Some(after) = &deed.after else { return place };
         let begun = self.begun.get(&deed.thing).into_iter().flatten();
-        let mut same = begun.filter(|(_, e, _)| e.comment == after.comment && e.content() == after.content());
+        let mut same = begun.filter(|(_, entry, _)| {
+            entry.comment == after.comment
+                && entry.content() == after.content()
+                && entry.is_disabled() == after.is_disabled()
+        });
         let Some((until, _, there)) = same.by_ref().min_by_key(|(message, ..)| *message) else {
             return place;
         };
@@ -181,10 +193,16 @@ impl View<'_> {
 
     /// Whether something was certainly done after our line had left a chat.
     fn is_after(&self, deed: &Deed, above: &Ancestor) -> bool {
-        deed.since.map(|since| &self.life.sights[since]).is_some_and(|since| {
-            let looked =
-                matches!(since.by, SeenBy::Look(seq, _) if above.looked.is_some_and(|left| seq >= left));
-            looked || since.time >= above.left
+        let seq = |sight: usize| match self.life.sights[sight].by {
+            SeenBy::Look(seq, _) => Some(seq),
+            _ => None,
+        };
+        deed.since.is_some_and(|since| {
+            let looked = above.looked.is_some_and(|(left, later)| {
+                seq(since)
+                    .is_some_and(|since| since >= left || seq(deed.shown).is_some_and(|shown| shown >= later))
+            });
+            looked || self.life.sights[since].time >= above.left
         })
     }
 
@@ -194,7 +212,7 @@ impl View<'_> {
         let line = self.line;
         self.life.sights[deed.shown..deed.until].iter().any(|sight| {
             let seen = match &sight.by {
-                SeenBy::Look(seq, _) => above.looked.is_none_or(|left| *seq < left),
+                SeenBy::Look(seq, _) => above.looked.is_none_or(|(left, _)| *seq < left),
                 // What was processed before our fork is carried by it.
                 SeenBy::Scene(scene) => self.life.scenes[*scene].carried_by(line.chat).is_some(),
                 SeenBy::Now => return false,
@@ -326,6 +344,10 @@ impl View<'_> {
                     }
                     None => Place::Unattributed,
                 }
+            }
+            // Our fork was made from an earlier message later on: what our line wrote onto this is one text.
+            _ if deed.after.is_some() && self.was_before(deed, &above) => {
+                Place::Between { from: ours(above.limit), until: usize::MAX }
             }
             _ => Place::Unattributed,
         }

@@ -7,9 +7,9 @@ use forklore_core::story::Shift;
 use forklore_fs::VaultPath;
 use forklore_json::Raw;
 
-use super::HistoryError;
 use super::reel::Reel;
 use super::timeline::{Period, Timeline};
+use super::{By, HistoryError};
 use crate::vault::{Library, layout};
 
 impl Timeline {
@@ -47,9 +47,15 @@ impl Timeline {
         Ok(())
     }
 
-    /// The number of the first observation of a chat that is there.
-    pub fn first_seen(&self, file: &VaultPath) -> Option<u64> {
-        self.life(file, usize::MAX).first().map(|i| self.seen[*i].seq)
+    /// The number of the first observation of a chat that is there; and the first one whose changes were certainly made later: everything
+    /// had been looked at in between.
+    pub fn first_seen(&self, file: &VaultPath) -> Option<(u64, u64)> {
+        let first = *self.life(file, usize::MAX).first()?;
+        let looked = |i: usize| self.seen[i].observation.looked;
+        let sweep = (first..self.seen.len())
+            .find(|i| matches!(self.seen[*i].observation.by, By::Watch) && looked(*i).is_some());
+        let later = sweep.and_then(|sweep| (sweep..self.seen.len()).find(|i| looked(*i) != looked(sweep)));
+        Some((self.seen[first].seq, later.map_or(u64::MAX, |later| self.seen[later].seq)))
     }
 
     /// A book as history saw it first.
@@ -60,7 +66,7 @@ impl Timeline {
     }
 
     /// The chats that were ever bound to a book, and where they stood at each of their observations, as messages are numbered now.
-    fn players_of(&self, book: &str, library: &Library) -> Vec<Player> {
+    fn players_of(&self, book: &str, library: &Library) -> Vec<Player<'_>> {
         let mut files: Vec<(usize, &VaultPath)> = Vec::new();
         for (chat, here) in library.chats.iter().enumerate() {
             let bound = here.book_stem() == Some(book) || self.bound_to(book).any(|file| *file == here.path);
@@ -72,13 +78,10 @@ impl Timeline {
                 track.iter().filter_map(|i| Some((*i, self.seen[*i].chat()?.shift.as_ref()?))).collect();
             let head = |i: &usize| {
                 let seen = self.seen[*i].chat()?;
-                let later = shifts.iter().filter(|(j, _)| j > i).map(|(_, shift)| *shift);
-                let head = later.fold(seen.messages.saturating_sub(1), |head, shift| {
-                    shift.apply(head).unwrap_or_default()
-                });
+                let head = number_now(&shifts, *i, seen.messages.saturating_sub(1));
                 Some((*i, head, seen.book.as_deref() == Some(book)))
             };
-            Player { chat, heads: track.iter().filter_map(head).collect() }
+            Player { chat, heads: track.iter().filter_map(head).collect(), shifts }
         };
         files.into_iter().map(player).collect()
     }
@@ -87,7 +90,7 @@ impl Timeline {
     fn look(
         &self,
         i: usize,
-        players: &[Player],
+        players: &[Player<'_>],
         work: Vec<adapter::Work>,
         is_first: bool,
         library: &Library,
@@ -127,8 +130,10 @@ impl Timeline {
             players.iter().find(|player| library.chats[player.chat].path == *file).map(|player| player.chat)
         });
         let owner = place.or_else(|| heads.first().map(|(chat, _)| *chat));
+        let shifts = players.iter().find(|player| Some(player.chat) == owner).map(|player| &player.shifts);
         let work = work.into_iter().filter_map(|work| {
-            let origin = Origin { chat: owner?, message: work.scene };
+            let message = shifts.map_or(work.scene, |shifts| number_now(shifts, i, work.scene));
+            let origin = Origin { chat: owner?, message };
             Some((work, origin))
         });
         Look {
@@ -192,9 +197,17 @@ impl Timeline {
 }
 
 /// A chat, and where it stood: place of the observation, last message, whether it was bound to the book.
-struct Player {
+struct Player<'a> {
     chat: usize,
     heads: Vec<(usize, usize, bool)>,
+    /// How its messages were numbered anew, with the places of the observations that show it
+    shifts: Vec<(usize, &'a Shift)>,
+}
+
+/// The number that a message has now that had `message` at an observation.
+fn number_now(shifts: &[(usize, &Shift)], i: usize, message: usize) -> usize {
+    let later = shifts.iter().filter(|(j, _)| *j > i);
+    later.fold(message, |message, (_, shift)| shift.apply(message).unwrap_or_default())
 }
 
 /// A time during which a chat of the line was bound to a book.

@@ -132,7 +132,7 @@ impl Library {
         let mut line: Vec<Ancestor> = Vec::new();
         let (mut at, mut limit, mut left) = (c, usize::MAX, i64::MAX);
         let history = self.history().ok().flatten();
-        let mut looked: Option<u64> = None;
+        let mut looked: Option<(u64, u64)> = None;
         while let Some(parent) = self.chats[at].lineage.parent {
             let here = &self.chats[at];
             if parent == c || line.iter().any(|above| above.chat == parent) {
@@ -282,7 +282,8 @@ impl Lives<'_> {
             });
             let certain = state(&known.with(before.cloned().collect()), false);
             let sources = self.found.iter().map(|life| &**life).collect();
-            let base = Base::Made(Made { things: state(&known, true), certain, sources, at });
+            let time = if record.created > 0 { record.created } else { i64::MIN };
+            let base = Base::Made(Made { things: state(&known, true), certain, sources, at, time });
             return Ok(Arc::new(Life::of(evidence, &base, &cast)));
         }
         // Elsewhere a fork's book begins as the last snapshot that the fork carries; so does a book that was renamed.
