@@ -16,8 +16,8 @@ pub struct Fold {
     /// In order of their last change; `None` where one was changed since or deleted.
     entries: Vec<Option<StateEntry>>,
     places: HashMap<Thing, usize>,
-    /// Things that others wrote into: a later change of ours started from a text that is not ours.
-    stained: HashSet<Thing>,
+    /// Lines that others wrote into a thing, and those that they took out.
+    foreign: HashMap<Thing, HashSet<String>>,
     /// How many things came so far: the older keeps its number.
     born: usize,
 }
@@ -236,6 +236,12 @@ fn left_out(fold: &Fold, skipped: &[(&Change, Why)], book: Option<&str>) -> Vec<
     left_out
 }
 
+/// The lines that only one of two texts has.
+fn difference<'a>(a: &'a str, b: &'a str) -> impl Iterator<Item = &'a str> {
+    let only = |a: &'a str, b: &'a str| a.lines().filter(move |line| !b.lines().any(|l| l == *line));
+    only(a, b).chain(only(b, a))
+}
+
 /// The lines of `after` that `before` does not have.
 fn added_lines(before: &str, after: &str) -> String {
     after.lines().filter(|line| !before.lines().any(|l| l == *line)).collect::<Vec<_>>().join("\n")
@@ -258,11 +264,27 @@ impl Fold {
             Ok(undated) => Ok(self.play(change, undated)),
             Err(why) => {
                 if matches!(change.place, Place::Elsewhere(_) | Place::Unattributed) {
-                    self.stained.insert(change.thing.clone());
+                    self.note_foreign(change);
                 }
                 Err(why)
             }
         }
+    }
+
+    /// Remembers what others did to a thing.
+    fn note_foreign(&mut self, change: &Change) {
+        let content =
+            |entry: &Option<EntryImage>| entry.as_ref().map(|e| e.content().into_owned()).unwrap_or_default();
+        let (before, after) = (content(&change.before), content(&change.after));
+        let lines = self.foreign.entry(change.thing.clone()).or_default();
+        lines.extend(difference(&before, &after).map(str::to_owned));
+    }
+
+    /// Whether something of others is in the text that our line went on with.
+    fn is_stained(&self, thing: &Thing, ours: &EntryImage, before: &EntryImage) -> bool {
+        let Some(foreign) = self.foreign.get(thing) else { return false };
+        let (ours, before) = (ours.content(), before.content());
+        difference(&ours, &before).any(|line| foreign.contains(line))
     }
 
     /// Nothing tells that this is still there.
@@ -310,7 +332,7 @@ impl Fold {
                 let exact = entry.image.agrees_with(before);
                 // What was written anew from the messages themselves owes nothing to what was there before. And what our own line
                 // built on a later change of its own is one text: nothing of others is in it.
-                let whole = change.rewrites || !self.stained.contains(&change.thing);
+                let whole = change.rewrites || !self.is_stained(&change.thing, &entry.image, before);
                 entry.image = if whole && !exact {
                     overlay(&entry.image, after)
                 } else {
@@ -324,7 +346,9 @@ impl Fold {
                 entry.observed = observed;
                 Moved { from: place, to: Some(self.put(entry)) }
             }
-            (Some(_), Some(after), None) if change.rewrites || !self.stained.contains(&change.thing) => {
+            (Some(before), Some(after), None)
+                if change.rewrites || !self.is_stained(&change.thing, &before.with_content(""), before) =>
+            {
                 Moved { from: None, to: Some(self.put(fresh(after.clone(), Vec::new()))) }
             }
             // Another line made the entry, ours added to it: what we added is ours, the rest is not.

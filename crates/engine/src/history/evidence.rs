@@ -58,6 +58,16 @@ impl Timeline {
         Some((self.seen[first].seq, later.map_or(u64::MAX, |later| self.seen[later].seq)))
     }
 
+    /// The number that the last message has now that a chat had when it was seen first, if it had so many messages then.
+    pub fn first_head(&self, file: &VaultPath, messages: usize) -> Option<usize> {
+        let track = self.life(file, usize::MAX);
+        let first = *track.first()?;
+        let shifts: Vec<(usize, &Shift)> =
+            track.iter().filter_map(|i| Some((*i, self.seen[*i].chat()?.shift.as_ref()?))).collect();
+        let seen = self.seen[first].chat().filter(|seen| seen.messages == messages)?;
+        Some(number_now(&shifts, first, seen.messages.saturating_sub(1)))
+    }
+
     /// A book as history saw it first.
     pub fn first_look(&self, book: &str) -> Result<Option<Vec<EntryImage>>, HistoryError> {
         let Ok(file) = layout::book(book) else { return Ok(None) };

@@ -138,12 +138,9 @@ impl Library {
             if parent == c || line.iter().any(|above| above.chat == parent) {
                 break;
             }
-            let recorded = here.record.as_ref().map(|record| record.message);
-            let fork = recorded.or(here.lineage.fork_message).unwrap_or(here.head()).min(limit);
-            // The same message there, or the last one before it.
-            let there = (0..=fork.min(here.head())).rev().take(1000);
-            let there = there.into_iter().find_map(|message| self.counterpart(at, message, parent));
-            limit = there.unwrap_or(fork).min(self.chats[parent].head());
+            let (there, fork) = self.fork_of(at, parent);
+            limit = if fork <= limit { there } else { self.last_shared(at, limit, parent).unwrap_or(limit) };
+            limit = limit.min(self.chats[parent].head());
             let forked = self.forked_at(at);
             let played = || self.times(at).iter().skip(fork + 1).find_map(|sent| *sent);
             left = forked.or_else(played).unwrap_or(i64::MAX).min(left);
@@ -153,6 +150,28 @@ impl Library {
             at = parent;
         }
         line
+    }
+
+    /// The message that a chat was forked at: its number in the parent, and in the fork. Both may have changed since.
+    fn fork_of(&self, c: usize, parent: usize) -> (usize, usize) {
+        let (here, above) = (&self.chats[c], &self.chats[parent]);
+        let record = here.record.as_ref();
+        let told = record.map(|record| record.message).or(here.lineage.fork_message).unwrap_or(here.head());
+        let history = self.history().ok().flatten();
+        let seen = history.and_then(|history| history.first_head(&here.path, told + 1));
+        let fork = seen.or_else(|| self.place_here(parent, told.min(above.head()), c)).unwrap_or(told);
+        let fork = fork.min(here.head());
+        let moment = above.transcript.moment(told).map(|moment| moment.to_string());
+        let there = match record {
+            Some(record) if moment.as_ref() == Some(&record.moment) => told,
+            _ => self.last_shared(c, fork, parent).unwrap_or(fork),
+        };
+        (there, fork)
+    }
+
+    /// The last message of one chat, up to a message of another, that both have.
+    fn last_shared(&self, from: usize, message: usize, to: usize) -> Option<usize> {
+        (0..=message).rev().take(FAR).find_map(|message| self.counterpart(from, message, to))
     }
 
     /// When a fork was made, where anything tells exactly.
@@ -264,7 +283,11 @@ impl Lives<'_> {
             record.filter(|record| record.book.as_deref().is_some_and(|book| book_stem(book) == stem))
         {
             let begun = record.baseline.as_ref().map(|baseline| baseline.messages.saturating_sub(1));
-            let at = begun.unwrap_or(record.message);
+            let begun = begun.unwrap_or(record.message);
+            // Messages may have been deleted since.
+            let parent = chat.lineage.parent.filter(|_| !record.adopted);
+            let fork = parent.map_or(begun, |parent| library.fork_of(owner, parent).1);
+            let at = begun.min(fork).min(chat.head());
             for other in library.books_of_line(owner) {
                 if other != stem {
                     self.add(&other)?;
