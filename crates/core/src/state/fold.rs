@@ -16,10 +16,17 @@ pub struct Fold {
     /// In order of their last change; `None` where one was changed since or deleted.
     entries: Vec<Option<StateEntry>>,
     places: HashMap<Thing, usize>,
-    /// Lines that others wrote into a thing, and those that they took out.
-    foreign: HashMap<Thing, HashSet<String>>,
+    /// What others did to things.
+    foreign: HashMap<Thing, Foreign>,
     /// How many things came so far: the older keeps its number.
     born: usize,
+}
+
+/// Lines of a thing that others wrote, and that they took out.
+#[derive(Debug, Clone, Default)]
+struct Foreign {
+    added: HashSet<String>,
+    removed: HashSet<String>,
 }
 
 /// One entry of a book at a message.
@@ -224,7 +231,7 @@ fn left_out(fold: &Fold, skipped: &[(&Change, Why)], book: Option<&str>) -> Vec<
             // That a later text of ours differs goes without saying.
             (Some(_), _) if !foreign => continue,
             (Some(there), Some(before)) => {
-                let added = added_lines(&before.content(), &entry.content());
+                let added = only(&entry.content(), &before.content()).collect::<Vec<_>>().join("\n");
                 added.lines().filter(|line| !there.image.content().lines().any(|l| l == *line)).count()
             }
             _ => 0,
@@ -236,15 +243,9 @@ fn left_out(fold: &Fold, skipped: &[(&Change, Why)], book: Option<&str>) -> Vec<
     left_out
 }
 
-/// The lines that only one of two texts has.
-fn difference<'a>(a: &'a str, b: &'a str) -> impl Iterator<Item = &'a str> {
-    let only = |a: &'a str, b: &'a str| a.lines().filter(move |line| !b.lines().any(|l| l == *line));
-    only(a, b).chain(only(b, a))
-}
-
-/// The lines of `after` that `before` does not have.
-fn added_lines(before: &str, after: &str) -> String {
-    after.lines().filter(|line| !before.lines().any(|l| l == *line)).collect::<Vec<_>>().join("\n")
+/// The lines of one text that another does not have.
+fn only<'a>(text: &'a str, other: &'a str) -> impl Iterator<Item = &'a str> {
+    text.lines().filter(move |line| !other.lines().any(|l| l == *line))
 }
 
 impl Fold {
@@ -276,15 +277,17 @@ impl Fold {
         let content =
             |entry: &Option<EntryImage>| entry.as_ref().map(|e| e.content().into_owned()).unwrap_or_default();
         let (before, after) = (content(&change.before), content(&change.after));
-        let lines = self.foreign.entry(change.thing.clone()).or_default();
-        lines.extend(difference(&before, &after).map(str::to_owned));
+        let foreign = self.foreign.entry(change.thing.clone()).or_default();
+        foreign.added.extend(only(&after, &before).map(str::to_owned));
+        foreign.removed.extend(only(&before, &after).map(str::to_owned));
     }
 
     /// Whether something of others is in the text that our line went on with.
     fn is_stained(&self, thing: &Thing, ours: &EntryImage, before: &EntryImage) -> bool {
         let Some(foreign) = self.foreign.get(thing) else { return false };
         let (ours, before) = (ours.content(), before.content());
-        difference(&ours, &before).any(|line| foreign.contains(line))
+        only(&before, &ours).any(|line| foreign.added.contains(line))
+            || only(&ours, &before).any(|line| foreign.removed.contains(line))
     }
 
     /// Nothing tells that this is still there.
@@ -353,7 +356,7 @@ impl Fold {
             }
             // Another line made the entry, ours added to it: what we added is ours, the rest is not.
             (Some(before), Some(after), None) => {
-                let added = added_lines(&before.content(), &after.content());
+                let added = only(&after.content(), &before.content()).collect::<Vec<_>>().join("\n");
                 let image = (!added.is_empty()).then(|| after.with_content(&added));
                 let to = image.map(|image| self.put(fresh(image, vec!["content".to_owned()])));
                 Moved { from: None, to }
