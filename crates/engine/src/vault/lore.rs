@@ -139,7 +139,7 @@ impl Library {
                 break;
             }
             let (there, fork) = self.fork_of(at, parent);
-            limit = if fork <= limit { there } else { self.last_shared(at, limit, parent).unwrap_or(limit) };
+            limit = if fork <= limit { there } else { self.place_here(at, limit, parent).unwrap_or(limit) };
             limit = limit.min(self.chats[parent].head());
             let forked = self.forked_at(at);
             let played = || self.times(at).iter().skip(fork + 1).find_map(|sent| *sent);
@@ -164,14 +164,9 @@ impl Library {
         let moment = above.transcript.moment(told).map(|moment| moment.to_string());
         let there = match record {
             Some(record) if moment.as_ref() == Some(&record.moment) => told,
-            _ => self.last_shared(c, fork, parent).unwrap_or(fork),
+            _ => self.place_here(c, fork, parent).unwrap_or(fork),
         };
         (there, fork)
-    }
-
-    /// The last message of one chat, up to a message of another, that both have.
-    fn last_shared(&self, from: usize, message: usize, to: usize) -> Option<usize> {
-        (0..=message).rev().take(FAR).find_map(|message| self.counterpart(from, message, to))
     }
 
     /// When a fork was made, where anything tells exactly.
