@@ -168,7 +168,7 @@ impl Claims<'_> {
             || (own && is_moved(deed));
         // A look may have seen a scene's work before the chat was saved. But if the scene's own write came later, this was not it.
         let time = self.life.sights[deed.shown].time;
-        wrote && (scene.began() < time || own || !self.is_written_later(deed, time, scene.finished))
+        wrote && (scene.began() < time || own || !self.is_written_later(deed, n))
     }
 
     /// Whether the snapshot of a scene shows what this deed made, under the same number.
@@ -177,10 +177,16 @@ impl Claims<'_> {
         sights.iter().any(|sight| sight.by.is_scene(scene))
     }
 
-    fn is_written_later(&self, deed: &Deed, from: i64, to: i64) -> bool {
-        let later =
-            self.life.deeds.iter().filter(|other| other.shown > deed.shown && other.thing == deed.thing);
-        later.map(|other| self.life.sights[other.shown].time).any(|time| from <= time && time <= to)
+    /// Whether a thing was changed again before a scene was done.
+    fn is_written_later(&self, deed: &Deed, scene: usize) -> bool {
+        let done = self.life.sights.iter().position(|sight| sight.by.is_scene(scene));
+        let finished = self.life.scenes[scene].finished;
+        let before = |sight: usize| match done {
+            Some(done) => sight <= done,
+            None => self.life.sights[sight].time < finished,
+        };
+        let mut later = self.life.deeds.iter().filter(|other| other.shown > deed.shown);
+        later.any(|other| other.thing == deed.thing && other.line == deed.line && before(other.shown))
     }
 
     /// Whether a scene merged an entry that went into another: its words are in what was added there.
