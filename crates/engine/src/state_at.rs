@@ -223,7 +223,10 @@ fn from_evidence(
             return entry;
         }
         let donor = donors.get(&(entry.image.uid, entry.image.comment.clone())).copied();
-        let (image, inferred) = state::complete(&entry.image, donor);
+        // The mark of today's text is not one of an earlier text.
+        let earlier = donor.filter(|donor| donor.content() != entry.image.content());
+        let unmarked = earlier.zip(own.and_then(|own| own.keeper)).map(|(donor, k)| k.without_mark(donor));
+        let (image, inferred) = state::complete(&entry.image, unmarked.as_ref().or(donor));
         entry.image = image;
         entry.inferred.extend(inferred);
         entry

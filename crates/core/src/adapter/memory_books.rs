@@ -65,6 +65,10 @@ impl Adapter for MemoryBooks {
         }
     }
 
+    fn without_mark(&self, entry: &EntryImage) -> EntryImage {
+        without_run(entry)
+    }
+
     fn revisions(&self, metadata: Raw<'_>, entries: &[EntryImage], at: usize) -> Vec<Revision> {
         let Some(notes) = metadata.get("STMemoryBooks") else { return Vec::new() };
         let number = |key: &str| notes.get(key).and_then(Raw::as_i64);

@@ -66,6 +66,11 @@ pub trait Adapter: Sync {
         entry.clone()
     }
 
+    /// An entry without what tells from which messages its text was written.
+    fn without_mark(&self, entry: &EntryImage) -> EntryImage {
+        entry.clone()
+    }
+
     /// What the extension's notes in a chat's metadata become for a chat that ends with message `at` and has a book with these entries.
     fn revisions(&self, _metadata: Raw<'_>, _entries: &[EntryImage], _at: usize) -> Vec<Revision> {
         Vec::new()

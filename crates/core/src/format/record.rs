@@ -147,6 +147,12 @@ impl ForkRecord {
         object(&fields)
     }
 
+    /// The book that Forklore made for the fork. Healing may have left the chat with one that was its own already.
+    pub fn made_book(&self) -> Option<&str> {
+        let made = !self.adopted || self.baseline.as_ref().is_some_and(|baseline| baseline.book.is_some());
+        self.book.as_deref().filter(|_| made)
+    }
+
     /// Whether the record was written for the chat with this slug. A renamed chat keeps its slug, so the file alone decides nothing.
     pub fn belongs_to(&self, slug: Option<&str>) -> bool {
         slug == Some(self.owner_slug.as_str())

@@ -165,7 +165,7 @@ impl View<'_> {
             return place;
         };
         match place {
-            Place::Unattributed | Place::Between { until: usize::MAX, .. } if *there => {
+            Place::Unattributed | Place::Between { from: Some(_), until: usize::MAX } if *there => {
                 let from = self.interval(chat, deed).0.and_then(|from| (self.line.ours)(chat, from));
                 dated(from, Some(*until))
             }

@@ -8,7 +8,7 @@ use forklore_core::adapter::auto_recap::{AutoRecap, text_hash};
 use forklore_core::adapter::{Mark, Written};
 use forklore_core::format::book::EntryImage;
 use forklore_core::state::{
-    Ancestor, Base, BookEvidence, Carry, Cast, Content, Known, Life, Line as Seen, Origin, Place,
+    Ancestor, Base, BookEvidence, Carry, Cast, Content, Known, Life, Line as Seen, Made, Origin, Place,
     Scene as Told, Sight, Thing, Witness, fold, stains,
 };
 use forklore_json::{Raw, quote};
@@ -194,6 +194,7 @@ impl World {
             book: format!("book {book}").into(),
             keeper: Some(&AutoRecap),
             owner: lines().next(),
+            lost: false,
             users: lines().collect(),
             made: None,
             scenes: Vec::new(),
@@ -225,7 +226,7 @@ impl World {
         let (mut ancestors, mut here, mut limit) = (Vec::new(), line, usize::MAX);
         while let Some(parent) = self.lines[here].parent {
             limit = limit.min(self.lines[here].fork);
-            ancestors.push(Ancestor { chat: parent, limit, left: i64::MAX });
+            ancestors.push(Ancestor { chat: parent, limit, left: i64::MAX, forked: None, looked: None });
             here = parent;
         }
         let lives: Vec<&Life> = lives.iter().collect();
@@ -243,8 +244,11 @@ impl World {
                     let at = self.lines[owner].fork;
                     let known = self.known(owner, &lives);
                     let state = fold(&known, at, usize::MAX, Carry { undated: true, since: true }, None);
-                    let things = state.entries.into_iter().filter_map(|e| Some((e.thing?, e.image)));
-                    Life::of(evidence, &Base::Made(things.collect(), lives.iter().collect(), at), self)
+                    let things: Vec<_> =
+                        state.entries.into_iter().filter_map(|e| Some((e.thing?, e.image))).collect();
+                    let (certain, sources) = (things.clone(), lives.iter().collect());
+                    let made = Made { things, certain, sources, at, time: i64::MIN };
+                    Life::of(evidence, &Base::Made(made), self)
                 }
                 None => Life::of(evidence, &Base::Nothing, self),
             };

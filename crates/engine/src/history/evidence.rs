@@ -118,8 +118,9 @@ impl Timeline {
             let last = after + player.heads[after..].iter().take_while(|(j, ..)| together(*j)).count();
             let known = first.checked_sub(1).map(|n| player.heads[n]);
             let then = last.checked_sub(1).map(|n| player.heads[n]).filter(|_| last > first).or(known);
-            // A book can be seen before the first chat that is bound to it.
-            let Some(then) = then.or_else(|| player.heads.get(after).copied().filter(|_| first == 0)) else {
+            // A book can be seen before the first chat that is bound to it. Newer histories tell what was looked at together.
+            let unknown = first == 0 && self.seen[i].observation.looked.is_none();
+            let Some(then) = then.or_else(|| player.heads.get(after).copied().filter(|_| unknown)) else {
                 continue;
             };
             if !then.2 && !known.is_some_and(|known| known.2) {

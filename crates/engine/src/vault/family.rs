@@ -130,7 +130,7 @@ impl Library {
         let of = |(chat, here): (usize, &super::Chat)| {
             let record = here.record.as_ref().filter(|record| record.created > 0)?;
             let messages = record.baseline.as_ref().map_or(record.message + 1, |baseline| baseline.messages);
-            Some((book_stem(record.book.as_deref()?), Begun { chat, messages, time: record.created }))
+            Some((book_stem(record.made_book()?), Begun { chat, messages, time: record.created }))
         };
         self.chats.iter().enumerate().filter_map(of).collect()
     }

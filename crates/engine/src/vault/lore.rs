@@ -275,7 +275,7 @@ impl Lives<'_> {
         let chat = &library.chats[owner];
         let record = chat.record.as_ref();
         if let Some(record) =
-            record.filter(|record| record.book.as_deref().is_some_and(|book| book_stem(book) == stem))
+            record.filter(|record| record.made_book().is_some_and(|book| book_stem(book) == stem))
         {
             let begun = record.baseline.as_ref().map(|baseline| baseline.messages.saturating_sub(1));
             let begun = begun.unwrap_or(record.message);

@@ -17,6 +17,8 @@ use forklore_engine::{Library, NoProgress};
 use forklore_fs::{SimFs, Vfs};
 use forklore_testkit::play::{Found, Keeper, Setting, Story, Truth};
 
+use crate::explain::explain;
+
 /// An entry that was found: title, text, whether it is marked as undated.
 type Entry = (String, String, bool);
 
@@ -209,6 +211,14 @@ fn law(name: &str, (keeper, looks): (Keeper, bool), wrong: Law<'_>) {
         let short = story.shrink(&mut |story| !wrong(story).1.is_empty());
         let (_, bad) = wrong(&short);
         println!("{name}: seed {seed} {short}  -> {}", bad[0]);
+        // As the vault is when the story is told, whatever the law does to it.
+        let (fs, truth) = short.play(1, look);
+        let library = library(&fs);
+        let chats = truth.chats();
+        let chat = chats.iter().find(|(_, label, ..)| *label == bad[0].chat);
+        if let Some(c) = chat.and_then(|(_, _, address, _)| library.find_chat(address).ok()) {
+            println!("{}", explain(&library, c));
+        }
     }
     assert!(!low, "{name}: {} of {} states are right, less than {floor} of 1,000", score.right, score.states);
 }
