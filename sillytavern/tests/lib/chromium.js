@@ -103,6 +103,12 @@ export class Page {
         }
     }
 
+    // Keeps what the page asks for from coming, by its address (`*` stands for anything). Gives a function that lets it come.
+    async withhold(address) {
+        await this.send('Fetch.enable', { patterns: [{ urlPattern: address }] });
+        return () => this.send('Fetch.disable');
+    }
+
     async size(width, height) {
         await this.send('Emulation.setDeviceMetricsOverride', { width, height, deviceScaleFactor: width < 600 ? 2 : 1, mobile: width < 600 });
     }

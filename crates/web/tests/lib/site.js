@@ -128,8 +128,14 @@ export class Visit {
         return visit;
     }
 
-    // With an address as `forklore serve` prints it: each works once.
+    // With an address as `forklore serve` prints it: each works once. Waits until the page can be used.
     async enter() {
+        await this.knock();
+        await this.ready();
+    }
+
+    // As `enter`, until the page can be seen: its scripts may still be on their way.
+    async knock() {
         const { code } = await this.site.api('code', {}, {});
         await this.page.send('Page.navigate', { url: `${this.site.url}#code=${code}` });
         await this.page.until('let in', () => document.querySelector('.top nav') !== null && location.pathname.includes('/~'));
