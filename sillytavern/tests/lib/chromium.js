@@ -132,9 +132,18 @@ export class Page {
                 return found;
             }
             if (Date.now() - start > PATIENCE) {
+                await this.#witness(what);
                 throw new Error(`never: ${what}. The page said: ${this.errors.slice(-5).join('\n')}`);
             }
             await pause(100);
+        }
+    }
+
+    // What the page looked like when something never came, where pictures are taken.
+    async #witness(what) {
+        if (process.env.FORKLORE_PICTURES) {
+            const name = what.replace(/[^a-z0-9]+/gi, '-').slice(0, 60);
+            await this.picture(path.join(process.env.FORKLORE_PICTURES, `never-${name}.png`)).catch(() => {});
         }
     }
 
