@@ -81,7 +81,7 @@ impl Point {
 
     /// Something does not work, as it was told.
     pub fn failed(about: About, failure: Failure) -> Self {
-        Self::fails(about, format!("{}.", failure.message.trim_end_matches('.')), failure.hint)
+        Self::fails(about, failure.message, failure.hint)
     }
 }
 
