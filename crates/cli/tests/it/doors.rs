@@ -350,6 +350,29 @@ fn regression_a_vault_is_read_once_for_all_who_wait() {
     assert!(different.len() <= changes + 1, "{} times read for {changes} changes", different.len());
 }
 
+/// SillyTavern's page saves when it likes. A fork that it saved into was refused, and somebody had to ask again.
+#[test]
+fn regression_a_save_that_slips_in_keeps_nobody_from_forking() {
+    let vault = TestVault::new();
+    story(&vault, &[]);
+    let server = serve(&vault, &[]);
+    let (chat, new) = (vault.root().join("chats/Ana/Main.jsonl"), vault.root().join("new.tmp"));
+    for n in 0..8 {
+        let asked = json!({"chat": "Ana/Main", "at": 20, "name": format!("Side {n}")});
+        std::thread::scope(|scope| {
+            scope.spawn(|| {
+                for _ in 0..40 {
+                    std::fs::write(&new, std::fs::read(&chat).unwrap()).unwrap();
+                    std::fs::rename(&new, &chat).unwrap();
+                    std::thread::sleep(Duration::from_millis(2));
+                }
+            });
+            let made = server.http.post("api/branch", &asked).ok();
+            assert_eq!(made["chat"], format!("Ana/Side {n}"), "{made:#}");
+        });
+    }
+}
+
 /// What was asked is answered, also if the server is told to end meanwhile; streams of events end.
 #[test]
 #[cfg(unix)]
