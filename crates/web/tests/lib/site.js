@@ -15,6 +15,8 @@ export const REPOSITORY = path.resolve(path.dirname(url.fileURLToPath(import.met
 export const FORKLORE = process.env.FORKLORE_BIN || path.join(REPOSITORY, 'target/debug/forklore');
 export const HARBOR = path.join(REPOSITORY, 'crates/testkit/fixtures/harbor');
 const MODULES = process.env.FORKLORE_NODE_MODULES || path.join(REPOSITORY, '.tools/node_modules');
+// So many milliseconds pass before anything comes, as on a machine that is busy: a test that does not wait for what it needs fails then.
+const LATENCY = Number(process.env.FORKLORE_LATENCY || 0);
 export const PHONE = { width: 390, height: 780 };
 
 // A folder of its own with the demo story in it.
@@ -112,6 +114,9 @@ export class Visit {
         visit.site = site;
         visit.page = await browser.open('about:blank', { width, height });
         await visit.page.send('Network.enable');
+        if (LATENCY) {
+            await visit.page.send('Network.emulateNetworkConditions', { offline: false, latency: LATENCY, downloadThroughput: -1, uploadThroughput: -1 });
+        }
         await visit.page.send('Emulation.setEmulatedMedia', { features: [
             { name: 'prefers-color-scheme', value: dark ? 'dark' : 'light' }, { name: 'prefers-reduced-motion', value: 'reduce' },
         ] });
