@@ -105,6 +105,8 @@ export class Page {
 
     // Keeps what the page asks for from coming, by its address (`*` stands for anything). Gives a function that lets it come.
     async withhold(address) {
+        // What the browser has kept would come without being asked for.
+        await this.send('Network.setCacheDisabled', { cacheDisabled: true });
         await this.send('Fetch.enable', { patterns: [{ urlPattern: address }] });
         return () => this.send('Fetch.disable');
     }

@@ -171,7 +171,9 @@ export class Visit {
         return this.page.until(what, code, ...args);
     }
 
-    click(selector, options) {
+    // Nobody sees where to click before the styles are there: until then everything is elsewhere.
+    async click(selector, options) {
+        await this.until('the styles', () => [...document.querySelectorAll('link[rel=stylesheet]')].every(({ sheet }) => sheet));
         return this.page.click(selector, options);
     }
 
