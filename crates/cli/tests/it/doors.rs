@@ -290,7 +290,8 @@ fn regression_no_vault_waits_for_anothers_work() {
             let (name, one) = (format!("Fork {n}"), &one);
             move || one.post("api/branch", &json!({"chat": "Ana/Main", "at": 20, "name": name})).status
         };
-        let forks: Vec<_> = (0..600).map(|n| scope.spawn(fork(n))).collect();
+        // More than can wait, and fewer than there are connections for (400): beyond that, who has not spoken yet is hung up on.
+        let forks: Vec<_> = (0..300).map(|n| scope.spawn(fork(n))).collect();
         // As many as can wait do wait by now, or are refused; the other vault's fork comes in between.
         let made = two.post("api/branch", &json!({"chat": "Ana/Main", "at": 20, "name": "Mine"}));
         assert_eq!(made.ok()["chat"], "Ana/Mine");
