@@ -394,7 +394,8 @@ test('regression: a fork that is finished late keeps what another page has writt
 test('the panel: forks with their state, compare, rename, open, delete', async () => {
     const { tavern, visit } = at;
     await visit.open(MAIN);
-    await visit.slash('/forklore-checkpoint at=30 Panel test');
+    const made = await visit.slash('/forklore-checkpoint at=30 Panel test');
+    assert.equal(made, 'Panel test', (await visit.notices()).join('\n'));
     await visit.page.run(() => toastr.remove());
     await visit.page.click('#forklore_badge');
     const row = `.forklore-row[data-chat="${STORY}/Panel test"]`;

@@ -4,13 +4,14 @@
 //! * [`Desk`] is a vault that can be asked: it reads the [`Library`](forklore_engine::Library), with or without the right to change.
 //!   [`Shelf`] keeps what was read as long as it holds.
 //! * The calls are functions on a desk, one module a topic: [`look`], [`fork`], [`heal`], [`enter`], [`ops`], [`past`], [`keep`],
-//!   [`travel`], [`config`]. What they need is a plain struct that a JSON body or the flags of a command become; what they give is
+//!   [`travel`], [`config`], [`doctor`]. What they need is a plain struct that a JSON body or the flags of a command become; what they give is
 //!   the engine's report, whose JSON others rely on (`docs/formats/json.md`).
 //! * [`note`] keeps history of what was done.
 //! * [`Failure`] is what a user is told when something does not work.
 
 pub mod config;
 mod desk;
+pub mod doctor;
 pub mod enter;
 mod failure;
 pub mod fork;

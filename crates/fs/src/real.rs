@@ -52,6 +52,11 @@ impl RealFs {
         self.root.path()
     }
 
+    /// How many bytes there is room for, where the system tells.
+    pub fn room(&self) -> Option<u64> {
+        self.root.room()
+    }
+
     /// Takes a folder away, if nothing is in it.
     pub fn remove_empty_dir(&self, dir: &VaultPath) -> Result<(), PathError> {
         self.run("remove", dir, Root::remove_dir)

@@ -2,12 +2,15 @@
 //!
 //! * [`Tavern`] is an install; [`Tavern::find`] looks for one.
 //! * [`plan`] works out what is to be done, [`plan_removal`] how it is taken back. A [`Plan`] can be printed, and executed.
+//! * [`installed`] tells what there is.
 //!
 //! `config.yaml` is the user's: one value in it is changed in its place, everything else stays as it stands (`switch`). What was
 //! installed is written down beside the plugin, so that another version can clear up after this one.
 
 mod switch;
 mod tavern;
+
+use std::path::Path;
 
 use forklore_fs::{PathError, VaultPath, Vfs};
 use serde::{Deserialize, Serialize};
@@ -155,6 +158,39 @@ pub fn plan_removal(tavern: &Tavern) -> Result<Plan, InstallError> {
         }
     }
     Ok(plan)
+}
+
+/// What there is of Forklore in an install.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Installed {
+    /// The version that was installed
+    pub version: String,
+    /// The program that the plugin starts
+    pub engine: String,
+    /// Whether that program is there
+    pub there: bool,
+    /// Whether SillyTavern loads plugins; nothing if its settings are written in a way that does not tell
+    pub on: Option<bool>,
+    /// Files of this version that are missing or changed
+    pub differ: usize,
+}
+
+/// Tells what there is of Forklore in an install; nothing if it was not installed.
+pub fn installed(tavern: &Tavern) -> Result<Option<Installed>, InstallError> {
+    let note = note(tavern)?;
+    if note.version.is_empty() {
+        return Ok(None);
+    }
+    let on = config(tavern).ok().and_then(|config| switch::is_on(&config.text).ok());
+    let mut differ = 0;
+    for (folder, embedded) in [(PLUGIN, embedded::PLUGIN), (EXTENSION, embedded::EXTENSION)] {
+        for (name, content) in embedded {
+            let there = tavern.fs.read(&place(&format!("{folder}/{name}")))?;
+            differ += usize::from(there.as_deref() != Some(*content));
+        }
+    }
+    let there = Path::new(&note.engine).is_file();
+    Ok(Some(Installed { version: note.version, engine: note.engine, there, on, differ }))
 }
 
 impl Plan {

@@ -14,6 +14,11 @@ pub(crate) enum State {
     Off,
 }
 
+/// Whether the switch is on.
+pub(crate) fn is_on(text: &str) -> Result<bool, &'static str> {
+    Ok(find(text)?.is_some_and(|(_, on)| on))
+}
+
 /// The text with the switch on, and how it stood.
 pub(crate) fn turn_on(text: &str) -> Result<(String, State), &'static str> {
     match find(text)? {

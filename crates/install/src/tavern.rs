@@ -54,6 +54,21 @@ impl Tavern {
         self.fs.root()
     }
 
+    /// Its version, if it says one.
+    pub fn version(&self) -> Option<&str> {
+        self.version.as_deref()
+    }
+
+    /// The port that it listens on, by its settings.
+    pub fn port(&self) -> u16 {
+        let file = |name: &str| self.fs.read(&VaultPath::new(name).ok()?).ok().flatten();
+        let text = String::from_utf8(file("config.yaml").unwrap_or_default()).unwrap_or_default();
+        let value = text.lines().find_map(|line| line.strip_prefix("port:"));
+        let value =
+            value.map(|value| value.split('#').next().unwrap_or_default().trim().trim_matches(['"', '\'']));
+        value.and_then(|port| port.parse().ok()).unwrap_or(8000)
+    }
+
     /// Whether there are plugins of others.
     pub(crate) fn has_other_plugins(&self) -> Result<bool, PathError> {
         let plugins = VaultPath::new("plugins").unwrap_or_default();

@@ -21,7 +21,7 @@ use crate::hook::{self, Ticket, Wish};
 use crate::recording::Recording;
 use crate::waits::Waiting;
 
-/// How long a change waits for another Forklore that is at work, before it says `BUSY`.
+/// How long a change is tried again that something [passing](passes) stands against, before that is told.
 const PATIENCE: Duration = Duration::from_secs(3);
 /// How often it looks again.
 const GLANCE: Duration = Duration::from_millis(50);
@@ -357,7 +357,7 @@ impl Call {
         call(&Desk { fs: self.vault.fs()?, progress: &progress, told: &told, settle: false, shelf })
     }
 
-    /// Asks for a change: after the ones before it, and with some patience for another Forklore that is at work.
+    /// Asks for a change: after the ones before it, and with some patience for another Forklore that is at work, and for saves.
     pub(crate) fn change<T>(
         &self,
         mut call: impl FnMut(&Desk<'_>) -> Result<T, Failure>,
@@ -374,7 +374,7 @@ impl Call {
         let start = Instant::now();
         loop {
             match call(&desk) {
-                Err(failure) if failure.code == "BUSY" && start.elapsed() < PATIENCE => {
+                Err(failure) if passes(&failure) && start.elapsed() < PATIENCE => {
                     std::thread::sleep(GLANCE);
                 }
                 done => {
@@ -384,4 +384,10 @@ impl Call {
             }
         }
     }
+}
+
+/// Whether what stands against a change passes by itself: another Forklore is at work, or SillyTavern saved while we were. Nothing was
+/// changed then, and what is asked for is worked out anew from what is there now.
+pub(crate) fn passes(failure: &Failure) -> bool {
+    matches!(failure.code, "BUSY" | "CHAT_CHANGED" | "BOOK_CHANGED")
 }

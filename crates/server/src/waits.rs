@@ -14,7 +14,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::answer::refused;
 use crate::events::{Change, Event};
-use crate::vaults::{Call, Vault, lock};
+use crate::vaults::{Call, Vault, lock, passes};
 
 /// How often the queue is looked at.
 const LOOK: Duration = Duration::from_secs(1);
@@ -188,8 +188,7 @@ fn watch(vault: &Arc<Vault>, waiting: &Waiting, wanted: &Wanted) -> WaitTold {
                     ..told
                 };
             }
-            // Somebody is at work, or SillyTavern is just saving: that passes.
-            Err(failure) if matches!(failure.code, "BUSY" | "CHAT_CHANGED" | "BOOK_CHANGED") => {}
+            Err(failure) if passes(&failure) => {}
             Err(failure) => return WaitTold { state: "failed", error: Some(failure.told()), ..told },
         }
     }

@@ -7,6 +7,8 @@ use std::io::{self, Write};
 
 use serde_json::{Value, json};
 
+pub use crate::random::Random;
+
 /// What to make.
 #[derive(Debug, Clone, Copy)]
 pub struct Size {
@@ -20,25 +22,7 @@ pub struct Size {
     pub seed: u64,
 }
 
-/// A small fast generator of random numbers (splitmix64): no crate needed for text that nobody reads.
-#[derive(Debug, Clone)]
-pub struct Random(u64);
-
 impl Random {
-    /// Starts at a seed.
-    pub fn new(seed: u64) -> Self {
-        Self(seed)
-    }
-
-    /// The next number below `limit`.
-    pub fn below(&mut self, limit: usize) -> usize {
-        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mut z = self.0;
-        z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        usize::try_from((z ^ (z >> 31)) % limit.max(1) as u64).unwrap_or(0)
-    }
-
     /// Some words.
     pub fn words(&mut self, count: usize) -> String {
         const WORDS: [&str; 48] = [

@@ -14,6 +14,7 @@ pub mod generate;
 pub mod http;
 pub mod lineage;
 pub mod play;
+pub mod random;
 pub mod story;
 #[cfg(unix)]
 pub mod tavern;

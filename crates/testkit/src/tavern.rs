@@ -146,6 +146,11 @@ impl Tavern {
         self.child.try_wait().unwrap().is_none()
     }
 
+    /// The port that it listens on.
+    pub fn port(&self) -> u16 {
+        self.port
+    }
+
     /// Its process.
     pub fn pid(&self) -> u32 {
         self.child.id()

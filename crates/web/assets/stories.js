@@ -37,6 +37,13 @@ if (form && list) {
         cards.map(({ card }) => card).filter((card) => !card.hidden).sort((a, b) => a.compareDocumentPosition(b) & Node.DOCUMENT_POSITION_FOLLOWING ? -1 : 1)[0]?.querySelector('a').click();
     });
     document.getElementById('all').addEventListener('click', () => { text.value = ''; show(); text.focus(); });
+    // Somebody was faster than this script: the browser took Enter for a question to the server.
+    const asked = new URLSearchParams(location.search);
+    if (asked.has(text.name)) {
+        text.value ||= asked.get(text.name);
+        history.replaceState(history.state, '', location.pathname);
+        text.focus();
+    }
     // The browser may have kept what was typed.
     show();
     if (order.value !== 'changed') {

@@ -103,6 +103,14 @@ export class Page {
         }
     }
 
+    // Keeps what the page asks for from coming, by its address (`*` stands for anything). Gives a function that lets it come.
+    async withhold(address) {
+        // What the browser has kept would come without being asked for.
+        await this.send('Network.setCacheDisabled', { cacheDisabled: true });
+        await this.send('Fetch.enable', { patterns: [{ urlPattern: address }] });
+        return () => this.send('Fetch.disable');
+    }
+
     async size(width, height) {
         await this.send('Emulation.setDeviceMetricsOverride', { width, height, deviceScaleFactor: width < 600 ? 2 : 1, mobile: width < 600 });
     }
@@ -126,9 +134,18 @@ export class Page {
                 return found;
             }
             if (Date.now() - start > PATIENCE) {
+                await this.#witness(what);
                 throw new Error(`never: ${what}. The page said: ${this.errors.slice(-5).join('\n')}`);
             }
             await pause(100);
+        }
+    }
+
+    // What the page looked like when something never came, where pictures are taken.
+    async #witness(what) {
+        if (process.env.FORKLORE_PICTURES) {
+            const name = what.replace(/[^a-z0-9]+/gi, '-').slice(0, 60);
+            await this.picture(path.join(process.env.FORKLORE_PICTURES, `never-${name}.png`)).catch(() => {});
         }
     }
 

@@ -8,7 +8,7 @@ use std::time::Duration;
 use anyhow::Result;
 use forklore_testkit::generate::Random;
 
-use super::{best, evict, forget, read_all, run, target_dir, timed};
+use super::{Floor, best, evict, forget, run, target_dir, timed};
 
 /// Messages of the chat that all others were forked from.
 const MESSAGES: usize = 200;
@@ -18,15 +18,9 @@ pub(super) fn bench(chats: usize) -> Result<()> {
     let vault = dir.path().join("vault");
     let files = make(&vault, chats)?;
     println!("\n{chats} chats that share a beginning, none of which says where it comes from:");
-    let floor = best(|| {
-        evict(&files)?;
-        timed(|| files.iter().try_for_each(|file| read_all(file)))
-    })?;
-    let row = |what: &str, time: Duration, target: &str| {
-        let ratio = time.as_secs_f64() / floor.as_secs_f64();
-        println!("  {what:<44} {:>8.1} ms  {ratio:>6.2} x  {target}", time.as_secs_f64() * 1000.0);
-    };
-    row("floor: one cold read of all", floor, "");
+    let floor = Floor::of(&files)?;
+    let row = |what: &str, time: Duration, target: &str| floor.row(what, time, target);
+    row("floor: one cold read of all", floor.0, "");
     for what in ["tree", "check"] {
         let first = best(|| {
             forget(&vault)?;

@@ -85,16 +85,10 @@ fn reading(megabytes: u64) -> Result<()> {
     let len: u64 =
         files.iter().map(|file| fs::metadata(file).map(|meta| meta.len())).sum::<std::io::Result<u64>>()?;
 
-    let floor = best(|| {
-        evict(&files)?;
-        timed(|| files.iter().try_for_each(|file| read_all(file)))
-    })?;
-    let row = |what: &str, time: Duration, target: &str| {
-        let ratio = time.as_secs_f64() / floor.as_secs_f64();
-        println!("  {what:<44} {:>8.1} ms  {ratio:>6.2} x  {target}", time.as_secs_f64() * 1000.0);
-    };
+    let floor = Floor::of(&files)?;
+    let row = |what: &str, time: Duration, target: &str| floor.row(what, time, target);
     println!("  {len} bytes\n");
-    row("floor: one cold sequential read of both", floor, "");
+    row("floor: one cold sequential read of both", floor.0, "");
     let middle = (megabytes * (1 << 20) / 2_100 / 2).to_string();
     let commands: [(&str, Vec<&str>); 4] = [
         ("tree", vec!["tree", "--json"]),
@@ -240,6 +234,24 @@ fn timed(act: impl FnOnce() -> Result<()>) -> Result<Duration> {
     let start = Instant::now();
     act()?;
     Ok(start.elapsed())
+}
+
+/// One cold sequential read of some files, which everything else is compared with.
+struct Floor(Duration);
+
+impl Floor {
+    fn of(files: &[PathBuf]) -> Result<Self> {
+        let floor = best(|| {
+            evict(files)?;
+            timed(|| files.iter().try_for_each(|file| read_all(file)))
+        })?;
+        Ok(Self(floor))
+    }
+
+    fn row(&self, what: &str, time: Duration, target: &str) {
+        let ratio = time.as_secs_f64() / self.0.as_secs_f64();
+        println!("  {what:<44} {:>8.1} ms  {ratio:>6.2} x  {target}", time.as_secs_f64() * 1000.0);
+    }
 }
 
 fn best(mut act: impl FnMut() -> Result<Duration>) -> Result<Duration> {

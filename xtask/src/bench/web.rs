@@ -17,7 +17,13 @@ pub(super) fn bench() -> Result<()> {
         println!("  (not measured: there is no Chromium)");
         return Ok(());
     }
-    let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("../crates/web/tests/bench.js");
+    script("bench.js", &tools)?;
+    println!("\n200 readers and a fork a second, on the fixture (target: nothing takes more than a second):");
+    script("load.js", &tools)
+}
+
+fn script(name: &str, tools: &Tools) -> Result<()> {
+    let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("../crates/web/tests").join(name);
     let mut node = Command::new("node");
     node.arg(script).env("FORKLORE_BIN", binary().canonicalize()?).envs(tools.env.iter().cloned());
     if !node.status()?.success() {

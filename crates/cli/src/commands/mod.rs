@@ -7,6 +7,7 @@ mod config;
 mod delete;
 mod demo;
 mod diff;
+mod doctor;
 mod export;
 mod forget;
 mod fork;
@@ -103,6 +104,7 @@ pub(crate) enum Command {
     Forget(forget::ForgetArgs),
     Prune(forget::PruneArgs),
     Config(config::Args),
+    Doctor(doctor::Args),
     Serve(serve::Args),
     Install(install::InstallArgs),
     Uninstall(install::UninstallArgs),
@@ -197,6 +199,7 @@ pub(crate) fn run(context: &Context, command: &Command) -> Result<ExitCode, Fail
         Command::Forget(args) => forget::forget(context, args),
         Command::Prune(args) => forget::prune(context, args),
         Command::Config(args) => config::run(context, args),
+        Command::Doctor(args) => doctor::run(context, args),
         Command::Serve(args) => serve::run(context, args),
         Command::Install(args) => install::install(context, args),
         Command::Uninstall(args) => install::uninstall(context, args),

@@ -7,6 +7,7 @@ mod config;
 mod delete;
 mod demo;
 mod diff;
+mod doctor;
 mod export;
 mod forget;
 mod fork;
@@ -34,6 +35,7 @@ pub(crate) use config::{setting, setting_changed, settings};
 pub(crate) use delete::{deleted, renamed};
 pub(crate) use demo::{demo, demo_plan};
 pub(crate) use diff::diff;
+pub(crate) use doctor::doctor;
 pub(crate) use export::exported;
 pub(crate) use forget::{forgotten, pruned};
 pub(crate) use fork::{forked, recovered, waiting};
@@ -117,7 +119,7 @@ fn count(n: usize, one: &str) -> String {
 }
 
 /// A length for people.
-fn size(bytes: u64) -> String {
+pub(crate) fn size(bytes: u64) -> String {
     let steps = ["B", "KB", "MB", "GB", "TB"];
     let mut value = bytes as f64;
     let mut step = 0;

@@ -60,6 +60,7 @@ fn help_teaches() {
       forget       Let old contents of history go, by rule
       prune        Free the space of what was forgotten
       config       Show and change the settings of the vault
+      doctor       Look at how Forklore is doing here, and say what to do
       serve        Show the stories in a browser, and answer other programs
       install      Put Forklore into SillyTavern
       uninstall    Take Forklore out of SillyTavern again

@@ -286,3 +286,26 @@ fn regression_a_header_stays_one_line_when_entries_go_into_its_record() {
     assert_eq!(vault.run(FORKLORE, &["undo"]).code, Some(0));
     assert!(vault.snapshot() == before, "undo left something changed");
 }
+
+/// A fork whose metadata is no object has no room for a record: it said that it was healed, nothing had happened, and that could not be
+/// undone. Now an empty object takes its place first, as in a fork of it.
+#[test]
+fn regression_what_is_said_to_be_healed_is_also_where_the_metadata_is_none() {
+    for odd in [json!("world_info"), json!(null), json!([1]), json!(0)] {
+        let vault = TestVault::new().chat(
+            "Ana",
+            "main",
+            &json!({"integrity": "a"}),
+            &["hello", "one", "two", "three"],
+        );
+        let vault = vault.chat("Ana", "main - Branch #1", &odd, &["hello", "one", "other"]);
+        let before = vault.snapshot();
+        let healed = vault.json(FORKLORE, &["heal"]);
+        assert_eq!(healed["actions"][0]["code"], "UNRECORDED_FORK", "{odd}: {healed:#}");
+        let record = &metadata(&vault, "Ana/main - Branch #1")["forklore"];
+        assert_eq!(record["parent"]["file"], "main", "{odd}: {record:#}");
+        let undone = vault.run(FORKLORE, &["undo"]);
+        assert_eq!(undone.code, Some(0), "{odd}: {undone}");
+        assert!(vault.snapshot() == before, "{odd}: undo left something changed");
+    }
+}

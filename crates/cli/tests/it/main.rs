@@ -18,6 +18,7 @@ mod damaged_forks;
 mod demo;
 mod diff;
 mod disk;
+mod doctor;
 mod doors;
 mod forks;
 mod harbor;

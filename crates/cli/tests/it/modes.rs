@@ -193,3 +193,25 @@ fn exports_and_what_an_older_forklore_left_open_are_closed() {
         assert_eq!(is.mode & 0o022, 0, "{name}");
     }
 }
+
+/// Where `watch` was the first thing that Forklore ever did, others could look into its folder.
+#[test]
+fn regression_whatever_comes_first_the_folder_is_for_nobody_else() {
+    for args in [
+        &["watch", "--once"][..],
+        &["tree"],
+        &["check"],
+        &["config", "trash.days", "3"],
+        &["checkpoint", "Ana/main", "--at", "2", "--name", "first"],
+    ] {
+        let vault =
+            TestVault::new().chat("Ana", "main", &json!({"integrity": "a"}), &["hello", "one", "two"]);
+        for dir in ["", "chats", "chats/Ana", "worlds"] {
+            fs::set_permissions(vault.root().join(dir), Permissions::from_mode(0o755)).unwrap();
+        }
+        ok(&vault, args);
+        let own = all(&vault).into_iter().filter(|(name, _)| name.starts_with(".forklore"));
+        let open: Vec<String> = own.filter(|(_, is)| is.mode & 0o077 != 0).map(|(name, _)| name).collect();
+        assert!(open.is_empty(), "{args:?}: {open:?}");
+    }
+}

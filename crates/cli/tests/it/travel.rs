@@ -438,6 +438,42 @@ fn a_file_without_a_name_gets_one() {
     assert_eq!(again["error"]["code"], "NAME_TAKEN", "{again:#}");
 }
 
+/// An export had messages in it that were deleted since, and did not say so. It says so where it is made and where it is explained, and
+/// what is left out is out.
+#[test]
+fn regression_an_export_says_that_it_holds_what_was_deleted() {
+    let source = watched();
+    let text = String::from_utf8(source.read("chats/Ana/main.jsonl")).unwrap();
+    let secret = text.lines().last().unwrap().replace("\"mes\":\"", "\"mes\":\"What nobody is to read: ");
+    source.write("chats/Ana/main.jsonl", format!("{text}\n{secret}").as_bytes());
+    assert_eq!(source.run(FORKLORE, &["watch", "--once"]).code, Some(0));
+    source.write("chats/Ana/main.jsonl", text.as_bytes());
+    assert_eq!(source.run(FORKLORE, &["watch", "--once"]).code, Some(0));
+    let sentence = "History has every save that was seen, also messages that were edited or deleted since.";
+    for args in [&["export", "Ana", "--dry-run"][..], &["export", "Ana"], &["export", "Ana/Side", "--line"]] {
+        let told = source.run(FORKLORE, args);
+        let words = told.stdout.split_whitespace().collect::<Vec<_>>().join(" ");
+        assert!(words.contains(&format!("{sentence} To leave it out: --no-history")), "{told}");
+    }
+    let help = source.run(FORKLORE, &["export", "--help"]).stdout;
+    let words = help.split_whitespace().collect::<Vec<_>>().join(" ");
+    assert!(
+        words.contains("also messages that were edited or deleted since")
+            && words.contains("--no-history leaves it out"),
+        "{help}"
+    );
+    let bare = source.run(FORKLORE, &["export", "Ana", "--no-history", "-o", "bare.forklore"]);
+    assert!(!bare.stdout.contains("History"), "{bare}");
+    let unpacked = |name: &str| {
+        let file = fs::File::open(source.root().with_file_name(name)).unwrap();
+        let mut bytes = Vec::new();
+        std::io::Read::read_to_end(&mut zstd::Decoder::new(file).unwrap(), &mut bytes).unwrap();
+        String::from_utf8_lossy(&bytes).contains("What nobody is to read")
+    };
+    assert!(unpacked("Ana.forklore"), "the test would prove nothing");
+    assert!(!unpacked("bare.forklore"));
+}
+
 #[test]
 fn an_export_can_be_unpacked_with_tar() {
     let source = watched();

@@ -99,15 +99,15 @@ impl HistoryError {
 }
 
 /// Where a vault's history is.
-struct Place {
-    fs: Arc<dyn Vfs>,
-    dir: VaultPath,
+pub(crate) struct Place {
+    pub(crate) fs: Arc<dyn Vfs>,
+    pub(crate) dir: VaultPath,
     /// As it is told to people, if it is outside of the vault
-    outside: Option<String>,
+    pub(crate) outside: Option<String>,
 }
 
 /// Finds it. Nothing is made: a disk that is not plugged in must not become a folder on another one.
-fn place(fs: &Arc<dyn Vfs>) -> Result<Place, HistoryError> {
+pub(crate) fn place(fs: &Arc<dyn Vfs>) -> Result<Place, HistoryError> {
     let dir = Config::load(&**fs)?.history.dir;
     if !dir.is_empty() {
         let elsewhere = RealFs::new(Path::new(&dir));

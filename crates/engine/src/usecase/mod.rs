@@ -5,6 +5,7 @@ pub mod blame;
 pub mod check;
 pub mod delete;
 pub mod diff;
+pub mod doctor;
 pub mod export;
 pub mod fork;
 pub mod gained;

@@ -177,7 +177,7 @@ pub fn kept(fs: &dyn Vfs, name: &str) -> Option<Vec<u8>> {
 pub fn keep(fs: &dyn Vfs, name: &str, bytes: &[u8]) {
     let hash = blake3::hash(bytes);
     let parts = [Part::Bytes(hash.as_bytes()), Part::Bytes(bytes)];
-    if let (Ok(file), Ok(())) = (folder().join(name), fs.make_dir(&folder())) {
+    if let (Ok(file), Ok(())) = (folder().join(name), fs.make_private_dir(&folder())) {
         // A cache that cannot be written only costs time.
         let _not_kept = write(fs, &file, &parts);
     }

@@ -19,7 +19,7 @@ pub fn make(fs: &dyn Vfs, like: Option<String>) -> Result<String, PathError> {
     let id = like.unwrap_or_else(|| uuid::Uuid::new_v4().simple().to_string());
     let (dir, file) = (layout::folder(layout::FORKLORE), layout::folder(layout::ID));
     let new = layout::folder(&format!("{}.{id}", layout::ID));
-    fs.make_dir(&dir)?;
+    fs.make_private_dir(&dir)?;
     fs.create(&new, format!("{id}\n").as_bytes())?;
     fs.sync_file(&new)?;
     let id = match fs.rename_noreplace(&new, &file) {

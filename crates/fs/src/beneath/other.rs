@@ -97,6 +97,10 @@ impl Root {
         Ok(fs::symlink_metadata(self.place(path)?)?.is_symlink())
     }
 
+    pub(crate) fn room(&self) -> Option<u64> {
+        None
+    }
+
     pub(crate) fn can_write(&self, dir: &VaultPath) -> io::Result<bool> {
         Ok(!fs::metadata(self.inside(dir)?)?.permissions().readonly())
     }

@@ -251,6 +251,11 @@ impl Root {
         Ok(FileType::from_raw_mode(stat.st_mode) == FileType::Symlink)
     }
 
+    pub(crate) fn room(&self) -> Option<u64> {
+        let disk = rustix::fs::fstatvfs(&self.dir).ok()?;
+        Some(disk.f_bavail.saturating_mul(disk.f_frsize))
+    }
+
     pub(crate) fn can_write(&self, dir: &VaultPath) -> io::Result<bool> {
         use rustix::fs::Access;
         let handle = self.open(dir, HANDLE | OFlags::DIRECTORY | OFlags::CLOEXEC)?;

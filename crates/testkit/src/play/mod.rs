@@ -19,15 +19,14 @@ mod act;
 mod files;
 mod hand;
 mod memories;
-mod random;
 mod recap;
 mod script;
 mod told;
 mod truth;
 mod world;
 
+pub use crate::random::Random;
 pub use act::{Act, Hand, Way};
-pub use random::Random;
 pub use script::Story;
 pub use truth::{Expected, Found, Truth};
 pub use world::{Chat, Keeper, Observer, Setting, World};

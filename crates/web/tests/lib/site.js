@@ -15,6 +15,8 @@ export const REPOSITORY = path.resolve(path.dirname(url.fileURLToPath(import.met
 export const FORKLORE = process.env.FORKLORE_BIN || path.join(REPOSITORY, 'target/debug/forklore');
 export const HARBOR = path.join(REPOSITORY, 'crates/testkit/fixtures/harbor');
 const MODULES = process.env.FORKLORE_NODE_MODULES || path.join(REPOSITORY, '.tools/node_modules');
+// So many milliseconds pass before anything comes, as on a machine that is busy: a test that does not wait for what it needs fails then.
+const LATENCY = Number(process.env.FORKLORE_LATENCY || 0);
 export const PHONE = { width: 390, height: 780 };
 
 // A folder of its own with the demo story in it.
@@ -112,6 +114,9 @@ export class Visit {
         visit.site = site;
         visit.page = await browser.open('about:blank', { width, height });
         await visit.page.send('Network.enable');
+        if (LATENCY) {
+            await visit.page.send('Network.emulateNetworkConditions', { offline: false, latency: LATENCY, downloadThroughput: -1, uploadThroughput: -1 });
+        }
         await visit.page.send('Emulation.setEmulatedMedia', { features: [
             { name: 'prefers-color-scheme', value: dark ? 'dark' : 'light' }, { name: 'prefers-reduced-motion', value: 'reduce' },
         ] });
@@ -128,8 +133,14 @@ export class Visit {
         return visit;
     }
 
-    // With an address as `forklore serve` prints it: each works once.
+    // With an address as `forklore serve` prints it: each works once. Waits until the page can be used.
     async enter() {
+        await this.knock();
+        await this.ready();
+    }
+
+    // As `enter`, until the page can be seen: its scripts may still be on their way.
+    async knock() {
         const { code } = await this.site.api('code', {}, {});
         await this.page.send('Page.navigate', { url: `${this.site.url}#code=${code}` });
         await this.page.until('let in', () => document.querySelector('.top nav') !== null && location.pathname.includes('/~'));
@@ -160,7 +171,9 @@ export class Visit {
         return this.page.until(what, code, ...args);
     }
 
-    click(selector, options) {
+    // Nobody sees where to click before the styles are there: until then everything is elsewhere.
+    async click(selector, options) {
+        await this.until('the styles', () => [...document.querySelectorAll('link[rel=stylesheet]')].every(({ sheet }) => sheet));
         return this.page.click(selector, options);
     }
 

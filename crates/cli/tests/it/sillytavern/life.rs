@@ -17,6 +17,7 @@ fn what_sillytavern_deletes_and_renames_leaves_nothing_wrong() {
         // Not a picture, but nothing here looks at it.
         vault.write("characters/Ana.png", b"card");
         let tavern = tavern(version, &vault);
+        answers(&tavern, &vault);
         let mut events = tavern.engine().events("api/events");
         for (n, name) in ["Main - Branch #1", "Main - Branch #2", "Kept"].into_iter().enumerate() {
             tavern.fork(Some("Ana"), "Main", 10, name).ok();
@@ -89,6 +90,16 @@ fn what_sillytavern_deletes_and_renames_leaves_nothing_wrong() {
         assert_eq!(vault.json(FORKLORE, &["stories"])["stories"], json!([]));
         uninstall(tavern, &vault);
     });
+}
+
+/// `doctor` sees that the plugin is loaded, without being let in.
+fn answers(tavern: &Tavern, vault: &TestVault) {
+    let (tree, port) = (tavern.tree().display().to_string(), tavern.port().to_string());
+    let report = vault.json(FORKLORE, &["doctor", "--sillytavern", &tree, "--port", &port]);
+    let plugin =
+        report["points"].as_array().unwrap().iter().find(|point| point["about"] == "plugin").unwrap();
+    assert_eq!(plugin["health"], "ok", "{plugin:#}");
+    assert!(plugin["message"].as_str().unwrap().contains("and answers at port"), "{plugin:#}");
 }
 
 /// What was installed can be installed again, and removed, without a trace in the user's settings.

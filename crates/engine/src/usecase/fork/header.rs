@@ -8,7 +8,7 @@ use forklore_core::fork::timed::{self, Form};
 use forklore_core::format::book::EntryImage;
 use forklore_core::format::record;
 use forklore_fs::PathError;
-use forklore_json::Raw;
+use forklore_json::{Kind, Raw};
 
 use crate::tx::operation::{Change, Edit, Json, Place};
 use crate::vault::{Chat, Library};
@@ -103,14 +103,19 @@ pub(crate) fn rebind(
 /// Revisions of a chat's header as an edit of its file, or of its group's, where older versions keep it. `None` if the header holds what
 /// no operation can name.
 pub(crate) fn edit_of(chat: &Chat, revisions: Vec<Revision>, required: bool) -> Option<Edit> {
+    let header = chat.header().raw();
     let mut changes = Vec::new();
+    // What is no object has room for nothing: as in a fork (`core::apply`), an empty one takes its place first.
+    if let Some(odd) = header.get("chat_metadata").filter(|metadata| metadata.kind() != Kind::Object) {
+        changes.push(Change::set(&["chat_metadata"], Some(Json::new(odd.bytes())?), Json::new(b"{}")));
+    }
     for revision in revisions {
         let path: Vec<&str> = revision.path.iter().map(String::as_str).collect();
         let to = match revision.to {
             Some(value) => Some(Json::new(&value)?),
             None => None,
         };
-        changes.push(Change::set_in(chat.header().raw(), &path, to)?);
+        changes.push(Change::set_in(header, &path, to)?);
     }
     Some(Edit { required, ..header_edit(chat, changes) })
 }
@@ -131,7 +136,7 @@ pub(crate) fn header_edit(chat: &Chat, mut changes: Vec<Change>) -> Edit {
 }
 
 fn bind(metadata: Raw<'_>, binding: &Binding<'_>, revisions: &mut Vec<Revision>) {
-    let extension = metadata.get("auto_lorebooks").filter(|m| m.kind() == forklore_json::Kind::Object);
+    let extension = metadata.get("auto_lorebooks").filter(|m| m.kind() == Kind::Object);
     match binding {
         Binding::Same => {}
         Binding::Unbound => {
@@ -145,7 +150,7 @@ fn bind(metadata: Raw<'_>, binding: &Binding<'_>, revisions: &mut Vec<Revision>)
             if let Some(extension) = extension {
                 revisions.push(Revision::text(&["auto_lorebooks", "lorebookName"], name));
                 // The index that the extension works from is never refreshed by itself: it would offer the parent's entries.
-                let registry = extension.get("registry").filter(|r| r.kind() == forklore_json::Kind::Object);
+                let registry = extension.get("registry").filter(|r| r.kind() == Kind::Object);
                 let path: &[&str] = &["auto_lorebooks", "registry", "index"];
                 match registry {
                     Some(_) => revisions.push(Revision::set(path, registry::index(entries))),

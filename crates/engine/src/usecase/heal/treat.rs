@@ -12,7 +12,7 @@ use forklore_core::format::record::{self, ForkRecord, RECORD_VERSION};
 use forklore_core::state::{Why, holes};
 use forklore_core::story::lineage::{Kind, Link, ParentNote};
 use forklore_fs::VaultPath;
-use forklore_json::Raw;
+use forklore_json::{Kind as JsonKind, Raw};
 
 use super::{Action, Choice, Decide, HealError, Question};
 use crate::config::{Config, Undated};
@@ -58,7 +58,10 @@ pub(super) fn treat(
 ) -> Result<Option<Treatment>, HealError> {
     let chat = &library.chats[c];
     let header = chat.header();
-    if chat.unreadable.is_some() || header.raw() == Raw::NULL || record::is_newer(header.metadata()) {
+    if chat.unreadable.is_some()
+        || header.raw().kind() != JsonKind::Object
+        || record::is_newer(header.metadata())
+    {
         return Ok(None);
     }
     let has = |code: Code| findings.iter().any(|f| f.code == code);

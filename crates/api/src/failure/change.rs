@@ -1,0 +1,237 @@
+//! Why something was not changed, or not taken back.
+
+use forklore_engine::oplog::FindError;
+use forklore_engine::tx::TxError;
+use forklore_engine::usecase::fork::ForkError;
+use forklore_engine::usecase::heal::HealError;
+use forklore_engine::usecase::rename::RenameError;
+use forklore_engine::usecase::trash::RestoreError;
+use forklore_engine::usecase::undo::UndoError;
+use serde_json::json;
+
+use super::{Failure, Kind};
+
+impl From<ForkError> for Failure {
+    fn from(e: ForkError) -> Self {
+        let message = e.to_string();
+        let refused = |code, hint: &str| Self::new(Kind::Refused, code, message.clone(), hint);
+        match e {
+            ForkError::NoSuchMessage { messages: 0, .. } => refused(
+                "MESSAGE_NOT_FOUND",
+                "The chat is empty. Run `forklore check` to see whether its file is damaged.",
+            ),
+            ForkError::NoSuchMessage { messages, .. } => {
+                refused("MESSAGE_NOT_FOUND", &format!("The last message is {}.", messages - 1))
+            }
+            ForkError::NoSuchSwipe { swipes: 0, .. } => {
+                refused("SWIPE_NOT_FOUND", "The message has no swipes. Leave out --swipe.")
+            }
+            ForkError::NoSuchSwipe { swipes, .. } => {
+                refused("SWIPE_NOT_FOUND", &format!("The last swipe is {}.", swipes - 1))
+            }
+            ForkError::CorruptChat { .. } => refused(
+                "CORRUPT_CHAT",
+                "Run `forklore check` for what is wrong; SillyTavern keeps copies in the backups folder.",
+            ),
+            ForkError::NotSaved { .. } => {
+                refused("NOT_SAVED", "Save the chat that was forked, for example by opening it, and finish the fork then.")
+            }
+            ForkError::QueueNotEmpty { count, kinds } => refused(
+                "QUEUE_NOT_EMPTY",
+                "Wait until the extension is done (--when-ready waits for you), or leave that work to the parent with --ignore-queue.",
+            )
+            .with_details(json!({"count": count, "types": kinds})),
+            ForkError::Unresolvable { .. } => refused(
+                "STATE_UNRESOLVABLE",
+                "Fork at the last message, or without --strict to get a copy of the lorebook as it is now.",
+            ),
+            ForkError::Required(warning) => refused(
+                warning.code,
+                "Strict forks need a finished scene here: choose another message (`forklore show` tells the scenes), or leave --strict and require_scene_break off.",
+            ),
+            ForkError::InvalidName { .. } => {
+                refused("INVALID_NAME", "Choose another name; leave out --name for one like SillyTavern's own.")
+            }
+            ForkError::NameRequired => {
+                refused("INVALID_NAME", "Give one with --name, or set checkpoint.auto_name to true.")
+            }
+            ForkError::NameTaken(_) => {
+                refused("NAME_TAKEN", "Choose another name. Upper and lower case count as the same.")
+            }
+            ForkError::NotVerified(_) => {
+                refused("NOT_VERIFIED", "Nothing was changed. Look at the disk: what was written was not read back.")
+            }
+            ForkError::Address(e) => e.into(),
+            ForkError::State(e) => e.into(),
+            ForkError::Tx(e) => e.into(),
+            ForkError::Path(e) => e.into(),
+        }
+    }
+}
+
+impl From<RenameError> for Failure {
+    fn from(e: RenameError) -> Self {
+        let message = e.to_string();
+        let refused = |code, hint: &str| Self::new(Kind::Refused, code, message.clone(), hint);
+        match e {
+            RenameError::CorruptChat { .. } => refused(
+                "CORRUPT_CHAT",
+                "Run `forklore check` for what is wrong; SillyTavern keeps copies in the backups folder.",
+            ),
+            RenameError::InvalidName { .. } => refused("INVALID_NAME", "Choose another name."),
+            RenameError::NameTaken(_) => {
+                refused("NAME_TAKEN", "Choose another name. Upper and lower case count as the same.")
+            }
+            RenameError::Tx(e) => e.into(),
+            RenameError::Path(e) => e.into(),
+        }
+    }
+}
+
+impl From<HealError> for Failure {
+    fn from(e: HealError) -> Self {
+        let message = e.to_string();
+        match e {
+            HealError::NoExchange => Self::new(
+                Kind::Refused,
+                "NO_EXCHANGE",
+                message,
+                "Copy the vault to a local disk (ext4, btrfs, XFS, APFS), heal it there, and copy it back with SillyTavern stopped.",
+            ),
+            HealError::CorruptHeader(_) => Self::new(
+                Kind::Refused,
+                "CORRUPT_CHAT",
+                message,
+                "Run `forklore check` for what is wrong; SillyTavern keeps copies in the backups folder.",
+            ),
+            HealError::State(e) => e.into(),
+            HealError::Tx(e) => e.into(),
+            HealError::Path(e) => e.into(),
+        }
+    }
+}
+
+impl From<TxError> for Failure {
+    fn from(e: TxError) -> Self {
+        let message = e.to_string();
+        let refused = |code, hint: &str| Self::new(Kind::Refused, code, message.clone(), hint);
+        match e {
+            TxError::Busy => refused("BUSY", "Try again in a moment. Nothing was changed."),
+            TxError::Changed(path) if path.as_str().starts_with("worlds") => {
+                refused("BOOK_CHANGED", "Try again. Nothing was changed.")
+            }
+            TxError::Changed(_) => refused("CHAT_CHANGED", "Try again. Nothing was changed."),
+            TxError::Taken(_) => refused("NAME_TAKEN", "Try again with another name. Nothing was changed."),
+            TxError::Damaged(_) => refused(
+                "OBJECT_DAMAGED",
+                "Nothing was changed. The disk, or a tool that syncs it, has spoiled Forklore's copy; look for another one in backups.",
+            ),
+            TxError::ReadOnly(_) => refused(
+                "READ_ONLY",
+                "Nothing was changed. Give Forklore (and SillyTavern) the right to write there.",
+            ),
+            TxError::Link(_) => refused(
+                "LINKED",
+                "Nothing was changed. Put the file itself in the link's place: only then can it be moved and come back.",
+            ),
+            TxError::OtherDevice(_) => refused(
+                "OTHER_DEVICE",
+                "Nothing was changed. Keep the vault's folders on one file system, so that a change can be all or nothing.",
+            ),
+            TxError::Newer(_) => refused(
+                "NEWER_FORMAT",
+                "Use the newest Forklore on this vault; this one changes nothing here.",
+            ),
+            TxError::Unfinished { .. } => Self::new(
+                Kind::Io,
+                "UNFINISHED_OPERATION",
+                message,
+                "It is not lost: the next Forklore command on this vault finishes it. Look at the disk and at permissions first.",
+            ),
+            TxError::Path(e) => e.into(),
+        }
+    }
+}
+
+impl From<FindError> for Failure {
+    fn from(e: FindError) -> Self {
+        let message = e.to_string();
+        match e {
+            FindError::NoSuchOperation(_) => Self::new(
+                Kind::Refused,
+                "OPERATION_NOT_FOUND",
+                message,
+                "Run `forklore log` to see the operations and their ids.",
+            ),
+            FindError::Ambiguous(..) => Self::new(
+                Kind::Refused,
+                "OPERATION_AMBIGUOUS",
+                message,
+                "Give more of the id. `forklore log` tells it in full.",
+            ),
+        }
+    }
+}
+
+impl Failure {
+    /// As any [`UndoError`], with the chat that the story went on in.
+    pub(crate) fn moved_on(e: &UndoError, chat: Option<&str>) -> Self {
+        let name = chat.map_or_else(|| "CHAT".to_owned(), |chat| format!("\"{chat}\""));
+        let hint = format!(
+            "Nothing was changed. To be rid of it all the same: `forklore delete {name}` moves it to the trash, and nothing is lost."
+        );
+        Self::new(Kind::Refused, "MOVED_ON", e.to_string(), hint).with_details(json!({"chat": chat}))
+    }
+}
+
+impl From<UndoError> for Failure {
+    fn from(e: UndoError) -> Self {
+        let message = e.to_string();
+        let refused = |code, hint: &str| Self::new(Kind::Refused, code, message.clone(), hint);
+        match e {
+            UndoError::Find(e) => e.into(),
+            UndoError::Nothing("redo") => {
+                refused("NOTHING_TO_REDO", "Only what was undone can be done again. `forklore log` tells what that is.")
+            }
+            UndoError::Nothing(_) => {
+                refused("NOTHING_TO_UNDO", "Forklore has changed nothing here, or all of it is undone already. `forklore log` tells.")
+            }
+            UndoError::NothingLeft => refused(
+                "NOTHING_TO_UNDO",
+                "What it made was taken away since. To undo an older operation, name it: `forklore log` tells the ids.",
+            ),
+            UndoError::Already { by } => {
+                refused("ALREADY_UNDONE", &format!("To do it again: forklore undo {by}"))
+                    .with_details(json!({"by": by}))
+            }
+            UndoError::MovedOn { .. } => Self::moved_on(&e, None),
+            UndoError::Taken(path) => refused(
+                "NAME_TAKEN",
+                "Nothing was changed. Rename what is there, or bring the file back under another name with `forklore trash restore`.",
+            )
+            .with_details(json!({"path": path})),
+            UndoError::Expired(path) => {
+                refused("EXPIRED", "Nothing was changed. How long things stay there is the setting trash.days.")
+                    .with_details(json!({"path": path}))
+            }
+            UndoError::Tx(e) => e.into(),
+            UndoError::Path(e) => e.into(),
+        }
+    }
+}
+
+impl From<RestoreError> for Failure {
+    fn from(e: RestoreError) -> Self {
+        let message = e.to_string();
+        match e {
+            RestoreError::NotThere(_) => Self::new(
+                Kind::Refused,
+                "NOT_IN_TRASH",
+                message,
+                "Run `forklore trash` to see what is there.",
+            ),
+            RestoreError::Tx(e) => e.into(),
+            RestoreError::Path(e) => e.into(),
+        }
+    }
+}

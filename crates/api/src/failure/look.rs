@@ -1,0 +1,106 @@
+//! Why something cannot be shown.
+
+use forklore_engine::AddressError;
+use forklore_engine::state_at::StateError;
+use forklore_engine::usecase::diff::DiffError;
+use forklore_engine::usecase::show::ShowError;
+use forklore_engine::vault::LoadError;
+use serde_json::json;
+
+use super::{Failure, Kind, quoted};
+
+impl From<LoadError> for Failure {
+    fn from(e: LoadError) -> Self {
+        match e {
+            LoadError::Path(e) => e.into(),
+            LoadError::NotAVault => Self::new(
+                Kind::Refused,
+                "NO_VAULT",
+                e.to_string(),
+                "Name a SillyTavern user folder, the one with \"chats\" and \"worlds\" in it: --vault .../data/default-user",
+            ),
+        }
+    }
+}
+
+impl From<AddressError> for Failure {
+    fn from(e: AddressError) -> Self {
+        let message = e.to_string();
+        match e {
+            AddressError::NoSuchChat { like, .. } => {
+                let hint = if like.is_empty() {
+                    "Run `forklore tree` to see the chats and their names.".to_owned()
+                } else {
+                    format!("Did you mean {}?", quoted(&like))
+                };
+                Self::new(Kind::Refused, "CHAT_NOT_FOUND", message, hint).with_details(json!({"like": like}))
+            }
+            AddressError::Ambiguous { candidates, .. } => {
+                let hint = format!("Say which: {}", quoted(&candidates));
+                Self::new(Kind::Refused, "CHAT_AMBIGUOUS", message, hint)
+                    .with_details(json!({"candidates": candidates}))
+            }
+            AddressError::NoSuchStory { like, .. } => {
+                let hint = if like.is_empty() {
+                    "Run `forklore stories` to see what there is.".to_owned()
+                } else {
+                    format!("There is {}.", quoted(&like))
+                };
+                Self::new(Kind::Refused, "STORY_NOT_FOUND", message, hint).with_details(json!({"like": like}))
+            }
+        }
+    }
+}
+
+impl From<ShowError> for Failure {
+    fn from(e: ShowError) -> Self {
+        let message = e.to_string();
+        match e {
+            ShowError::NoSuchMessage { messages: 0, .. } => Self::new(
+                Kind::Refused,
+                "MESSAGE_NOT_FOUND",
+                message,
+                "The chat is empty. Run `forklore check` to see whether its file is damaged.",
+            ),
+            ShowError::NoSuchMessage { messages, .. } => {
+                let hint = format!("The last message is {}.", messages - 1);
+                Self::new(Kind::Refused, "MESSAGE_NOT_FOUND", message, hint)
+            }
+            ShowError::CorruptChat { .. } => {
+                let hint =
+                    "Run `forklore check` for what is wrong; SillyTavern keeps copies in the backups folder.";
+                Self::new(Kind::Refused, "CORRUPT_CHAT", message, hint)
+            }
+            ShowError::State(e) => e.into(),
+            ShowError::Path(e) => e.into(),
+        }
+    }
+}
+
+impl From<DiffError> for Failure {
+    fn from(e: DiffError) -> Self {
+        let message = e.to_string();
+        match e {
+            DiffError::NoParent { .. } | DiffError::ParentGone { .. } => Self::new(
+                Kind::Refused,
+                "NO_PARENT",
+                message,
+                "Name a second chat, or two messages: forklore diff CHAT --at 20 --at 60",
+            ),
+            DiffError::Show(e) => e.into(),
+        }
+    }
+}
+
+impl From<StateError> for Failure {
+    fn from(e: StateError) -> Self {
+        let message = e.to_string();
+        match e {
+            StateError::CorruptBook { .. } => {
+                let hint = "Mend the file in a text editor, or put a copy in its place. Forklore has changed nothing.";
+                Self::new(Kind::Refused, "CORRUPT_BOOK", message, hint)
+            }
+            StateError::Path(e) => e.into(),
+        }
+    }
+}

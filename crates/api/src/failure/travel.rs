@@ -1,0 +1,85 @@
+//! Why a story cannot leave, or arrive.
+
+use forklore_archive::ArchiveError;
+use forklore_engine::usecase::export::ExportError;
+use forklore_engine::usecase::import::ImportError;
+
+use super::{Failure, Kind, capital};
+
+impl From<ArchiveError> for Failure {
+    fn from(e: ArchiveError) -> Self {
+        let message = capital(&e.to_string());
+        let refused = |code, hint: &str| Self::new(Kind::Refused, code, message.clone(), hint);
+        match e {
+            ArchiveError::Io(e) => e.into(),
+            ArchiveError::NotOurs => {
+                refused("NOT_AN_EXPORT", "Name a file that `forklore export` has written.")
+            }
+            ArchiveError::Newer(_) => refused(
+                "EXPORT_NEWER",
+                "Nothing was imported. Get the Forklore that wrote it, or a newer one.",
+            ),
+            ArchiveError::Damaged(_) => refused(
+                "EXPORT_DAMAGED",
+                "Nothing was imported. Get the file again, or export it again where it comes from.",
+            ),
+            ArchiveError::Bomb(_) => refused(
+                "EXPORT_DAMAGED",
+                "Nothing was imported. No real story is like that: do not trust whoever made this file.",
+            ),
+            ArchiveError::TooLarge(_) => refused(
+                "EXPORT_TOO_LARGE",
+                "A file in an export can have 8 GB. Export the other chats with --line.",
+            ),
+            ArchiveError::Changed(_) => refused("CHAT_CHANGED", "Nothing was written. Try again."),
+        }
+    }
+}
+
+impl From<ExportError> for Failure {
+    fn from(e: ExportError) -> Self {
+        let message = capital(&e.to_string());
+        let refused = |code, hint: &str| Self::new(Kind::Refused, code, message.clone(), hint);
+        match e {
+            ExportError::Empty => {
+                refused("EMPTY_STORY", "`forklore stories` tells which stories have chats.")
+            }
+            ExportError::Unreadable { .. } => {
+                refused("CORRUPT_CHAT", "Nothing was written. `forklore check` tells more.")
+            }
+            ExportError::NoCard(_) => refused("NO_CARD", "Leave --with-card out."),
+            ExportError::Changed(_) => {
+                refused("CHAT_CHANGED", "Nothing was written. Try again when SillyTavern has saved.")
+            }
+            ExportError::Archive(e) => e.into(),
+            ExportError::History(e) => {
+                let e = Self::from(e);
+                let hint = format!("{} To export without history: --no-history", e.hint);
+                Self { hint, ..e }
+            }
+            ExportError::Path(e) => e.into(),
+        }
+    }
+}
+
+impl From<ImportError> for Failure {
+    fn from(e: ImportError) -> Self {
+        let message = capital(&e.to_string());
+        match e {
+            ImportError::Archive(e) => e.into(),
+            ImportError::Address(e) => e.into(),
+            ImportError::Tx(e) => e.into(),
+            ImportError::History(e) => e.into(),
+            ImportError::Path(e) => e.into(),
+            ImportError::Changed => {
+                Self::new(Kind::Refused, "EXPORT_CHANGED", message, "Nothing was imported. Try again.")
+            }
+            ImportError::OtherKind { .. } => Self::new(
+                Kind::Refused,
+                "OTHER_KIND",
+                message,
+                "Leave --into out, or name a story of the same kind: `forklore stories` lists them.",
+            ),
+        }
+    }
+}
