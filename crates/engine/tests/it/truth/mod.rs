@@ -171,7 +171,7 @@ const FLOORS: &[(&str, usize)] = &[
     ("healed, Memory, watched", 980),
     ("right after heal, Recap", 990),
     ("right after heal, Recap, watched", 950),
-    ("right after heal, Memory", 990),
+    ("right after heal, Memory", 980),
     ("right after heal, Memory, watched", 900),
 ];
 
