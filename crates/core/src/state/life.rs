@@ -38,6 +38,8 @@ pub struct Life {
     pub sights: Vec<SightOf>,
     /// What changed from one to the next, in clock order.
     pub deeds: Vec<Deed>,
+    /// The book as it is now, if it is there, with everything that it holds.
+    pub present: Vec<(Thing, EntryImage)>,
     /// What it was made from.
     pub(super) base: Settled,
     /// Titles and texts that were ever seen in it, and what they are.
@@ -121,6 +123,7 @@ impl Life {
                 scenes,
                 sights: Vec::with_capacity(sights.len() + 1),
                 deeds: Vec::new(),
+                present: Vec::new(),
                 base: Settled::default(),
                 everything: HashMap::new(),
                 roll: Roll::default(),
@@ -146,7 +149,10 @@ impl Life {
             builder.see(sight, next);
         }
         builder.remember_events(&elsewhere);
-        let Builder { mut life, marked, works, .. } = builder;
+        let Builder { mut life, marked, works, state, .. } = builder;
+        if life.sights.last().is_some_and(|last| matches!(last.by, SeenBy::Now)) {
+            life.present = state;
+        }
         life.close();
         attribute(&mut life, &marked, &works, cast);
         life

@@ -26,10 +26,8 @@ pub struct Lore {
 
 impl Lore {
     /// The book as it is now, each entry with what it is.
-    pub fn present(&self) -> Vec<(Thing, EntryImage)> {
-        let own =
-            self.own.as_ref().filter(|own| own.sights.last().is_some_and(|s| matches!(s.by, SeenBy::Now)));
-        own.map(|own| own.state_after(own.sights.len())).unwrap_or_default()
+    pub fn present(&self) -> &[(Thing, EntryImage)] {
+        self.own.as_ref().map_or(&[], |own| &own.present)
     }
 }
 
