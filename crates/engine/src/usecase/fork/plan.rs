@@ -1,6 +1,7 @@
 //! [`plan`]: everything about a fork, worked out; nothing done.
 
-use std::collections::HashSet;
+use std::borrow::Cow;
+use std::collections::{HashMap, HashSet};
 use std::ops::Range;
 use std::sync::Arc;
 
@@ -511,15 +512,30 @@ fn plan_book(
 /// The content of a new book with the state that was found.
 pub(crate) fn book_bytes(found: &BookAt, name: &str) -> Vec<u8> {
     let live = found.live.as_ref().and_then(|book| book.parse().ok());
-    match (&live, found.source.kind) {
-        (Some(book), SourceKind::Head | SourceKind::Degraded) => {
-            new_book::assemble(Content::AsItIs(book), name)
-        }
+    let as_it_is = match found.source.kind {
+        SourceKind::Head => true,
+        SourceKind::Degraded => is_todays(found),
+        _ => false,
+    };
+    match &live {
+        Some(book) if as_it_is => new_book::assemble(Content::AsItIs(book), name),
         _ => {
             let entries: Vec<EntryImage> = found.entries.iter().map(|entry| entry.image.clone()).collect();
             new_book::assemble(Content::Entries { over: live.as_ref(), entries: &entries }, name)
         }
     }
+}
+
+/// Whether a state that nothing dates is the book of today. History may have seen the book only after the message: then it is less.
+fn is_todays(found: &BookAt) -> bool {
+    let live = found.live.as_ref().map(|live| live.images()).unwrap_or_default();
+    let texts: HashMap<(Option<i64>, &str), Cow<'_, str>> =
+        live.iter().map(|image| ((image.uid, &*image.comment), image.content())).collect();
+    let is_same = |entry: &StateEntry| {
+        let text = texts.get(&(entry.image.uid, &*entry.image.comment));
+        text.is_some_and(|text| *text == entry.image.content())
+    };
+    found.left_out.is_empty() && found.entries.iter().all(is_same)
 }
 
 /// The name of a new book for a chat.
