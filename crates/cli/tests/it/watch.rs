@@ -140,6 +140,20 @@ fn regression_a_fork_from_before_the_first_look_holds_what_is_shown() {
     assert_eq!(shown, [(0, "It is cold.".to_owned()), (1, "It is wet.".to_owned())]);
     vault.json(FORKLORE, &["branch", "Ana/Rain", "--at", "1", "--name", "Early", "--copy-book"]);
     assert_eq!(facts(&vault, "Ana/Early", 1), shown);
+    // Nor does it hold a switch that was turned since.
+    let vault = small();
+    watch(&vault);
+    let mut book: Value = serde_json::from_slice(&vault.read("worlds/Lore.json")).unwrap();
+    book["entries"]["0"]["disable"] = true.into();
+    save(&vault, "worlds/Lore.json", book.to_string().as_bytes());
+    watch(&vault);
+    let switches = |chat: &str| -> Vec<Value> {
+        let shown = vault.json(FORKLORE, &["show", chat, "--at", "1"]);
+        shown["book"]["entries"].as_array().unwrap().iter().map(|entry| entry["disable"].clone()).collect()
+    };
+    assert_eq!(switches("Ana/Rain"), [false, false]);
+    vault.json(FORKLORE, &["branch", "Ana/Rain", "--at", "1", "--name", "Early", "--copy-book"]);
+    assert_eq!(switches("Ana/Early"), [false, false]);
 }
 
 #[test]

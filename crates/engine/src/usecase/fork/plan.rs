@@ -1,6 +1,5 @@
 //! [`plan`]: everything about a fork, worked out; nothing done.
 
-use std::borrow::Cow;
 use std::collections::{HashMap, HashSet};
 use std::ops::Range;
 use std::sync::Arc;
@@ -529,11 +528,13 @@ pub(crate) fn book_bytes(found: &BookAt, name: &str) -> Vec<u8> {
 /// Whether a state that nothing dates is the book of today. History may have seen the book only after the message: then it is less.
 fn is_todays(found: &BookAt) -> bool {
     let live = found.live.as_ref().map(|live| live.images()).unwrap_or_default();
-    let texts: HashMap<(Option<i64>, &str), Cow<'_, str>> =
-        live.iter().map(|image| ((image.uid, &*image.comment), image.content())).collect();
+    let todays: HashMap<(Option<i64>, &str), &EntryImage> =
+        live.iter().map(|image| ((image.uid, &*image.comment), image)).collect();
     let is_same = |entry: &StateEntry| {
-        let text = texts.get(&(entry.image.uid, &*entry.image.comment));
-        text.is_some_and(|text| *text == entry.image.content())
+        let today = todays.get(&(entry.image.uid, &*entry.image.comment));
+        // A switch that is not told of is on.
+        let same_switch = |today: &EntryImage| today.is_disabled() == entry.image.is_disabled();
+        today.is_some_and(|today| same_switch(today) && today.agrees_with(&entry.image))
     };
     found.left_out.is_empty() && found.entries.iter().all(is_same)
 }
