@@ -107,12 +107,31 @@ impl Store {
         Ok(())
     }
 
+    /// The packs that are there at one time. A folder is not listed at once: a pack that is put there meanwhile can be passed over, and
+    /// those that it replaces be gone when their turn comes. The next list has it, so two that are the same are right.
+    fn listed(&self) -> Result<Vec<PackName>, StoreError> {
+        let list = || {
+            let mut names = self.backend.list()?;
+            names.sort_unstable();
+            Ok::<_, StoreError>(names)
+        };
+        let mut names = list()?;
+        for _ in 0..100 {
+            let again = list()?;
+            if again == names {
+                return Ok(names);
+            }
+            names = again;
+        }
+        Err(StoreError::Restless)
+    }
+
     /// Reads those that are not in `old`; says whether all were there.
     fn read_packs(&mut self, old: &mut HashMap<PackName, Pack>) -> Result<bool, StoreError> {
         let order: Vec<PackName> = self.packs.iter().map(|pack| pack.name).collect();
         old.extend(self.packs.drain(..).map(|pack| (pack.name, pack)));
         self.damaged.clear();
-        let mut names = self.backend.list()?;
+        let mut names = self.listed()?;
         // Those that were known keep their numbers.
         let known: HashMap<PackName, usize> = order.into_iter().zip(0..).collect();
         names.sort_by_key(|name| (known.get(name).copied().unwrap_or(usize::MAX), *name));

@@ -128,6 +128,34 @@ fn an_edit_by_hand_belongs_to_the_message_at_which_it_was_made() {
     assert_eq!(facts(&vault, "Ana/Dry", 4), [(0, "It is warm.".to_owned()), (1, "It is wet.".to_owned())]);
 }
 
+/// Nothing tells how a book was before Forklore first saw it. But a fork from there holds what `show` shows there, and not today's book.
+#[test]
+fn regression_a_fork_from_before_the_first_look_holds_what_is_shown() {
+    let vault = small();
+    watch(&vault);
+    let book = String::from_utf8(vault.read("worlds/Lore.json")).unwrap();
+    save(&vault, "worlds/Lore.json", book.replace("It is cold.", "It is gone.").as_bytes());
+    watch(&vault);
+    let shown = facts(&vault, "Ana/Rain", 1);
+    assert_eq!(shown, [(0, "It is cold.".to_owned()), (1, "It is wet.".to_owned())]);
+    vault.json(FORKLORE, &["branch", "Ana/Rain", "--at", "1", "--name", "Early", "--copy-book"]);
+    assert_eq!(facts(&vault, "Ana/Early", 1), shown);
+    // Nor does it hold a switch that was turned since.
+    let vault = small();
+    watch(&vault);
+    let mut book: Value = serde_json::from_slice(&vault.read("worlds/Lore.json")).unwrap();
+    book["entries"]["0"]["disable"] = true.into();
+    save(&vault, "worlds/Lore.json", book.to_string().as_bytes());
+    watch(&vault);
+    let switches = |chat: &str| -> Vec<Value> {
+        let shown = vault.json(FORKLORE, &["show", chat, "--at", "1"]);
+        shown["book"]["entries"].as_array().unwrap().iter().map(|entry| entry["disable"].clone()).collect()
+    };
+    assert_eq!(switches("Ana/Rain"), [false, false]);
+    vault.json(FORKLORE, &["branch", "Ana/Rain", "--at", "1", "--name", "Early", "--copy-book"]);
+    assert_eq!(switches("Ana/Early"), [false, false]);
+}
+
 #[test]
 fn a_chat_that_was_renamed_keeps_its_past() {
     let vault = small();

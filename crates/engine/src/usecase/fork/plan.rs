@@ -1,6 +1,6 @@
 //! [`plan`]: everything about a fork, worked out; nothing done.
 
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 use std::ops::Range;
 use std::sync::Arc;
 
@@ -15,7 +15,7 @@ use forklore_core::format::book::{Book, EntryImage};
 use forklore_core::format::chat::Message;
 use forklore_core::format::names::book_stem;
 use forklore_core::format::record::{ForkRecord, RECORD_VERSION};
-use forklore_core::state::Stain;
+use forklore_core::state::{Stain, StateEntry};
 use forklore_core::story::lineage::ParentNote;
 use forklore_core::story::swipe_moments;
 use forklore_fs::{OpenFile, VaultPath, Vfs};
@@ -515,16 +515,29 @@ pub(crate) fn book_bytes(found: &BookAt, name: &str, owner: &str) -> Vec<u8> {
     let handed = |image: &EntryImage| keeper.map_or_else(|| image.clone(), |k| k.hand_over(image, owner));
     let entries: Vec<EntryImage> = found.entries.iter().map(|entry| handed(&entry.image)).collect();
     let same = entries.iter().zip(&found.entries).all(|(image, entry)| *image == entry.image);
-    let as_it_is = match (found.source.kind, &found.live) {
-        (SourceKind::Head, _) => same,
-        // Without any evidence, the state is the book of today. Where only its time is not known, it may be less.
-        (SourceKind::Degraded, Some(live)) => same && entries == live.images(),
+    let as_it_is = match found.source.kind {
+        SourceKind::Head => same,
+        SourceKind::Degraded => same && is_todays(found),
         _ => false,
     };
     match &live {
         Some(book) if as_it_is => new_book::assemble(Content::AsItIs(book), name),
         _ => new_book::assemble(Content::Entries { over: live.as_ref(), entries: &entries }, name),
     }
+}
+
+/// Whether a state that nothing dates is the book of today. History may have seen the book only after the message: then it is less.
+fn is_todays(found: &BookAt) -> bool {
+    let live = found.live.as_ref().map(|live| live.images()).unwrap_or_default();
+    let todays: HashMap<(Option<i64>, &str), &EntryImage> =
+        live.iter().map(|image| ((image.uid, &*image.comment), image)).collect();
+    let is_same = |entry: &StateEntry| {
+        let today = todays.get(&(entry.image.uid, &*entry.image.comment));
+        // A switch that is not told of is on.
+        let same_switch = |today: &EntryImage| today.is_disabled() == entry.image.is_disabled();
+        today.is_some_and(|today| same_switch(today) && today.agrees_with(&entry.image))
+    };
+    found.left_out.is_empty() && found.entries.len() == live.len() && found.entries.iter().all(is_same)
 }
 
 /// The name of a new book for a chat.
