@@ -5,6 +5,7 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 use forklore_core::adapter::auto_recap::running::CombinedRecap;
+use forklore_core::format::book::EntryImage;
 use forklore_core::state::{self, Author, Carry, LeftOut, Life, Place, SeenBy, StateEntry};
 use forklore_fs::PathError;
 use forklore_json::Raw;
@@ -217,7 +218,21 @@ fn from_evidence(
     };
     let donors: HashMap<_, _> =
         present.iter().map(|(_, entry)| ((entry.uid, entry.comment.clone()), entry)).collect();
+    // Numbers that the book itself gives twice are its own affair.
+    let mut numbers: HashMap<Option<i64>, usize> = HashMap::new();
+    present.iter().for_each(|(_, entry)| *numbers.entry(entry.uid).or_default() += 1);
+    let numbered: HashMap<_, _> =
+        present.iter().filter(|(_, e)| numbers[&e.uid] > 1).map(|(t, e)| (t, e)).collect();
     let whole = |mut entry: StateEntry| {
+        let doubled = entry.thing.as_ref().and_then(|thing| numbered.get(thing));
+        if let Some(uid) = doubled.and_then(|doubled| doubled.raw().get("uid")) {
+            entry.image = EntryImage::new(
+                doubled.and_then(|e| e.uid),
+                &entry.image.comment,
+                entry.image.with_field("uid", uid).raw(),
+            );
+            entry.inferred.retain(|field| field != "uid");
+        }
         // History saw all of its fields. What it lacks, it lacked.
         if entry.observed {
             return entry;

@@ -59,6 +59,12 @@ pub(super) fn attribute(life: &mut Life, marked: &HashMap<usize, Mark>, works: &
             authors[n] = claims.lister(deed, &authors).unwrap_or(Author::Unknown);
         }
     }
+    // Whoever wrote the first line wrote the list around it, too.
+    for (n, deed) in life.deeds.iter().enumerate().filter(|(_, deed)| is_list(deed)) {
+        if let Some(first) = claims.first_lister(deed, &authors) {
+            authors[n] = first;
+        }
+    }
     for (n, deed) in life.deeds.iter().enumerate() {
         if authors[n] == Author::Unknown {
             authors[n] = by_hand(life, deed, cast);
@@ -214,6 +220,21 @@ impl Claims<'_> {
         works.find(|(work, _)| does(work, deed, entry)).map(|(_, origin)| Author::Work(*origin))
     }
 
+    /// The first of those who changed lines of a registry while the rest of it was changed.
+    fn first_lister(&self, deed: &Deed, authors: &[Author]) -> Option<Author> {
+        let lines = self
+            .life
+            .deeds
+            .iter()
+            .zip(authors)
+            .filter(|(other, _)| other.line && other.thing == deed.thing && other.shown == deed.shown);
+        let scenes = lines.filter_map(|(_, author)| match author {
+            Author::Scene(scene) => Some(*scene),
+            _ => None,
+        });
+        scenes.min_by_key(|scene| self.life.scenes[*scene].finished).map(Author::Scene)
+    }
+
     /// Who changed a line of a registry that nobody claims: whoever gave its number away, else the scene at work.
     fn lister(&self, deed: &Deed, authors: &[Author]) -> Option<Author> {
         let uid = deed.entry()?.uid;
@@ -235,6 +256,12 @@ fn does(work: &Work, deed: &Deed, entry: &EntryImage) -> bool {
     let lists = deed.line && work.lists.is_some() && work.lists == entry.uid;
     let made = deed.before.is_none() && is_entity(&entry.comment);
     lists || work.names(entry) || (work.makes && (made || is_moved(deed)))
+}
+
+/// Whether a registry itself was changed, whatever it lists.
+fn is_list(deed: &Deed) -> bool {
+    let (Some(before), Some(after)) = (&deed.before, &deed.after) else { return false };
+    !deed.line && before.content() == after.content() && entry_role(&after.comment) == EntryRole::Registry
 }
 
 /// Whether an entry was only switched on or off. Scenes write; the switch is turned by hand.

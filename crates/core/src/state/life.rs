@@ -616,8 +616,14 @@ enum Step {
 fn agrees(before: &EntryImage, after: &EntryImage, copied: bool) -> bool {
     let told = |entry: &EntryImage| entry.raw().get("disable").is_none();
     let same_switch = before.is_disabled() == after.is_disabled() || told(before) || told(after);
+    let order = |entry: &EntryImage| entry.raw().get("order").map(|order| order.bytes().to_vec());
+    let same_order = order(before).zip(order(after)).is_none_or(|(before, after)| before == after);
     before.agrees_with(after)
-        || (copied && same_switch && before.comment == after.comment && before.content() == after.content())
+        || (copied
+            && same_switch
+            && same_order
+            && before.comment == after.comment
+            && before.content() == after.content())
 }
 
 /// Whether a title is of this name: "event-The fall" is "The fall".
