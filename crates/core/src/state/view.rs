@@ -358,8 +358,15 @@ impl View<'_> {
     /// Where a change belongs that was made by hand in a chat.
     fn by_hand(&mut self, chat: usize, deed: &Deed) -> Place {
         let is_now = matches!(self.life.sights[deed.shown].by, SeenBy::Now);
-        if chat == self.line.chat {
-            let (from, until) = self.interval(chat, deed);
+        // A chat that was brought back as it was then stood where the other one stood.
+        let ours = self.line.chat;
+        let stood = !self.life.users.contains(&ours)
+            && match &self.life.sights[deed.shown].by {
+                SeenBy::Look(_, heads) => heads.iter().any(|(chat, _)| *chat == ours),
+                _ => false,
+            };
+        if chat == self.line.chat || stood {
+            let (from, until) = self.interval(self.line.chat, deed);
             return dated(from, until.filter(|_| !is_now));
         }
         let Some(above) = self.line.ancestors.iter().find(|above| above.chat == chat).copied() else {
@@ -413,6 +420,12 @@ impl View<'_> {
     /// Where a change belongs that was made by hand in a book that is shared by choice: where we were then.
     fn by_anybody(&mut self, deed: &Deed) -> Place {
         let is_now = matches!(self.life.sights[deed.shown].by, SeenBy::Now);
+        let ours = |above: &&Ancestor| self.life.users.contains(&above.chat);
+        let left =
+            self.line.ancestors.iter().find(ours).filter(|_| !self.life.users.contains(&self.line.chat));
+        if left.is_some_and(|above| self.is_after(deed, above)) {
+            return Place::Unattributed;
+        }
         if !self.places.contains_key(&self.line.chat) {
             self.places_of_line();
         }

@@ -21,12 +21,13 @@ impl Timeline {
             return Ok(());
         }
         let players = self.players_of(&evidence.book, library);
-        evidence.users.extend(players.iter().map(|player| player.chat));
+        let users = players.iter().filter(|player| !player.was_other);
+        evidence.users.extend(users.map(|player| player.chat));
         evidence.users.sort_unstable();
         evidence.users.dedup();
         let mut reel = Reel::at(self, &[])?;
         let mut before = false;
-        for i in track.iter().copied() {
+        for (n, i) in track.iter().copied().enumerate() {
             let mut work = reel.work.clone();
             let turn = reel.step(i)?;
             let Some(entries) = &reel.entries else {
@@ -40,7 +41,8 @@ impl Timeline {
                 Some(turn) if before => Content::Changed { gone: turn.delta.gone, new: turn.delta.new },
                 _ => Content::Whole(entries.as_slice().into()),
             };
-            let look = Look { live, ..self.look(i, &players, work, !before, library) };
+            let span = (i, track.get(n + 1).copied().unwrap_or(usize::MAX));
+            let look = Look { live, ..self.look(span, &players, work, !before, library) };
             before = true;
             evidence.sights.push(Sight { time: look.not_before, witness: Witness::Look(look), content });
         }
@@ -56,6 +58,14 @@ impl Timeline {
             .find(|i| matches!(self.seen[*i].observation.by, By::Watch) && looked(*i).is_some());
         let later = sweep.and_then(|sweep| (sweep..self.seen.len()).find(|i| looked(*i) != looked(sweep)));
         Some((self.seen[first].seq, later.map_or(u64::MAX, |later| self.seen[later].seq)))
+    }
+
+    /// The first observation after the one that a chat is the past state of, and the books that the other chat had until then.
+    pub fn restored(&self, library: &Library, chat: usize) -> Option<(u64, Vec<String>)> {
+        let (file, seen) = self.restored_from(library, chat)?;
+        let track = self.life(&file, seen + 1);
+        let books = track.iter().filter_map(|i| self.seen[*i].chat()?.book.clone());
+        Some((self.seen[seen].seq + 1, books.collect()))
     }
 
     /// The number that the last message has now that a chat had when it was seen first, if it had so many messages then.
@@ -77,13 +87,16 @@ impl Timeline {
 
     /// The chats that were ever bound to a book, and where they stood at each of their observations, as messages are numbered now.
     fn players_of(&self, book: &str, library: &Library) -> Vec<Player<'_>> {
-        let mut files: Vec<(usize, &VaultPath)> = Vec::new();
-        for (chat, here) in library.chats.iter().enumerate() {
-            let bound = here.book_stem() == Some(book) || self.bound_to(book).any(|file| *file == here.path);
-            files.extend(bound.then_some((chat, &here.path)));
-        }
-        let player = |(chat, file): (usize, &VaultPath)| {
-            let track = self.life(file, usize::MAX);
+        let bound = |file: &VaultPath| self.bound_to(book).any(|bound| bound == file);
+        let player = |(chat, here): (usize, &crate::vault::Chat)| {
+            // What was restored was another chat before.
+            let was = self.restored_from(library, chat).filter(|(file, _)| bound(file));
+            let own = here.book_stem() == Some(book) || bound(&here.path);
+            if !own && was.is_none() {
+                return None;
+            }
+            let was = was.map(|(file, seen)| self.life(&file, seen + 1)).unwrap_or_default();
+            let track: Vec<usize> = was.into_iter().chain(self.life(&here.path, usize::MAX)).collect();
             let shifts: Vec<(usize, &Shift)> =
                 track.iter().filter_map(|i| Some((*i, self.seen[*i].chat()?.shift.as_ref()?))).collect();
             let head = |i: &usize| {
@@ -91,24 +104,22 @@ impl Timeline {
                 let head = number_now(&shifts, *i, seen.messages.saturating_sub(1));
                 Some((*i, head, seen.book.as_deref() == Some(book)))
             };
-            Player { chat, heads: track.iter().filter_map(head).collect(), shifts }
+            Some(Player { chat, was_other: !own, heads: track.iter().filter_map(head).collect(), shifts })
         };
-        files.into_iter().map(player).collect()
+        library.chats.iter().enumerate().filter_map(player).collect()
     }
 
-    /// Where the chats stood when a book was looked at.
+    /// Where the chats stood when a book was looked at. It is told from the next look at it.
     fn look(
         &self,
-        i: usize,
+        (i, next): (usize, usize),
         players: &[Player<'_>],
         work: Vec<adapter::Work>,
         is_first: bool,
         library: &Library,
     ) -> Look {
-        let together = |j: usize| {
-            let (a, b) = (&self.seen[i].observation, &self.seen[j].observation);
-            a.looked.is_some() && a.looked == b.looked
-        };
+        let looked = |j: usize| self.seen.get(j).and_then(|seen| seen.observation.looked);
+        let together = |j: usize| looked(i).is_some() && looked(i) == looked(j);
         let (mut not_before, mut not_after) = (i64::MIN, i64::MAX);
         let mut heads = Vec::new();
         for player in players {
@@ -118,16 +129,21 @@ impl Timeline {
             let last = after + player.heads[after..].iter().take_while(|(j, ..)| together(*j)).count();
             let known = first.checked_sub(1).map(|n| player.heads[n]);
             let then = last.checked_sub(1).map(|n| player.heads[n]).filter(|_| last > first).or(known);
-            // A book can be seen before the first chat that is bound to it. Newer histories tell what was looked at together.
-            let unknown = first == 0 && self.seen[i].observation.looked.is_none();
-            let Some(then) = then.or_else(|| player.heads.get(after).copied().filter(|_| unknown)) else {
+            let Some(then) = then else {
+                // A book can be seen before the first chat that is bound to it. It still was so when that came, if it had not been
+                // looked at anew by then.
+                let begun = player.heads.get(after).filter(|(j, _, bound)| {
+                    let unchanged = *j < next && (looked(*j) != looked(next) || looked(*j).is_none());
+                    *bound && (looked(i).is_none() || unchanged)
+                });
+                heads.extend(begun.map(|(_, to, _)| (player.chat, Head { from: None, to: *to })));
                 continue;
             };
             if !then.2 && !known.is_some_and(|known| known.2) {
                 continue;
             }
             // Where nobody noted what was looked at together, it may have been the first look at both.
-            let apart = self.seen[i].observation.looked.is_some() || !is_first;
+            let apart = looked(i).is_some() || !is_first;
             let from = known.filter(|_| apart).map(|known| known.1.min(then.1));
             heads.push((player.chat, Head { from, to: then.1 }));
             let sent = library.times(player.chat);
@@ -210,6 +226,8 @@ impl Timeline {
 /// A chat, and where it stood: place of the observation, last message, whether it was bound to the book.
 struct Player<'a> {
     chat: usize,
+    /// Whether only another chat was bound to the book, which this one is a past state of
+    was_other: bool,
     heads: Vec<(usize, usize, bool)>,
     /// How its messages were numbered anew, with the places of the observations that show it
     shifts: Vec<(usize, &'a Shift)>,

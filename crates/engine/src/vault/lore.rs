@@ -6,7 +6,9 @@ use std::sync::{Arc, PoisonError};
 use forklore_core::adapter;
 use forklore_core::format::book::EntryImage;
 use forklore_core::format::names::book_stem;
-use forklore_core::state::{Ancestor, Base, Carry, Cause, Known, Life, Line, Made, SeenBy, Thing, fold};
+use forklore_core::state::{
+    Ancestor, Base, Carry, Cause, Known, Life, Line, Made, SeenBy, Sight, Thing, Witness, fold,
+};
 use forklore_fs::PathError;
 
 use super::evidence::VaultCast;
@@ -116,7 +118,11 @@ impl Library {
         let mut line: Vec<usize> = self.line_above(c).iter().map(|above| above.chat).collect();
         line.reverse();
         line.push(c);
+        let history = self.history().ok().flatten();
         for chat in line {
+            // A past state that was brought back goes on from the books of then.
+            let restored = history.and_then(|history| history.restored(self, chat));
+            stems.extend(restored.into_iter().flat_map(|(_, books)| books));
             stems.extend(self.told_books(chat).into_iter().map(str::to_owned));
             stems.extend(self.chats[chat].book_stem().map(str::to_owned));
         }
@@ -142,7 +148,8 @@ impl Library {
             let forked = self.forked_at(at);
             let played = || self.times(at).iter().skip(fork + 1).find_map(|sent| *sent);
             left = forked.or_else(played).unwrap_or(i64::MAX).min(left);
-            let first = history.and_then(|history| history.first_seen(&here.path));
+            let restored = history.and_then(|history| history.restored(self, at)).map(|(seq, _)| (seq, seq));
+            let first = restored.or_else(|| history.and_then(|history| history.first_seen(&here.path)));
             looked = looked.into_iter().chain(first).min();
             line.push(Ancestor { chat: parent, limit, left, forked, looked });
             at = parent;
@@ -304,7 +311,11 @@ impl Lives<'_> {
         }
         // Elsewhere a fork's book begins as the last snapshot that the fork carries; so does a book that was renamed.
         let fork = chat.lineage.fork_message.filter(|_| chat.lineage.is_fork());
-        let first = evidence.sights.iter().map(|sight| sight.time).min().unwrap_or(i64::MAX);
+        let latest = |sight: &Sight| match &sight.witness {
+            Witness::Look(look) => look.not_after,
+            _ => sight.time,
+        };
+        let first = evidence.sights.iter().map(latest).min().unwrap_or(i64::MAX);
         let carried = library.scenes().iter().filter(|(book, _)| *book != stem).flat_map(|(book, told)| {
             told.iter().filter_map(move |told| {
                 let message = told.scene.carried_by(owner)?;

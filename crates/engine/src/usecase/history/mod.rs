@@ -10,6 +10,7 @@ mod tell;
 
 use std::collections::HashMap;
 
+use forklore_core::state::Place;
 use forklore_fs::PathError;
 
 pub(crate) use self::header::differing;
@@ -96,7 +97,7 @@ pub fn history(found: &Found, wanted: Wanted) -> Result<HistoryReport, PathError
     let periods = timeline.periods(library, found.chat);
     let whole = looks.iter().filter(|(.., first)| *first).map(|(i, ..)| timeline.seen[*i].seq).collect();
     let mut by_observation: HashMap<u64, Vec<usize>> = HashMap::new();
-    for (n, change) in lore.known.changes.iter().enumerate().filter(|(_, change)| change.clock > i64::MIN) {
+    for (n, change) in lore.known.changes.iter().enumerate().filter(|(_, c)| c.place != Place::Start) {
         change.observed.into_iter().for_each(|seq| by_observation.entry(seq).or_default().push(n));
     }
     let teller = Teller {
