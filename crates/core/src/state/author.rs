@@ -22,6 +22,8 @@ pub enum Author {
     Scene(usize),
     /// The entry says itself from which messages it was made, all of it.
     Mark(Origin),
+    /// The entry says from which messages of a chat it was made, but that chat is gone, and they are not ours.
+    Lost,
     /// Work on this scene was seen.
     Work(Origin),
     /// Somebody's hand, in this chat.
@@ -47,10 +49,11 @@ pub(super) fn attribute(life: &mut Life, marked: &HashMap<usize, Mark>, works: &
     let claims = Claims { life, works };
     let mut told: HashSet<(usize, String, bool)> = HashSet::new();
     for (n, deed) in life.deeds.iter().enumerate().filter(|(_, deed)| deed.author == Author::Unknown) {
-        let mark = marked.get(&n).and_then(|mark| cast.place_of(mark, life.owner));
+        let mark = marked.get(&n).map(|mark| (mark, cast.place_of(mark, life.owner, &life.users)));
         authors[n] = match mark {
-            Some(origin) => Author::Mark(origin),
-            None => claims.claim(deed, &authors[..n], &mut told).unwrap_or(Author::Unknown),
+            Some((_, Some(origin))) => Author::Mark(origin),
+            Some((mark, None)) if mark.chat.is_some() => Author::Lost,
+            _ => claims.claim(deed, &authors[..n], &mut told).unwrap_or(Author::Unknown),
         };
     }
     // Registries are written by scenes alone: a line that went made way for the one that has its number now.

@@ -137,6 +137,7 @@ impl Life {
             next: 0,
             marked: HashMap::new(),
             known: HashMap::new(),
+            foreign: HashMap::new(),
             made: None,
             works: Vec::new(),
         };
@@ -210,6 +211,8 @@ struct Builder<'a> {
     marked: HashMap<usize, crate::adapter::Mark>,
     /// Things of the books that this one was made from, by title and text
     known: HashMap<u64, Thing>,
+    /// What scenes of other lines wrote into those books, by title and text
+    foreign: HashMap<u64, Thing>,
     /// What Forklore made the book from, until the first sight of it tells what of that is so
     made: Option<&'a Made<'a>>,
     /// What was at work at each sight
@@ -230,9 +233,13 @@ impl<'a> Builder<'a> {
             }
         };
         for life in sources {
-            // What Forklore made a book with is its chat's own, whoever else is seen with it later.
-            if matches!(base, Base::Copy(..)) {
-                self.known.extend(life.everything.iter().map(|(key, thing)| (*key, thing.clone())));
+            // What Forklore made a book with is its chat's own, whoever else is seen with it later. Only what another line's scene
+            // wrote there, word by word, can have come here in no other way.
+            match base {
+                Base::Copy(..) => {
+                    self.known.extend(life.everything.iter().map(|(key, thing)| (*key, thing.clone())));
+                }
+                _ => self.foreign.extend(self.written_elsewhere(life)),
             }
             self.life.roll.learn_from(&life.roll);
         }
@@ -242,6 +249,24 @@ impl<'a> Builder<'a> {
         self.state = state;
         self.life.sights.push(SightOf { time, by: SeenBy::Base(at) });
         self.works.push(AtWork::default());
+    }
+
+    /// What scenes wrote into another book that the chat of this one does not have.
+    fn written_elsewhere(&self, life: &Life) -> Vec<(u64, Thing)> {
+        let Some(owner) = self.life.owner else { return Vec::new() };
+        let written = life.deeds.iter().filter(|deed| !deed.line).filter(|deed| match deed.author {
+            Author::Scene(scene) => life.scenes[scene].carried_by(owner).is_none(),
+            _ => false,
+        });
+        let fact = |after: &&EntryImage| entry_role(&after.comment) == EntryRole::Fact;
+        let told = written.filter_map(|deed| Some((deed.after.as_ref().filter(fact)?, &deed.thing)));
+        told.map(|(after, thing)| (everything_key(after), thing.clone())).collect()
+    }
+
+    /// What of another line an entry is that is new here.
+    fn foreign(&self, entry: &EntryImage, key: u64) -> Option<&Thing> {
+        let own = |scene: &Scene| scene.written.has(entry) || scene.written.names(entry);
+        self.foreign.get(&key).filter(|_| !self.life.scenes.iter().any(own))
     }
 
     fn see(&mut self, sight: &Sight, next: Option<&[EntryImage]>) {
@@ -371,7 +396,7 @@ impl<'a> Builder<'a> {
             let (thing, was) = match pairs[j] {
                 Some(i) => (before[i].0.clone(), Some(&before[i].1)),
                 // It may hold what the book that it is a copy of got later, or from others.
-                None => match self.known.get(&key).filter(|_| copied) {
+                None => match self.known.get(&key).filter(|_| copied).or_else(|| self.foreign(entry, key)) {
                     Some(thing) if !things.contains(thing) && !before.iter().any(|(t, _)| t == thing) => {
                         (thing.clone(), Some(entry))
                     }

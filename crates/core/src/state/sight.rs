@@ -138,6 +138,7 @@ pub trait Cast {
     /// Whether a known chain of forks joins two chats.
     fn related(&self, a: usize, b: usize) -> bool;
 
-    /// The place that a mark in a book means. A mark without a chat means the one that the book was made for.
-    fn place_of(&self, mark: &Mark, owner: Option<usize>) -> Option<Origin>;
+    /// The place that a mark in a book means. A mark without a chat means the one that the book was made for, or the only one of those
+    /// who use it that has the message.
+    fn place_of(&self, mark: &Mark, owner: Option<usize>, users: &[usize]) -> Option<Origin>;
 }

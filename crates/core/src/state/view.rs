@@ -145,6 +145,7 @@ impl View<'_> {
                 (ours.unwrap_or(Place::Elsewhere(scene.origin)), Cause::Scene)
             }
             Author::Mark(origin) => (self.marked(*origin, deed), Cause::Memory),
+            Author::Lost => (Place::Unattributed, Cause::Memory),
             Author::Work(origin) => (self.marked(*origin, deed), Cause::Scene),
             Author::Hand(chat) => {
                 let place = self.by_hand(*chat, deed);

@@ -275,7 +275,7 @@ impl Cast for World {
         true
     }
 
-    fn place_of(&self, mark: &Mark, owner: Option<usize>) -> Option<Origin> {
+    fn place_of(&self, mark: &Mark, owner: Option<usize>, _users: &[usize]) -> Option<Origin> {
         Some(Origin { chat: owner?, message: mark.message })
     }
 }

@@ -27,11 +27,16 @@ impl Timeline {
         evidence.users.dedup();
         let mut reel = Reel::at(self, &[])?;
         let mut before = false;
+        let none = evidence.sights.len();
         for (n, i) in track.iter().copied().enumerate() {
             let mut work = reel.work.clone();
             let turn = reel.step(i)?;
             let Some(entries) = &reel.entries else {
                 before = false;
+                // A book that went before any of its chats was there was another one of that name.
+                if players.iter().all(|player| player.heads.first().is_none_or(|(first, ..)| *first > i)) {
+                    evidence.sights.truncate(none);
+                }
                 continue;
             };
             let done = work.iter().filter(|work| !reel.work.contains(work)).count();

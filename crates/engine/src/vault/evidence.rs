@@ -145,7 +145,7 @@ impl Library {
             for entry in &entries {
                 let mut layers = keeper.layers(entry, &entries);
                 while let Some((Some(mark), image)) = layers.last() {
-                    let place = VaultCast(self).place_of(mark, Some(copy.chat));
+                    let place = VaultCast(self).place_of(mark, Some(copy.chat), &[]);
                     let own = place.is_some_and(|place| {
                         place.chat == copy.chat && place.message > fork && place.message <= chat.head()
                     });
@@ -292,8 +292,12 @@ impl Cast for VaultCast<'_> {
         root(a) == root(b)
     }
 
-    fn place_of(&self, mark: &adapter::Mark, owner: Option<usize>) -> Option<Origin> {
-        let owner = owner?;
+    fn place_of(&self, mark: &adapter::Mark, owner: Option<usize>, users: &[usize]) -> Option<Origin> {
+        let mut owner = owner?;
+        if mark.chat.is_none() && mark.message > self.head(owner) {
+            let mut able = users.iter().copied().filter(|user| mark.message <= self.head(*user));
+            owner = able.next().filter(|_| able.next().is_none()).unwrap_or(owner);
+        }
         let here = &self.0.chats[owner];
         let name = mark.chat.as_deref().map(chat_stem);
         let found = name.as_deref().and_then(|name| self.0.named(here.story, name));

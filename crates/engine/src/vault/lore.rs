@@ -61,7 +61,7 @@ impl Library {
         let own = self.chats[c].book_stem().and_then(|stem| lives.iter().find(|life| *life.book == *stem));
         let own = own.cloned();
         // A book that began as a copy goes on with what its line had. One that did not has nothing of other books.
-        let begun = |own: &&Arc<Life>| own.sights.first().is_some_and(|s| !matches!(s.by, SeenBy::Base(_)));
+        let begun = |own: &&Arc<Life>| own.sights.first().is_none_or(|s| !matches!(s.by, SeenBy::Base(_)));
         if let Some(own) = own.as_ref().filter(begun) {
             lives = vec![own.clone()];
         }
