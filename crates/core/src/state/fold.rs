@@ -350,6 +350,8 @@ impl Fold {
                 entry.observed = observed;
                 Moved { from: place, to: Some(self.put(entry)) }
             }
+            // What is not ours is moved about or switched by whomever.
+            (Some(_), Some(_), None) if !change.is_telling() => Moved::default(),
             (Some(before), Some(after), None)
                 if change.rewrites || !self.is_stained(&change.thing, &before.with_content(""), before) =>
             {

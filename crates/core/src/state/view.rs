@@ -17,6 +17,8 @@ pub struct Line<'a> {
     pub ancestors: Vec<Ancestor>,
     /// The message of our chat that a message of a chat above is, or the last one before it.
     pub ours: &'a dyn Fn(usize, usize) -> Option<usize>,
+    /// The first look of history that shows a chat bound to another book than this one, which it had before.
+    pub left: &'a dyn Fn(usize, &str) -> Option<u64>,
     /// Chats.
     pub cast: &'a dyn Cast,
 }
@@ -42,7 +44,7 @@ pub fn seen_from(lives: &[&Life], line: &Line<'_>) -> Vec<Change> {
     let begun = begun_with(lives, line);
     let copied = copied(lives);
     for life in lives {
-        let mut view = View { life, line, begun: &begun, places: HashMap::new() };
+        let mut view = View { life, line, begun: &begun, places: HashMap::new(), left: HashMap::new() };
         let own = changes.len();
         for deed in &life.deeds {
             let (place, cause) = view.place(deed);
@@ -133,6 +135,8 @@ struct View<'a> {
     begun: &'a Begun<'a>,
     /// For a chat: where it stood at each sight, and the furthest until then.
     places: HashMap<usize, Vec<(Option<Head>, Option<usize>)>>,
+    /// For a chat: the first look that shows it bound to another book.
+    left: HashMap<usize, Option<u64>>,
 }
 
 impl View<'_> {
@@ -147,6 +151,7 @@ impl View<'_> {
             Author::Mark(origin) => (self.marked(*origin, deed), Cause::Memory),
             Author::Lost => (Place::Unattributed, Cause::Memory),
             Author::Work(origin) => (self.marked(*origin, deed), Cause::Scene),
+            Author::Hand(chat) if self.is_left(*chat, deed) => (Place::Unattributed, self.hand(deed)),
             Author::Hand(chat) => {
                 let place = self.by_hand(*chat, deed);
                 (self.begun_with(place, *chat, deed), self.hand(deed))
@@ -224,6 +229,16 @@ impl View<'_> {
             _ if !there => Place::Unattributed,
             place => place,
         }
+    }
+
+    /// Whether a chat had another book already when this was seen.
+    fn is_left(&mut self, chat: usize, deed: &Deed) -> bool {
+        let left = *self.left.entry(chat).or_insert_with(|| (self.line.left)(chat, &self.life.book));
+        left.is_some_and(|left| match self.life.sights[deed.shown].by {
+            SeenBy::Look(seq, _) => seq >= left,
+            SeenBy::Now => true,
+            _ => false,
+        })
     }
 
     /// Whether a hand was seen at it, or only what came of it.
@@ -421,6 +436,9 @@ impl View<'_> {
     /// Where a change belongs that was made by hand in a book that is shared by choice: where we were then.
     fn by_anybody(&mut self, deed: &Deed) -> Place {
         let is_now = matches!(self.life.sights[deed.shown].by, SeenBy::Now);
+        if self.is_left(self.line.chat, deed) {
+            return Place::Unattributed;
+        }
         let ours = |above: &&Ancestor| self.life.users.contains(&above.chat);
         let left =
             self.line.ancestors.iter().find(ours).filter(|_| !self.life.users.contains(&self.line.chat));

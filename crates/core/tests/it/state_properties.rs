@@ -230,7 +230,16 @@ impl World {
             here = parent;
         }
         let lives: Vec<&Life> = lives.iter().collect();
-        Known::of(&lives, &Seen { chat: line, ancestors, ours: &|_, message| Some(message), cast: self })
+        Known::of(
+            &lives,
+            &Seen {
+                chat: line,
+                ancestors,
+                ours: &|_, message| Some(message),
+                left: &|_, _| None,
+                cast: self,
+            },
+        )
     }
 
     /// The lives of all books. A fork's own book starts as what its line had earned.

@@ -83,6 +83,26 @@ impl Timeline {
         Some(number_now(&shifts, first, seen.messages.saturating_sub(1)))
     }
 
+    /// The books that a chat was seen bound to, one after the other: each with the first observation that shows it, and the message that
+    /// the chat had last then, as messages are numbered now.
+    pub fn bindings_of(&self, file: &VaultPath) -> Vec<(&str, u64, usize)> {
+        let track = self.life(file, usize::MAX);
+        let shifts: Vec<(usize, &Shift)> =
+            track.iter().filter_map(|i| Some((*i, self.seen[*i].chat()?.shift.as_ref()?))).collect();
+        let mut bindings: Vec<(&str, u64, usize)> = Vec::new();
+        for i in track {
+            let Some((chat, book)) = self.seen[i].chat().and_then(|chat| Some((chat, chat.book.as_deref()?)))
+            else {
+                continue;
+            };
+            if bindings.last().is_none_or(|(last, ..)| *last != book) {
+                let head = number_now(&shifts, i, chat.messages.saturating_sub(1));
+                bindings.push((book, self.seen[i].seq, head));
+            }
+        }
+        bindings
+    }
+
     /// A book as history saw it first.
     pub fn first_look(&self, book: &str) -> Result<Option<Vec<EntryImage>>, HistoryError> {
         let Ok(file) = layout::book(book) else { return Ok(None) };

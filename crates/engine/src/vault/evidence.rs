@@ -76,7 +76,15 @@ impl Library {
     /// Whether a chat is bound to a book, or scenes were played in it that were written there.
     fn has_kept(&self, chat: usize, stem: &str) -> bool {
         let told = self.scenes().get(stem).map_or(&[][..], Vec::as_slice);
-        self.users_of(stem).contains(&chat) || told.iter().any(|told| self.is_played(&told.scene, chat))
+        self.users_of(stem).contains(&chat)
+            || self.had(chat, stem)
+            || told.iter().any(|told| self.is_played(&told.scene, chat))
+    }
+
+    /// Whether a chat was seen bound to a book, now or before.
+    fn had(&self, chat: usize, stem: &str) -> bool {
+        let history = self.history().ok().flatten();
+        history.is_some_and(|history| history.bound_to(stem).any(|file| *file == self.chats[chat].path))
     }
 
     /// The chat that a book was made for: the one that the others who name it come from, in their headers or in their scenes.
@@ -85,6 +93,9 @@ impl Library {
         let wrote = |chat: usize| scenes.iter().filter(|told| told.scene.origin.chat == chat).count();
         let mut named: Vec<usize> = scenes.iter().map(|told| told.scene.origin.chat).collect();
         named.extend(self.users_of(stem));
+        if named.is_empty() {
+            named.extend((0..self.chats.len()).filter(|chat| self.had(*chat, stem)));
+        }
         named.sort_unstable();
         named.dedup();
         let recorded = |chat: &usize| {

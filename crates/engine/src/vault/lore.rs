@@ -75,8 +75,9 @@ impl Library {
     fn seen_by(&self, c: usize, lives: &[Arc<Life>]) -> Known {
         let lives: Vec<&Life> = lives.iter().map(|life| &**life).collect();
         let ours = |chat: usize, message: usize| self.place_here(chat, message, c);
-        let cast = VaultCast(self);
-        Known::of(&lives, &Line { chat: c, ancestors: self.line_above(c), ours: &ours, cast: &cast })
+        let (cast, ancestors) = (VaultCast(self), self.line_above(c));
+        let left = |chat: usize, book: &str| self.left(chat, book);
+        Known::of(&lives, &Line { chat: c, ancestors, ours: &ours, left: &left, cast: &cast })
     }
 
     /// The first message of a chat, or of those above it up to where it left them, at which history saw one of these books.
@@ -112,6 +113,25 @@ impl Library {
         Some(place.min(end.saturating_sub(1)))
     }
 
+    /// The first observation that shows a chat bound to another book than this one, which it had before.
+    fn left(&self, chat: usize, book: &str) -> Option<u64> {
+        let here = &self.chats[chat];
+        let history = self.history().ok().flatten().filter(|_| here.book_stem() != Some(book))?;
+        let bindings = history.bindings_of(&here.path);
+        let last = bindings.iter().rposition(|(had, ..)| *had == book)?;
+        Some(bindings.get(last + 1).map_or(u64::MAX, |(_, seq, _)| *seq))
+    }
+
+    /// The last message that a chat had when it was bound to this book instead of another one, if history tells of that.
+    fn rebound(&self, chat: usize, book: &str) -> Option<usize> {
+        let here = &self.chats[chat];
+        let bindings = self.history().ok().flatten()?.bindings_of(&here.path);
+        match bindings.iter().position(|(had, ..)| *had == book) {
+            Some(first) => bindings.get(first).filter(|_| first > 0).map(|(_, _, head)| *head),
+            None => bindings.last().map(|_| here.head()),
+        }
+    }
+
     /// The books that a chat's line had: its own, those of the chats above it, and those that its scenes were written into.
     fn books_of_line(&self, c: usize) -> Vec<String> {
         let mut stems: Vec<String> = Vec::new();
@@ -123,6 +143,9 @@ impl Library {
             // A past state that was brought back goes on from the books of then.
             let restored = history.and_then(|history| history.restored(self, chat));
             stems.extend(restored.into_iter().flat_map(|(_, books)| books));
+            let bindings = history.map(|history| history.bindings_of(&self.chats[chat].path));
+            let had = bindings.into_iter().flatten().map(|(book, ..)| book.to_owned());
+            stems.extend(had.filter(|book| self.chats[chat].book_stem() != Some(book)));
             stems.extend(self.told_books(chat).into_iter().map(str::to_owned));
             stems.extend(self.chats[chat].book_stem().map(str::to_owned));
         }
@@ -288,25 +311,8 @@ impl Lives<'_> {
             let parent = chat.lineage.parent.filter(|_| !record.adopted);
             let fork = parent.map_or(begun, |parent| library.fork_of(owner, parent).1);
             let at = begun.min(fork).min(chat.head());
-            for other in library.books_of_line(owner) {
-                if other != stem {
-                    self.add(&other)?;
-                }
-            }
-            let known = library.seen_by(owner, &self.found);
-            let state = |known: &Known, undated: bool| -> Vec<(Thing, EntryImage)> {
-                let state = fold(known, at, usize::MAX, Carry { undated, since: true }, None);
-                state.entries.into_iter().filter_map(|entry| Some((entry.thing?, entry.image))).collect()
-            };
-            // What a hand did may have been done after the fork was made, while the chat above had not gone on.
-            let before = known.changes.iter().filter(|change| {
-                let by_hand = matches!(change.cause, Cause::Hand | Cause::Seen);
-                !by_hand || record.created <= 0 || change.clock <= record.created
-            });
-            let certain = state(&known.with(before.cloned().collect()), false);
-            let sources = self.found.iter().map(|life| &**life).collect();
-            let time = if record.created > 0 { record.created } else { i64::MIN };
-            let base = Base::Made(Made { things: state(&known, true), certain, sources, at, time });
+            let base = self.made(stem, owner, at, record.created)?;
+            let base = Base::Made(base);
             return Ok(Arc::new(Life::of(evidence, &base, &cast)));
         }
         // Elsewhere a fork's book begins as the last snapshot that the fork carries; so does a book that was renamed.
@@ -336,6 +342,35 @@ impl Lives<'_> {
             let base = sight.map_or(Base::Nothing, |sight| Base::Copy(&source, sight, at));
             return Ok(Arc::new(Life::of(evidence, &base, &cast)));
         }
+        // Bound to another book, the line goes on from what it had.
+        if let Some(at) = library.rebound(owner, stem) {
+            let base = Base::Made(self.made(stem, owner, at, 0)?);
+            return Ok(Arc::new(Life::of(evidence, &base, &cast)));
+        }
         Ok(Arc::new(Life::of(evidence, &Base::Nothing, &cast)))
+    }
+
+    /// What the line of a chat had when it got a new book at a message. The time is 0 if it is not known.
+    fn made(&mut self, stem: &str, owner: usize, at: usize, time: i64) -> Result<Made<'_>, PathError> {
+        let library = self.library;
+        for other in library.books_of_line(owner) {
+            if other != stem {
+                self.add(&other)?;
+            }
+        }
+        let known = library.seen_by(owner, &self.found);
+        let state = |known: &Known, undated: bool| -> Vec<(Thing, EntryImage)> {
+            let state = fold(known, at, usize::MAX, Carry { undated, since: true }, None);
+            state.entries.into_iter().filter_map(|entry| Some((entry.thing?, entry.image))).collect()
+        };
+        // What a hand did may have been done after the fork was made, while the chat above had not gone on.
+        let before = known.changes.iter().filter(|change| {
+            let by_hand = matches!(change.cause, Cause::Hand | Cause::Seen);
+            !by_hand || time <= 0 || change.clock <= time
+        });
+        let certain = state(&known.with(before.cloned().collect()), false);
+        let sources = self.found.iter().map(|life| &**life).collect();
+        let time = if time > 0 { time } else { i64::MIN };
+        Ok(Made { things: state(&known, true), certain, sources, at, time })
     }
 }
