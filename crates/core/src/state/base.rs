@@ -43,6 +43,8 @@ pub(super) struct Settled {
     pub(super) with: Vec<(Thing, EntryImage)>,
     /// What came to the books above it only later
     pub(super) without: Vec<(Thing, EntryImage)>,
+    /// What the first sight shows of the books above it, although the state that was copied did not have it
+    pub(super) shown: Vec<(Thing, EntryImage)>,
 }
 
 impl Made<'_> {
@@ -94,7 +96,7 @@ impl Made<'_> {
                 state.push((thing.clone(), entry.clone()));
             }
         }
-        Settled { state, with, without }
+        Settled { state, with, without, shown: Vec::new() }
     }
 
     /// What hands wrote into the sources. The same in the first sight of this book was there when it was made: nobody writes a thing

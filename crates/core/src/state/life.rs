@@ -263,10 +263,11 @@ impl<'a> Builder<'a> {
         told.map(|(after, thing)| (everything_key(after), thing.clone())).collect()
     }
 
-    /// What of another line an entry is that is new here.
-    fn foreign(&self, entry: &EntryImage, key: u64) -> Option<&Thing> {
+    /// What of another book an entry is that is new here.
+    fn of_other_book(&self, entry: &EntryImage, key: u64, copied: bool) -> Option<Thing> {
         let own = |scene: &Scene| scene.written.has(entry) || scene.written.names(entry);
-        self.foreign.get(&key).filter(|_| !self.life.scenes.iter().any(own))
+        let foreign = || self.foreign.get(&key).filter(|_| !self.life.scenes.iter().any(own));
+        self.known.get(&key).filter(|_| copied).or_else(foreign).cloned()
     }
 
     fn see(&mut self, sight: &Sight, next: Option<&[EntryImage]>) {
@@ -396,9 +397,10 @@ impl<'a> Builder<'a> {
             let (thing, was) = match pairs[j] {
                 Some(i) => (before[i].0.clone(), Some(&before[i].1)),
                 // It may hold what the book that it is a copy of got later, or from others.
-                None => match self.known.get(&key).filter(|_| copied).or_else(|| self.foreign(entry, key)) {
-                    Some(thing) if !things.contains(thing) && !before.iter().any(|(t, _)| t == thing) => {
-                        (thing.clone(), Some(entry))
+                None => match self.of_other_book(entry, key, copied) {
+                    Some(thing) if !things.contains(&thing) && !before.iter().any(|(t, _)| *t == thing) => {
+                        self.life.base.shown.push((thing.clone(), entry.clone()));
+                        (thing, Some(entry))
                     }
                     _ => (self.fresh(), None),
                 },

@@ -1,6 +1,6 @@
 //! [`seen_from`]: the lives of books as one line of the story sees them, as [`Change`]s with a [`Place`] each.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::{BTreeSet, HashMap};
 
 use super::author::Author;
 use super::life::{Deed, Life, SeenBy, everything_key};
@@ -113,6 +113,13 @@ type Begun<'a> = HashMap<&'a Thing, Vec<(usize, &'a EntryImage, bool)>>;
 fn begun_with<'a>(lives: &[&'a Life], line: &Line<'_>) -> Begun<'a> {
     let mut begun: Begun<'a> = HashMap::new();
     for life in lives {
+        let first = life.sights.get(1).and_then(|sight| match sight.by {
+            SeenBy::Scene(scene) => life.scenes[scene].carried_by(line.chat),
+            _ => None,
+        });
+        for (thing, entry) in life.base.shown.iter() {
+            begun.entry(thing).or_default().extend(first.map(|message| (message, entry, true)));
+        }
         let Some(SeenBy::Base(at)) = life.sights.first().map(|sight| &sight.by) else { continue };
         let above = |owner| line.ancestors.iter().find(|above| above.chat == owner && *at <= above.limit);
         let message = match life.owner {
@@ -154,10 +161,13 @@ impl View<'_> {
             Author::Hand(chat) if self.is_left(*chat, deed) => (Place::Unattributed, self.hand(deed)),
             Author::Hand(chat) => {
                 let place = self.by_hand(*chat, deed);
-                (self.begun_with(place, *chat, deed), self.hand(deed))
+                (self.begun_with(place, Some(*chat), deed), self.hand(deed))
             }
             Author::Anybody => (self.by_anybody(deed), self.hand(deed)),
-            Author::Unknown => (self.shown_by_ours(deed).unwrap_or(Place::Unattributed), Cause::Seen),
+            Author::Unknown => {
+                let place = self.shown_by_ours(deed).unwrap_or(Place::Unattributed);
+                (self.begun_with(place, None, deed), Cause::Seen)
+            }
         }
     }
 
@@ -167,7 +177,7 @@ impl View<'_> {
         let mut sorted = Vec::new();
         // For each thing its order in the book, and as our line left it.
         let mut orders: HashMap<&Thing, [Option<Order<'_>>; 2]> = HashMap::new();
-        let mut astray: HashSet<&Thing> = HashSet::new();
+        let mut astray: BTreeSet<&Thing> = BTreeSet::new();
         let mut deeds = life.deeds.iter().zip(changes).peekable();
         for (here, sight) in life.sights.iter().enumerate() {
             while let Some((deed, change)) = deeds.next_if(|(deed, _)| deed.shown <= here) {
@@ -210,7 +220,7 @@ impl View<'_> {
     }
 
     /// Nobody knows whether it was made before our fork or after: but our book was made with it, or without.
-    fn begun_with(&mut self, place: Place, chat: usize, deed: &Deed) -> Place {
+    fn begun_with(&mut self, place: Place, chat: Option<usize>, deed: &Deed) -> Place {
         let Some(after) = &deed.after else { return place };
         let begun = self.begun.get(&deed.thing).into_iter().flatten();
         let mut same = begun.filter(|(_, entry, _)| {
@@ -223,7 +233,7 @@ impl View<'_> {
         };
         match place {
             Place::Unattributed | Place::Between { from: Some(_), until: usize::MAX } if *there => {
-                let from = self.interval(chat, deed).0.and_then(|from| (self.line.ours)(chat, from));
+                let from = chat.and_then(|chat| (self.line.ours)(chat, self.interval(chat, deed).0?));
                 dated(from, Some(*until))
             }
             _ if !there => Place::Unattributed,

@@ -7,6 +7,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
+use forklore_core::check::Severity;
 use forklore_core::fork::ForkKind;
 use forklore_engine::oplog::OpLog;
 use forklore_engine::usecase::fork::{self, Request};
@@ -684,8 +685,12 @@ impl World {
             let about = self.step();
             self.verify(&about);
             if n % 50 == 49 && self.chats.values().all(|chat| !chat.shares) {
-                let report = check::check(&self.library(), None, self.clock);
-                assert!(report.ok, "{:#?}", report.findings);
+                let library = self.library();
+                let report = check::check(&library, None, self.clock);
+                let error = report.findings.iter().find(|finding| finding.severity == Severity::Error);
+                let chat = error.and_then(|error| library.find_chat(error.chat.as_deref()?).ok());
+                let known = chat.map(|chat| explain(&library, chat)).unwrap_or_default();
+                assert!(report.ok, "{:#?}\n{known}", report.findings);
             }
         }
     }
