@@ -62,16 +62,26 @@ impl Made<'_> {
         let new: Vec<&EntryImage> = first.iter().collect();
         let mut shown: Vec<Option<&EntryImage>> = vec![None; old.len()];
         let mut fresh: Vec<&EntryImage> = Vec::new();
+        let is_sure = |thing: &Thing, entry: &EntryImage| {
+            certain.get(thing).is_some_and(|sure| sure.content() == entry.content())
+        };
         for (pair, entry) in pair(&old, &new, Kinship { keeper, copied: true }).iter().zip(first) {
-            match pair {
+            // What may not have been there at all is not taken for something of another name.
+            let same = |i: &&usize| {
+                let (thing, old) = &self.things[**i];
+                old.comment == entry.comment || is_sure(thing, old)
+            };
+            match pair.as_ref().filter(same) {
                 Some(i) => shown[*i] = Some(entry),
                 None => fresh.push(entry),
             }
         }
+        let numbers: HashSet<i64> = first.iter().filter_map(|entry| entry.uid).collect();
         let (mut state, mut with, mut without) = (Vec::new(), Vec::new(), Vec::new());
         for ((thing, entry), shown) in self.things.iter().zip(shown) {
             let sure = certain.get(thing).copied();
-            let is_sure = sure.is_some_and(|sure| sure.content() == entry.content());
+            let is_sure = is_sure(thing, entry);
+            let is_taken = entry.uid.is_some_and(|uid| numbers.contains(&uid));
             let begun = match shown {
                 Some(shown) if !claimed(shown) && by_hand.get(&look_of(shown)) == Some(thing) => {
                     with.push((thing.clone(), shown.clone()));
@@ -81,7 +91,7 @@ impl Made<'_> {
                     without.push((thing.clone(), entry.clone()));
                     sure
                 }
-                None if !is_sure && complete => {
+                None if !is_sure && (complete || is_taken) => {
                     without.push((thing.clone(), entry.clone()));
                     sure
                 }

@@ -117,7 +117,7 @@ fn begun_with<'a>(lives: &[&'a Life], line: &Line<'_>) -> Begun<'a> {
             SeenBy::Scene(scene) => life.scenes[scene].carried_by(line.chat),
             _ => None,
         });
-        for (thing, entry) in life.base.shown.iter() {
+        for (thing, entry) in life.base.shown.iter().chain(&life.base.with) {
             begun.entry(thing).or_default().extend(first.map(|message| (message, entry, true)));
         }
         let Some(SeenBy::Base(at)) = life.sights.first().map(|sight| &sight.by) else { continue };
