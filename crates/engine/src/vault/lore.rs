@@ -128,7 +128,7 @@ impl Library {
         let bindings = self.history().ok().flatten()?.bindings_of(&here.path);
         match bindings.iter().position(|(had, ..)| *had == book) {
             Some(first) => bindings.get(first).filter(|_| first > 0).map(|(_, _, head)| *head),
-            None => bindings.last().map(|_| here.head()),
+            None => bindings.last().filter(|_| here.book_stem() == Some(book)).map(|_| here.head()),
         }
     }
 

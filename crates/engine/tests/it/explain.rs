@@ -33,3 +33,14 @@ pub(crate) fn explain(library: &Library, chat: usize) -> String {
     }
     text
 }
+
+/// For whoever wonders: explains the chat `FORKLORE_CHAT` of the vault `FORKLORE_VAULT`.
+#[test]
+fn a_chat_of_a_vault() {
+    let (Ok(vault), Ok(chat)) = (std::env::var("FORKLORE_VAULT"), std::env::var("FORKLORE_CHAT")) else {
+        return;
+    };
+    let fs = std::sync::Arc::new(forklore_fs::RealFs::new(std::path::Path::new(&vault)).unwrap());
+    let library = Library::load(fs, &forklore_engine::NoProgress).unwrap();
+    println!("{}", explain(&library, library.find_chat(&chat).unwrap()));
+}
