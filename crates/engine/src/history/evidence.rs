@@ -158,8 +158,7 @@ impl Timeline {
                 // A book can be seen before the first chat that is bound to it. It still was so when that came, if it had not been
                 // looked at anew by then.
                 let begun = player.heads.get(after).filter(|(j, _, bound)| {
-                    let unchanged = *j < next && (looked(*j) != looked(next) || looked(*j).is_none());
-                    *bound && (looked(i).is_none() || unchanged)
+                    *bound && *j < next && (looked(*j) != looked(next) || looked(*j).is_none())
                 });
                 heads.extend(begun.map(|(_, to, _)| (player.chat, Head { from: None, to: *to })));
                 continue;

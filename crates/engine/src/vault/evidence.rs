@@ -59,12 +59,12 @@ impl Library {
 
     /// What keeps a book that is not there any more.
     fn keeper_of(&self, evidence: &BookEvidence) -> Option<&'static dyn adapter::Adapter> {
-        let whole = |sight: &Sight| match &sight.content {
-            Content::Whole(entries) => Some(entries.clone()),
-            Content::Changed { .. } => None,
-        };
-        let last = evidence.sights.iter().rev().find_map(whole)?;
-        adapter::ALL.into_iter().find(|adapter| adapter.kept(&last))
+        adapter::ALL.into_iter().find(|adapter| {
+            evidence.sights.iter().any(|sight| match &sight.content {
+                Content::Whole(entries) => adapter.kept(entries),
+                Content::Changed { new, .. } => new.iter().any(|(_, e)| adapter.wrote(&e.comment, e.raw())),
+            })
+        })
     }
 
     /// When a book was made, if the header of a chat tells.
