@@ -41,6 +41,8 @@ pub(super) struct AtWork {
     pub(super) work: Vec<(Work, Origin)>,
     /// Whether that is all that can have been done since the sight before
     pub(super) live: bool,
+    /// The chat that was played last before
+    pub(super) player: Option<usize>,
 }
 
 /// Finds out who made each change in a book.
@@ -70,7 +72,7 @@ pub(super) fn attribute(life: &mut Life, marked: &HashMap<usize, Mark>, works: &
     }
     for (n, deed) in life.deeds.iter().enumerate() {
         if authors[n] == Author::Unknown {
-            authors[n] = by_hand(life, deed, cast);
+            authors[n] = by_hand(life, deed, works, cast);
         }
     }
     life.deeds.iter_mut().zip(authors).for_each(|(deed, author)| deed.author = author);
@@ -297,7 +299,7 @@ fn is_entity(comment: &str) -> bool {
 }
 
 /// Whose hand it was.
-fn by_hand(life: &Life, deed: &Deed, cast: &dyn Cast) -> Author {
+fn by_hand(life: &Life, deed: &Deed, works: &[AtWork], cast: &dyn Cast) -> Author {
     if life.keeper.is_none() {
         return Author::Anybody;
     }
@@ -316,7 +318,8 @@ fn by_hand(life: &Life, deed: &Deed, cast: &dyn Cast) -> Author {
         cast.played(chat, since, shown)
     };
     let mut movers = life.users.iter().copied().filter(|chat| moved(*chat));
-    match (movers.next(), movers.next(), life.owner.filter(|_| !life.lost)) {
+    let player = works.get(deed.shown).and_then(|at| at.player).filter(|chat| life.users.contains(chat));
+    match (movers.next(), movers.next(), player.or(life.owner.filter(|_| !life.lost))) {
         (Some(one), None, _) | (_, _, Some(one)) => Author::Hand(one),
         _ => Author::Unknown,
     }

@@ -335,8 +335,8 @@ impl Fold {
                 let exact = entry.image.agrees_with(before);
                 // What was written anew from the messages themselves owes nothing to what was there before. And what our own line
                 // built on a later change of its own is one text: nothing of others is in it.
-                let whole = change.rewrites
-                    || (change.is_telling() && !self.is_stained(&change.thing, &entry.image, before));
+                let whole = change.is_telling()
+                    && (change.rewrites || !self.is_stained(&change.thing, &entry.image, before));
                 entry.image = if whole && !exact {
                     overlay(&entry.image, after)
                 } else {

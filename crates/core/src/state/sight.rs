@@ -79,6 +79,8 @@ pub struct Look {
     pub not_after: i64,
     /// Where the chats stood that are bound to the book: at the look before this one, and at this one.
     pub heads: Vec<(usize, Head)>,
+    /// The chat that was played last before, as far as saves tell.
+    pub player: Option<usize>,
     /// What was at work in the book, and on which scene.
     pub work: Vec<(Work, Origin)>,
     /// Whether work was under way all the time since the look before, and at most one piece of it was done: all of it is known.

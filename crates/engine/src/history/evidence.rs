@@ -176,6 +176,7 @@ impl Timeline {
             not_after = not_after.min(lacks);
         }
         let seq = self.seen[i].seq;
+        let player = last_played(players, i, &together, &looked);
         let place = self.player(i).and_then(|j| {
             let file = &self.seen[j].observation.file;
             players.iter().find(|player| library.chats[player.chat].path == *file).map(|player| player.chat)
@@ -192,6 +193,7 @@ impl Timeline {
             not_before,
             not_after: not_after.max(not_before),
             heads,
+            player,
             work: work.collect(),
             live: false,
         }
@@ -255,6 +257,26 @@ struct Player<'a> {
     heads: Vec<(usize, usize, bool)>,
     /// How its messages were numbered anew, with the places of the observations that show it
     shifts: Vec<(usize, &'a Shift)>,
+}
+
+/// The chat that was saved last before a book was looked at, if looks were close enough to tell.
+fn last_played(
+    players: &[Player<'_>],
+    i: usize,
+    together: &dyn Fn(usize) -> bool,
+    looked: &dyn Fn(usize) -> Option<i64>,
+) -> Option<usize> {
+    let last = |player: &Player<'_>| {
+        let before = player.heads.partition_point(|(j, ..)| *j < i);
+        let beside = player.heads[before..].iter().take_while(|(j, ..)| together(*j)).count();
+        let last = (before + beside).checked_sub(1)?;
+        Some((player.heads[last].0, player.chat))
+    };
+    let lasts = || players.iter().filter(|player| !player.was_other).filter_map(last);
+    let (save, chat) = lasts().max()?;
+    // What was looked at together may have been saved in any order.
+    let beside = |(j, other)| other != chat && looked(j).is_some() && looked(j) == looked(save);
+    (!lasts().any(beside)).then_some(chat)
 }
 
 /// The number that a message has now that had `message` at an observation.
