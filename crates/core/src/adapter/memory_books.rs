@@ -102,9 +102,10 @@ impl Adapter for MemoryBooks {
         let text =
             |raw: Raw<'_>, key: &str| raw.get(key).and_then(Raw::as_text).map(std::borrow::Cow::into_owned);
         let parent = text(note, "parentChatId").unwrap_or_default();
+        let chat = text(note, "branchChatId").unwrap_or_default();
         let copy = |mapping: Raw<'_>| {
             let (copy, source) = text(mapping, "copyName").zip(text(mapping, "sourceName"))?;
-            Some(BookCopy { copy, source, parent: parent.clone(), time })
+            Some(BookCopy { copy, source, chat: chat.clone(), parent: parent.clone(), time })
         };
         note.get("mappings").unwrap_or(Raw::NULL).elements().filter_map(copy).collect()
     }

@@ -132,6 +132,8 @@ pub struct BookCopy {
     pub copy: String,
     /// Name of the book that it is a copy of.
     pub source: String,
+    /// Name of the chat that it was made for.
+    pub chat: String,
     /// Name of the chat that the chat was forked from.
     pub parent: String,
     /// When, in milliseconds since 1970.

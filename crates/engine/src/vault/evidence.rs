@@ -82,7 +82,7 @@ impl Library {
     }
 
     /// Whether a chat was seen bound to a book, now or before.
-    fn had(&self, chat: usize, stem: &str) -> bool {
+    pub(super) fn had(&self, chat: usize, stem: &str) -> bool {
         let history = self.history().ok().flatten();
         history.is_some_and(|history| history.bound_to(stem).any(|file| *file == self.chats[chat].path))
     }
@@ -93,6 +93,7 @@ impl Library {
         let wrote = |chat: usize| scenes.iter().filter(|told| told.scene.origin.chat == chat).count();
         let mut named: Vec<usize> = scenes.iter().map(|told| told.scene.origin.chat).collect();
         named.extend(self.users_of(stem));
+        named.extend(self.copies().iter().filter(|copy| copy.stem == stem).map(|copy| copy.chat));
         if named.is_empty() {
             named.extend((0..self.chats.len()).filter(|chat| self.had(*chat, stem)));
         }

@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 use std::sync::{Arc, PoisonError};
 
-use forklore_core::adapter;
+use forklore_core::adapter::{self, BookCopy};
 use forklore_core::format::book::EntryImage;
 use forklore_core::format::names::book_stem;
 use forklore_core::state::{
@@ -216,17 +216,21 @@ impl Library {
     pub(super) fn copies(&self) -> &[CopiedBook] {
         self.copies.get_or_init(|| {
             let of = |(chat, here): (usize, &super::Chat)| {
-                let bound = here.book_stem().map(str::to_owned);
-                let copies = adapter::copies(here.header()).into_iter();
-                let copies = copies.map(move |copy| CopiedBook {
-                    chat,
-                    stem: book_stem(&copy.copy),
-                    source: book_stem(&copy.source),
-                    parent: copy.parent,
-                    time: copy.time,
+                // SillyTavern's forks copy the header of their parent: only the chat that is or was bound to the copy is the one.
+                let own = |copy: &BookCopy, stem: &str| {
+                    here.book_stem() == Some(stem) || copy.chat == here.name || self.had(chat, stem)
+                };
+                let copies = adapter::copies(here.header()).into_iter().filter_map(|copy| {
+                    let stem = book_stem(&copy.copy);
+                    own(&copy, &stem).then(|| CopiedBook {
+                        chat,
+                        stem,
+                        source: book_stem(&copy.source),
+                        parent: copy.parent,
+                        time: copy.time,
+                    })
                 });
-                // SillyTavern's forks copy the header of their parent: only the chat that is bound to the copy is the one.
-                copies.filter(move |copy| bound.as_ref() == Some(&copy.stem)).collect::<Vec<_>>()
+                copies.collect::<Vec<_>>()
             };
             let mut all: Vec<CopiedBook> = self.chats.iter().enumerate().flat_map(of).collect();
             // A later fork that shares the copy has the same note.
