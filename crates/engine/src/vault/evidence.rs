@@ -143,13 +143,15 @@ impl Library {
             _ => Vec::new(),
         };
         for copy in self.copies().iter().filter(|copy| copy.source == *evidence.book) {
-            let Some(book) = self.book(&copy.stem)?.filter(|book| book.parse().is_ok()) else { continue };
+            let book = self.book(&copy.stem)?.filter(|book| book.parse().is_ok());
             let first = match self.history()? {
                 Some(history) => history.first_look(&copy.stem).map_err(history_error)?,
                 None => None,
             };
-            let entries = first.unwrap_or_else(|| book.images());
-            let Some(keeper) = book.keeper else { continue };
+            let Some(entries) = first.or_else(|| book.map(|book| book.images())) else { continue };
+            let Some(keeper) = adapter::ALL.into_iter().find(|adapter| adapter.kept(&entries)) else {
+                continue;
+            };
             let chat = &self.chats[copy.chat];
             let fork = chat.lineage.fork_message.unwrap_or_default();
             let same = |a: &EntryImage, b: &EntryImage| a.content() == b.content() && a.comment == b.comment;
