@@ -44,12 +44,14 @@ pub fn stains(changes: &[Change], book: &[(Thing, EntryImage)]) -> Vec<Stain> {
             continue;
         }
         let Some(now) = present.get(&change.thing) else { continue };
+        let ours = |line: &str| own.get(&change.thing).is_some_and(|own| own.contains(line));
         let lines: Vec<String> = match &change.before {
+            // Others made it, but nothing of what it tells now is theirs.
+            None if !now.content().is_empty() && now.content().lines().all(ours) => continue,
             None => Vec::new(),
             Some(before) => {
                 let (before, text, now) = (before.content(), after.content(), now.content());
                 let added = text.lines().filter(|line| !before.lines().any(|l| l == *line));
-                let ours = |line: &str| own.get(&change.thing).is_some_and(|own| own.contains(line));
                 added
                     .filter(|line| now.lines().any(|l| l == *line) && !ours(line))
                     .map(str::to_owned)

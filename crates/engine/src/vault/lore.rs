@@ -60,9 +60,7 @@ impl Library {
         let mut lives = lives.found;
         let own = self.chats[c].book_stem().and_then(|stem| lives.iter().find(|life| *life.book == *stem));
         let own = own.cloned();
-        // A book that began as a copy goes on with what its line had. One that did not has nothing of other books.
-        let begun = |own: &&Arc<Life>| own.sights.first().is_none_or(|s| !matches!(s.by, SeenBy::Base(_)));
-        if let Some(own) = own.as_ref().filter(begun) {
+        if let Some(own) = own.as_ref().filter(|own| stands_alone(own)) {
             lives = vec![own.clone()];
         }
         let known = self.seen_by(c, &lives);
@@ -120,6 +118,13 @@ impl Library {
         let bindings = history.bindings_of(&here.path);
         let last = bindings.iter().rposition(|(had, ..)| *had == book)?;
         Some(bindings.get(last + 1).map_or(u64::MAX, |(_, seq, _)| *seq))
+    }
+
+    /// The book that a chat had before this one, if history tells.
+    fn had_before(&self, chat: usize, book: &str) -> Option<String> {
+        let bindings = self.history().ok().flatten()?.bindings_of(&self.chats[chat].path);
+        let first = bindings.iter().position(|(had, ..)| *had == book).unwrap_or(bindings.len());
+        bindings.get(first.checked_sub(1)?).map(|(had, ..)| (*had).to_owned())
     }
 
     /// The last message that a chat had when it was bound to this book instead of another one, if history tells of that.
@@ -246,6 +251,11 @@ impl Library {
     }
 }
 
+/// Whether a book has nothing of other books: one that began as a copy goes on with what its line had.
+fn stands_alone(life: &Life) -> bool {
+    life.sights.first().is_none_or(|sight| !matches!(sight.by, SeenBy::Base(_)))
+}
+
 /// So far around a message that is not there any more its neighbours are looked for.
 const FAR: usize = 1000;
 
@@ -362,7 +372,11 @@ impl Lives<'_> {
                 self.add(&other)?;
             }
         }
-        let known = library.seen_by(owner, &self.found);
+        let before = library.had_before(owner, stem).and_then(|before| {
+            self.found.iter().find(|life| *life.book == *before && stands_alone(life)).cloned()
+        });
+        let lives = before.map_or_else(|| self.found.clone(), |before| vec![before]);
+        let known = library.seen_by(owner, &lives);
         let state = |known: &Known, undated: bool| -> Vec<(Thing, EntryImage)> {
             let state = fold(known, at, usize::MAX, Carry { undated, since: true }, None);
             state.entries.into_iter().filter_map(|entry| Some((entry.thing?, entry.image))).collect()
