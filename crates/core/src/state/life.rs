@@ -38,6 +38,8 @@ pub struct Life {
     pub sights: Vec<SightOf>,
     /// What changed from one to the next, in clock order.
     pub deeds: Vec<Deed>,
+    /// The books that it was made from, and those that they were made from.
+    pub sources: Vec<Arc<str>>,
     /// The book as it is now, if it is there, with everything that it holds.
     pub present: Vec<(Thing, EntryImage)>,
     /// What it was made from.
@@ -123,6 +125,7 @@ impl Life {
                 scenes,
                 sights: Vec::with_capacity(sights.len() + 1),
                 deeds: Vec::new(),
+                sources: Vec::new(),
                 present: Vec::new(),
                 base: Settled::default(),
                 everything: HashMap::new(),
@@ -242,6 +245,7 @@ impl<'a> Builder<'a> {
                 _ => self.foreign.extend(self.written_elsewhere(life)),
             }
             self.life.roll.learn_from(&life.roll);
+            self.life.sources.extend(life.sources.iter().chain([&life.book]).cloned());
         }
         self.seen.extend(state.iter().map(|(thing, _)| (thing.clone(), 0)));
         self.complete = Some(0);

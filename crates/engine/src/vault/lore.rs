@@ -60,8 +60,9 @@ impl Library {
         let mut lives = lives.found;
         let own = self.chats[c].book_stem().and_then(|stem| lives.iter().find(|life| *life.book == *stem));
         let own = own.cloned();
-        if let Some(own) = own.as_ref().filter(|own| stands_alone(own)) {
-            lives = vec![own.clone()];
+        // A book that began as a copy goes on with what its line had. One that did not has nothing of other books.
+        if let Some(own) = &own {
+            lives.retain(|life| life.book == own.book || own.sources.contains(&life.book));
         }
         let known = self.seen_by(c, &lives);
         let looked = self.first_look(c, &lives);
@@ -251,11 +252,6 @@ impl Library {
     }
 }
 
-/// Whether a book has nothing of other books: one that began as a copy goes on with what its line had.
-fn stands_alone(life: &Life) -> bool {
-    life.sights.first().is_none_or(|sight| !matches!(sight.by, SeenBy::Base(_)))
-}
-
 /// So far around a message that is not there any more its neighbours are looked for.
 const FAR: usize = 1000;
 
@@ -372,10 +368,13 @@ impl Lives<'_> {
                 self.add(&other)?;
             }
         }
-        let before = library.had_before(owner, stem).and_then(|before| {
-            self.found.iter().find(|life| *life.book == *before && stands_alone(life)).cloned()
-        });
-        let lives = before.map_or_else(|| self.found.clone(), |before| vec![before]);
+        let before = library
+            .had_before(owner, stem)
+            .and_then(|before| self.found.iter().find(|life| *life.book == *before).cloned());
+        let mut lives = self.found.clone();
+        if let Some(before) = before {
+            lives.retain(|life| life.book == before.book || before.sources.contains(&life.book));
+        }
         let known = library.seen_by(owner, &lives);
         let state = |known: &Known, undated: bool| -> Vec<(Thing, EntryImage)> {
             let state = fold(known, at, usize::MAX, Carry { undated, since: true }, None);
@@ -387,7 +386,8 @@ impl Lives<'_> {
             !by_hand || time <= 0 || change.clock <= time
         });
         let certain = state(&known.with(before.cloned().collect()), false);
-        let sources = self.found.iter().map(|life| &**life).collect();
+        let used = |life: &&Arc<Life>| lives.iter().any(|used| used.book == life.book);
+        let sources = self.found.iter().filter(used).map(|life| &**life).collect();
         let time = if time > 0 { time } else { i64::MIN };
         Ok(Made { things: state(&known, true), certain, sources, at, time })
     }
