@@ -97,7 +97,7 @@ impl Adapter for MemoryBooks {
         let note = header.metadata().at(&["STMemoryBooks", "branchLorebookCopies"]).unwrap_or(Raw::NULL);
         let time = note.get("completedAt").and_then(Raw::as_text);
         let time =
-            time.and_then(|time| time.parse::<jiff::Timestamp>().ok()).map(|time| time.as_millisecond());
+            time.and_then(|time| time.parse::<jiff::Timestamp>().ok()).map(jiff::Timestamp::as_millisecond);
         let Some(time) = time else { return Vec::new() };
         let text =
             |raw: Raw<'_>, key: &str| raw.get(key).and_then(Raw::as_text).map(std::borrow::Cow::into_owned);

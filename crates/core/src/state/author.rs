@@ -243,11 +243,11 @@ impl Claims<'_> {
     /// Who changed a line of a registry that nobody claims: whoever gave its number away, else the scene at work.
     fn lister(&self, deed: &Deed, authors: &[Author]) -> Option<Author> {
         let uid = deed.entry()?.uid;
-        let heirs = self.life.deeds.iter().zip(authors).filter(|(other, author)| {
+        let mut heirs = self.life.deeds.iter().zip(authors).filter(|(other, author)| {
             let same = other.shown == deed.shown && other.thing == deed.thing && other.line;
             same && **author != Author::Unknown && other.after.as_ref().is_some_and(|after| after.uid == uid)
         });
-        if let Some((_, author)) = heirs.last() {
+        if let Some((_, author)) = heirs.next_back() {
             return Some(author.clone());
         }
         let (begin, end) = self.window(deed);

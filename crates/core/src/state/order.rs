@@ -35,7 +35,7 @@ pub(super) fn in_order(sights: Vec<Sight>) -> Vec<Sight> {
     let open = slots.iter().any(|(from, until)| from < until);
     let places = if open && looks.len() * telling.len() <= MANY {
         let others: Vec<HashSet<u64>> = telling.iter().map(|i| marks(&others[*i])).collect();
-        shortest_way(&looks, &others, now.as_ref().map(marks), &slots)
+        shortest_way(&looks, &others, now.as_ref().map(marks).as_ref(), &slots)
     } else {
         slots.iter().map(|(from, _)| *from).collect()
     };
@@ -76,7 +76,7 @@ fn bounds(looks: &[Sight]) -> Vec<(i64, i64)> {
 fn shortest_way(
     looks: &[Sight],
     others: &[HashSet<u64>],
-    now: Option<HashSet<u64>>,
+    now: Option<&HashSet<u64>>,
     slots: &[(usize, usize)],
 ) -> Vec<usize> {
     let count = others.len();

@@ -12,7 +12,10 @@ use crate::format::book::EntryImage;
 
 /// The order of lines by registry: names in the order in which they stand.
 #[derive(Debug, Clone, Default)]
-pub(super) struct Roll(HashMap<Arc<str>, (Vec<Arc<str>>, HashSet<Arc<str>>)>);
+pub(super) struct Roll(HashMap<Arc<str>, Names>);
+
+/// Names in the order in which they stand, and who is among them.
+type Names = (Vec<Arc<str>>, HashSet<Arc<str>>);
 
 impl Roll {
     /// Learns from a registry's text: who is not known yet comes after the one that it was seen after.

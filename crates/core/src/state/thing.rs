@@ -45,9 +45,9 @@ pub(super) fn pair(old: &[&EntryImage], new: &[&EntryImage], kinship: Kinship<'_
     let mut left: HashSet<usize> = (plain..old.len()).collect();
     let mut by_uid: HashMap<i64, Vec<usize>> = HashMap::new();
     let mut by_title: HashMap<&str, Vec<usize>> = HashMap::new();
-    for i in plain..old.len() {
-        old[i].uid.into_iter().for_each(|uid| by_uid.entry(uid).or_default().push(i));
-        by_title.entry(&old[i].comment).or_default().push(i);
+    for (i, entry) in old.iter().enumerate().skip(plain) {
+        entry.uid.into_iter().for_each(|uid| by_uid.entry(uid).or_default().push(i));
+        by_title.entry(&entry.comment).or_default().push(i);
     }
     type Rule<'r> = &'r dyn Fn(&EntryImage, &EntryImage) -> bool;
     let rules: [(bool, Rule<'_>); 5] = [

@@ -136,12 +136,15 @@ fn begun_with<'a>(lives: &[&'a Life], line: &Line<'_>) -> Begun<'a> {
     begun
 }
 
+/// Where a chat stood at a sight, and the furthest until then.
+type Stood = (Option<Head>, Option<usize>);
+
 struct View<'a> {
     life: &'a Life,
     line: &'a Line<'a>,
     begun: &'a Begun<'a>,
     /// For a chat: where it stood at each sight, and the furthest until then.
-    places: HashMap<usize, Vec<(Option<Head>, Option<usize>)>>,
+    places: HashMap<usize, Vec<Stood>>,
     /// For a chat: the first look that shows it bound to another book.
     left: HashMap<usize, Option<u64>>,
 }
@@ -324,7 +327,7 @@ impl View<'_> {
     }
 
     /// Where a chat stood at each sight of the book.
-    fn places(&mut self, chat: usize) -> &[(Option<Head>, Option<usize>)] {
+    fn places(&mut self, chat: usize) -> &[Stood] {
         let (life, cast) = (self.life, self.line.cast);
         self.places.entry(chat).or_insert_with(|| {
             let mut furthest: Option<usize> = None;

@@ -73,7 +73,7 @@ impl Library {
 
     fn seen_by(&self, c: usize, lives: &[Arc<Life>]) -> Known {
         let lives: Vec<&Life> = lives.iter().map(|life| &**life).collect();
-        let ours = |chat: usize, message: usize| self.place_here(chat, message, c);
+        let ours = |chat: usize, message: usize| Some(self.place_here(chat, message, c));
         let (cast, ancestors) = (VaultCast(self), self.line_above(c));
         let left = |chat: usize, book: &str| self.left(chat, book);
         Known::of(&lives, &Line { chat: c, ancestors, ours: &ours, left: &left, cast: &cast })
@@ -84,7 +84,7 @@ impl Library {
         let above = self.line_above(c);
         let here = |chat: usize, message: usize| match above.iter().find(|above| above.chat == chat) {
             _ if chat == c => Some(message),
-            Some(above) if message <= above.limit => self.place_here(chat, message, c),
+            Some(above) if message <= above.limit => Some(self.place_here(chat, message, c)),
             _ => None,
         };
         let looks = lives.iter().flat_map(|life| &life.sights).filter_map(|sight| match &sight.by {
@@ -100,16 +100,16 @@ impl Library {
 
     /// The message of a chat that stands where a message of another one stands: the same one; the one that it became when it was edited;
     /// the one before, if it was deleted.
-    fn place_here(&self, chat: usize, message: usize, here: usize) -> Option<usize> {
+    fn place_here(&self, chat: usize, message: usize, here: usize) -> usize {
         if let Some(same) = self.counterpart(chat, message, here) {
-            return Some(same);
+            return same;
         }
         let there = |message: usize| Some((message, self.counterpart(chat, message, here)?));
         let before = (0..message).rev().take(FAR).find_map(there);
         let after = (message + 1..=self.chats[chat].head()).take(FAR).find_map(there);
         let end = after.map_or(self.chats[here].transcript.len(), |(_, place)| place);
         let place = before.map_or(message, |(known, place)| place + (message - known));
-        Some(place.min(end.saturating_sub(1)))
+        place.min(end.saturating_sub(1))
     }
 
     /// The first observation that shows a chat bound to another book than this one, which it had before.
@@ -172,7 +172,7 @@ impl Library {
                 break;
             }
             let (there, fork) = self.fork_of(at, parent);
-            limit = if fork <= limit { there } else { self.place_here(at, limit, parent).unwrap_or(limit) };
+            limit = if fork <= limit { there } else { self.place_here(at, limit, parent) };
             limit = limit.min(self.chats[parent].head());
             let forked = self.forked_at(at);
             let played = || self.times(at).iter().skip(fork + 1).find_map(|sent| *sent);
@@ -193,12 +193,12 @@ impl Library {
         let told = record.map(|record| record.message).or(here.lineage.fork_message).unwrap_or(here.head());
         let history = self.history().ok().flatten();
         let seen = history.and_then(|history| history.first_head(&here.path, told + 1));
-        let fork = seen.or_else(|| self.place_here(parent, told.min(above.head()), c)).unwrap_or(told);
+        let fork = seen.unwrap_or_else(|| self.place_here(parent, told.min(above.head()), c));
         let fork = fork.min(here.head());
         let moment = above.transcript.moment(told).map(|moment| moment.to_string());
         let there = match record {
             Some(record) if moment.as_ref() == Some(&record.moment) => told,
-            _ => self.place_here(c, fork, parent).unwrap_or(fork),
+            _ => self.place_here(c, fork, parent),
         };
         (there, fork)
     }

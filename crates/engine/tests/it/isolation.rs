@@ -710,10 +710,11 @@ fn verify_book(chat: &Chat, bytes: &[u8], explain: &dyn Fn() -> String) {
 }
 
 /// Nothing is in a book but what was told.
-fn told_only<'a>(made: &Entries, told: impl Iterator<Item = &'a Told> + Clone) -> Result<(), String> {
+fn told_only<'a>(made: &Entries, told: impl Iterator<Item = &'a Told>) -> Result<(), String> {
+    let told: Vec<&Told> = told.collect();
     for (title, text) in made.values() {
         for line in text.lines() {
-            if !told.clone().any(|told| told.title == *title && told.line == line) {
+            if !told.iter().any(|told| told.title == *title && told.line == line) {
                 return Err(format!("nobody told {line:?} of {title:?} to this line"));
             }
         }

@@ -16,7 +16,7 @@ impl Library {
             return Ok(Vec::new());
         }
         let lore = self.lore(c)?;
-        Ok(stains(&lore.known.changes, &lore.present()))
+        Ok(stains(&lore.known.changes, lore.present()))
     }
 }
 
@@ -33,7 +33,7 @@ impl Checker<'_> {
         let (changes, present) = (&lore.known.changes, lore.present());
         let (mut future, mut foreign): (Vec<String>, Vec<String>) = (Vec::new(), Vec::new());
         let mut sources: [Vec<Origin>; 2] = [Vec::new(), Vec::new()];
-        for stain in stains(changes, &present) {
+        for stain in stains(changes, present) {
             let from_ancestor = library.is_ancestor(stain.origin.chat, c);
             let what = match stain.lines.len() {
                 0 => stain.comment.to_string(),
@@ -59,7 +59,7 @@ impl Checker<'_> {
             }
         }
         if chat.record.is_none() && chat.lineage.is_fork() && library.users_of(stem).len() < 2 {
-            let lacking: Vec<String> = holes(&lore.known, chat.head(), &present)
+            let lacking: Vec<String> = holes(&lore.known, chat.head(), present)
                 .iter()
                 .map(|entry| entry.comment.to_string())
                 .collect();

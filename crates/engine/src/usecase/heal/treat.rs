@@ -251,7 +251,7 @@ fn has_holes(library: &Library, c: usize) -> Result<bool, HealError> {
         return Ok(false);
     }
     let lore = library.lore(c)?;
-    Ok(!holes(&lore.known, chat.head(), &lore.present()).is_empty())
+    Ok(!holes(&lore.known, chat.head(), lore.present()).is_empty())
 }
 
 /// What becomes of the book.
