@@ -249,10 +249,18 @@ impl<'a> Builder<'a> {
         }
         self.seen.extend(state.iter().map(|(thing, _)| (thing.clone(), 0)));
         self.complete = Some(0);
+        self.remember(&state);
         self.life.base.state.clone_from(&state);
         self.state = state;
         self.life.sights.push(SightOf { time, by: SeenBy::Base(at) });
         self.works.push(AtWork::default());
+    }
+
+    /// Whatever is seen in the book can be found by title and text.
+    fn remember(&mut self, state: &[(Thing, EntryImage)]) {
+        for (thing, entry) in state {
+            self.life.everything.entry(everything_key(entry)).or_insert_with(|| thing.clone());
+        }
     }
 
     /// What scenes wrote into another book that the chat of this one does not have.
@@ -365,6 +373,7 @@ impl<'a> Builder<'a> {
         let base = made.settle(first, self.life.keeper, &claimed, complete);
         self.seen = base.state.iter().map(|(thing, _)| (thing.clone(), 0)).collect();
         self.state.clone_from(&base.state);
+        self.remember(&base.state);
         self.life.base = base;
     }
 
@@ -398,6 +407,11 @@ impl<'a> Builder<'a> {
         pairs.iter().flatten().for_each(|i| paired[*i] = true);
         let mut things = Vec::with_capacity(after.len());
         for (j, entry) in after.iter().enumerate() {
+            // Mostly nothing has happened to it.
+            if let Some((thing, _)) = pairs[j].and_then(|i| before.get(i)).filter(|(_, was)| was == entry) {
+                things.push(thing.clone());
+                continue;
+            }
             let key = everything_key(entry);
             let (thing, was) = match pairs[j] {
                 Some(i) => (before[i].0.clone(), Some(&before[i].1)),
@@ -646,16 +660,17 @@ enum Step {
 /// Whether two sights of a thing tell the same. Whoever copies a book may number its entries anew and say whose they are now: that is no
 /// change of what they tell.
 fn agrees(before: &EntryImage, after: &EntryImage, copied: bool) -> bool {
+    if before.agrees_with(after) {
+        return true;
+    }
+    if !copied {
+        return false;
+    }
     let told = |entry: &EntryImage| entry.raw().get("disable").is_none();
     let same_switch = before.is_disabled() == after.is_disabled() || told(before) || told(after);
     let order = |entry: &EntryImage| entry.raw().get("order").map(|order| order.bytes().to_vec());
     let same_order = order(before).zip(order(after)).is_none_or(|(before, after)| before == after);
-    before.agrees_with(after)
-        || (copied
-            && same_switch
-            && same_order
-            && before.comment == after.comment
-            && before.content() == after.content())
+    same_switch && same_order && before.comment == after.comment && before.content() == after.content()
 }
 
 /// Whether a title is of this name: "event-The fall" is "The fall".

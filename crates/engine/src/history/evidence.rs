@@ -170,10 +170,8 @@ impl Timeline {
             let apart = looked(i).is_some() || !is_first;
             let from = known.filter(|_| apart).map(|known| known.1.min(then.1));
             heads.push((player.chat, Head { from, to: then.1 }));
-            let sent = library.times(player.chat);
-            not_before = not_before.max(sent.get(then.1).copied().flatten().unwrap_or(i64::MIN));
-            let lacks = sent.iter().skip(then.1 + 1).flatten().min().copied().unwrap_or(i64::MAX);
-            not_after = not_after.min(lacks);
+            not_before = not_before.max(library.sent(player.chat, then.1).unwrap_or(i64::MIN));
+            not_after = not_after.min(library.next_sent(player.chat, then.1 + 1).unwrap_or(i64::MAX));
         }
         let seq = self.seen[i].seq;
         let player = last_played(players, i, &together, &looked);

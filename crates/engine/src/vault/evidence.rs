@@ -292,13 +292,13 @@ impl Cast for VaultCast<'_> {
     }
 
     fn head_at(&self, chat: usize, time: i64) -> Option<usize> {
-        self.0.times(chat).iter().rposition(|sent| sent.is_some_and(|sent| sent <= time))
+        self.0.head_at(chat, time)
     }
 
     fn played(&self, chat: usize, after: i64, until: i64) -> bool {
         let own = self.0.chats[chat].lineage.fork_message.map_or(0, |fork| fork + 1);
-        let times = self.0.times(chat);
-        times.iter().skip(own).flatten().any(|sent| after < *sent && *sent <= until)
+        let next = self.0.head_at(chat, after).map_or(own, |head| own.max(head + 1));
+        self.0.next_sent(chat, next).is_some_and(|sent| after < sent && sent <= until)
     }
 
     fn related(&self, a: usize, b: usize) -> bool {

@@ -190,8 +190,6 @@ pub struct Library {
     pub(super) last_lore: Mutex<Option<(usize, Arc<Lore>)>>,
     /// Lives of books that were worked out.
     pub(super) lives: Mutex<HashMap<String, Arc<Life>>>,
-    /// When the messages of chats were sent, for those that were asked for.
-    pub(super) times: Mutex<HashMap<usize, Arc<[Option<i64>]>>>,
     /// The scenes of all chats, by the book that they wrote into.
     pub(super) scenes: OnceLock<BTreeMap<String, Vec<ToldScene>>>,
     /// The books that extensions made as copies of others.

@@ -82,7 +82,6 @@ impl Library {
             last_book: Mutex::default(),
             last_lore: Mutex::default(),
             lives: Mutex::default(),
-            times: Mutex::default(),
             scenes: OnceLock::new(),
             copies: OnceLock::new(),
             history: OnceLock::new(),

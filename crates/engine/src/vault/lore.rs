@@ -175,7 +175,7 @@ impl Library {
             limit = if fork <= limit { there } else { self.place_here(at, limit, parent) };
             limit = limit.min(self.chats[parent].head());
             let forked = self.forked_at(at);
-            let played = || self.times(at).iter().skip(fork + 1).find_map(|sent| *sent);
+            let played = || self.next_sent(at, fork + 1);
             left = forked.or_else(played).unwrap_or(i64::MAX).min(left);
             let restored = history.and_then(|history| history.restored(self, at)).map(|(seq, _)| (seq, seq));
             let first = restored.or_else(|| history.and_then(|history| history.first_seen(&here.path)));
@@ -209,13 +209,6 @@ impl Library {
         let record = self.chats[c].record.as_ref().filter(|record| !record.adopted);
         let recorded = record.map(|record| record.created).filter(|created| *created > 0);
         recorded.or_else(|| self.copies().iter().find(|copy| copy.chat == c).map(|copy| copy.time))
-    }
-
-    /// When the messages of a chat were sent.
-    pub fn times(&self, chat: usize) -> Arc<[Option<i64>]> {
-        let mut known = self.times.lock().unwrap_or_else(PoisonError::into_inner);
-        let read = || self.chats[chat].transcript.rows_from(0).map(|row| row.sent).collect();
-        known.entry(chat).or_insert_with(read).clone()
     }
 
     /// The books that extensions made as copies of others.

@@ -4,6 +4,7 @@
 
 mod backups;
 pub mod cache;
+mod clock;
 mod derive;
 mod evidence;
 mod family;
