@@ -4,9 +4,9 @@ use std::cell::RefCell;
 use std::collections::BTreeMap;
 
 use forklore_core::check::Code;
-use forklore_engine::Config;
 use forklore_engine::usecase::check;
 use forklore_engine::usecase::heal::{self, Choice, Decide, HealReport, Question};
+use forklore_engine::{Config, history};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -104,6 +104,10 @@ pub fn heal_with(
         return Ok(plan.report);
     }
     let nothing = plan.is_empty();
+    if !nothing && config.history.operations {
+        // If history cannot be written, whoever records the operation itself says so.
+        let _told_later = history::before(&desk.fs, &plan.files(&library), now());
+    }
     let mut report = heal::execute(&library, plan, now())?;
     if !nothing {
         let look_again = || -> Result<_, Failure> {

@@ -2,15 +2,15 @@
 
 use std::borrow::Cow;
 use std::collections::HashMap;
-use std::sync::{Arc, PoisonError};
+use std::sync::Arc;
 
 use forklore_core::adapter::auto_recap::running::CombinedRecap;
 use forklore_core::format::book::EntryImage;
-use forklore_core::state::{self, Carry, Evidence, LeftOut, Place, StateEntry};
+use forklore_core::state::{self, Author, Carry, LeftOut, Life, Place, SeenBy, StateEntry};
 use forklore_fs::PathError;
 use forklore_json::Raw;
 
-use crate::vault::{Book, Library, history_error};
+use crate::vault::{Book, Library, Lore, history_error};
 
 /// The book of a chat at a message.
 #[derive(Clone)]
@@ -25,8 +25,6 @@ pub struct BookAt {
     pub entries: Vec<StateEntry>,
     /// What is known and does not belong there
     pub left_out: Vec<LeftOut>,
-    /// Marks of lines that no scene has told: they are this line's all the same (see [`state::untold`])
-    pub untold: Vec<u64>,
 }
 
 /// Where the state of a book comes from.
@@ -90,9 +88,6 @@ impl Default for Wanted {
     }
 }
 
-/// Evidence, and the changes that it comes to.
-pub(crate) type Known = (Evidence, Vec<state::Change>);
-
 /// Why there is no state.
 #[derive(Debug, thiserror::Error)]
 pub enum StateError {
@@ -115,14 +110,7 @@ impl Library {
         let chat = &self.chats[c];
         let Some((name, stem)) = &chat.book else {
             let source = Source { kind: SourceKind::None, message: None, distance: None };
-            return Ok(BookAt {
-                name: None,
-                live: None,
-                source,
-                entries: Vec::new(),
-                left_out: Vec::new(),
-                untold: Vec::new(),
-            });
+            return Ok(BookAt { name: None, live: None, source, entries: Vec::new(), left_out: Vec::new() });
         };
         let live = self.book(name)?;
         if let Some(Err(e)) = live.as_ref().map(|book| book.parse()) {
@@ -138,12 +126,9 @@ impl Library {
         {
             return Ok(found);
         }
-        let known = self.known(c)?;
-        let evidence = &known.0;
-        let (source, entries, left_out) = from_evidence(&known, at, chat.head(), wanted);
-        let images: Vec<EntryImage> = entries.iter().map(|entry| entry.image.clone()).collect();
-        let untold = if hand_kept { Vec::new() } else { untold(evidence, at, &images) };
-        Ok(BookAt { name: Some(name.clone()), live, source, entries, left_out, untold })
+        let lore = self.lore(c)?;
+        let (source, entries, left_out) = from_evidence(&lore, at, chat.head(), wanted);
+        Ok(BookAt { name: Some(name.clone()), live, source, entries, left_out })
     }
 
     /// The book of a chat as it is, at its last message, whoever wrote into it.
@@ -156,44 +141,16 @@ impl Library {
     }
 
     fn as_it_is(&self, c: usize, at: usize) -> Result<Option<BookAt>, StateError> {
-        let Some((name, stem)) = &self.chats[c].book else { return Ok(None) };
-        let Some(live) = self.book(name)? else { return Ok(None) };
-        let Some(now) = self.live(c, stem)? else { return Ok(None) };
-        // A book kept by hand has no scenes to be mistaken by.
-        let untold = match live.keeper {
-            Some(_) => state::untold(&now.entries, &self.last_sighting(c, at)?),
-            None => Vec::new(),
-        };
-        let entry = |image| StateEntry {
-            image,
-            message: None,
-            undated: false,
-            inferred: Vec::new(),
-            observed: false,
-        };
+        let Some((name, _)) = &self.chats[c].book else { return Ok(None) };
+        let Some(live) = self.book(name)?.filter(|live| live.parse().is_ok()) else { return Ok(None) };
+        let entries = live.images().into_iter().map(StateEntry::plain).collect();
         Ok(Some(BookAt {
             name: Some(name.clone()),
             live: Some(live),
             source: Source { kind: SourceKind::Head, message: Some(at), distance: Some(0) },
-            entries: now.entries.into_iter().map(entry).collect(),
+            entries,
             left_out: Vec::new(),
-            untold,
         }))
-    }
-
-    /// What is known about the book of a chat, and the changes that this comes to. Asked for one message after the other, it is
-    /// worked out once.
-    pub(crate) fn known(&self, c: usize) -> Result<Arc<Known>, PathError> {
-        let mut last = self.last_known.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some((_, known)) = last.as_ref().filter(|(chat, _)| *chat == c) {
-            return Ok(known.clone());
-        }
-        let mut evidence = self.evidence(c)?;
-        self.add_backups(c, &mut evidence)?;
-        let changes = state::replay(&evidence);
-        let known = Arc::new((evidence, changes));
-        *last = Some((c, known.clone()));
-        Ok(known)
     }
 
     /// What `read` finds in the header of a chat as history saw it at a message or last before.
@@ -231,66 +188,71 @@ impl Library {
     }
 }
 
-/// Lines of entries that the last scene of our line did not show.
-fn untold(evidence: &Evidence, at: usize, entries: &[EntryImage]) -> Vec<u64> {
-    let ours =
-        evidence.sightings.iter().filter(|sighting| sighting.ours.is_some_and(|message| message <= at));
-    let last = ours.max_by_key(|sighting| (sighting.ours, sighting.clock));
-    state::untold(entries, last.map_or(&[], |last| &last.entries))
-}
-
 fn from_evidence(
-    (evidence, changes): &Known,
+    lore: &Lore,
     at: usize,
     head: usize,
     wanted: Wanted,
 ) -> (Source, Vec<StateEntry>, Vec<LeftOut>) {
-    let mut changes = Cow::Borrowed(changes);
+    let mut known = Cow::Borrowed(&lore.known);
     if wanted.fill {
-        let holes = state::holes(&changes, evidence);
-        changes = Cow::Owned(state::filled(changes.into_owned(), &holes));
+        known = Cow::Owned(state::filled(&known));
     }
-    let book = evidence.live.as_ref().map(|live| live.book.as_str());
+    let own = lore.own.as_deref();
     let carry = Carry { undated: wanted.undated, since: wanted.unfinished };
-    let found = state::fold(&changes, at, head, carry, book);
-    let dated = !evidence.sightings.is_empty()
-        || evidence.live.as_ref().is_some_and(|live| live.marks.iter().any(Option::is_some));
-    // History is exact from the message on at which it first saw the book.
-    let first = evidence.observed.iter().find_map(|observed| match observed.head {
-        Place::Ours(head) => Some(head),
-        _ => None,
-    });
-    let covered = first.is_some_and(|first| first <= at);
+    let found = state::fold(&known, at, head, carry, own.map(|own| &*own.book));
+    let dated = lore.lives.iter().any(|life| is_dated(life));
+    let covered = lore.looked.is_some_and(|first| first <= at);
     let later = |change: &state::Change| match change.place {
         Place::Start => false,
         Place::Ours(message) | Place::Between { until: message, .. } => message > at,
         _ => true,
     };
-    let kind = match (dated, &evidence.live) {
-        _ if covered && !changes.iter().any(later) => SourceKind::Unchanged,
+    let present = lore.present();
+    let kind = match (dated, present.is_empty()) {
+        _ if covered && !known.changes.iter().any(later) => SourceKind::Unchanged,
         _ if covered => SourceKind::History,
         (true, _) => SourceKind::Scene,
-        (false, Some(_)) => SourceKind::Degraded,
-        (false, None) => SourceKind::None,
+        (false, false) => SourceKind::Degraded,
+        (false, true) => SourceKind::None,
     };
-    let donors: HashMap<_, _> = evidence
-        .live
-        .iter()
-        .flat_map(|live| &live.entries)
-        .map(|entry| ((entry.uid, entry.comment.clone()), entry))
-        .collect();
+    let donors: HashMap<_, _> =
+        present.iter().map(|(_, entry)| ((entry.uid, entry.comment.clone()), entry)).collect();
+    // Numbers that the book itself gives twice are its own affair.
+    let mut numbers: HashMap<Option<i64>, usize> = HashMap::new();
+    present.iter().for_each(|(_, entry)| *numbers.entry(entry.uid).or_default() += 1);
+    let numbered: HashMap<_, _> =
+        present.iter().filter(|(_, e)| numbers[&e.uid] > 1).map(|(t, e)| (t, e)).collect();
     let whole = |mut entry: StateEntry| {
+        let doubled = entry.thing.as_ref().and_then(|thing| numbered.get(thing));
+        if let Some(uid) = doubled.and_then(|doubled| doubled.raw().get("uid")) {
+            entry.image = EntryImage::new(
+                doubled.and_then(|e| e.uid),
+                &entry.image.comment,
+                entry.image.with_field("uid", uid).raw(),
+            );
+            entry.inferred.retain(|field| field != "uid");
+        }
         // History saw all of its fields. What it lacks, it lacked.
         if entry.observed {
             return entry;
         }
         let donor = donors.get(&(entry.image.uid, entry.image.comment.clone())).copied();
-        let (image, inferred) = state::complete(&entry.image, donor);
+        // The mark of today's text is not one of an earlier text.
+        let earlier = donor.filter(|donor| donor.content() != entry.image.content());
+        let unmarked = earlier.zip(own.and_then(|own| own.keeper)).map(|(donor, k)| k.without_mark(donor));
+        let (image, inferred) = state::complete(&entry.image, unmarked.as_ref().or(donor));
         entry.image = image;
         entry.inferred.extend(inferred);
         entry
     };
     let message = if covered { Some(at) } else { found.basis };
-    let source = Source { kind, message, distance: message.map(|message| at - message) };
+    let source = Source { kind, message, distance: message.map(|message| at.saturating_sub(message)) };
     (source, found.entries.into_iter().map(whole).collect(), found.left_out)
+}
+
+/// Whether anything that an extension left tells when something was written into a book.
+fn is_dated(life: &Life) -> bool {
+    life.sights.iter().any(|sight| matches!(sight.by, SeenBy::Scene(_)))
+        || life.deeds.iter().any(|deed| matches!(deed.author, Author::Mark(_)))
 }

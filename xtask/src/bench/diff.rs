@@ -64,7 +64,5 @@ fn book(more: impl Fn(usize) -> String) -> Vec<StateEntry> {
     let book = serde_json::json!({"entries": (0..ENTRIES).map(entry).collect::<serde_json::Map<_, _>>()});
     let bytes = serde_json::to_vec_pretty(&book).unwrap_or_default();
     let images = Book::parse(&bytes).map(|book| book.images()).unwrap_or_default();
-    let state =
-        |image| StateEntry { image, message: None, undated: false, inferred: Vec::new(), observed: false };
-    images.into_iter().map(state).collect()
+    images.into_iter().map(StateEntry::plain).collect()
 }

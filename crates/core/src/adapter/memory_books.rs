@@ -12,8 +12,10 @@
 
 use forklore_json::Raw;
 
-use super::{Adapter, Mark};
-use crate::format::book::{Book, EntryImage};
+use super::{Adapter, BookCopy, Mark};
+use crate::fork::header::Revision;
+use crate::format::book::EntryImage;
+use crate::format::chat::Header;
 
 /// The MemoryBooks adapter.
 #[derive(Debug)]
@@ -28,15 +30,109 @@ impl Adapter for MemoryBooks {
         "MemoryBooks"
     }
 
-    fn keeps(&self, book: &Book<'_>) -> bool {
-        book.entries().iter().any(|entry| {
-            is_flagged(entry.raw) || SIDE_PROMPTS.iter().any(|end| entry.comment().ends_with(end))
-        })
+    fn wrote(&self, comment: &str, entry: Raw<'_>) -> bool {
+        is_flagged(entry) || SIDE_PROMPTS.iter().any(|end| comment.ends_with(end))
     }
 
-    fn marks(&self, entries: &[EntryImage]) -> Vec<Option<Mark>> {
-        entries.iter().map(|entry| mark(entry, entries, 0)).collect()
+    fn layers(&self, entry: &EntryImage, all: &[EntryImage]) -> Vec<(Option<Mark>, EntryImage)> {
+        let made = mark(entry, all, 0);
+        // A run of a side prompt keeps the text that it replaced; when that was written it does not say.
+        let run = entry.raw().get("STMB_sidePromptRegeneration");
+        let prior = run.and_then(|run| run.get("priorContent")).and_then(Raw::as_text);
+        if let Some(prior) = prior.filter(|prior| !prior.trim().is_empty() && *prior != entry.content()) {
+            return vec![(None, without_run(entry).with_content(&prior)), (made, entry.clone())];
+        }
+        match switched_off_by(entry).and_then(|uid| all.iter().find(|other| other.uid == Some(uid))) {
+            // The switch goes with the summary: where that is left out, its sources are on.
+            Some(summary) => vec![(made, switched_on(entry)), (mark(summary, all, 0), entry.clone())],
+            None => vec![(made, entry.clone())],
+        }
     }
+
+    fn subject(&self, entry: &EntryImage) -> Option<(i64, i64)> {
+        let number = |key: &str| entry.raw().get(key).and_then(Raw::as_i64);
+        number("STMB_start").zip(number("STMB_end"))
+    }
+
+    fn chat_of(&self, entry: &EntryImage) -> Option<String> {
+        entry.raw().get("STMB_chatId").and_then(Raw::as_text).map(std::borrow::Cow::into_owned)
+    }
+
+    fn hand_over(&self, entry: &EntryImage, chat: &str) -> EntryImage {
+        match entry.raw().get("STMB_chatId") {
+            Some(_) => entry.with_field("STMB_chatId", Raw::trust(&forklore_json::quote(chat))),
+            None => entry.clone(),
+        }
+    }
+
+    fn without_mark(&self, entry: &EntryImage) -> EntryImage {
+        without_run(entry)
+    }
+
+    fn revisions(&self, metadata: Raw<'_>, entries: &[EntryImage], at: usize) -> Vec<Revision> {
+        let Some(notes) = metadata.get("STMemoryBooks") else { return Vec::new() };
+        let number = |key: &str| notes.get(key).and_then(Raw::as_i64);
+        // Which messages are in memories already: with a number from later the extension would wait until the story is there again.
+        let known = entries.iter().filter_map(|entry| self.subject(entry)).map(|(_, end)| end).max();
+        let mut revisions = Vec::new();
+        let path = ["STMemoryBooks", "highestMemoryProcessed"];
+        match known {
+            Some(end) if number(path[1]) != Some(end) => {
+                revisions.push(Revision::set(&path, end.to_string().into_bytes()));
+            }
+            None if number(path[1]).is_some() => revisions.push(Revision::without(&path)),
+            _ => {}
+        }
+        // Marks of a scene that lies in the future keep the extension from making memories by itself.
+        for key in ["sceneStart", "sceneEnd"] {
+            let later = number(key).is_some_and(|message| usize::try_from(message).is_ok_and(|m| m > at));
+            if later {
+                revisions.push(Revision::set(&["STMemoryBooks", key], b"null".to_vec()));
+            }
+        }
+        revisions
+    }
+
+    fn copies(&self, header: Header<'_>) -> Vec<BookCopy> {
+        let note = header.metadata().at(&["STMemoryBooks", "branchLorebookCopies"]).unwrap_or(Raw::NULL);
+        let time = note.get("completedAt").and_then(Raw::as_text);
+        let time =
+            time.and_then(|time| time.parse::<jiff::Timestamp>().ok()).map(jiff::Timestamp::as_millisecond);
+        let Some(time) = time else { return Vec::new() };
+        let text =
+            |raw: Raw<'_>, key: &str| raw.get(key).and_then(Raw::as_text).map(std::borrow::Cow::into_owned);
+        let parent = text(note, "parentChatId").unwrap_or_default();
+        let chat = text(note, "branchChatId").unwrap_or_default();
+        let copy = |mapping: Raw<'_>| {
+            let (copy, source) = text(mapping, "copyName").zip(text(mapping, "sourceName"))?;
+            Some(BookCopy { copy, source, chat: chat.clone(), parent: parent.clone(), time })
+        };
+        note.get("mappings").unwrap_or(Raw::NULL).elements().filter_map(copy).collect()
+    }
+}
+
+/// The summary that switched an entry off.
+fn switched_off_by(entry: &EntryImage) -> Option<i64> {
+    let raw = entry.raw();
+    let by = raw.get("disabledBySummaryId").or_else(|| raw.get("disabledByArcId"))?;
+    by.as_i64().or_else(|| by.as_text()?.parse().ok()).filter(|_| entry.is_disabled())
+}
+
+/// An entry before a summary switched it off.
+fn switched_on(entry: &EntryImage) -> EntryImage {
+    let on = entry.with_field("disable", Raw::trust(b"false"));
+    on.without_field("disabledBySummaryId").without_field("disabledByArcId")
+}
+
+/// An entry without what it says of its last run.
+fn without_run(entry: &EntryImage) -> EntryImage {
+    let of_run = |key: &str| {
+        key == "STMB_sidePromptRegeneration"
+            || (key.starts_with("STMB_") && (key.ends_with("_lastMsgId") || key.ends_with("_lastRunAt")))
+    };
+    let keys = entry.raw().members().filter_map(|(key, _)| key.as_text().map(std::borrow::Cow::into_owned));
+    let keys: Vec<String> = keys.filter(|key| of_run(key)).collect();
+    keys.iter().fold(entry.clone(), |entry, key| entry.without_field(key))
 }
 
 fn is_flagged(raw: Raw<'_>) -> bool {
@@ -104,9 +200,15 @@ fn sources<'a>(summary: &'a EntryImage, all: &'a [EntryImage]) -> impl Iterator<
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::format::book::Book;
 
     fn images(text: &str) -> Vec<EntryImage> {
         Book::parse(text.as_bytes()).unwrap().images()
+    }
+
+    fn marks(entries: &[EntryImage]) -> Vec<Option<Mark>> {
+        let made = |entry| MemoryBooks.layers(entry, entries).into_iter().map(|(mark, _)| mark).next();
+        entries.iter().map(|entry| made(entry).flatten()).collect()
     }
 
     #[test]
@@ -122,12 +224,12 @@ mod tests {
         );
         let at = |chat: Option<&str>, message| Some(Mark { chat: chat.map(str::to_owned), message });
         let expected = [at(Some("Ana"), 9), at(None, 19), at(None, 19), at(None, 22), at(None, 19), None];
-        assert_eq!(MemoryBooks.marks(&entries), expected);
+        assert_eq!(marks(&entries), expected);
     }
 
     #[test]
     fn a_ring_of_sources_ends() {
         let entries = images(r#"{"entries":{"0":{"uid":0,"stmbSummary":true,"stmbSourceEntryUids":["0"]}}}"#);
-        assert_eq!(MemoryBooks.marks(&entries), [None]);
+        assert_eq!(marks(&entries), [None]);
     }
 }

@@ -6,8 +6,10 @@
 pub mod auto_recap;
 pub mod memory_books;
 
+use forklore_json::Raw;
 use serde::{Deserialize, Serialize};
 
+use crate::fork::header::Revision;
 use crate::format::book::{Book, EntryImage};
 use crate::format::chat::{Header, Message};
 
@@ -20,7 +22,17 @@ pub trait Adapter: Sync {
     fn name(&self) -> &'static str;
 
     /// Whether the extension keeps this book, so that sharing it between forks corrupts it.
-    fn keeps(&self, book: &Book<'_>) -> bool;
+    fn keeps(&self, book: &Book<'_>) -> bool {
+        book.entries().iter().any(|entry| self.wrote(&entry.comment(), entry.raw))
+    }
+
+    /// Whether the extension keeps a book with these entries.
+    fn kept(&self, entries: &[EntryImage]) -> bool {
+        entries.iter().any(|entry| self.wrote(&entry.comment, entry.raw()))
+    }
+
+    /// Whether only this extension can have written an entry.
+    fn wrote(&self, comment: &str, entry: Raw<'_>) -> bool;
 
     /// What an entry with this title is to the extension.
     fn entry_role(&self, _comment: &str) -> EntryRole {
@@ -32,9 +44,46 @@ pub trait Adapter: Sync {
         None
     }
 
-    /// For each entry, where in the story it was written, if the entry itself says so.
-    fn marks(&self, entries: &[EntryImage]) -> Vec<Option<Mark>> {
-        vec![None; entries.len()]
+    /// What an entry of a book with these entries went through, as far as it tells itself, the oldest first: its states, each with where
+    /// in the story it was made. The last one is the entry as it stands.
+    fn layers(&self, entry: &EntryImage, _all: &[EntryImage]) -> Vec<(Option<Mark>, EntryImage)> {
+        vec![(None, entry.clone())]
+    }
+
+    /// What an entry is about, where that never changes: two entries that are about different things are not the same one, whatever their
+    /// numbers and titles.
+    fn subject(&self, _entry: &EntryImage) -> Option<(i64, i64)> {
+        None
+    }
+
+    /// The chat that an entry says it belongs to.
+    fn chat_of(&self, _entry: &EntryImage) -> Option<String> {
+        None
+    }
+
+    /// An entry as it is to be in the book of another chat: if it says whose it is, it says that it is that chat's.
+    fn hand_over(&self, entry: &EntryImage, _chat: &str) -> EntryImage {
+        entry.clone()
+    }
+
+    /// An entry without what tells from which messages its text was written.
+    fn without_mark(&self, entry: &EntryImage) -> EntryImage {
+        entry.clone()
+    }
+
+    /// What the extension's notes in a chat's metadata become for a chat that ends with message `at` and has a book with these entries.
+    fn revisions(&self, _metadata: Raw<'_>, _entries: &[EntryImage], _at: usize) -> Vec<Revision> {
+        Vec::new()
+    }
+
+    /// The book that the extension made for a chat, and when, in milliseconds since 1970.
+    fn made(&self, _header: Header<'_>) -> Option<(String, i64)> {
+        None
+    }
+
+    /// The books that a chat's book was copied from when the chat was made.
+    fn copies(&self, _header: Header<'_>) -> Vec<BookCopy> {
+        Vec::new()
     }
 
     /// What the extension's queue, an entry of the book itself, says is being written.
@@ -64,6 +113,31 @@ pub fn entry_role(comment: &str) -> EntryRole {
         .map(|adapter| adapter.entry_role(comment))
         .find(|role| *role != EntryRole::Fact)
         .unwrap_or_default()
+}
+
+/// The books that extensions made for a chat, and when, in milliseconds since 1970.
+pub fn made(header: Header<'_>) -> impl Iterator<Item = (String, i64)> {
+    ALL.iter().filter_map(move |adapter| adapter.made(header))
+}
+
+/// The books that a chat's book was copied from when the chat was made, for whichever extension did it.
+pub fn copies(header: Header<'_>) -> Vec<BookCopy> {
+    ALL.iter().flat_map(|adapter| adapter.copies(header)).collect()
+}
+
+/// A book that an extension made as a copy of another.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct BookCopy {
+    /// Name of the copy.
+    pub copy: String,
+    /// Name of the book that it is a copy of.
+    pub source: String,
+    /// Name of the chat that it was made for.
+    pub chat: String,
+    /// Name of the chat that the chat was forked from.
+    pub parent: String,
+    /// When, in milliseconds since 1970.
+    pub time: i64,
 }
 
 /// What a queue that is kept as an entry of the book says is being written, for whichever extension keeps it.
@@ -146,8 +220,12 @@ impl Scene {
 pub struct SceneVersion {
     /// Its number.
     pub number: i64,
+    /// When its text was there, in milliseconds since 1970: what its processing wrote came after that.
+    pub started: i64,
     /// When it was finished, in milliseconds since 1970.
     pub clock: i64,
+    /// Which entries it is known to have written.
+    pub written: Written,
     /// Whether it was merged into the running recap.
     pub combined: bool,
     /// The book that its snapshot was taken of.
@@ -167,15 +245,15 @@ pub struct SceneSighting {
     pub book: Option<String>,
     /// Its entries, as far as the extension wrote them down.
     pub entries: Vec<EntryImage>,
-    /// Which of them this scene is known to have written.
-    pub written: Written,
 }
 
 /// What a scene is known to have written.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct Written {
-    /// By number
+    /// By number: entries that it made, or says that it made
     pub uids: Vec<i64>,
+    /// By number: entries that it says it told more of
+    pub told: Vec<i64>,
     /// By name, lower case
     pub names: Vec<String>,
 }
@@ -183,9 +261,11 @@ pub struct Written {
 impl Written {
     /// Whether the scene wrote this entry.
     pub fn has(&self, entry: &EntryImage) -> bool {
-        if entry.uid.is_some_and(|uid| self.uids.contains(&uid)) {
-            return true;
-        }
+        entry.uid.is_some_and(|uid| self.uids.contains(&uid)) || self.names(entry)
+    }
+
+    /// Whether the scene says by name that it wrote this entry.
+    pub fn names(&self, entry: &EntryImage) -> bool {
         if self.names.is_empty() {
             return false;
         }

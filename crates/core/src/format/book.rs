@@ -337,6 +337,16 @@ impl EntryImage {
             Err(_) => self.clone(),
         }
     }
+
+    /// The same image without one field.
+    #[must_use]
+    pub fn without_field(&self, field: &str) -> Self {
+        let raw = self.raw();
+        match forklore_json::remove(raw, &[forklore_json::Step::key(field)]) {
+            Some(splice) => Self { raw: Shared::new(splice.apply(raw.bytes())), ..self.clone() },
+            None => self.clone(),
+        }
+    }
 }
 
 /// The fields of an object, looked through once.

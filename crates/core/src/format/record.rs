@@ -33,12 +33,12 @@ pub struct ForkRecord {
     pub book: Option<String>,
     /// What the fork started with.
     pub baseline: Option<Baseline>,
-    /// Marks of lines that the book was made with although no scene had told them (see [`crate::state::line_mark`]).
-    pub start: Vec<u64>,
     /// Codes of findings that the user has accepted as they are.
     pub accepted: Vec<String>,
     /// When the record was written, in milliseconds since 1970.
     pub created: i64,
+    /// Whether healing wrote it: then the fork is older than the record.
+    pub adopted: bool,
     /// The observation of the parent that the fork is a copy of, if it brings back the past: messages after
     /// [`ForkRecord::message`] are not the parent's any more.
     pub restored: Option<u64>,
@@ -94,13 +94,6 @@ impl ForkRecord {
             depth: number(&["depth"]).unwrap_or(1),
             book: text(&["book", "name"]),
             baseline,
-            start: raw
-                .at(&["book", "start"])
-                .unwrap_or(Raw::NULL)
-                .elements()
-                .filter_map(Raw::as_text)
-                .filter_map(|mark| u64::from_str_radix(&mark, 16).ok())
-                .collect(),
             accepted: raw
                 .get("accepted")
                 .unwrap_or(Raw::NULL)
@@ -109,6 +102,7 @@ impl ForkRecord {
                 .map(std::borrow::Cow::into_owned)
                 .collect(),
             created: raw.get("created").and_then(Raw::as_i64).unwrap_or(0),
+            adopted: raw.get("adopted").and_then(Raw::as_bool).unwrap_or(false),
             restored: number(&["restored", "observation"]).map(|seq| seq as u64),
         })
     }
@@ -119,8 +113,6 @@ impl ForkRecord {
         let number = |n: usize| n.to_string().into_bytes();
         let mut own = vec![("name", self.book.as_deref().map_or(b"null".to_vec(), quote))];
         own.extend(book.iter().cloned());
-        let marks: Vec<Vec<u8>> = self.start.iter().map(|mark| quote(&format!("{mark:016x}"))).collect();
-        own.push(("start", crate::fork::header::list(&marks)));
         // Plain data into memory cannot fail.
         let baseline = serde_json::to_vec(&self.baseline).unwrap_or_else(|_| b"null".to_vec());
         let mut fields = vec![
@@ -148,8 +140,17 @@ impl ForkRecord {
         if let Some(seq) = self.restored {
             fields.push(("restored", object(&[("observation", seq.to_string().into_bytes())])));
         }
+        if self.adopted {
+            fields.push(("adopted", b"true".to_vec()));
+        }
         fields.extend(kept.iter().cloned());
         object(&fields)
+    }
+
+    /// The book that Forklore made for the fork. Healing may have left the chat with one that was its own already.
+    pub fn made_book(&self) -> Option<&str> {
+        let made = !self.adopted || self.baseline.as_ref().is_some_and(|baseline| baseline.book.is_some());
+        self.book.as_deref().filter(|_| made)
     }
 
     /// Whether the record was written for the chat with this slug. A renamed chat keeps its slug, so the file alone decides nothing.

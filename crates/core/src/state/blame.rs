@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use similar::{Algorithm, DiffOp, capture_diff_slices};
 
 use super::fold::{Carry, Fold};
-use super::{Change, StateEntry};
+use super::{Known, StateEntry};
 use crate::format::book::{EntryImage, Fields};
 
 /// An entry and where it comes from. Changes are told by their places in the list that was asked with.
@@ -22,14 +22,14 @@ pub struct Blamed {
 }
 
 /// For every entry of the book at message `at` of a line whose last message is `head`: where it comes from.
-pub fn blame(changes: &[Change], at: usize, head: usize, carry: Carry) -> Vec<Blamed> {
+pub fn blame(all: &Known, at: usize, head: usize, carry: Carry) -> Vec<Blamed> {
     let mut fold = Fold::default();
     let mut known: HashMap<usize, Blamed> = HashMap::new();
-    for (n, change) in changes.iter().enumerate() {
+    for (n, change) in all.changes.iter().enumerate() {
         let Ok(moved) = fold.step(change, at, head, carry) else { continue };
         let before = moved.from.and_then(|place| known.remove(&place));
         if let Some((place, entry)) = moved.to.and_then(|place| Some((place, fold.at(place)?))) {
-            known.insert(place, blamed(entry, before.as_ref(), n));
+            known.insert(place, blamed(&entry.whole(&all.roll), before.as_ref(), n));
         }
     }
     let mut found: Vec<Blamed> = known.into_values().collect();

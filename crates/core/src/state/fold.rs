@@ -3,26 +3,37 @@
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
-use super::merge::apply;
-use super::{Change, Origin, Place};
+use super::merge::{apply, overlay};
+use super::roll::{Roll, join};
+use super::thing::Thing;
+use super::{Change, Known, Origin, Place};
 use crate::adapter::{EntryRole, entry_role};
 use crate::format::book::EntryImage;
 
 /// A book being put together from changes.
 #[derive(Debug, Clone, Default)]
 pub struct Fold {
-    /// In order of appearance; `None` where one was deleted.
+    /// In order of their last change; `None` where one was changed since or deleted.
     entries: Vec<Option<StateEntry>>,
-    /// Places by number.
-    by_uid: HashMap<Option<i64>, Vec<usize>>,
-    titles: HashMap<Arc<str>, usize>,
-    /// Entries that others wrote into, by book and number: a later change of ours started from a text that is not ours.
-    stained: HashSet<(String, Option<i64>)>,
+    places: HashMap<Thing, usize>,
+    /// What others did to things.
+    foreign: HashMap<Thing, Foreign>,
+    /// How many things came so far: the older keeps its number.
+    born: usize,
+}
+
+/// Lines of a thing that others wrote, and that they took out.
+#[derive(Debug, Clone, Default)]
+struct Foreign {
+    added: HashSet<String>,
+    removed: HashSet<String>,
 }
 
 /// One entry of a book at a message.
 #[derive(Debug, Clone)]
 pub struct StateEntry {
+    /// What it is.
+    pub thing: Option<Thing>,
     /// The entry, with the fields that evidence shows.
     pub image: EntryImage,
     /// The message of our line that its last change belongs to; `None` if unknown or before the first.
@@ -33,6 +44,36 @@ pub struct StateEntry {
     pub inferred: Vec<String>,
     /// Whether history saw its last change.
     pub observed: bool,
+    /// The lines of a registry; they are part of its text in the end.
+    lines: Vec<EntryImage>,
+    born: usize,
+}
+
+impl StateEntry {
+    /// An entry as it stands in a book.
+    pub fn plain(image: EntryImage) -> Self {
+        Self {
+            thing: None,
+            image,
+            message: None,
+            undated: false,
+            inferred: Vec::new(),
+            observed: false,
+            lines: Vec::new(),
+            born: 0,
+        }
+    }
+
+    /// The entry with everything that belongs to it.
+    pub(super) fn whole(&self, roll: &Roll) -> Self {
+        let mut entry = self.clone();
+        if !entry.lines.is_empty() {
+            roll.sort(&entry.image.comment, &mut entry.lines);
+            entry.image = join(&entry.image, &entry.lines);
+            entry.lines.clear();
+        }
+        entry
+    }
 }
 
 /// The book at a message.
@@ -44,6 +85,8 @@ pub struct BookState {
     pub left_out: Vec<LeftOut>,
     /// The last message at or before the asked one that evidence is from.
     pub basis: Option<usize>,
+    /// Numbers that two entries needed, and those that the younger ones have instead.
+    pub renumbered: Vec<(i64, i64)>,
 }
 
 /// An entry that is not in the book at a message, although it is known.
@@ -86,11 +129,15 @@ pub struct Carry {
 /// The book at message `at` of a line whose last message is `head`.
 ///
 /// What is left out is told of this line's later messages, and of what others wrote into the book named `book`.
-pub fn fold(changes: &[Change], at: usize, head: usize, carry: Carry, book: Option<&str>) -> BookState {
+pub fn fold(known: &Known, at: usize, head: usize, carry: Carry, book: Option<&str>) -> BookState {
+    let changes = &known.changes;
     let mut fold = Fold::default();
     let mut skipped: Vec<(&Change, Why)> = Vec::new();
     let mut basis = None;
     for change in changes {
+        if may_be_gone(change, at, head) {
+            fold.doubt(&change.thing);
+        }
         match fold.step(change, at, head, carry) {
             Ok(_) => match change.place {
                 Place::Ours(message) | Place::Between { until: message, .. } if message <= at => {
@@ -102,9 +149,32 @@ pub fn fold(changes: &[Change], at: usize, head: usize, carry: Carry, book: Opti
         }
     }
     let left_out = left_out(&fold, &skipped, book);
-    let mut entries: Vec<StateEntry> = fold.entries.into_iter().flatten().collect();
+    let mut entries: Vec<StateEntry> = fold.entries.iter().flatten().map(|e| e.whole(&known.roll)).collect();
+    let renumbered = number_anew(&mut entries);
     entries.sort_by(|a, b| (a.image.uid, &a.image.comment).cmp(&(b.image.uid, &b.image.comment)));
-    BookState { entries, left_out, basis }
+    BookState { entries, left_out, basis, renumbered }
+}
+
+/// Gives numbers of their own to entries whose number an older one has. SillyTavern gives the number of a deleted entry to the next new
+/// one; where both belong to the story, one of them has to give way.
+fn number_anew(entries: &mut [StateEntry]) -> Vec<(i64, i64)> {
+    entries.sort_by_key(|entry| entry.born);
+    let all: HashSet<i64> = entries.iter().filter_map(|entry| entry.image.uid).collect();
+    let (mut used, mut renumbered) = (HashSet::new(), Vec::new());
+    let mut free = (0..).filter(|uid| !all.contains(uid));
+    for entry in entries {
+        let Some(uid) = entry.image.uid else { continue };
+        if used.insert(uid) {
+            continue;
+        }
+        let Some(next) = free.next() else { continue };
+        let number = next.to_string();
+        let raw = entry.image.with_field("uid", forklore_json::Raw::trust(number.as_bytes()));
+        entry.image = EntryImage::new(Some(next), &entry.image.comment, raw.raw());
+        entry.inferred.push("uid".to_owned());
+        renumbered.push((uid, next));
+    }
+    renumbered
 }
 
 /// Whether a change belongs to message `at`, and if so whether only because nothing tells when it was made.
@@ -114,12 +184,11 @@ fn belongs(change: &Change, at: usize, head: usize, carry: Carry) -> Result<bool
         Place::Start => Ok(false),
         Place::Ours(message) if message <= at => Ok(false),
         Place::Ours(message) => Err(Why::Later(message)),
-        Place::Elsewhere(origin) | Place::Beyond(origin) => Err(Why::Elsewhere(origin)),
+        Place::Elsewhere(origin) => Err(Why::Elsewhere(origin)),
         Place::Unattributed => Err(Why::Unattributed),
         Place::Between { until, .. } if until <= at => Ok(false),
-        Place::Between { from, .. } if creation && carry.undated && from.is_none_or(|from| at >= from) => {
-            Ok(true)
-        }
+        // Nobody ever saw the book without it.
+        Place::Between { from: None, .. } if creation && carry.undated => Ok(true),
         Place::Since(message) if !carry.since => Err(Why::Since(message)),
         Place::Undated | Place::Since(_) if at >= head => Ok(false),
         Place::Undated if carry.undated => Ok(true),
@@ -128,6 +197,17 @@ fn belongs(change: &Change, at: usize, head: usize, carry: Carry) -> Result<bool
         Place::Undated | Place::Between { from: None, .. } => Err(Why::Undated),
         Place::Since(message) | Place::Between { from: Some(message), .. } => Err(Why::Since(message)),
     }
+}
+
+/// Whether something was taken out by a hand that nobody saw, perhaps before this message, perhaps after it.
+fn may_be_gone(change: &Change, at: usize, head: usize) -> bool {
+    change.after.is_none()
+        && !change.line
+        && match change.place {
+            Place::Between { from, until } => from.is_some_and(|from| from < at) && at < until,
+            Place::Since(from) => from < at && at < head,
+            _ => false,
+        }
 }
 
 /// What playing a change did: the place that an entry left, and the one that it came to.
@@ -146,12 +226,12 @@ fn left_out(fold: &Fold, skipped: &[(&Change, Why)], book: Option<&str>) -> Vec<
         if entry_role(&entry.comment) != EntryRole::Fact || (foreign && book != Some(change.book.as_str())) {
             continue;
         }
-        let there = fold.exact(entry);
+        let there = fold.get(&change.thing);
         let lines = match (there, &change.before) {
             // That a later text of ours differs goes without saying.
             (Some(_), _) if !foreign => continue,
             (Some(there), Some(before)) => {
-                let added = added_lines(&before.content(), &entry.content());
+                let added = only(&entry.content(), &before.content()).collect::<Vec<_>>().join("\n");
                 added.lines().filter(|line| !there.image.content().lines().any(|l| l == *line)).count()
             }
             _ => 0,
@@ -163,35 +243,14 @@ fn left_out(fold: &Fold, skipped: &[(&Change, Why)], book: Option<&str>) -> Vec<
     left_out
 }
 
-/// The lines of `after` that `before` does not have.
-fn added_lines(before: &str, after: &str) -> String {
-    after.lines().filter(|line| !before.lines().any(|l| l == *line)).collect::<Vec<_>>().join("\n")
+/// The lines of one text that another does not have.
+fn only<'a>(text: &'a str, other: &'a str) -> impl Iterator<Item = &'a str> {
+    text.lines().filter(move |line| !other.lines().any(|l| l == *line))
 }
 
 impl Fold {
-    /// The entries as they stand.
-    pub fn images(&self) -> Vec<EntryImage> {
-        self.entries.iter().flatten().map(|entry| entry.image.clone()).collect()
-    }
-
-    /// Whether there is an entry with this title.
-    pub fn has_title(&self, title: &str) -> bool {
-        self.titles.get(title).is_some_and(|n| *n > 0)
-    }
-
-    /// The entry with the same number and title.
-    pub fn like(&self, wanted: &EntryImage) -> Option<EntryImage> {
-        self.exact(wanted).map(|entry| entry.image.clone())
-    }
-
-    fn exact(&self, wanted: &EntryImage) -> Option<&StateEntry> {
-        let places = self.by_uid.get(&wanted.uid)?;
-        places.iter().filter_map(|i| self.entries[*i].as_ref()).find(|e| e.image.comment == wanted.comment)
-    }
-
-    /// Plays one change.
-    pub fn play(&mut self, change: &Change) {
-        self.play_marked(change, false);
+    fn get(&self, thing: &Thing) -> Option<&StateEntry> {
+        self.places.get(thing).and_then(|place| self.at(*place))
     }
 
     /// Plays a change if it belongs to message `at`, and else remembers that others were at work there.
@@ -203,13 +262,38 @@ impl Fold {
         carry: Carry,
     ) -> Result<Moved, Why> {
         match belongs(change, at, head, carry) {
-            Ok(undated) => Ok(self.play_marked(change, undated)),
+            Ok(undated) => Ok(self.play(change, undated)),
             Err(why) => {
                 if matches!(change.place, Place::Elsewhere(_) | Place::Unattributed) {
-                    self.stained.extend(change.entry().map(|entry| (change.book.clone(), entry.uid)));
+                    self.note_foreign(change);
                 }
                 Err(why)
             }
+        }
+    }
+
+    /// Remembers what others did to a thing.
+    fn note_foreign(&mut self, change: &Change) {
+        let content =
+            |entry: &Option<EntryImage>| entry.as_ref().map(|e| e.content().into_owned()).unwrap_or_default();
+        let (before, after) = (content(&change.before), content(&change.after));
+        let foreign = self.foreign.entry(change.thing.clone()).or_default();
+        foreign.added.extend(only(&after, &before).map(str::to_owned));
+        foreign.removed.extend(only(&before, &after).map(str::to_owned));
+    }
+
+    /// Whether something of others is in the text that our line went on with.
+    fn is_stained(&self, thing: &Thing, ours: &EntryImage, before: &EntryImage) -> bool {
+        let Some(foreign) = self.foreign.get(thing) else { return false };
+        let (ours, before) = (ours.content(), before.content());
+        only(&before, &ours).any(|line| foreign.added.contains(line))
+            || only(&ours, &before).any(|line| foreign.removed.contains(line))
+    }
+
+    /// Nothing tells that this is still there.
+    fn doubt(&mut self, thing: &Thing) {
+        if let Some(entry) = self.places.get(thing).and_then(|place| self.entries[*place].as_mut()) {
+            entry.undated = true;
         }
     }
 
@@ -218,38 +302,47 @@ impl Fold {
         self.entries.get(place)?.as_ref()
     }
 
-    fn play_marked(&mut self, change: &Change, undated: bool) -> Moved {
+    fn play(&mut self, change: &Change, undated: bool) -> Moved {
         let message = match change.place {
             Place::Ours(message) | Place::Between { until: message, .. } if !undated => Some(message),
             _ => None,
         };
         let observed = change.observed.is_some();
-        let fresh = |image: EntryImage, inferred| StateEntry { image, message, undated, inferred, observed };
-        // What was seen as it happened is known to the letter, also where it built on something that belongs to a later message.
-        if let Some(after) = change
-            .after
-            .as_ref()
-            .filter(|after| observed && !self.stained.contains(&(change.book.clone(), after.uid)))
-        {
-            let before = change.before.as_ref().unwrap_or(after);
-            let from = self.find(before).or_else(|| self.find(after));
-            if let Some(i) = from {
-                drop(self.take(i));
-            }
-            return Moved { from, to: Some(self.put(fresh(after.clone(), Vec::new()))) };
+        let place = self.places.get(&change.thing).copied();
+        if change.line {
+            return self.play_line(change, place, message, observed);
         }
-        let place = change.before.as_ref().and_then(|entry| self.find(entry));
+        self.born += 1;
+        let born = self.born;
+        let fresh = |image: EntryImage, inferred| StateEntry {
+            thing: Some(change.thing.clone()),
+            message,
+            undated,
+            inferred,
+            observed,
+            born,
+            ..StateEntry::plain(image)
+        };
         match (&change.before, &change.after, place) {
-            (_, None, Some(i)) => {
-                drop(self.take(i));
+            (_, None, Some(_)) => {
+                drop(self.take(&change.thing));
                 Moved { from: place, to: None }
             }
             (_, None, None) => Moved::default(),
-            (Some(before), Some(after), Some(i)) => {
-                let Some(mut entry) = self.take(i) else { return Moved::default() };
+            (before, Some(after), Some(_)) => {
+                let Some(mut entry) = self.take(&change.thing) else { return Moved::default() };
+                let before = before.as_ref().unwrap_or(after);
                 let exact = entry.image.agrees_with(before);
-                entry.image = apply(&entry.image, before, after);
-                if !exact && entry.image.content() != after.content() {
+                // What was written anew from the messages themselves owes nothing to what was there before. And what our own line
+                // built on a later change of its own is one text: nothing of others is in it.
+                let whole = change.is_telling()
+                    && (change.rewrites || !self.is_stained(&change.thing, &entry.image, before));
+                entry.image = if whole && !exact {
+                    overlay(&entry.image, after)
+                } else {
+                    apply(&entry.image, before, after)
+                };
+                if !exact && change.is_telling() && entry.image.content() != after.content() {
                     entry.inferred = vec!["content".to_owned()];
                 }
                 entry.message = message.or(entry.message);
@@ -257,52 +350,60 @@ impl Fold {
                 entry.observed = observed;
                 Moved { from: place, to: Some(self.put(entry)) }
             }
+            // What is not ours is moved about or switched by whomever.
+            (Some(_), Some(_), None) if !change.is_telling() => Moved::default(),
+            (Some(before), Some(after), None)
+                if change.rewrites || !self.is_stained(&change.thing, &before.with_content(""), before) =>
+            {
+                Moved { from: None, to: Some(self.put(fresh(after.clone(), Vec::new()))) }
+            }
             // Another line made the entry, ours added to it: what we added is ours, the rest is not.
             (Some(before), Some(after), None) => {
-                let added = added_lines(&before.content(), &after.content());
+                let added = only(&after.content(), &before.content()).collect::<Vec<_>>().join("\n");
                 let image = (!added.is_empty()).then(|| after.with_content(&added));
                 let to = image.map(|image| self.put(fresh(image, vec!["content".to_owned()])));
                 Moved { from: None, to }
             }
-            (None, Some(after), _) => {
-                // The same once more, seen in another book. Entries without a number cannot be told apart: each counts.
-                let again = after
-                    .uid
-                    .and_then(|_| self.find(after))
-                    .filter(|i| self.entries[*i].as_ref().is_some_and(|e| e.image.comment == after.comment));
-                if let Some(i) = again {
-                    drop(self.take(i));
-                }
-                Moved { from: again, to: Some(self.put(fresh(after.clone(), Vec::new()))) }
+            (None, Some(after), None) => {
+                Moved { from: None, to: Some(self.put(fresh(after.clone(), Vec::new()))) }
             }
         }
     }
 
+    /// A line of a registry.
+    fn play_line(
+        &mut self,
+        change: &Change,
+        place: Option<usize>,
+        message: Option<usize>,
+        observed: bool,
+    ) -> Moved {
+        let Some(mut entry) = self.take(&change.thing) else { return Moved::default() };
+        let is =
+            |line: &EntryImage, other: &EntryImage| line.uid == other.uid && line.comment == other.comment;
+        let old = change.before.as_ref().and_then(|old| entry.lines.iter().position(|line| is(line, old)));
+        match (&change.after, old) {
+            (Some(after), Some(old)) => entry.lines[old] = after.clone(),
+            (Some(after), None) => match entry.lines.iter().position(|line| is(line, after)) {
+                Some(same) => entry.lines[same] = after.clone(),
+                None => entry.lines.push(after.clone()),
+            },
+            (None, Some(old)) => drop(entry.lines.remove(old)),
+            (None, None) => {}
+        }
+        entry.message = message.or(entry.message);
+        entry.observed |= observed;
+        Moved { from: place, to: Some(self.put(entry)) }
+    }
+
     fn put(&mut self, entry: StateEntry) -> usize {
         let place = self.entries.len();
-        self.by_uid.entry(entry.image.uid).or_default().push(place);
-        *self.titles.entry(entry.image.comment.clone()).or_default() += 1;
+        self.places.extend(entry.thing.iter().map(|thing| (thing.clone(), place)));
         self.entries.push(Some(entry));
         place
     }
 
-    fn take(&mut self, i: usize) -> Option<StateEntry> {
-        let entry = self.entries[i].take()?;
-        if let Some(places) = self.by_uid.get_mut(&entry.image.uid) {
-            places.retain(|place| *place != i);
-        }
-        if let Some(n) = self.titles.get_mut(&entry.image.comment) {
-            *n -= 1;
-        }
-        Some(entry)
-    }
-
-    /// The entry that an image shows: by number and title, else by number alone, else, without a number, by title.
-    fn find(&self, wanted: &EntryImage) -> Option<usize> {
-        let places = self.by_uid.get(&wanted.uid)?;
-        let titled =
-            |i: &&usize| self.entries[**i].as_ref().is_some_and(|e| e.image.comment == wanted.comment);
-        let found = places.iter().find(titled);
-        found.or_else(|| places.first().filter(|_| wanted.uid.is_some())).copied()
+    fn take(&mut self, thing: &Thing) -> Option<StateEntry> {
+        self.places.remove(thing).and_then(|place| self.entries[place].take())
     }
 }

@@ -30,7 +30,10 @@ pub fn apply(ours: &EntryImage, before: &EntryImage, after: &EntryImage) -> Entr
 }
 
 /// `base` with every field that `top` shows.
-fn overlay(base: &EntryImage, top: &EntryImage) -> EntryImage {
+pub fn overlay(base: &EntryImage, top: &EntryImage) -> EntryImage {
+    if base == top {
+        return base.clone();
+    }
     if base.raw().members().all(|(key, _)| key.as_text().is_some_and(|key| top.raw().get(&key).is_some())) {
         return top.clone();
     }

@@ -1,53 +1,45 @@
 //! The state at message N, by one rule.
 //!
 //! Every known change of an entry has a clock order and a story position; the book at N is, per entry, the last change in
-//! clock order whose position is at most N and on this line. [`Evidence`] is what is known; [`replay()`] turns it into
-//! [`Change`]s, each with a [`Place`]; [`fold()`] plays those that belong to a message into a [`BookState`]; [`blame()`] tells which
-//! of them each part of an entry comes from.
+//! clock order whose position is at most N and on this line.
 //!
-//! Evidence is of four kinds: [`Sighting`]s of a whole book (scene snapshots), [`Event`]s (entries that are known to belong to a
-//! scene although no snapshot of it has them), what history has [`Observed`] of a book, and the book as it is [`Live`].
+//! [`BookEvidence`] is what is known of one book: every [`Sight`] of it, whoever saw it. [`Life`] puts the sights onto one timeline,
+//! finds what changed from one to the next, and who made each change. [`seen_from`] looks at lives from one line: [`Change`]s, each
+//! with a [`Place`]. [`fold()`] plays those that belong to a message into a [`BookState`]; [`blame()`] tells which of them each part of
+//! an entry comes from.
+//!
+//! A new sight can only split an interval between two others or confirm one. So more evidence never makes an answer worse.
 
+mod author;
+mod base;
 mod blame;
 mod complete;
 mod fold;
+mod life;
 mod merge;
-mod observed;
-mod replay;
+mod order;
+mod roll;
+mod sight;
+mod stain;
+mod thing;
+mod view;
 
+pub use author::Author;
+pub use base::{Base, Made};
 pub use blame::{Blamed, blame};
 pub use complete::{complete, default_of, place_of};
 pub use fold::{BookState, Carry, Fold, LeftOut, StateEntry, Why, fold};
-pub use merge::{apply, merge_lines};
-pub use observed::{AtWork, Observed, Seen};
-pub use replay::{Stain, filled, holes, replay, stains};
+pub use life::{Deed, Life, SeenBy, SightOf};
+pub use merge::{apply, merge_lines, overlay};
+pub use sight::{BookEvidence, Cast, Content, Head, Look, Scene, Sight, Witness};
+pub use stain::{Stain, filled, holes, stains};
+pub use thing::Thing;
+pub use view::{Ancestor, Line, seen_from};
 
-use std::collections::{HashMap, HashSet};
-use std::sync::Arc;
-
-use forklore_json::Raw;
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use crate::adapter::{EntryRole, Written, entry_role};
 use crate::format::book::EntryImage;
-
-/// A whole book, seen at some time in some place of the story.
-#[derive(Debug, Clone)]
-pub struct Sighting {
-    /// When, in milliseconds since 1970. Only the order counts.
-    pub clock: i64,
-    /// Name of the book. Two chats with the same book see each other's changes.
-    pub book: String,
-    /// Where in the story: in the work of which chat, at which message.
-    pub origin: Origin,
-    /// The message of *our* line that this belongs to; `None` if it is on another line.
-    pub ours: Option<usize>,
-    /// The entries.
-    pub entries: Arc<[EntryImage]>,
-    /// Which of them are known to have been written there.
-    pub written: Written,
-}
 
 /// A place in the story: a chat, by number, and a message.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -56,111 +48,6 @@ pub struct Origin {
     pub chat: usize,
     /// Number of the message.
     pub message: usize,
-}
-
-/// An entry that a scene's processing made after the scene's snapshot was taken, known by name and hash of its text.
-#[derive(Debug, Clone)]
-pub struct Event {
-    /// Name without type prefix.
-    pub name: String,
-    /// The extension's hash of the text.
-    pub hash: String,
-    /// When its scene was merged, in milliseconds since 1970.
-    pub clock: i64,
-    /// The scene.
-    pub origin: Origin,
-    /// The message of our line that this belongs to; `None` if it is on another line.
-    pub ours: Option<usize>,
-}
-
-/// The book as it is now.
-#[derive(Debug, Clone)]
-pub struct Live {
-    /// Its name.
-    pub book: String,
-    /// Whether what nobody else is known to have written may be ours: we are the only ones, or the book was made for us.
-    pub ours: bool,
-    /// The entries.
-    pub entries: Vec<EntryImage>,
-    /// For each entry, its place if the entry itself tells.
-    pub marks: Vec<Option<Place>>,
-}
-
-/// All that is known about a book on one line.
-#[derive(Debug, Clone, Default)]
-pub struct Evidence {
-    /// Sightings in any order.
-    pub sightings: Vec<Sighting>,
-    /// Events in any order.
-    pub events: Vec<Event>,
-    /// What history saw, in the order in which it was seen.
-    pub observed: Vec<Observed>,
-    /// The book as it is now, if it is there.
-    pub live: Option<Live>,
-    /// Entries of related chats' books as they are now. Only events are looked for there.
-    pub elsewhere: Vec<EntryImage>,
-    /// Lines that books of forks were made with although no scene had told them ([`line_mark`]): their records keep them.
-    pub start: Arc<HashSet<u64>>,
-}
-
-/// A mark by which a line of an entry is known again.
-pub fn line_mark(comment: &str, line: &str) -> u64 {
-    let mut hasher = blake3::Hasher::new();
-    hasher.update(comment.as_bytes());
-    hasher.update(&[0]);
-    hasher.update(line.as_bytes());
-    let mut bytes = [0; 8];
-    bytes.copy_from_slice(&hasher.finalize().as_bytes()[..8]);
-    u64::from_le_bytes(bytes)
-}
-
-/// Marks of the lines in `entries` that the last scene before did not show.
-pub fn untold(entries: &[EntryImage], scene: &[EntryImage]) -> Vec<u64> {
-    let mut told: HashMap<(Option<i64>, &str), Vec<Raw<'_>>> = HashMap::with_capacity(scene.len());
-    for entry in scene {
-        told.entry((entry.uid, &entry.comment)).or_default().extend(entry.raw().get("content"));
-    }
-    let mut marks: Vec<u64> = Vec::new();
-    for entry in entries.iter().filter(|e| entry_role(&e.comment) == EntryRole::Fact) {
-        let Some(content) = entry.raw().get("content") else { continue };
-        let told = told.get(&(entry.uid, &entry.comment)).map_or(&[][..], Vec::as_slice);
-        // Nearly always it is the same text: then no line needs to be looked at.
-        if told.contains(&content) {
-            continue;
-        }
-        let told: Vec<_> = told.iter().filter_map(|content| content.as_text()).collect();
-        let told: HashSet<&str> = told.iter().flat_map(|text| text.lines()).collect();
-        let text = content.as_text().unwrap_or_default();
-        let untold = text.lines().filter(|line| !told.contains(line));
-        marks.extend(untold.map(|line| line_mark(&entry.comment, line)));
-    }
-    marks.sort_unstable();
-    marks.dedup();
-    marks
-}
-
-impl Evidence {
-    /// Events of our line whose text nothing has shown so far: related books are worth a look.
-    pub fn lacks_events(&self) -> bool {
-        let shown = |event: &Event| {
-            let live = self.live.iter().flat_map(|live| &live.entries);
-            self.sightings.iter().flat_map(|s| &*s.entries).chain(live).any(|entry| event.is(entry))
-        };
-        self.events.iter().any(|event| event.ours.is_some() && !shown(event))
-    }
-}
-
-impl Event {
-    /// Whether an entry is this event by name. Its text may have been added to.
-    pub fn is(&self, entry: &EntryImage) -> bool {
-        let prefixed = |rest: &str| rest.is_empty() || rest.ends_with('-');
-        entry.comment.strip_suffix(&self.name).is_some_and(prefixed)
-    }
-
-    /// The names of events that an entry with this title could be: see [`Event::is`].
-    pub fn names(title: &str) -> impl Iterator<Item = &str> {
-        std::iter::once(title).chain(title.match_indices('-').map(|(at, _)| &title[at + 1..]))
-    }
 }
 
 /// Where in the story a change belongs, seen from our line.
@@ -172,8 +59,6 @@ pub enum Place {
     Ours(usize),
     /// Somewhere else in the story.
     Elsewhere(Origin),
-    /// Beyond the message at which our line left this chat, though before it did so by the clock.
-    Beyond(Origin),
     /// No evidence tells when.
     Undated,
     /// At or after this message of our line, nobody knows when.
@@ -189,9 +74,37 @@ pub enum Place {
     Unattributed,
 }
 
+/// What a line knows of its books.
+#[derive(Debug, Clone, Default)]
+pub struct Known {
+    /// Every change, in clock order.
+    pub changes: Vec<Change>,
+    /// The order of lines in registries.
+    roll: roll::Roll,
+}
+
+impl Known {
+    /// What a line sees of the lives of books. Books come after those that they are copies of.
+    pub fn of(lives: &[&Life], line: &Line<'_>) -> Self {
+        let mut known = Self { changes: seen_from(lives, line), ..Self::default() };
+        lives.iter().for_each(|life| known.roll.learn_from(&life.roll));
+        known
+    }
+
+    /// The same without some changes.
+    #[must_use]
+    pub fn with(&self, changes: Vec<Change>) -> Self {
+        Self { changes, roll: self.roll.clone() }
+    }
+}
+
 /// One change of one entry.
 #[derive(Debug, Clone)]
 pub struct Change {
+    /// What was changed.
+    pub thing: Thing,
+    /// Whether it is a line of a registry: then the images hold nothing but that line.
+    pub line: bool,
     /// When, in milliseconds since 1970; `i64::MAX` for what is only known from the book as it is now.
     pub clock: i64,
     /// Where in the story.
@@ -206,6 +119,10 @@ pub struct Change {
     pub observed: Option<u64>,
     /// What made it.
     pub cause: Cause,
+    /// Whether it was written anew from the messages, whatever stood there before.
+    pub rewrites: bool,
+    /// Whether the book was made without this: nobody took it out.
+    pub made_without: bool,
 }
 
 /// What made a change.

@@ -10,7 +10,8 @@ mod shift;
 pub(crate) use line::longest_ascending;
 pub use line::{Alignment, Confidence, align, common_prefix};
 pub use moment::{
-    MessageId, Moment, Row, RowSource, TextHash, Transcript, TranscriptBuilder, identify, swipe_moments,
+    MessageId, Moment, Row, RowSource, Said, TextHash, Transcript, TranscriptBuilder, identify, sent,
+    swipe_moments,
 };
 pub use save::{SavedMessage, Touch, touches};
 pub use shift::Shift;

@@ -89,6 +89,34 @@ fn truncated<const N: usize>(hash: blake3::Hash) -> [u8; N] {
     std::array::from_fn(|i| hash.as_bytes()[i])
 }
 
+/// What a transcript keeps of a message besides its place.
+#[derive(Debug, Clone, Copy)]
+pub struct Said {
+    /// Whether it is hidden from the model
+    pub hidden: bool,
+    /// When it was sent, see [`sent`]
+    pub sent: Option<i64>,
+    /// Who it is, see [`identify`]
+    pub identity: (Role, TextHash, MessageId),
+}
+
+impl Said {
+    /// Looks at a message.
+    pub fn of(message: Message<'_>) -> Self {
+        Self { hidden: message.is_hidden(), sent: sent(message), identity: identify(message) }
+    }
+}
+
+/// When a message was sent, in milliseconds since 1970. Older SillyTavern wrote the local time to the minute: that is no clock that other
+/// times could be compared with, and tells nothing.
+pub fn sent(message: Message<'_>) -> Option<i64> {
+    let date = message.send_date()?;
+    match date.as_text() {
+        Some(text) => Some(text.parse::<jiff::Timestamp>().ok()?.as_millisecond()),
+        None => date.as_i64(),
+    }
+}
+
 /// The moments that a message would have with each of its swipes shown, after the moment `before` it.
 pub fn swipe_moments(before: Moment, message: Message<'_>) -> Vec<Moment> {
     let role = message.role();
@@ -104,6 +132,8 @@ pub struct Row {
     pub len: u32,
     /// Whether the message is hidden from the model.
     pub hidden: bool,
+    /// When it was sent, in milliseconds since 1970, if it says so exactly.
+    pub sent: Option<i64>,
     /// Identity of the message on its own.
     pub id: MessageId,
     /// Identity of the message with everything before it.
@@ -192,10 +222,10 @@ pub struct TranscriptBuilder {
 
 impl TranscriptBuilder {
     /// Adds the next message.
-    pub fn push(&mut self, start: u64, len: u32, hidden: bool, identity: (Role, TextHash, MessageId)) {
+    pub fn push(&mut self, start: u64, len: u32, said: Said) {
         let before = self.rows.last().map_or(Moment::START, |row| row.moment);
-        let (role, text, id) = identity;
-        self.rows.push(Row { start, len, hidden, id, moment: before.then(role, &text) });
+        let Said { hidden, sent, identity: (role, text, id) } = said;
+        self.rows.push(Row { start, len, hidden, sent, id, moment: before.then(role, &text) });
     }
 
     /// How many messages were added.

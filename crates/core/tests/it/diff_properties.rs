@@ -45,7 +45,7 @@ fn image() -> impl Strategy<Value = StateEntry> {
         members.push(format!("\"comment\":{}", String::from_utf8(quote(title)).unwrap()));
         let raw = if odd == 0 { "[null]".to_owned() } else { format!("{{{}}}", members.join(",")) };
         let image = EntryImage::new(uid, title, Raw::parse(raw.as_bytes()).unwrap());
-        StateEntry { image, message: None, undated: false, inferred: Vec::new(), observed: false }
+        StateEntry::plain(image)
     })
 }
 
@@ -194,7 +194,7 @@ proptest! {
         let other: Vec<StateEntry> = book.iter().rev().map(|entry| {
             let pretty = forklore_json::pretty(entry.image.raw(), 0);
             let image = EntryImage::new(entry.image.uid, &entry.image.comment, Raw::trust(&pretty));
-            StateEntry { image, ..entry.clone() }
+            StateEntry::plain(image)
         }).collect();
         // Of several with one number and title, nobody can say which is which.
         let mut names: Vec<_> = book.iter().map(|e| (e.image.uid, e.image.comment.clone())).collect();
@@ -307,7 +307,7 @@ fn entry(uid: i64, title: &str, content: &str) -> StateEntry {
         String::from_utf8(quote(content)).unwrap()
     );
     let image = EntryImage::new(Some(uid), title, Raw::parse(raw.as_bytes()).unwrap());
-    StateEntry { image, message: None, undated: false, inferred: Vec::new(), observed: false }
+    StateEntry::plain(image)
 }
 
 #[test]
@@ -355,7 +355,7 @@ fn fields_that_nothing_shows_are_quiet() {
     assert!(!diff.changed[0].is_quiet());
     let raw = b.image.raw();
     let without = remove(raw, &[Step::key("vectorized")]).unwrap().apply(raw.bytes());
-    let c = StateEntry { image: EntryImage::new(Some(1), "Ana", Raw::trust(&without)), ..b.clone() };
+    let c = StateEntry::plain(EntryImage::new(Some(1), "Ana", Raw::trust(&without)));
     assert!(entries(&[b], &[c]).changed.iter().all(forklore_core::diff::EntryChange::is_quiet));
 }
 

@@ -16,14 +16,14 @@ mod recap_properties;
 mod state_properties;
 
 use forklore_core::format::chat::Message;
-use forklore_core::story::{Transcript, TranscriptBuilder, identify};
+use forklore_core::story::{Said, Transcript, TranscriptBuilder};
 
 /// A transcript from message lines.
 fn transcript<'a>(lines: impl IntoIterator<Item = &'a str>) -> Transcript {
     let mut builder = TranscriptBuilder::default();
     for line in lines {
         let message = Message::parse(line.as_bytes()).unwrap();
-        builder.push(0, 0, message.is_hidden(), identify(message));
+        builder.push(0, 0, Said::of(message));
     }
     builder.finish()
 }

@@ -4,11 +4,12 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use forklore_core::adapter::Written;
-use forklore_core::adapter::auto_recap::text_hash;
+use forklore_core::adapter::auto_recap::{AutoRecap, text_hash};
+use forklore_core::adapter::{Mark, Written};
 use forklore_core::format::book::EntryImage;
 use forklore_core::state::{
-    Carry, Change, Event, Evidence, Live, Origin, Place, Sighting, fold, replay, stains,
+    Ancestor, Base, BookEvidence, Carry, Cast, Content, Known, Life, Line as Seen, Made, Origin, Place,
+    Scene as Told, Sight, Thing, Witness, fold, stains,
 };
 use forklore_json::{Raw, quote};
 use proptest::prelude::*;
@@ -186,43 +187,110 @@ impl World {
         }
     }
 
-    fn evidence(&self, line: usize) -> Evidence {
-        let mut evidence = Evidence::default();
-        for scene in &self.scenes {
-            let ours = self.carried(line, scene);
-            let origin = Origin { chat: scene.line, message: scene.message };
-            evidence.sightings.push(Sighting {
-                clock: scene.clock,
-                book: format!("book {}", scene.book),
-                origin,
-                ours,
-                entries: scene.snapshot.clone().into(),
+    /// What is known of a book: the snapshots of all scenes that were written into it, and the book as it is.
+    fn evidence(&self, book: usize) -> BookEvidence {
+        let lines = || self.lines.iter().enumerate().filter(|(_, line)| line.book == book).map(|(l, _)| l);
+        let mut evidence = BookEvidence {
+            book: format!("book {book}").into(),
+            keeper: Some(&AutoRecap),
+            owner: lines().next(),
+            lost: false,
+            users: lines().collect(),
+            made: None,
+            scenes: Vec::new(),
+            sights: Vec::new(),
+            elsewhere: Vec::new(),
+        };
+        for scene in self.scenes.iter().filter(|scene| scene.book == book) {
+            let carriers = (0..self.lines.len()).filter_map(|l| Some((l, self.carried(l, scene)?)));
+            evidence.scenes.push(Told {
+                started: scene.clock - 5,
+                finished: scene.clock,
                 written: scene.written.clone(),
+                events: scene.events.clone(),
+                carriers: carriers.collect(),
+                origin: Origin { chat: scene.line, message: scene.message },
             });
-            for (name, hash) in &scene.events {
-                let (name, hash) = (name.clone(), hash.clone());
-                evidence.events.push(Event { name, hash, clock: scene.clock + 1, origin, ours });
-            }
+            let witness = Witness::Scene(evidence.scenes.len() - 1);
+            let content = Content::Whole(scene.snapshot.clone().into());
+            evidence.sights.push(Sight { time: scene.clock, witness, content });
         }
-        let book = self.lines[line].book;
-        let sharers = self.lines.iter().filter(|l| l.book == book).count();
-        let first = self.lines.iter().position(|l| l.book == book);
-        let entries = self.books[book].images();
-        let marks = vec![None; entries.len()];
-        let others = self.lines.iter().map(|l| l.book).filter(|b| *b != book);
-        evidence.elsewhere = others.flat_map(|b| self.books[b].images()).collect();
-        evidence.live = Some(Live {
-            book: format!("book {book}"),
-            ours: sharers == 1 || first == Some(line),
-            entries,
-            marks,
-        });
+        let content = Content::Whole(self.books[book].images().into());
+        evidence.sights.push(Sight { time: i64::MAX, witness: Witness::Now, content });
+        let others = (0..self.books.len()).filter(|other| *other != book);
+        evidence.elsewhere = others.flat_map(|other| self.books[other].images()).collect();
         evidence
+    }
+
+    fn known(&self, line: usize, lives: &[Life]) -> Known {
+        let (mut ancestors, mut here, mut limit) = (Vec::new(), line, usize::MAX);
+        while let Some(parent) = self.lines[here].parent {
+            limit = limit.min(self.lines[here].fork);
+            ancestors.push(Ancestor { chat: parent, limit, left: i64::MAX, forked: None, looked: None });
+            here = parent;
+        }
+        let lives: Vec<&Life> = lives.iter().collect();
+        Known::of(
+            &lives,
+            &Seen {
+                chat: line,
+                ancestors,
+                ours: &|_, message| Some(message),
+                left: &|_, _| None,
+                cast: self,
+            },
+        )
+    }
+
+    /// The lives of all books. A fork's own book starts as what its line had earned.
+    fn lives(&self) -> Vec<Life> {
+        let mut lives: Vec<Life> = Vec::new();
+        for book in 0..self.books.len() {
+            let evidence = self.evidence(book);
+            let owner = evidence.owner.unwrap();
+            let life = match self.lines[owner].parent {
+                Some(_) => {
+                    let at = self.lines[owner].fork;
+                    let known = self.known(owner, &lives);
+                    let state = fold(&known, at, usize::MAX, Carry { undated: true, since: true }, None);
+                    let things: Vec<_> =
+                        state.entries.into_iter().filter_map(|e| Some((e.thing?, e.image))).collect();
+                    let (certain, sources) = (things.clone(), lives.iter().collect());
+                    let made = Made { things, certain, sources, at, time: i64::MIN };
+                    Life::of(evidence, &Base::Made(made), self)
+                }
+                None => Life::of(evidence, &Base::Nothing, self),
+            };
+            lives.push(life);
+        }
+        lives
     }
 }
 
-fn lore(changes: &[Change], at: usize, head: usize) -> Lore {
-    let state = fold(changes, at, head, Carry { undated: true, since: true }, None);
+impl Cast for World {
+    fn head(&self, chat: usize) -> usize {
+        self.lines[chat].head
+    }
+
+    fn head_at(&self, _: usize, _: i64) -> Option<usize> {
+        None
+    }
+
+    fn played(&self, _: usize, _: i64, _: i64) -> bool {
+        false
+    }
+
+    fn related(&self, _: usize, _: usize) -> bool {
+        true
+    }
+
+    fn place_of(&self, mark: &Mark, owner: Option<usize>, _users: &[usize]) -> Option<Origin> {
+        Some(Origin { chat: owner?, message: mark.message })
+    }
+}
+
+fn lore(known: &Known, at: usize, head: usize) -> Lore {
+    let state = fold(known, at, head, Carry { undated: true, since: true }, None);
     let entry = |e: &forklore_core::state::StateEntry| {
         (e.image.comment.to_string(), e.image.content().lines().map(str::to_owned).collect())
     };
@@ -244,8 +312,9 @@ proptest! {
     #[test]
     fn the_state_at_n_is_what_the_line_earned_up_to_n(steps in steps()) {
         let world = World::play(&steps);
+        let lives = world.lives();
         for (l, line) in world.lines.iter().enumerate() {
-            let changes = replay(&world.evidence(l));
+            let changes = world.known(l, &lives);
             for at in 0..=line.head {
                 prop_assert_eq!(lore(&changes, at, line.head), world.state(l, at), "line {} at {} of {}", l, at, line.head);
             }
@@ -255,11 +324,12 @@ proptest! {
     #[test]
     fn projecting_to_n_and_then_to_m_is_projecting_to_m(steps in steps()) {
         let world = World::play(&steps);
+        let lives = world.lives();
         for (l, line) in world.lines.iter().enumerate() {
-            let changes = replay(&world.evidence(l));
+            let changes = world.known(l, &lives);
             for n in 0..=line.head {
-                let until_n: Vec<Change> =
-                    changes.iter().filter(|c| !matches!(c.place, Place::Ours(p) if p > n)).cloned().collect();
+                let ours = changes.changes.iter().filter(|c| !matches!(c.place, Place::Ours(p) if p > n));
+                let until_n = changes.with(ours.cloned().collect());
                 for m in 0..=n {
                     prop_assert_eq!(lore(&until_n, m, line.head), lore(&changes, m, line.head));
                 }
@@ -270,10 +340,12 @@ proptest! {
     #[test]
     fn a_book_is_clean_exactly_when_no_other_line_wrote_into_it(steps in steps()) {
         let world = World::play(&steps);
+        let lives = world.lives();
         for l in 0..world.lines.len() {
-            let evidence = world.evidence(l);
+            let life = &lives[world.lines[l].book];
+            let present: Vec<(Thing, EntryImage)> = life.state_after(life.sights.len());
             let found: BTreeSet<String> =
-                stains(&replay(&evidence), evidence.live.as_ref().unwrap()).into_iter().map(|s| s.comment.to_string()).collect();
+                stains(&world.known(l, &lives).changes, &present).into_iter().map(|s| s.comment.to_string()).collect();
             let earned = world.state(l, usize::MAX);
             let book = &world.books[world.lines[l].book];
             let foreign: BTreeSet<String> = book

@@ -180,6 +180,11 @@ pub fn claim(fs: &Arc<dyn Vfs>, dir: &str, dry_run: bool) -> Result<(), HistoryE
     Ok(())
 }
 
+/// Records files as they are before an operation replaces them: what they tell of the past is not lost with them.
+pub fn before(fs: &Arc<dyn Vfs>, files: &[VaultPath], now: i64) -> Result<Looked, HistoryError> {
+    Recorder::open(fs.clone())?.look(files, &By::Watch, Depth::Quick, now)
+}
+
 /// Records what an operation touched: the chats and books that it made, changed or took away, and the books of those chats.
 pub fn note(fs: &Arc<dyn Vfs>, operation: &Operation, now: i64) -> Result<Looked, HistoryError> {
     let mut recorder = Recorder::open(fs.clone())?;

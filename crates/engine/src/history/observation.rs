@@ -19,6 +19,9 @@ pub struct Observation {
     /// When the file was saved, in milliseconds since 1970. Never before that of the observation before it, unless that was made in
     /// another vault.
     pub clock: i64,
+    /// When it was looked at, in milliseconds since 1970: what was looked at together has one time. Absent in older histories
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub looked: Option<i64>,
     /// Who saw it
     pub by: By,
     /// What was seen

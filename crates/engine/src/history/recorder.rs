@@ -51,6 +51,8 @@ struct Notes {
     next: u64,
     /// When the last observation was made
     clock: i64,
+    /// When the last look was made that noted it
+    looked: i64,
 }
 
 impl Notes {
@@ -66,6 +68,7 @@ impl Notes {
 
     fn add(&mut self, observation: Observation, identity: Option<Identity>) {
         self.clock = self.clock.max(observation.clock);
+        self.looked = self.looked.max(observation.looked.unwrap_or_default());
         if matches!(observation.what, What::Forget { .. }) {
             return;
         }
@@ -195,11 +198,14 @@ impl Recorder {
         // What others recorded until now, under the lock: nothing is recorded twice.
         notes.catch_up(writer.store())?;
         let mut fresh: Vec<Observation> = Vec::new();
+        // Two looks within one millisecond are still two.
+        let moment = now.max(notes.looked + 1);
         for (Sight { file, copy, by }, identity) in seen {
             let saved = identity.map_or(now, |identity| identity.modified / 1_000_000);
             let clock = notes.clock.max(saved.min(now));
             let known = &notes.known;
-            let mut eye = Eye { fs: &**fs, writer: &mut writer, known, clock, now, by, depth };
+            let mut eye =
+                Eye { fs: &**fs, writer: &mut writer, known, clock, now, looked: moment, by, depth };
             let look = match copy {
                 Some(copy) => eye.look_at_copy(file, copy)?,
                 None => eye.look(file)?,
@@ -242,6 +248,7 @@ struct Eye<'a, 's> {
     known: &'a HashMap<VaultPath, Known>,
     clock: i64,
     now: i64,
+    looked: i64,
     by: &'a By,
     depth: Depth,
 }
@@ -297,7 +304,8 @@ impl Eye<'_, '_> {
     }
 
     fn saw(&self, path: &VaultPath, what: What) -> Observation {
-        Observation { v: VERSION, file: path.clone(), clock: self.clock, by: self.by.clone(), what }
+        let looked = Some(self.looked);
+        Observation { v: VERSION, file: path.clone(), clock: self.clock, looked, by: self.by.clone(), what }
     }
 
     fn is_fresh(&self, identity: &Identity) -> bool {

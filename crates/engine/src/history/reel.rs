@@ -41,8 +41,8 @@ impl<'a> Reel<'a> {
             let bytes = self.timeline.store.get(id)?;
             let unreadable = || HistoryError::Unreadable(format!("the change {id}"));
             let delta = Delta::read(&bytes).ok_or_else(unreadable)?;
-            let turn = Turn::of(&delta, entries);
-            delta.apply(entries);
+            let turn = Turn::of(delta, entries);
+            turn.delta.apply(entries);
             self.note_work(Some(&turn));
             return Ok(Some(turn));
         }
@@ -54,7 +54,7 @@ impl<'a> Reel<'a> {
         self.note_work(None);
         // It could not be read for a while: what changed since is one step.
         let both = before.zip(self.entries.as_ref());
-        Ok(both.map(|(before, now)| Turn::of(&Delta::between(&before, now), &before)))
+        Ok(both.map(|(before, now)| Turn::of(Delta::between(&before, now), &before)))
     }
 
     fn note_work(&mut self, turn: Option<&Turn>) {
@@ -74,11 +74,13 @@ pub struct Turn {
     pub gone: Vec<EntryImage>,
     /// Entries as they are
     pub new: Vec<EntryImage>,
+    /// The same with their places
+    pub delta: Delta,
 }
 
 impl Turn {
-    fn of(delta: &Delta, before: &[EntryImage]) -> Self {
+    fn of(delta: Delta, before: &[EntryImage]) -> Self {
         let gone = delta.gone.iter().filter_map(|i| before.get(*i)).cloned().collect();
-        Self { gone, new: delta.new.iter().map(|(_, entry)| entry.clone()).collect() }
+        Self { gone, new: delta.new.iter().map(|(_, entry)| entry.clone()).collect(), delta }
     }
 }

@@ -1,6 +1,6 @@
 //! [`Timeline`]: all observations of a vault, and how the messages of then are numbered now.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::{BTreeSet, HashMap, HashSet};
 use std::sync::Arc;
 
 use forklore_core::story::Shift;
@@ -22,6 +22,8 @@ pub struct Timeline {
     forgotten: HashSet<u64>,
     /// For each observation of a book, that of the chat which was being played: the last one seen of those bound to it.
     players: HashMap<usize, usize>,
+    /// The chats that were ever seen bound to a book, by the book's stem
+    bound: HashMap<String, BTreeSet<VaultPath>>,
 }
 
 /// An observation and its place in the sequence.
@@ -74,8 +76,14 @@ impl Timeline {
         if seen.is_empty() {
             return Ok(None);
         }
-        let mut timeline =
-            Self { store, seen, tracks: HashMap::new(), forgotten: HashSet::new(), players: HashMap::new() };
+        let mut timeline = Self {
+            store,
+            seen,
+            tracks: HashMap::new(),
+            forgotten: HashSet::new(),
+            players: HashMap::new(),
+            bound: HashMap::new(),
+        };
         timeline.index();
         Ok(Some(timeline))
     }
@@ -106,6 +114,7 @@ impl Timeline {
                         }
                     }
                     if let Some(book) = &chat.book {
+                        self.bound.entry(book.clone()).or_default().insert(file.clone());
                         books.insert(file.clone(), book.clone());
                         bound.entry(book.clone()).or_default().insert(file.clone(), i);
                         for early in waiting.remove(book).unwrap_or_default() {
@@ -159,6 +168,11 @@ impl Timeline {
     /// The observation of the chat that was being played when a book was seen.
     pub fn player(&self, book: usize) -> Option<usize> {
         self.players.get(&book).copied()
+    }
+
+    /// The chats that were ever seen bound to a book, under the names that they had then.
+    pub fn bound_to(&self, book: &str) -> impl Iterator<Item = &VaultPath> {
+        self.bound.get(book).into_iter().flatten()
     }
 
     /// The files that were ever seen, by the names that they had last.

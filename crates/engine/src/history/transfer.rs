@@ -271,7 +271,7 @@ impl<'s> Arrival<'s> {
         let arriving: HashSet<&VaultPath> = files.values().chain(named.values()).collect();
         stale.retain(|file, _| arriving.contains(file));
         for (file, clock) in stale {
-            arrival.record(file, clock, By::Import, What::Gone)?;
+            arrival.record(file, clock, None, By::Import, What::Gone)?;
         }
         Ok(arrival)
     }
@@ -323,7 +323,8 @@ impl<'s> Arrival<'s> {
             _ => By::Import,
         };
         self.last.insert(file.clone(), last);
-        let new = self.record(file, self.clock, by, observation.what)?;
+        let looked = observation.looked.map(|looked| looked.min(self.now));
+        let new = self.record(file, self.clock, looked, by, observation.what)?;
         self.landing.renames.observations.insert(seq, new);
         if forgotten {
             self.forgotten.push(new);
@@ -336,8 +337,15 @@ impl<'s> Arrival<'s> {
         &self.landing.renames
     }
 
-    fn record(&mut self, file: VaultPath, clock: i64, by: By, what: What) -> Result<u64, HistoryError> {
-        let observation = Observation { v: VERSION, file, clock, by, what };
+    fn record(
+        &mut self,
+        file: VaultPath,
+        clock: i64,
+        looked: Option<i64>,
+        by: By,
+        what: What,
+    ) -> Result<u64, HistoryError> {
+        let observation = Observation { v: VERSION, file, clock, looked, by, what };
         let payload =
             serde_json::to_vec(&observation).map_err(|e| HistoryError::Unreadable(e.to_string()))?;
         Ok(self.writer.record(&payload))
@@ -431,7 +439,7 @@ impl<'s> Arrival<'s> {
         self.gone(|file| named.contains(file))?;
         if !self.forgotten.is_empty() {
             let contents = self.forgotten.drain(..).map(|seq| (seq, seq)).collect();
-            self.record(VaultPath::root(), self.now, By::Import, What::Forget { contents })?;
+            self.record(VaultPath::root(), self.now, None, By::Import, What::Forget { contents })?;
         }
         Ok(self.writer.flush()?)
     }
@@ -450,7 +458,7 @@ impl<'s> Arrival<'s> {
         }
         there.sort();
         for (file, clock) in there {
-            self.record(file, clock, By::Import, What::Gone)?;
+            self.record(file, clock, None, By::Import, What::Gone)?;
         }
         Ok(())
     }

@@ -149,9 +149,9 @@ pub fn blame(
         return Err(BlameError::NoSuchMessage { at, chat: chat.name.clone(), messages });
     }
     let Some((book, _)) = &chat.book else { return Err(BlameError::NoBook(chat.name.clone())) };
-    let known = library.known(c)?;
-    let changes = &known.1;
-    let mut found = trace(changes, at, chat.head(), Carry { undated: true, since: true });
+    let lore = library.lore(c)?;
+    let changes = &lore.known.changes;
+    let mut found = trace(&lore.known, at, chat.head(), Carry { undated: true, since: true });
     found.retain(|one| entry_role(&one.entry.image.comment) != EntryRole::Queue);
     if let Some(wanted) = wanted {
         let titles: Vec<(Option<i64>, &str)> =
@@ -266,10 +266,12 @@ impl Teller<'_> {
         let scene = message.filter(|_| by_scene).and_then(|m| chat.facts.scene(m)?.name.clone());
         let history = self.library.history()?;
         let seen = change.observed.and_then(|seq| history?.find(seq));
+        // What history saw has the time of that save; what is known otherwise has the clock of whoever wrote it.
+        let clock = seen.map_or(change.clock, |seen| seen.observation.clock);
         Ok(Stamp {
             message,
             after,
-            at: dated.then(|| time(change.clock)),
+            at: dated.then(|| time(clock)),
             cause: change.cause,
             scene,
             observation: change.observed,

@@ -116,8 +116,14 @@ pub fn execute(library: &Library, plan: ForgetPlan, now: i64) -> Result<ForgetRe
         }
     }
     let what = What::Forget { contents: runs };
-    let note =
-        Observation { v: observation::VERSION, file: VaultPath::root(), clock: now, by: By::Forget, what };
+    let note = Observation {
+        v: observation::VERSION,
+        file: VaultPath::root(),
+        clock: now,
+        looked: None,
+        by: By::Forget,
+        what,
+    };
     let payload = serde_json::to_vec(&note).map_err(|e| HistoryError::Unreadable(e.to_string()))?;
     let mut store = store(&library.fs)?;
     let mut writer = store.writer()?;

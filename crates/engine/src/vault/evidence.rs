@@ -1,99 +1,126 @@
-//! [`Library::evidence`]: what is known about the book of one chat, gathered from its whole family.
+//! What is known of one book, gathered from the whole vault: snapshots in scenes, history, copies, the file as it is.
 
-use std::collections::HashSet;
-use std::sync::{Arc, OnceLock};
+use std::sync::Arc;
 
 use forklore_core::adapter::auto_recap::running::RecapVersion;
-use forklore_core::adapter::{self, Mark, SceneSighting};
+use forklore_core::adapter::{self, SceneSighting};
 use forklore_core::format::book::EntryImage;
 use forklore_core::format::chat::Message;
 use forklore_core::format::names::{book_stem, chat_stem};
-use forklore_core::state::{Event, Evidence, Live, Origin, Place, Sighting};
+use forklore_core::state::{BookEvidence, Cast, Content, Origin, Scene, Sight, Witness};
 use forklore_core::story::lineage::ParentNote;
 use forklore_fs::PathError;
 
-use super::family::{SightingKey, Tales};
+use super::family::EARLIER;
 use super::library::{Library, history_error};
 use super::scan::StoredSighting;
 
-/// A state of the book that a scene has kept.
-struct Found<'a> {
-    /// The chat that it was found in
-    chat: usize,
-    stored: &'a StoredSighting,
-    /// Where its entries are kept for others who ask
-    shared: Option<&'a OnceLock<Arc<[EntryImage]>>>,
-    /// The message of our line that it belongs to
-    ours: Option<usize>,
-}
-
 impl Library {
-    /// What is known about the book of a chat, seen from its line.
-    ///
-    /// SillyTavern's backups are left out, see [`Library::add_backups`].
-    pub fn evidence(&self, chat: usize) -> Result<Evidence, PathError> {
-        let tales = self.tales(chat);
-        let book = self.chats[chat].book_stem();
-        let mut evidence = Evidence { start: tales.start.clone(), ..Evidence::default() };
-        for found in self.sightings(chat, &tales) {
-            let carriers = tales.carriers(found.stored.version, found.stored.clock);
-            let here = Origin { chat: found.chat, message: found.stored.message };
-            evidence.sightings.push(Sighting {
-                clock: found.stored.clock,
-                book: found.stored.book.as_deref().map(book_stem).unwrap_or_default(),
-                origin: carriers.and_then(|carriers| carriers.origin(chat)).unwrap_or(here),
-                ours: found.ours,
-                entries: self.entries_of(&found)?,
-                written: found.stored.written.clone(),
-            });
-        }
-        evidence.events = events(chat, &tales);
-        if let Some(stem) = book {
-            evidence.live = self.live(chat, stem)?;
-        }
-        if evidence.lacks_events() {
-            evidence.elsewhere = self.event_entries(&tales, book)?;
+    /// What is known of a book.
+    pub(super) fn evidence(&self, stem: &str) -> Result<BookEvidence, PathError> {
+        let told = self.scenes().get(stem).map_or(&[][..], Vec::as_slice);
+        let owner = self.made_for(stem);
+        let mut evidence = BookEvidence {
+            book: stem.into(),
+            keeper: None,
+            owner,
+            lost: !owner.is_some_and(|owner| self.has_kept(owner, stem)),
+            users: self.users_of(stem).to_vec(),
+            made: self.made_at(stem),
+            scenes: told.iter().map(|told| told.scene.clone()).collect(),
+            sights: Vec::new(),
+            elsewhere: Vec::new(),
+        };
+        for (n, told) in told.iter().enumerate() {
+            for (time, chat, place) in &told.snapshots {
+                let entries = self.entries_of(*chat, &self.chats[*chat].snapshots.sightings[*place])?;
+                let content = Content::Whole(entries);
+                evidence.sights.push(Sight { time: *time, witness: Witness::Scene(n), content });
+            }
         }
         if let Some(history) = self.history()? {
-            history.add_to(&mut evidence, self, chat).map_err(history_error)?;
+            history.add_looks(&mut evidence, self).map_err(history_error)?;
         }
+        let is_there = !stem.ends_with(EARLIER);
+        let live = if is_there { self.book(stem)?.filter(|book| book.parse().is_ok()) } else { None };
+        if let Some(live) = &live {
+            evidence.keeper = live.keeper;
+            let content = Content::Whole(live.images().into());
+            evidence.sights.push(Sight { time: i64::MAX, witness: Witness::Now, content });
+        }
+        if live.is_none() {
+            evidence.keeper = self.keeper_of(&evidence);
+        }
+        self.add_copies(&mut evidence)?;
+        self.add_backups(&mut evidence)?;
+        self.add_events(&mut evidence)?;
         Ok(evidence)
     }
 
-    /// The snapshots in the scenes of a family, each once, seen from the line of `target`.
-    ///
-    /// Our own copies first: where several chats carry the same scene, it is ours.
-    fn sightings<'a>(&'a self, target: usize, tales: &'a Tales) -> Vec<Found<'a>> {
-        let ours = |stored: &StoredSighting| tales.carriers(stored.version, stored.clock)?.message(target);
-        let mut seen: HashSet<SightingKey> = HashSet::new();
-        let own = self.chats[target].snapshots.sightings.iter();
-        let own = own.filter(|stored| seen.insert(self.sighting_key(target, stored)));
-        let mut all: Vec<Found<'_>> =
-            own.map(|stored| Found { chat: target, stored, shared: None, ours: ours(stored) }).collect();
-        let others = tales.sightings.iter().filter(|told| !seen.contains(&told.key));
-        all.extend(others.map(|told| {
-            let stored = &self.chats[told.chat].snapshots.sightings[told.place];
-            Found { chat: told.chat, stored, shared: Some(&told.entries), ours: ours(stored) }
-        }));
-        all
+    /// What keeps a book that is not there any more.
+    fn keeper_of(&self, evidence: &BookEvidence) -> Option<&'static dyn adapter::Adapter> {
+        adapter::ALL.into_iter().find(|adapter| {
+            evidence.sights.iter().any(|sight| match &sight.content {
+                Content::Whole(entries) => adapter.kept(entries),
+                Content::Changed { new, .. } => new.iter().any(|(_, e)| adapter.wrote(&e.comment, e.raw())),
+            })
+        })
     }
 
-    /// The entries that the last scene of a chat up to a message showed.
-    pub fn last_sighting(&self, chat: usize, at: usize) -> Result<Arc<[EntryImage]>, PathError> {
-        let tales = self.tales(chat);
-        let found = self.sightings(chat, &tales).into_iter();
-        let ours = found.filter(|found| found.ours.is_some_and(|message| message <= at));
-        let last = ours.max_by_key(|found| (found.ours, found.stored.clock));
-        last.map_or_else(|| Ok(Arc::default()), |found| self.entries_of(&found))
+    /// When a book was made, if the header of a chat tells.
+    fn made_at(&self, stem: &str) -> Option<i64> {
+        let told = self.chats.iter().flat_map(|chat| adapter::made(chat.header()));
+        told.filter(|(book, _)| book_stem(book) == stem).map(|(_, time)| time).min()
+    }
+
+    /// Whether a chat is bound to a book, or scenes were played in it that were written there.
+    fn has_kept(&self, chat: usize, stem: &str) -> bool {
+        let told = self.scenes().get(stem).map_or(&[][..], Vec::as_slice);
+        self.users_of(stem).contains(&chat)
+            || self.had(chat, stem)
+            || told.iter().any(|told| self.is_played(&told.scene, chat))
+    }
+
+    /// Whether a chat was seen bound to a book, now or before.
+    pub(super) fn had(&self, chat: usize, stem: &str) -> bool {
+        let history = self.history().ok().flatten();
+        history.is_some_and(|history| history.bound_to(stem).any(|file| *file == self.chats[chat].path))
+    }
+
+    /// The chat that a book was made for: the one that the others who name it come from, in their headers or in their scenes.
+    fn made_for(&self, stem: &str) -> Option<usize> {
+        let scenes = self.scenes().get(stem).map_or(&[][..], Vec::as_slice);
+        let wrote = |chat: usize| scenes.iter().filter(|told| told.scene.origin.chat == chat).count();
+        let mut named: Vec<usize> = scenes.iter().map(|told| told.scene.origin.chat).collect();
+        named.extend(self.users_of(stem));
+        named.extend(self.copies().iter().filter(|copy| copy.stem == stem).map(|copy| copy.chat));
+        if named.is_empty() {
+            named.extend((0..self.chats.len()).filter(|chat| self.had(*chat, stem)));
+        }
+        named.sort_unstable();
+        named.dedup();
+        let recorded = |chat: &usize| {
+            let book = self.chats[*chat].record.as_ref().and_then(|record| record.book.as_deref());
+            book.is_some_and(|book| book_stem(book) == stem)
+        };
+        if let Some(owner) = named.iter().copied().find(recorded) {
+            return Some(owner);
+        }
+        let top = |c: &usize| !named.iter().any(|other| other != c && self.is_ancestor(*other, *c));
+        let titled = |c: usize| stem.ends_with(self.chats[c].name.as_str());
+        let copied = |c: usize| self.copies().iter().any(|copy| copy.chat == c && copy.stem == stem);
+        named.iter().copied().filter(top).max_by_key(|c| (copied(*c), wrote(*c), titled(*c), usize::MAX - c))
     }
 
     /// The entries of a state that a scene has kept.
-    fn entries_of(&self, found: &Found<'_>) -> Result<Arc<[EntryImage]>, PathError> {
-        let Found { chat, stored, shared, .. } = *found;
+    pub(super) fn entries_of(
+        &self,
+        chat: usize,
+        stored: &StoredSighting,
+    ) -> Result<Arc<[EntryImage]>, PathError> {
         if let Some(places) = &stored.entries {
             let images = &self.chats[chat].snapshots.images;
-            let entries = || places.iter().filter_map(|place| images.get(*place as usize)).cloned().collect();
-            return Ok(shared.map_or_else(entries, |shared| shared.get_or_init(entries).clone()));
+            return Ok(places.iter().filter_map(|place| images.get(*place as usize)).cloned().collect());
         }
         let line = self.message_line(chat, stored.message)?.unwrap_or_default();
         // The file may have changed since it was scanned; a line that no longer parses simply tells nothing.
@@ -103,144 +130,201 @@ impl Library {
         Ok(found.into_iter().find(same).map(|s| s.entries).unwrap_or_default().into())
     }
 
-    /// Adds what only SillyTavern's backups still tell of this line: scenes that were lost, texts of events.
-    ///
-    /// Backups can be fifty times as large as all chats together. So they are read for one chat that somebody asks about, only if
-    /// something is missing, and one after the other.
-    pub fn add_backups(&self, chat: usize, evidence: &mut Evidence) -> Result<(), PathError> {
-        let here = &self.chats[chat];
-        let lost = |version: &RecapVersion| {
-            let gone = here.facts.scene(version.scene).is_none_or(|scene| !scene.recapped);
-            gone && version.scene <= here.head() && self.relatives_with(chat, version).next().is_none()
-        };
-        if !evidence.lacks_events() && !here.running.iter().flat_map(|r| &r.versions).any(lost) {
-            return Ok(());
-        }
-        let mut seen: HashSet<(i64, Origin)> =
-            evidence.sightings.iter().map(|s| (s.clock, s.origin)).collect();
-        for scan in self.backups(chat)? {
-            let scan = scan?;
-            for stored in scan.snapshots.sightings.iter() {
-                let on_line =
-                    here.transcript.moment(stored.message) == scan.transcript.moment(stored.message);
-                let Some(places) = stored.entries.as_ref().filter(|_| on_line) else { continue };
-                let origin = Origin { chat, message: stored.message };
-                let known = self.carries(chat, stored.version, stored.clock).is_some();
-                if known || !seen.insert((stored.clock, origin)) {
-                    continue;
-                }
-                let images = places.iter().filter_map(|place| scan.snapshots.images.get(*place as usize));
-                evidence.sightings.push(Sighting {
-                    clock: stored.clock,
-                    book: stored.book.as_deref().map(book_stem).unwrap_or_default(),
-                    origin,
-                    ours: Some(stored.message),
-                    entries: images.cloned().collect(),
-                    written: stored.written.clone(),
-                });
-            }
-        }
-        Ok(())
-    }
-
-    /// The message of a chat whose scene has this very version of a recap.
-    fn carries(&self, chat: usize, version: i64, clock: i64) -> Option<usize> {
-        let has =
-            |scene: &adapter::Scene| scene.versions.iter().any(|v| (v.number, v.clock) == (version, clock));
-        self.chats[chat].facts.scenes.iter().find(|(_, scene)| has(scene)).map(|(message, _)| *message)
-    }
-
     /// The message of chat `target` that ends the scene which ends at `message` of chat `other`.
     pub fn shared_scene(&self, target: usize, other: usize, message: usize) -> Option<usize> {
         let here = self.counterpart(other, message, target)?;
         self.chats[target].facts.scene(here).is_some_and(|scene| scene.recapped).then_some(here)
     }
 
-    /// The book as it is now, seen from a chat.
-    pub fn live(&self, chat: usize, stem: &str) -> Result<Option<Live>, PathError> {
-        let Some(book) = self.book(stem)? else { return Ok(None) };
-        if book.parse().is_err() {
-            return Ok(None);
-        }
-        let entries = book.images();
-        let marks = self.places(chat, book.keeper, &entries);
-        Ok(Some(Live { book: stem.to_owned(), ours: self.may_be_ours(chat, stem)?, entries, marks }))
-    }
-
-    /// Whether what nobody is known to have written into a book may be this chat's.
-    pub fn may_be_ours(&self, chat: usize, stem: &str) -> Result<bool, PathError> {
-        // Who shares a book that is kept by hand does so by choice: all of it is everybody's.
-        let alone = self.users_of(stem).len() < 2 || self.owner_of(stem) == Some(chat);
-        Ok(alone || self.book(stem)?.is_none_or(|book| book.keeper.is_none()))
-    }
-
-    /// The places that entries of a book tell of themselves, seen from a chat.
-    pub fn marks(
-        &self,
-        chat: usize,
-        stem: &str,
-        entries: &[EntryImage],
-    ) -> Result<Vec<Option<Place>>, PathError> {
-        Ok(self.places(chat, self.book(stem)?.and_then(|book| book.keeper), entries))
-    }
-
-    /// The places that entries tell of themselves.
-    fn places(
-        &self,
-        chat: usize,
-        keeper: Option<&'static dyn adapter::Adapter>,
-        entries: &[EntryImage],
-    ) -> Vec<Option<Place>> {
-        let marks = keeper.map(|keeper| keeper.marks(entries)).unwrap_or_default();
-        marks.into_iter().map(|mark| mark.map(|mark| self.place(chat, &mark))).collect()
-    }
-
-    fn place(&self, chat: usize, mark: &Mark) -> Place {
-        let here = &self.chats[chat];
-        let name = mark.chat.as_deref().map(chat_stem);
-        let found = name.as_deref().and_then(|name| self.named(here.story, name));
-        match (found, name) {
-            (Some(c), _) if c != chat => match self.counterpart(c, mark.message, chat) {
-                Some(message) => Place::Ours(message),
-                None => Place::Elsewhere(Origin { chat: c, message: mark.message }),
-            },
-            (None, Some(name)) if lost_parent(here) == Some(&name) => {
-                // Up to our fork point the lost parent's story is ours; beyond, it is not.
-                let shared = here.lineage.fork_message.is_none_or(|fork| mark.message <= fork);
-                if shared { Place::Ours(mark.message) } else { Place::Unattributed }
-            }
-            // Our own, under whatever name we had then.
-            _ => Place::Ours(mark.message),
-        }
-    }
-}
-
-/// Events that the running recaps of a family tell of, seen from the line of `target`.
-fn events(target: usize, tales: &Tales) -> Vec<Event> {
-    let mut events: Vec<Event> = Vec::new();
-    let mut known: HashSet<(&str, &str, Option<usize>)> = HashSet::new();
-    for told in tales.events_for(target) {
-        let ours = told.carriers.message(target);
-        let Some(origin) = told.carriers.origin(target) else { continue };
-        for (name, hash) in &told.events {
-            if known.insert((name, hash, ours)) {
-                events.push(Event {
-                    name: name.clone(),
-                    hash: hash.clone(),
-                    clock: told.clock,
-                    origin,
-                    ours,
+    /// Adds what copies tell that extensions made of a book: each is what the book held then, but for what its own chat did to it since.
+    fn add_copies(&self, evidence: &mut BookEvidence) -> Result<(), PathError> {
+        let present: Vec<EntryImage> = match evidence.sights.last() {
+            Some(Sight { witness: Witness::Now, content: Content::Whole(entries), .. }) => entries.to_vec(),
+            _ => Vec::new(),
+        };
+        for copy in self.copies().iter().filter(|copy| copy.source == *evidence.book) {
+            let book = self.book(&copy.stem)?.filter(|book| book.parse().is_ok());
+            let first = match self.history()? {
+                Some(history) => history.first_look(&copy.stem).map_err(history_error)?,
+                None => None,
+            };
+            let Some(entries) = first.or_else(|| book.map(|book| book.images())) else { continue };
+            let Some(keeper) = adapter::ALL.into_iter().find(|adapter| adapter.kept(&entries)) else {
+                continue;
+            };
+            let chat = &self.chats[copy.chat];
+            let fork = chat.lineage.fork_message.unwrap_or_default();
+            let same = |a: &EntryImage, b: &EntryImage| a.content() == b.content() && a.comment == b.comment;
+            let mut then = Vec::new();
+            for entry in &entries {
+                let mut layers = keeper.layers(entry, &entries);
+                while let Some((Some(mark), image)) = layers.last() {
+                    let place = VaultCast(self).place_of(mark, Some(copy.chat), &[]);
+                    let own = place.is_some_and(|place| {
+                        place.chat == copy.chat && place.message > fork && place.message <= chat.head()
+                    });
+                    if !own || present.iter().any(|there| same(there, image)) {
+                        break;
+                    }
+                    layers.pop();
+                }
+                let Some((_, image)) = layers.pop() else { continue };
+                // The copy says that everything in it is its own chat's.
+                let there = present.iter().find(|there| {
+                    there.comment == image.comment && keeper.subject(there) == keeper.subject(&image)
                 });
+                let whose =
+                    there.and_then(|there| keeper.chat_of(there)).unwrap_or_else(|| copy.parent.clone());
+                let ours = keeper.chat_of(&image).is_some_and(|name| chat_stem(&name) == chat.name);
+                then.push(if ours { keeper.hand_over(&image, &whose) } else { image });
+            }
+            let content = Content::Whole(then.into());
+            evidence.sights.push(Sight { time: copy.time, witness: Witness::Copy, content });
+        }
+        Ok(())
+    }
+
+    /// Adds what only SillyTavern's backups still tell: scenes that were lost, texts of events.
+    ///
+    /// Backups can be fifty times as large as all chats together. So they are read only if something is missing, and one after the
+    /// other.
+    fn add_backups(&self, evidence: &mut BookEvidence) -> Result<(), PathError> {
+        let users = evidence.users.clone();
+        for chat in users {
+            let here = &self.chats[chat];
+            let lost = |version: &RecapVersion| {
+                let gone = here.facts.scene(version.scene).is_none_or(|scene| !scene.recapped);
+                gone && version.scene <= here.head() && self.relatives_with(chat, version).next().is_none()
+            };
+            let lacks =
+                lacking_events(evidence).any(|(scene, ..)| evidence.scenes[scene].carried_by(chat).is_some());
+            if !lacks && !here.running.iter().flat_map(|r| &r.versions).any(lost) {
+                continue;
+            }
+            for scan in self.backups(chat)? {
+                let scan = scan?;
+                for (message, scene) in &scan.facts.scenes {
+                    for version in &scene.versions {
+                        let book = version.book.as_deref().map(book_stem);
+                        let on_line = here.transcript.moment(*message) == scan.transcript.moment(*message);
+                        let known = |scene: &Scene| {
+                            scene.started == version.started && scene.carried_by(chat).is_some()
+                        };
+                        if !on_line
+                            || book.is_none_or(|book| book != *evidence.book)
+                            || evidence.scenes.iter().any(known)
+                        {
+                            continue;
+                        }
+                        let same = |s: &&StoredSighting| {
+                            s.message == *message && (s.version, s.clock) == (version.number, version.clock)
+                        };
+                        let stored = scan.snapshots.sightings.iter().find(same);
+                        let Some(places) = stored.and_then(|stored| stored.entries.as_ref()) else {
+                            continue;
+                        };
+                        let images = &scan.snapshots.images;
+                        let entries: Vec<EntryImage> =
+                            places.iter().filter_map(|place| images.get(*place as usize)).cloned().collect();
+                        evidence.scenes.push(Scene {
+                            started: version.started,
+                            finished: version.clock,
+                            written: version.written.clone(),
+                            events: Vec::new(),
+                            carriers: vec![(chat, *message)],
+                            origin: Origin { chat, message: *message },
+                        });
+                        let witness = Witness::Scene(evidence.scenes.len() - 1);
+                        let content = Content::Whole(entries.into());
+                        evidence.sights.push(Sight { time: version.clock, witness, content });
+                    }
+                }
             }
         }
+        Ok(())
     }
-    events
+
+    /// Adds entries of related books that may be events of which this one has nothing left.
+    fn add_events(&self, evidence: &mut BookEvidence) -> Result<(), PathError> {
+        let lacking: Vec<(usize, String)> =
+            lacking_events(evidence).map(|(scene, name)| (scene, name.to_owned())).collect();
+        let mut stems: Vec<&str> = Vec::new();
+        for (scene, _) in &lacking {
+            let carriers = evidence.scenes[*scene].carriers.iter();
+            stems.extend(carriers.filter_map(|(chat, _)| self.chats[*chat].book_stem()));
+        }
+        stems.sort_unstable();
+        stems.dedup();
+        for stem in stems.into_iter().filter(|stem| **stem != *evidence.book) {
+            let Some(book) = self.book(stem)? else { continue };
+            let Ok(parsed) = book.parse() else { continue };
+            let named = |title: &str| lacking.iter().any(|(_, name)| is_titled(title, name));
+            let entries = parsed.entries().iter().filter(|entry| named(&entry.comment()));
+            evidence.elsewhere.extend(entries.map(|entry| entry.image()));
+        }
+        Ok(())
+    }
 }
 
-/// Name of the parent that is gone.
-fn lost_parent(chat: &super::Chat) -> Option<&String> {
-    match &chat.lineage.note {
-        Some(ParentNote::Missing(name)) => Some(name),
-        _ => None,
+/// Events of scenes that no sight of the book shows.
+fn lacking_events(evidence: &BookEvidence) -> impl Iterator<Item = (usize, &str)> {
+    let shown = |name: &str| {
+        evidence.sights.iter().any(|sight| match &sight.content {
+            Content::Whole(entries) => entries.iter().any(|entry| is_titled(&entry.comment, name)),
+            Content::Changed { new, .. } => new.iter().any(|(_, entry)| is_titled(&entry.comment, name)),
+        })
+    };
+    let events = evidence.scenes.iter().enumerate();
+    let events = events.flat_map(|(n, scene)| scene.events.iter().map(move |(name, _)| (n, name.as_str())));
+    events.filter(move |(_, name)| !shown(name))
+}
+
+fn is_titled(title: &str, name: &str) -> bool {
+    title.strip_suffix(name).is_some_and(|rest| rest.is_empty() || rest.ends_with('-'))
+}
+
+/// A vault as those see it who ask who wrote what.
+pub(super) struct VaultCast<'a>(pub(super) &'a Library);
+
+impl Cast for VaultCast<'_> {
+    fn head(&self, chat: usize) -> usize {
+        self.0.chats[chat].head()
+    }
+
+    fn head_at(&self, chat: usize, time: i64) -> Option<usize> {
+        self.0.head_at(chat, time)
+    }
+
+    fn played(&self, chat: usize, after: i64, until: i64) -> bool {
+        let own = self.0.chats[chat].lineage.fork_message.map_or(0, |fork| fork + 1);
+        let next = self.0.head_at(chat, after).map_or(own, |head| own.max(head + 1));
+        self.0.next_sent(chat, next).is_some_and(|sent| after < sent && sent <= until)
+    }
+
+    fn related(&self, a: usize, b: usize) -> bool {
+        let root = |chat: usize| self.0.ancestors(chat).last().unwrap_or(chat);
+        root(a) == root(b)
+    }
+
+    fn place_of(&self, mark: &adapter::Mark, owner: Option<usize>, users: &[usize]) -> Option<Origin> {
+        let mut owner = owner?;
+        if mark.chat.is_none() && mark.message > self.head(owner) {
+            let mut able = users.iter().copied().filter(|user| mark.message <= self.head(*user));
+            owner = able.next().filter(|_| able.next().is_none()).unwrap_or(owner);
+        }
+        let here = &self.0.chats[owner];
+        let name = mark.chat.as_deref().map(chat_stem);
+        let found = name.as_deref().and_then(|name| self.0.named(here.story, name));
+        let lost = match &here.lineage.note {
+            Some(ParentNote::Missing(name)) => Some(name),
+            _ => None,
+        };
+        // Up to our fork point a lost parent's story is ours; beyond, it is not.
+        let beyond = here.lineage.fork_message.is_some_and(|fork| mark.message > fork);
+        if found.is_none() && name.is_some() && name.as_ref() == lost && beyond {
+            return None;
+        }
+        // Under a name that is not known it is the owner's own, under whatever name that had then.
+        Some(Origin { chat: found.unwrap_or(owner), message: mark.message })
     }
 }

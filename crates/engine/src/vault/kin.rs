@@ -98,7 +98,7 @@ impl Library {
     }
 
     /// The chats above this one in the fork tree, nearest first.
-    fn ancestors(&self, chat: usize) -> impl Iterator<Item = usize> {
+    pub(super) fn ancestors(&self, chat: usize) -> impl Iterator<Item = usize> {
         let parents =
             std::iter::successors(self.chats[chat].lineage.parent, |c| self.chats[*c].lineage.parent);
         // A ring of parents cannot come from files that SillyTavern wrote, but files can hold anything.

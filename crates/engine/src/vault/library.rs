@@ -12,6 +12,7 @@ use forklore_core::format::group::{Group, Kept};
 use forklore_core::format::names::book_stem;
 use forklore_core::format::record::ForkRecord;
 use forklore_core::format::settings::Settings;
+use forklore_core::state::Life;
 use forklore_core::story::Transcript;
 use forklore_core::story::lineage::Lineage;
 use forklore_fs::{Identity, PathError, VaultPath, Vfs};
@@ -20,8 +21,9 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::cache::View;
-use super::family::Families;
+use super::family::{Families, ToldScene};
 use super::kin::{Alignments, Kin};
+use super::lore::{CopiedBook, Lore};
 use super::scan::{Facts, Snapshots};
 use crate::address::Address;
 use crate::history::{HistoryError, Timeline};
@@ -184,8 +186,14 @@ pub struct Library {
     /// How the messages of two chats correspond, for pairs that were asked for.
     pub(super) alignments: Mutex<Alignments>,
     pub(super) last_book: Mutex<Option<(String, Arc<Book>)>>,
-    /// What was last found out about the book of a chat.
-    pub(crate) last_known: Mutex<Option<(usize, Arc<crate::state_at::Known>)>>,
+    /// What was last found out about the books of a chat.
+    pub(super) last_lore: Mutex<Option<(usize, Arc<Lore>)>>,
+    /// Lives of books that were worked out.
+    pub(super) lives: Mutex<HashMap<String, Arc<Life>>>,
+    /// The scenes of all chats, by the book that they wrote into.
+    pub(super) scenes: OnceLock<BTreeMap<String, Vec<ToldScene>>>,
+    /// The books that extensions made as copies of others.
+    pub(super) copies: OnceLock<Vec<CopiedBook>>,
     /// History, read when a question needs it.
     pub(super) history: OnceLock<Result<Option<Timeline>, Arc<HistoryError>>>,
     /// The observation that history ends with, for a library of the past.
@@ -252,6 +260,11 @@ impl Library {
             Ok(timeline) => Ok(timeline.as_ref()),
             Err(why) => Err(history_error(why.clone())),
         }
+    }
+
+    /// The scenes of all chats, by the book that they wrote into.
+    pub(super) fn scenes(&self) -> &BTreeMap<String, Vec<ToldScene>> {
+        self.scenes.get_or_init(|| self.find_scenes())
     }
 
     /// Whether another chat has the same slug.

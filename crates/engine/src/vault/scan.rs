@@ -7,11 +7,11 @@ use std::mem;
 use std::sync::mpsc::{channel, sync_channel};
 use std::sync::{Arc, Mutex, PoisonError};
 
-use forklore_core::adapter::{self, Scene, SceneSighting, Written};
+use forklore_core::adapter::{self, Scene, SceneSighting};
 use forklore_core::format::book::EntryImage;
 use forklore_core::format::chat::{self, Line};
 use forklore_core::story::lineage::Link;
-use forklore_core::story::{Transcript, TranscriptBuilder, identify};
+use forklore_core::story::{Said, Transcript, TranscriptBuilder};
 use forklore_fs::OpenFile;
 use serde::{Deserialize, Serialize};
 
@@ -111,8 +111,6 @@ pub struct StoredSighting {
     pub clock: i64,
     /// Name of the book.
     pub book: Option<String>,
-    /// Which entries the scene is known to have written.
-    pub written: Written,
     /// Places of its entries in [`Snapshots::images`]; `None` if they were too many to keep and are to be read again.
     pub entries: Option<Vec<u32>>,
 }
@@ -177,10 +175,9 @@ enum Found {
 }
 
 struct Element {
-    identity: Identity,
+    said: Said,
     /// When it was sent, as a hash; nothing if that is not known.
     date: Option<u64>,
-    hidden: bool,
     /// What few messages have.
     more: Option<Box<More>>,
 }
@@ -196,8 +193,6 @@ struct More {
 
 /// A line: where it is, how long it is, what it is.
 type Seen = (u64, u32, Found);
-
-type Identity = (chat::Role, forklore_core::story::TextHash, forklore_core::story::MessageId);
 
 /// Reads a chat file. `group` tells how its first line is to be taken.
 pub fn scan(file: &dyn OpenFile, group: bool) -> io::Result<Scan> {
@@ -456,11 +451,11 @@ impl Builder {
             self.facts.undated.get_or_insert(message);
         }
         self.dates = [self.dates[1], element.date];
-        self.transcript.push(at, len, element.hidden, element.identity);
+        self.transcript.push(at, len, element.said);
     }
 
     fn keep(&mut self, message: usize, sighting: SceneSighting) {
-        let SceneSighting { version, clock, book, entries, written } = sighting;
+        let SceneSighting { version, clock, book, entries } = sighting;
         let mut places = Vec::with_capacity(entries.len());
         for image in entries {
             let next = u32::try_from(self.images.len()).unwrap_or(u32::MAX);
@@ -472,7 +467,7 @@ impl Builder {
             places.push(place);
         }
         let entries = (self.kept <= KEPT).then_some(places);
-        self.sightings.push(StoredSighting { message, version, clock, book, written, entries });
+        self.sightings.push(StoredSighting { message, version, clock, book, entries });
         if self.kept > KEPT {
             // What was just added is of no use without its sighting.
             let used = self.sightings.iter().filter_map(|s| s.entries.as_ref()).flatten().max();
@@ -512,9 +507,8 @@ fn look(line: &[u8]) -> Found {
     let plain = links.is_empty() && scene.is_none() && header.is_none();
     let more = More { scene, links, sightings: sightings.unwrap_or_default(), header };
     Found::Element(Element {
-        identity: identify(message),
+        said: Said::of(message),
         date: message.send_date().filter(|date| date.is_truthy()).map(|date| short_hash(date.bytes())),
-        hidden: message.is_hidden(),
         more: (!plain).then(|| Box::new(more)),
     })
 }

@@ -15,6 +15,7 @@ use forklore_engine::{Config, Library, NoProgress};
 use forklore_fs::{RealFs, VaultPath, Vfs};
 use serde_json::{Value, json};
 
+use crate::explain::explain;
 use crate::random::Random;
 
 const QUEUE: &str = "__operation_queue";
@@ -389,6 +390,7 @@ impl World {
         let slug = format!("slug of {name}");
         let plan = fork::plan(&library, &request, &Config::default(), &slug, now());
         let plan = plan.unwrap_or_else(|e| panic!("{e}\n{}", self.trace.join("\n")));
+        let known = explain(&library, from);
         let report = fork::execute(&library, plan, now()).unwrap();
         drop(library);
         self.watch.sweep(now(), &NoProgress).unwrap();
@@ -410,7 +412,7 @@ impl World {
             work: None,
         };
         let (truth, made) = (truth(&chat.changes, at), book_facts(&chat.book));
-        assert_eq!(made, truth, "the book of {} at {at}\n{}", chat.name, self.trace.join("\n"));
+        assert_eq!(made, truth, "the book of {} at {at}\n{}\n{known}", chat.name, self.trace.join("\n"));
         let variables = chat.header["chat_metadata"]["variables"].clone();
         assert_eq!(variables, chat.variables.last().unwrap().1, "{}\n{}", chat.name, self.trace.join("\n"));
         self.chats.push(chat);
@@ -439,7 +441,8 @@ impl World {
                     .collect();
                 let place = format!("{} at {at}", chat.name);
                 let source = format!("{:?}", shown.book.source);
-                assert_eq!(facts, truth(&chat.changes, at), "{place}, {source}\n{}", self.trace.join("\n"));
+                let trace = || format!("{}\n{}", self.trace.join("\n"), explain(&library, c));
+                assert_eq!(facts, truth(&chat.changes, at), "{place}, {source}\n{}", trace());
                 let variables = shown
                     .metadata
                     .variables

@@ -7,6 +7,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
+use forklore_core::check::Severity;
 use forklore_core::fork::ForkKind;
 use forklore_engine::oplog::OpLog;
 use forklore_engine::usecase::fork::{self, Request};
@@ -16,6 +17,7 @@ use forklore_engine::{Config, Library, NoProgress};
 use forklore_fs::{RealFs, SimFs, VaultPath, Vfs};
 use serde_json::{Value, json};
 
+use crate::explain::explain;
 use crate::random::Random;
 
 const REGISTRY: &str = "_registry_fact";
@@ -62,6 +64,19 @@ struct Chat {
     shares: bool,
     /// How many messages and which entries it had when it was made by Forklore
     start: Option<(usize, Entries)>,
+    /// Every line of text that ever was in an entry of this line: the message that it belongs to, the entry's title, the line
+    told: Vec<Told>,
+    /// What the book held while each message was the last one
+    truth: Vec<Entries>,
+}
+
+/// A line of text, where it belongs, and whether a hand wrote it.
+#[derive(Debug, Clone, PartialEq)]
+struct Told {
+    message: usize,
+    by_hand: bool,
+    title: String,
+    line: String,
 }
 
 /// What can be undone: the fork that was made, or the chat that was deleted.
@@ -117,6 +132,8 @@ impl World {
             rest: json!({}),
             shares: false,
             start: None,
+            told: Vec::new(),
+            truth: vec![Entries::new()],
         };
         world.chats.insert(main.name.clone(), main);
         world.write_chat("main");
@@ -238,7 +255,9 @@ impl World {
         self.trace.push(format!("message in {name}"));
         let text = self.say("message");
         self.reread(name);
-        self.chats.get_mut(name).unwrap().messages.push(text);
+        let chat = self.chats.get_mut(name).unwrap();
+        chat.messages.push(text);
+        chat.truth.push(chat.entries.clone());
         self.write_chat(name);
         self.about(name)
     }
@@ -270,14 +289,24 @@ impl World {
         let mut wrote = Vec::new();
         // It adds an entry, and a line to one that is there.
         let uid = chat.entries.keys().next_back().map_or(0, |last| last + 1);
-        chat.entries.insert(uid, (format!("fact-{fresh}"), fresh));
+        let told = |title: &str, line: &str| Told {
+            message: at,
+            by_hand: false,
+            title: title.to_owned(),
+            line: line.to_owned(),
+        };
+        let title = format!("fact-{fresh}");
+        chat.told.push(told(&title, &fresh));
+        chat.entries.insert(uid, (title, fresh));
         wrote.push(uid);
         if roll > 0
-            && let Some((uid, (_, content))) = chat.entries.iter_mut().next()
+            && let Some((uid, (title, content))) = chat.entries.iter_mut().next()
         {
             content.push_str(&format!("\n{more}"));
+            chat.told.push(told(title, &more));
             wrote.push(*uid);
         }
+        chat.truth[at] = chat.entries.clone();
         let scene = Scene { entries: chat.entries.clone(), wrote, book: chat.book.clone(), clock };
         chat.scenes.insert(at, scene);
         let number = chat.versions.iter().map(|v| v.number + 1).max().unwrap_or(0);
@@ -291,52 +320,45 @@ impl World {
         let text = self.say("by hand");
         let roll = self.random.below(4);
         self.trace.push(format!("edit {roll} ({text}) in {name}"));
+        let uids: Vec<i64> = self.chats[name].entries.keys().copied().collect();
+        let any = if uids.is_empty() { 0 } else { uids[self.random.below(uids.len())] };
         let chat = self.chats.get_mut(name).unwrap();
-        let uids: Vec<i64> = chat.entries.keys().copied().collect();
+        let message = chat.messages.len() - 1;
+        let told = |title: &str| Told { message, by_hand: true, title: title.to_owned(), line: text.clone() };
         match roll {
-            0 if uids.len() > 1 => {
-                let uid = uids[self.random.below(uids.len())];
-                let chat = self.chats.get_mut(name).unwrap();
-                // Numbers are not used again: the highest stays.
-                if Some(&uid) != uids.last() {
-                    chat.entries.remove(&uid);
-                }
-            }
+            // Numbers are not used again: the highest stays.
+            0 if uids.len() > 1 && Some(&any) != uids.last() => drop(chat.entries.remove(&any)),
             1 if !uids.is_empty() => {
-                let uid = uids[self.random.below(uids.len())];
-                self.chats
-                    .get_mut(name)
-                    .unwrap()
-                    .entries
-                    .get_mut(&uid)
-                    .unwrap()
-                    .1
-                    .push_str(&format!("\n{text}"));
+                let (title, content) = chat.entries.get_mut(&any).unwrap();
+                content.push_str(&format!("\n{text}"));
+                chat.told.push(told(title));
             }
             _ => {
-                let uid = uids.last().map_or(0, |last| last + 1);
-                chat.entries.insert(uid, (format!("note-{text}"), text));
+                let title = format!("note-{text}");
+                chat.told.push(told(&title));
+                chat.entries.insert(uids.last().map_or(0, |last| last + 1), (title, text));
             }
         }
+        chat.truth[message] = chat.entries.clone();
         self.write_book(name);
         self.about(name)
     }
 
-    /// The state of a chat at a message, as the one rule says; nothing if the model does not know.
-    fn state_at(&self, name: &str, at: usize) -> Option<Entries> {
+    /// Whether a fork of a chat at a message holds what it should: nothing that its line was not told until then, and everything that
+    /// the last scene shows and nobody changed since. What was done by hand between two scenes may be there or not.
+    fn is_fork(&self, name: &str, at: usize, made: &Entries) -> Result<(), String> {
         let chat = &self.chats[name];
         if at == chat.messages.len() - 1 {
-            return Some(chat.entries.clone());
+            return (*made == chat.entries)
+                .then_some(())
+                .ok_or(format!("not the book as it is: {:?}", chat.entries));
         }
-        let (_, then) = chat.scenes.range(..=at).next_back()?;
-        let (last, latest) = chat.scenes.last_key_value()?;
-        let mut entries = then.entries.clone();
-        if at >= *last {
-            // Nothing dates what was added by hand since the last scene: it is carried.
-            let since = chat.entries.iter().filter(|(uid, _)| !latest.entries.contains_key(uid));
-            entries.extend(since.map(|(uid, entry)| (*uid, entry.clone())));
-        }
-        Some(entries)
+        let (last, _) = chat.scenes.last_key_value().unwrap();
+        // Nothing dates what was added by hand since the last scene: it is carried.
+        let is_told = |told: &&Told| told.message <= at || (told.by_hand && at >= *last);
+        told_only(made, chat.told.iter().filter(is_told))?;
+        let (_, then) = chat.scenes.range(..=at).next_back().unwrap();
+        has_all(made, &then.entries, &chat.truth[at])
     }
 
     fn fork(&mut self, name: &str) -> BTreeSet<String> {
@@ -346,7 +368,10 @@ impl World {
         let messages = self.chats[name].messages.len();
         let at = if self.random.below(2) == 0 { messages - 1 } else { self.random.below(messages) };
         let kind = if self.random.below(2) == 0 { ForkKind::Branch } else { ForkKind::Checkpoint };
-        let Some(entries) = self.state_at(name, at) else { return BTreeSet::new() };
+        // Of a chat whose book nobody can date nothing can be told; the model does not follow there.
+        if at < messages - 1 && self.chats[name].scenes.range(..=at).next().is_none() {
+            return BTreeSet::new();
+        }
         // Others that share the book write it, too: then only what scenes tell counts, and the model does not follow.
         if self.chats.values().any(|other| other.shares && other.book == self.chats[name].book) {
             return BTreeSet::new();
@@ -371,18 +396,37 @@ impl World {
         let plan = fork::plan(&library, &request, &Config::default(), &slug, now).unwrap();
         let report = fork::execute(&library, plan, now).unwrap();
         let new = report.chat.strip_prefix("Ana/").unwrap().to_owned();
+        let book = report.book.name.unwrap();
+        let entries = self.read_book(&book);
+        if let Err(why) = self.is_fork(name, at, &entries) {
+            let library = self.library();
+            let c = library.find_chat(&format!("Ana/{name}")).unwrap();
+            panic!("{new}, {at} of {name}: {entries:?}: {why}\n{}", explain(&library, c));
+        }
         let parent = &self.chats[name];
+        let mut truth = parent.truth[..=at].to_vec();
+        truth[at].clone_from(&entries);
+        let mut told: Vec<Told> = parent.told.clone();
+        told.retain_mut(|told| {
+            let here = entries
+                .values()
+                .any(|(title, text)| *title == told.title && text.lines().any(|l| l == told.line));
+            told.message = told.message.min(if here { at } else { usize::MAX });
+            told.message <= at
+        });
         let fork = Chat {
             name: new.clone(),
             slug,
             parent: Some(name.to_owned()),
-            book: report.book.name.unwrap(),
+            book,
             messages: parent.messages[..=at].to_vec(),
             scenes: parent.scenes.range(..=at).map(|(k, v)| (*k, v.clone())).collect(),
             versions: parent.versions.iter().copied().filter(|v| v.scene <= at).collect(),
             rest: json!({}),
             shares: false,
             start: Some((at + 1, entries.clone())),
+            told,
+            truth,
             entries,
         };
         let mut files =
@@ -446,9 +490,19 @@ impl World {
             assert_ne!(own, chat.book, "{name} still shares its book: {report:?}");
             own.clone_into(&mut chat.book);
             chat.shares = false;
-            // What was done by hand since the last scene is the parent's: nothing says that it is this fork's.
+            // What its line was told, and what others did not do to it since.
+            let bytes = self.fs.read(&path(&format!("worlds/{}.json", chat.book))).unwrap().unwrap();
+            let made = facts(&serde_json::from_slice(&bytes).unwrap());
             let (_, latest) = chat.scenes.last_key_value().unwrap();
-            chat.entries = latest.entries.clone();
+            let right = told_only(&made, chat.told.iter())
+                .and_then(|()| has_all(&made, &latest.entries, &chat.entries));
+            if let Err(why) = right {
+                let library = Library::load(self.fs.clone(), &NoProgress).unwrap();
+                let c = library.find_chat(&format!("Ana/{name}")).unwrap();
+                panic!("{name}, healed: {made:?}: {why}\n{}", explain(&library, c));
+            }
+            *chat.truth.last_mut().unwrap() = made.clone();
+            chat.entries = made;
             files.insert(format!("chats/Ana/{name}.jsonl"));
             files.insert(format!("worlds/{}.json", chat.book));
             self.reread(&name);
@@ -550,6 +604,11 @@ impl World {
         }
     }
 
+    fn read_book(&self, name: &str) -> Entries {
+        let bytes = self.fs.read(&path(&format!("worlds/{name}.json"))).unwrap().unwrap();
+        facts(&serde_json::from_slice(&bytes).unwrap())
+    }
+
     fn read_chat(&self, name: &str) -> (Value, Vec<Value>) {
         let bytes = self.fs.read(&path(&format!("chats/Ana/{name}.jsonl"))).unwrap().unwrap();
         let text = String::from_utf8(bytes).unwrap();
@@ -576,7 +635,22 @@ impl World {
             }
             // A book that SillyTavern lets two chats share is nobody's until it is healed.
             if self.sharers(&chat.book) == 0 && (changed(&book) || about.contains(&book)) {
-                verify_book(chat, &now[&book]);
+                let explain = || {
+                    let library = self.library();
+                    let of = |name: &String| {
+                        library
+                            .find_chat(&format!("Ana/{name}"))
+                            .map(|c| explain(&library, c))
+                            .unwrap_or_default()
+                    };
+                    format!(
+                        "{}\n{:?}:\n{}",
+                        of(&chat.name),
+                        chat.parent,
+                        chat.parent.as_ref().map(of).unwrap_or_default()
+                    )
+                };
+                verify_book(chat, &now[&book], &explain);
             }
         }
         let wanted: BTreeSet<String> = self
@@ -611,28 +685,60 @@ impl World {
             let about = self.step();
             self.verify(&about);
             if n % 50 == 49 && self.chats.values().all(|chat| !chat.shares) {
-                let report = check::check(&self.library(), None, self.clock);
-                assert!(report.ok, "{:#?}", report.findings);
+                let library = self.library();
+                let report = check::check(&library, None, self.clock);
+                let error = report.findings.iter().find(|finding| finding.severity == Severity::Error);
+                let chat = error.and_then(|error| library.find_chat(error.chat.as_deref()?).ok());
+                let known = chat.map(|chat| explain(&library, chat)).unwrap_or_default();
+                assert!(report.ok, "{:#?}\n{known}", report.findings);
             }
         }
     }
 }
 
-fn verify_book(chat: &Chat, bytes: &[u8]) {
+fn verify_book(chat: &Chat, bytes: &[u8], explain: &dyn Fn() -> String) {
     let book: Value = serde_json::from_slice(bytes).unwrap();
-    let mut entries = Entries::new();
     for (key, entry) in book["entries"].as_object().unwrap() {
-        let comment = entry["comment"].as_str().unwrap();
-        let content = entry["content"].as_str().unwrap();
         assert_eq!(entry["uid"].to_string(), *key, "{}", chat.name);
-        if comment == QUEUE {
-            let queue: Value = serde_json::from_str(content).unwrap();
+        if entry["comment"] == QUEUE {
+            let queue: Value = serde_json::from_str(entry["content"].as_str().unwrap()).unwrap();
             assert_eq!(queue["queue"], json!([]), "{}", chat.name);
-        } else if comment != REGISTRY {
-            entries.insert(entry["uid"].as_i64().unwrap(), (comment.to_owned(), content.to_owned()));
         }
     }
-    assert_eq!(entries, chat.entries, "book of {}", chat.name);
+    let entries = facts(&book);
+    assert_eq!(entries, chat.entries, "book of {}:\n{}", chat.name, explain());
+}
+
+/// Nothing is in a book but what was told.
+fn told_only<'a>(made: &Entries, told: impl Iterator<Item = &'a Told>) -> Result<(), String> {
+    let told: Vec<&Told> = told.collect();
+    for (title, text) in made.values() {
+        for line in text.lines() {
+            if !told.iter().any(|told| told.title == *title && told.line == line) {
+                return Err(format!("nobody told {line:?} of {title:?} to this line"));
+            }
+        }
+    }
+    Ok(())
+}
+
+/// A book has every entry that was seen and is still true.
+fn has_all(made: &Entries, seen: &Entries, truth: &Entries) -> Result<(), String> {
+    for (uid, entry) in seen.iter().filter(|(uid, entry)| truth.get(uid) == Some(entry)) {
+        if !made.values().any(|made| made == entry) {
+            return Err(format!("{uid} {entry:?} is missing"));
+        }
+    }
+    Ok(())
+}
+
+/// The entries of a book, without what the extension keeps there for itself.
+fn facts(book: &Value) -> Entries {
+    let text = |value: &Value| value.as_str().unwrap().to_owned();
+    let entries = book["entries"].as_object().unwrap().values();
+    let told = entries.filter(|entry| entry["comment"] != QUEUE && entry["comment"] != REGISTRY);
+    told.map(|entry| (entry["uid"].as_i64().unwrap(), (text(&entry["comment"]), text(&entry["content"]))))
+        .collect()
 }
 
 impl Version {
@@ -666,11 +772,12 @@ impl Scene {
     }
 }
 
-/// Runs stories of 250 steps each; a failure tells its seed and the last steps.
+/// Runs stories of 250 steps each; a failure tells its seed and the last steps. `FORKLORE_SEED` plays one story only.
 fn stories(steps: usize, seed: u64, fs: &dyn Fn() -> Arc<dyn Vfs>) {
     let stories = steps.div_ceil(250);
-    for n in 0..stories {
-        let seed = seed + n as u64;
+    let only = std::env::var("FORKLORE_SEED").ok().and_then(|seed| seed.parse().ok());
+    for n in 0..only.map_or(stories, |_: u64| 1) {
+        let seed = only.unwrap_or(seed + n as u64);
         let mut world = World::new(fs(), seed);
         let run = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| world.run(250)));
         if let Err(e) = run {

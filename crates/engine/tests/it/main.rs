@@ -7,6 +7,7 @@
 )]
 
 mod crashes;
+mod explain;
 mod foreign;
 mod history;
 mod isolation;

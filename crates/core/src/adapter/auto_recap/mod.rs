@@ -9,6 +9,8 @@ pub mod registry;
 pub mod running;
 pub mod scene;
 
+use forklore_json::Raw;
+
 use crate::adapter::{Adapter, EntryRole, Operation, Scene, SceneSighting, Work};
 use crate::format::book::{Book, EntryImage};
 use crate::format::chat::{Header, Message};
@@ -25,12 +27,10 @@ impl Adapter for AutoRecap {
         "Auto-Recap"
     }
 
-    fn keeps(&self, book: &Book<'_>) -> bool {
-        book.entries().iter().any(|entry| {
-            let comment = entry.comment();
-            comment == QUEUE_ENTRY
-                || (comment.starts_with(registry::PREFIX) && registry::kind_of(&entry.content()).is_some())
-        })
+    fn wrote(&self, comment: &str, entry: Raw<'_>) -> bool {
+        let text = || entry.get("content").and_then(Raw::as_text).unwrap_or_default();
+        comment == QUEUE_ENTRY
+            || (comment.starts_with(registry::PREFIX) && registry::kind_of(&text()).is_some())
     }
 
     fn entry_role(&self, comment: &str) -> EntryRole {
@@ -48,6 +48,12 @@ impl Adapter for AutoRecap {
 
     fn work(&self, queue: &EntryImage) -> Vec<Work> {
         queue::work(queue)
+    }
+
+    fn made(&self, header: Header<'_>) -> Option<(String, i64)> {
+        let note = header.metadata().get("auto_lorebooks")?;
+        let book = note.get("lorebookName").and_then(Raw::as_text)?.into_owned();
+        Some((book, note.get("attachedAt").and_then(Raw::as_i64)?))
     }
 
     fn operations(&self, header: Header<'_>, book: Option<&Book<'_>>) -> Vec<Operation> {

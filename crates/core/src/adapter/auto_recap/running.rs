@@ -66,14 +66,17 @@ impl RunningRecap {
     /// The versions that belong to messages 0..=`at` of a line, where `place` tells at which message of the line the scene of a
     /// version ends, if the line has it.
     ///
-    /// If nothing is dropped, the version in use stays; otherwise it is the one that goes furthest in the story.
+    /// If nothing is dropped, the version in use stays; otherwise it is the one that goes furthest in the story. A version without a text
+    /// is damaged: then the last whole one counts.
     pub fn project(&self, at: usize, place: &dyn Fn(&RecapVersion) -> Option<usize>) -> Projection {
         let places: Vec<Option<usize>> = self.versions.iter().map(place).collect();
         let all = 0..self.versions.len();
         let (kept, dropped): (Vec<usize>, Vec<usize>) =
             all.partition(|i| places[*i].is_some_and(|message| message <= at));
-        let current = if dropped.is_empty() {
-            self.current_place()
+        let whole = |i: &usize| self.versions[*i].content.is_some();
+        let in_use = self.current_place().filter(|_| dropped.is_empty());
+        let current = if let Some(in_use) = in_use.filter(|i| whole(i) || !kept.iter().any(whole)) {
+            Some(in_use)
         } else {
             kept.iter().copied().max_by_key(|i| {
                 let v = &self.versions[*i];

@@ -60,9 +60,13 @@ fn version(number: i64, meta: Raw<'_>, recaps: &[Raw<'_>]) -> (SceneVersion, Opt
     // The snapshot is taken when the scene is combined; the other time is that of the recap's text.
     let clock = combined.or(timestamp).unwrap_or(0);
     let book = book.and_then(Raw::as_text).map(std::borrow::Cow::into_owned);
+    let recap = usize::try_from(number).ok().and_then(|n| recaps.get(n).copied());
+    let uids = created.unwrap_or(Raw::NULL).elements().filter_map(any_i64).collect();
     let version = SceneVersion {
         number,
+        started: timestamp.unwrap_or(clock),
         clock,
+        written: written(uids, recap),
         combined: combined.is_some(),
         book: book.clone(),
         entries: entries.len(),
@@ -70,10 +74,7 @@ fn version(number: i64, meta: Raw<'_>, recaps: &[Raw<'_>]) -> (SceneVersion, Opt
     if entries.is_empty() {
         return (version, None);
     }
-    let recap = usize::try_from(number).ok().and_then(|n| recaps.get(n).copied());
-    let uids = created.unwrap_or(Raw::NULL).elements().filter_map(any_i64).collect();
-    let written = Written { uids, names: entity_names(recap) };
-    (version, Some(SceneSighting { version: number, clock, book, entries, written }))
+    (version, Some(SceneSighting { version: number, clock, book, entries }))
 }
 
 /// The recap of the chosen version as it is stored, a JSON text; `None` if there is none.
@@ -151,15 +152,18 @@ fn snapshot_entry(raw: Raw<'_>) -> EntryImage {
     EntryImage::new(uid, &comment, Raw::trust(&object))
 }
 
-/// Lower-cased names of the entities that a stored recap tells of, in all the places where versions of the extension put them.
-fn entity_names(recap: Option<Raw<'_>>) -> Vec<String> {
+/// What a stored recap says that it wrote: its entities, in all the places where versions of the extension put them.
+fn written(uids: Vec<i64>, recap: Option<Raw<'_>>) -> Written {
+    let mut written = Written { uids, ..Written::default() };
     let text = recap.and_then(Raw::as_text).unwrap_or_default();
-    let Ok(raw) = Raw::parse(text.as_bytes()) else { return Vec::new() };
+    let Ok(raw) = Raw::parse(text.as_bytes()) else { return written };
     let places: [&[&str]; 5] =
         [&["stage4", "entities"], &["entities"], &["stage4", "sl"], &["sl"], &["setting_lore"]];
-    let lists = places.iter().filter_map(|path| raw.at(path)).flat_map(Raw::elements);
-    let name = |entity: Raw<'_>| {
-        entity.get("name").or_else(|| entity.get("n")).and_then(|n| Some(n.as_text()?.to_lowercase()))
-    };
-    lists.filter_map(name).filter(|n| !n.is_empty()).collect()
+    for entity in places.iter().filter_map(|path| raw.at(path)).flat_map(Raw::elements) {
+        let field = |long: &str, short: &str| entity.get(long).or_else(|| entity.get(short));
+        let name = field("name", "n").and_then(|name| Some(name.as_text()?.to_lowercase()));
+        written.names.extend(name.filter(|name| !name.is_empty()));
+        written.told.extend(field("uid", "u").and_then(any_i64));
+    }
+    written
 }

@@ -1,7 +1,7 @@
 //! Contamination: entries that come from after the chat, or from another line.
 
 use forklore_core::check::{Code, Severity};
-use forklore_core::state::{Origin, Place, Stain, holes, replay, stains};
+use forklore_core::state::{Cause, Origin, Place, Stain, holes, stains};
 use forklore_fs::PathError;
 
 use super::{Checker, count, list};
@@ -15,8 +15,8 @@ impl Library {
         if self.family(c).len() < 2 && self.users_of(stem).len() < 2 && !self.chats[c].lineage.is_fork() {
             return Ok(Vec::new());
         }
-        let evidence = self.evidence(c)?;
-        Ok(evidence.live.as_ref().map(|live| stains(&replay(&evidence), live)).unwrap_or_default())
+        let lore = self.lore(c)?;
+        Ok(stains(&lore.known.changes, lore.present()))
     }
 }
 
@@ -29,12 +29,11 @@ impl Checker<'_> {
         if library.family(c).len() < 2 && library.users_of(stem).len() < 2 && !chat.lineage.is_fork() {
             return Ok(());
         }
-        let evidence = library.evidence(c)?;
-        let Some(live) = &evidence.live else { return Ok(()) };
-        let changes = replay(&evidence);
+        let lore = library.lore(c)?;
+        let (changes, present) = (&lore.known.changes, lore.present());
         let (mut future, mut foreign): (Vec<String>, Vec<String>) = (Vec::new(), Vec::new());
         let mut sources: [Vec<Origin>; 2] = [Vec::new(), Vec::new()];
-        for stain in stains(&changes, live) {
+        for stain in stains(changes, present) {
             let from_ancestor = library.is_ancestor(stain.origin.chat, c);
             let what = match stain.lines.len() {
                 0 => stain.comment.to_string(),
@@ -46,20 +45,24 @@ impl Checker<'_> {
                 sources[side].push(stain.origin);
             }
         }
-        for (entry, mark) in live.entries.iter().zip(&live.marks) {
-            let future_mark = match mark {
-                Some(Place::Ours(message)) => *message > chat.head(),
+        for change in changes.iter().filter(|change| change.cause == Cause::Memory) {
+            let future_mark = match change.place {
+                Place::Ours(message) => message > chat.head(),
                 // Of a parent that is gone, after our fork point.
-                Some(Place::Unattributed) => true,
+                Place::Unattributed => true,
                 _ => false,
             };
-            if future_mark && !future.contains(&entry.comment.to_string()) {
-                future.push(entry.comment.to_string());
+            let there = present.iter().find(|(thing, _)| *thing == change.thing).map(|(_, entry)| entry);
+            let Some(there) = there.filter(|_| future_mark) else { continue };
+            if !future.contains(&there.comment.to_string()) {
+                future.push(there.comment.to_string());
             }
         }
         if chat.record.is_none() && chat.lineage.is_fork() && library.users_of(stem).len() < 2 {
-            let lacking: Vec<String> =
-                holes(&changes, &evidence).iter().map(|entry| entry.comment.to_string()).collect();
+            let lacking: Vec<String> = holes(&lore.known, chat.head(), present)
+                .iter()
+                .map(|entry| entry.comment.to_string())
+                .collect();
             if !lacking.is_empty() {
                 let message = format!(
                     "The lorebook was made without what this line had earned: {}.",

@@ -1,5 +1,6 @@
 //! The metadata of a chat as of a message, for another owner: what a new fork's header says, and a healed chat's.
 
+use forklore_core::adapter;
 use forklore_core::adapter::auto_recap::running::{CombinedRecap, Projection};
 use forklore_core::fork::header::{self as core, Revision};
 use forklore_core::fork::registry;
@@ -75,6 +76,10 @@ pub(crate) fn revise(
         revised.revisions.extend(revisions);
         revised.archive.extend(waiting);
         revised.revisions.extend(timers(library, c, at, binding)?);
+    }
+    if let Binding::Own { entries, .. } = binding {
+        let notes = adapter::ALL.iter().flat_map(|adapter| adapter.revisions(metadata, entries, at));
+        revised.revisions.extend(notes);
     }
     as_of(library, c, at, &mut revised)?;
     Ok(revised)
@@ -185,7 +190,7 @@ fn timers(
             let live = live.as_ref().and_then(|book| book.parse().ok());
             let wraps = live.as_ref().is_some_and(|book| {
                 use forklore_core::adapter::Adapter;
-                forklore_core::adapter::auto_recap::AutoRecap.keeps(book)
+                adapter::auto_recap::AutoRecap.keeps(book)
             });
             let known = live.as_ref().and_then(|book| form(timers, book, old));
             let form = known.unwrap_or(if wraps { Form::Wrapped } else { Form::Plain });

@@ -15,7 +15,7 @@ use forklore_core::format::book::{Book, EntryImage};
 use forklore_core::format::chat::Message;
 use forklore_core::format::names::book_stem;
 use forklore_core::format::record::{ForkRecord, RECORD_VERSION};
-use forklore_core::state::{Stain, StateEntry, line_mark};
+use forklore_core::state::{Stain, StateEntry};
 use forklore_core::story::lineage::ParentNote;
 use forklore_core::story::swipe_moments;
 use forklore_fs::{OpenFile, VaultPath, Vfs};
@@ -156,7 +156,7 @@ fn plan_as(
         head: last.is_none(),
         fill: false,
     };
-    let mut found = match &restored {
+    let found = match &restored {
         Some(Restored { as_it_was: true, .. }) => library.book_as_it_is(c)?,
         _ => library.book_at(c, state_at, wanted)?,
     };
@@ -182,7 +182,7 @@ fn plan_as(
     }
     let machine_kept = found.live.as_ref().is_some_and(|book| book.keeper.is_some());
     if found.source.kind == SourceKind::Head && machine_kept {
-        warn_of_stains(&library.stains(c)?, &mut found, &mut warnings);
+        warn_of_stains(&library.stains(c)?, &mut warnings);
     }
     let book = plan_book(library, request, config, name, &found, &mut warnings)?;
     // Read as SillyTavern will: what is wrong with it is found before anything is written.
@@ -250,7 +250,6 @@ fn plan_as(
         &moment.to_string(),
         &book,
         read.as_ref(),
-        &found.untold,
         metadata,
         restored.as_ref(),
     );
@@ -505,23 +504,25 @@ fn plan_book(
     }
     let own = book_name(library, c, fork, name, found, &[]);
     let path = layout::book(&own).map_err(|_| ForkError::NameTaken(own.clone()))?;
-    Ok(BookPlan::Own { bytes: Arc::new(book_bytes(found, &own)), name: own, path })
+    Ok(BookPlan::Own { bytes: Arc::new(book_bytes(found, &own, fork)), name: own, path })
 }
 
 /// The content of a new book with the state that was found.
-pub(crate) fn book_bytes(found: &BookAt, name: &str) -> Vec<u8> {
+pub(crate) fn book_bytes(found: &BookAt, name: &str, owner: &str) -> Vec<u8> {
     let live = found.live.as_ref().and_then(|book| book.parse().ok());
+    let keeper = found.live.as_ref().and_then(|book| book.keeper);
+    // Some extensions leave entries alone that say they are another chat's.
+    let handed = |image: &EntryImage| keeper.map_or_else(|| image.clone(), |k| k.hand_over(image, owner));
+    let entries: Vec<EntryImage> = found.entries.iter().map(|entry| handed(&entry.image)).collect();
+    let same = entries.iter().zip(&found.entries).all(|(image, entry)| *image == entry.image);
     let as_it_is = match found.source.kind {
-        SourceKind::Head => true,
-        SourceKind::Degraded => is_todays(found),
+        SourceKind::Head => same,
+        SourceKind::Degraded => same && is_todays(found),
         _ => false,
     };
     match &live {
         Some(book) if as_it_is => new_book::assemble(Content::AsItIs(book), name),
-        _ => {
-            let entries: Vec<EntryImage> = found.entries.iter().map(|entry| entry.image.clone()).collect();
-            new_book::assemble(Content::Entries { over: live.as_ref(), entries: &entries }, name)
-        }
+        _ => new_book::assemble(Content::Entries { over: live.as_ref(), entries: &entries }, name),
     }
 }
 
@@ -536,7 +537,7 @@ fn is_todays(found: &BookAt) -> bool {
         let same_switch = |today: &EntryImage| today.is_disabled() == entry.image.is_disabled();
         today.is_some_and(|today| same_switch(today) && today.agrees_with(&entry.image))
     };
-    found.left_out.is_empty() && found.entries.iter().all(is_same)
+    found.left_out.is_empty() && found.entries.len() == live.len() && found.entries.iter().all(is_same)
 }
 
 /// The name of a new book for a chat.
@@ -585,7 +586,7 @@ pub(crate) fn stays_shared(library: &Library, c: usize, config: &Config, stem: &
 }
 
 /// What another line wrote into the book comes along with it, and stays what it is: another line's.
-fn warn_of_stains(stains: &[Stain], found: &mut BookAt, warnings: &mut Vec<Warning>) {
+fn warn_of_stains(stains: &[Stain], warnings: &mut Vec<Warning>) {
     let Some(first) = stains.first() else { return };
     let more = if stains.len() > 1 { format!(" and {} more", stains.len() - 1) } else { String::new() };
     let message = format!(
@@ -593,17 +594,6 @@ fn warn_of_stains(stains: &[Stain], found: &mut BookAt, warnings: &mut Vec<Warni
         first.comment
     );
     warnings.push(Warning { code: Code::EntryForeign.as_str(), message });
-    let mut stained: HashSet<u64> = HashSet::new();
-    for stain in stains {
-        let of = |entry: &&StateEntry| entry.image.uid == stain.uid && entry.image.comment == stain.comment;
-        let whole = found.entries.iter().find(of).map(|entry| entry.image.content().into_owned());
-        let lines: Vec<String> = match (&stain.lines[..], whole) {
-            ([], Some(content)) => content.lines().map(str::to_owned).collect(),
-            (lines, _) => lines.to_vec(),
-        };
-        stained.extend(lines.iter().map(|line| line_mark(&stain.comment, line)));
-    }
-    found.untold.retain(|mark| !stained.contains(mark));
 }
 
 fn undated(found: &BookAt) -> Vec<i64> {
@@ -684,7 +674,6 @@ fn record(
     moment: &str,
     book: &BookPlan,
     read: Option<&Book<'_>>,
-    start: &[u64],
     metadata: Raw<'_>,
     restored: Option<&Restored>,
 ) -> ForkRecord {
@@ -708,9 +697,9 @@ fn record(
         depth: depth + 1,
         book: book.name().map(str::to_owned),
         baseline: Some(core_header::baseline(metadata, request.at + 1, moment.to_owned(), fingerprint)),
-        start: start.to_vec(),
         accepted: Vec::new(),
         created: now,
+        adopted: false,
         restored: restored.map(|restored| restored.seq),
     }
 }

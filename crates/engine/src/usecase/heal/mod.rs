@@ -21,7 +21,7 @@ use crate::config::Config;
 use crate::state_at::StateError;
 use crate::tx::operation::{Edit, Kind};
 use crate::tx::{About, Tx, TxError};
-use crate::vault::Library;
+use crate::vault::{Library, layout};
 
 /// What becomes of a book that is missing, another chat's, or shared.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -117,6 +117,18 @@ impl Plan {
     /// Whether there is nothing to do.
     pub fn is_empty(&self) -> bool {
         self.books.is_empty() && self.edits.is_empty()
+    }
+
+    /// The chats that are changed, and the books that they have until then.
+    pub fn files(&self, library: &Library) -> Vec<VaultPath> {
+        let mut files = self.retire.clone();
+        for chat in self.chats.iter().map(|c| &library.chats[*c]) {
+            files.push(chat.path.clone());
+            files.extend(chat.book_stem().and_then(|stem| layout::book(stem).ok()));
+        }
+        files.sort();
+        files.dedup();
+        files
     }
 }
 

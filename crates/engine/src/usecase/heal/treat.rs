@@ -9,7 +9,7 @@ use forklore_core::fork::{ForkKind, registry};
 use forklore_core::format::book::{Book, EntryImage};
 use forklore_core::format::names::{book_stem, chat_stem};
 use forklore_core::format::record::{self, ForkRecord, RECORD_VERSION};
-use forklore_core::state::{Why, holes, replay};
+use forklore_core::state::{Why, holes};
 use forklore_core::story::lineage::{Kind, Link, ParentNote};
 use forklore_fs::VaultPath;
 use forklore_json::{Kind as JsonKind, Raw};
@@ -40,7 +40,6 @@ pub(super) struct Treatment {
     links: Vec<Edit>,
     quarantine: Vec<Vec<u8>>,
     /// Lines of the new book that no scene has told
-    start: Vec<u64>,
     accepted: Vec<String>,
 }
 
@@ -78,7 +77,6 @@ pub(super) fn treat(
         main_chat: None,
         links: Vec::new(),
         quarantine: Vec::new(),
-        start: Vec::new(),
         accepted: Vec::new(),
     };
     let mut did = |code: Code, book: Option<&str>, did: String| {
@@ -119,13 +117,12 @@ pub(super) fn treat(
     let mut shared: Option<String> = None;
     if let Some((choice, old)) = &remedy {
         match own_book(library, c, *choice, old, config, names)? {
-            Own::Book { name, path, bytes, quarantine, start, how } => {
+            Own::Book { name, path, bytes, quarantine, how } => {
                 let images = Book::parse(&bytes).map(|book| book.images()).unwrap_or_default();
                 for code in &wrong {
                     did(*code, Some(&name), format!("{how}: {} entries", images.len()));
                 }
                 treatment.quarantine = quarantine;
-                treatment.start = start;
                 treatment.binding = Some(Some(name.clone()));
                 treatment.book = Some((path, name.clone(), bytes));
                 new_images = Some((name, images));
@@ -253,8 +250,8 @@ fn has_holes(library: &Library, c: usize) -> Result<bool, HealError> {
     if chat.record.is_some() || !chat.lineage.is_fork() || !alone {
         return Ok(false);
     }
-    let evidence = library.evidence(c)?;
-    Ok(!holes(&replay(&evidence), &evidence).is_empty())
+    let lore = library.lore(c)?;
+    Ok(!holes(&lore.known, chat.head(), lore.present()).is_empty())
 }
 
 /// What becomes of the book.
@@ -264,7 +261,6 @@ enum Own {
         path: VaultPath,
         bytes: Vec<u8>,
         quarantine: Vec<Vec<u8>>,
-        start: Vec<u64>,
         how: &'static str,
     },
     /// The book that was made for the chat is still there.
@@ -346,7 +342,7 @@ fn own_book(
         // Nothing tells what was in it. An empty one would look as if all were well, and the file may yet come back.
         Choice::Rebuild if found.live.is_none() && found.entries.is_empty() => return Ok(Own::Impossible),
         Choice::Rebuild => {
-            (book_bytes(&found, &name), "a lorebook of its own with what its own line has earned")
+            (book_bytes(&found, &name, &chat.name), "a lorebook of its own with what its own line has earned")
         }
         Choice::Empty => (empty(None), "a new lorebook, empty"),
         Choice::Copy => {
@@ -369,7 +365,7 @@ fn own_book(
         Choice::Accept => return Ok(Own::Impossible),
     };
     let quarantine = if choice == Choice::Rebuild { quarantined(&found) } else { Vec::new() };
-    Ok(Own::Book { name, path, bytes, quarantine, start: found.untold, how })
+    Ok(Own::Book { name, path, bytes, quarantine, how })
 }
 
 /// Entries that nothing attributes: they stay with the chat that the book was made for, and in this one's record.
@@ -502,18 +498,15 @@ impl Treatment {
             depth,
             book: bound,
             baseline: Some(core_header::baseline(metadata, chat.transcript.len(), head, print)),
-            start: self.start.clone(),
             accepted,
             created: now,
+            adopted: true,
             restored: old.restored,
         };
         let archive: Vec<(&str, Vec<u8>)> =
             self.revised.archive.iter().map(|(key, value)| (*key, value.clone())).collect();
-        let kept = [
-            ("adopted", b"true".to_vec()),
-            ("archive", core_header::object(&archive)),
-            ("quarantine", core_header::list(&self.quarantine)),
-        ];
+        let kept =
+            [("archive", core_header::object(&archive)), ("quarantine", core_header::list(&self.quarantine))];
         record.write(&[], &kept)
     }
 }

@@ -10,7 +10,7 @@ mod tell;
 
 use std::collections::HashMap;
 
-use forklore_core::state::Seen as SeenOf;
+use forklore_core::state::Place;
 use forklore_fs::PathError;
 
 pub(crate) use self::header::differing;
@@ -91,12 +91,13 @@ pub fn history(found: &Found, wanted: Wanted) -> Result<HistoryReport, PathError
         report.unseen = true;
         return Ok(report);
     };
-    let known = library.known(found.chat)?;
+    let lore = library.lore(found.chat)?;
+    let looks = timeline.looks_of_line(library, found.chat);
     let log = OpLog::read(&*library.fs)?;
     let periods = timeline.periods(library, found.chat);
-    let whole = known.0.observed.iter().filter(|seen| matches!(seen.seen, SeenOf::Whole { .. }));
+    let whole = looks.iter().filter(|(.., first)| *first).map(|(i, ..)| timeline.seen[*i].seq).collect();
     let mut by_observation: HashMap<u64, Vec<usize>> = HashMap::new();
-    for (n, change) in known.1.iter().enumerate().filter(|(_, change)| change.clock > i64::MIN) {
+    for (n, change) in lore.known.changes.iter().enumerate().filter(|(_, c)| c.place != Place::Start) {
         change.observed.into_iter().for_each(|seq| by_observation.entry(seq).or_default().push(n));
     }
     let teller = Teller {
@@ -105,11 +106,11 @@ pub fn history(found: &Found, wanted: Wanted) -> Result<HistoryReport, PathError
         timeline,
         periods: &periods,
         log: &log,
-        changes: &known.1,
+        changes: &lore.known.changes,
         by_observation,
-        whole: whole.map(|seen| seen.seq).collect(),
+        whole,
     };
-    let stops = teller.stops(&known.0.observed, wanted);
+    let stops = teller.stops(&looks, wanted);
     let seen = |stop: &&Stop| matches!(stop.what, Told::Chat { .. } | Told::Book(_) | Told::Gone(_));
     report.observations = stops.iter().filter(seen).count();
     report.since = stops.iter().find(seen).map(|stop| time(stop.clock));

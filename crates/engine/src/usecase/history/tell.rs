@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 
-use forklore_core::state::{Cause, Change, Observed, Place};
+use forklore_core::state::{Cause, Change, Place};
 use forklore_core::story::Touch;
 use forklore_fs::VaultPath;
 
@@ -50,13 +50,10 @@ pub(super) struct Teller<'a> {
 
 impl Teller<'_> {
     /// Everything that there is to tell, in order.
-    pub(super) fn stops(&self, observed: &[Observed], wanted: Wanted) -> Vec<Stop> {
+    pub(super) fn stops(&self, looks: &[(usize, String, bool)], wanted: Wanted) -> Vec<Stop> {
         let mut stops = Vec::new();
         let clock = |i: usize| self.timeline.seen[i].observation.clock;
-        let numbers = observed.iter().map(|seen| seen.seq);
-        let numbers =
-            numbers.filter_map(|seq| self.timeline.seen.binary_search_by_key(&seq, |seen| seen.seq).ok());
-        let numbers: Vec<usize> = numbers.collect();
+        let numbers: Vec<usize> = looks.iter().map(|(i, ..)| *i).collect();
         for (p, period) in self.periods.iter().enumerate() {
             // The book of a fork can have been seen before the fork.
             let own = |i: &&usize| self.timeline.player(**i).is_some_and(|chat| period.track.contains(&chat));
@@ -79,9 +76,9 @@ impl Teller<'_> {
                 stops.push(Stop { clock: clock(i), rank: (i, 2), what: Told::Book(i) });
             }
         }
-        for seen in observed {
-            if !books.contains(&seen.book.as_str()) {
-                books.push(&seen.book);
+        for (_, book, _) in looks {
+            if !books.contains(&book.as_str()) {
+                books.push(book);
             }
         }
         for file in books.iter().filter_map(|book| layout::book(book).ok()) {
@@ -298,7 +295,7 @@ impl Teller<'_> {
                 _ => None,
             };
             let elsewhere = match change.place {
-                Place::Elsewhere(origin) | Place::Beyond(origin) => Some(Elsewhere {
+                Place::Elsewhere(origin) => Some(Elsewhere {
                     chat: self.library.address(origin.chat).to_string(),
                     message: origin.message,
                 }),

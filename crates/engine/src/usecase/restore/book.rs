@@ -7,11 +7,11 @@ use forklore_core::adapter::auto_recap::registry;
 use forklore_core::adapter::{EntryRole, entry_role};
 use forklore_core::check::Code;
 use forklore_core::fork::book::{self as new_book, Content, fingerprint};
-use forklore_core::fork::header::{self as core_header, Revision};
+use forklore_core::fork::header::Revision;
 use forklore_core::format::book::{Book as Parsed, EntryImage};
-use forklore_core::state::{self, Change};
+use forklore_core::state::Change;
 use forklore_fs::{Part, VaultPath};
-use forklore_json::{Raw, quote};
+use forklore_json::Raw;
 
 use super::{
     Act, Plan, Request, RestoreError, RestoreReport, RestoredBook, RestoredEntry, What, When, phrase, until,
@@ -62,7 +62,7 @@ pub(super) fn plan(library: &Library, request: &Request, slug: &str) -> Result<P
             let content = Content::Entries { over: over.as_ref(), entries: &images.0 };
             ("entry", new_book::assemble(content, &name), format!("The entry \"{}\"", images.1))
         }
-        _ => ("book", book_bytes(&found, &name), "The lorebook".to_owned()),
+        _ => ("book", book_bytes(&found, &name, &chat.name), "The lorebook".to_owned()),
     };
     // Read as SillyTavern will: what is wrong with it is found before anything is written.
     let read = Parsed::parse(&bytes).map_err(|e| ForkError::NotVerified(e.to_string()))?;
@@ -73,8 +73,7 @@ pub(super) fn plan(library: &Library, request: &Request, slug: &str) -> Result<P
     }
     let mut revisions = vec![Revision::text(&["integrity"], slug)];
     revisions.extend(rebind(library, c, &name, &images)?);
-    let told = library.last_sighting(c, chat.head())?;
-    revisions.extend(own_record(chat, slug, &name, &fingerprint(&read), &state::untold(&images, &told)));
+    revisions.extend(own_record(chat, slug, &name, &fingerprint(&read)));
     let edit =
         edit_of(chat, revisions, true).ok_or_else(|| RestoreError::CorruptHeader(chat.name.clone()))?;
     let rebound = BTreeMap::from([(c, Some(name.clone()))]);
@@ -168,11 +167,11 @@ fn entry(
     let titles: Vec<(Option<i64>, &str)> = facts.iter().map(|image| (image.uid, &*image.comment)).collect();
     let then = facts[choose(&titles, wanted, at)?];
     let mut images = present.to_vec();
-    let known = library.known(c)?;
+    let lore = library.lore(c)?;
     let place = images
         .iter()
         .position(|image| image.uid == then.uid && image.comment == then.comment)
-        .or_else(|| images.iter().position(|image| is_renamed(&known.1, then, image)));
+        .or_else(|| images.iter().position(|image| is_renamed(&lore.known.changes, then, image)));
     let mut back = then.clone();
     match place {
         Some(i) => images[i] = back.clone(),
@@ -284,7 +283,7 @@ pub(super) fn same_book(a: &Arc<Book>, b: &Arc<Book>) -> bool {
 }
 
 /// What a record says of its owner and its book, for a chat that gets another identity and another book.
-pub(super) fn own_record(chat: &Chat, slug: &str, book: &str, print: &str, untold: &[u64]) -> Vec<Revision> {
+pub(super) fn own_record(chat: &Chat, slug: &str, book: &str, print: &str) -> Vec<Revision> {
     let Some(record) = &chat.record else { return Vec::new() };
     let mut revisions = vec![
         Revision::text(&["forklore", "owner", "slug"], slug),
@@ -292,14 +291,6 @@ pub(super) fn own_record(chat: &Chat, slug: &str, book: &str, print: &str, untol
     ];
     if record.baseline.is_some() {
         revisions.push(Revision::text(&["forklore", "baseline", "book"], print));
-    }
-    let mut marks = record.start.clone();
-    marks.extend(untold);
-    marks.sort_unstable();
-    marks.dedup();
-    if marks.len() > record.start.len() {
-        let marks: Vec<Vec<u8>> = marks.iter().map(|mark| quote(&format!("{mark:016x}"))).collect();
-        revisions.push(Revision::set(&["forklore", "book", "start"], core_header::list(&marks)));
     }
     revisions
 }

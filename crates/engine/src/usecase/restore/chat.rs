@@ -230,13 +230,13 @@ impl Work<'_> {
                     let found = then.book_as_it_is(t)?;
                     let own = book_name(&then, t, &name, bound, &found, &[]);
                     let path = layout::book(&own).map_err(|_| RestoreError::NameTaken(own.clone()))?;
-                    let bytes = book_bytes(&found, &own);
+                    let bytes = book_bytes(&found, &own, &chat.name);
                     let read = forklore_core::format::book::Book::parse(&bytes);
                     let read = read.map_err(|e| ForkError::NotVerified(e.to_string()))?;
                     let mut revisions = vec![core_header::Revision::text(&["integrity"], self.slug)];
                     revisions.extend(rebind(&then, t, &own, &read.images())?);
                     let print = fingerprint(&read);
-                    revisions.extend(own_record(chat, self.slug, &own, &print, &[]));
+                    revisions.extend(own_record(chat, self.slug, &own, &print));
                     back.header = Some(header(&then, t, &revisions)?);
                     let message = format!(
                         "The lorebook \"{bound}\" is another by now: the chat comes back with one of its own, as it was then"

@@ -11,9 +11,11 @@ use super::{PackId, u32_at, u64_at};
 use crate::vault::scan::{Front, Scan, Snapshots, StoredSighting};
 
 const MAGIC: &[u8; 8] = b"fkl-pck\0";
-const VERSION: u32 = 2;
+const VERSION: u32 = 3;
 const HEAD: usize = 8 + 4 + 8 * 4;
-const ROW: usize = 40;
+const ROW: usize = 48;
+/// What stands for a time that is not known.
+const NEVER: i64 = i64::MIN;
 /// How many rows are read and made sure of at once.
 const BLOCK: usize = 256;
 const BLOCK_HASH: usize = 16;
@@ -57,6 +59,7 @@ pub(super) fn encode(scan: &Scan) -> (Vec<u8>, PackId) {
         out.extend_from_slice(&u32::from(row.hidden).to_le_bytes());
         out.extend_from_slice(&row.id.0.to_le_bytes());
         out.extend_from_slice(&row.moment.0);
+        out.extend_from_slice(&row.sent.unwrap_or(NEVER).to_le_bytes());
     }
     let (first, table) = out.split_at_mut(table_at);
     let (known, hash) = first.split_at_mut(hash_at);
@@ -250,5 +253,6 @@ fn read_row(r: &[u8]) -> Option<Row> {
         hidden: u32_at(r, 12)? != 0,
         id: MessageId(u64_at(r, 16)?),
         moment: Moment(moment),
+        sent: Some(u64_at(r, 40)?.cast_signed()).filter(|sent| *sent != NEVER),
     })
 }

@@ -8,7 +8,7 @@ use forklore_engine::oplog::OpLog;
 use forklore_engine::usecase::fork::{self, Request};
 use forklore_engine::usecase::show::show;
 use forklore_engine::usecase::{check, heal, undo};
-use forklore_engine::{Config, Library};
+use forklore_engine::{Config, Library, history};
 use forklore_fs::{NodeKind, SimFs, VaultPath, Vfs};
 use forklore_testkit::play::{Found, Keeper, Story, Truth};
 
@@ -145,6 +145,8 @@ fn heal_all(fs: &Arc<SimFs>, now: i64) -> Result<bool, String> {
     if plan.is_empty() {
         return Ok(false);
     }
+    let vault: Arc<dyn Vfs> = fs.clone();
+    history::before(&vault, &plan.files(&library), now).map_err(|e| e.to_string())?;
     heal::execute(&library, plan, now).map_err(|e| e.to_string())?;
     Ok(true)
 }

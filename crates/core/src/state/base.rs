@@ -1,0 +1,126 @@
+//! [`Base`]: what a book was made from, before anybody saw it.
+
+use std::collections::{HashMap, HashSet};
+
+use super::author::Author;
+use super::life::{Life, everything_key};
+use super::thing::{Kinship, Thing, pair};
+use crate::adapter::Adapter;
+use crate::format::book::EntryImage;
+
+/// What a book was made from.
+pub enum Base<'a> {
+    /// Nothing that is known.
+    Nothing,
+    /// Another book as it was at one of its sights. With the message that the chat had last.
+    Copy(&'a Life, usize, usize),
+    /// Things of other books: Forklore made it.
+    Made(Made<'a>),
+}
+
+/// What Forklore made a book from, as far as can be told today.
+///
+/// Evidence of later can say more, or something else, than was known when the book was made. The first sight of the book itself decides.
+pub struct Made<'a> {
+    /// What its line had, with what may have come only after the book was made.
+    pub things: Vec<(Thing, EntryImage)>,
+    /// What its line certainly had.
+    pub certain: Vec<(Thing, EntryImage)>,
+    /// The books that it is made from.
+    pub sources: Vec<&'a Life>,
+    /// The message that the chat had last.
+    pub at: usize,
+    /// When it was made, in milliseconds since 1970; the least number if nothing tells.
+    pub time: i64,
+}
+
+/// What the first sight of a book tells of its beginning.
+#[derive(Debug, Default)]
+pub(super) struct Settled {
+    /// All of it
+    pub(super) state: Vec<(Thing, EntryImage)>,
+    /// What proves to have been there, although it may have come to the books above it only later
+    pub(super) with: Vec<(Thing, EntryImage)>,
+    /// What came to the books above it only later
+    pub(super) without: Vec<(Thing, EntryImage)>,
+    /// What the first sight shows of the books above it, although the state that was copied did not have it
+    pub(super) shown: Vec<(Thing, EntryImage)>,
+}
+
+impl Made<'_> {
+    /// What the book was made from, after its first sight. `claimed` tells what whoever saw it wrote there itself.
+    pub(super) fn settle(
+        &self,
+        first: &[EntryImage],
+        keeper: Option<&'static dyn Adapter>,
+        claimed: &dyn Fn(&EntryImage) -> bool,
+        complete: bool,
+    ) -> Settled {
+        let certain: HashMap<&Thing, &EntryImage> = self.certain.iter().map(|(t, e)| (t, e)).collect();
+        let by_hand = self.by_hand();
+        let old: Vec<&EntryImage> = self.things.iter().map(|(_, entry)| entry).collect();
+        let new: Vec<&EntryImage> = first.iter().collect();
+        let mut shown: Vec<Option<&EntryImage>> = vec![None; old.len()];
+        let mut fresh: Vec<&EntryImage> = Vec::new();
+        let is_sure = |thing: &Thing, entry: &EntryImage| {
+            certain.get(thing).is_some_and(|sure| sure.content() == entry.content())
+        };
+        for (pair, entry) in pair(&old, &new, Kinship { keeper, copied: true }).iter().zip(first) {
+            // What may not have been there at all is not taken for something of another name.
+            let same = |i: &&usize| {
+                let (thing, old) = &self.things[**i];
+                old.comment == entry.comment || is_sure(thing, old)
+            };
+            match pair.as_ref().filter(same) {
+                Some(i) => shown[*i] = Some(entry),
+                None => fresh.push(entry),
+            }
+        }
+        let numbers: HashSet<i64> = first.iter().filter_map(|entry| entry.uid).collect();
+        let (mut state, mut with, mut without) = (Vec::new(), Vec::new(), Vec::new());
+        for ((thing, entry), shown) in self.things.iter().zip(shown) {
+            let sure = certain.get(thing).copied();
+            let is_sure = is_sure(thing, entry);
+            let is_taken = entry.uid.is_some_and(|uid| numbers.contains(&uid));
+            let begun = match shown {
+                Some(shown) if !claimed(shown) && by_hand.get(&look_of(shown)) == Some(thing) => {
+                    with.push((thing.clone(), shown.clone()));
+                    Some(shown)
+                }
+                Some(shown) if !is_sure && sure.is_some_and(|sure| sure.content() == shown.content()) => {
+                    without.push((thing.clone(), entry.clone()));
+                    sure
+                }
+                None if !is_sure && (complete || is_taken) => {
+                    without.push((thing.clone(), entry.clone()));
+                    sure
+                }
+                _ => Some(entry),
+            };
+            state.extend(begun.map(|entry| (thing.clone(), entry.clone())));
+        }
+        let mut used: HashSet<Thing> = state.iter().map(|(thing, _)| thing.clone()).collect();
+        for entry in fresh.into_iter().filter(|entry| !claimed(entry)) {
+            if let Some(thing) = by_hand.get(&look_of(entry)).filter(|thing| used.insert((*thing).clone())) {
+                with.push((thing.clone(), entry.clone()));
+                state.push((thing.clone(), entry.clone()));
+            }
+        }
+        Settled { state, with, without, shown: Vec::new() }
+    }
+
+    /// What hands wrote into the sources. The same in the first sight of this book was there when it was made: nobody writes a thing
+    /// by hand twice, word by word.
+    fn by_hand(&self) -> HashMap<(u64, bool), Thing> {
+        let deeds = self.sources.iter().flat_map(|life| &life.deeds).filter(|deed| !deed.line);
+        let by_hand = deeds
+            .filter(|deed| matches!(deed.author, Author::Hand(_) | Author::Anybody | Author::Unknown))
+            .filter_map(|deed| Some((look_of(deed.after.as_ref()?), deed.thing.clone())));
+        by_hand.collect()
+    }
+}
+
+/// Title and text of an entry, and whether it is switched off.
+fn look_of(entry: &EntryImage) -> (u64, bool) {
+    (everything_key(entry), entry.is_disabled())
+}

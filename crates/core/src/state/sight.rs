@@ -1,0 +1,146 @@
+//! [`Sight`]: what a book held at one time, and [`BookEvidence`]: all that is known of one book, by whoever saw it.
+//!
+//! Nothing here depends on who asks. Which chat's line a change belongs to is decided later, from [`super::Life`].
+
+use std::sync::Arc;
+
+use super::Origin;
+use crate::adapter::{Adapter, Mark, Work, Written};
+use crate::format::book::EntryImage;
+
+/// All that is known of one book.
+pub struct BookEvidence {
+    /// Its file stem.
+    pub book: Arc<str>,
+    /// What keeps it; `None` if it is kept by hand.
+    pub keeper: Option<&'static dyn Adapter>,
+    /// The chat that it was made for.
+    pub owner: Option<usize>,
+    /// Whether that chat is gone: then [`BookEvidence::owner`] is only one that has its scenes.
+    pub lost: bool,
+    /// The chats that are or were bound to it.
+    pub users: Vec<usize>,
+    /// When it was made, in milliseconds since 1970, if anything tells.
+    pub made: Option<i64>,
+    /// Scenes whose processing may have written into it.
+    pub scenes: Vec<Scene>,
+    /// What it was seen to hold, in any order; looks among each other in the order in which they were made.
+    pub sights: Vec<Sight>,
+    /// Entries that are to be found in other books of the family and may be events of these scenes.
+    pub elsewhere: Vec<EntryImage>,
+}
+
+/// What a book held at one time.
+#[derive(Debug, Clone)]
+pub struct Sight {
+    /// When, in milliseconds since 1970, as far as the content itself tells. Times of files are no evidence: copying changes them.
+    pub time: i64,
+    /// Who saw it.
+    pub witness: Witness,
+    /// What was seen.
+    pub content: Content,
+}
+
+/// What was seen of a book.
+#[derive(Debug, Clone)]
+pub enum Content {
+    /// All of it.
+    Whole(Arc<[EntryImage]>),
+    /// What is different from the look before: places of entries that went, and entries that came, with their places.
+    Changed {
+        /// Places in the list of the look before, ascending
+        gone: Vec<usize>,
+        /// Entries with their places in the new list, ascending
+        new: Vec<(usize, EntryImage)>,
+    },
+}
+
+/// Who saw a book.
+#[derive(Debug, Clone)]
+pub enum Witness {
+    /// The processing of a scene, by its place in [`BookEvidence::scenes`], when it was done.
+    Scene(usize),
+    /// History.
+    Look(Look),
+    /// Another book, which began as a copy of this one. What it lacks says nothing.
+    Copy,
+    /// Whoever asks, now.
+    Now,
+}
+
+/// One look of history at a book.
+#[derive(Debug, Clone)]
+pub struct Look {
+    /// Number of the observation.
+    pub seq: u64,
+    /// The chats were saved with something that was written then: it cannot be earlier.
+    pub not_before: i64,
+    /// The first thing that the chats did not have yet: it cannot be later.
+    pub not_after: i64,
+    /// Where the chats stood that are bound to the book: at the look before this one, and at this one.
+    pub heads: Vec<(usize, Head)>,
+    /// The chat that was played last before, as far as saves tell.
+    pub player: Option<usize>,
+    /// What was at work in the book, and on which scene.
+    pub work: Vec<(Work, Origin)>,
+    /// Whether work was under way all the time since the look before, and at most one piece of it was done: all of it is known.
+    pub live: bool,
+}
+
+/// Where a chat stood when a book was looked at: somewhere from one message to another.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Head {
+    /// The last message that the chat is known to have had before; `None` if nobody had looked before
+    pub from: Option<usize>,
+    /// The last message that it is known to have had afterwards
+    pub to: usize,
+}
+
+/// A version of a scene's recap: a writer of a book.
+#[derive(Debug, Clone)]
+pub struct Scene {
+    /// When its text was there: everything that it wrote came later.
+    pub started: i64,
+    /// When it was done, but for its events.
+    pub finished: i64,
+    /// What it is known to have written.
+    pub written: Written,
+    /// Entries that it wrote after its snapshot was taken: name without prefix, and the extension's hash of the text.
+    pub events: Vec<(String, String)>,
+    /// The chats that carry it, ascending, with the message.
+    pub carriers: Vec<(usize, usize)>,
+    /// Where it was played.
+    pub origin: Origin,
+}
+
+impl Scene {
+    /// When its work began. Where that is not known, only what its own snapshot shows counts as its work.
+    pub(super) fn began(&self) -> i64 {
+        self.started.min(self.finished.saturating_sub(1))
+    }
+
+    /// The message of a chat that carries this very version.
+    pub fn carried_by(&self, chat: usize) -> Option<usize> {
+        let place = self.carriers.binary_search_by_key(&chat, |(carrier, _)| *carrier).ok()?;
+        self.carriers.get(place).map(|(_, message)| *message)
+    }
+}
+
+/// What has to be known of chats to tell who wrote what.
+pub trait Cast {
+    /// The last message of a chat.
+    fn head(&self, chat: usize) -> usize;
+
+    /// The last message of a chat that was sent at or before a time, if its messages say when they were sent.
+    fn head_at(&self, chat: usize, time: i64) -> Option<usize>;
+
+    /// Whether a message of a chat's own, not of its parent's, was sent after a time and not after another.
+    fn played(&self, chat: usize, after: i64, until: i64) -> bool;
+
+    /// Whether a known chain of forks joins two chats.
+    fn related(&self, a: usize, b: usize) -> bool;
+
+    /// The place that a mark in a book means. A mark without a chat means the one that the book was made for, or the only one of those
+    /// who use it that has the message.
+    fn place_of(&self, mark: &Mark, owner: Option<usize>, users: &[usize]) -> Option<Origin>;
+}

@@ -1,0 +1,89 @@
+//! [`stains`]: what other lines wrote and a book still holds; [`holes`]: what a book was made without.
+
+use std::collections::{HashMap, HashSet};
+use std::sync::Arc;
+
+use super::fold::{Carry, fold};
+use super::thing::Thing;
+use super::{Change, Known, Origin, Place};
+use crate::adapter::{EntryRole, entry_role};
+use crate::format::book::EntryImage;
+
+/// Something in a book that another line wrote.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Stain {
+    /// Number of the entry.
+    pub uid: Option<i64>,
+    /// Title of the entry.
+    pub comment: Arc<str>,
+    /// Who wrote it.
+    pub origin: Origin,
+    /// The lines that came from there; empty if the whole entry did.
+    pub lines: Vec<String>,
+}
+
+/// What other lines wrote into a book and is still in it.
+pub fn stains(changes: &[Change], book: &[(Thing, EntryImage)]) -> Vec<Stain> {
+    let present: HashMap<&Thing, &EntryImage> = book.iter().map(|(thing, entry)| (thing, entry)).collect();
+    // What our own line wrote is ours, whoever else wrote it, too.
+    let mut own: HashMap<&Thing, HashSet<String>> = HashMap::new();
+    for change in changes.iter().filter(|change| !change.line && !matches!(change.place, Place::Elsewhere(_)))
+    {
+        if let Some(after) = &change.after {
+            let before = change.before.as_ref().map(EntryImage::content).unwrap_or_default();
+            let content = after.content();
+            let added = content.lines().filter(|line| !before.lines().any(|l| l == *line));
+            own.entry(&change.thing).or_default().extend(added.map(str::to_owned));
+        }
+    }
+    let mut seen: HashSet<(&Thing, Origin)> = HashSet::new();
+    let mut found: Vec<Stain> = Vec::new();
+    for change in changes.iter().filter(|change| change.is_telling() && !change.line) {
+        let (Place::Elsewhere(origin), Some(after)) = (change.place, &change.after) else { continue };
+        if entry_role(&after.comment) != EntryRole::Fact {
+            continue;
+        }
+        let Some(now) = present.get(&change.thing) else { continue };
+        let ours = |line: &str| own.get(&change.thing).is_some_and(|own| own.contains(line));
+        let lines: Vec<String> = match &change.before {
+            // Others made it, but nothing of what it tells now is theirs.
+            None if !now.content().is_empty() && now.content().lines().all(ours) => continue,
+            None => Vec::new(),
+            Some(before) => {
+                let (before, text, now) = (before.content(), after.content(), now.content());
+                let added = text.lines().filter(|line| !before.lines().any(|l| l == *line));
+                added
+                    .filter(|line| now.lines().any(|l| l == *line) && !ours(line))
+                    .map(str::to_owned)
+                    .collect()
+            }
+        };
+        // A rename alone leaves no line behind, but the title itself is the stain.
+        let renamed = change.before.as_ref().is_some_and(|before| before.comment != after.comment);
+        if change.before.is_some() && lines.is_empty() && !(renamed && now.comment == after.comment) {
+            continue;
+        }
+        if seen.insert((&change.thing, origin)) {
+            found.push(Stain { uid: now.uid, comment: now.comment.clone(), origin, lines });
+        }
+    }
+    found
+}
+
+/// Entries that a line has earned up to its last message and that its book lacks although nobody took them out: it was made without
+/// them.
+pub fn holes(known: &Known, head: usize, book: &[(Thing, EntryImage)]) -> Vec<EntryImage> {
+    let present: HashSet<&Thing> = book.iter().map(|(thing, _)| thing).collect();
+    let earned = fold(&filled(known), head, head, Carry { undated: false, since: true }, None);
+    let lacking = earned.entries.into_iter().filter(|entry| {
+        entry_role(&entry.image.comment) == EntryRole::Fact
+            && entry.thing.as_ref().is_some_and(|thing| !present.contains(thing))
+    });
+    lacking.map(|entry| entry.image).collect()
+}
+
+/// What is known, without that the book was made without something.
+#[must_use]
+pub fn filled(known: &Known) -> Known {
+    known.with(known.changes.iter().filter(|change| !change.made_without).cloned().collect())
+}

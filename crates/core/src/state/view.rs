@@ -1,0 +1,510 @@
+//! [`seen_from`]: the lives of books as one line of the story sees them, as [`Change`]s with a [`Place`] each.
+
+use std::collections::{BTreeSet, HashMap};
+
+use super::author::Author;
+use super::life::{Deed, Life, SeenBy, everything_key};
+use super::sight::{Cast, Head};
+use super::thing::Thing;
+use super::{Cause, Change, Origin, Place};
+use crate::format::book::EntryImage;
+
+/// The line that asks.
+pub struct Line<'a> {
+    /// Its chat.
+    pub chat: usize,
+    /// The chats above it, nearest first.
+    pub ancestors: Vec<Ancestor>,
+    /// The message of our chat that a message of a chat above is, or the last one before it.
+    pub ours: &'a dyn Fn(usize, usize) -> Option<usize>,
+    /// The first look of history that shows a chat bound to another book than this one, which it had before.
+    pub left: &'a dyn Fn(usize, &str) -> Option<u64>,
+    /// Chats.
+    pub cast: &'a dyn Cast,
+}
+
+/// A chat above ours.
+#[derive(Debug, Clone, Copy)]
+pub struct Ancestor {
+    /// Its number.
+    pub chat: usize,
+    /// The last message of it that is ours, too.
+    pub limit: usize,
+    /// When our line had left it, as far as is known: what was certainly done later is not ours.
+    pub left: i64,
+    /// When it was forked, if anything tells exactly.
+    pub forked: Option<i64>,
+    /// The first look of history at which our line had left it, and the first one that shows nothing but what came later.
+    pub looked: Option<(u64, u64)>,
+}
+
+/// What a line sees of the lives of books, in clock order. Books come after those that they are copies of.
+pub fn seen_from(lives: &[&Life], line: &Line<'_>) -> Vec<Change> {
+    let mut changes = Vec::new();
+    let begun = begun_with(lives, line);
+    let copied = copied(lives);
+    for life in lives {
+        let mut view = View { life, line, begun: &begun, places: HashMap::new(), left: HashMap::new() };
+        let own = changes.len();
+        for deed in &life.deeds {
+            let (place, cause) = view.place(deed);
+            let sight = &life.sights[deed.shown];
+            let clock = match (&deed.author, &sight.by) {
+                (Author::Start, _) => i64::MIN,
+                (_, SeenBy::Now) => i64::MAX,
+                _ => sight.time,
+            };
+            let first = deed.since.is_some_and(|since| matches!(life.sights[since].by, SeenBy::Base(_)));
+            changes.push(Change {
+                thing: deed.thing.clone(),
+                line: deed.line,
+                clock,
+                place,
+                book: life.book.to_string(),
+                before: deed.before.clone(),
+                after: deed.after.clone(),
+                observed: match sight.by {
+                    SeenBy::Look(seq, _) => Some(seq),
+                    _ => None,
+                },
+                cause,
+                rewrites: matches!(deed.author, Author::Mark(_)),
+                made_without: first && deed.after.is_none(),
+            });
+        }
+        let sorted = view.sorted(&changes[own..]);
+        changes.extend(sorted);
+        changes[own..].sort_by_key(|change| change.clock);
+        // Whatever another book was made with was there before anybody saw that one, and so was everything before it.
+        let mut before = i64::MAX;
+        for change in changes[own..].iter_mut().rev() {
+            let copied =
+                change.after.as_ref().and_then(|after| copied.get(&(&change.thing, everything_key(after))));
+            before = before.min(copied.copied().filter(|_| !change.line).unwrap_or(i64::MAX));
+            change.clock = change.clock.min(before);
+        }
+    }
+    // Within a book the order is known, whatever the clocks say.
+    changes.sort_by_key(|change| change.clock);
+    changes
+}
+
+/// What books were made with: each thing with its text, and when the first of them was seen.
+fn copied<'a>(lives: &[&'a Life]) -> HashMap<(&'a Thing, u64), i64> {
+    let mut copied = HashMap::new();
+    for life in lives {
+        let Some(first) = life.sights.get(1).filter(|_| matches!(life.sights[0].by, SeenBy::Base(_))) else {
+            continue;
+        };
+        if first.time == i64::MIN {
+            continue;
+        }
+        for (thing, entry) in &life.base.state {
+            let time = copied.entry((thing, everything_key(entry))).or_insert(first.time);
+            *time = first.time.min(*time);
+        }
+    }
+    copied
+}
+
+/// What books of our line were made with, and without, at which message of ours, where nothing but that tells whether it is ours.
+type Begun<'a> = HashMap<&'a Thing, Vec<(usize, &'a EntryImage, bool)>>;
+
+fn begun_with<'a>(lives: &[&'a Life], line: &Line<'_>) -> Begun<'a> {
+    let mut begun: Begun<'a> = HashMap::new();
+    for life in lives {
+        let first = life.sights.get(1).and_then(|sight| match sight.by {
+            SeenBy::Scene(scene) => life.scenes[scene].carried_by(line.chat),
+            _ => None,
+        });
+        for (thing, entry) in life.base.shown.iter().chain(&life.base.with) {
+            begun.entry(thing).or_default().extend(first.map(|message| (message, entry, true)));
+        }
+        let Some(SeenBy::Base(at)) = life.sights.first().map(|sight| &sight.by) else { continue };
+        let above = |owner| line.ancestors.iter().find(|above| above.chat == owner && *at <= above.limit);
+        let message = match life.owner {
+            Some(owner) if owner == line.chat => Some(*at),
+            Some(owner) => above(owner).and_then(|_| (line.ours)(owner, *at)),
+            None => None,
+        };
+        let Some(message) = message else { continue };
+        let with = life.base.with.iter().map(|of| (of, true));
+        for ((thing, entry), there) in with.chain(life.base.without.iter().map(|of| (of, false))) {
+            begun.entry(thing).or_default().push((message, entry, there));
+        }
+    }
+    begun
+}
+
+/// Where a chat stood at a sight, and the furthest until then.
+type Stood = (Option<Head>, Option<usize>);
+
+struct View<'a> {
+    life: &'a Life,
+    line: &'a Line<'a>,
+    begun: &'a Begun<'a>,
+    /// For a chat: where it stood at each sight, and the furthest until then.
+    places: HashMap<usize, Vec<Stood>>,
+    /// For a chat: the first look that shows it bound to another book.
+    left: HashMap<usize, Option<u64>>,
+}
+
+impl View<'_> {
+    fn place(&mut self, deed: &Deed) -> (Place, Cause) {
+        match &deed.author {
+            Author::Start => (Place::Start, Cause::Seen),
+            Author::Scene(scene) => {
+                let scene = &self.life.scenes[*scene];
+                let ours = scene.carried_by(self.line.chat).map(Place::Ours);
+                (ours.unwrap_or(Place::Elsewhere(scene.origin)), Cause::Scene)
+            }
+            Author::Mark(origin) => (self.marked(*origin, deed), Cause::Memory),
+            Author::Lost => (Place::Unattributed, Cause::Memory),
+            Author::Work(origin) => (self.marked(*origin, deed), Cause::Scene),
+            Author::Hand(chat) if self.is_left(*chat, deed) => (Place::Unattributed, self.hand(deed)),
+            Author::Hand(chat) => {
+                let place = self.by_hand(*chat, deed);
+                (self.begun_with(place, Some(*chat), deed), self.hand(deed))
+            }
+            Author::Anybody => (self.by_anybody(deed), self.hand(deed)),
+            Author::Unknown => {
+                let place = self.shown_by_ours(deed).unwrap_or(Place::Unattributed);
+                (self.begun_with(place, None, deed), Cause::Seen)
+            }
+        }
+    }
+
+    /// Where our own scenes show entries in another order than our own changes left them in: others who use the book sorted it.
+    fn sorted(&self, changes: &[Change]) -> Vec<Change> {
+        let life = self.life;
+        let mut sorted = Vec::new();
+        // For each thing its order in the book, and as our line left it.
+        let mut orders: HashMap<&Thing, [Option<Order<'_>>; 2]> = HashMap::new();
+        let mut astray: BTreeSet<&Thing> = BTreeSet::new();
+        let mut deeds = life.deeds.iter().zip(changes).peekable();
+        for (here, sight) in life.sights.iter().enumerate() {
+            while let Some((deed, change)) = deeds.next_if(|(deed, _)| deed.shown <= here) {
+                if deed.line {
+                    continue;
+                }
+                let order = deed.after.as_ref().and_then(Order::of);
+                let known = orders.entry(&deed.thing).or_default();
+                let ours = !matches!(change.place, Place::Elsewhere(_) | Place::Unattributed);
+                *known = [order, if ours { order } else { known[1] }];
+                let same =
+                    known[0].map(|order| order.value.bytes()) == known[1].map(|order| order.value.bytes());
+                if same {
+                    astray.remove(&deed.thing)
+                } else {
+                    astray.insert(&deed.thing)
+                };
+            }
+            let SeenBy::Scene(scene) = sight.by else { continue };
+            let Some(message) = life.scenes[scene].carried_by(self.line.chat) else { continue };
+            for thing in std::mem::take(&mut astray) {
+                let Some([Some(order), Some(ours)]) = orders.get(thing).copied() else { continue };
+                orders.insert(thing, [Some(order), Some(order)]);
+                sorted.push(Change {
+                    thing: thing.clone(),
+                    line: false,
+                    clock: sight.time,
+                    place: Place::Ours(message),
+                    book: life.book.to_string(),
+                    before: Some(ours.image()),
+                    after: Some(order.image()),
+                    observed: None,
+                    cause: Cause::Scene,
+                    rewrites: false,
+                    made_without: false,
+                });
+            }
+        }
+        sorted
+    }
+
+    /// Nobody knows whether it was made before our fork or after: but our book was made with it, or without.
+    fn begun_with(&mut self, place: Place, chat: Option<usize>, deed: &Deed) -> Place {
+        let Some(after) = &deed.after else { return place };
+        let begun = self.begun.get(&deed.thing).into_iter().flatten();
+        let mut same = begun.filter(|(_, entry, _)| {
+            entry.comment == after.comment
+                && entry.content() == after.content()
+                && entry.is_disabled() == after.is_disabled()
+        });
+        let Some((until, _, there)) = same.by_ref().min_by_key(|(message, ..)| *message) else {
+            return place;
+        };
+        match place {
+            Place::Unattributed | Place::Between { from: Some(_), until: usize::MAX } if *there => {
+                let from = chat.and_then(|chat| (self.line.ours)(chat, self.interval(chat, deed).0?));
+                dated(from, Some(*until))
+            }
+            _ if !there => Place::Unattributed,
+            place => place,
+        }
+    }
+
+    /// Whether a chat had another book already when this was seen.
+    fn is_left(&mut self, chat: usize, deed: &Deed) -> bool {
+        let left = *self.left.entry(chat).or_insert_with(|| (self.line.left)(chat, &self.life.book));
+        left.is_some_and(|left| match self.life.sights[deed.shown].by {
+            SeenBy::Look(seq, _) => seq >= left,
+            SeenBy::Now => true,
+            _ => false,
+        })
+    }
+
+    /// Whether a hand was seen at it, or only what came of it.
+    fn hand(&self, deed: &Deed) -> Cause {
+        let is_look = |sight: usize| matches!(self.life.sights[sight].by, SeenBy::Look(..));
+        if is_look(deed.shown) && deed.since.is_some_and(is_look) { Cause::Hand } else { Cause::Seen }
+    }
+
+    /// Where something belongs that says itself which messages of which chat it was made from.
+    fn marked(&self, origin: Origin, deed: &Deed) -> Place {
+        if origin.chat == self.line.chat {
+            return Place::Ours(origin.message);
+        }
+        let above = self.line.ancestors.iter().find(|above| above.chat == origin.chat);
+        let ours = above.filter(|above| origin.message <= above.limit && !self.is_after(deed, above));
+        let message = ours.and_then(|_| (self.line.ours)(origin.chat, origin.message));
+        message.map_or(Place::Elsewhere(origin), Place::Ours)
+    }
+
+    /// Whether something was certainly done after our line had left a chat.
+    fn is_after(&self, deed: &Deed, above: &Ancestor) -> bool {
+        let seq = |sight: usize| match self.life.sights[sight].by {
+            SeenBy::Look(seq, _) => Some(seq),
+            _ => None,
+        };
+        deed.since.is_some_and(|since| {
+            let looked = above.looked.is_some_and(|(left, later)| {
+                seq(since)
+                    .is_some_and(|since| since >= left || seq(deed.shown).is_some_and(|shown| shown >= later))
+            });
+            looked || self.life.sights[since].time >= above.left
+        })
+    }
+
+    /// Whether something was certainly there when our line left a chat. While that chat had not gone on, what became visible in its book
+    /// later may have been made before our fork, or after it.
+    fn was_before(&self, deed: &Deed, above: &Ancestor) -> bool {
+        let line = self.line;
+        self.life.sights[deed.shown..deed.until].iter().any(|sight| {
+            let seen = match &sight.by {
+                SeenBy::Look(seq, _) => above.looked.is_none_or(|(left, _)| *seq < left),
+                // What was processed before our fork is carried by it.
+                SeenBy::Scene(scene) => self.life.scenes[*scene].carried_by(line.chat).is_some(),
+                SeenBy::Now => return false,
+                SeenBy::Base(_) | SeenBy::Copy => false,
+            };
+            let head = || line.cast.head_at(above.chat, sight.time);
+            seen || above.forked.is_some_and(|forked| sight.time <= forked)
+                || head().is_some_and(|head| head < above.limit)
+        })
+    }
+
+    /// Where our line stood at each sight of the book: our chat, or the nearest above it that was there.
+    fn places_of_line(&mut self) {
+        let ours = self.line.chat;
+        let mut own = self.places(ours).to_vec();
+        let mut furthest: Option<usize> = None;
+        for (sight, place) in self.life.sights.iter().zip(&mut own) {
+            if let SeenBy::Look(_, heads) = &sight.by
+                && !heads.iter().any(|(chat, _)| *chat == ours)
+            {
+                let above = self.line.ancestors.iter().find_map(|above| {
+                    let (_, head) = heads.iter().find(|(chat, _)| *chat == above.chat)?;
+                    let here = |message: usize| (self.line.ours)(above.chat, message.min(above.limit));
+                    Some(Head { from: head.from.and_then(here), to: here(head.to)? })
+                });
+                place.0 = above.or(place.0);
+            }
+            place.1 = furthest;
+            furthest = furthest.max(place.0.map(|head| head.to));
+        }
+        self.places.insert(ours, own);
+    }
+
+    /// Where a chat stood at each sight of the book.
+    fn places(&mut self, chat: usize) -> &[Stood] {
+        let (life, cast) = (self.life, self.line.cast);
+        self.places.entry(chat).or_insert_with(|| {
+            let mut furthest: Option<usize> = None;
+            let place = |by: &SeenBy, time: i64| {
+                let exactly = |message: usize| Head { from: Some(message), to: message };
+                let by_clock = || cast.head_at(chat, time).map(exactly);
+                match by {
+                    SeenBy::Base(at) if life.owner == Some(chat) => Some(exactly(*at)),
+                    SeenBy::Scene(n) => life.scenes[*n].carried_by(chat).map(exactly).or_else(by_clock),
+                    SeenBy::Look(_, heads) => {
+                        heads.iter().find(|(c, _)| *c == chat).map(|(_, head)| *head).or_else(by_clock)
+                    }
+                    SeenBy::Now => Some(exactly(cast.head(chat))),
+                    SeenBy::Base(_) | SeenBy::Copy => by_clock(),
+                }
+            };
+            let mut found = Vec::with_capacity(life.sights.len());
+            for sight in &life.sights {
+                let head = place(&sight.by, sight.time);
+                found.push((head, furthest));
+                furthest = furthest.max(head.map(|head| head.to));
+            }
+            found
+        })
+    }
+
+    /// Between which messages of a chat a change was made by hand: not yet there at the first, there at the second.
+    ///
+    /// The second is the earliest place among the sights that show it, behind the last one that does not.
+    fn interval(&mut self, chat: usize, deed: &Deed) -> (Option<usize>, Option<usize>) {
+        let (life, cast) = (self.life, self.line.cast);
+        let (shown, until, since) = (deed.shown, deed.until, deed.since);
+        let places = self.places(chat);
+        let mut from = since.and_then(|since| places[since].1.max(places[since].0.map(|head| head.to)));
+        if let (SeenBy::Look(..), Some(head)) = (&life.sights[shown].by, places[shown].0) {
+            from = from.max(head.from);
+        }
+        let mut found: Option<usize> = None;
+        for (sight, (head, _)) in life.sights[shown..until].iter().zip(&places[shown..until]) {
+            let Some(head) = head else { continue };
+            let place = match sight.by {
+                // A scene can be processed long after its last message.
+                SeenBy::Scene(_) if from.is_some_and(|from| head.to <= from) => {
+                    let at = cast.head_at(chat, sight.time).unwrap_or(head.to);
+                    Some(at).filter(|at| from.is_none_or(|from| *at >= from))
+                }
+                _ => Some(head.to).filter(|to| from.is_none_or(|from| *to >= from)),
+            };
+            found = match (found, place) {
+                (Some(a), Some(b)) => Some(a.min(b)),
+                (a, b) => a.or(b),
+            };
+        }
+        (from, found)
+    }
+
+    /// Where a change belongs that was made by hand in a chat.
+    fn by_hand(&mut self, chat: usize, deed: &Deed) -> Place {
+        let is_now = matches!(self.life.sights[deed.shown].by, SeenBy::Now);
+        // A chat that was brought back as it was then stood where the other one stood.
+        let ours = self.line.chat;
+        let stood = !self.life.users.contains(&ours)
+            && match &self.life.sights[deed.shown].by {
+                SeenBy::Look(_, heads) => heads.iter().any(|(chat, _)| *chat == ours),
+                _ => false,
+            };
+        if chat == self.line.chat || stood {
+            let (from, until) = self.interval(self.line.chat, deed);
+            return dated(from, until.filter(|_| !is_now));
+        }
+        let Some(above) = self.line.ancestors.iter().find(|above| above.chat == chat).copied() else {
+            // The chat that it was made in is gone, and so is what was between us: what our own scenes show is ours.
+            let lost = !self.line.cast.related(chat, self.line.chat);
+            return self.shown_by_ours(deed).filter(|_| lost).unwrap_or(Place::Unattributed);
+        };
+        if self.is_after(deed, &above) {
+            return Place::Unattributed;
+        }
+        let (from, until) = self.interval(chat, deed);
+        let ours = |message: usize| (self.line.ours)(chat, message);
+        match until {
+            Some(until) if until <= above.limit && self.was_before(deed, &above) => {
+                dated(from.and_then(ours), ours(until))
+            }
+            // Made before or after our fork, nobody knows; where our own snapshot shows it, it is ours.
+            _ if from.is_none_or(|from| from < above.limit) => {
+                let fork = ours(above.limit);
+                let until = self.shown_by_ours(deed).and_then(|place| match place {
+                    Place::Between { until, .. } if fork.is_none_or(|fork| until > fork) => Some(until),
+                    _ => None,
+                });
+                match until {
+                    Some(until) => dated(from.and_then(ours), Some(until)),
+                    // Nobody ever saw the book without it, and it may be as old as the book.
+                    None if from.is_none() && !self.made_after(above) => {
+                        Place::Between { from: None, until: usize::MAX }
+                    }
+                    // Taken out before or after our fork: it may be gone here, too.
+                    None if deed.after.is_none() => {
+                        Place::Between { from: from.and_then(ours), until: usize::MAX }
+                    }
+                    None => Place::Unattributed,
+                }
+            }
+            // Our fork was made from an earlier message later on: what our line wrote onto this is one text.
+            _ if deed.after.is_some() && self.was_before(deed, &above) => {
+                Place::Between { from: ours(above.limit), until: usize::MAX }
+            }
+            _ => Place::Unattributed,
+        }
+    }
+
+    /// Whether the book was made after our line had left the chat that it was made for.
+    fn made_after(&self, above: Ancestor) -> bool {
+        let head = self.life.made.and_then(|made| self.line.cast.head_at(above.chat, made));
+        head.is_some_and(|head| head > above.limit)
+    }
+
+    /// Where a change belongs that was made by hand in a book that is shared by choice: where we were then.
+    fn by_anybody(&mut self, deed: &Deed) -> Place {
+        let is_now = matches!(self.life.sights[deed.shown].by, SeenBy::Now);
+        if self.is_left(self.line.chat, deed) {
+            return Place::Unattributed;
+        }
+        let ours = |above: &&Ancestor| self.life.users.contains(&above.chat);
+        let left =
+            self.line.ancestors.iter().find(ours).filter(|_| !self.life.users.contains(&self.line.chat));
+        if left.is_some_and(|above| self.is_after(deed, above)) {
+            return Place::Unattributed;
+        }
+        if !self.places.contains_key(&self.line.chat) {
+            self.places_of_line();
+        }
+        let (from, until) = self.interval(self.line.chat, deed);
+        dated(from, until.filter(|_| !is_now))
+    }
+
+    /// The first message of ours whose scene shows a change.
+    fn shown_by_ours(&self, deed: &Deed) -> Option<Place> {
+        let line = self.line;
+        let carried = |sight: &super::life::SightOf| match (&sight.by, self.life.owner) {
+            (SeenBy::Scene(n), _) => self.life.scenes[*n].carried_by(line.chat),
+            (SeenBy::Base(at), Some(owner)) if owner == line.chat => Some(*at),
+            (SeenBy::Base(at), Some(owner)) => (line.ours)(owner, *at),
+            _ => None,
+        };
+        let until = self.life.sights[deed.shown..deed.until].iter().filter_map(carried).min()?;
+        let before = self.life.sights[..deed.shown].iter().filter_map(carried);
+        Some(Place::Between { from: before.filter(|from| *from <= until).max(), until })
+    }
+}
+
+/// Where an entry stands among the others.
+#[derive(Clone, Copy)]
+struct Order<'a> {
+    entry: &'a EntryImage,
+    value: forklore_json::Raw<'a>,
+}
+
+impl<'a> Order<'a> {
+    fn of(entry: &'a EntryImage) -> Option<Self> {
+        Some(Self { entry, value: entry.raw().get("order")? })
+    }
+
+    /// Nothing but that.
+    fn image(self) -> EntryImage {
+        let object = [b"{\"order\":".as_slice(), self.value.bytes(), b"}"].concat();
+        EntryImage::new(self.entry.uid, &self.entry.comment, forklore_json::Raw::trust(&object))
+    }
+}
+
+/// A change that was certainly not there at one message and certainly there at another.
+fn dated(from: Option<usize>, until: Option<usize>) -> Place {
+    match (from, until) {
+        (Some(from), Some(until)) if from >= until => Place::Ours(until),
+        (from, Some(until)) => Place::Between { from, until },
+        (Some(from), None) => Place::Since(from),
+        (None, None) => Place::Undated,
+    }
+}

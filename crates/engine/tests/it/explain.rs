@@ -1,0 +1,46 @@
+//! [`explain`]: all that is known of a chat's books, for whoever has to find out why a state is not what it was.
+
+use std::fmt::Write as _;
+
+use forklore_engine::Library;
+
+/// Every change that the line of a chat sees, in clock order.
+pub(crate) fn explain(library: &Library, chat: usize) -> String {
+    let lore = library.lore(chat).unwrap();
+    let mut text = String::new();
+    for life in &lore.lives {
+        let sights: Vec<String> = life.sights.iter().map(|sight| format!("{:?}", sight.by)).collect();
+        let _ = writeln!(
+            text,
+            "  {} of {:?}, used by {:?}: {}",
+            life.book,
+            life.owner,
+            life.users,
+            sights.join(", ")
+        );
+    }
+    for change in &lore.known.changes {
+        let of = |entry: Option<&forklore_core::format::book::EntryImage>| {
+            entry.map_or("-".to_owned(), |e| format!("{:?} {} {:?}", e.uid, e.comment, e.content()))
+        };
+        let (before, after) = (of(change.before.as_ref()), of(change.after.as_ref()));
+        let line = if change.line { " line" } else { "" };
+        let _ = writeln!(
+            text,
+            "  {:?}{line} {:?} {:?}, clock {}, seen in {:?}: {before} -> {after}",
+            change.thing, change.place, change.cause, change.clock, change.observed
+        );
+    }
+    text
+}
+
+/// For whoever wonders: explains the chat `FORKLORE_CHAT` of the vault `FORKLORE_VAULT`.
+#[test]
+fn a_chat_of_a_vault() {
+    let (Ok(vault), Ok(chat)) = (std::env::var("FORKLORE_VAULT"), std::env::var("FORKLORE_CHAT")) else {
+        return;
+    };
+    let fs = std::sync::Arc::new(forklore_fs::RealFs::new(std::path::Path::new(&vault)).unwrap());
+    let library = Library::load(fs, &forklore_engine::NoProgress).unwrap();
+    println!("{}", explain(&library, library.find_chat(&chat).unwrap()));
+}
