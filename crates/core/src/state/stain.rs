@@ -25,15 +25,17 @@ pub struct Stain {
 /// What other lines wrote into a book and is still in it.
 pub fn stains(changes: &[Change], book: &[(Thing, EntryImage)]) -> Vec<Stain> {
     let present: HashMap<&Thing, &EntryImage> = book.iter().map(|(thing, entry)| (thing, entry)).collect();
-    // What our own line wrote is ours, whoever else wrote it, too.
-    let mut own: HashMap<&Thing, HashSet<String>> = HashMap::new();
+    // What our own line wrote is ours, whoever else wrote it, too. What nobody knows the author of may be ours.
+    let mut own: HashMap<&Thing, HashMap<String, bool>> = HashMap::new();
     for change in changes.iter().filter(|change| !change.line && !matches!(change.place, Place::Elsewhere(_)))
     {
         if let Some(after) = &change.after {
             let before = change.before.as_ref().map(EntryImage::content).unwrap_or_default();
             let content = after.content();
-            let added = content.lines().filter(|line| !before.lines().any(|l| l == *line));
-            own.entry(&change.thing).or_default().extend(added.map(str::to_owned));
+            let lines = own.entry(&change.thing).or_default();
+            for line in content.lines().filter(|line| !before.lines().any(|l| l == *line)) {
+                *lines.entry(line.to_owned()).or_default() |= change.place != Place::Unattributed;
+            }
         }
     }
     let mut seen: HashSet<(&Thing, Origin)> = HashSet::new();
@@ -44,16 +46,17 @@ pub fn stains(changes: &[Change], book: &[(Thing, EntryImage)]) -> Vec<Stain> {
             continue;
         }
         let Some(now) = present.get(&change.thing) else { continue };
-        let ours = |line: &str| own.get(&change.thing).is_some_and(|own| own.contains(line));
+        let own = |line: &str| own.get(&change.thing).and_then(|own| own.get(line)).copied();
+        let certain = |line: &str| own(line) == Some(true);
         let lines: Vec<String> = match &change.before {
             // Others made it, but nothing of what it tells now is theirs.
-            None if !now.content().is_empty() && now.content().lines().all(ours) => continue,
+            None if !now.content().is_empty() && now.content().lines().all(certain) => continue,
             None => Vec::new(),
             Some(before) => {
                 let (before, text, now) = (before.content(), after.content(), now.content());
                 let added = text.lines().filter(|line| !before.lines().any(|l| l == *line));
                 added
-                    .filter(|line| now.lines().any(|l| l == *line) && !ours(line))
+                    .filter(|line| now.lines().any(|l| l == *line) && own(line).is_none())
                     .map(str::to_owned)
                     .collect()
             }

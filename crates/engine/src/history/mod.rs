@@ -182,7 +182,9 @@ pub fn claim(fs: &Arc<dyn Vfs>, dir: &str, dry_run: bool) -> Result<(), HistoryE
 
 /// Records files as they are before an operation replaces them: what they tell of the past is not lost with them.
 pub fn before(fs: &Arc<dyn Vfs>, files: &[VaultPath], now: i64) -> Result<Looked, HistoryError> {
-    Recorder::open(fs.clone())?.look(files, &By::Watch, Depth::Quick, now)
+    // Not as one who watches: that would say that everything else was looked at, too.
+    let by = By::Operation("heal".to_owned());
+    Recorder::open(fs.clone())?.look(files, &by, Depth::Quick, now)
 }
 
 /// Records what an operation touched: the chats and books that it made, changed or took away, and the books of those chats.

@@ -36,6 +36,7 @@ pub(crate) fn explain(library: &Library, chat: usize) -> String {
 
 /// For whoever wonders: explains the chat `FORKLORE_CHAT` of the vault `FORKLORE_VAULT`.
 #[test]
+#[ignore = "a tool, not a test: it explains what it is asked for"]
 fn a_chat_of_a_vault() {
     let (Ok(vault), Ok(chat)) = (std::env::var("FORKLORE_VAULT"), std::env::var("FORKLORE_CHAT")) else {
         return;
