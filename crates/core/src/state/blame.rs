@@ -5,41 +5,93 @@ use std::collections::HashMap;
 use similar::{Algorithm, DiffOp, capture_diff_slices};
 
 use super::fold::{Carry, Fold};
-use super::{Known, StateEntry};
+use super::{Known, StateEntry, Thing};
 use crate::format::book::{EntryImage, Fields};
 
-/// An entry and where it comes from. Changes are told by their places in the list that was asked with.
+/// An entry and where it comes from. Changes are told by their places in the list that was asked with; `None`: no known change.
 #[derive(Debug, Clone)]
 pub struct Blamed {
     /// The entry.
     pub entry: StateEntry,
     /// The change that made it.
-    pub made: usize,
+    pub made: Option<usize>,
     /// For each of its fields, in their order, the last change of it.
-    pub fields: Vec<(String, usize)>,
+    pub fields: Vec<(String, Option<usize>)>,
     /// For each line of its text, the change that it came with.
-    pub lines: Vec<(String, usize)>,
+    pub lines: Vec<(String, Option<usize>)>,
 }
 
-/// For every entry of the book at message `at` of a line whose last message is `head`: where it comes from.
-pub fn blame(all: &Known, at: usize, head: usize, carry: Carry) -> Vec<Blamed> {
+/// Where each entry of a state comes from: of the book at message `at` of a line whose last message is `head`.
+pub fn blame(all: &Known, state: Vec<StateEntry>, at: usize, head: usize, carry: Carry) -> Vec<Blamed> {
+    let mut traced: Vec<Option<Blamed>> = traced(all, at, head, carry).into_iter().map(Some).collect();
+    let mut found: Vec<Option<Blamed>> = vec![None; state.len()];
+    // What is certainly the same first, so that nothing is left for another that only goes by the same name.
+    for key in [Key::thing, Key::named, Key::numbered, Key::titled] {
+        let mut by_key: HashMap<Key, Vec<usize>> = HashMap::new();
+        for (place, one) in traced.iter().enumerate() {
+            if let Some(key) = one.as_ref().and_then(|one| key(&one.entry)) {
+                by_key.entry(key).or_default().push(place);
+            }
+        }
+        for (entry, found) in state.iter().zip(&mut found).filter(|(_, found)| found.is_none()) {
+            let places = key(entry).and_then(|key| by_key.get_mut(&key));
+            let one = places.and_then(Vec::pop).and_then(|place| traced[place].take());
+            *found = one.map(|one| blamed(entry, Some(&one), None));
+        }
+    }
+    let all = state.iter().zip(found);
+    let mut found: Vec<Blamed> =
+        all.map(|(entry, found)| found.unwrap_or_else(|| blamed(entry, None, None))).collect();
+    let key = |one: &Blamed| (one.entry.image.uid, one.entry.image.comment.clone(), one.made);
+    found.sort_by_key(key);
+    found
+}
+
+/// What an entry is known again by.
+#[derive(PartialEq, Eq, Hash)]
+enum Key {
+    Thing(Thing),
+    Named(Option<i64>, String),
+    Numbered(Option<i64>, String),
+    Titled(String, String),
+}
+
+impl Key {
+    fn thing(entry: &StateEntry) -> Option<Self> {
+        entry.thing.clone().map(Self::Thing)
+    }
+
+    fn named(entry: &StateEntry) -> Option<Self> {
+        Some(Self::Named(entry.image.uid, entry.image.comment.to_string()))
+    }
+
+    // The same number may be another's by now, and so may the same title; with another text it is another entry.
+
+    fn numbered(entry: &StateEntry) -> Option<Self> {
+        Some(Self::Numbered(entry.image.uid, entry.image.content().into_owned()))
+    }
+
+    fn titled(entry: &StateEntry) -> Option<Self> {
+        Some(Self::Titled(entry.image.comment.to_string(), entry.image.content().into_owned()))
+    }
+}
+
+/// Every entry that the known changes lead to.
+fn traced(all: &Known, at: usize, head: usize, carry: Carry) -> Vec<Blamed> {
     let mut fold = Fold::default();
     let mut known: HashMap<usize, Blamed> = HashMap::new();
     for (n, change) in all.changes.iter().enumerate() {
         let Ok(moved) = fold.step(change, at, head, carry) else { continue };
         let before = moved.from.and_then(|place| known.remove(&place));
         if let Some((place, entry)) = moved.to.and_then(|place| Some((place, fold.at(place)?))) {
-            known.insert(place, blamed(&entry.whole(&all.roll), before.as_ref(), n));
+            known.insert(place, blamed(&entry.whole(&all.roll), before.as_ref(), Some(n)));
         }
     }
-    let mut found: Vec<Blamed> = known.into_values().collect();
-    let key = |one: &Blamed| (one.entry.image.uid, one.entry.image.comment.clone(), one.made);
-    found.sort_by_key(key);
-    found
+    known.into_values().collect()
 }
 
 /// The entry after change `n`: what it did not touch is as it was.
-fn blamed(entry: &StateEntry, before: Option<&Blamed>, n: usize) -> Blamed {
+fn blamed(entry: &StateEntry, before: Option<&Blamed>, n: Option<usize>) -> Blamed {
     let old = before.map(|before| Fields::of(before.entry.image.raw()));
     let field = |(key, value): (forklore_json::Raw<'_>, forklore_json::Raw<'_>)| {
         let name = key.as_text()?.into_owned();
@@ -58,7 +110,9 @@ fn blamed(entry: &StateEntry, before: Option<&Blamed>, n: usize) -> Blamed {
 /// Beyond this many comparisons, lines in the middle of a text that was changed count as new.
 const EFFORT: usize = 4_000_000;
 
-fn lines(image: &EntryImage, before: &[(String, usize)], n: usize) -> Vec<(String, usize)> {
+type Lines = [(String, Option<usize>)];
+
+fn lines(image: &EntryImage, before: &Lines, n: Option<usize>) -> Vec<(String, Option<usize>)> {
     let content = image.content();
     let new: Vec<&str> = if content.is_empty() { Vec::new() } else { content.split('\n').collect() };
     let mut since = vec![n; new.len()];

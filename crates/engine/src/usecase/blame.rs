@@ -8,7 +8,7 @@ use serde::Serialize;
 
 use crate::history::By;
 use crate::oplog::time;
-use crate::state_at::StateError;
+use crate::state_at::{StateError, Wanted};
 use crate::vault::Library;
 
 /// Where the entries of a chat's book come from.
@@ -151,8 +151,9 @@ pub fn blame(
     let Some((book, _)) = &chat.book else { return Err(BlameError::NoBook(chat.name.clone())) };
     let lore = library.lore(c)?;
     let changes = &lore.known.changes;
-    let mut found = trace(&lore.known, at, chat.head(), Carry { undated: true, since: true });
-    found.retain(|one| entry_role(&one.entry.image.comment) != EntryRole::Queue);
+    let mut state = library.book_at(c, at, Wanted::default())?.entries;
+    state.retain(|entry| entry_role(&entry.image.comment) != EntryRole::Queue);
+    let mut found = trace(&lore.known, state, at, chat.head(), Carry { undated: true, since: true });
     if let Some(wanted) = wanted {
         let titles: Vec<(Option<i64>, &str)> =
             found.iter().map(|one| (one.entry.image.uid, &*one.entry.image.comment)).collect();
@@ -229,8 +230,11 @@ const PLACES: [&str; 3] = ["uid", "order", "displayIndex"];
 
 impl Teller<'_> {
     fn entry(&self, one: &Blamed, whole: bool) -> Result<BlameEntry, PathError> {
-        let telling = one.fields.iter().filter(|(field, _)| !PLACES.contains(&field.as_str()));
-        let last = telling.map(|(_, n)| *n).max().unwrap_or(one.made);
+        let is_telling =
+            |field: &String| !PLACES.contains(&field.as_str()) && !one.entry.inferred.contains(field);
+        let telling = || one.fields.iter().filter(|(field, _)| is_telling(field)).map(|(_, n)| *n);
+        // What is so now, although nothing tells of it, was done last.
+        let last = if telling().any(|n| n.is_none()) { None } else { telling().max().unwrap_or(one.made) };
         let fields = one
             .fields
             .iter()
@@ -252,10 +256,22 @@ impl Teller<'_> {
         })
     }
 
-    fn stamp(&self, n: usize) -> Result<Stamp, PathError> {
-        let change = &self.changes[n];
+    fn stamp(&self, n: Option<usize>) -> Result<Stamp, PathError> {
+        let Some(change) = n.and_then(|n| self.changes.get(n)) else {
+            return Ok(Stamp {
+                message: None,
+                after: None,
+                at: None,
+                cause: Cause::Seen,
+                scene: None,
+                observation: None,
+                by: None,
+            });
+        };
         let (message, after) = match change.place {
             Place::Ours(message) => (Some(message), None),
+            // Nothing tells until when it may have happened.
+            Place::Between { from, until: usize::MAX } => (None, from),
             Place::Between { from, until } => (Some(until), from),
             Place::Since(message) => (None, Some(message)),
             _ => (None, None),

@@ -30,7 +30,7 @@ const HEAD: usize = 8 + 4 + 8 * 4 + 8 * 3 + 16;
 const HASH: u64 = 32;
 
 /// Chats below this size are as quickly read as remembered.
-pub const WORTHWHILE: u64 = 64 << 10;
+pub const WORTHWHILE: u64 = 16 << 10;
 
 /// By its hash. All zeros: the pack is inside the entry.
 pub(super) type PackId = [u8; 16];

@@ -211,7 +211,7 @@ impl Library {
 
     fn trace(&mut self) {
         self.disown_copied_records();
-        let key = (self.chats.len() >= traced::WORTHWHILE).then(|| traced::Key::of(&self.chats)).flatten();
+        let key = traced::is_worthwhile(&self.chats).then(|| traced::Key::of(&self.chats)).flatten();
         let known = key.as_ref().and_then(|key| traced::recall(&*self.fs, key, self.chats.len()));
         let found = known.unwrap_or_else(|| {
             let found = self.find_lineage();

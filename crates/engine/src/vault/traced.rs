@@ -9,7 +9,14 @@ use super::cache;
 use super::library::Chat;
 
 /// In smaller vaults lineage is found as quickly as remembered.
-pub(super) const WORTHWHILE: usize = 200;
+const MANY_CHATS: usize = 200;
+const MANY_MESSAGES: usize = 5_000;
+
+/// Whether the lineage of these chats is worth remembering.
+pub(super) fn is_worthwhile(chats: &[Chat]) -> bool {
+    let messages = || chats.iter().map(|chat| chat.transcript.len()).sum::<usize>();
+    chats.len() >= MANY_CHATS || (chats.len() > 1 && messages() >= MANY_MESSAGES)
+}
 
 const FILE: &str = "lineage";
 /// Raised whenever lineage is found in another way.

@@ -6,6 +6,7 @@
 
 mod exact;
 mod steady;
+mod told;
 mod whole;
 
 use std::collections::BTreeMap;
