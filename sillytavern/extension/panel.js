@@ -90,6 +90,8 @@ function row(chat, open, popup, redraw) {
     const mends = chat.health === 'error';
     const actions = make('div.forklore-actions',
         mends ? button('Heal', 'kit-medical', async () => { await heal(chat.chat, 'rebuild'); await redraw(); }) : null,
+        chat.book.state === 'shared' && !mends
+            ? button('Give it its own copy of the lorebook', 'copy', async () => { await heal(chat.chat, 'copy'); await redraw(); }) : null,
         here ? null : button('Open', 'folder-open', async () => { await popup.completeAffirmative(); await st.open(chat.chat); }),
         here ? null : button('Compare with the open chat', 'code-compare', () => compare(open.address, chat.chat)),
         button('Rename', 'pencil', async () => { await rename(chat, here); await redraw(); }),

@@ -78,7 +78,10 @@ pub fn enter(desk: &Desk<'_>, of: &OneChat) -> Result<EnterReport, Failure> {
     let wrong = |f: &Finding| f.severity == Severity::Error && HOLD.contains(&f.code);
     let questions = RefCell::new(Vec::new());
     let note = |question: &Question| {
-        questions.borrow_mut().push(Asking::from(question));
+        // Nothing is wrong with a lorebook that is shared by choice: nobody is stopped at the door for it.
+        if !question.is_optional() {
+            questions.borrow_mut().push(Asking::from(question));
+        }
         None
     };
     // Only for its questions. What cannot be planned has findings enough.

@@ -86,6 +86,9 @@ pub fn heal(desk: &Desk<'_>, cure: &Cure) -> Result<Healed, Failure> {
 /// waits for a word.
 pub fn chosen(cure: &Cure, question: &Question) -> Option<Choice> {
     let chosen = cure.choices.get(&question.chat).copied().or(cure.choose);
+    if question.is_optional() {
+        return chosen;
+    }
     chosen.or_else(|| (cure.yes || !question.ask_first).then_some(Choice::Rebuild))
 }
 

@@ -180,13 +180,13 @@ pub fn check(desk: &Desk<'_>, of: &AnyChat) -> Result<(CheckReport, usize), Fail
 
 /// What is wrong in a vault as it is before or after whatever other Forklores do to it: lorebooks are read only now.
 fn checked(desk: &Desk<'_>, of: &AnyChat) -> Result<(Arc<Shelved>, CheckReport), Failure> {
-    let look = || {
-        let shared = desk.shared()?;
+    let check = |shared: Arc<Shelved>| {
         let only = of.chat.as_deref().map(|name| shared.library.find_chat(name)).transpose()?;
         let report = shared.check(only);
         Ok((shared, report))
     };
-    shelf::calmly(&*desk.fs, look)
+    let undisturbed = || check(Arc::new(Shelved::new(Library::load(desk.fs.clone(), desk.progress)?)));
+    shelf::calmly(&*desk.fs, || check(desk.shared()?), undisturbed)
 }
 
 /// What is wrong, with what the stories are called.

@@ -29,13 +29,19 @@ pub struct Shelved {
 }
 
 /// So often a vault is read again in which others were at work meanwhile, and so long they are given each time.
-const PATIENCE: usize = 100;
+const TRIES: usize = 10;
 const PAUSE: Duration = Duration::from_millis(20);
+/// So long one who works is waited for.
+const PATIENCE: Duration = Duration::from_secs(20);
 
-/// Looks at a vault as it is before or after whatever other Forklores do to it, and not in the middle. One that works for very long is not
-/// waited for.
-pub(crate) fn calmly<T>(fs: &dyn Vfs, look: impl Fn() -> Result<T, Failure>) -> Result<T, Failure> {
-    for _ in 0..PATIENCE {
+/// Looks at a vault as it is before or after whatever other Forklores do to it, and not in the middle. Who is disturbed again and again
+/// makes the others wait while he looks `undisturbed`. One that works for very long is not waited for.
+pub(crate) fn calmly<T>(
+    fs: &dyn Vfs,
+    look: impl Fn() -> Result<T, Failure>,
+    undisturbed: impl FnOnce() -> Result<T, Failure>,
+) -> Result<T, Failure> {
+    for _ in 0..TRIES {
         let before = tx::work(fs)?;
         if !before.at_work {
             let seen = look()?;
@@ -45,12 +51,14 @@ pub(crate) fn calmly<T>(fs: &dyn Vfs, look: impl Fn() -> Result<T, Failure>) -> 
         }
         std::thread::sleep(PAUSE);
     }
-    look()
+    let _held = tx::hold(fs, PATIENCE);
+    undisturbed()
 }
 
 /// Reads a vault [`calmly`].
 pub(crate) fn read(fs: &Arc<dyn Vfs>, progress: &dyn Progress) -> Result<Library, Failure> {
-    calmly(&**fs, || Ok(Library::load(fs.clone(), progress)?))
+    let look = || Ok(Library::load(fs.clone(), progress)?);
+    calmly(&**fs, look, look)
 }
 
 impl Shelved {

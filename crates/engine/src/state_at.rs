@@ -69,6 +69,44 @@ impl SourceKind {
     }
 }
 
+/// The metadata of a chat at a message.
+pub struct MetadataAt {
+    /// Where it comes from
+    pub source: MetadataSource,
+    /// The message that it is from
+    pub message: Option<usize>,
+    /// Its keys and values
+    pub members: Vec<(String, Vec<u8>)>,
+}
+
+/// What tells the metadata of a chat at a message.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum MetadataSource {
+    /// It is the last message: as it is now
+    Head,
+    /// History saw it then
+    History,
+    /// One of SillyTavern's backups has it
+    Backup,
+    /// Nothing is that old: as history first saw it
+    First,
+    /// Nothing: as it is now
+    Inherited,
+}
+
+impl MetadataSource {
+    /// The word for it.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Head => "head",
+            Self::History => "history",
+            Self::Backup => "backup",
+            Self::First => "first",
+            Self::Inherited => "inherited",
+        }
+    }
+}
+
 /// What is asked for.
 #[derive(Debug, Clone, Copy)]
 pub struct Wanted {
@@ -116,7 +154,7 @@ impl Library {
         if let Some(Err(e)) = live.as_ref().map(|book| book.parse()) {
             return Err(StateError::CorruptBook { book: name.clone(), why: e.to_string() });
         }
-        let hand_kept = live.as_ref().is_some_and(|book| book.keeper.is_none());
+        let hand_kept = live.is_some() && !self.is_machine_kept(stem)?;
         let alone = hand_kept || self.users_of(stem).iter().all(|user| *user == c || !self.related(c, *user));
         if wanted.head
             && wanted.unfinished
@@ -164,6 +202,43 @@ impl Library {
             Some(history) => history.header_at(self, c, at, read).map_err(history_error),
             None => Ok(None),
         }
+    }
+
+    /// The metadata of a chat at a message: what was seen of it last until then. Where nothing is that old, the first that history saw
+    /// of it is better than what it is now.
+    pub fn metadata_at(&self, c: usize, at: usize) -> Result<MetadataAt, PathError> {
+        // A key that stands twice counts as readers count it.
+        let every = |metadata: Raw<'_>| {
+            let mut members: Vec<(String, Vec<u8>)> = Vec::new();
+            for key in metadata.members().filter_map(|(key, _)| key.as_text()) {
+                let value = metadata.get(&key).filter(|_| !members.iter().any(|(known, _)| *known == *key));
+                members.extend(value.map(|value| (key.into_owned(), value.bytes().to_vec())));
+            }
+            Some(members)
+        };
+        let metadata = self.chats[c].header().metadata();
+        let now = |source| MetadataAt { source, message: None, members: every(metadata).unwrap_or_default() };
+        if at >= self.chats[c].head() {
+            return Ok(MetadataAt { message: Some(at), ..now(MetadataSource::Head) });
+        }
+        let told = |source, (message, members)| MetadataAt { source, message: Some(message), members };
+        let history = self.header_then(c, at, &every)?.map(|found| told(MetadataSource::History, found));
+        let message = history.as_ref().and_then(|found| found.message);
+        if message < Some(at) {
+            // Of two at the same message, what history saw counts.
+            let backup = self.backup_header(c, at, &every)?.filter(|(kept, _)| Some(*kept) > message);
+            if let Some(backup) = backup {
+                return Ok(told(MetadataSource::Backup, backup));
+            }
+        }
+        if let Some(found) = history {
+            return Ok(found);
+        }
+        let first = match self.history()? {
+            Some(history) => history.first_header(self, c, &every).map_err(history_error)?,
+            None => None,
+        };
+        Ok(first.map_or_else(|| now(MetadataSource::Inherited), |first| told(MetadataSource::First, first)))
     }
 
     /// The combined recap of a chat at a message: its own if it fits, else the last one that does in history or SillyTavern's backups.

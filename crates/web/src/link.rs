@@ -85,6 +85,11 @@ pub fn heal(chat: Option<&str>) -> String {
     chat.map_or_else(|| "heal".to_owned(), |chat| with("heal", &[("chat", chat)]))
 }
 
+/// Healing that gives a chat a copy of its own of a lorebook that it shares by choice.
+pub fn own_copy(chat: &str) -> String {
+    with("heal", &[("chat", chat), (&format!("choose/{chat}"), "copy")])
+}
+
 /// How much is kept; `said` is what there is to tell.
 pub fn keep(said: &[(&str, &str)]) -> String {
     with("keep", said)

@@ -18,7 +18,8 @@ use crate::ui;
 /// from elsewhere is left out; what nobody can attribute stays with the chat the book was made for and is kept in the record.
 ///
 /// No existing lorebook is changed: a chat whose book is wrong is bound to a new one, and asked about first if the old one was
-/// made for it. Lorebooks kept by hand are never touched. All of it is one operation; `forklore undo` takes it back.
+/// made for it. Lorebooks kept by hand are never touched, and may be shared; a chat that shall have its own copy gets it with
+/// `forklore heal CHAT --choose copy`. All of it is one operation; `forklore undo` takes it back.
 ///
 /// Reload SillyTavern's page afterwards: a page that has a healed chat open will ask you to.
 #[derive(Debug, clap::Args)]
@@ -26,7 +27,8 @@ use crate::ui;
 Examples:
   forklore heal --dry-run
   forklore heal
-  forklore heal \"Maren Voss/Blue door\" --choose rebuild")]
+  forklore heal \"Maren Voss/Blue door\" --choose rebuild
+  forklore heal \"Maren Voss/Other night\" --choose copy")]
 pub(crate) struct Args {
     /// Chat to heal; all of them if left out
     chat: Option<String>,
@@ -71,7 +73,7 @@ pub(crate) fn run(context: &Context, args: &Args) -> Result<ExitCode, Failure> {
     let interactive = !context.json && io::stdin().is_terminal() && io::stdout().is_terminal();
     let cure = Cure { choose: args.choose.map(Choice::from), yes: args.yes, ..Cure::default() };
     let decide = |question: &Question| match args.choose {
-        None if !args.yes && interactive => ask(question),
+        None if !args.yes && interactive && !question.is_optional() => ask(question),
         _ => heal::chosen(&cure, question),
     };
     let heal = |desk: &Desk<'_>| heal::heal_with(desk, args.chat.as_deref(), &decide, context.dry_run);

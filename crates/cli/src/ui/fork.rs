@@ -61,6 +61,9 @@ pub(crate) fn forked(report: &ForkReport, warnings: bool) -> io::Result<()> {
         let n = usize::try_from(combined.message_count).unwrap_or(0);
         writeln!(out, "            combined recap of {}", count(n, "message"))?;
     }
+    for note in &report.notes {
+        writeln!(out, "  {DIM}{}{DIM:#}", wrap(note, "  ").trim_start())?;
+    }
     if warnings {
         for warning in &report.warnings {
             super::warning(&mut out, &warning.message)?;

@@ -25,6 +25,21 @@ pub(crate) fn healed(report: &HealReport, dry_run: bool) -> io::Result<()> {
                 writeln!(out, "  {GOOD}+{GOOD:#} {}", wrap(&action.did, "    ").trim_start())?;
             }
         }
+        let aside: Vec<String> = report
+            .quarantined
+            .iter()
+            .filter(|one| one.chat == **chat)
+            .map(|one| tame(&one.comment))
+            .collect();
+        if !aside.is_empty() {
+            let stay = if aside.len() == 1 { "stays where it is" } else { "stay where they are" };
+            let text = format!(
+                "{} that nobody can attribute {stay}, with a copy in this chat's record: {}",
+                count(aside.len(), "entry"),
+                aside.join(", ")
+            );
+            writeln!(out, "  {NOTE}~{NOTE:#} {}", wrap(&text, "    ").trim_start())?;
+        }
     }
     let errors = report.left.iter().filter(|f| f.severity == Severity::Error).count();
     let warnings = report.left.iter().filter(|f| f.severity == Severity::Warning).count();

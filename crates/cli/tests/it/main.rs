@@ -30,6 +30,7 @@ mod modes;
 mod ops;
 mod past;
 mod regressions;
+mod remedies;
 mod seeds;
 mod serve;
 #[cfg(unix)]

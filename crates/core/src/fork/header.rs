@@ -98,8 +98,13 @@ pub fn running(metadata: Raw<'_>, projection: &Projection, chat: &str) -> (Vec<R
         let all = recap.get("versions").unwrap_or(Raw::NULL).elements();
         dropped.extend(all.filter(|version| !is_numbered(*version)).map(|version| version.bytes().to_vec()));
         revisions.push(Revision::set(&[key, "versions"], list(&kept)));
+    }
+    let current = projection.current.and_then(|i| versions.get(i)).and_then(|v| v.get("version"));
+    let number = |raw: Option<Raw<'_>>| raw.and_then(Raw::as_i64);
+    // The one in use may have no text, or not be there at all.
+    let other = current.is_some() && number(current) != number(recap.get("current_version"));
+    if !dropped.is_empty() || other {
         // Without any version 0 stands for "none": that is how the extension writes it.
-        let current = projection.current.and_then(|i| versions.get(i)).and_then(|v| v.get("version"));
         let current = current.map_or(b"0".to_vec(), |number| number.bytes().to_vec());
         revisions.push(Revision::set(&[key, "current_version"], current));
     }
@@ -242,15 +247,13 @@ pub fn baseline(metadata: Raw<'_>, messages: usize, moment: String, book: Option
     };
     let versions: Vec<BaselineVersion> = numbered_versions(recap).filter_map(version).collect();
     let current = recap.get("current_version").and_then(Raw::as_i64).filter(|_| !versions.is_empty());
-    let combined = CombinedRecap::read(metadata);
-    Baseline {
-        messages,
-        moment,
-        book,
-        current,
-        versions,
-        combined: combined.map(|recap| (recap.message_count, short_hash(&[recap.content.as_bytes()]))),
-    }
+    Baseline { messages, moment, book, current, versions, combined: combined_baseline(metadata) }
+}
+
+/// The combined recap as a baseline has it: how many messages it covers, and its hash.
+pub fn combined_baseline(metadata: Raw<'_>) -> Option<(i64, String)> {
+    let recap = CombinedRecap::read(metadata)?;
+    Some((recap.message_count, short_hash(&[recap.content.as_bytes()])))
 }
 
 /// What makes a version of the running recap this version: its text, and the scene it goes up to.

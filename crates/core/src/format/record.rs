@@ -3,7 +3,7 @@
 //! SillyTavern's own forks copy their parent's metadata, this key included. So the record names its owner; where file and slug
 //! are not the owner's, the chat is a copy and the record is somebody else's.
 
-use forklore_json::{Raw, quote};
+use forklore_json::{Kind, Raw, quote};
 use serde::{Deserialize, Serialize};
 
 /// What the header of a fork says about its making.
@@ -157,6 +157,52 @@ impl ForkRecord {
     pub fn belongs_to(&self, slug: Option<&str>) -> bool {
         slug == Some(self.owner_slug.as_str())
     }
+}
+
+/// What a record keeps of what was put aside, now and earlier: nothing of it is lost when the record is written anew.
+pub fn quarantined(before: Option<Raw<'_>>, new: &[Vec<u8>]) -> Vec<u8> {
+    let old = before.and_then(|record| record.get("quarantine")).unwrap_or(Raw::NULL).elements();
+    let mut all: Vec<Vec<u8>> = old.map(|entry| entry.bytes().to_vec()).collect();
+    all.extend(new.iter().filter(|entry| !all.contains(entry)).cloned().collect::<Vec<_>>());
+    crate::fork::header::list(&all)
+}
+
+/// What a record keeps of what was archived, now and earlier: lists grow, and what something else takes the place of is kept as `earlier`.
+pub fn archived(before: Option<Raw<'_>>, new: &[(&str, Vec<u8>)]) -> Vec<u8> {
+    use crate::fork::header::{list, object};
+    let old = before.and_then(|record| record.get("archive")).unwrap_or(Raw::NULL);
+    let mut all: Vec<(String, Vec<u8>)> = Vec::new();
+    let mut earlier: Vec<Vec<u8>> = Vec::new();
+    for (key, value) in old.members() {
+        let Some(key) = key.as_text() else { continue };
+        let now = new.iter().find(|(name, _)| *name == key).map(|(_, value)| Raw::trust(value));
+        let both_lists = |now: &Raw<'_>| now.kind() == Kind::Array && value.kind() == Kind::Array;
+        match now {
+            _ if key == "earlier" => earlier.extend(value.elements().map(|one| one.bytes().to_vec())),
+            None => all.push((key.into_owned(), value.bytes().to_vec())),
+            Some(now) if both_lists(&now) => {
+                let mut items: Vec<&[u8]> = value.elements().map(Raw::bytes).collect();
+                items.extend(
+                    now.elements().map(Raw::bytes).filter(|item| !items.contains(item)).collect::<Vec<_>>(),
+                );
+                let items: Vec<Vec<u8>> = items.into_iter().map(<[u8]>::to_vec).collect();
+                all.push((key.into_owned(), list(&items)));
+            }
+            Some(now) => {
+                if now.bytes() != value.bytes() {
+                    earlier.push(object(&[(&key, value.bytes().to_vec())]));
+                }
+                all.push((key.into_owned(), now.bytes().to_vec()));
+            }
+        }
+    }
+    let more = new.iter().filter(|(key, _)| !all.iter().any(|(known, _)| known == key));
+    let more: Vec<(String, Vec<u8>)> = more.map(|(key, value)| ((*key).to_owned(), value.clone())).collect();
+    all.extend(more);
+    if !earlier.is_empty() {
+        all.push(("earlier".to_owned(), list(&earlier)));
+    }
+    object(&all.iter().map(|(key, value)| (key.as_str(), value.clone())).collect::<Vec<_>>())
 }
 
 /// Whether a newer Forklore has written a record that this one does not understand, and must not replace.

@@ -300,7 +300,7 @@ fn is_entity(comment: &str) -> bool {
 
 /// Whose hand it was.
 fn by_hand(life: &Life, deed: &Deed, works: &[AtWork], cast: &dyn Cast) -> Author {
-    if life.keeper.is_none() {
+    if life.by_choice {
         return Author::Anybody;
     }
     let sights = &life.sights;

@@ -22,11 +22,12 @@ pub struct Blamed {
 }
 
 /// Where each entry of a state comes from: of the book at message `at` of a line whose last message is `head`.
-pub fn blame(all: &Known, state: Vec<StateEntry>, at: usize, head: usize, carry: Carry) -> Vec<Blamed> {
+pub fn blame(all: &Known, state: &[StateEntry], at: usize, head: usize, carry: Carry) -> Vec<Blamed> {
     let mut traced: Vec<Option<Blamed>> = traced(all, at, head, carry).into_iter().map(Some).collect();
     let mut found: Vec<Option<Blamed>> = vec![None; state.len()];
     // What is certainly the same first, so that nothing is left for another that only goes by the same name.
-    for key in [Key::thing, Key::named, Key::numbered, Key::titled] {
+    for by in [By::Thing, By::Name, By::Number, By::Title] {
+        let key = |entry: &StateEntry| Key::of(entry, by);
         let mut by_key: HashMap<Key, Vec<usize>> = HashMap::new();
         for (place, one) in traced.iter().enumerate() {
             if let Some(key) = one.as_ref().and_then(|one| key(&one.entry)) {
@@ -47,32 +48,36 @@ pub fn blame(all: &Known, state: Vec<StateEntry>, at: usize, head: usize, carry:
     found
 }
 
-/// What an entry is known again by.
+/// By what an entry is known again.
+#[derive(Clone, Copy)]
+enum By {
+    Thing,
+    /// Number and title
+    Name,
+    // The same number may be another's by now, and so may the same title; with another text it is another entry.
+    /// Number and text
+    Number,
+    /// Title and text
+    Title,
+}
+
 #[derive(PartialEq, Eq, Hash)]
 enum Key {
     Thing(Thing),
-    Named(Option<i64>, String),
-    Numbered(Option<i64>, String),
-    Titled(String, String),
+    Name(Option<i64>, String),
+    Number(Option<i64>, String),
+    Title(String, String),
 }
 
 impl Key {
-    fn thing(entry: &StateEntry) -> Option<Self> {
-        entry.thing.clone().map(Self::Thing)
-    }
-
-    fn named(entry: &StateEntry) -> Option<Self> {
-        Some(Self::Named(entry.image.uid, entry.image.comment.to_string()))
-    }
-
-    // The same number may be another's by now, and so may the same title; with another text it is another entry.
-
-    fn numbered(entry: &StateEntry) -> Option<Self> {
-        Some(Self::Numbered(entry.image.uid, entry.image.content().into_owned()))
-    }
-
-    fn titled(entry: &StateEntry) -> Option<Self> {
-        Some(Self::Titled(entry.image.comment.to_string(), entry.image.content().into_owned()))
+    fn of(entry: &StateEntry, by: By) -> Option<Self> {
+        let image = &entry.image;
+        Some(match by {
+            By::Thing => Self::Thing(entry.thing.clone()?),
+            By::Name => Self::Name(image.uid, image.comment.to_string()),
+            By::Number => Self::Number(image.uid, image.content().into_owned()),
+            By::Title => Self::Title(image.comment.to_string(), image.content().into_owned()),
+        })
     }
 }
 

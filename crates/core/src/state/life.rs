@@ -24,6 +24,8 @@ pub struct Life {
     pub book: Arc<str>,
     /// What keeps it; `None` if it is kept by hand.
     pub keeper: Option<&'static dyn Adapter>,
+    /// Whether all who use it share it by choice.
+    pub by_choice: bool,
     /// The chat that it was made for.
     pub owner: Option<usize>,
     /// Whether that chat is gone: then [`Life::owner`] is only one that has its scenes.
@@ -112,12 +114,14 @@ impl SeenBy {
 impl Life {
     /// Works out what happened to a book.
     pub fn of<'a>(evidence: BookEvidence, base: &'a Base<'a>, cast: &dyn Cast) -> Self {
-        let BookEvidence { book, keeper, owner, lost, users, made, scenes, sights, elsewhere } = evidence;
+        let BookEvidence { book, keeper, by_choice, owner, lost, users, made, scenes, sights, elsewhere } =
+            evidence;
         let sights = in_order(sights);
         let mut builder = Builder {
             life: Self {
                 book,
                 keeper,
+                by_choice,
                 owner,
                 lost,
                 users,

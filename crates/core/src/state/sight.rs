@@ -14,6 +14,8 @@ pub struct BookEvidence {
     pub book: Arc<str>,
     /// What keeps it; `None` if it is kept by hand.
     pub keeper: Option<&'static dyn Adapter>,
+    /// Whether all who use it share it by choice: nothing keeps it, and it was made for nobody.
+    pub by_choice: bool,
     /// The chat that it was made for.
     pub owner: Option<usize>,
     /// Whether that chat is gone: then [`BookEvidence::owner`] is only one that has its scenes.

@@ -193,6 +193,7 @@ impl World {
         let mut evidence = BookEvidence {
             book: format!("book {book}").into(),
             keeper: Some(&AutoRecap),
+            by_choice: false,
             owner: lines().next(),
             lost: false,
             users: lines().collect(),

@@ -6,6 +6,7 @@ use forklore_core::state::{BookEvidence, Content, Head, Look, Origin, Sight, Wit
 use forklore_core::story::Shift;
 use forklore_fs::VaultPath;
 use forklore_json::Raw;
+use forklore_store::Id;
 
 use super::reel::Reel;
 use super::timeline::{Period, Timeline};
@@ -213,15 +214,43 @@ impl Timeline {
                 let Some(message) = self.now(&periods, p, *i, head).filter(|message| *message <= at) else {
                     continue;
                 };
-                let line = self.store.get(&seen.header)?;
-                let header = Raw::parse(line.trim_ascii()).unwrap_or(Raw::NULL);
-                let metadata = header.get("chat_metadata").unwrap_or(Raw::NULL);
-                if let Some(found) = read(metadata) {
+                if let Some(found) = self.in_header(&seen.header, read)? {
                     return Ok(Some((message, found)));
                 }
             }
         }
         Ok(None)
+    }
+
+    /// The header of a chat as it was first seen on its line, and the message that it stood at.
+    pub fn first_header<T>(
+        &self,
+        library: &Library,
+        chat: usize,
+        read: &dyn Fn(Raw<'_>) -> Option<T>,
+    ) -> Result<Option<(usize, T)>, HistoryError> {
+        let periods = self.periods(library, chat);
+        for (p, period) in periods.iter().enumerate() {
+            for i in &period.track {
+                let Some(seen) = self.seen[*i].chat() else { continue };
+                let head = seen.messages.saturating_sub(1);
+                let Some(message) = self.now(&periods, p, *i, head) else { continue };
+                if let Some(found) = self.in_header(&seen.header, read)? {
+                    return Ok(Some((message, found)));
+                }
+            }
+        }
+        Ok(None)
+    }
+
+    fn in_header<T>(
+        &self,
+        header: &Id,
+        read: &dyn Fn(Raw<'_>) -> Option<T>,
+    ) -> Result<Option<T>, HistoryError> {
+        let line = self.store.get(header)?;
+        let header = Raw::parse(line.trim_ascii()).unwrap_or(Raw::NULL);
+        Ok(read(header.get("chat_metadata").unwrap_or(Raw::NULL)))
     }
 
     /// The looks at the books of a chat's line while it was bound to them, in their order: places in [`Timeline::seen`], with the book,

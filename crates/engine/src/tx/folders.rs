@@ -30,6 +30,11 @@ pub fn lock() -> VaultPath {
     folder(&format!("{FORKLORE}/lock"))
 }
 
+/// The file that stands for the turn: whoever wants the right waits here for those who look.
+pub(super) fn turn() -> VaultPath {
+    folder(&format!("{FORKLORE}/turn"))
+}
+
 pub(super) fn in_tx(name: &str) -> VaultPath {
     // Names here are made of digits, letters and dots.
     tx().join(name).unwrap_or_default()

@@ -26,6 +26,7 @@ mod work;
 
 use std::io;
 use std::sync::Arc;
+use std::time::{Duration, Instant};
 
 use forklore_fs::{Attributes, Fill, Lock, New, NodeKind, Part, PathError, VaultPath, Vfs};
 
@@ -119,10 +120,34 @@ impl Right {
     /// Takes the right, and finishes what was cut off before. `now` is in milliseconds since 1970.
     pub fn take(fs: &dyn Vfs, now: i64) -> Result<Self, TxError> {
         make_folders(fs)?;
+        // Whoever looks is waited for; whoever changes something is not.
+        let _turn = wait_for(fs, &folders::turn(), PATIENCE)?;
         let lock = fs.lock(&folders::lock())?.ok_or(TxError::Busy)?;
         let recovered = recover_locked(fs, now)?;
         Ok(Self { _lock: Arc::new(lock), recovered })
     }
+}
+
+/// So long one who looks is waited for.
+const PATIENCE: Duration = Duration::from_secs(3);
+
+fn wait_for(fs: &dyn Vfs, lock: &VaultPath, patience: Duration) -> Result<Option<Lock>, PathError> {
+    let begun = Instant::now();
+    loop {
+        match fs.lock(lock)? {
+            None if begun.elapsed() < patience => std::thread::sleep(Duration::from_millis(10)),
+            lock => return Ok(lock),
+        }
+    }
+}
+
+/// Lets nobody change a vault while somebody looks who was disturbed too often. Nothing, if others do not let go within `patience`, or the
+/// vault cannot be locked at all.
+pub fn hold(fs: &dyn Vfs, patience: Duration) -> Option<(Lock, Lock)> {
+    // First the turn: whoever comes now waits for it, and only the one who is at work already has to finish.
+    let turn = wait_for(fs, &folders::turn(), patience).ok()??;
+    let lock = wait_for(fs, &folders::lock(), patience).ok()??;
+    Some((turn, lock))
 }
 
 /// An operation in the making. Dropped without a commit it leaves nothing behind.

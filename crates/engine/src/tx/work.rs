@@ -32,6 +32,8 @@ pub fn work(fs: &dyn Vfs) -> Result<Work, PathError> {
     if names.is_empty() {
         return Ok(Work { seen: (names, last), ..Work::default() });
     }
+    // Nobody is told that the vault is busy because we try its lock: with the turn in our hands he waits.
+    let _turn = fs.lock(&folders::turn());
     // Whoever works has the lock. That nobody can take it here (a vault on read-only media) means that nobody has it.
     let at_work = fs.lock(&folders::lock()).is_ok_and(|lock| lock.is_none());
     let mut work = Work { at_work, ..Work::default() };

@@ -128,8 +128,8 @@ pub fn plan(library: &Library, c: usize) -> Result<Plan, PathError> {
         .map(|other| library.chats[*other].name.as_str())
         .collect();
     if let [first, ..] = sharing[..]
-        && let Some((name, _)) = &chat.book
-        && library.book(name)?.is_some_and(|book| book.keeper.is_some())
+        && let Some((_, stem)) = &chat.book
+        && library.is_machine_kept(stem)?
     {
         let more = if sharing.len() > 1 { format!(" and {} more", sharing.len() - 1) } else { String::new() };
         let message = format!(

@@ -217,7 +217,7 @@ pub fn book_of(library: &Library, c: usize) -> Result<TreeBook, PathError> {
 }
 
 fn book_state(library: &Library, c: usize) -> Result<&'static str, PathError> {
-    let Some((name, stem)) = &library.chats[c].book else { return Ok("none") };
+    let Some((_, stem)) = &library.chats[c].book else { return Ok("none") };
     if !library.books.contains_key(stem) {
         return Ok("missing");
     }
@@ -225,7 +225,5 @@ fn book_state(library: &Library, c: usize) -> Result<&'static str, PathError> {
     if users.len() < 2 {
         return Ok("own");
     }
-    let book = library.book(name)?;
-    let machine_kept = book.is_some_and(|book| book.keeper.is_some());
-    Ok(if machine_kept && library.owner_of(stem) == Some(c) { "own" } else { "shared" })
+    Ok(if library.is_machine_kept(stem)? && library.owner_of(stem) == Some(c) { "own" } else { "shared" })
 }

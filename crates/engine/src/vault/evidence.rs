@@ -23,6 +23,7 @@ impl Library {
         let mut evidence = BookEvidence {
             book: stem.into(),
             keeper: None,
+            by_choice: false,
             owner,
             lost: !owner.is_some_and(|owner| self.has_kept(owner, stem)),
             users: self.users_of(stem).to_vec(),
@@ -51,6 +52,7 @@ impl Library {
         if live.is_none() {
             evidence.keeper = self.keeper_of(&evidence);
         }
+        evidence.by_choice = evidence.keeper.is_none() && !self.made_by_forklore(stem);
         self.add_copies(&mut evidence)?;
         self.add_backups(&mut evidence)?;
         self.add_events(&mut evidence)?;

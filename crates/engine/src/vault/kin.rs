@@ -1,12 +1,14 @@
 //! Who is related to whom, and who shares a book with whom: worked out once, when a vault is read ([`Kin`]).
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::sync::PoisonError;
 
 use forklore_core::adapter::auto_recap::running::RecapVersion;
 use forklore_core::format::names::book_stem;
+use forklore_core::format::record::ForkRecord;
 use forklore_core::story::lineage;
 use forklore_core::story::{align, common_prefix};
+use forklore_fs::PathError;
 
 use super::library::{Chat, Library};
 
@@ -23,6 +25,8 @@ pub(super) struct Kin {
     families: Vec<Vec<usize>>,
     /// The chats bound to each book, by its stem, and the one that it was made for.
     users: HashMap<String, (Vec<usize>, Option<usize>)>,
+    /// The books that Forklore made, by their stems.
+    made: HashSet<String>,
     /// The chats that have a version of a running recap, by its number and time.
     versions: HashMap<(i64, i64), Vec<usize>>,
     /// The chats of each story by name.
@@ -38,6 +42,16 @@ impl Library {
     /// Of the chats bound to one book, the one that the book was made for.
     pub fn owner_of(&self, stem: &str) -> Option<usize> {
         self.kin.users.get(stem).and_then(|(_, owner)| *owner)
+    }
+
+    /// Whether an extension keeps a book, or Forklore made it for one chat. Any other is kept by hand, and shared by choice.
+    pub fn is_machine_kept(&self, stem: &str) -> Result<bool, PathError> {
+        Ok(self.made_by_forklore(stem) || self.book(stem)?.is_some_and(|book| book.keeper.is_some()))
+    }
+
+    /// Whether Forklore made a book, for a fork or a chat that it healed.
+    pub(super) fn made_by_forklore(&self, stem: &str) -> bool {
+        self.kin.made.contains(stem)
     }
 
     /// The message of chat `other` that is message `message` of chat `chat`: at the same place if all before it is the same, else by
@@ -114,6 +128,7 @@ impl Library {
             if let Some(stem) = chat.book_stem() {
                 kin.users.entry(stem.to_owned()).or_default().0.push(c);
             }
+            kin.made.extend(chat.record.as_ref().and_then(ForkRecord::made_book).map(book_stem));
             for version in chat.running.iter().flat_map(|r| &r.versions) {
                 let with = kin.versions.entry((version.version, version.clock)).or_default();
                 // Numbers can stand twice in one recap.

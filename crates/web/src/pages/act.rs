@@ -186,6 +186,7 @@ fn planned(report: &ForkReport) -> Markup {
             }
         }
         @if !book.left_out.is_empty() { (left_out(&book.left_out)) }
+        @for note in &report.notes { p.quiet { (note) } }
         (warnings(&report.warnings))
         (files("Files that are made or changed", "files", &report.files))
     }

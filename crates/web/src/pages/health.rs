@@ -6,7 +6,7 @@ use forklore_api::Told;
 use forklore_api::heal::{Asking, Healed};
 use forklore_api::look::HealthReport;
 use forklore_core::check::{Code, Finding, Severity};
-use forklore_engine::usecase::heal::{Action, Choice};
+use forklore_engine::usecase::heal::{Action, Choice, Quarantined};
 use maud::{Markup, html};
 
 use super::{act, parts};
@@ -199,6 +199,7 @@ fn planned(chat: Option<&str>, chosen: &BTreeMap<String, Choice>, healed: &Heale
                     h2 #plan { "What will change" }
                     @for (chat, actions) in by_chat(actions) {
                         h3 { bdi { (chat) } }
+                        (quarantined(chat, &healed.report.quarantined))
                         ul.rows.did {
                             @for action in actions {
                                 li {
@@ -232,15 +233,34 @@ fn by_chat(actions: &[Action]) -> BTreeMap<&str, Vec<&Action>> {
     chats
 }
 
+/// Entries that nobody can attribute.
+fn quarantined(chat: &str, all: &[Quarantined]) -> Markup {
+    let titles: Vec<&str> =
+        all.iter().filter(|one| one.chat == chat).map(|one| one.comment.as_str()).collect();
+    html! {
+        @if !titles.is_empty() {
+            p {
+                (words::count(titles.len(), "entry")) " that nobody can attribute "
+                (if titles.len() == 1 { "stays where it is" } else { "stay where they are" })
+                ", with a copy in this chat's record: "
+                @for (n, title) in titles.iter().enumerate() { @if n > 0 { ", " } bdi { (title) } }
+                "."
+            }
+        }
+    }
+}
+
 fn asking(question: &Asking, chosen: Option<Choice>) -> Markup {
     let field = format!("choose/{}", question.chat);
+    let optional = question.code == Code::BookSharedByChoice;
     html! {
         label.ask {
             span { strong { bdi { (question.chat) } } " " (question.text) }
             select id=(field) name=(field) {
-                option value="" selected[chosen.is_none()] { @if question.ask_first { "Leave it as it is for now" } @else { "What is best (a new lorebook with what its own line has earned)" } }
+                option value="" selected[chosen.is_none()] { @if optional { "Go on sharing it" } @else if question.ask_first { "Leave it as it is for now" } @else { "What is best (a new lorebook with what its own line has earned)" } }
                 @for choice in &question.choices {
-                    option value=(word(*choice)) selected[chosen == Some(*choice)] { (meaning(*choice)) }
+                    @let meaning = if optional && *choice == Choice::Copy { "A copy of it, for this chat alone" } else { meaning(*choice) };
+                    option value=(word(*choice)) selected[chosen == Some(*choice)] { (meaning) }
                 }
             }
         }

@@ -455,6 +455,12 @@ fn source(chat: &str, here: &ShowReport) -> Markup {
                 _ => { strong { "Not exact." } " Nothing tells how the lorebook was: this is how it is now." },
             }
         }
+        @if book.by_choice {
+            p.quiet {
+                (words::count(book.others, "other chat")) " " (if book.others == 1 { "uses" } else { "use" }) " this lorebook, too. "
+                a href=(link::own_copy(chat)) { "Give this chat its own copy" }
+            }
+        }
         @for warning in here.warnings.iter().filter(|warning| warning.code != "STATE_INEXACT") { p.warning { (warning.message) } }
     }
 }
@@ -599,6 +605,7 @@ fn variables(chat: &str, here: &ShowReport) -> Markup {
     html! {
         section.variables {
             h2 { "Variables" }
+            @if let ("first", Some(message)) = (metadata.source, metadata.message) { p.quiet { "As they were when Forklore first saw this chat, at message " (message) ": nothing tells how they were before." } }
             @if metadata.source == "inherited" { p.quiet { "As they are now: nothing tells how they were." } }
             @if let Some((word, message)) = from { p.quiet { (word) " " a data-at=(message) href=(link::moment(chat, Some(message))) { "message " (message) } "." } }
             dl {

@@ -31,6 +31,13 @@ pub struct RecapVersion {
     pub events: Vec<(String, String)>,
 }
 
+impl RecapVersion {
+    /// Whether it has a text.
+    pub fn is_whole(&self) -> bool {
+        self.content.as_deref().is_some_and(|content| !content.trim().is_empty())
+    }
+}
+
 /// What is left of a running recap at a message.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Projection {
@@ -73,14 +80,14 @@ impl RunningRecap {
         let all = 0..self.versions.len();
         let (kept, dropped): (Vec<usize>, Vec<usize>) =
             all.partition(|i| places[*i].is_some_and(|message| message <= at));
-        let whole = |i: &usize| self.versions[*i].content.is_some();
+        let whole = |i: &usize| self.versions[*i].is_whole();
         let in_use = self.current_place().filter(|_| dropped.is_empty());
         let current = if let Some(in_use) = in_use.filter(|i| whole(i) || !kept.iter().any(whole)) {
             Some(in_use)
         } else {
             kept.iter().copied().max_by_key(|i| {
                 let v = &self.versions[*i];
-                (v.content.is_some(), places[*i], v.clock, *i)
+                (v.is_whole(), places[*i], v.clock, *i)
             })
         };
         Projection { current, kept, dropped }

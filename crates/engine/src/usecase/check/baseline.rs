@@ -3,7 +3,7 @@
 use forklore_core::adapter::auto_recap::running::{CombinedRecap, KEYS};
 use forklore_core::check::{Code, Severity};
 use forklore_core::fork::book::fingerprint;
-use forklore_core::fork::header::version_hash;
+use forklore_core::fork::header::{self as core_header, version_hash};
 use forklore_core::format::record::Baseline;
 use forklore_fs::PathError;
 use forklore_json::Raw;
@@ -85,14 +85,19 @@ impl Checker<'_> {
             changed.push(format!("version {} of the running recap is gone or changed", gone.join(", ")));
         }
         let untouched = is_untouched(chat, baseline);
+        // One that tells of more messages was made later; the same messages told otherwise are another story.
+        let then = baseline.combined.as_ref();
+        let combined = core_header::combined_baseline(metadata);
+        let count = |recap: Option<&(i64, String)>| recap.map(|(count, _)| *count);
+        if combined.as_ref() != then && count(combined.as_ref()) == count(then) {
+            changed.push("the combined recap tells the same messages otherwise".to_owned());
+        } else if untouched && combined.as_ref() != then {
+            changed.push("the combined recap covers other messages".to_owned());
+        }
         if untouched {
             let current = chat.running.as_ref().and_then(|running| running.current);
             if gone.is_empty() && (current != baseline.current || now.len() != baseline.versions.len()) {
                 changed.push("another version of the running recap is in use".to_owned());
-            }
-            let combined = CombinedRecap::read(metadata).map(|recap| recap.message_count);
-            if combined != baseline.combined.as_ref().map(|(count, _)| *count) {
-                changed.push("the combined recap covers other messages".to_owned());
             }
             if let (Some(then), Some((name, _))) = (&baseline.book, &chat.book)
                 && let Some(book) = library.book(name)?

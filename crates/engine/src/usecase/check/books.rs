@@ -51,7 +51,7 @@ impl Checker<'_> {
                 let book = library.chats[*other].record.as_ref().and_then(|record| record.book.as_deref());
                 *other != c && book.is_some_and(|book| book_stem(book) == *stem)
             };
-            let machine_kept = library.book(name)?.is_some_and(|book| book.keeper.is_some());
+            let machine_kept = library.is_machine_kept(stem)?;
             let anothers = library.users_of(stem).len() > 1 || (0..library.chats.len()).any(|d| claims(&d));
             if machine_kept && anothers {
                 let remedy = "Run `forklore heal` on this chat before playing on: it is bound to its own lorebook again.";
@@ -76,7 +76,7 @@ impl Checker<'_> {
         };
         let Ok(parsed) = book.parse() else { return Ok(()) };
         let users = library.users_of(stem);
-        if users.len() > 1 && book.keeper.is_some() {
+        if users.len() > 1 && library.is_machine_kept(stem)? {
             self.shared(c, name, stem, users);
         }
         self.registries(c, name, &parsed);
@@ -219,7 +219,7 @@ impl Checker<'_> {
         };
         self.odd_book(stem, &parsed, users);
         let keeper = book.keeper;
-        if keeper.is_none() && users.len() > 1 {
+        if users.len() > 1 && !self.library.is_machine_kept(stem)? {
             let names: Vec<String> = users.iter().take(3).map(|c| format!("\"{}\"", self.name(*c))).collect();
             let message = format!("It is bound to {} chats: {}.", users.len(), and_more(&names, users.len()));
             let remedy = "Nothing to do: a lorebook kept by hand may be shared.";

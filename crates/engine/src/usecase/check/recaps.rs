@@ -2,7 +2,7 @@
 
 use std::collections::HashSet;
 
-use forklore_core::adapter::auto_recap::running::RecapVersion;
+use forklore_core::adapter::auto_recap::running::{CombinedRecap, RecapVersion};
 use forklore_core::adapter::{Scene, SceneVersion};
 use forklore_core::check::{Code, Severity};
 
@@ -46,6 +46,24 @@ impl Library {
 
 impl Checker<'_> {
     pub(super) fn recaps(&mut self, c: usize) {
+        self.combined_recap(c);
+        self.running_recap(c);
+    }
+
+    /// One text for everything up to a message: if that message is not there, it tells what has not happened.
+    fn combined_recap(&mut self, c: usize) {
+        let chat = &self.library.chats[c];
+        let Some(recap) = CombinedRecap::read(chat.header().metadata()).filter(|r| !r.fits(chat.head()))
+        else {
+            return;
+        };
+        let (covers, has) = (recap.message_count, chat.transcript.len());
+        let message = format!("The combined recap tells of {covers} messages, and there are only {has}.");
+        let remedy = "Run `forklore heal` on this chat: it gets the last one that fits, if history or a backup has it.";
+        self.add(Code::RecapFromFuture, Severity::Warning, Some(c), None, message, remedy);
+    }
+
+    fn running_recap(&mut self, c: usize) {
         let library = self.library;
         let chat = &library.chats[c];
         let combined = chat.facts.scenes.iter().filter(|(_, scene)| scene.is_real() && scene.is_combined());
@@ -94,7 +112,21 @@ impl Checker<'_> {
         if let (Some(number), None) = (running.current, current) {
             let message =
                 format!("Version {number} of the running recap is in use, but there is no such version.");
-            let remedy = "Choose another version in Auto-Recap's selector.";
+            let remedy =
+                "Run `forklore heal` on this chat, or choose another version in Auto-Recap's selector.";
+            self.add(Code::RecapVersionMissing, Severity::Warning, Some(c), None, message, remedy);
+        }
+        let whole = || running.versions.iter().any(RecapVersion::is_whole);
+        if let Some(version) = current.map(|place| &running.versions[place])
+            && !version.is_whole()
+            && whole()
+        {
+            let message = format!(
+                "Version {} of the running recap is in use, but it has no text: the model would be told nothing.",
+                version.version
+            );
+            let remedy =
+                "Run `forklore heal` on this chat: the last version that has a text is in use again.";
             self.add(Code::RecapVersionMissing, Severity::Warning, Some(c), None, message, remedy);
         }
         let missing: Vec<String> = combined
@@ -107,7 +139,7 @@ impl Checker<'_> {
                 "Scenes were merged into the running recap, but their versions are gone: {}.",
                 list(&missing, 6)
             );
-            let remedy = "Renaming a chat makes Auto-Recap forget its running recap. Combine the scene again, or take the recap from a fork or backup.";
+            let remedy = "Renaming a chat makes Auto-Recap forget its running recap. `forklore heal` brings it back if history, a backup or a relative has it; else combine the scenes again.";
             self.add(Code::RecapVersionMissing, Severity::Warning, Some(c), None, message, remedy);
         }
     }

@@ -10,6 +10,8 @@ use forklore_core::format::record;
 use forklore_fs::PathError;
 use forklore_json::{Kind, Raw};
 
+use super::inherited;
+use crate::state_at::MetadataSource;
 use crate::tx::operation::{Change, Edit, Json, Place};
 use crate::vault::{Chat, Library};
 
@@ -33,13 +35,11 @@ pub(crate) struct Revised {
     pub(crate) combined: Option<CombinedRecap>,
     /// Members of the record that keep what is left out
     pub(crate) archive: Vec<(&'static str, Vec<u8>)>,
-    /// Keys that are as of now because nothing tells how they were
+    /// Keys that are as of now, or as they were first seen, because nothing tells how they were
     pub(crate) inherited: Vec<String>,
+    /// The same in words
+    pub(crate) note: Option<String>,
 }
-
-/// Keys whose value at a message SillyTavern's backups can tell.
-const TOLD_BY_BACKUPS: [&str; 6] =
-    ["variables", "note_prompt", "note_interval", "note_position", "note_depth", "note_role"];
 
 /// The metadata of chat `c` as of message `at`, for a chat called `owner`. Work that waits is left to the parent of a `fresh` fork;
 /// a chat that stays with its book keeps it.
@@ -215,53 +215,21 @@ fn form(timers: Raw<'_>, book: &forklore_core::format::book::Book<'_>, name: &st
     })
 }
 
-/// Everything as of the message, if history saw it; variables and the author's note, if a backup tells; everything else is as of now and said to be.
+/// Everything as of the message, as far as anything tells; else it is as of later and said to be.
 fn as_of(library: &Library, c: usize, at: usize, revised: &mut Revised) -> Result<(), PathError> {
-    let chat = &library.chats[c];
-    if at >= chat.head() {
-        return Ok(());
+    let then = library.metadata_at(c, at)?;
+    if !matches!(then.source, MetadataSource::Head | MetadataSource::Inherited) {
+        as_seen(library.chats[c].header().metadata(), &then.members, revised);
     }
-    let metadata = chat.header().metadata();
-    let every = |then: Raw<'_>| {
-        let member =
-            |(key, value): (Raw<'_>, Raw<'_>)| Some((key.as_text()?.into_owned(), value.bytes().to_vec()));
-        Some(then.members().filter_map(member).collect::<Vec<_>>())
-    };
-    if let Some((_, then)) = library.header_then(c, at, &every)? {
-        as_seen(metadata, &then, revised);
-        return Ok(());
-    }
-    let has_any = TOLD_BY_BACKUPS.iter().any(|key| metadata.get(key).is_some());
-    let told = if has_any {
-        let read = |then: Raw<'_>| {
-            let value = |key: &&str| then.get(key).map(|value| value.bytes().to_vec());
-            Some(TOLD_BY_BACKUPS.iter().map(value).collect::<Vec<_>>())
-        };
-        library.backup_header(c, at, &read)?
-    } else {
-        None
-    };
-    for (key, _) in metadata.members() {
-        let Some(key) = key.as_text().filter(|key| !core::HANDLED.contains(&&**key)) else { continue };
-        let place = TOLD_BY_BACKUPS.iter().position(|told| *told == &*key);
-        match (&told, place) {
-            (Some((_, then)), Some(i)) => {
-                let now = metadata.get(&key).map(Raw::bytes);
-                match &then[i] {
-                    Some(then) if now != Some(then) => {
-                        revised.revisions.push(Revision::set(&[&key], then.clone()));
-                    }
-                    None => revised.revisions.push(Revision::without(&[&key])),
-                    Some(_) => {}
-                }
-            }
-            _ => revised.inherited.push(key.into_owned()),
-        }
+    if matches!(then.source, MetadataSource::First | MetadataSource::Inherited) {
+        let keys = then.members.iter().map(|(key, _)| key.clone());
+        revised.inherited = keys.filter(|key| !core::HANDLED.contains(&key.as_str())).collect();
+        revised.note = inherited::note(&then, at);
     }
     Ok(())
 }
 
-/// The metadata that history saw at the message: every key that nobody handles is as it was then.
+/// The metadata that was seen at the message: every key that nobody handles is as it was then.
 fn as_seen(now: Raw<'_>, then: &[(String, Vec<u8>)], revised: &mut Revised) {
     let free = |key: &str| !core::HANDLED.contains(&key);
     for (key, value) in then.iter().filter(|(key, _)| free(key)) {

@@ -4,6 +4,7 @@
 
 mod execute;
 pub(crate) mod header;
+mod inherited;
 pub(crate) mod plan;
 mod refuse;
 
@@ -66,8 +67,10 @@ pub struct ForkReport {
     pub running_recap: ForkRecap,
     /// How many messages the combined recap covers, if there is one
     pub combined_recap: Option<ForkCombined>,
-    /// Metadata that is as of now because nothing tells how it was
+    /// Metadata that is as of now, or as it was first seen, because nothing tells how it was
     pub inherited: Vec<String>,
+    /// What else is worth knowing, in sentences
+    pub notes: Vec<String>,
     /// What the user should know
     pub warnings: Vec<Warning>,
     /// Files that were made or changed

@@ -180,7 +180,8 @@ fn plan_as(
         );
         warnings.push(Warning { code: "QUEUE_IGNORED", message });
     }
-    let machine_kept = found.live.as_ref().is_some_and(|book| book.keeper.is_some());
+    let stem = chat.book_stem().unwrap_or_default();
+    let machine_kept = found.live.is_some() && library.is_machine_kept(stem)?;
     if found.source.kind == SourceKind::Head && machine_kept {
         warn_of_stains(&library.stains(c)?, &mut warnings);
     }
@@ -329,6 +330,7 @@ fn plan_as(
         },
         combined_recap: revised.combined.map(|r| ForkCombined { message_count: r.message_count }),
         inherited: revised.inherited,
+        notes: revised.note.into_iter().collect(),
         warnings,
         files,
         pending: Vec::new(),
@@ -478,7 +480,7 @@ fn plan_book(
     let (Some(name), Some(stem)) = (&found.name, library.chats[c].book_stem()) else {
         return Ok(BookPlan::None);
     };
-    let hand_kept = found.live.as_ref().is_some_and(|book| book.keeper.is_none());
+    let hand_kept = found.live.is_some() && !library.is_machine_kept(stem)?;
     if hand_kept
         && !request.copy_book
         && let Some(reason) = stays_shared(library, c, config, stem)

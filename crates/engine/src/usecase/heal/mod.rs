@@ -4,17 +4,21 @@
 //! headers, old books that nothing needs any more. [`execute`] makes all of it one operation. No existing book is ever written:
 //! open pages keep books in memory and write them back whole, so a book that is wrong is left, and the chat bound to a right one.
 
+mod links;
+mod own_book;
+mod recap;
+mod record;
 mod treat;
 
 use std::collections::BTreeMap;
 
-use forklore_core::check::{Code, Finding};
+use forklore_core::check::{Code, Finding, Severity};
 use forklore_core::format::names::book_stem;
 use forklore_fs::{Part, PathError, VaultPath};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use self::treat::Treatment;
+use self::treat::{Patient, Treatment};
 use super::check::check;
 use super::undo::finder;
 use crate::config::Config;
@@ -56,6 +60,13 @@ pub struct Question {
     pub ask_first: bool,
 }
 
+impl Question {
+    /// Whether nothing is wrong: it is answered only by whoever wants something else.
+    pub fn is_optional(&self) -> bool {
+        self.code == Code::BookSharedByChoice
+    }
+}
+
 /// Who decides. `None` leaves it as it is.
 pub type Decide<'a> = dyn Fn(&Question) -> Option<Choice> + 'a;
 
@@ -66,8 +77,23 @@ pub struct HealReport {
     pub operation: Option<String>,
     /// What was done
     pub actions: Vec<Action>,
+    /// Entries of old books that nobody can attribute: they stay there, and a copy is kept in the record of the chat that left
+    pub quarantined: Vec<Quarantined>,
     /// What is still there
     pub left: Vec<Finding>,
+}
+
+/// An entry that was put aside.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
+pub struct Quarantined {
+    /// Address of the chat that goes on without it
+    pub chat: String,
+    /// The book that has it
+    pub book: String,
+    /// Its number
+    pub uid: Option<i64>,
+    /// Its title
+    pub comment: String,
 }
 
 /// One thing that was done.
@@ -143,7 +169,12 @@ pub fn plan(
     let findings = check(library, only, now).findings;
     let chats: Vec<usize> = only.map_or_else(|| (0..library.chats.len()).collect(), |c| vec![c]);
     let mut plan = Plan {
-        report: HealReport { operation: None, actions: Vec::new(), left: Vec::new() },
+        report: HealReport {
+            operation: None,
+            actions: Vec::new(),
+            quarantined: Vec::new(),
+            left: Vec::new(),
+        },
         books: Vec::new(),
         edits: Vec::new(),
         retire: Vec::new(),
@@ -152,6 +183,7 @@ pub fn plan(
     // Slugs that this very operation gives: a fork's record names its parent's new one.
     let mut slugs: BTreeMap<usize, String> = BTreeMap::new();
     let mut names: Vec<String> = Vec::new();
+    let mut untreated: Vec<Finding> = Vec::new();
     let mut rebound: BTreeMap<usize, Option<String>> = BTreeMap::new();
     // Parents before their forks.
     let mut order = chats;
@@ -159,7 +191,19 @@ pub fn plan(
     for c in order {
         let address = library.address(c).to_string();
         let own: Vec<&Finding> = findings.iter().filter(|f| f.chat.as_deref() == Some(&address)).collect();
-        let Some(treatment) = treat::treat(library, c, &own, config, decide, &names)? else { continue };
+        let named = only.is_some();
+        let (findings, names_so_far) = (own, &names[..]);
+        let patient = Patient { library, c, address, findings, config, decide, names: names_so_far, named };
+        let treatment = match patient.treat() {
+            Ok(Some(treatment)) => treatment,
+            Ok(None) => continue,
+            // A file that cannot be read keeps nobody else ill.
+            Err(e @ (HealError::State(_) | HealError::CorruptHeader(_))) if !named => {
+                untreated.push(untreatable(&patient.address, &e));
+                continue;
+            }
+            Err(e) => return Err(e),
+        };
         let Treatment { slug, book, binding, actions, .. } = &treatment;
         if let Some(slug) = slug {
             slugs.insert(c, slug.clone());
@@ -172,12 +216,26 @@ pub fn plan(
             rebound.insert(c, binding.clone());
         }
         plan.report.actions.extend(actions.iter().cloned());
+        plan.report.quarantined.extend(treatment.quarantined.iter().cloned());
         plan.edits.extend(treatment.edit(library, c, &slugs, now)?);
         plan.chats.push(c);
     }
     plan.retire = unneeded(library, &rebound)?;
     plan.report.left = findings.into_iter().filter(|f| !answered(&plan.report.actions, f)).collect();
+    plan.report.left.extend(untreated);
     Ok(plan)
+}
+
+/// What is told of a chat that cannot be healed because something that it needs cannot be read.
+fn untreatable(chat: &str, why: &HealError) -> Finding {
+    Finding {
+        code: Code::BookDamaged,
+        severity: Severity::Error,
+        chat: Some(chat.to_owned()),
+        book: None,
+        message: format!("It cannot be healed: {why}."),
+        remedy: "Mend that file, or put a copy in its place, and heal again.".to_owned(),
+    }
 }
 
 fn answered(actions: &[Action], finding: &Finding) -> bool {
@@ -205,7 +263,7 @@ pub(crate) fn unneeded(
         let by_chats: Vec<String> =
             library.users_of(stem).iter().map(|c| format!("\"{}\"", library.chats[*c].name)).collect();
         let elsewhere = others.iter().any(|who| !by_chats.contains(who));
-        if !used && !elsewhere && library.book(stem)?.is_some_and(|book| book.keeper.is_some()) {
+        if !used && !elsewhere && library.is_machine_kept(stem)? {
             found.push(path.clone());
         }
     }

@@ -364,7 +364,7 @@ impl Book {
         };
         // What an extension keeps for one chat is not shared with its relatives; what is kept by hand is everybody's.
         let relatives = then.users_of(stem).iter().any(|user| *user != t && then.related(t, *user));
-        let shared = is.keeper.is_some() && relatives;
+        let shared = relatives && library.is_machine_kept(stem)?;
         Ok(if same_book(&was, &is) && !shared { Self::There(entries) } else { Self::Changed })
     }
 }

@@ -89,7 +89,7 @@ pub fn show(library: &Library, c: usize, at: Option<usize>) -> Result<ShowReport
             .combined_at(c, at)?
             .map(|(r, _)| ShowCombined { message_count: r.message_count, content: r.content }),
         queue: queue_at(library, c, at)?,
-        metadata: library.metadata_at(c, at)?,
+        metadata: variables_at(library, c, at)?,
         warnings,
     })
 }
@@ -151,7 +151,12 @@ fn show_book(
         lines: out.lines,
         why: why(library, out.why),
     });
+    let stem = library.chats[c].book_stem().filter(|_| found.live.is_some());
+    let others = stem.map_or(0, |stem| library.users_of(stem).len().saturating_sub(1));
+    let by_choice = others > 0 && !library.is_machine_kept(stem.unwrap_or_default())?;
     Ok(ShowBook {
+        others,
+        by_choice,
         name: found.name,
         source: found.source.into(),
         entries: found.entries.iter().filter_map(entry).collect(),
@@ -234,28 +239,13 @@ fn queue_at(library: &Library, c: usize, at: usize) -> Result<ShowQueue, PathErr
     Ok(ShowQueue { idle: !operations.iter().any(ShowOperation::is_open), operations })
 }
 
-impl Library {
-    /// The variables of a chat at a message.
-    fn metadata_at(&self, c: usize, at: usize) -> Result<ShowMetadata, PathError> {
-        let chat = &self.chats[c];
-        let variables = |metadata: Raw<'_>| {
-            metadata.get("variables").filter(|v| v.members().next().is_some()).and_then(to_raw_value)
-        };
-        let now = variables(chat.header().metadata());
-        if at == chat.head() {
-            return Ok(ShowMetadata { source: "head", message: Some(at), variables: now });
-        }
-        if let Some((message, variables)) = self.header_then(c, at, &|metadata| Some(variables(metadata)))? {
-            return Ok(ShowMetadata { source: "history", message: Some(message), variables });
-        }
-        if now.is_some()
-            && let Some((message, variables)) =
-                self.backup_header(c, at, &|metadata| Some(variables(metadata)))?
-        {
-            return Ok(ShowMetadata { source: "backup", message: Some(message), variables });
-        }
-        Ok(ShowMetadata { source: "inherited", message: None, variables: now })
-    }
+/// The variables of a chat at a message.
+fn variables_at(library: &Library, c: usize, at: usize) -> Result<ShowMetadata, PathError> {
+    let then = library.metadata_at(c, at)?;
+    let variables =
+        then.members.iter().find(|(key, _)| key == "variables").map(|(_, value)| Raw::trust(value));
+    let variables = variables.filter(|v| v.members().next().is_some()).and_then(to_raw_value);
+    Ok(ShowMetadata { source: then.source.as_str(), message: then.message, variables })
 }
 
 fn to_raw_value(raw: Raw<'_>) -> Option<Box<RawValue>> {

@@ -58,6 +58,10 @@ pub struct ShowBook {
     pub entries: Vec<ShowEntry>,
     /// What is known and does not belong there
     pub left_out: Vec<ShowLeftOut>,
+    /// How many other chats use the same book
+    pub others: usize,
+    /// Whether they do so by choice: it is kept by hand
+    pub by_choice: bool,
 }
 
 /// Where a state comes from.
@@ -179,7 +183,7 @@ impl ShowOperation {
 /// The chat's own variables and notes.
 #[derive(Debug, Clone, Serialize, JsonSchema)]
 pub struct ShowMetadata {
-    /// `head`: as of the message; `backup`: from a backup of SillyTavern's; `inherited`: as of now, nothing tells how they were
+    /// `head`, `history`, `backup`: as of the message; `first`: as history first saw them; `inherited`: as of now, nothing tells how they were
     pub source: &'static str,
     /// The message that they are from
     pub message: Option<usize>,
