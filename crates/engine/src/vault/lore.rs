@@ -1,6 +1,6 @@
 //! [`Lore`]: what a chat's line knows of its books, worked out once; the lives of books that it comes from.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::sync::{Arc, PoisonError};
 
 use forklore_core::adapter::{self, BookCopy};
@@ -53,9 +53,9 @@ impl Library {
                 return Ok(lore.clone());
             }
         }
-        let mut lives = Lives { library: self, building: Vec::new(), found: Vec::new() };
+        let mut lives = Lives::default();
         for stem in self.books_of_line(c) {
-            lives.add(&stem)?;
+            lives.add(self, &stem)?;
         }
         let mut lives = lives.found;
         let own = self.chats[c].book_stem().and_then(|stem| lives.iter().find(|life| *life.book == *stem));
@@ -155,7 +155,7 @@ impl Library {
             stems.extend(self.told_books(chat).into_iter().map(str::to_owned));
             stems.extend(self.chats[chat].book_stem().map(str::to_owned));
         }
-        let mut seen = std::collections::HashSet::new();
+        let mut seen = HashSet::new();
         stems.retain(|stem| seen.insert(stem.clone()));
         stems
     }
@@ -252,34 +252,45 @@ const FAR: usize = 1000;
 const KEPT: usize = 64;
 
 /// Lives of books that are being worked out, those that others are copies of first.
-struct Lives<'a> {
-    library: &'a Library,
-    building: Vec<String>,
+///
+/// Books can say that they are copies of each other. Then one of them has to come first, and what is worked out depends on which: things
+/// have other numbers. Whatever rests on such a life is *entangled*: it goes with the lives that were worked out together with it, and
+/// with no others.
+#[derive(Default)]
+struct Lives {
+    /// Books whose lives are being worked out, and whether they are entangled
+    building: Vec<(String, bool)>,
     found: Vec<Arc<Life>>,
+    entangled: HashSet<String>,
 }
 
-impl Lives<'_> {
-    fn add(&mut self, stem: &str) -> Result<Option<Arc<Life>>, PathError> {
-        if let Some(life) = self.found.iter().find(|life| *life.book == *stem) {
-            return Ok(Some(life.clone()));
+impl Lives {
+    fn add(&mut self, library: &Library, stem: &str) -> Result<Option<Arc<Life>>, PathError> {
+        if let Some(life) = self.found.iter().find(|life| *life.book == *stem).cloned() {
+            if self.entangled.contains(stem) {
+                self.entangle(self.building.len().saturating_sub(1));
+            }
+            return Ok(Some(life));
         }
-        let known = self.library.lives.lock().unwrap_or_else(PoisonError::into_inner).get(stem).cloned();
+        let known = library.lives.lock().unwrap_or_else(PoisonError::into_inner).get(stem).cloned();
         if let Some(life) = known {
             self.found.push(life.clone());
             return Ok(Some(life));
         }
-        // Books that say they are copies of each other: one of them has to come first.
-        if self.building.iter().any(|building| building == stem) {
+        if let Some(place) = self.building.iter().position(|(building, _)| building == stem) {
+            self.entangle(place);
             return Ok(None);
         }
-        self.building.push(stem.to_owned());
-        let life = self.build(stem);
-        self.building.pop();
+        self.building.push((stem.to_owned(), false));
+        let life = self.build(library, stem);
+        let entangled = self.building.pop().is_some_and(|(_, entangled)| entangled);
         let life = life?;
         self.found.push(life.clone());
-        // What was worked out while another one was not yet known is for this time only.
-        if self.building.is_empty() {
-            let mut known = self.library.lives.lock().unwrap_or_else(PoisonError::into_inner);
+        if entangled {
+            self.entangled.insert(stem.to_owned());
+            self.entangle(self.building.len().saturating_sub(1));
+        } else {
+            let mut known = library.lives.lock().unwrap_or_else(PoisonError::into_inner);
             if known.len() < KEPT {
                 known.insert(stem.to_owned(), life.clone());
             }
@@ -287,15 +298,19 @@ impl Lives<'_> {
         Ok(Some(life))
     }
 
-    fn build(&mut self, stem: &str) -> Result<Arc<Life>, PathError> {
-        let library = self.library;
+    /// Everything that is being worked out, from one on.
+    fn entangle(&mut self, from: usize) {
+        self.building.iter_mut().skip(from).for_each(|(_, entangled)| *entangled = true);
+    }
+
+    fn build(&mut self, library: &Library, stem: &str) -> Result<Arc<Life>, PathError> {
         let evidence = library.evidence(stem)?;
         let cast = VaultCast(library);
         let Some(owner) = evidence.owner else {
             return Ok(Arc::new(Life::of(evidence, &Base::Nothing, &cast)));
         };
         if let Some(copy) = library.copies().iter().find(|copy| copy.stem == stem)
-            && let Some(source) = self.add(&copy.source)?
+            && let Some(source) = self.add(library, &copy.source)?
         {
             let chat = &library.chats[copy.chat];
             let at = chat.lineage.fork_message.unwrap_or(chat.head());
@@ -314,7 +329,7 @@ impl Lives<'_> {
             let parent = chat.lineage.parent.filter(|_| !record.adopted);
             let fork = parent.map_or(begun, |parent| library.fork_of(owner, parent).1);
             let at = begun.min(fork).min(chat.head());
-            let base = self.made(stem, owner, at, record.created)?;
+            let base = self.made(library, stem, owner, at, record.created)?;
             let base = Base::Made(base);
             return Ok(Arc::new(Life::of(evidence, &base, &cast)));
         }
@@ -335,7 +350,7 @@ impl Lives<'_> {
         });
         let last = carried.filter(|(message, ..)| fork.is_none_or(|fork| *message <= fork)).max();
         if let Some((at, taken, book, started)) = last
-            && let Some(source) = self.add(book)?
+            && let Some(source) = self.add(library, book)?
         {
             let is = |sight: &forklore_core::state::SightOf| match sight.by {
                 SeenBy::Scene(n) => source.scenes[n].started == started && sight.time >= taken,
@@ -347,18 +362,24 @@ impl Lives<'_> {
         }
         // Bound to another book, the line goes on from what it had.
         if let Some(at) = library.rebound(owner, stem) {
-            let base = Base::Made(self.made(stem, owner, at, 0)?);
+            let base = Base::Made(self.made(library, stem, owner, at, 0)?);
             return Ok(Arc::new(Life::of(evidence, &base, &cast)));
         }
         Ok(Arc::new(Life::of(evidence, &Base::Nothing, &cast)))
     }
 
     /// What the line of a chat had when it got a new book at a message. The time is 0 if it is not known.
-    fn made(&mut self, stem: &str, owner: usize, at: usize, time: i64) -> Result<Made<'_>, PathError> {
-        let library = self.library;
+    fn made(
+        &mut self,
+        library: &Library,
+        stem: &str,
+        owner: usize,
+        at: usize,
+        time: i64,
+    ) -> Result<Made<'_>, PathError> {
         for other in library.books_of_line(owner) {
             if other != stem {
-                self.add(&other)?;
+                self.add(library, &other)?;
             }
         }
         let before = library

@@ -796,6 +796,15 @@ fn steps(default: usize) -> usize {
     std::env::var("FORKLORE_STEPS").ok().and_then(|n| n.parse().ok()).unwrap_or(default)
 }
 
+/// Two books tell of each other here. What was found out about one while the other was not known went together with what was found out
+/// the other way round, depending on which thread came first: every fourth time a chat was told that it knew the future.
+#[test]
+fn regression_lives_of_books_that_tell_of_each_other_are_not_mixed() {
+    for _ in 0..5 {
+        World::new(Arc::new(SimFs::new()), 1_000_182).run(250);
+    }
+}
+
 #[test]
 fn no_chat_ever_sees_another_in_memory_1() {
     stories(steps(50_000), 1, &|| Arc::new(SimFs::new()));

@@ -44,19 +44,21 @@ fn library(fs: &Arc<SimFs>) -> Library {
 fn states(library: &Library, truth: &Truth) -> States {
     let mut found = States::new();
     for (c, _, address, messages) in truth.chats() {
-        let chat = library.find_chat(&address);
         for at in 0..messages {
-            let state = chat.as_ref().map_err(ToString::to_string).and_then(|chat| {
-                let book = library.book_at(*chat, at, Wanted::default()).map_err(|e| e.to_string())?;
-                let entry = |e: &forklore_core::state::StateEntry| {
-                    (e.image.comment.to_string(), e.image.content().into_owned(), e.undated)
-                };
-                Ok(book.entries.iter().map(entry).collect())
-            });
-            found.insert((c, at), state);
+            found.insert((c, at), state(library, &address, at));
         }
     }
     found
+}
+
+/// The state at a message of a chat, or why there is none.
+fn state(library: &Library, address: &str, at: usize) -> Result<Vec<Entry>, String> {
+    let chat = library.find_chat(address).map_err(|e| e.to_string())?;
+    let book = library.book_at(chat, at, Wanted::default()).map_err(|e| e.to_string())?;
+    let entry = |e: &forklore_core::state::StateEntry| {
+        (e.image.comment.to_string(), e.image.content().into_owned(), e.undated)
+    };
+    Ok(book.entries.iter().map(entry).collect())
 }
 
 /// A state that is not what it was.

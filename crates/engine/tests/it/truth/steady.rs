@@ -3,7 +3,7 @@
 use forklore_testkit::play::{Act, Keeper, Story, Truth};
 
 use super::whole::fork_and_undo;
-use super::{About, Entry, Wrong, judge, law, library, look, states, worse};
+use super::{About, Entry, Wrong, judge, law, library, look, state, states, worse};
 
 /// The same files with other times of change: every answer is the same.
 fn copied(story: &Story) -> (Truth, Vec<Wrong>) {
@@ -28,6 +28,26 @@ fn only(a: &Result<Vec<Entry>, String>, b: &Result<Vec<Entry>, String>) -> Vec<S
         (Ok(a), Ok(b)) => a.iter().filter(|e| !b.contains(e)).map(|e| format!("{e:?}")).collect(),
         (a, _) => vec![format!("{a:?}")],
     }
+}
+
+/// Whichever chat is asked about first: every answer is the same as if nothing else had been asked.
+fn asked(story: &Story) -> (Truth, Vec<Wrong>) {
+    let (fs, truth) = story.play(1, look);
+    let together = library(&fs);
+    // From the last chat to the first, so that what is kept for the next question was found in another order.
+    let mut chats = truth.chats();
+    chats.reverse();
+    let mut wrong = Vec::new();
+    for (_, chat, address, messages) in chats {
+        let alone = library(&fs);
+        for at in (0..messages).rev() {
+            let (a, b) = (state(&together, &address, at), state(&alone, &address, at));
+            if a != b {
+                wrong.push(Wrong { chat, at, missing: only(&a, &b), extra: only(&b, &a) });
+            }
+        }
+    }
+    (truth, wrong)
 }
 
 /// A story without some of its acts.
@@ -78,6 +98,13 @@ const ALL: [(Keeper, bool); 3] = [(Keeper::Recap, true), (Keeper::Memory, true),
 fn copying_a_vault_changes_no_answer() {
     for kind in ALL {
         law("copied", kind, &copied);
+    }
+}
+
+#[test]
+fn the_order_of_questions_changes_no_answer() {
+    for kind in ALL {
+        law("asked", kind, &asked);
     }
 }
 
