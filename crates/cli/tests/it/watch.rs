@@ -387,3 +387,20 @@ fn a_newer_history_is_refused_with_a_sentence() {
     let refused = vault.json(FORKLORE, &["watch", "--once"]);
     assert_eq!(refused["error"]["code"], "HISTORY_NEWER", "{refused:#}");
 }
+
+/// A chat and its lorebook are looked at together, also where they are too large to be recorded at once. They were not, and what was in the
+/// lorebook all the time was said to belong to the last message.
+#[test]
+fn regression_the_first_look_is_one_look_however_large_the_files_are() {
+    let long = "word ".repeat(7_500_000);
+    let mut texts = vec!["hello", long.as_str()];
+    texts.resize(20, "more");
+    let vault = TestVault::new()
+        .chat("Ana", "main", &json!({"integrity": "a", "world_info": "Notes"}), &texts)
+        .book("Notes", &[("Town", "Rain"), ("Sea", &long)]);
+    let titles = || crate::titles(&vault.json(FORKLORE, &["show", "Ana/main", "--at", "5"]));
+    let before = titles();
+    assert_eq!(before, ["Town", "Sea"]);
+    watch(&vault);
+    assert_eq!(titles(), before);
+}

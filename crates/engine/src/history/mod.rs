@@ -194,7 +194,7 @@ pub fn note(fs: &Arc<dyn Vfs>, operation: &Operation, now: i64) -> Result<Looked
     let files = touched(operation);
     let mut looked = recorder.look(&files, &by, Depth::Quick, now)?;
     let books: Vec<VaultPath> = files.iter().filter_map(|file| recorder.book_of(file)).collect();
-    looked.recorded.extend(recorder.look(&books, &by, Depth::Quick, now)?.recorded);
+    looked.add(recorder.look_on(&looked, &books, &by, Depth::Quick, now)?);
     Ok(looked)
 }
 

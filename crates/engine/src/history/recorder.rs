@@ -106,6 +106,17 @@ pub struct Looked {
     pub recorded: Vec<VaultPath>,
     /// Files that were being written and are to be looked at again
     pub unfinished: Vec<VaultPath>,
+    /// By what everything that was looked at together is known
+    moment: Option<i64>,
+}
+
+impl Looked {
+    /// What was found where the same look went on.
+    pub fn add(&mut self, more: Self) {
+        self.recorded.extend(more.recorded);
+        self.unfinished.extend(more.unfinished);
+        self.moment = more.moment;
+    }
 }
 
 enum Look {
@@ -169,14 +180,36 @@ impl Recorder {
         depth: Depth,
         now: i64,
     ) -> Result<Looked, HistoryError> {
+        self.look_on(&Looked::default(), files, by, depth, now)
+    }
+
+    /// The same look goes on: what it finds now was there together with what it found before, unless it was saved meanwhile.
+    pub fn look_on(
+        &mut self,
+        before: &Looked,
+        files: &[VaultPath],
+        by: &By,
+        depth: Depth,
+        now: i64,
+    ) -> Result<Looked, HistoryError> {
         let sights: Vec<Sight> =
             files.iter().map(|file| Sight { file: file.clone(), copy: None, by: by.clone() }).collect();
-        self.look_at(&sights, depth, now)
+        self.look_at_all(&sights, depth, now, before.moment)
     }
 
     /// As [`Recorder::look`], at any sights.
     pub fn look_at(&mut self, sights: &[Sight], depth: Depth, now: i64) -> Result<Looked, HistoryError> {
-        let looked = self.try_to_look(sights, depth, now);
+        self.look_at_all(sights, depth, now, None)
+    }
+
+    fn look_at_all(
+        &mut self,
+        sights: &[Sight],
+        depth: Depth,
+        now: i64,
+        moment: Option<i64>,
+    ) -> Result<Looked, HistoryError> {
+        let looked = self.try_to_look(sights, depth, now, moment);
         if looked.is_err() {
             // What was noted may not have been written: next time it is read again.
             self.notes = Notes::default();
@@ -184,7 +217,13 @@ impl Recorder {
         looked
     }
 
-    fn try_to_look(&mut self, sights: &[Sight], depth: Depth, now: i64) -> Result<Looked, HistoryError> {
+    fn try_to_look(
+        &mut self,
+        sights: &[Sight],
+        depth: Depth,
+        now: i64,
+        moment: Option<i64>,
+    ) -> Result<Looked, HistoryError> {
         let mut looked = Looked::default();
         let mut seen: Vec<(&Sight, Option<Identity>)> = Vec::new();
         for sight in sights {
@@ -199,9 +238,12 @@ impl Recorder {
         notes.catch_up(writer.store())?;
         let mut fresh: Vec<Observation> = Vec::new();
         // Two looks within one millisecond are still two.
-        let moment = now.max(notes.looked + 1);
+        let own = now.max(notes.looked + 1);
+        looked.moment = Some(moment.unwrap_or(own));
         for (Sight { file, copy, by }, identity) in seen {
             let saved = identity.map_or(now, |identity| identity.modified / 1_000_000);
+            // What was saved since the look began was not there when it began.
+            let moment = moment.filter(|moment| saved <= *moment).unwrap_or(own);
             let clock = notes.clock.max(saved.min(now));
             let known = &notes.known;
             let mut eye =

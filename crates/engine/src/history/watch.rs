@@ -69,9 +69,7 @@ impl Watch {
             });
             let (batch, later) = rest.split_at(fits.count().max(1));
             let names: Vec<VaultPath> = batch.iter().map(|(file, _)| file.clone()).collect();
-            let found = self.recorder.look(&names, by, Depth::Whole, now)?;
-            looked.recorded.extend(found.recorded);
-            looked.unfinished.extend(found.unfinished);
+            looked.add(self.recorder.look_on(&looked, &names, by, Depth::Whole, now)?);
             progress.advance(batch.iter().map(size).sum());
             rest = later;
         }
