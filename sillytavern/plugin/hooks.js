@@ -11,6 +11,8 @@ let sanitize;
 
 // The longest header that is looked for; one without an end is none.
 const LONGEST_HEADER = 64 << 20;
+// So long an answer of SillyTavern's waits for the engine.
+const LONGEST_WAIT = 3_000;
 
 export function chats(engine) {
     sanitize = createRequire(path.join(process.cwd(), 'package.json'))('sanitize-filename');
@@ -42,7 +44,11 @@ export function chats(engine) {
         if (target) {
             const { group, folder, name } = target;
             const from = stem(sanitize(String(request.body.original_file)));
-            after(response, () => engine.report(target.root, { what: 'chat', act: 'renamed', group, folder, name, from }));
+            const event = { what: 'chat', act: 'renamed', group, folder, name, from };
+            // The page reads the chat as soon as it has the answer, and a memory extension forgets what it holds under another name.
+            before(response, () => engine.ask(target.root, '/api/seen', { events: [event], lost: false }, LONGEST_WAIT)
+                .then(({ failed = [] }) => failed.length && engine.report(target.root, event))
+                .catch(() => engine.report(target.root, event)));
         }
     };
     const bring = (request, response) => {
@@ -128,6 +134,20 @@ function after(response, then, always) {
             console.error(`[Forklore] ${error?.stack ?? error}`);
         }
         return end.call(this, chunk, ...rest);
+    };
+}
+
+// Lets SillyTavern's answer wait for what is done when it has succeeded.
+function before(response, work) {
+    const end = response.end;
+    response.end = function (...answer) {
+        response.end = end;
+        if (response.statusCode >= 400) {
+            return end.apply(this, answer);
+        }
+        const complain = (error) => console.error(`[Forklore] ${error?.stack ?? error}`);
+        Promise.resolve().then(work).catch(complain).finally(() => end.apply(this, answer));
+        return this;
     };
 }
 

@@ -101,6 +101,9 @@ test('renaming and deleting in SillyTavern: lineage holds, the book of a deleted
     const told = () => tavern.forklore('tree', STORY).stories[0].chats.find(({ chat }) => chat === renamed);
     assert.deepEqual([told().parent, told().fork_message, told().book.state], [MAIN, 45, 'own']);
     assert.deepEqual(errors(tavern, renamed), []);
+    // Auto-Recap forgets the running recap of a chat that it knows by another name; and the parent's message leads to the new one.
+    assert.equal(tavern.header(renamed).auto_recap_running_scene_recaps.chat_id, 'Another name');
+    assert.ok(tavern.chat(MAIN)[46].extra.branches.includes('Another name'), JSON.stringify(tavern.chat(MAIN)[46].extra.branches));
 
     const { world_info: book } = tavern.header(renamed);
     await visit.open(MAIN);

@@ -11,7 +11,7 @@ use forklore_engine::tx::{self, Recovered, Right};
 use forklore_engine::usecase::fork::ForkReport;
 use forklore_engine::usecase::hook::{self, Fork, Sent, Wishes};
 use forklore_engine::usecase::seen::{self, Cleared};
-use forklore_engine::usecase::undo;
+use forklore_engine::usecase::{rename, undo};
 use forklore_engine::vault::StoryKind;
 use forklore_engine::{Address, Config, Library};
 use forklore_json::Raw;
@@ -462,8 +462,29 @@ fn change(seen: &Seen) -> Change {
     }
 }
 
+/// A chat has another name: what still says the former one follows, before a page reads it.
+fn follow_rename(desk: &Desk<'_>, seen: &Seen, name: &str, from: &str) -> Result<Cleared, Failure> {
+    let library = desk.library_to_change(false)?;
+    let is_it = |c: &usize| {
+        let story = &library.stories[library.chats[*c].story];
+        let here = match story.kind {
+            StoryKind::Character => !seen.group && seen.folder.as_deref() == Some(&story.folder),
+            StoryKind::Group => seen.group,
+        };
+        here && library.chats[*c].name == name
+    };
+    let Some(c) = (0..library.chats.len()).find(is_it) else { return Ok(Cleared::default()) };
+    let Some(following) = rename::follow(&library, c, from)? else { return Ok(Cleared::default()) };
+    let operation = rename::execute_following(&library, following, now())?;
+    Ok(Cleared { operation: Some(operation), ..Cleared::default() })
+}
+
 /// What follows from what SillyTavern did.
 fn follow(call: &Call, seen: &Seen) -> Result<Cleared, Failure> {
+    if let (Act::Renamed, What::Chat, Some(name), Some(from)) = (seen.act, seen.what, &seen.name, &seen.from)
+    {
+        return call.change(|desk| follow_rename(desk, seen, &chat_stem(name), &chat_stem(from)));
+    }
     let (Act::Deleted, Some(name)) = (seen.act, &seen.name) else { return Ok(Cleared::default()) };
     let kind = match seen.what {
         What::Chat => None,

@@ -637,6 +637,38 @@ fn pages_hear_what_happens() {
     assert_eq!(events_about(&mut events, &a), "Ana/Kept");
 }
 
+/// SillyTavern renames a chat, and nothing else knows: its memory extension forgets the recap of a chat that goes by another name, and the
+/// parent's flag leads nowhere.
+#[test]
+fn regression_what_says_the_former_name_follows_a_rename_in_sillytavern() {
+    use crate::disk::ChatFile;
+    let vault = TestVault::new();
+    story(&vault, &[]);
+    let server = managed();
+    let http = server.open(&vault.root());
+    http.post("api/checkpoint", &json!({"chat": "Ana/Main", "at": 20, "name": "Kept"})).ok();
+    http.post("api/branch", &json!({"chat": "Ana/Kept", "at": 12, "name": "Below"})).ok();
+    let running = |chat: &str| {
+        let chat = ChatFile::at(&vault, chat);
+        chat.metadata()["auto_recap_running_scene_recaps"].clone()
+    };
+    let versions = running("Ana/Kept")["versions"].clone();
+    assert_ne!(versions, json!([]));
+    let file = |name: &str| vault.root().join(format!("chats/Ana/{name}.jsonl"));
+    std::fs::rename(file("Kept"), file("New")).unwrap();
+    let before = vault.snapshot();
+    let renamed = json!({"what": "chat", "act": "renamed", "folder": "Ana", "name": "New", "from": "Kept"});
+    let told = http.post("api/seen", &json!({"events": [renamed]})).ok();
+    assert_eq!((told["did"].as_array().unwrap().len(), &told["failed"]), (1, &json!([])), "{told}");
+    assert_eq!((&running("Ana/New")["chat_id"], &running("Ana/New")["versions"]), (&json!("New"), &versions));
+    let line = String::from_utf8(ChatFile::at(&vault, "Ana/Main").lines[20].clone()).unwrap();
+    assert!(line.contains(r#""bookmark_link":"New""#), "{line}");
+    assert_eq!(ChatFile::at(&vault, "Ana/Below").metadata()["main_chat"], "New");
+    assert_eq!(http.post("api/seen", &json!({"events": [renamed]})).ok()["did"], json!([]), "once is enough");
+    http.post("api/undo", &json!({})).ok();
+    assert!(vault.snapshot() == before, "undo left something changed");
+}
+
 /// The chat that the next change is about, after one more deletion.
 fn events_about(events: &mut forklore_testkit::http::Events, http: &Http) -> String {
     http.post("api/delete", &json!({"chat": "Ana/Kept"})).ok();

@@ -16,7 +16,7 @@ use super::fork::Warning;
 use super::undo::finder;
 use crate::tx::operation::{Change, Edit, FileId, Json, Kind, Listed, Place};
 use crate::tx::{self, About, Tx, TxError};
-use crate::usecase::fork::header::header_edit;
+use crate::usecase::fork::header::{edit_of, header_edit};
 use crate::vault::{Chat, Library, StoryKind, layout};
 
 /// What was renamed.
@@ -148,10 +148,55 @@ pub fn execute(library: &Library, plan: Plan, now: i64) -> Result<RenameReport, 
     Ok(report)
 }
 
+/// What still says the former name of a chat that SillyTavern has renamed.
+pub struct Following {
+    chat: usize,
+    from: String,
+    edits: Vec<Edit>,
+}
+
+/// Works out what has to follow a chat that was renamed elsewhere: what its header says of itself, the links of its parent, the headers of
+/// its forks, what an extension keeps under its name. Nothing, if another chat has the former name by now.
+pub fn follow(library: &Library, c: usize, from: &str) -> Result<Option<Following>, PathError> {
+    let chat = &library.chats[c];
+    if chat.name == from || chat.unreadable.is_some() || library.named(chat.story, from).is_some() {
+        return Ok(None);
+    }
+    let mut edits: Vec<Edit> = edit_of(chat, own_names(chat, from, &chat.name), false).into_iter().collect();
+    edits.retain(|edit| !edit.changes.is_empty());
+    for (of, other) in library.chats.iter().enumerate() {
+        let says = other.header().main_chat().is_some_and(|name| chat_stem(&name) == from);
+        if other.lineage.parent == Some(c) && says {
+            edits.extend(child(library, of, &chat.name));
+        }
+    }
+    if let Some(parent) = chat.lineage.parent {
+        edits.extend(links(library, parent, from, &chat.name));
+    }
+    let known = library.chats.iter().any(|other| other.name == from);
+    edits.extend(if known { None } else { settings(library, from, &chat.name)? });
+    Ok((!edits.is_empty()).then(|| Following { chat: c, from: from.to_owned(), edits }))
+}
+
+/// Lets everything follow; gives the operation.
+pub fn execute_following(library: &Library, following: Following, now: i64) -> Result<String, TxError> {
+    let mut tx = Tx::on(library, now)?;
+    following.edits.into_iter().try_for_each(|edit| tx.edit(edit))?;
+    let (id, chat) = (tx.id().to_owned(), library.address(following.chat).to_string());
+    let about = About {
+        kind: Kind::Rename,
+        summary: format!("followed SillyTavern, where \"{}\" is called {chat} now", following.from),
+        chat: Some(chat),
+        undoes: None,
+    };
+    tx.commit(about, &finder(library))?;
+    Ok(id)
+}
+
 /// The header with the new name where it tells its own, and where the rest of the file begins.
 fn header(library: &Library, c: usize, name: &str) -> Result<(Vec<u8>, u64), RenameError> {
     let chat = &library.chats[c];
-    let revisions = own_names(chat, name);
+    let revisions = own_names(chat, &chat.name, name);
     if revisions.is_empty() || chat.kept.is_some() {
         return Ok((Vec::new(), 0));
     }
@@ -167,8 +212,8 @@ fn header(library: &Library, c: usize, name: &str) -> Result<(Vec<u8>, u64), Ren
     Ok((bytes, line.end))
 }
 
-/// The new name where the header tells its own.
-fn own_names(chat: &Chat, name: &str) -> Vec<Revision> {
+/// The new name where the header tells its own, which was `old`.
+fn own_names(chat: &Chat, old: &str, name: &str) -> Vec<Revision> {
     let metadata = chat.header().metadata();
     let mut places: Vec<Vec<&str>> = vec![
         vec!["forklore", "owner", "file"],
@@ -176,7 +221,7 @@ fn own_names(chat: &Chat, name: &str) -> Vec<Revision> {
         vec!["auto_recap_checkpoint_state", "chat_id"],
     ];
     places.extend(KEYS.iter().map(|key| vec![*key, "chat_id"]));
-    places.retain(|path| metadata.at(path).is_some_and(|now| now.is_text(&chat.name)));
+    places.retain(|path| metadata.at(path).is_some_and(|now| now.is_text(old)));
     places.iter().map(|path| Revision::text(path, name)).collect()
 }
 
@@ -184,7 +229,7 @@ fn own_names(chat: &Chat, name: &str) -> Vec<Revision> {
 fn kept_metadata(chat: &Chat, target: &VaultPath, name: &str) -> Option<Vec<Change>> {
     let (_, kept) = chat.kept.as_ref().filter(|(file, _)| file == target)?;
     let was = Json::new(kept.metadata.as_deref()?)?;
-    let header = core::apply(Some(chat.header().raw()), &own_names(chat, name)).ok()?;
+    let header = core::apply(Some(chat.header().raw()), &own_names(chat, &chat.name, name)).ok()?;
     let is = Json::new(Raw::trust(&header).get("chat_metadata")?.bytes())?;
     let path: Vec<&str> = kept.path.iter().map(String::as_str).collect();
     Some(match path.len() {
