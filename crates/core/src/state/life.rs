@@ -141,6 +141,7 @@ impl Life {
             aligned: false,
             looked: None,
             look: Vec::new(),
+            snapshot: HashMap::new(),
             next: 0,
             marked: HashMap::new(),
             known: HashMap::new(),
@@ -213,6 +214,8 @@ struct Builder<'a> {
     looked: Option<usize>,
     /// The book as history saw it last
     look: Vec<EntryImage>,
+    /// The entries of the last snapshot as it showed them, and with all that is known of them, by their numbers
+    snapshot: HashMap<i64, (EntryImage, EntryImage)>,
     next: u32,
     /// Deeds that entries themselves tell of, by their places
     marked: HashMap<usize, crate::adapter::Mark>,
@@ -333,6 +336,8 @@ impl<'a> Builder<'a> {
                     self.settle(made, &entries, &sight.witness, complete);
                 }
                 let before = std::mem::take(&mut self.state);
+                let shown = entries;
+                let entries = if is_look { shown.clone() } else { self.as_known(&shown, &before) };
                 let things = self.compare(here, &before, &entries, complete, copied);
                 self.seen.extend(things.iter().map(|thing| (thing.clone(), here)));
                 let mut state: Vec<(Thing, EntryImage)> = things.into_iter().zip(entries).collect();
@@ -347,6 +352,9 @@ impl<'a> Builder<'a> {
                             *entry = overlay(old, entry);
                         }
                     }
+                    let whole = shown.into_iter().zip(state.iter().map(|(_, entry)| entry.clone()));
+                    self.snapshot =
+                        whole.filter_map(|(shown, entry)| Some((shown.uid?, (shown, entry)))).collect();
                 }
                 if complete {
                     self.complete = Some(here);
@@ -363,6 +371,21 @@ impl<'a> Builder<'a> {
                 self.looked = Some(here).filter(|_| is_look);
             }
         }
+    }
+
+    /// A snapshot shows some fields of each entry. Of one that it shows as the last snapshot did, and to which nothing has happened since,
+    /// all that is known still holds: most entries are such.
+    fn as_known(&self, shown: &[EntryImage], before: &[(Thing, EntryImage)]) -> Vec<EntryImage> {
+        let now: HashMap<i64, &EntryImage> =
+            before.iter().filter_map(|(_, entry)| Some((entry.uid?, entry))).collect();
+        let known = |entry: &EntryImage| {
+            let uid = entry.uid?;
+            let (last, whole) = self.snapshot.get(&uid).filter(|(last, _)| last == entry)?;
+            now.get(&uid)
+                .is_some_and(|now| *now == whole && now.comment == last.comment)
+                .then(|| whole.clone())
+        };
+        shown.iter().map(|entry| known(entry).unwrap_or_else(|| entry.clone())).collect()
     }
 
     /// The first sight of a book that Forklore made tells what it was made from.

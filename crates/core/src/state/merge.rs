@@ -3,7 +3,7 @@
 //! Where another line wrote into the same book, our own next change started from a state that we must not have. Field by field,
 //! what the change did is done to what we have; a text is merged line by line, because memory extensions keep one fact a line.
 
-use crate::format::book::EntryImage;
+use crate::format::book::{EntryImage, Fields};
 
 /// `ours` after what happened between `before` and `after`.
 pub fn apply(ours: &EntryImage, before: &EntryImage, after: &EntryImage) -> EntryImage {
@@ -34,13 +34,16 @@ pub fn overlay(base: &EntryImage, top: &EntryImage) -> EntryImage {
     if base == top {
         return base.clone();
     }
-    if base.raw().members().all(|(key, _)| key.as_text().is_some_and(|key| top.raw().get(&key).is_some())) {
+    let shown = Fields::of(top.raw());
+    if base.raw().members().all(|(key, _)| shown.get(key).is_some()) {
         return top.clone();
     }
+    let known = Fields::of(base.raw());
     let mut result = base.clone();
     for (key, value) in top.raw().members() {
-        let Some(name) = key.as_text() else { continue };
-        if base.raw().get(&name).is_none_or(|old| old.bytes() != value.bytes()) {
+        if known.get(key).is_none_or(|old| old.bytes() != value.bytes())
+            && let Some(name) = key.as_text()
+        {
             result = result.with_field(&name, value);
         }
     }
