@@ -11,7 +11,7 @@ use super::life::{Deed, Life, SeenBy, is_titled};
 use super::sight::{Cast, Scene};
 use super::thing::words;
 use crate::adapter::{EntryRole, Mark, Work, entry_role};
-use crate::format::book::EntryImage;
+use crate::format::book::{EntryImage, says_the_same};
 
 /// Who made a change.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -184,7 +184,16 @@ impl Claims<'_> {
 
     /// Whether the snapshot of a scene shows what this deed made, under the same number.
     fn is_in_snapshot(&self, deed: &Deed, scene: usize) -> bool {
-        let sights = self.life.sights.get(deed.shown..deed.until).unwrap_or_default();
+        let mut until = deed.until;
+        // To be moved about among the others makes nothing else of it.
+        let moved = |until: usize| {
+            let same = |other: &&Deed| other.thing == deed.thing && other.shown == until && is_moved(other);
+            self.life.deeds.iter().find(same).map(|other| other.until)
+        };
+        while let Some(later) = moved(until) {
+            until = later;
+        }
+        let sights = self.life.sights.get(deed.shown..until).unwrap_or_default();
         sights.iter().any(|sight| sight.by.is_scene(scene))
     }
 
@@ -197,7 +206,9 @@ impl Claims<'_> {
             None => self.life.sights[sight].time < finished,
         };
         let mut later = self.life.deeds.iter().filter(|other| other.shown > deed.shown);
-        later.any(|other| other.thing == deed.thing && other.line == deed.line && before(other.shown))
+        later.any(|other| {
+            other.thing == deed.thing && other.line == deed.line && before(other.shown) && !is_moved(other)
+        })
     }
 
     /// Whether a scene merged an entry that went into another: its words are in what was added there.
@@ -282,7 +293,7 @@ fn is_moved(deed: &Deed) -> bool {
     let same = |(key, value): (forklore_json::Raw<'_>, forklore_json::Raw<'_>)| {
         let moved = key.is_text("order") || key.is_text("displayIndex");
         let known = || key.as_text().and_then(|key| before.get(&key));
-        moved || known().is_none_or(|old| old.says_the_same(value))
+        moved || known().is_none_or(|old| says_the_same(key, old, value))
     };
     !deed.line
         && old.comment == new.comment
