@@ -329,7 +329,13 @@ fn by_hand(life: &Life, deed: &Deed, works: &[AtWork], cast: &dyn Cast) -> Autho
         cast.played(chat, since, shown)
     };
     let mut movers = life.users.iter().copied().filter(|chat| moved(*chat));
-    let player = works.get(deed.shown).and_then(|at| at.player).filter(|chat| life.users.contains(chat));
+    // Who processes a scene has its chat before him.
+    let processed = match sights[deed.shown].by {
+        SeenBy::Scene(scene) => Some(life.scenes[scene].origin.chat),
+        _ => None,
+    };
+    let player = works.get(deed.shown).and_then(|at| at.player).or(processed);
+    let player = player.filter(|chat| life.users.contains(chat));
     match (movers.next(), movers.next(), player.or(life.owner.filter(|_| !life.lost))) {
         (Some(one), None, _) | (_, _, Some(one)) => Author::Hand(one),
         _ => Author::Unknown,

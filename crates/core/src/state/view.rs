@@ -211,7 +211,8 @@ impl View<'_> {
                     place: Place::Ours(message),
                     book: life.book.to_string(),
                     before: Some(ours.image()),
-                    after: Some(order.image()),
+                    // What others called it, or what number they gave it, is not ours.
+                    after: Some(Order { value: order.value, ..ours }.image()),
                     observed: None,
                     cause: Cause::Scene,
                     rewrites: false,

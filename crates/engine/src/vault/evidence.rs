@@ -252,8 +252,9 @@ impl Library {
             lacking_events(evidence).map(|(scene, name)| (scene, name.to_owned())).collect();
         let mut stems: Vec<&str> = Vec::new();
         for (scene, _) in &lacking {
-            let carriers = evidence.scenes[*scene].carriers.iter();
-            stems.extend(carriers.filter_map(|(chat, _)| self.chats[*chat].book_stem()));
+            // A relative may have the book by another name.
+            let carriers = evidence.scenes[*scene].carriers.iter().flat_map(|(chat, _)| self.family(*chat));
+            stems.extend(carriers.filter_map(|chat| self.chats[*chat].book_stem()));
         }
         stems.sort_unstable();
         stems.dedup();

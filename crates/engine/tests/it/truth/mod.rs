@@ -147,15 +147,13 @@ fn setting(keeper: Keeper, seed: u64) -> Setting {
 
 /// How many of a thousand states are right today, where not all of them are. To be raised, and emptied.
 const FLOORS: &[(&str, usize)] = &[
-    ("state, Recap, watched", 960),
     ("state, Memory", 970),
     ("state, Memory, watched", 980),
     ("state, Hand, watched", 995),
     ("registries, Recap", 980),
     ("copied, Memory, watched", 990),
-    ("looked at, Recap, watched", 970),
+    ("looked at, Recap, watched", 999),
     ("looked at, Memory, watched", 995),
-    ("healed, Recap, watched", 995),
     ("healed, Memory", 995),
     ("healed, Memory, watched", 990),
     ("right after heal, Memory", 995),
