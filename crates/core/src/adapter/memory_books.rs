@@ -69,6 +69,10 @@ impl Adapter for MemoryBooks {
         without_run(entry)
     }
 
+    fn reached(&self, header: Header<'_>) -> Option<i64> {
+        header.metadata().at(&["STMemoryBooks", "highestMemoryProcessed"]).and_then(Raw::as_i64)
+    }
+
     fn revisions(&self, metadata: Raw<'_>, entries: &[EntryImage], at: usize) -> Vec<Revision> {
         let Some(notes) = metadata.get("STMemoryBooks") else { return Vec::new() };
         let number = |key: &str| notes.get(key).and_then(Raw::as_i64);

@@ -76,6 +76,11 @@ pub trait Adapter: Sync {
         Vec::new()
     }
 
+    /// The last message of a chat that is in a memory, as the extension notes it; also if that memory was deleted since.
+    fn reached(&self, _header: Header<'_>) -> Option<i64> {
+        None
+    }
+
     /// The book that the extension made for a chat, and when, in milliseconds since 1970.
     fn made(&self, _header: Header<'_>) -> Option<(String, i64)> {
         None

@@ -356,8 +356,7 @@ const NOTHING: [&str; 8] =
 
 /// Whether two values of a field of an entry say the same.
 pub fn says_the_same(key: Raw<'_>, a: Raw<'_>, b: Raw<'_>) -> bool {
-    a.says_the_same(b)
-        || (!a.is_truthy() && !b.is_truthy() && NOTHING.iter().any(|field| key.is_text(field)))
+    a.says_the_same(b) || (!a.is_truthy() && !b.is_truthy() && NOTHING.iter().any(|field| key.is_text(field)))
 }
 
 /// The fields of an object, looked through once.

@@ -104,11 +104,13 @@ impl Timeline {
         bindings
     }
 
-    /// A book as history saw it first.
-    pub fn first_look(&self, book: &str) -> Result<Option<Vec<EntryImage>>, HistoryError> {
+    /// A book as history saw it first, and when that was; the largest number if nobody noted it.
+    pub fn first_look(&self, book: &str) -> Result<Option<(i64, Vec<EntryImage>)>, HistoryError> {
         let Ok(file) = layout::book(book) else { return Ok(None) };
         let track = self.track(&file);
-        Ok(Reel::at(self, track.get(..1).unwrap_or_default())?.entries)
+        let looked = track.first().and_then(|first| self.seen[*first].observation.looked);
+        let entries = Reel::at(self, track.get(..1).unwrap_or_default())?.entries;
+        Ok(entries.map(|entries| (looked.unwrap_or(i64::MAX), entries)))
     }
 
     /// The chats that were ever bound to a book, and where they stood at each of their observations, as messages are numbered now.

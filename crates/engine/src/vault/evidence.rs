@@ -13,7 +13,11 @@ use forklore_fs::PathError;
 
 use super::family::EARLIER;
 use super::library::{Library, history_error};
+use super::lore::CopiedBook;
 use super::scan::StoredSighting;
+
+/// A copy that was looked at so soon after it was made has nothing of what its chat did to it, in milliseconds.
+const AT_ONCE: i64 = 2_000;
 
 impl Library {
     /// What is known of a book.
@@ -150,6 +154,8 @@ impl Library {
                 Some(history) => history.first_look(&copy.stem).map_err(history_error)?,
                 None => None,
             };
+            let later = first.as_ref().is_none_or(|(looked, _)| *looked > copy.time.saturating_add(AT_ONCE));
+            let first = first.map(|(_, entries)| entries);
             let Some(entries) = first.or_else(|| book.map(|book| book.images())) else { continue };
             let Some(keeper) = adapter::ALL.into_iter().find(|adapter| adapter.kept(&entries)) else {
                 continue;
@@ -165,7 +171,10 @@ impl Library {
                     let own = place.is_some_and(|place| {
                         place.chat == copy.chat && place.message > fork && place.message <= chat.head()
                     });
-                    if !own || present.iter().any(|there| same(there, image)) {
+                    // Copying makes memories say that they are the copy's. What says so without having been told was made there.
+                    let by_itself = keeper.chat_of(image).is_none()
+                        && mark.chat.as_deref().is_some_and(|name| chat_stem(name) == chat.name);
+                    if !(own || by_itself) || present.iter().any(|there| same(there, image)) {
                         break;
                     }
                     layers.pop();
@@ -177,6 +186,15 @@ impl Library {
                 });
                 let whose =
                     there.and_then(|there| keeper.chat_of(there)).unwrap_or_else(|| copy.parent.clone());
+                // The same text: the original itself tells more of it.
+                if let Some(there) = there.filter(|there| there.content() == image.content()) {
+                    then.push(there.clone());
+                    continue;
+                }
+                // Nobody saw the copy when it was made. What its chat may have done to it since tells nothing of the original.
+                if later && !self.is_older(&image, there, keeper, copy) {
+                    continue;
+                }
                 let ours = keeper.chat_of(&image).is_some_and(|name| chat_stem(&name) == chat.name);
                 then.push(if ours { keeper.hand_over(&image, &whose) } else { image });
             }
@@ -184,6 +202,31 @@ impl Library {
             evidence.sights.push(Sight { time: copy.time, witness: Witness::Copy, content });
         }
         Ok(())
+    }
+
+    /// Whether an entry of a copy, as it is now, tells of the original as it was when the copy was made: `there` is the same thing in the
+    /// original now.
+    fn is_older(
+        &self,
+        image: &EntryImage,
+        there: Option<&EntryImage>,
+        keeper: &dyn adapter::Adapter,
+        copy: &CopiedBook,
+    ) -> bool {
+        let end = |entry: &EntryImage| {
+            let layers = keeper.layers(entry, std::slice::from_ref(entry));
+            layers.into_iter().rev().find_map(|(mark, _)| mark).map(|mark| mark.message)
+        };
+        match there {
+            // What the original says to be younger was another text then. Where neither tells, either can have been edited since.
+            Some(there) => end(there) > end(image),
+            // Deleted there since, if that chat has ever got so far with its memories; otherwise it was made here.
+            None => {
+                let parent = self.named(self.chats[copy.chat].story, &chat_stem(&copy.parent));
+                let reached = parent.and_then(|parent| keeper.reached(self.chats[parent].header()));
+                keeper.subject(image).is_some_and(|(_, end)| reached.is_some_and(|reached| end <= reached))
+            }
+        }
     }
 
     /// Adds what only SillyTavern's backups still tell: scenes that were lost, texts of events.

@@ -147,16 +147,15 @@ fn setting(keeper: Keeper, seed: u64) -> Setting {
 
 /// How many of a thousand states are right today, where not all of them are. To be raised, and emptied.
 const FLOORS: &[(&str, usize)] = &[
-    ("state, Memory", 970),
-    ("state, Memory, watched", 980),
+    ("state, Memory", 990),
+    ("state, Memory, watched", 990),
     ("state, Hand, watched", 995),
     ("registries, Recap", 980),
-    ("copied, Memory, watched", 990),
+    ("forked elsewhere, Memory", 996),
     ("looked at, Recap, watched", 999),
-    ("looked at, Memory, watched", 995),
     ("healed, Memory", 995),
     ("healed, Memory, watched", 990),
-    ("right after heal, Memory", 995),
+    ("right after heal, Memory", 994),
     ("right after heal, Memory, watched", 995),
 ];
 
