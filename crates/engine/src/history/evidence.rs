@@ -113,6 +113,15 @@ impl Timeline {
         Ok(entries.map(|entries| (looked.unwrap_or(i64::MAX), entries)))
     }
 
+    /// A book as history saw it last.
+    pub fn last_look(&self, book: &str) -> Result<Option<Vec<EntryImage>>, HistoryError> {
+        let Ok(file) = layout::book(book) else { return Ok(None) };
+        let track = self.track(&file);
+        let is_book = |i: &usize| matches!(self.seen[*i].observation.what, super::What::Book(_));
+        let end = track.iter().rposition(is_book).map_or(0, |last| last + 1);
+        Ok(Reel::at(self, &track[..end])?.entries)
+    }
+
     /// The chats that were ever bound to a book, and where they stood at each of their observations, as messages are numbered now.
     fn players_of(&self, book: &str, library: &Library) -> Vec<Player<'_>> {
         let bound = |file: &VaultPath| self.bound_to(book).any(|bound| bound == file);

@@ -144,8 +144,14 @@ impl Library {
 
     /// Adds what copies tell that extensions made of a book: each is what the book held then, but for what its own chat did to it since.
     fn add_copies(&self, evidence: &mut BookEvidence) -> Result<(), PathError> {
-        let present: Vec<EntryImage> = match evidence.sights.last() {
-            Some(Sight { witness: Witness::Now, content: Content::Whole(entries), .. }) => entries.to_vec(),
+        let present: Vec<EntryImage> = match (evidence.sights.last(), self.history()?) {
+            (Some(Sight { witness: Witness::Now, content: Content::Whole(entries), .. }), _) => {
+                entries.to_vec()
+            }
+            // One that is not there any more, because another took its place, is as it was last.
+            (_, Some(history)) => {
+                history.last_look(&evidence.book).map_err(history_error)?.unwrap_or_default()
+            }
             _ => Vec::new(),
         };
         for copy in self.copies().iter().filter(|copy| copy.source == *evidence.book) {
