@@ -71,10 +71,10 @@ pub(crate) fn soak() -> Result<()> {
         &[("FORKLORE_STEPS", "1000000")],
     );
     suite.step(
-        "the truth machine, long",
+        "the truth machine, a million acts",
         "cargo",
         &["test", "--release", "--package", "forklore-engine", "--test", "it", "truth::"],
-        &[("FORKLORE_STORIES", "300")],
+        &[("FORKLORE_STORIES", "800")],
     );
     suite.step(
         "lineages that were played, fifty thousand vaults",

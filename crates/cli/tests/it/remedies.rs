@@ -179,7 +179,7 @@ fn regression_a_wiped_running_recap_comes_back() {
         match from {
             "history" => drop(vault.json(FORKLORE, &["watch", "--once"])),
             "backup" => {
-                vault.write("backups/chat_ana_20251120-100000.jsonl", &vault.read("chats/Ana/main.jsonl"))
+                vault.write("backups/chat_ana_20251120-100000.jsonl", &vault.read("chats/Ana/main.jsonl"));
             }
             _ => branch_of(&main, 8, "main - Branch #1").save_chat(&vault),
         }
