@@ -10,7 +10,7 @@ import * as hold from './hold.js';
 import * as notices from './notices.js';
 import { setting } from './settings.js';
 import * as st from './st.js';
-import { lookAtPlugin, state, update } from './state.js';
+import { lookAtPlugin, state, update, work } from './state.js';
 
 // A fork may get its own book unasked; anything else is asked.
 const UNASKED = new Set(['BOOK_SHARED', 'PENDING_FORK']);
@@ -36,7 +36,11 @@ async function enter(fresh) {
     if (open?.address !== entered) {
         dialogs.dismiss();
     }
+    const left = entered;
     entered = open?.address;
+    if (left && left !== entered && !ours.size) {
+        warnOfWork(left).catch(() => {});
+    }
     hold.release();
     update({ entered: null, queue: null });
     if (!open) {
@@ -74,6 +78,16 @@ async function enter(fresh) {
     await applyEdits(fresh);
     if (hold.isHeld()) {
         decide();
+    }
+}
+
+// Auto-Recap does what is in its queue with whatever chat is open: work that was left behind would be done in this one.
+async function warnOfWork(left) {
+    const queue = await api.get('api/queue', { chat: left });
+    if (!queue.idle && st.here()?.address !== left) {
+        notices.warning(`Work was left behind in ${st.nameOf(left)}`, [
+            `${work(queue)}. Auto-Recap may do it in the chat that is open now.`, 'Click to go back until it is done.',
+        ], { onclick: () => st.open(left) });
     }
 }
 

@@ -6,6 +6,7 @@ import * as dialogs from './dialogs.js';
 import { applyEdits, link } from './edits.js';
 import * as fallback from './fallback.js';
 import { expect } from './guard.js';
+import * as keyed from './keyed.js';
 import * as notices from './notices.js';
 import * as st from './st.js';
 import { lookAtPlugin, lookAtQueue, state, update } from './state.js';
@@ -131,6 +132,7 @@ export async function welcome(report) {
     expect(report.chat, report.book.name);
     await st.refreshBooks([report.book.name]);
     notices.made(report);
+    await keyed.kept(keyed.copied(report));
     await applyEdits(false);
 }
 

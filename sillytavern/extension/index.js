@@ -13,6 +13,7 @@ import { create, ours, welcome } from './fork.js';
 import * as guard from './guard.js';
 import * as hold from './hold.js';
 import * as intercept from './intercept.js';
+import * as keyed from './keyed.js';
 import * as options from './options.js';
 import * as panel from './panel.js';
 import { setting } from './settings.js';
@@ -47,6 +48,10 @@ async function begin() {
     eventSource.on(eventTypes.CHAT_CHANGED, () => {
         enter.changed(true);
         auto.soon();
+    });
+    eventSource.on(eventTypes.CHAT_RENAMED ?? 'chat_renamed', ({ oldFileName, newFileName }) => {
+        const stem = (file) => String(file).replace(/\.jsonl$/, '');
+        return keyed.kept(keyed.renamed(stem(oldFileName), stem(newFileName)));
     });
     [eventTypes.MESSAGE_RECEIVED, eventTypes.MESSAGE_SENT, eventTypes.WORLDINFO_UPDATED, eventTypes.GENERATION_ENDED].forEach((event) => eventSource.on(event, auto.soon));
     globalThis.Forklore = { version, create, validate: commands.validate, state: () => ({ mode: state.mode, listening: state.listening, ...summary(), chat: st.here()?.address ?? null, held: hold.isHeld(), queue: state.queue, entered: state.entered }) };

@@ -5,6 +5,7 @@ import { compare } from './compare.js';
 import * as dialogs from './dialogs.js';
 import { heal } from './enter.js';
 import { create } from './fork.js';
+import * as keyed from './keyed.js';
 import * as notices from './notices.js';
 import * as st from './st.js';
 import { mismatch, state, subscribe, summary } from './state.js';
@@ -154,6 +155,7 @@ async function rename(chat, here) {
         return;
     }
     await api.post('api/rename', { chat: chat.chat, name });
+    await keyed.kept(keyed.renamed(old, name));
     const { groupId, groups } = st.context();
     const group = groups.find(({ id }) => id === groupId);
     if (group) {
@@ -172,6 +174,7 @@ async function remove(chat, open) {
         return;
     }
     await api.post('api/delete', { chat: chat.chat });
+    await keyed.kept(keyed.deleted(st.nameOf(chat.chat)));
     const group = st.context().groups.find(({ id }) => id === open.group);
     if (group) {
         group.chats = group.chats.filter((item) => item !== st.nameOf(chat.chat));

@@ -92,10 +92,22 @@ test('renaming and deleting in SillyTavern: lineage holds, the book of a deleted
     const { tavern, visit } = at;
     await visit.open(MAIN);
     const [was, faults] = [before(tavern, MAIN), errors(tavern, MAIN)];
+    // The prompts of messages are kept in the browser, by the chat's name.
+    const prompts = (name, put) => visit.page.run(async (key, items) => {
+        const store = SillyTavern.libs.localforage.createInstance({ name: 'SillyTavern_Prompts' });
+        if (items) {
+            await store.setItem(key, items);
+            await (await import('/scripts/itemized-prompts.js')).loadItemizedPrompts(key);
+        }
+        return ((await store.getItem(key)) ?? []).map(({ mesId }) => mesId);
+    }, name, put);
+    await prompts(MAIN.slice(STORY.length + 1), [{ mesId: 10, rawPrompt: 'a' }, { mesId: 50, rawPrompt: 'b' }]);
     await visit.message(45, '.mes_create_branch');
     const fork = await visit.away(MAIN);
     isWhole(tavern, was, fork, 45);
+    await becomes('its prompts come along', async () => (await prompts(fork.slice(STORY.length + 1))).join() === '10');
     await visit.slash('/renamechat Another name');
+    await becomes('and follow its name', async () => (await prompts('Another name')).join() === '10');
     const renamed = `${STORY}/Another name`;
     await visit.settled(renamed);
     const told = () => tavern.forklore('tree', STORY).stories[0].chats.find(({ chat }) => chat === renamed);

@@ -110,6 +110,24 @@ test('a busy queue: the reason and the count, nothing is made; then it is made w
     await visit.notice('Branch created');
 });
 
+test('work that is left behind is told of, and a click leads back to it', async () => {
+    const { tavern, visit } = at;
+    const made = await visit.slash('/forklore-checkpoint at=30 Elsewhere');
+    assert.equal(made, 'Elsewhere', (await visit.notices()).join('\n'));
+    await visit.open(MAIN);
+    await queue(visit, ['generate_scene_recap']);
+    await visit.page.until('the queue is shown', () => Forklore.state().text.includes('1 operation'));
+    await visit.clearNotices();
+    await visit.open(`${STORY}/Elsewhere`);
+    await visit.notice('Work was left behind');
+    await at.picture('left-behind');
+    await visit.page.run(() => [...document.querySelectorAll('.toast')].find((toast) => toast.innerText.includes('left behind')).click());
+    await visit.page.until('it is open again', (name) => Forklore.state().chat === name, MAIN);
+    await queue(visit, []);
+    await visit.page.until('the queue is empty', () => !Forklore.state().text.includes('operation'));
+    tavern.forklore('delete', `${STORY}/Elsewhere`);
+});
+
 test('a missing book: the dialog appears, generating waits, and every choice works', async () => {
     const { tavern, visit } = at;
     for (const choice of CHOICES) {
