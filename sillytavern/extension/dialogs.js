@@ -52,6 +52,9 @@ export async function choose(title, content, choices, leave = 'Cancel') {
     return chosen;
 }
 
+// What the settings can ask for before a fork is made.
+const REQUIRED = new Set(['NO_SCENE_BREAK', 'NO_SCENE_RECAP', 'NO_SCENE_SNAPSHOT', 'NO_RUNNING_RECAP', 'NO_LOREBOOK']);
+
 // A fork was refused. `queue` may be waited for.
 export function refused(kind, refusal, queue) {
     const title = kind === 'checkpoint' ? 'This checkpoint cannot be made now' : 'This branch cannot be made now';
@@ -64,6 +67,9 @@ export function refused(kind, refusal, queue) {
     }
     if (refusal.code === 'STATE_UNRESOLVABLE') {
         return choose(title, text, [['loose', 'Create with a copy of the lorebook as it is now', 'Strict mode refuses this; it is allowed for this one fork.']]);
+    }
+    if (REQUIRED.has(refusal.code)) {
+        return choose(title, text, [['loose', 'Create it all the same', 'The settings ask for what is missing; this one fork may do without.']]);
     }
     if (refusal.code === 'NAME_TAKEN') {
         return choose(title, text, [['overwrite', 'Overwrite it…', 'SillyTavern asks once more. What is overwritten goes to Forklore\'s trash.']]);

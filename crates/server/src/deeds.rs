@@ -110,6 +110,15 @@ impl Fields {
         self.text(name) == Some("true")
     }
 
+    /// Yes, no, or nothing said.
+    pub(crate) fn choice(&self, name: &str) -> Option<bool> {
+        match self.text(name) {
+            Some("true") => Some(true),
+            Some("false") => Some(false),
+            _ => None,
+        }
+    }
+
     pub(crate) fn fork_kind(&self) -> Option<ForkKind> {
         match self.text("kind") {
             Some("branch") => Some(ForkKind::Branch),
@@ -206,7 +215,7 @@ fn fork(call: &Call, kind: ForkKind, fields: &Fields) -> Result<String, Failure>
         swipe: fields.number("swipe")?,
         when_ready: fields.flag("when_ready"),
         ignore_queue: fields.flag("ignore_queue"),
-        strict: fields.flag("strict").then_some(true),
+        strict: fields.choice("strict"),
         link: true,
         copy_book: fields.flag("copy_book"),
         dry_run: false,

@@ -77,6 +77,14 @@ test('what cannot be made is refused with a reason, a code and what to do', asyn
     await visit.picture('refusal');
     await visit.go(act('rename', HEARD, { name: 'The tally book is found' }));
     assert.match(await text(visit, '.plan'), /NAME_TAKEN/);
+    // What the settings ask for, one fork may do without.
+    await site.api('config', {}, { key: 'fork.strict', value: 'true' });
+    await visit.go(act('branch', HEARD, { at: 16 }));
+    assert.match(await text(visit, '.plan'), /NO_SCENE_BREAK/);
+    await visit.go(act('branch', HEARD, { at: 16, strict: 'false' }));
+    await visit.until('the plan', () => document.querySelector('.plan button.main') !== null);
+    await visit.accessible('a fork that may be less exact');
+    await visit.picture('loose');
     visit.clean();
     // A chat that is not there is a page that says so.
     await visit.go(act('delete', 'Ottilie Crake/Never'));

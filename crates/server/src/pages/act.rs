@@ -55,7 +55,7 @@ fn act(call: &Call, asked: Asked) -> Result<Page, Failure> {
             at: fields.number("at")?,
             name: fields.text("name").map(str::to_owned),
             swipe: fields.number("swipe")?,
-            strict: fields.flag("strict"),
+            strict: fields.choice("strict"),
             copy_book: fields.flag("copy_book"),
             ignore_queue: fields.flag("ignore_queue"),
         };
@@ -66,7 +66,7 @@ fn act(call: &Call, asked: Asked) -> Result<Page, Failure> {
             name: wish.name.clone(),
             swipe: wish.swipe,
             ignore_queue: wish.ignore_queue,
-            strict: wish.strict.then_some(true),
+            strict: wish.strict,
             copy_book: wish.copy_book,
         };
         let plan = call.ask(|desk| fork::plan(desk, &possible))?;

@@ -28,8 +28,8 @@ pub struct Wish {
     pub name: Option<String>,
     /// The swipe
     pub swipe: Option<usize>,
-    /// Refuse what would be a warning
-    pub strict: bool,
+    /// Refuse what would be a warning; as the settings say if nothing is
+    pub strict: Option<bool>,
     /// A copy even of a book that is shared by choice
     pub copy_book: bool,
     /// Although work waits
@@ -108,9 +108,15 @@ pub fn fork(wish: &Wish, plan: &PlanReport, waits: &[Waiting]) -> Page {
                 label { span { "Last message" }
                     input #wish-at type="number" name="at" min="0" value=[wish.at] placeholder=[plan.report.as_ref().map(|report| report.at)] inputmode="numeric";
                 }
-                details open[wish.strict || wish.copy_book || wish.ignore_queue] #wish-more {
+                details open[wish.strict.is_some() || wish.copy_book || wish.ignore_queue] #wish-more {
                     summary { "More" }
-                    (check("strict", "Only at the end of a finished scene, when the lorebook of then is known", wish.strict))
+                    label { span { "Only at the end of a finished scene, when the lorebook of then is known" }
+                        select #wish-strict name="strict" {
+                            option value="" selected[wish.strict.is_none()] { "As the settings say" }
+                            option value="true" selected[wish.strict == Some(true)] { "Yes" }
+                            option value="false" selected[wish.strict == Some(false)] { "No: this one may be less exact" }
+                        }
+                    }
                     (check("copy_book", "Copy the lorebook even if it is shared by choice", wish.copy_book))
                     (check("ignore_queue", "Although the memory extension is still at work", wish.ignore_queue))
                 }
