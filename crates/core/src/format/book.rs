@@ -316,7 +316,7 @@ impl EntryImage {
         self.raw().members().all(|(key, value)| {
             // Number and title were compared above, in the form that every kind of evidence agrees on.
             let told = key.is_text("comment") || key.is_text("uid");
-            told || theirs.get(key).is_none_or(|other| says_the_same(key, value, other))
+            told || theirs.get(key).is_none_or(|other| value.says_the_same(other))
         })
     }
 
@@ -349,13 +349,13 @@ impl EntryImage {
     }
 }
 
-/// Fields that say the same whether they are null, 0, false or empty: SillyTavern takes each of them for "nothing", and whoever writes
+/// Fields that mean the same whether they are null, 0, false or empty: SillyTavern takes each of them for "nothing", and whoever writes
 /// entries down has another word for it.
 const NOTHING: [&str; 8] =
     ["role", "sticky", "cooldown", "delay", "delayUntilRecursion", "automationId", "group", "outletName"];
 
-/// Whether two values of a field of an entry say the same.
-pub fn says_the_same(key: Raw<'_>, a: Raw<'_>, b: Raw<'_>) -> bool {
+/// Whether two values of a field of an entry mean the same, whatever they say.
+pub fn means_the_same(key: Raw<'_>, a: Raw<'_>, b: Raw<'_>) -> bool {
     a.says_the_same(b) || (!a.is_truthy() && !b.is_truthy() && NOTHING.iter().any(|field| key.is_text(field)))
 }
 

@@ -11,7 +11,7 @@ use super::life::{Deed, Life, SeenBy, is_titled};
 use super::sight::{Cast, Scene};
 use super::thing::words;
 use crate::adapter::{EntryRole, Mark, Work, entry_role};
-use crate::format::book::{EntryImage, says_the_same};
+use crate::format::book::{EntryImage, means_the_same};
 
 /// Who made a change.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -293,7 +293,7 @@ fn is_moved(deed: &Deed) -> bool {
     let same = |(key, value): (forklore_json::Raw<'_>, forklore_json::Raw<'_>)| {
         let moved = key.is_text("order") || key.is_text("displayIndex");
         let known = || key.as_text().and_then(|key| before.get(&key));
-        moved || known().is_none_or(|old| says_the_same(key, old, value))
+        moved || known().is_none_or(|old| means_the_same(key, old, value))
     };
     !deed.line
         && old.comment == new.comment
