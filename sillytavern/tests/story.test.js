@@ -122,7 +122,7 @@ test('work that is left behind is told of, and a click leads back to it', async 
     await visit.notice('Work was left behind');
     await at.picture('left-behind');
     await visit.page.run(() => [...document.querySelectorAll('.toast')].find((toast) => toast.innerText.includes('left behind')).click());
-    await visit.page.until('it is open again', (name) => Forklore.state().chat === name, MAIN);
+    await visit.settled(MAIN);
     await queue(visit, []);
     await visit.page.until('the queue is empty', () => !Forklore.state().text.includes('operation'));
     tavern.forklore('delete', `${STORY}/Elsewhere`);

@@ -32,10 +32,13 @@ pub fn work(fs: &dyn Vfs) -> Result<Work, PathError> {
     if names.is_empty() {
         return Ok(Work { seen: (names, last), ..Work::default() });
     }
-    // Nobody is told that the vault is busy because we try its lock: with the turn in our hands he waits.
-    let _turn = fs.lock(&folders::turn());
+    // Nobody is told that the vault is busy because we try its lock: with the turn in our hands he waits. While somebody else has the
+    // turn, nobody knows; whoever asks again soon does.
+    let turn = fs.lock(&folders::turn());
+    let taken = matches!(turn, Ok(None));
     // Whoever works has the lock. That nobody can take it here (a vault on read-only media) means that nobody has it.
-    let at_work = fs.lock(&folders::lock()).is_ok_and(|lock| lock.is_none());
+    let at_work = taken || fs.lock(&folders::lock()).is_ok_and(|lock| lock.is_none());
+    drop(turn);
     let mut work = Work { at_work, ..Work::default() };
     let mut awaiting: Vec<String> = Vec::new();
     for name in &names {
