@@ -47,6 +47,7 @@ export function made(report) {
             report.book.name && !report.book.shared && `Entries: ${report.book.entries}${exactness(report.book)}`,
             recap(report.running_recap.current_version, report.running_recap.versions),
             report.combined_recap && `Combined recap: ${report.combined_recap.message_count} messages`,
+            ...(report.notes ?? []),
         ]);
     }
     if (report.warnings.length) {

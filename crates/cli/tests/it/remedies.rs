@@ -219,7 +219,10 @@ fn a_combined_recap_from_the_future_is_found_and_put_aside() {
     assert_eq!(findings(&report, "RECAP_FROM_FUTURE").len(), 1, "{report:#}");
     let healed = vault.json(FORKLORE, &["heal", "Ana/main"]);
     assert!(healed["actions"].to_string().contains("combined recap"), "{healed:#}");
-    assert_eq!(ChatFile::at(&vault, "Ana/main").metadata()["auto_recap"], json!({"enabled": true}));
+    let main = ChatFile::at(&vault, "Ana/main");
+    assert_eq!(main.metadata()["auto_recap"], json!({"enabled": true}));
+    let kept = &main.metadata()["forklore"]["archive"]["combined"]["content"];
+    assert_eq!(kept, "More than there is.", "put aside is not thrown away");
     assert_eq!(findings(&vault.json(FORKLORE, &["check"]), "RECAP_FROM_FUTURE").len(), 0);
 }
 
@@ -244,6 +247,32 @@ fn a_combined_recap_that_tells_the_same_messages_otherwise_is_found() {
     played.save_chat(&vault);
     let report = vault.json(FORKLORE, &["check", &made]);
     assert_eq!(findings(&report, "BASELINE_CHANGED").len(), 1, "{report:#}");
+}
+
+/// What `heal` puts aside was lost where the chat got no new record: in a chat that is no fork, and in a fork that Forklore made itself.
+#[test]
+fn regression_what_heal_puts_aside_is_kept_without_a_new_record_too() {
+    let vault = TestVault::new();
+    story().save(&vault);
+    let made = address(&fork(&vault, &["branch", "Ana/main", "--at", "4"]));
+    for chat in ["Ana/main", &made] {
+        let mut played = Story::open(&vault, chat);
+        let own = played.metadata()["forklore"].clone();
+        let versions = played.metadata_mut()[RUNNING]["versions"].as_array_mut().unwrap();
+        let mut future = versions.last().unwrap().clone();
+        future["version"] = json!(77);
+        future["new_scene_index"] = json!(500);
+        versions.push(future.clone());
+        played.metadata_mut()[RUNNING]["current_version"] = json!(77);
+        played.save_chat(&vault);
+        let healed = vault.json(FORKLORE, &["heal", chat]);
+        assert!(healed["actions"].to_string().contains("RECAP_FROM_FUTURE"), "{chat}: {healed:#}");
+        let file = ChatFile::at(&vault, chat);
+        assert!(!file.metadata()[RUNNING].to_string().contains("500"), "{chat}");
+        let kept = file.metadata()["forklore"]["archive"]["running"].as_array().cloned().unwrap_or_default();
+        assert!(kept.contains(&future), "{chat}: {:#}", file.metadata()["forklore"]);
+        assert_eq!(file.metadata()["forklore"]["book"], own["book"], "{chat}: the record is what it was");
+    }
 }
 
 /// Every key of a header, whoever wrote it, is as a backup tells; what came later is not there, and what went since is.

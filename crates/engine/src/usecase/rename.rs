@@ -255,25 +255,26 @@ fn child(library: &Library, of: usize, name: &str) -> Option<Edit> {
 /// The links of the parent's messages lead to the new name.
 fn links(library: &Library, parent: usize, old: &str, name: &str) -> Vec<Edit> {
     let chat = &library.chats[parent];
-    let mut edits = Vec::new();
-    for (message, link, linked) in chat.facts.links().filter(|(_, _, linked)| chat_stem(linked) == *old) {
-        let Some(row) = chat.transcript.row(message) else { continue };
-        let changes = match link {
-            Link::Bookmark => {
-                vec![Change::set(&["extra", "bookmark_link"], Json::text(linked), Json::text(name))]
-            }
-            Link::Branch => {
-                let mut beside =
-                    chat.facts.links().filter(|(m, link, _)| *m == message && *link == Link::Branch);
-                let at = beside.position(|(_, _, other)| other == linked);
-                let listed = |text: &str| Listed::new(&["extra", "branches"], text).at(at);
-                vec![Change::Exclude(listed(linked)), Change::Include(listed(name))]
-            }
-        };
-        let place = Place::Message { index: message, id: row.id.0 };
-        edits.push(Edit::new(chat.path.clone(), place, changes));
-    }
-    edits
+    let links = chat.facts.links().filter(|(_, _, linked)| chat_stem(linked) == *old);
+    links.filter_map(|(message, link, linked)| relink(chat, message, link, linked, name)).collect()
+}
+
+/// A link of a message leads to another name.
+pub(super) fn relink(chat: &Chat, message: usize, link: Link, linked: &str, name: &str) -> Option<Edit> {
+    let row = chat.transcript.row(message)?;
+    let changes = match link {
+        Link::Bookmark => {
+            vec![Change::set(&["extra", "bookmark_link"], Json::text(linked), Json::text(name))]
+        }
+        Link::Branch => {
+            let mut beside = chat.facts.links().filter(|(m, link, _)| *m == message && *link == Link::Branch);
+            let at = beside.position(|(_, _, other)| other == linked);
+            let listed = |text: &str| Listed::new(&["extra", "branches"], text).at(at);
+            vec![Change::Exclude(listed(linked)), Change::Include(listed(name))]
+        }
+    };
+    let place = Place::Message { index: message, id: row.id.0 };
+    Some(Edit::new(chat.path.clone(), place, changes))
 }
 
 /// The group lists the new name.

@@ -6,7 +6,7 @@ use forklore_core::fork::ForkKind;
 use forklore_core::fork::book::fingerprint;
 use forklore_core::fork::header::{self as core_header, Revision};
 use forklore_core::format::book::Book;
-use forklore_core::format::record::{ForkRecord, RECORD_VERSION};
+use forklore_core::format::record::{self, ForkRecord, RECORD_VERSION};
 use forklore_core::story::lineage::{Kind, ParentNote};
 use forklore_json::Raw;
 
@@ -15,7 +15,7 @@ use super::treat::Treatment;
 use crate::tx::operation::Edit;
 use crate::usecase::fork::header::edit_of;
 use crate::usecase::fork::plan::root_of;
-use crate::vault::Library;
+use crate::vault::{Chat, Library};
 
 impl Treatment {
     /// The edits that it means. `slugs` are those that chats get in the same operation.
@@ -37,12 +37,23 @@ impl Treatment {
             let so_far = core_header::apply(Some(header.raw()), &revisions).map_err(|_| corrupt())?;
             let metadata = Raw::trust(&so_far).get("chat_metadata").unwrap_or(Raw::NULL);
             revisions.push(Revision::set(&["forklore"], self.record(library, c, metadata, slugs, now)));
+        } else if !self.revised.archive.is_empty() {
+            // Put aside is not thrown away, also where no record is written: beside the one that is there, or alone.
+            revisions.push(Revision::set(&["forklore", "archive"], self.archive(chat)));
         }
         let mut edits = self.links.clone();
         if !revisions.is_empty() {
             edits.push(edit_of(chat, revisions, self.binding.is_some()).ok_or_else(corrupt)?);
         }
         Ok(edits)
+    }
+
+    /// What the chat has put aside, now and earlier.
+    fn archive(&self, chat: &Chat) -> Vec<u8> {
+        let before = chat.header().metadata().get("forklore").filter(|_| !is_anothers(chat));
+        let archive: Vec<(&str, Vec<u8>)> =
+            self.revised.archive.iter().map(|(key, value)| (*key, value.clone())).collect();
+        record::archived(before, &archive)
     }
 
     fn record(
@@ -103,13 +114,15 @@ impl Treatment {
             adopted: true,
             restored: old.restored,
         };
-        let before = chat.header().metadata().get("forklore").filter(|_| chat.record.is_some());
-        let archive: Vec<(&str, Vec<u8>)> =
-            self.revised.archive.iter().map(|(key, value)| (*key, value.clone())).collect();
-        let archive = forklore_core::format::record::archived(before, &archive);
-        let quarantine = forklore_core::format::record::quarantined(before, &self.quarantine);
-        record.write(&[], &[("archive", archive), ("quarantine", quarantine)])
+        let before = chat.header().metadata().get("forklore").filter(|_| !is_anothers(chat));
+        let quarantine = record::quarantined(before, &self.quarantine);
+        record.write(&[], &[("archive", self.archive(chat)), ("quarantine", quarantine)])
     }
+}
+
+/// Whether what stands under `forklore` was copied from another chat: SillyTavern's forks have their parent's.
+fn is_anothers(chat: &Chat) -> bool {
+    chat.record.is_none() && ForkRecord::read(chat.header().metadata()).is_some()
 }
 
 fn header_slug(metadata: Raw<'_>) -> String {
