@@ -81,6 +81,7 @@ fn an_old_fork_gets_its_own_copy_of_a_book_kept_by_hand_on_request() {
     let before = vault.snapshot();
     let healed = vault.json(FORKLORE, &["heal", "Ana/old", "--choose", "copy"]);
     assert_eq!(healed["actions"][0]["code"], "BOOK_SHARED_BY_CHOICE", "{healed:#}");
+    assert_eq!(healed["actions"][0]["did"], "a copy of its lorebook, for this chat alone: 1 entry");
     let own = ChatFile::at(&vault, "Ana/old").book().to_owned();
     assert_eq!(entries(&book(&vault, &own)).keys().collect::<Vec<_>>(), ["Town"]);
     assert_eq!(ChatFile::at(&vault, "Ana/main").book(), "Notes");

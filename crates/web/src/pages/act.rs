@@ -203,6 +203,7 @@ fn source(source: &ShowSource) -> String {
     match source.kind {
         "head" | "unchanged" => "It is exactly as it was then.".to_owned(),
         "history" => format!("It is exactly as history saw it{from}."),
+        "scene" if source.message.is_none() => "No scene has ended yet.".to_owned(),
         "scene" => match source.distance {
             Some(0) | None => format!("It is as the scene{from} tells."),
             Some(far) => format!("It is as the scene{from} tells, {} earlier.", words::count(far, "message")),

@@ -191,8 +191,12 @@ impl Patient<'_> {
         match own {
             Own::Book { name, path, bytes, quarantine, how } => {
                 let images = Book::parse(&bytes).map(|book| book.images()).unwrap_or_default();
+                let entries = match images.len() {
+                    1 => "1 entry".to_owned(),
+                    n => format!("{n} entries"),
+                };
                 for code in &remedy.codes {
-                    self.did(treatment, *code, Some(&name), &format!("{how}: {} entries", images.len()));
+                    self.did(treatment, *code, Some(&name), &format!("{how}: {entries}"));
                 }
                 self.put_aside(quarantine, &remedy.book, treatment);
                 treatment.binding = Some(Some(name.clone()));
