@@ -90,7 +90,7 @@ export function summary() {
         return { tone: 'busy', text: `Queue active: ${work(queue)}.` };
     }
     if (recording) {
-        return { tone: 'warning', text: `History is not being recorded: ${recording}` };
+        return { tone: 'warning', text: `History is not being recorded: ${recording} “forklore doctor” tells what to do.` };
     }
     if (mode === 'unhooked') {
         return { tone: 'warning', text: 'Ready, but forks get their lorebook only after they were saved: this SillyTavern is not known to the plugin.' };

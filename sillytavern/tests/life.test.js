@@ -198,3 +198,21 @@ test('a checkpoint at the end of a scene, once the queue is empty', async () => 
         tavern.forklore('config', 'checkpoint.at_scene_break', '--unset');
     }
 });
+
+test('history that is not recorded is told in the drawer, and told no more when it is', async () => {
+    const { tavern, visit } = at;
+    await visit.open(MAIN);
+    // Another vault's: it will not be written. Who has it open already does not look again.
+    const owner = path.join(tavern.vault, '.forklore/history/vault');
+    const ours = fs.readFileSync(owner);
+    fs.writeFileSync(owner, '0123456789abcdef0123456789abcdef\n');
+    tavern.engines().forEach((engine) => process.kill(engine, 'SIGKILL'));
+    const status = () => visit.page.run(() => document.querySelector('#forklore_settings .forklore-status')?.textContent ?? '');
+    await becomes('it is told', async () => /History is not being recorded/.test(await status()));
+    await visit.page.run(() => document.querySelector('#forklore_badge')?.click());
+    await at.picture('not-recorded');
+    await visit.page.run(() => document.querySelector('dialog[open] .popup-button-close')?.click());
+    fs.writeFileSync(owner, ours);
+    await visit.slash('/sendas name="Narrator" This will be remembered.');
+    await becomes('it is over', async () => !/History is not being recorded/.test(await status()));
+});

@@ -224,7 +224,7 @@ function anything() {
 
 // History that stops is told: what is played meanwhile cannot be brought back.
 function recorded(why) {
-    note(why ? `History is not being recorded: ${why}` : null);
+    note(why ? `History is not being recorded: ${why} “forklore doctor” tells what to do.` : null);
 }
 attend('recording', ({ message }) => recorded(message));
 

@@ -149,6 +149,23 @@ test('a restart: the page says so, and goes on with the new address', async () =
     await site.stop();
 });
 
+test('history that is not recorded is told, and told no more when it is', async () => {
+    const vault = demo();
+    execFileSync(FORKLORE, ['--vault', vault, 'watch', '--once'], { stdio: 'ignore' });
+    const owner = path.join(vault, '.forklore/history/vault');
+    const ours = fs.readFileSync(owner);
+    fs.writeFileSync(owner, '0123456789abcdef0123456789abcdef\n');
+    const site = await Site.start(vault);
+    const visit = await visiting(site, 'log');
+    await visit.until('it is told', () => /History is not being recorded: .*another vault/.test(document.getElementById('live-note')?.innerText));
+    await visit.picture('not-recorded');
+    fs.writeFileSync(owner, ours);
+    fs.appendFileSync(path.join(vault, `chats/${HEARD}.jsonl`), `\n${JSON.stringify({ name: 'Ottilie Crake', is_user: false, mes: 'Remembered.' })}`);
+    await visit.until('it is over', () => !/not being recorded/.test(document.getElementById('live-note')?.innerText ?? ''));
+    await visit.close();
+    await site.stop();
+});
+
 test('long work shows how far it is', async () => {
     const vault = empty();
     const long = Array.from({ length: 1000 }, (_, i) => `Message ${i}. ${'The tide came in, and with it the boats, one after the other. '.repeat(64)}`);
