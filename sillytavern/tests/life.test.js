@@ -210,6 +210,7 @@ test('history that is not recorded is told in the drawer, and told no more when 
     const status = () => visit.page.run(() => document.querySelector('#forklore_settings .forklore-status')?.textContent ?? '');
     await becomes('it is told', async () => /History is not being recorded/.test(await status()));
     await visit.page.run(() => document.querySelector('#forklore_badge')?.click());
+    await becomes('the panel tells it, too', () => visit.page.run(() => /not being recorded/.test(document.querySelector('dialog[open] .forklore-status')?.textContent)));
     await at.picture('not-recorded');
     await visit.page.run(() => document.querySelector('dialog[open] .popup-button-close')?.click());
     fs.writeFileSync(owner, ours);
