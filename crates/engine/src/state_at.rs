@@ -315,7 +315,7 @@ fn from_evidence(
         let donor = donors.get(&(entry.image.uid, entry.image.comment.clone())).copied();
         // The mark of today's text is not one of an earlier text.
         let earlier = donor.filter(|donor| donor.content() != entry.image.content());
-        let unmarked = earlier.zip(own.and_then(|own| own.keeper)).map(|(donor, k)| k.without_mark(donor));
+        let unmarked = earlier.zip(own).map(|(donor, own)| own.keepers.without_mark(donor));
         let (image, inferred) = state::complete(&entry.image, unmarked.as_ref().or(donor));
         entry.image = image;
         entry.inferred.extend(inferred);

@@ -77,12 +77,20 @@ impl Trap {
         while let Some(dir) = todo.pop() {
             for entry in fs::read_dir(dir).unwrap() {
                 let path = entry.unwrap().path();
-                if path.is_dir() {
-                    todo.push(path);
-                } else {
-                    let modified = fs::metadata(&path).unwrap().modified().unwrap();
-                    found.push((path.clone(), fs::read(&path).unwrap(), modified));
-                }
+                let meta = fs::symlink_metadata(&path).unwrap();
+                // A trap that was laid through a link that was laid before lies here: it is not walked into by whoever looks, either.
+                let content = match meta.file_type() {
+                    kind if kind.is_dir() => {
+                        todo.push(path);
+                        continue;
+                    }
+                    kind if kind.is_symlink() => {
+                        fs::read_link(&path).unwrap().as_os_str().as_bytes().to_vec()
+                    }
+                    kind if kind.is_file() => fs::read(&path).unwrap(),
+                    _ => Vec::new(),
+                };
+                found.push((path, content, meta.modified().unwrap()));
             }
         }
         found.sort();

@@ -102,6 +102,61 @@ pub trait Adapter: Sync {
     }
 }
 
+/// The extensions that write into one book, in the order in which they are asked: each tells of its own entries.
+#[derive(Clone, Default)]
+pub struct Keepers(Vec<&'static dyn Adapter>);
+
+impl Keepers {
+    /// Those of all adapters that `keep` it.
+    pub fn new(keep: impl Fn(&dyn Adapter) -> bool) -> Self {
+        Self(ALL.into_iter().filter(|adapter| keep(*adapter)).collect())
+    }
+
+    /// Whether nobody but people writes into it.
+    pub fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
+    /// Whether several write into it: what one keeps of it has nothing of what the other marks.
+    pub fn are_several(&self) -> bool {
+        self.0.len() > 1
+    }
+
+    /// See [`Adapter::layers`].
+    pub fn layers(&self, entry: &EntryImage, all: &[EntryImage]) -> Vec<(Option<Mark>, EntryImage)> {
+        let tells = |layers: &Vec<(Option<Mark>, EntryImage)>| layers.iter().any(|(mark, _)| mark.is_some());
+        let told = self.0.iter().map(|adapter| adapter.layers(entry, all)).find(tells);
+        told.unwrap_or_else(|| vec![(None, entry.clone())])
+    }
+
+    /// See [`Adapter::subject`].
+    pub fn subject(&self, entry: &EntryImage) -> Option<(i64, i64)> {
+        self.0.iter().find_map(|adapter| adapter.subject(entry))
+    }
+
+    /// See [`Adapter::chat_of`].
+    pub fn chat_of(&self, entry: &EntryImage) -> Option<String> {
+        self.0.iter().find_map(|adapter| adapter.chat_of(entry))
+    }
+
+    /// See [`Adapter::hand_over`].
+    #[must_use]
+    pub fn hand_over(&self, entry: &EntryImage, chat: &str) -> EntryImage {
+        self.0.iter().fold(entry.clone(), |entry, adapter| adapter.hand_over(&entry, chat))
+    }
+
+    /// See [`Adapter::without_mark`].
+    #[must_use]
+    pub fn without_mark(&self, entry: &EntryImage) -> EntryImage {
+        self.0.iter().fold(entry.clone(), |entry, adapter| adapter.without_mark(&entry))
+    }
+
+    /// See [`Adapter::reached`].
+    pub fn reached(&self, header: Header<'_>) -> Option<i64> {
+        self.0.iter().find_map(|adapter| adapter.reached(header))
+    }
+}
+
 /// The adapter that keeps a book, if any does.
 pub fn keeper(book: &Book<'_>) -> Option<&'static dyn Adapter> {
     ALL.into_iter().find(|adapter| adapter.keeps(book))

@@ -5,7 +5,7 @@ use std::collections::{HashMap, HashSet};
 use super::author::Author;
 use super::life::{Life, everything_key};
 use super::thing::{Kinship, Thing, pair};
-use crate::adapter::Adapter;
+use crate::adapter::Keepers;
 use crate::format::book::EntryImage;
 
 /// What a book was made from.
@@ -52,7 +52,7 @@ impl Made<'_> {
     pub(super) fn settle(
         &self,
         first: &[EntryImage],
-        keeper: Option<&'static dyn Adapter>,
+        keepers: &Keepers,
         claimed: &dyn Fn(&EntryImage) -> bool,
         complete: bool,
     ) -> Settled {
@@ -65,7 +65,7 @@ impl Made<'_> {
         let is_sure = |thing: &Thing, entry: &EntryImage| {
             certain.get(thing).is_some_and(|sure| sure.content() == entry.content())
         };
-        for (pair, entry) in pair(&old, &new, Kinship { keeper, copied: true }).iter().zip(first) {
+        for (pair, entry) in pair(&old, &new, Kinship { keepers, copied: true }).iter().zip(first) {
             // What may not have been there at all is not taken for something of another name.
             let same = |i: &&usize| {
                 let (thing, old) = &self.things[**i];

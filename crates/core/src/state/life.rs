@@ -10,20 +10,21 @@ use std::sync::Arc;
 use super::author::{AtWork, Author, attribute};
 use super::base::{Base, Made, Settled};
 use super::merge::overlay;
+use super::mark::Marks;
 use super::order::in_order;
 use super::roll::Roll;
 use super::sight::{BookEvidence, Cast, Content, Head, Look, Scene, Sight, Witness};
 use super::thing::{Kinship, Thing, pair};
 use crate::adapter::auto_recap::text_hash;
-use crate::adapter::{Adapter, EntryRole, entry_role};
+use crate::adapter::{EntryRole, Keepers, entry_role};
 use crate::format::book::EntryImage;
 
 /// The timeline of one book.
 pub struct Life {
     /// The book's file stem.
     pub book: Arc<str>,
-    /// What keeps it; `None` if it is kept by hand.
-    pub keeper: Option<&'static dyn Adapter>,
+    /// What keeps it; nobody, if it is kept by hand.
+    pub keepers: Keepers,
     /// Whether all who use it share it by choice.
     pub by_choice: bool,
     /// The chat that it was made for.
@@ -114,13 +115,14 @@ impl SeenBy {
 impl Life {
     /// Works out what happened to a book.
     pub fn of<'a>(evidence: BookEvidence, base: &'a Base<'a>, cast: &dyn Cast) -> Self {
-        let BookEvidence { book, keeper, by_choice, owner, lost, users, made, scenes, sights, elsewhere } =
+        let BookEvidence { book, keepers, by_choice, owner, lost, users, made, scenes, sights, elsewhere } =
             evidence;
         let sights = in_order(sights);
+        let marks = Marks::of(&keepers, &sights);
         let mut builder = Builder {
             life: Self {
                 book,
-                keeper,
+                keepers,
                 by_choice,
                 owner,
                 lost,
@@ -144,6 +146,7 @@ impl Life {
             snapshot: HashMap::new(),
             next: 0,
             marked: HashMap::new(),
+            marks,
             known: HashMap::new(),
             foreign: HashMap::new(),
             made: None,
@@ -219,6 +222,8 @@ struct Builder<'a> {
     next: u32,
     /// Deeds that entries themselves tell of, by their places
     marked: HashMap<usize, crate::adapter::Mark>,
+    /// What entries tell of themselves
+    marks: Marks,
     /// Things of the books that this one was made from, by title and text
     known: HashMap<u64, Thing>,
     /// What scenes of other lines wrote into those books, by title and text
@@ -397,7 +402,7 @@ impl<'a> Builder<'a> {
             }
             _ => false,
         };
-        let base = made.settle(first, self.life.keeper, &claimed, complete);
+        let base = made.settle(first, &self.life.keepers, &claimed, complete);
         self.seen = base.state.iter().map(|(thing, _)| (thing.clone(), 0)).collect();
         self.state.clone_from(&base.state);
         self.remember(&base.state);
@@ -429,7 +434,7 @@ impl<'a> Builder<'a> {
     ) -> Vec<Thing> {
         let old: Vec<&EntryImage> = before.iter().map(|(_, entry)| entry).collect();
         let new: Vec<&EntryImage> = after.iter().collect();
-        let pairs = pair(&old, &new, Kinship { keeper: self.life.keeper, copied });
+        let pairs = pair(&old, &new, Kinship { keepers: &self.life.keepers, copied });
         let mut paired = vec![false; before.len()];
         pairs.iter().flatten().for_each(|i| paired[*i] = true);
         let mut things = Vec::with_capacity(after.len());
@@ -529,15 +534,14 @@ impl<'a> Builder<'a> {
             let first = (Some(Step::Event(scene)), image.clone());
             return if image.agrees_with(after) { vec![first] } else { vec![first, (None, after.clone())] };
         }
-        let Some(keeper) = self.life.keeper else { return vec![(None, after.clone())] };
-        let layers = keeper.layers(after, all);
+        let layers = self.marks.layers(&self.life.keepers, after, all);
         let says = |image: &EntryImage, other: &EntryImage| {
             image.content() == other.content() && image.is_disabled() == other.is_disabled()
         };
         let known = before.and_then(|before| layers.iter().rposition(|(_, image)| says(image, before)));
         let same_mark = |mark: &Option<crate::adapter::Mark>| {
             before.is_some_and(|before| {
-                mark.is_some() && keeper.layers(before, all).iter().any(|(m, _)| m == mark)
+                mark.is_some() && self.marks.layers(&self.life.keepers, before, all).iter().any(|(m, _)| m == mark)
             })
         };
         let from = known.map_or(0, |known| known + 1);

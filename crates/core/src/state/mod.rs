@@ -16,6 +16,7 @@ mod blame;
 mod complete;
 mod fold;
 mod life;
+mod mark;
 mod merge;
 mod order;
 mod roll;

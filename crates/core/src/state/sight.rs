@@ -5,15 +5,15 @@
 use std::sync::Arc;
 
 use super::Origin;
-use crate::adapter::{Adapter, Mark, Work, Written};
+use crate::adapter::{Keepers, Mark, Work, Written};
 use crate::format::book::EntryImage;
 
 /// All that is known of one book.
 pub struct BookEvidence {
     /// Its file stem.
     pub book: Arc<str>,
-    /// What keeps it; `None` if it is kept by hand.
-    pub keeper: Option<&'static dyn Adapter>,
+    /// What keeps it; nobody, if it is kept by hand.
+    pub keepers: Keepers,
     /// Whether all who use it share it by choice: nothing keeps it, and it was made for nobody.
     pub by_choice: bool,
     /// The chat that it was made for.

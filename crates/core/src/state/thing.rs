@@ -6,7 +6,7 @@
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
-use crate::adapter::{Adapter, EntryRole, entry_role};
+use crate::adapter::{EntryRole, Keepers, entry_role};
 use crate::format::book::EntryImage;
 
 /// Something in a book that has a history: an entry. Known across all books of a family.
@@ -27,7 +27,7 @@ impl Thing {
 #[derive(Clone, Copy)]
 pub(super) struct Kinship<'a> {
     /// What keeps the book
-    pub(super) keeper: Option<&'a dyn Adapter>,
+    pub(super) keepers: &'a Keepers,
     /// The later one is a copy, which may have numbered all entries anew
     pub(super) copied: bool,
 }
@@ -79,8 +79,7 @@ pub(super) fn pair(old: &[&EntryImage], new: &[&EntryImage], kinship: Kinship<'_
 
 /// Whether two entries say themselves that they are not the same.
 fn clash(a: &EntryImage, b: &EntryImage, kinship: Kinship<'_>) -> bool {
-    let Some(keeper) = kinship.keeper else { return false };
-    keeper.subject(a).zip(keeper.subject(b)).is_some_and(|(a, b)| a != b)
+    kinship.keepers.subject(a).zip(kinship.keepers.subject(b)).is_some_and(|(a, b)| a != b)
 }
 
 /// Whether one text goes on in another: half of the words of the shorter are in the longer.

@@ -192,7 +192,7 @@ impl World {
         let lines = || self.lines.iter().enumerate().filter(|(_, line)| line.book == book).map(|(l, _)| l);
         let mut evidence = BookEvidence {
             book: format!("book {book}").into(),
-            keeper: Some(&AutoRecap),
+            keepers: Keepers::new(|adapter| adapter.name() == AutoRecap.name()),
             by_choice: false,
             owner: lines().next(),
             lost: false,

@@ -58,8 +58,11 @@ impl Timeline {
     /// The number of the first observation of a chat that is there; and the first one whose changes were certainly made later: everything
     /// had been looked at in between.
     pub fn first_seen(&self, file: &VaultPath) -> Option<(u64, u64)> {
-        let first = *self.life(file, usize::MAX).first()?;
+        let seen = *self.life(file, usize::MAX).first()?;
         let looked = |i: usize| self.seen[i].observation.looked;
+        // What was looked at together was there together, in whatever order it was written down.
+        let before = (0..seen).rev().take_while(|i| looked(*i).is_some() && looked(*i) == looked(seen));
+        let first = before.last().unwrap_or(seen);
         let sweep = (first..self.seen.len())
             .find(|i| matches!(self.seen[*i].observation.by, By::Watch) && looked(*i).is_some());
         let later = sweep.and_then(|sweep| (sweep..self.seen.len()).find(|i| looked(*i) != looked(sweep)));

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use forklore_core::adapter::auto_recap::running::RecapVersion;
-use forklore_core::adapter::{self, SceneSighting};
+use forklore_core::adapter::{self, Keepers, SceneSighting};
 use forklore_core::format::book::EntryImage;
 use forklore_core::format::chat::Message;
 use forklore_core::format::names::{book_stem, chat_stem};
@@ -26,7 +26,7 @@ impl Library {
         let owner = self.made_for(stem);
         let mut evidence = BookEvidence {
             book: stem.into(),
-            keeper: None,
+            keepers: Keepers::default(),
             by_choice: false,
             owner,
             lost: !owner.is_some_and(|owner| self.has_kept(owner, stem)),
@@ -49,28 +49,15 @@ impl Library {
         let is_there = !stem.ends_with(EARLIER);
         let live = if is_there { self.book(stem)?.filter(|book| book.parse().is_ok()) } else { None };
         if let Some(live) = &live {
-            evidence.keeper = live.keeper;
             let content = Content::Whole(live.images().into());
             evidence.sights.push(Sight { time: i64::MAX, witness: Witness::Now, content });
         }
-        if live.is_none() {
-            evidence.keeper = self.keeper_of(&evidence);
-        }
-        evidence.by_choice = evidence.keeper.is_none() && !self.made_by_forklore(stem);
+        evidence.keepers = keepers(&evidence, live.is_some());
+        evidence.by_choice = evidence.keepers.is_empty() && !self.made_by_forklore(stem);
         self.add_copies(&mut evidence)?;
         self.add_backups(&mut evidence)?;
         self.add_events(&mut evidence)?;
         Ok(evidence)
-    }
-
-    /// What keeps a book that is not there any more.
-    fn keeper_of(&self, evidence: &BookEvidence) -> Option<&'static dyn adapter::Adapter> {
-        adapter::ALL.into_iter().find(|adapter| {
-            evidence.sights.iter().any(|sight| match &sight.content {
-                Content::Whole(entries) => adapter.kept(entries),
-                Content::Changed { new, .. } => new.iter().any(|(_, e)| adapter.wrote(&e.comment, e.raw())),
-            })
-        })
     }
 
     /// When a book was made, if the header of a chat tells.
@@ -163,22 +150,23 @@ impl Library {
             let later = first.as_ref().is_none_or(|(looked, _)| *looked > copy.time.saturating_add(AT_ONCE));
             let first = first.map(|(_, entries)| entries);
             let Some(entries) = first.or_else(|| book.map(|book| book.images())) else { continue };
-            let Some(keeper) = adapter::ALL.into_iter().find(|adapter| adapter.kept(&entries)) else {
+            let keepers = Keepers::new(|adapter| adapter.kept(&entries));
+            if keepers.is_empty() {
                 continue;
-            };
+            }
             let chat = &self.chats[copy.chat];
             let fork = chat.lineage.fork_message.unwrap_or_default();
             let same = |a: &EntryImage, b: &EntryImage| a.content() == b.content() && a.comment == b.comment;
             let mut then = Vec::new();
             for entry in &entries {
-                let mut layers = keeper.layers(entry, &entries);
+                let mut layers = keepers.layers(entry, &entries);
                 while let Some((Some(mark), image)) = layers.last() {
                     let place = VaultCast(self).place_of(mark, Some(copy.chat), &[]);
                     let own = place.is_some_and(|place| {
                         place.chat == copy.chat && place.message > fork && place.message <= chat.head()
                     });
                     // Copying makes memories say that they are the copy's. What says so without having been told was made there.
-                    let by_itself = keeper.chat_of(image).is_none()
+                    let by_itself = keepers.chat_of(image).is_none()
                         && mark.chat.as_deref().is_some_and(|name| chat_stem(name) == chat.name);
                     if !(own || by_itself) || present.iter().any(|there| same(there, image)) {
                         break;
@@ -188,21 +176,21 @@ impl Library {
                 let Some((_, image)) = layers.pop() else { continue };
                 // The copy says that everything in it is its own chat's.
                 let there = present.iter().find(|there| {
-                    there.comment == image.comment && keeper.subject(there) == keeper.subject(&image)
+                    there.comment == image.comment && keepers.subject(there) == keepers.subject(&image)
                 });
                 let whose =
-                    there.and_then(|there| keeper.chat_of(there)).unwrap_or_else(|| copy.parent.clone());
+                    there.and_then(|there| keepers.chat_of(there)).unwrap_or_else(|| copy.parent.clone());
                 // The same text: the original itself tells more of it.
                 if let Some(there) = there.filter(|there| there.content() == image.content()) {
                     then.push(there.clone());
                     continue;
                 }
                 // Nobody saw the copy when it was made. What its chat may have done to it since tells nothing of the original.
-                if later && !self.is_older(&image, there, keeper, copy) {
+                if later && !self.is_older(&image, there, &keepers, copy) {
                     continue;
                 }
-                let ours = keeper.chat_of(&image).is_some_and(|name| chat_stem(&name) == chat.name);
-                then.push(if ours { keeper.hand_over(&image, &whose) } else { image });
+                let ours = keepers.chat_of(&image).is_some_and(|name| chat_stem(&name) == chat.name);
+                then.push(if ours { keepers.hand_over(&image, &whose) } else { image });
             }
             let content = Content::Whole(then.into());
             evidence.sights.push(Sight { time: copy.time, witness: Witness::Copy, content });
@@ -216,11 +204,11 @@ impl Library {
         &self,
         image: &EntryImage,
         there: Option<&EntryImage>,
-        keeper: &dyn adapter::Adapter,
+        keepers: &Keepers,
         copy: &CopiedBook,
     ) -> bool {
         let end = |entry: &EntryImage| {
-            let layers = keeper.layers(entry, std::slice::from_ref(entry));
+            let layers = keepers.layers(entry, std::slice::from_ref(entry));
             layers.into_iter().rev().find_map(|(mark, _)| mark).map(|mark| mark.message)
         };
         match there {
@@ -229,8 +217,8 @@ impl Library {
             // Deleted there since, if that chat has ever got so far with its memories; otherwise it was made here.
             None => {
                 let parent = self.named(self.chats[copy.chat].story, &chat_stem(&copy.parent));
-                let reached = parent.and_then(|parent| keeper.reached(self.chats[parent].header()));
-                keeper.subject(image).is_some_and(|(_, end)| reached.is_some_and(|reached| end <= reached))
+                let reached = parent.and_then(|parent| keepers.reached(self.chats[parent].header()));
+                keepers.subject(image).is_some_and(|(_, end)| reached.is_some_and(|reached| end <= reached))
             }
         }
     }
@@ -316,6 +304,17 @@ impl Library {
         }
         Ok(())
     }
+}
+
+/// Who writes into a book. What scenes have kept of it tells only if nothing else does: they know one extension.
+fn keepers(evidence: &BookEvidence, is_there: bool) -> Keepers {
+    let seen = |sight: &&Sight| !is_there || !matches!(sight.witness, Witness::Scene(_));
+    Keepers::new(|adapter| {
+        evidence.sights.iter().filter(seen).any(|sight| match &sight.content {
+            Content::Whole(entries) => adapter.kept(entries),
+            Content::Changed { new, .. } => new.iter().any(|(_, e)| adapter.wrote(&e.comment, e.raw())),
+        })
+    })
 }
 
 /// Events of scenes that no sight of the book shows.

@@ -125,6 +125,11 @@ pub enum Act {
         /// Which
         chat: char,
     },
+    /// SillyTavern makes room: the oldest backup goes
+    Prune {
+        /// The chat that is open
+        chat: char,
+    },
     /// Forklore looks
     Look,
     /// Forklore looks, and from now on at every save
@@ -144,6 +149,8 @@ pub enum Hand {
     Rename(String, String),
     /// Off, or on again
     Switch(String),
+    /// Another place in the prompt
+    Order(String),
     /// Gone
     Delete(String),
 }
@@ -178,7 +185,8 @@ impl Act {
             | Self::DeleteChat { chat, .. }
             | Self::EditMessage { chat, .. }
             | Self::DeleteMessage { chat, .. }
-            | Self::Backup { chat } => Some(*chat),
+            | Self::Backup { chat }
+            | Self::Prune { chat } => Some(*chat),
         }
     }
 }
@@ -210,6 +218,7 @@ impl fmt::Display for Act {
                 Hand::Reword(title) => write!(f, "{chat} by hand: other words in {title}"),
                 Hand::Rename(from, to) => write!(f, "{chat} by hand: {from} is now {to}"),
                 Hand::Switch(title) => write!(f, "{chat} by hand: switches {title}"),
+                Hand::Order(title) => write!(f, "{chat} by hand: moves {title}"),
                 Hand::Delete(title) => write!(f, "{chat} by hand: deletes {title}"),
             },
             Self::Fork { chat, new, back, by } => {
@@ -227,6 +236,7 @@ impl fmt::Display for Act {
             Self::EditMessage { chat, back } => write!(f, "{chat} edits the message {back} back"),
             Self::DeleteMessage { chat, back } => write!(f, "{chat} deletes the message {back} back"),
             Self::Backup { chat } => write!(f, "backup of {chat}"),
+            Self::Prune { .. } => write!(f, "the oldest backup goes"),
             Self::Look => write!(f, "Forklore looks"),
             Self::Watch => write!(f, "Forklore watches from now on"),
         }

@@ -161,7 +161,7 @@ impl World {
                 .iter()
                 .enumerate()
                 .map(|(n, v)| {
-                    json!({"version": v.number, "timestamp": v.clock, "content": format!("DEVELOPMENTS:\nup to {}", v.scene),
+                    json!({"version": v.number, "timestamp": v.clock, "content": v.content(),
                         "scene_count": n + 1, "excluded_count": 1, "prev_scene_index": v.from, "new_scene_index": v.scene,
                         "event_keys": v.events})
                 })
@@ -205,8 +205,9 @@ impl World {
     pub(super) fn chat_bytes(&self, chat: &Chat) -> Vec<u8> {
         let header =
             json!({"chat_metadata": self.metadata(chat), "user_name": "unused", "character_name": "unused"});
+        let header = (!self.setting.headerless).then_some(header);
         let lines: Vec<String> =
-            std::iter::once(header).chain(chat.messages.iter().map(message)).map(|v| v.to_string()).collect();
+            header.into_iter().chain(chat.messages.iter().map(message)).map(|v| v.to_string()).collect();
         lines.join("\n").into_bytes()
     }
 
@@ -262,9 +263,26 @@ impl World {
     }
 
     fn group_bytes(&self) -> Vec<u8> {
-        let names: Vec<&String> = self.chats.iter().filter(|c| c.alive).map(|c| &c.name).collect();
-        let group = json!({"id": "1", "name": "Watch", "members": ["Ana.png", "Bo.png"], "chat_id": names.first(), "chats": names});
+        let alive: Vec<&Chat> = self.chats.iter().filter(|c| c.alive).collect();
+        let names: Vec<&String> = alive.iter().map(|c| &c.name).collect();
+        let mut group = json!({"id": "1", "name": "Watch", "members": ["Ana.png", "Bo.png"], "chat_id": names.first(), "chats": names});
+        if self.setting.headerless {
+            let past: Map<String, Value> =
+                alive.iter().skip(1).map(|c| (c.name.clone(), self.metadata(c))).collect();
+            group["chat_metadata"] = alive.first().map_or(Value::Null, |c| self.metadata(c));
+            group["past_metadata"] = Value::Object(past);
+        }
         serde_json::to_vec_pretty(&group).unwrap_or_default()
+    }
+
+    /// The oldest backup goes.
+    pub(super) fn prune(&mut self) -> bool {
+        let Some(oldest) = self.written.keys().find(|file| file.starts_with("backups/")).cloned() else {
+            return false;
+        };
+        self.written.remove(&oldest);
+        self.fs.unlink(&path(&oldest)).expect("a backup can be removed");
+        true
     }
 
     /// SillyTavern's backup of a chat as it is.

@@ -123,6 +123,14 @@ impl World {
                 let Some(uid) = self.uid(c, title) else { return false };
                 (title, Kind::Switch(!self.books[b].entries[&uid].off))
             }
+            Hand::Order(title) => {
+                let Some(uid) = self.uid(c, title) else { return false };
+                let order = i64::try_from(self.fresh()).unwrap_or(0);
+                if let Some(entry) = self.books[b].entries.get_mut(&uid) {
+                    entry.order = 1_000 + order;
+                }
+                return true;
+            }
             Hand::Delete(title) => (title, Kind::Delete),
         };
         let Some(uid) = self.uid(c, title) else { return false };
@@ -229,7 +237,9 @@ impl World {
         let Some((_, snapshot)) = scene.and_then(|scene| scene.metadata.last().cloned()) else { return };
         let name = format!("z-AutoLB-Ana-{}", self.chats[x].name);
         let clock = self.tick(2_000);
-        let entries: BTreeMap<i64, Entry> = (0..).zip(snapshot.whole.values().cloned()).collect();
+        // It knows the fields that it copies; what another extension has marked is not among them.
+        let plain = snapshot.whole.values().map(|e| Entry { marks: serde_json::Map::new(), ..e.clone() });
+        let entries: BTreeMap<i64, Entry> = (0..).zip(plain).collect();
         let seen =
             entries.values().map(|e| (e.thing, (e.title.clone(), e.lines.join("\n"), e.off))).collect();
         self.books.push(Book {
@@ -284,6 +294,7 @@ impl World {
         chat.name = format!("The road {id}");
         // Auto-Recap takes the recap of a chat that is no fork for somebody else's, and wipes it.
         if chat.parent.is_none() {
+            chat.wiped |= !chat.running.versions.is_empty();
             chat.running.versions.clear();
         }
         chat.running.chat = chat.name.clone();

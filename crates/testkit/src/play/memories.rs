@@ -8,10 +8,12 @@ use super::world::{Claim, Keeper, Kind, World};
 impl World {
     /// The book of a chat that MemoryBooks keeps, made if there is none; nothing if it is gone.
     fn memory_book(&mut self, c: usize) -> Option<usize> {
-        if self.setting.keeper != Keeper::Memory {
+        if self.setting.keeper != Keeper::Memory && !self.setting.both {
             return None;
         }
         match self.chats[c].book {
+            // The other extension makes the book.
+            None if self.setting.both => None,
             None => {
                 let name = format!("LTM - Ana - {}", self.chats[c].name);
                 Some(self.make_book(c, &name, Keeper::Memory))

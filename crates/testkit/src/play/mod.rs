@@ -5,8 +5,7 @@
 //! ```
 //! use forklore_testkit::play::{Keeper, Setting, Story};
 //!
-//! let setting = Setting { keeper: Keeper::Recap, old_slugs: false, group: false, others: false };
-//! let story = Story::random(7, setting, 40, false);
+//! let story = Story::random(7, Setting::plain(Keeper::Recap), 40, false);
 //! let (files, truth) = story.play(1, |_, _| {});
 //! assert!(!truth.chats().is_empty(), "{story}");
 //! drop(files);
@@ -78,6 +77,7 @@ impl World {
             line: Vec::new(),
             doubt: BTreeSet::new(),
             gone: HashMap::new(),
+            wiped: false,
             alive: true,
             made: START,
         });
@@ -122,6 +122,7 @@ impl World {
             Act::EditMessage { back, .. } => self.edit_message(c, *back),
             Act::DeleteMessage { back, .. } => self.delete_message(c, *back),
             Act::Backup { .. } => self.backup(c),
+            Act::Prune { .. } => self.prune(),
             Act::Look | Act::Watch => false,
         }
     }

@@ -15,6 +15,12 @@ use super::world::{Carrier, Claim, Entry, Keeper, Kind, Row, Scene, Snapshot, Ve
 const TYPES: [&str; 9] =
     ["recap", "character", "location", "item", "faction", "lore", "event", "document", "rule"];
 
+impl Version {
+    pub(super) fn content(&self) -> String {
+        format!("DEVELOPMENTS:\nup to {}, at {}", self.scene, self.clock)
+    }
+}
+
 /// What a scene does.
 pub(super) struct Work<'a> {
     pub(super) makes: &'a [String],
@@ -237,7 +243,7 @@ impl World {
         let number = running.versions.iter().map(|v| v.number + 1).max().unwrap_or(0);
         let from = running.versions.iter().rev().find(|v| v.scene < at).map_or(0, |v| v.scene);
         let events = event.iter().map(|name| event_key(number, name)).collect();
-        running.versions.push(Version { number, clock, from, scene: at, events });
+        running.versions.push(Version { number, author: c, clock, from, scene: at, events });
         number
     }
 

@@ -150,6 +150,7 @@ impl Writer {
         Some(match self.random.below(100) {
             0..34 => Act::Say { chat, messages: 1 + self.random.below(6) },
             34..36 => Act::Swipe { chat },
+            36..42 if self.world.setting.both => self.memory(chat),
             36..56 => match keeper {
                 Keeper::Recap => self.scene(chat, c),
                 Keeper::Memory => self.memory(chat),
@@ -169,6 +170,7 @@ impl Writer {
                 2 => Act::DeleteChat { chat, book: self.random.below(2) == 0 },
                 3 => Act::EditMessage { chat, back: self.random.below(20) },
                 4 => Act::DeleteMessage { chat, back: self.random.below(20) },
+                _ if self.random.below(3) == 0 => Act::Prune { chat },
                 _ => Act::Backup { chat },
             },
             88..94 if self.looks => match self.random.below(8) {
@@ -206,12 +208,13 @@ impl Writer {
     }
 
     fn hand(&mut self, chat: char, c: usize) -> Option<Act> {
-        let does = match self.random.below(12) {
+        let does = match self.random.below(13) {
             0..4 => Hand::Add(format!("note {}", self.name())),
             4..6 => Hand::Extend(self.known(c)?),
             6..7 => Hand::Reword(self.known(c)?),
             7..8 => Hand::Rename(self.known(c)?, format!("note {}", self.name())),
             8..9 => Hand::Switch(self.known(c)?),
+            10..11 => Hand::Order(self.known(c)?),
             // A title that was there before comes back now and then.
             9..10 if !self.world.things.is_empty() => {
                 let titles = self.world.things.clone();

@@ -6,7 +6,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::told::{Gap, Told};
-use super::world::{Change, Claim, Keeper, Kind, World};
+use super::world::{Change, Claim, Keeper, Kind, Version, World};
 
 /// What the story was, and what the files tell of it.
 #[derive(Debug)]
@@ -24,31 +24,49 @@ pub struct Truth {
 /// What should be found at a message.
 #[derive(Debug, Clone, Default)]
 pub struct Expected {
-    /// Entries that must be there, by title and text
-    pub entries: Vec<(String, String)>,
+    /// Entries that must be there, by title, text and whether they are off, if that is known
+    pub entries: Vec<Entry>,
     /// Titles about which nothing is known
     pub free: BTreeSet<String>,
     /// The book as it is, where that is an answer, too
-    pub live: Option<Vec<(String, String)>>,
+    pub live: Option<Vec<Entry>>,
 }
 
-/// An entry that was found: title, text, and whether it is marked as undated.
-pub type Found<'a> = (&'a str, &'a str, bool);
+/// An entry that must be there.
+pub(super) type Entry = (String, String, Option<bool>);
+
+/// An entry that was found.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Found {
+    /// Its title
+    pub title: String,
+    /// Its text
+    pub text: String,
+    /// Whether it is switched off
+    pub off: bool,
+    /// Whether it is marked as undated
+    pub undated: bool,
+}
+
+impl Found {
+    fn is(&self, (title, text, off): &Entry) -> bool {
+        self.title == *title && self.text == *text && off.is_none_or(|off| off == self.off)
+    }
+}
 
 impl Expected {
     /// What is missing and what is too much; nothing if all is right.
-    pub fn judge(&self, found: &[Found<'_>]) -> Option<(Vec<String>, Vec<String>)> {
-        let of = |entries: &[(String, String)]| {
-            let has = |title: &str, text: &str| entries.iter().any(|(t, x)| t == title && x == text);
+    pub fn judge(&self, found: &[Found]) -> Option<(Vec<String>, Vec<String>)> {
+        let of = |entries: &[Entry]| {
             let missing: Vec<String> = entries
                 .iter()
-                .filter(|(title, text)| !found.iter().any(|(t, x, _)| t == title && x == text))
-                .map(|(title, text)| format!("{title}: {text:?}"))
+                .filter(|entry| !found.iter().any(|f| f.is(entry)))
+                .map(|(title, text, off)| format!("{title}: {text:?}{}", word(*off)))
                 .collect();
             let extra: Vec<String> = found
                 .iter()
-                .filter(|(title, text, undated)| !undated && !self.is_free(title) && !has(title, text))
-                .map(|(title, text, _)| format!("{title}: {text:?}"))
+                .filter(|f| !f.undated && !self.is_free(&f.title) && !entries.iter().any(|entry| f.is(entry)))
+                .map(|f| format!("{}: {:?}{}", f.title, f.text, word(Some(f.off))))
                 .collect();
             (missing, extra)
         };
@@ -130,8 +148,11 @@ impl Truth {
                     self.contradiction(c, at, &changes, &told);
                 }
             }
-            if let Some((title, text, _)) = was {
-                expected.entries.push((title, text));
+            // A switch can be unknown where the text is not: the text was written anew since.
+            let switched = |n: &usize| matches!(self.world.changes[*n].kind, Kind::Switch(_));
+            let vague = changes.iter().zip(&told).any(|(n, told)| *told == Told::Unknown && switched(n));
+            if let Some((title, text, off)) = was {
+                expected.entries.push((title, text, (!vague).then_some(off || registry)));
             }
         }
         let chat = &self.world.chats[c];
@@ -139,6 +160,25 @@ impl Truth {
             expected.live = self.live(c);
         }
         expected
+    }
+
+    /// The text of the running recap at a message, if there is one then; nothing if that cannot be known.
+    pub fn recap(&self, c: usize, at: usize) -> Option<Option<String>> {
+        let chat = &self.world.chats[c];
+        let mut lost = chat.wiped;
+        // How much of a chat is on the line, from the fork up.
+        let (mut line, mut z, mut least) = (vec![(c, usize::MAX)], c, usize::MAX);
+        while let Some(parent) = &self.world.chats[z].parent {
+            least = least.min(parent.at);
+            line.push((parent.chat, least));
+            z = parent.chat;
+            lost |= self.world.chats[z].wiped;
+        }
+        let ours = |version: &&Version| {
+            line.iter().any(|(chat, last)| version.author == *chat && version.scene <= *last)
+        };
+        let last = chat.running.versions.iter().filter(ours).rfind(|version| version.scene <= at);
+        (!lost).then(|| last.map(Version::content))
     }
 
     /// What the machine says about a thing contradicts itself: nothing that it says can be trusted.
@@ -175,7 +215,7 @@ impl Truth {
     }
 
     /// The book as it is, where a chat is alone with it or it is kept by hand.
-    fn live(&self, c: usize) -> Option<Vec<(String, String)>> {
+    fn live(&self, c: usize) -> Option<Vec<Entry>> {
         let chat = &self.world.chats[c];
         let book = &self.world.books[chat.book?];
         let others = self.world.chats.iter().enumerate();
@@ -183,7 +223,8 @@ impl Truth {
         if !book.alive || book.name != chat.bound || (shared > 0 && book.keeper != Keeper::Hand) {
             return None;
         }
-        Some(book.entries.values().map(|e| (e.title.clone(), e.lines.join("\n"))).collect())
+        let off = |e: &super::world::Entry| e.off || e.title.starts_with("_registry_");
+        Some(book.entries.values().map(|e| (e.title.clone(), e.lines.join("\n"), Some(off(e)))).collect())
     }
 
     /// The books that the state of a chat at a message was in: its own, and those of its ancestors as far as they matter there.
@@ -220,6 +261,14 @@ impl Truth {
             .filter(scenes)
             .any(|change| change.author != c && Some(change.book) == chat.book);
         chat.parent.is_none() && !foreign && first.is_some_and(|first| first <= at)
+    }
+}
+
+fn word(off: Option<bool>) -> &'static str {
+    match off {
+        Some(true) => " (off)",
+        Some(false) => "",
+        None => " (on or off)",
     }
 }
 

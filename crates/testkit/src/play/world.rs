@@ -36,6 +36,8 @@ pub struct Chat {
     pub(super) doubt: BTreeSet<usize>,
     /// Messages that were deleted, with the one before
     pub(super) gone: HashMap<usize, usize>,
+    /// Whether the running recap was lost
+    pub(super) wiped: bool,
     pub(super) alive: bool,
     pub(super) made: i64,
 }
@@ -107,6 +109,8 @@ pub(super) struct Running {
 #[derive(Debug, Clone)]
 pub(super) struct Version {
     pub(super) number: usize,
+    /// The chat that it was made in
+    pub(super) author: usize,
     pub(super) clock: i64,
     pub(super) from: usize,
     pub(super) scene: usize,
@@ -258,6 +262,17 @@ pub struct Setting {
     pub group: bool,
     /// Whether the user has other books, which Auto-Recap copies into a new one
     pub others: bool,
+    /// Whether the chats of a group are from before they had a first line of their own: what they keep is in the group's file
+    pub headerless: bool,
+    /// Whether MemoryBooks is there beside Auto-Recap, and writes into the book that a chat is bound to
+    pub both: bool,
+}
+
+impl Setting {
+    /// Nothing out of the ordinary.
+    pub fn plain(keeper: Keeper) -> Self {
+        Self { keeper, old_slugs: false, group: false, others: false, headerless: false, both: false }
+    }
 }
 
 /// Who looks at the vault in [`super::Act::Look`] and, once it is watched, at every save: gets the files and the time.

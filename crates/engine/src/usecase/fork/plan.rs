@@ -5,7 +5,7 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use forklore_core::adapter::auto_recap::{self, scene};
-use forklore_core::adapter::{self, Adapter, EntryRole, entry_role};
+use forklore_core::adapter::{self, Adapter, EntryRole, Keepers, entry_role};
 use forklore_core::check::Code;
 use forklore_core::fork::book::{self as new_book, Content};
 use forklore_core::fork::header::{self as core_header, CheckpointState, Revision};
@@ -512,10 +512,11 @@ fn plan_book(
 /// The content of a new book with the state that was found.
 pub(crate) fn book_bytes(found: &BookAt, name: &str, owner: &str) -> Vec<u8> {
     let live = found.live.as_ref().and_then(|book| book.parse().ok());
-    let keeper = found.live.as_ref().and_then(|book| book.keeper);
     // Some extensions leave entries alone that say they are another chat's.
-    let handed = |image: &EntryImage| keeper.map_or_else(|| image.clone(), |k| k.hand_over(image, owner));
-    let entries: Vec<EntryImage> = found.entries.iter().map(|entry| handed(&entry.image)).collect();
+    let keepers =
+        Keepers::new(|adapter| found.entries.iter().any(|e| adapter.wrote(&e.image.comment, e.image.raw())));
+    let entries: Vec<EntryImage> =
+        found.entries.iter().map(|entry| keepers.hand_over(&entry.image, owner)).collect();
     let same = entries.iter().zip(&found.entries).all(|(image, entry)| *image == entry.image);
     let as_it_is = match found.source.kind {
         SourceKind::Head => same,

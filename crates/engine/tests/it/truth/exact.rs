@@ -1,5 +1,6 @@
 //! The state is what it was, and a fork is a fork of what it was made from.
 
+use forklore_engine::usecase::show::show;
 use forklore_engine::usecase::tree::tree;
 use forklore_testkit::play::{Keeper, Story, Truth};
 
@@ -42,6 +43,31 @@ fn the_state_is_what_it_was_by_hand_watched() {
 fn registries_are_what_they_were() {
     law("registries", (Keeper::Recap, false), &as_it_is(About::Registries));
     law("registries", (Keeper::Recap, true), &as_it_is(About::Registries));
+}
+
+/// The running recap is what it was.
+fn recaps(story: &Story) -> (Truth, Vec<Wrong>) {
+    let (fs, truth) = story.play(1, look);
+    let library = library(&fs);
+    let mut wrong = Vec::new();
+    for (c, chat, address, messages) in truth.chats() {
+        let Ok(found) = library.find_chat(&address) else { continue };
+        for at in 0..messages {
+            let Some(was) = truth.recap(c, at) else { continue };
+            let shown = show(&library, found, Some(at)).map(|report| report.running_recap.content);
+            if shown.as_ref().ok() != Some(&was) {
+                let (missing, extra) = (vec![format!("{was:?}")], vec![format!("{shown:?}")]);
+                wrong.push(Wrong { chat, at, missing, extra });
+            }
+        }
+    }
+    (truth, wrong)
+}
+
+#[test]
+fn the_running_recap_is_what_it_was() {
+    law("recaps", (Keeper::Recap, false), &recaps);
+    law("recaps", (Keeper::Recap, true), &recaps);
 }
 
 /// Forks whose parent is there: it is the one that they were made from, and they share what they shared.

@@ -20,11 +20,8 @@ use forklore_testkit::play::{Found, Keeper, Setting, Story, Truth};
 
 use crate::explain::explain;
 
-/// An entry that was found: title, text, whether it is marked as undated.
-type Entry = (String, String, bool);
-
 /// The state at every message of a chat.
-type States = BTreeMap<(usize, usize), Result<Vec<Entry>, String>>;
+type States = BTreeMap<(usize, usize), Result<Vec<Found>, String>>;
 
 fn number(name: &str, default: usize) -> usize {
     std::env::var(name).ok().and_then(|n| n.parse().ok()).unwrap_or(default)
@@ -52,11 +49,14 @@ fn states(library: &Library, truth: &Truth) -> States {
 }
 
 /// The state at a message of a chat, or why there is none.
-fn state(library: &Library, address: &str, at: usize) -> Result<Vec<Entry>, String> {
+fn state(library: &Library, address: &str, at: usize) -> Result<Vec<Found>, String> {
     let chat = library.find_chat(address).map_err(|e| e.to_string())?;
     let book = library.book_at(chat, at, Wanted::default()).map_err(|e| e.to_string())?;
-    let entry = |e: &forklore_core::state::StateEntry| {
-        (e.image.comment.to_string(), e.image.content().into_owned(), e.undated)
+    let entry = |e: &forklore_core::state::StateEntry| Found {
+        title: e.image.comment.to_string(),
+        text: e.image.content().into_owned(),
+        off: e.image.is_disabled(),
+        undated: e.undated,
     };
     Ok(book.entries.iter().map(entry).collect())
 }
@@ -105,11 +105,7 @@ fn judge(truth: &Truth, states: &States, about: About) -> Vec<Wrong> {
             let expected = truth.at(c, at);
             let bad = match &states[&(c, at)] {
                 Err(e) => Some((vec![e.clone()], Vec::new())),
-                Ok(found) => {
-                    let found: Vec<Found<'_>> =
-                        found.iter().map(|(title, text, undated)| (&**title, &**text, *undated)).collect();
-                    expected.judge(&found)
-                }
+                Ok(found) => expected.judge(found),
             };
             if let Some((mut missing, mut extra)) = bad {
                 missing.retain(|entry| about.is(entry));
@@ -142,7 +138,14 @@ struct Score {
 }
 
 fn setting(keeper: Keeper, seed: u64) -> Setting {
-    Setting { keeper, old_slugs: seed % 5 == 4, group: seed % 7 == 6, others: seed % 3 == 2 }
+    Setting {
+        keeper,
+        old_slugs: seed % 5 == 4,
+        group: seed % 7 == 6 || seed % 7 == 3,
+        others: seed % 3 == 2,
+        headerless: seed % 7 == 3,
+        both: keeper == Keeper::Recap && seed % 4 == 1,
+    }
 }
 
 /// How many of a thousand states are right today, where not all of them are. To be raised, and emptied.

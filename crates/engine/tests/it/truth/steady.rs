@@ -1,9 +1,9 @@
 //! Answers do not depend on what has nothing to do with them, and knowing more never makes a right one wrong.
 
-use forklore_testkit::play::{Act, Keeper, Story, Truth};
+use forklore_testkit::play::{Act, Found, Keeper, Story, Truth};
 
 use super::whole::fork_and_undo;
-use super::{About, Entry, Wrong, judge, law, library, look, state, states, worse};
+use super::{About, Wrong, judge, law, library, look, state, states, worse};
 
 /// The same files with other times of change: every answer is the same.
 fn copied(story: &Story) -> (Truth, Vec<Wrong>) {
@@ -23,7 +23,7 @@ fn copied(story: &Story) -> (Truth, Vec<Wrong>) {
 }
 
 /// What one state has and the other has not.
-fn only(a: &Result<Vec<Entry>, String>, b: &Result<Vec<Entry>, String>) -> Vec<String> {
+fn only(a: &Result<Vec<Found>, String>, b: &Result<Vec<Found>, String>) -> Vec<String> {
     match (a, b) {
         (Ok(a), Ok(b)) => a.iter().filter(|e| !b.contains(e)).map(|e| format!("{e:?}")).collect(),
         (a, _) => vec![format!("{a:?}")],

@@ -10,7 +10,7 @@ use forklore_engine::usecase::show::show;
 use forklore_engine::usecase::{check, heal, undo};
 use forklore_engine::{Config, Library, history};
 use forklore_fs::{NodeKind, SimFs, VaultPath, Vfs};
-use forklore_testkit::play::{Found, Keeper, Story, Truth};
+use forklore_testkit::play::{Keeper, Story, Truth};
 
 use super::{About, Wrong, judge, law, library, look, states, worse};
 
@@ -175,15 +175,13 @@ fn healed(story: &Story) -> (Truth, Vec<Wrong>) {
                 let mut expected = truth.at(c, at);
                 expected.live = None;
                 let said = findings.iter().any(|f| f.chat.as_deref() == Some(&address));
-                if let Ok(found) = &found[&(c, at)] {
-                    let found: Vec<Found<'_>> =
-                        found.iter().map(|(t, x, undated)| (&**t, &**x, *undated)).collect();
-                    if let Some((mut missing, mut extra)) = expected.judge(&found).filter(|_| !said) {
-                        missing.retain(|entry| About::Facts.is(entry));
-                        extra.retain(|entry| About::Facts.is(entry));
-                        if !missing.is_empty() || !extra.is_empty() {
-                            say(chat, at, format!("after heal missing {missing:?}, extra {extra:?}"));
-                        }
+                if let Ok(found) = &found[&(c, at)]
+                    && let Some((mut missing, mut extra)) = expected.judge(found).filter(|_| !said)
+                {
+                    missing.retain(|entry| About::Facts.is(entry));
+                    extra.retain(|entry| About::Facts.is(entry));
+                    if !missing.is_empty() || !extra.is_empty() {
+                        say(chat, at, format!("after heal missing {missing:?}, extra {extra:?}"));
                     }
                 }
             }

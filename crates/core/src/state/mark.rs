@@ -1,0 +1,71 @@
+//! [`Marks`]: what entries tell of themselves, also where they are seen without it.
+//!
+//! What one extension keeps of a book has nothing of what another has written into an entry. The mark is the entry's all the same: with
+//! the same number, title and text it was made where the mark says, wherever it is seen.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use forklore_json::Raw;
+
+use super::sight::{Content, Sight, Witness};
+use crate::adapter::{Keepers, Mark};
+use crate::format::book::EntryImage;
+
+/// The states that an entry went through, each with where it was made.
+type Layers = Vec<(Option<Mark>, EntryImage)>;
+
+/// What entries of one book tell of themselves, by number and title.
+#[derive(Default)]
+pub(super) struct Marks(HashMap<(Option<i64>, Arc<str>), Vec<Layers>>);
+
+impl Marks {
+    /// Gathers it from where entries are seen whole. Where only one extension writes, they tell it themselves.
+    pub(super) fn of(keepers: &Keepers, sights: &[Sight]) -> Self {
+        let mut marks = Self::default();
+        if !keepers.are_several() {
+            return marks;
+        }
+        for sight in sights.iter().filter(|sight| !matches!(sight.witness, Witness::Scene(_))) {
+            match &sight.content {
+                Content::Whole(entries) => {
+                    entries.iter().for_each(|entry| marks.add(keepers.layers(entry, entries), entry));
+                }
+                Content::Changed { new, .. } => {
+                    let all: Vec<EntryImage> = new.iter().map(|(_, entry)| entry.clone()).collect();
+                    all.iter().for_each(|entry| marks.add(keepers.layers(entry, &all), entry));
+                }
+            }
+        }
+        marks
+    }
+
+    fn add(&mut self, layers: Layers, entry: &EntryImage) {
+        if layers.iter().any(|(mark, _)| mark.is_some()) {
+            self.0.entry((entry.uid, entry.comment.clone())).or_default().push(layers);
+        }
+    }
+
+    /// What an entry went through, as it tells itself here or elsewhere.
+    pub(super) fn layers(&self, keepers: &Keepers, entry: &EntryImage, all: &[EntryImage]) -> Layers {
+        let own = keepers.layers(entry, all);
+        if self.0.is_empty() || own.iter().any(|(mark, _)| mark.is_some()) {
+            return own;
+        }
+        let told = self.0.get(&(entry.uid, entry.comment.clone())).into_iter().flatten();
+        let same = |layers: &&Layers| layers.last().is_some_and(|(_, last)| last.content() == entry.content());
+        let Some(layers) = told.filter(same).next() else { return own };
+        // Of its earlier states only the switch can be shown here: another text would be another entry.
+        let here = layers.iter().filter(|(_, image)| image.content() == entry.content());
+        let switched = |on: bool| match on == entry.is_disabled() {
+            true => entry.clone(),
+            false => entry.with_field("disable", Raw::trust(if on { b"true" } else { b"false" })),
+        };
+        let mut steps: Layers =
+            here.map(|(mark, image)| (mark.clone(), switched(image.is_disabled()))).collect();
+        // It may not have been switched yet.
+        let reached = steps.iter().rposition(|(_, image)| image.is_disabled() == entry.is_disabled());
+        steps.truncate(reached.map_or(1, |reached| reached + 1));
+        steps
+    }
+}
