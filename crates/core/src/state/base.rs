@@ -121,6 +121,6 @@ impl Made<'_> {
 }
 
 /// Title and text of an entry, and whether it is switched off.
-fn look_of(entry: &EntryImage) -> (u64, bool) {
+pub(super) fn look_of(entry: &EntryImage) -> (u64, bool) {
     (everything_key(entry), entry.is_disabled())
 }

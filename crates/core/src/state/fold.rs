@@ -3,7 +3,7 @@
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
-use super::merge::{apply, overlay};
+use super::merge::{apply, write};
 use super::roll::{Roll, join};
 use super::thing::Thing;
 use super::{Change, Known, Origin, Place};
@@ -338,7 +338,7 @@ impl Fold {
                 let whole = change.is_telling()
                     && (change.rewrites || !self.is_stained(&change.thing, &entry.image, before));
                 entry.image = if whole && !exact {
-                    overlay(&entry.image, after)
+                    write(&entry.image, before, after)
                 } else {
                     apply(&entry.image, before, after)
                 };

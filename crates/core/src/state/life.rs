@@ -8,9 +8,9 @@ use std::hash::{DefaultHasher, Hash, Hasher};
 use std::sync::Arc;
 
 use super::author::{AtWork, Author, attribute};
-use super::base::{Base, Made, Settled};
-use super::merge::overlay;
+use super::base::{Base, Made, Settled, look_of};
 use super::mark::Marks;
+use super::merge::overlay;
 use super::order::in_order;
 use super::roll::Roll;
 use super::sight::{BookEvidence, Cast, Content, Head, Look, Scene, Sight, Witness};
@@ -167,7 +167,24 @@ impl Life {
         }
         life.close();
         attribute(&mut life, &marked, &works, cast);
+        if let Base::Copy(source, sight, _) = base {
+            let later = life.missed(source, *sight);
+            life.base.without.extend(later);
+        }
         life
+    }
+
+    /// What was made in the book that this one is a copy of when it had been copied already, from whatever messages, and never came here.
+    fn missed(&self, source: &Life, copied: usize) -> Vec<(Thing, EntryImage)> {
+        let of = |thing: &Thing, entry: &EntryImage| (thing.clone(), look_of(entry));
+        let deeds = self.deeds.iter().filter_map(|deed| Some(of(&deed.thing, deed.after.as_ref()?)));
+        let here: HashSet<_> =
+            self.base.state.iter().map(|(thing, entry)| of(thing, entry)).chain(deeds).collect();
+        let later = source.deeds.iter().filter(|deed| deed.shown > copied && !deed.line);
+        let made = later.filter(|deed| matches!(deed.author, Author::Mark(_)));
+        let made = made.filter_map(|deed| Some((&deed.thing, deed.after.as_ref()?)));
+        let missed = made.filter(|(thing, entry)| !here.contains(&of(thing, entry)));
+        missed.map(|(thing, entry)| (thing.clone(), entry.clone())).collect()
     }
 
     /// The things in the book after a sight.
@@ -541,7 +558,8 @@ impl<'a> Builder<'a> {
         let known = before.and_then(|before| layers.iter().rposition(|(_, image)| says(image, before)));
         let same_mark = |mark: &Option<crate::adapter::Mark>| {
             before.is_some_and(|before| {
-                mark.is_some() && self.marks.layers(&self.life.keepers, before, all).iter().any(|(m, _)| m == mark)
+                mark.is_some()
+                    && self.marks.layers(&self.life.keepers, before, all).iter().any(|(m, _)| m == mark)
             })
         };
         let from = known.map_or(0, |known| known + 1);

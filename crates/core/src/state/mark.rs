@@ -53,7 +53,8 @@ impl Marks {
             return own;
         }
         let told = self.0.get(&(entry.uid, entry.comment.clone())).into_iter().flatten();
-        let same = |layers: &&Layers| layers.last().is_some_and(|(_, last)| last.content() == entry.content());
+        let same =
+            |layers: &&Layers| layers.last().is_some_and(|(_, last)| last.content() == entry.content());
         let Some(layers) = told.filter(same).next() else { return own };
         // Of its earlier states only the switch can be shown here: another text would be another entry.
         let here = layers.iter().filter(|(_, image)| image.content() == entry.content());

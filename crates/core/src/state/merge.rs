@@ -1,4 +1,4 @@
-//! [`apply`]: one change onto an entry that is not in the state the change started from.
+//! [`apply`], [`write`]: one change onto an entry that is not in the state the change started from.
 //!
 //! Where another line wrote into the same book, our own next change started from a state that we must not have. Field by field,
 //! what the change did is done to what we have; a text is merged line by line, because memory extensions keep one fact a line.
@@ -7,6 +7,19 @@ use crate::format::book::{EntryImage, Fields};
 
 /// `ours` after what happened between `before` and `after`.
 pub fn apply(ours: &EntryImage, before: &EntryImage, after: &EntryImage) -> EntryImage {
+    let result = settings(ours, before, after);
+    let text = merge_lines(&before.content(), &ours.content(), &after.content());
+    if text == result.content() { result } else { result.with_content(&text) }
+}
+
+/// `ours` after its text was written anew between `before` and `after`: what else stood in it already was not written with it.
+pub(super) fn write(ours: &EntryImage, before: &EntryImage, after: &EntryImage) -> EntryImage {
+    let result = settings(ours, before, after);
+    if after.content() == result.content() { result } else { result.with_content(&after.content()) }
+}
+
+/// Everything but the text.
+fn settings(ours: &EntryImage, before: &EntryImage, after: &EntryImage) -> EntryImage {
     if ours.agrees_with(before) {
         // Fields that the newer evidence does not show are still known from the older.
         return overlay(ours, after);
@@ -25,8 +38,7 @@ pub fn apply(ours: &EntryImage, before: &EntryImage, after: &EntryImage) -> Entr
     if after.comment != before.comment {
         result.comment.clone_from(&after.comment);
     }
-    let text = merge_lines(&before.content(), &ours.content(), &after.content());
-    if text == result.content() { result } else { result.with_content(&text) }
+    result
 }
 
 /// `base` with every field that `top` shows.

@@ -77,9 +77,14 @@ pub(super) fn pair(old: &[&EntryImage], new: &[&EntryImage], kinship: Kinship<'_
     found
 }
 
-/// Whether two entries say themselves that they are not the same.
+/// Whether two entries say themselves that they are not the same: they are about different things, or one of them was made under another
+/// title as what the other is not.
 fn clash(a: &EntryImage, b: &EntryImage, kinship: Kinship<'_>) -> bool {
-    kinship.keepers.subject(a).zip(kinship.keepers.subject(b)).is_some_and(|(a, b)| a != b)
+    match (kinship.keepers.subject(a), kinship.keepers.subject(b)) {
+        (Some(a), Some(b)) => a != b,
+        (None, None) => false,
+        _ => a.comment != b.comment,
+    }
 }
 
 /// Whether one text goes on in another: half of the words of the shorter are in the longer.

@@ -158,7 +158,10 @@ impl View<'_> {
                 let ours = scene.carried_by(self.line.chat).map(Place::Ours);
                 (ours.unwrap_or(Place::Elsewhere(scene.origin)), Cause::Scene)
             }
-            Author::Mark(origin) => (self.marked(*origin, deed), Cause::Memory),
+            Author::Mark(origin) => {
+                let place = self.marked(*origin, deed);
+                (self.begun_with(place, None, deed), Cause::Memory)
+            }
             Author::Lost => (Place::Unattributed, Cause::Memory),
             Author::Work(origin) => (self.marked(*origin, deed), Cause::Scene),
             Author::Hand(chat) if self.is_left(*chat, deed) => (Place::Unattributed, self.hand(deed)),

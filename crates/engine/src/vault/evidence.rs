@@ -162,8 +162,10 @@ impl Library {
                 let mut layers = keepers.layers(entry, &entries);
                 while let Some((Some(mark), image)) = layers.last() {
                     let place = VaultCast(self).place_of(mark, Some(copy.chat), &[]);
+                    // What was played from the copy's own chat on is later than the copy.
                     let own = place.is_some_and(|place| {
-                        place.chat == copy.chat && place.message > fork && place.message <= chat.head()
+                        (place.chat == copy.chat && place.message > fork && place.message <= chat.head())
+                            || self.is_ancestor(copy.chat, place.chat)
                     });
                     // Copying makes memories say that they are the copy's. What says so without having been told was made there.
                     let by_itself = keepers.chat_of(image).is_none()

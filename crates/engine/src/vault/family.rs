@@ -6,11 +6,12 @@
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::sync::{Arc, Mutex, PoisonError};
 
-use forklore_core::adapter::auto_recap::running::RecapVersion;
+use forklore_core::adapter::auto_recap::running::{RecapVersion, RunningRecap};
 use forklore_core::format::names::book_stem;
 use forklore_core::state::{Origin, Scene};
 use forklore_core::story::Moment;
 use forklore_core::story::lineage::Kind;
+use forklore_json::Raw;
 
 use super::library::Library;
 
@@ -165,7 +166,8 @@ impl Library {
         let mut scenes: Vec<&mut Scene> = found.values_mut().flatten().map(|told| &mut told.scene).collect();
         let mut done: HashSet<(usize, i64, i64)> = HashSet::new();
         for (c, chat) in self.chats.iter().enumerate() {
-            let versions = chat.running.iter().flat_map(|running| &running.versions);
+            let wiped = self.wiped_recap(c);
+            let versions = chat.running.iter().chain(&wiped).flat_map(|running| &running.versions);
             for version in versions.filter(|version| !version.events.is_empty()) {
                 // A version of the running recap was made while its scene was combined.
                 let made = |scene: &&mut Scene| {
@@ -187,6 +189,23 @@ impl Library {
                 }
             }
         }
+    }
+
+    /// What history still has of a running recap that the extension has wiped: scenes were merged into one before the oldest version that
+    /// is there.
+    fn wiped_recap(&self, c: usize) -> Option<RunningRecap> {
+        let chat = &self.chats[c];
+        let oldest = |running: &RunningRecap| running.versions.iter().map(|version| version.clock).min();
+        let oldest_here = chat.running.as_ref().and_then(oldest).unwrap_or(i64::MAX);
+        let versions = chat.facts.scenes.iter().flat_map(|(_, scene)| &scene.versions);
+        if !versions.filter(|version| version.combined).any(|version| version.clock < oldest_here) {
+            return None;
+        }
+        let older = |metadata: Raw<'_>| {
+            RunningRecap::read(metadata)
+                .filter(|found| oldest(found).is_some_and(|oldest| oldest < oldest_here))
+        };
+        self.header_then(c, chat.head(), &older).ok().flatten().map(|(_, found)| found)
     }
 
     /// The relatives of a chat, and itself, that have this version of the running recap and the scene that it names.

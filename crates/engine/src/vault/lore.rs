@@ -128,6 +128,22 @@ impl Library {
         bindings.get(first.checked_sub(1)?).map(|(had, ..)| (*had).to_owned())
     }
 
+    /// The last snapshot of the book that the chat above has and that is not there: who has another one went on with that one under its
+    /// new name, because SillyTavern tells only the open chat. With the message of the chat, the time, and when its scene began.
+    fn lost_above(&self, chat: usize, book: &str, until: i64) -> Option<(usize, i64, &String, i64)> {
+        let here = &self.chats[chat];
+        let above = self.chats[here.lineage.parent?].book_stem().filter(|above| *above != book)?;
+        let (name, told) = self.scenes().get_key_value(above)?;
+        let taken = told.iter().flat_map(|told| {
+            told.snapshots
+                .iter()
+                .map(move |(time, ..)| (*time, told.scene.started))
+                .filter(|(time, _)| *time <= until)
+        });
+        let (taken, started) = taken.max()?;
+        Some((here.lineage.fork_message?, taken, name, started))
+    }
+
     /// The last message that a chat had when it was bound to this book instead of another one, if history tells of that.
     fn rebound(&self, chat: usize, book: &str) -> Option<usize> {
         let here = &self.chats[chat];
@@ -340,6 +356,7 @@ impl Lives {
             _ => sight.time,
         };
         let first = evidence.sights.iter().map(latest).min().unwrap_or(i64::MAX);
+        let gone = |book: &str| library.book(book).is_ok_and(|book| book.is_none());
         let carried = library.scenes().iter().filter(|(book, _)| *book != stem).flat_map(|(book, told)| {
             told.iter().filter_map(move |told| {
                 let message = told.scene.carried_by(owner)?;
@@ -348,7 +365,12 @@ impl Lives {
                 Some((message, taken, book, told.scene.started))
             })
         });
-        let last = carried.filter(|(message, ..)| fork.is_none_or(|fork| *message <= fork)).max();
+        // What the fork itself has played since was written into its own book; or into this one, when that had another name.
+        let begun = |message: usize, book: &str| fork.is_none_or(|fork| message <= fork) || gone(book);
+        let mut last = carried.filter(|(message, _, book, _)| begun(*message, book)).max();
+        if last.is_none() {
+            last = library.lost_above(owner, stem, first).filter(|(_, _, book, _)| gone(book));
+        }
         if let Some((at, taken, book, started)) = last
             && let Some(source) = self.add(library, book)?
         {

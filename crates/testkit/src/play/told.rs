@@ -96,8 +96,17 @@ impl Truth {
             Carrier::Copy(k) => {
                 let book = &self.world.books[k];
                 let owner = book.born.as_ref().is_some_and(|born| self.world.chats[born.chat].alive);
-                let touched = self.world.changes.iter().any(|c| c.book == k && c.thing == thing);
-                book.alive && owner && !touched
+                let changed = |book: usize, after: i64| {
+                    let changes = self.world.changes.iter();
+                    changes.filter(move |c| c.book == book && c.thing == thing && c.clock > after)
+                };
+                let touched = changed(k, i64::MIN).next().is_some();
+                // Where somebody changed the original by hand, nobody can tell whether it was not the copy that was changed.
+                let doubtful = book.born.as_ref().is_some_and(|born| {
+                    let source = born.copy_of.unwrap_or(k);
+                    changed(source, born.clock).any(|change| change.claim == Claim::Hand)
+                });
+                book.alive && owner && !touched && !doubtful
             }
         }
     }

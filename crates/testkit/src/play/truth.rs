@@ -133,7 +133,9 @@ impl Truth {
             let changes: Vec<usize> =
                 changes.iter().copied().filter(|n| books.has(&self.world.changes[*n])).collect();
             let told: Vec<Told> = changes.iter().map(|n| self.told(*n, c, at)).collect();
-            let known = self.is_known(&changes, &told) && !books.is_odd(self, c, *thing);
+            let known = self.is_known(&changes, &told)
+                && !books.is_odd(self, c, *thing)
+                && !self.is_built_on_later(c, at, *thing);
             let registry = self.world.things[*thing].starts_with("_registry_");
             if !known || (registry && !self.is_simple(c, at)) {
                 expected.free.extend(self.titles_of(*thing));
@@ -160,6 +162,23 @@ impl Truth {
             expected.live = self.live(c);
         }
         expected
+    }
+
+    /// Whether a late scene went on with a text that has something of a later message in it: then it is one text, and nobody can tell what
+    /// it would have been without.
+    fn is_built_on_later(&self, c: usize, at: usize, thing: usize) -> bool {
+        let mut later = false;
+        self.world.chats[c].line.iter().filter(|n| self.world.changes[**n].thing == thing).any(|n| {
+            let counts = self.places[c][*n].is_some_and(|place| place <= at);
+            let kind = &self.world.changes[*n].kind;
+            let found = later && counts && matches!(kind, Kind::Append(_) | Kind::Swap(..));
+            later = match kind {
+                Kind::Make(..) | Kind::Write(..) | Kind::Delete => !counts,
+                Kind::Append(_) | Kind::Swap(..) => later || !counts,
+                Kind::Title(_) | Kind::Switch(_) => later,
+            };
+            found
+        })
     }
 
     /// The text of the running recap at a message, if there is one then; nothing if that cannot be known.
@@ -219,7 +238,7 @@ impl Truth {
         let chat = &self.world.chats[c];
         let book = &self.world.books[chat.book?];
         let others = self.world.chats.iter().enumerate();
-        let shared = others.filter(|(o, other)| *o != c && other.alive && other.book == chat.book).count();
+        let shared = others.filter(|(o, other)| *o != c && other.alive && other.bound == chat.bound).count();
         if !book.alive || book.name != chat.bound || (shared > 0 && book.keeper != Keeper::Hand) {
             return None;
         }
