@@ -11,6 +11,7 @@ mod diff_properties;
 mod fork_book_properties;
 mod fork_properties;
 mod lineage_cases;
+mod media_properties;
 mod moment_properties;
 mod recap_properties;
 mod state_properties;
