@@ -5,6 +5,7 @@
 //! * [`usecase`]: `stories`, `tree`, `show`, `diff`, `check`: from a library to a report. Reports are plain data; their JSON form is
 //!   what other programs rely on.
 //! * [`history`]: what was seen of chats and books, and when; it makes the state at any message exact.
+//! * [`media`]: the images and files that chats link to.
 //! * [`oplog`]: everything that Forklore did, to be looked at and undone.
 //! * [`tx`]: how several files change together or not at all, and the operations that are kept in the log.
 //! * [`Address`]: how people name chats.
@@ -15,6 +16,8 @@
 mod address;
 pub mod config;
 pub mod history;
+mod lines;
+pub mod media;
 pub mod oplog;
 mod progress;
 pub mod state_at;

@@ -48,9 +48,13 @@ struct Needed {
 
 impl Store {
     /// Removes what no record needs. `roots` are the objects and documents that a record names; `None` if the record makes no sense.
+    /// They are asked of the store as it is now, under the lock: what a record names can itself name others.
     ///
     /// Nothing happens then, nor if something is damaged that has to be read to know what is needed.
-    pub fn prune(&mut self, roots: &dyn Fn(&Record<'_>) -> Option<Vec<Id>>) -> Result<Pruned, StoreError> {
+    pub fn prune(
+        &mut self,
+        roots: &dyn Fn(&Self, &Record<'_>) -> Option<Vec<Id>>,
+    ) -> Result<Pruned, StoreError> {
         let _lock = self.backend.lock(self.owner.as_deref())?;
         self.refresh()?;
         self.remove_replaced()?;
@@ -59,7 +63,7 @@ impl Store {
         }
         let mut named: Vec<Id> = Vec::new();
         for record in self.records() {
-            named.extend(roots(&record).ok_or(StoreError::NotUnderstood(record.seq))?);
+            named.extend(roots(self, &record).ok_or(StoreError::NotUnderstood(record.seq))?);
         }
         let needed = self.needed(named)?;
         // The numbers of packs change with every one that is made anew; names do not.

@@ -120,11 +120,13 @@ pub struct History {
     pub dir: String,
     /// Record what every operation touched
     pub operations: bool,
+    /// Keep the images and files that chats link to
+    pub media: bool,
 }
 
 impl Default for History {
     fn default() -> Self {
-        Self { dir: String::new(), operations: true }
+        Self { dir: String::new(), operations: true, media: false }
     }
 }
 

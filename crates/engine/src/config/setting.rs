@@ -67,7 +67,7 @@ pub struct SettingReport {
 
 impl Config {
     /// All settings there are.
-    pub const KEYS: [Setting; 12] = [
+    pub const KEYS: [Setting; 13] = [
         Setting {
             key: "checkpoint.auto_name",
             meaning: "Make a name for a checkpoint when none is given; false: a name must be given",
@@ -139,6 +139,12 @@ impl Config {
             meaning: "Record in history what every operation of Forklore touched, also without `forklore watch`",
             owners: false,
             field: |c| Field::Flag(&mut c.history.operations),
+        },
+        Setting {
+            key: "history.media",
+            meaning: "Keep the images and files that messages link to in history, so that they come back with a chat",
+            owners: false,
+            field: |c| Field::Flag(&mut c.history.media),
         },
     ];
 }

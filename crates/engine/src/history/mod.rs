@@ -6,6 +6,7 @@
 pub mod delta;
 mod document;
 mod evidence;
+mod media;
 pub mod observation;
 pub mod past;
 mod recorder;

@@ -6,7 +6,10 @@ use forklore_store::Id;
 use serde::{Deserialize, Serialize};
 
 /// Version of the format that this Forklore writes, and the newest that it reads.
-pub const VERSION: u32 = 1;
+pub const VERSION: u32 = 2;
+
+/// The version of an observation that keeps no images or files: an older Forklore may read it.
+const PLAIN: u32 = 1;
 
 /// One change that was seen.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -92,6 +95,9 @@ pub struct ChatSeen {
     /// The name that the file had before
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub was: Option<VaultPath>,
+    /// The list of images and files that it links to and that were kept, see [`super::media`]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub media: Option<Id>,
 }
 
 impl ChatSeen {
@@ -118,6 +124,16 @@ pub struct BookSeen {
     pub was: Option<VaultPath>,
 }
 
+impl What {
+    /// The version of the format that it takes: what an older Forklore would throw away unknowingly, it must not touch.
+    pub fn version(&self) -> u32 {
+        match self {
+            Self::Chat(ChatSeen { media: Some(_), .. }) => VERSION,
+            _ => PLAIN,
+        }
+    }
+}
+
 impl Observation {
     /// The whole file as it was, if it is one.
     pub fn content(&self) -> Option<Id> {
@@ -126,6 +142,15 @@ impl Observation {
             What::Book(book) => Some(book.content),
             What::Gone | What::Forget { .. } => None,
         }
+    }
+
+    /// Everything of the store that it names itself.
+    pub fn names(&self) -> impl Iterator<Item = Id> {
+        let media = match &self.what {
+            What::Chat(chat) => chat.media,
+            _ => None,
+        };
+        [self.content(), self.notes(), media].into_iter().flatten()
     }
 
     /// What else of the store it needs.

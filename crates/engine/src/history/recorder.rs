@@ -17,8 +17,10 @@ use forklore_store::{Id, Store, Writer};
 
 use super::delta::Delta;
 use super::document::Stored;
-use super::observation::{BookSeen, By, ChatSeen, Observation, VERSION, What};
+use super::media::{Keeper, Known as KnownFiles};
+use super::observation::{BookSeen, By, ChatSeen, Observation, What};
 use super::{HistoryError, units};
+use crate::Config;
 use crate::vault::scan::{Damage, Scan, scan};
 use crate::vault::{cache, layout};
 
@@ -26,7 +28,7 @@ use crate::vault::{cache, layout};
 const FRESH: i64 = 2_000;
 
 /// Chats above this size are stored by `watch` alone; after an operation only what they say is noted.
-const LARGE: u64 = 32 << 20;
+pub(super) const LARGE: u64 = 32 << 20;
 
 /// What is known of the last observation of a file.
 #[derive(Debug, Clone)]
@@ -41,6 +43,9 @@ pub struct Recorder {
     fs: Arc<dyn Vfs>,
     store: Store,
     notes: Notes,
+    /// Whether the images and files are kept that chats link to
+    media: bool,
+    files: KnownFiles,
 }
 
 /// What was recorded last of each file.
@@ -132,7 +137,18 @@ impl Recorder {
         let store = super::store_to_add(&fs)?;
         let mut notes = Notes::default();
         notes.catch_up(&store)?;
-        Ok(Self { fs, store, notes })
+        let media = Config::load(&*fs)?.history.media;
+        Ok(Self { fs, store, notes, media, files: KnownFiles::default() })
+    }
+
+    /// Asks anew what is to be kept. If that is more than before, chats that are known are looked at again, and this says so.
+    pub(super) fn heed_settings(&mut self) -> Result<bool, HistoryError> {
+        let before = std::mem::replace(&mut self.media, Config::load(&*self.fs)?.history.media);
+        let more = self.media && !before;
+        if more {
+            self.notes.known.values_mut().for_each(|known| known.identity = None);
+        }
+        Ok(more)
     }
 
     /// The store.
@@ -232,7 +248,7 @@ impl Recorder {
         // In the order in which they were saved. A chat that was saved together with its book comes first: it tells where the story is.
         let saved = |identity: Option<Identity>| identity.map_or(i64::MAX, |i| i.modified / 1_000_000);
         seen.sort_by_key(|(sight, identity)| (saved(*identity), is_book(&sight.file)));
-        let Self { fs, store, notes } = self;
+        let Self { fs, store, notes, media, files } = self;
         let mut writer = store.writer()?;
         // What others recorded until now, under the lock: nothing is recorded twice.
         notes.catch_up(writer.store())?;
@@ -246,8 +262,17 @@ impl Recorder {
             let moment = moment.filter(|moment| saved <= *moment).unwrap_or(own);
             let clock = notes.clock.max(saved.min(now));
             let known = &notes.known;
-            let mut eye =
-                Eye { fs: &**fs, writer: &mut writer, known, clock, now, looked: moment, by, depth };
+            let mut eye = Eye {
+                fs: &**fs,
+                writer: &mut writer,
+                known,
+                clock,
+                now,
+                looked: moment,
+                by,
+                depth,
+                files: media.then_some(&mut *files),
+            };
             let look = match copy {
                 Some(copy) => eye.look_at_copy(file, copy)?,
                 None => eye.look(file)?,
@@ -293,6 +318,8 @@ struct Eye<'a, 's> {
     looked: i64,
     by: &'a By,
     depth: Depth,
+    /// The images and files that are known, if they are kept
+    files: Option<&'a mut KnownFiles>,
 }
 
 impl Eye<'_, '_> {
@@ -347,7 +374,8 @@ impl Eye<'_, '_> {
 
     fn saw(&self, path: &VaultPath, what: What) -> Observation {
         let looked = Some(self.looked);
-        Observation { v: VERSION, file: path.clone(), clock: self.clock, looked, by: self.by.clone(), what }
+        let v = what.version();
+        Observation { v, file: path.clone(), clock: self.clock, looked, by: self.by.clone(), what }
     }
 
     fn is_fresh(&self, identity: &Identity) -> bool {
@@ -399,17 +427,37 @@ impl Eye<'_, '_> {
             book: parsed.book().map(|name| book_stem(&name)),
             shift: None,
             was,
+            media: None,
         };
+        chat.media = self.media(file, path, &chat, before.as_ref())?;
         if let Some(before) = &before {
             let same = ChatSeen { shift: before.shift.clone(), was: before.was.clone(), ..chat.clone() };
             // Without the text, what it says must do: the last moment speaks for all messages.
-            let unread = ChatSeen { content: before.content, ..same.clone() };
+            let unread = ChatSeen { content: before.content, media: before.media, ..same.clone() };
             if chat.was.is_none() && (same == *before || (chat.content.is_none() && unread == *before)) {
                 return Ok(Look::Same(Some(identity)));
             }
             chat.shift = self.shift(before, &scan, group)?;
         }
         Ok(Look::New(Box::new(self.saw(path, What::Chat(chat))), Some(identity)))
+    }
+
+    /// The list of what a chat links to, as it is kept: together with its text, and only if somebody wants it.
+    fn media(
+        &mut self,
+        file: &dyn OpenFile,
+        path: &VaultPath,
+        chat: &ChatSeen,
+        before: Option<&ChatSeen>,
+    ) -> Result<Option<Id>, HistoryError> {
+        let old = before.and_then(|before| before.media);
+        let Some(content) = chat.content else { return Ok(None) };
+        let Some(known) = self.files.as_deref_mut() else {
+            // What was kept of this very text stays kept.
+            return Ok(old.filter(|_| before.and_then(|before| before.content) == Some(content)));
+        };
+        let links = crate::media::of_file(file, None).map_err(|source| failed(path, source))?;
+        Keeper { fs: self.fs, writer: self.writer, known, depth: self.depth }.keep(&links, old.as_ref())
     }
 
     /// The name that a chat had which is here for the first time: the slug is that of one that is gone.

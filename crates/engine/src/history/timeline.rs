@@ -149,10 +149,24 @@ impl Timeline {
     }
 
     /// What of the store a record needs; `None` if this Forklore cannot read it.
-    pub fn roots(&self, seq: u64, payload: &[u8]) -> Option<Vec<Id>> {
-        let observation = parse(payload).ok()?;
-        let content = observation.content().filter(|_| !self.forgotten.contains(&seq));
-        Some(content.into_iter().chain(observation.notes()).collect())
+    /// `store` is the store as it is by now: it may have got what this timeline has not seen.
+    pub fn roots(&self, store: &Store, seq: u64, payload: &[u8]) -> Option<Vec<Id>> {
+        self.needs(store, seq, &parse(payload).ok()?).ok()
+    }
+
+    /// What of the store an observation needs: what it says, and, unless that was forgotten, the whole file with the images and files
+    /// that were kept with it.
+    pub fn needs(&self, store: &Store, seq: u64, observation: &Observation) -> Result<Vec<Id>, HistoryError> {
+        let mut needed: Vec<Id> = observation.notes().into_iter().collect();
+        if self.forgotten.contains(&seq) {
+            return Ok(needed);
+        }
+        needed.extend(observation.content());
+        if let What::Chat(ChatSeen { media: Some(list), .. }) = &observation.what {
+            needed.push(*list);
+            needed.extend(super::media::read(store, list)?.into_iter().map(|kept| kept.content));
+        }
+        Ok(needed)
     }
 
     /// All files that were seen, with their observations.

@@ -13,7 +13,7 @@ use forklore_store::{Id, Store, Writer};
 use serde::{Deserialize, Serialize};
 
 use super::delta::Delta;
-use super::observation::{By, ChatSeen, Observation, VERSION, What};
+use super::observation::{By, ChatSeen, Observation, What};
 use super::recorder::read_book;
 use super::timeline::{Timeline, stem};
 use super::{HistoryError, parse, units};
@@ -80,8 +80,11 @@ impl Timeline {
                 let mut observation = Observation { file: file.clone(), ..self.seen[i].observation.clone() };
                 if let What::Chat(chat) = &mut observation.what {
                     chat.was = None;
+                    // Images and files travel as they are, on request, and not as they were.
+                    chat.media = None;
                     stems.extend(chat.book.clone());
                 }
+                observation.v = observation.what.version();
                 told.insert(i, observation);
             }
         }
@@ -136,6 +139,7 @@ fn by_name_alone(chat: &ChatSeen) -> ChatSeen {
         book: chat.book.clone(),
         shift: None,
         was: chat.was.clone(),
+        media: None,
     }
 }
 
@@ -345,7 +349,7 @@ impl<'s> Arrival<'s> {
         by: By,
         what: What,
     ) -> Result<u64, HistoryError> {
-        let observation = Observation { v: VERSION, file, clock, looked, by, what };
+        let observation = Observation { v: what.version(), file, clock, looked, by, what };
         let payload =
             serde_json::to_vec(&observation).map_err(|e| HistoryError::Unreadable(e.to_string()))?;
         Ok(self.writer.record(&payload))
@@ -359,6 +363,7 @@ impl<'s> Arrival<'s> {
 
     fn chat(&mut self, chat: &mut ChatSeen) -> Result<(), HistoryError> {
         chat.was = None;
+        chat.media = None;
         self.bind(chat);
         if let Some(new) = chat.slug.as_ref().and_then(|slug| self.landing.renames.slugs.get(slug)) {
             chat.slug = Some(new.clone());

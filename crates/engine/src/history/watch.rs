@@ -44,6 +44,9 @@ impl Watch {
 
     /// The same, for somebody who knows more about what has changed.
     pub fn sweep_as(&mut self, by: &By, now: i64, progress: &dyn Progress) -> Result<Looked, HistoryError> {
+        if self.recorder.heed_settings()? {
+            self.swept.clear();
+        }
         let there = files(&*self.fs)?;
         let mut changed: Vec<(VaultPath, Option<Identity>)> = Vec::new();
         for (file, identity) in &there {
@@ -84,13 +87,18 @@ impl Watch {
 
 /// Whether a file is one that history looks at: a chat or a book.
 pub fn is_watched(file: &VaultPath) -> bool {
-    let text = file.as_str();
-    let below = |folder: &str, depth: usize| {
-        text.strip_prefix(folder)
-            .is_some_and(|rest| rest.starts_with('/') && rest.matches('/').count() == depth)
-    };
-    let chat = below(layout::CHATS, 2) || below(layout::GROUP_CHATS, 1);
-    (chat && text.ends_with(".jsonl")) || (below(layout::WORLDS, 1) && text.ends_with(".json"))
+    is_chat(file) || (is_below(file, layout::WORLDS, 1) && file.as_str().ends_with(".json"))
+}
+
+/// Whether a file is a chat, by its name.
+pub fn is_chat(file: &VaultPath) -> bool {
+    let chat = is_below(file, layout::CHATS, 2) || is_below(file, layout::GROUP_CHATS, 1);
+    chat && file.as_str().ends_with(".jsonl")
+}
+
+fn is_below(file: &VaultPath, folder: &str, depth: usize) -> bool {
+    let rest = file.as_str().strip_prefix(folder);
+    rest.is_some_and(|rest| rest.starts_with('/') && rest.matches('/').count() == depth)
 }
 
 /// The chats and books of a vault.

@@ -398,7 +398,7 @@ impl Tx {
     fn seal(&mut self, about: About, awaits: Option<Awaits>) -> Result<Operation, TxError> {
         let tx = folders::tx();
         let operation = Operation {
-            version: operation::VERSION,
+            version: operation::version_of(&self.steps),
             id: self.id.clone(),
             kind: about.kind,
             at: self.at,

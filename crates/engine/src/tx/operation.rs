@@ -11,10 +11,14 @@ use forklore_json::Raw;
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 
+use crate::media::is_media;
 use crate::vault::layout;
 
 /// Version of the format that this Forklore writes, and the newest that it reads.
-pub const VERSION: u32 = 1;
+pub const VERSION: u32 = 2;
+
+/// The version of an operation that moves no images or files: an older Forklore can read it.
+const PLAIN: u32 = 1;
 
 /// One act of Forklore.
 #[derive(Debug, Clone, Serialize, Deserialize)]
@@ -514,6 +518,11 @@ pub fn unseal(bytes: &[u8], id: &str) -> Result<Operation, Unsealed> {
     if operation.id == id && operation.is_ours() { Ok(operation) } else { Err(Unsealed::Foreign) }
 }
 
+/// The version of the format that steps take: an older Forklore must not act upon files that it knows nothing of.
+pub(super) fn version_of(steps: &[Step]) -> u32 {
+    if steps.iter().any(|step| is_media(step.target())) { VERSION } else { PLAIN }
+}
+
 impl Operation {
     /// Whether it names only files that operations are about, and temporary files of its own. A vault can come from anywhere, and
     /// an operation that is found in it is acted upon.
@@ -527,12 +536,14 @@ impl Operation {
                 [layout::CHATS, layout::GROUP_CHATS, layout::GROUPS, layout::WORLDS, layout::CHARACTERS];
             target.as_str() == layout::SETTINGS || (folders.contains(&top) && target.as_str() != top)
         };
+        // Images and files come and go whole; nobody edits them.
+        let whole = |target: &VaultPath| ours(target) || (self.version > PLAIN && is_media(target));
         let fine = |step: &Step| match step {
             Step::Publish(publish) => {
                 let own = publish.staged.strip_prefix(&self.id).is_some_and(|rest| rest.starts_with('.'));
-                own && plain(&publish.staged) && ours(&publish.target)
+                own && plain(&publish.staged) && whole(&publish.target)
             }
-            Step::Retire(retire) => ours(&retire.target),
+            Step::Retire(retire) => whole(&retire.target),
             Step::Edit(edit) => ours(&edit.target),
         };
         plain(&self.id) && !self.id.contains('.') && self.steps.iter().all(fine)

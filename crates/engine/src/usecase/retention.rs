@@ -11,7 +11,7 @@ use forklore_store::Id;
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use crate::history::{By, HistoryError, Observation, Timeline, What, observation, store};
+use crate::history::{By, HistoryError, Observation, Timeline, What, store};
 use crate::vault::{Library, StoryKind, layout};
 
 /// What is kept of each file. Whatever any rule keeps is kept.
@@ -117,7 +117,7 @@ pub fn execute(library: &Library, plan: ForgetPlan, now: i64) -> Result<ForgetRe
     }
     let what = What::Forget { contents: runs };
     let note = Observation {
-        v: observation::VERSION,
+        v: what.version(),
         file: VaultPath::root(),
         clock: now,
         looked: None,
@@ -155,7 +155,7 @@ pub fn prune(library: &Library) -> Result<PruneReport, HistoryError> {
         return Ok(PruneReport { objects: 0, before: 0, after: 0 });
     };
     let mut store = store(&library.fs)?;
-    let pruned = store.prune(&|record| timeline.roots(record.seq, record.payload))?;
+    let pruned = store.prune(&|store, record| timeline.roots(store, record.seq, record.payload))?;
     Ok(PruneReport { objects: pruned.objects, before: pruned.before, after: pruned.after })
 }
 
@@ -218,8 +218,9 @@ fn usage(library: &Library, timeline: &Timeline) -> Result<Vec<StoryUsage>, Hist
         usage.files += 1;
         usage.saves += track.len();
         let seen = track.iter().map(|i| &timeline.seen[*i]);
-        let ids = seen.flat_map(|seen| timeline.content(seen).into_iter().chain(seen.observation.notes()));
-        roots[owner].extend(ids);
+        for seen in seen {
+            roots[owner].extend(timeline.needs(timeline.store(), seen.seq, &seen.observation)?);
+        }
     }
     for (usage, roots) in found.iter_mut().zip(roots) {
         usage.bytes = timeline.store().footprint(roots)?.stored;

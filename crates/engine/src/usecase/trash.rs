@@ -6,7 +6,10 @@ use forklore_fs::{PathError, VaultPath};
 use schemars::JsonSchema;
 use serde::Serialize;
 
+use super::fork::Warning;
 use super::undo::finder;
+use crate::history::watch::is_chat;
+use crate::media::{Bring, is_media};
 use crate::oplog::{OpLog, time};
 use crate::tx::operation::{Kind, ObjectId, Operation, Retire};
 use crate::tx::{self, About, Tx, TxError, object_path};
@@ -70,6 +73,10 @@ pub struct RestoreReport {
     pub path: String,
     /// The file as it is called now
     pub restored: String,
+    /// Images and files that its messages link to, were gone, and come back with it
+    pub media: Vec<String>,
+    /// What the user should know
+    pub warnings: Vec<Warning>,
 }
 
 /// Why nothing came back.
@@ -102,15 +109,19 @@ pub fn restore(
     let found = trash.iter().rev().find(|(_, retire)| called(&retire.target));
     let (_, retire) = found.ok_or_else(|| RestoreError::NotThere(item.to_owned()))?;
     let target = free_name(library, &retire.target)?;
+    let bring = linked_by(library, &retire.target, &retire.object)?;
     let mut report = RestoreReport {
         operation: None,
         path: retire.target.as_str().to_owned(),
         restored: target.as_str().to_owned(),
+        media: bring.paths().map(|path| path.as_str().to_owned()).collect(),
+        warnings: bring.warning().into_iter().collect(),
     };
     if dry_run {
         return Ok(report);
     }
     let mut tx = Tx::on(library, now)?;
+    bring.stage(library, &mut tx)?;
     tx.publish_object(target, &retire.object)?;
     report.operation = Some(tx.id().to_owned());
     let about = About {
@@ -121,6 +132,19 @@ pub fn restore(
     };
     tx.commit(about, &finder(library))?;
     Ok(report)
+}
+
+/// What comes back from history with a file of the trash: if it is a chat, what it links to and is gone.
+pub(super) fn linked_by(
+    library: &Library,
+    target: &VaultPath,
+    object: &ObjectId,
+) -> Result<Bring, PathError> {
+    if !is_chat(target) {
+        return Ok(Bring::default());
+    }
+    let file = library.fs.open(&object_path(object))?;
+    Bring::with(library, &*file, None, target, None)
 }
 
 /// The name itself, or the first of `name (2)`, `name (3)` that is free.
@@ -170,8 +194,8 @@ pub fn gc(library: &Library, log: &OpLog, request: GcRequest<'_>, now: i64) -> R
     let makes = |op: &&Operation| {
         let made = match op.kind {
             Kind::Checkpoint | Kind::Branch | Kind::Heal => true,
-            // What comes back from the trash comes alone.
-            Kind::Restore => op.steps.len() > 1,
+            // What comes back from the trash comes alone, or with what it links to.
+            Kind::Restore => op.steps.iter().filter(|step| !is_media(step.target())).count() > 1,
             // What was imported is its makers'; `orphans` covers what an extension keeps.
             Kind::Import | Kind::Delete | Kind::Rename | Kind::Gc | Kind::Undo => false,
         };

@@ -1,6 +1,8 @@
 //! `undo` and `redo`: an operation the other way round. Edits are reverted in whatever the files hold now; files that were made go
 //! to the trash, files that went there come back.
 
+use std::collections::HashSet;
+
 use forklore_core::fork::book::fingerprint;
 use forklore_core::format::names::{book_stem, chat_stem};
 use forklore_fs::{OpenFile, PathError, VaultPath};
@@ -8,6 +10,8 @@ use forklore_json::Raw;
 use schemars::JsonSchema;
 use serde::Serialize;
 
+use super::trash::linked_by;
+use crate::media::{self, Bring, Linked, is_media};
 use crate::oplog::{FindError, OpLog};
 use crate::tx::operation::{Awaits, Change, Edit, FileId, Kind, ObjectId, Operation, Publish, Step};
 use crate::tx::{self, About, Tx, TxError, object_path};
@@ -82,6 +86,8 @@ pub struct Plan {
     publish: Vec<(VaultPath, ObjectId)>,
     edits: Vec<Edit>,
     retire: Vec<(VaultPath, FileId)>,
+    /// Images and files that come back from history with chats
+    media: Bring,
     chat: Option<String>,
 }
 
@@ -110,6 +116,7 @@ pub fn plan(library: &Library, log: &OpLog, id: Option<&str>, redo: bool) -> Res
         publish: Vec::new(),
         edits: Vec::new(),
         retire: Vec::new(),
+        media: Bring::default(),
         chat: operation.chat.clone(),
     };
     // What points at a file goes before the file: the other way round than it came.
@@ -132,6 +139,8 @@ pub fn plan(library: &Library, log: &OpLog, id: Option<&str>, redo: bool) -> Res
     if let Some(awaits) = &operation.awaits {
         plan.remove_awaited(library, awaits)?;
     }
+    plan.leave_linked(library)?;
+    plan.bring_linked(library)?;
     plan.check_references(library)?;
     plan.forget_lost_links(library, log, operation);
     if plan.publish.is_empty() && plan.retire.is_empty() && plan.edits.is_empty() {
@@ -149,6 +158,11 @@ impl Plan {
         publish: &Publish,
     ) -> Result<(), UndoError> {
         let Some(now) = library.fs.identity(&publish.target)?.map(FileId::from) else { return Ok(()) };
+        // An image that somebody has put another one in the place of is theirs.
+        if is_media(&publish.target) && !log.made(operation, &publish.target).contains(&now) {
+            self.report.left.push(publish.target.as_str().to_owned());
+            return Ok(());
+        }
         if !log.made(operation, &publish.target).contains(&now)
             && let Some(why) = moved_on(library, operation, &publish.target)?
         {
@@ -169,6 +183,34 @@ impl Plan {
         }
         self.report.removed.insert(0, awaits.target.as_str().to_owned());
         self.retire.insert(0, (awaits.target.clone(), now.into()));
+        Ok(())
+    }
+
+    /// An image or a file that a chat links to which stays, stays with it.
+    fn leave_linked(&mut self, library: &Library) -> Result<(), UndoError> {
+        if !self.retire.iter().any(|(path, _)| is_media(path)) {
+            return Ok(());
+        }
+        let mut used: HashSet<VaultPath> = HashSet::new();
+        for (c, chat) in library.chats.iter().enumerate() {
+            if !self.retire.iter().any(|(path, _)| *path == chat.path) {
+                used.extend(media::of_chat(library, c)?.iter().flat_map(Linked::places).cloned());
+            }
+        }
+        let Self { retire, report, .. } = self;
+        retire.retain(|(path, _)| !used.contains(path));
+        report.removed.retain(|path| !used.iter().any(|used| used.as_str() == path));
+        Ok(())
+    }
+
+    /// What a chat that comes back links to, and is gone, comes back with it.
+    fn bring_linked(&mut self, library: &Library) -> Result<(), UndoError> {
+        for (target, object) in &self.publish {
+            self.media.add(linked_by(library, target, object)?);
+        }
+        let back: HashSet<VaultPath> = self.publish.iter().map(|(path, _)| path.clone()).collect();
+        self.media.leave(|path| back.contains(path));
+        self.report.restored.extend(self.media.paths().map(|path| path.as_str().to_owned()));
         Ok(())
     }
 
@@ -319,6 +361,7 @@ fn chat_moved_on(chat: &Chat) -> Option<String> {
 /// Does it.
 pub fn execute(library: &Library, plan: Plan, now: i64) -> Result<UndoReport, UndoError> {
     let mut tx = Tx::on(library, now)?;
+    plan.media.stage(library, &mut tx)?;
     for (target, object) in &plan.publish {
         tx.publish_object(target.clone(), object)?;
     }

@@ -88,7 +88,7 @@ fn giving_up(store: &mut Store) -> Result<(), StoreError> {
 
 fn pruning(store: &mut Store) -> Result<(), StoreError> {
     forgetting(store)?;
-    store.prune(&|record| Some(roots(record)))?;
+    store.prune(&|_, record| Some(roots(record)))?;
     Ok(())
 }
 
@@ -97,7 +97,7 @@ fn pruning_all(store: &mut Store) -> Result<(), StoreError> {
     let mut writer = store.writer()?;
     (1..=5).for_each(|seq| writer.forget(seq));
     writer.commit()?;
-    store.prune(&|record| Some(roots(record)))?;
+    store.prune(&|_, record| Some(roots(record)))?;
     Ok(())
 }
 

@@ -62,7 +62,7 @@ fn what_is_forgotten_goes_and_the_rest_stays() {
     // Everything is still there, but for the records.
     assert!(versions.iter().all(|(_, id, bytes)| read(&store, id).unwrap() == *bytes));
 
-    let pruned = store.prune(&|record| Some(roots(record))).unwrap();
+    let pruned = store.prune(&|_, record| Some(roots(record))).unwrap();
     assert_eq!(pruned.records, versions.iter().filter(|(seq, ..)| !kept(*seq)).count());
     assert!(pruned.objects > 0 && pruned.after < pruned.before, "{pruned:?}");
     assert_eq!(pruned.after, size(&*fs));
@@ -70,7 +70,7 @@ fn what_is_forgotten_goes_and_the_rest_stays() {
     check(&store, &versions, kept);
     check(&open(&fs), &versions, kept);
     // Once is enough.
-    let again = store.prune(&|record| Some(roots(record))).unwrap();
+    let again = store.prune(&|_, record| Some(roots(record))).unwrap();
     assert_eq!((again.objects, again.records, again.before), (0, 0, again.after));
 
     // And life goes on, with numbers that were never used.
@@ -84,7 +84,7 @@ fn when_everything_is_forgotten_nothing_is_left_but_the_numbers() {
     let mut store = open(&fs);
     let versions = story(&mut store, 20);
     forget(&mut store, versions.iter().map(|(seq, ..)| *seq));
-    store.prune(&|record| Some(roots(record))).unwrap();
+    store.prune(&|_, record| Some(roots(record))).unwrap();
     assert_eq!(store.records().count(), 0);
     assert!(size(&*fs) < 300, "{}", size(&*fs));
     let mut store = open(&fs);
@@ -106,7 +106,7 @@ fn regression_what_was_let_go_can_be_saved_again() {
     }
     forget(&mut store, 1..=5);
     fs.stop_before(1);
-    assert!(store.prune(&|record| Some(roots(record))).is_err());
+    assert!(store.prune(&|_, record| Some(roots(record))).is_err());
     let fs = Arc::new(fs.after(Crash::Kill, 1).remove(0));
 
     let mut store = open(&fs);
@@ -115,7 +115,7 @@ fn regression_what_was_let_go_can_be_saved_again() {
     for _ in 0..2 {
         assert!(read(&store, &last).unwrap() == doc.bytes());
         assert!(read(&open(&fs), &last).unwrap() == doc.bytes());
-        store.prune(&|record| Some(roots(record))).unwrap();
+        store.prune(&|_, record| Some(roots(record))).unwrap();
     }
 }
 
@@ -159,7 +159,7 @@ fn nothing_is_removed_from_a_damaged_store() {
     fs.put(&path, &bytes);
     let before = size(&*fs);
     let mut store = open(&fs);
-    let refused = store.prune(&|record| Some(roots(record)));
+    let refused = store.prune(&|_, record| Some(roots(record)));
     assert!(matches!(refused, Err(StoreError::NotWhole(_))), "{refused:?}");
     assert_eq!(size(&*fs), before);
 }
@@ -184,7 +184,7 @@ proptest! {
             if reopen {
                 store = open(&fs);
             }
-            store.prune(&|record| Some(roots(record))).unwrap();
+            store.prune(&|_, record| Some(roots(record))).unwrap();
             versions.retain(|(seq, ..)| kept(*seq));
             check(&store, &versions, |_| true);
             check(&open(&fs), &versions, |_| true);
@@ -203,7 +203,7 @@ fn nothing_is_removed_while_a_record_makes_no_sense() {
     writer.forget(1);
     writer.commit().unwrap();
     let before = size(&*fs);
-    let refused = store.prune(&|_| None);
+    let refused = store.prune(&|_, _| None);
     assert!(matches!(refused, Err(StoreError::NotUnderstood(2))), "{refused:?}");
     assert_eq!(size(&*fs), before);
 }

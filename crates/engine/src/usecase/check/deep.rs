@@ -64,8 +64,11 @@ fn past(
 ) -> Result<(), HistoryError> {
     let Some(timeline) = Timeline::load(&library.fs)? else { return Ok(()) };
     let mut store = history::store(&library.fs)?;
-    let roots =
-        |record: &forklore_store::Record<'_>| timeline.roots(record.seq, record.payload).unwrap_or_default();
+    let roots = |record: &forklore_store::Record<'_>| {
+        // A list that cannot be read does not hide the rest.
+        let named = || history::parse(record.payload).map(|seen| seen.names().collect()).unwrap_or_default();
+        timeline.roots(timeline.store(), record.seq, record.payload).unwrap_or_else(named)
+    };
     let mut verified = store.verify(&roots);
     if !verified.is_good() && mend {
         let mut writer = store.writer()?;

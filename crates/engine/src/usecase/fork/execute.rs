@@ -18,6 +18,7 @@ pub fn execute(library: &Library, plan: Plan, now: i64) -> Result<ForkReport, Fo
     if plan.guards.iter().any(|(path, planned)| *path == plan.parent && *planned != identity) {
         return Err(TxError::Changed(plan.parent.clone()).into());
     }
+    plan.media.stage(library, &mut tx)?;
     stage_book(&mut tx, &plan)?;
     let mut parts = Vec::new();
     if !plan.header.is_empty() {

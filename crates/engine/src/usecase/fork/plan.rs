@@ -18,7 +18,7 @@ use forklore_core::format::record::{ForkRecord, RECORD_VERSION};
 use forklore_core::state::{Stain, StateEntry};
 use forklore_core::story::lineage::ParentNote;
 use forklore_core::story::swipe_moments;
-use forklore_fs::{OpenFile, VaultPath, Vfs};
+use forklore_fs::{OpenFile, PathError, VaultPath, Vfs};
 use forklore_json::Raw;
 use serde_json::json;
 
@@ -27,6 +27,7 @@ use super::refuse::{Surroundings, before, judge};
 use super::{ForkBook, ForkCombined, ForkError, ForkRecap, ForkReport, Request, Warning};
 use crate::address::Address;
 use crate::config::{Config, Undated};
+use crate::media::Bring;
 use crate::state_at::{BookAt, SourceKind, Wanted};
 use crate::tx;
 use crate::tx::operation::{Change, Edit, FileId, Json, Listed, Place};
@@ -61,9 +62,25 @@ pub struct Plan {
     pub(super) slug: String,
     /// What it is a past state of, if it is one
     pub(super) restored: Option<Restored>,
+    /// Images and files that come back with a past state
+    pub(crate) media: Bring,
 }
 
 impl Plan {
+    /// Everything that the fork links to and that is gone comes back with it, if history kept it with the chat `of`.
+    pub(crate) fn bring(
+        &mut self,
+        library: &Library,
+        of: &VaultPath,
+        until: Option<u64>,
+    ) -> Result<(), PathError> {
+        let file = self.fs.open(&self.parent)?;
+        self.media = Bring::with(library, &*file, Some(self.body.end), of, until)?;
+        self.report.files.extend(self.media.paths().map(|path| path.as_str().to_owned()));
+        self.report.warnings.extend(self.media.warning());
+        Ok(())
+    }
+
     /// The name of the fork.
     pub(crate) fn name(&self) -> &str {
         let file = self.target.name();
@@ -353,6 +370,7 @@ fn plan_as(
         guards,
         slug: slug.to_owned(),
         restored,
+        media: Bring::default(),
     })
 }
 

@@ -15,10 +15,11 @@ use forklore_fs::{OpenFile, VaultPath, Vfs};
 use forklore_json::{Raw, Step, quote};
 
 use super::plan::{Joined, Plan, content};
-use super::source::{Lines, open};
+use super::source::open;
 use super::{ImportError, ImportReport};
 use crate::history::store_to_add;
 use crate::history::transfer::{Arrival, LONGEST_OBJECT, Travelling};
+use crate::lines::Lines;
 use crate::progress::Progress;
 use crate::tx::operation::{Change, Edit, Kind, Place};
 use crate::tx::{About, Tx, TxError};

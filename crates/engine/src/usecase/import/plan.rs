@@ -12,11 +12,12 @@ use forklore_core::format::names::{book_stem, chat_stem, sanitize};
 use forklore_fs::{OpenFile, PathError, VaultPath};
 use forklore_json::Raw;
 
-use super::source::{Lines, open};
+use super::source::open;
 use super::{ImportError, ImportReport, Imported, Left, Request};
 use crate::history::transfer::{Landing, Travelling};
 use crate::history::watch::is_watched;
 use crate::history::{Observation, What};
+use crate::lines::Lines;
 use crate::progress::Progress;
 use crate::usecase::fork::Warning;
 use crate::vault::{Library, StoryKind, layout};

@@ -1,80 +1,12 @@
-//! Reading a file that came from elsewhere, bit by bit: [`open`], and [`Lines`] of what is in it.
-
-use std::io::{self, BufRead, BufReader, Read};
+//! Reading a file that came from elsewhere, bit by bit: [`open`].
 
 use forklore_archive::{ArchiveError, Reader};
 use forklore_fs::OpenFile;
 
-/// Lines above this length are passed on and not looked into.
-pub(super) const LONGEST_LINE: usize = 64 << 20;
-
-/// Reads a file from its beginning to its end.
-pub(super) struct Sequential<'a> {
-    file: &'a dyn OpenFile,
-    at: u64,
-}
-
-impl Read for Sequential<'_> {
-    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
-        let got = self.file.read_at(buffer, self.at)?;
-        self.at += got as u64;
-        Ok(got)
-    }
-}
+use crate::lines::Sequential;
 
 /// Begins to read an export.
 pub(super) fn open(file: &dyn OpenFile) -> Result<Reader<Sequential<'_>>, ArchiveError> {
     let len = file.identity().map_err(ArchiveError::Io)?.len;
-    Reader::open(Sequential { file, at: 0 }, len)
-}
-
-/// A line, or a piece of one that is too long.
-pub(super) struct Line<'a> {
-    /// With its newline, if it has one
-    pub(super) bytes: &'a [u8],
-    /// Whether it is a whole line
-    pub(super) whole: bool,
-}
-
-/// Lines of what is read.
-pub(super) struct Lines<R> {
-    input: BufReader<R>,
-    line: Vec<u8>,
-    /// Whether the next piece goes on with a line
-    within: bool,
-}
-
-impl<R: Read> Lines<R> {
-    pub(super) fn new(input: R) -> Self {
-        Self { input: BufReader::with_capacity(128 << 10, input), line: Vec::new(), within: false }
-    }
-
-    pub(super) fn next(&mut self) -> io::Result<Option<Line<'_>>> {
-        self.line.clear();
-        (&mut self.input).take(LONGEST_LINE as u64).read_until(b'\n', &mut self.line)?;
-        if self.line.is_empty() {
-            return Ok(None);
-        }
-        let began = !self.within;
-        let ends = self.line.len() < LONGEST_LINE || self.line.ends_with(b"\n");
-        self.within = !ends;
-        Ok(Some(Line { bytes: &self.line, whole: began && ends }))
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn lines_come_whole_and_long_ones_in_pieces() {
-        let long = vec![b'x'; LONGEST_LINE + 5];
-        let text = [b"a\n\n", &long[..], b"\nb"].concat();
-        let mut lines = Lines::new(&*text);
-        let mut found = Vec::new();
-        while let Some(line) = lines.next().unwrap() {
-            found.push((line.bytes.len(), line.whole));
-        }
-        assert_eq!(found, [(2, true), (1, true), (LONGEST_LINE, false), (6, false), (1, true)]);
-    }
+    Reader::open(Sequential::new(file), len)
 }

@@ -97,6 +97,7 @@ pub(super) fn plan(library: &Library, request: &Request, slug: &str) -> Result<P
         seen: past.as_ref().map(|past| time(past.clock)),
         book: RestoredBook { name: Some(name), from: Some(old.clone()), entries: images.len(), made: true },
         entries,
+        media: Vec::new(),
         warnings: warnings(library, c, &old, &found, at),
         files: files.map(|path| path.as_str().to_owned()).collect(),
         pending: Vec::new(),

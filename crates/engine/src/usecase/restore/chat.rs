@@ -16,6 +16,7 @@ use super::{Act, Plan, Request, RestoreError, RestoreReport, RestoredBook, When,
 use crate::config::Config;
 use crate::history::past::{address_of, stem_of};
 use crate::history::{Past, PastError};
+use crate::media::Bring;
 use crate::oplog::time;
 use crate::tx::operation::{Change, Edit, Kind, Place};
 use crate::tx::{self, About, Tx};
@@ -60,7 +61,8 @@ fn there(
         When::Last => Err(RestoreError::WhichState(chat.name.clone())),
         When::Message(at) if at < chat.transcript.len() => {
             let request = work.branch(c, at, request.ignore_queue, true);
-            let plan = fork::plan(library, &request, config, slug, now)?;
+            let mut plan = fork::plan(library, &request, config, slug, now)?;
+            plan.bring(library, &chat.path, None)?;
             Ok(planned(plan, None))
         }
         // The story was there once, and has lost those messages since.
@@ -164,6 +166,7 @@ impl Work<'_> {
         if at.is_none() {
             plan.report.warnings.retain(|warning| !OF_BRANCHES.contains(&warning.code));
         }
+        plan.bring(self.library, &past.file, Some(past.until))?;
         Ok(planned(plan, Some((past, at.is_none()))))
     }
 
@@ -183,6 +186,7 @@ impl Work<'_> {
             seen: Some(time(past.clock)),
             book: RestoredBook::default(),
             entries: Vec::new(),
+            media: Vec::new(),
             warnings: behind(past),
             files: Vec::new(),
             pending: Vec::new(),
@@ -194,6 +198,7 @@ impl Work<'_> {
             target: target.clone(),
             book: None,
             edits: Vec::new(),
+            media: Bring::with(library, &*then.fs.open(&past.file)?, None, &past.file, Some(past.until))?,
         };
         report.chat = address_of(&target);
         if past.file.as_str().starts_with(layout::GROUP_CHATS) {
@@ -248,7 +253,9 @@ impl Work<'_> {
                 }
             }
         }
-        let made = back.book.iter().map(|(path, _)| path).chain([&back.target]);
+        report.media = back.media.paths().map(|path| path.as_str().to_owned()).collect();
+        report.warnings.extend(back.media.warning());
+        let made = back.media.paths().chain(back.book.iter().map(|(path, _)| path)).chain([&back.target]);
         let touched = made.chain(back.edits.iter().map(|edit| &edit.target));
         report.files = touched.map(|path| path.as_str().to_owned()).collect();
         Ok(Plan { report, act: Act::Back(back) })
@@ -328,6 +335,7 @@ fn planned(plan: fork::Plan, past: Option<(&Past, bool)>) -> Plan {
             entries: book.entries,
         },
         entries: Vec::new(),
+        media: plan.media.paths().map(|path| path.as_str().to_owned()).collect(),
         warnings: all,
         files,
         pending: Vec::new(),
@@ -400,6 +408,7 @@ pub(super) struct Back {
     target: VaultPath,
     book: Option<(VaultPath, Vec<u8>)>,
     edits: Vec<Edit>,
+    media: Bring,
 }
 
 impl Back {
@@ -415,6 +424,7 @@ impl Back {
         // With its last chat, SillyTavern may have removed the character's folder.
         library.fs.make_dir(&self.target.parent())?;
         let mut tx = Tx::on(library, now)?;
+        self.media.stage(library, &mut tx)?;
         if let Some((path, bytes)) = &self.book {
             tx.publish(path.clone(), &[Part::Bytes(bytes)], std::slice::from_ref(path))?;
         }

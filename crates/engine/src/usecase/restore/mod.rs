@@ -82,6 +82,8 @@ pub struct RestoreReport {
     pub book: RestoredBook,
     /// What becomes of entries; only where a book or an entry is put back
     pub entries: Vec<RestoredEntry>,
+    /// Images and files that its messages link to, were gone, and come back with it
+    pub media: Vec<String>,
     /// What the user should know
     pub warnings: Vec<Warning>,
     /// Files that were made or changed

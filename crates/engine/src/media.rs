@@ -1,0 +1,177 @@
+//! Images and files that chats link to: [`Linked`] is one of them, [`of_file`] finds those of a chat wherever it lies, [`find`] the file
+//! in the vault. [`Bring`] are files that are gone and come back from history together with a chat.
+//!
+//! A link is what somebody wrote: it is believed to name a file below `user/images` or `user/files`, and nothing else. What is there
+//! and cannot be opened, a symbolic link that leads out of the vault for one, counts as not there, and is never written over.
+
+use std::collections::BTreeSet;
+use std::io::{self, Read};
+
+use forklore_core::format::media::{self, Link};
+use forklore_fs::{Identity, OpenFile, PathError, VaultPath, Vfs};
+use forklore_store::Id;
+
+use crate::lines::{Lines, Sequential};
+use crate::tx::{Tx, TxError};
+use crate::usecase::fork::Warning;
+use crate::vault::Library;
+
+/// An image or a file that a chat links to.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Linked {
+    literal: VaultPath,
+    decoded: Option<VaultPath>,
+}
+
+/// Everything that a chat links to, each once.
+pub type Links = BTreeSet<Linked>;
+
+impl Linked {
+    fn new(link: &Link) -> Option<Self> {
+        let path = |place: &str| VaultPath::new(place).ok();
+        Some(Self { literal: path(&link.literal)?, decoded: link.decoded.as_deref().and_then(path) })
+    }
+
+    /// The files that can be meant, the likeliest first.
+    pub fn places(&self) -> impl Iterator<Item = &VaultPath> {
+        std::iter::once(&self.literal).chain(&self.decoded)
+    }
+}
+
+/// Whether a file is one that chats link to.
+pub fn is_media(path: &VaultPath) -> bool {
+    media::place(path.as_str()).is_some()
+}
+
+/// What a chat links to, up to byte `end` of its file, or all of it. One line is in memory at a time.
+pub fn of_file(file: &dyn OpenFile, end: Option<u64>) -> io::Result<Links> {
+    let mut found = Links::new();
+    let mut lines = Lines::new(Sequential::new(file).take(end.unwrap_or(u64::MAX)));
+    while let Some(line) = lines.next()? {
+        if line.whole {
+            found.extend(media::links(line.bytes.trim_ascii_end()).iter().filter_map(Linked::new));
+        }
+    }
+    Ok(found)
+}
+
+/// What a chat of the vault links to. Older group chats have their metadata elsewhere, and that counts, too.
+pub fn of_chat(library: &Library, c: usize) -> Result<Links, PathError> {
+    let chat = &library.chats[c];
+    let file = library.fs.open(&chat.path)?;
+    let fail = |source| PathError { path: chat.path.clone(), doing: "read", source };
+    let mut found = of_file(&*file, None).map_err(fail)?;
+    let metadata = chat.header().metadata();
+    found.extend(media::links_of_metadata(metadata).iter().filter_map(Linked::new));
+    Ok(found)
+}
+
+/// A file that is linked to and is there.
+pub struct Found {
+    /// Its name
+    pub path: VaultPath,
+    /// The file
+    pub file: Box<dyn OpenFile>,
+    /// Which one it is
+    pub identity: Identity,
+}
+
+/// The file that is meant, if it is in the vault and can be read.
+pub fn find(fs: &dyn Vfs, linked: &Linked) -> Option<Found> {
+    linked.places().find_map(|path| {
+        let file = fs.open(path).ok()?;
+        let identity = file.identity().ok()?;
+        Some(Found { path: path.clone(), file, identity })
+    })
+}
+
+/// Whether nothing at all has this name.
+pub fn is_free(fs: &dyn Vfs, path: &VaultPath) -> bool {
+    matches!(fs.identity(path), Ok(None)) && matches!(fs.is_link(path), Ok(false))
+}
+
+/// Files that come back from history.
+#[derive(Debug, Clone, Default)]
+pub struct Bring {
+    files: Vec<(VaultPath, Id)>,
+    /// Files that are linked to, and that neither the vault nor history has
+    pub missing: Vec<VaultPath>,
+}
+
+impl Bring {
+    /// What has to come back with a chat: what it links to up to byte `end`, is gone, and was kept with it. `of` is the chat's name in
+    /// history, `until` the last observation that counts.
+    pub fn with(
+        library: &Library,
+        chat: &dyn OpenFile,
+        end: Option<u64>,
+        of: &VaultPath,
+        until: Option<u64>,
+    ) -> Result<Self, PathError> {
+        let fail = |source| PathError { path: of.clone(), doing: "read", source };
+        let links = of_file(chat, end).map_err(fail)?;
+        let mut bring = Self::default();
+        let mut gone = links.iter().filter(|linked| find(&*library.fs, linked).is_none()).peekable();
+        if gone.peek().is_none() {
+            return Ok(bring);
+        }
+        // A history that cannot be read is no reason to keep the chat back.
+        let history = library.history().ok().flatten();
+        let kept = history.and_then(|history| history.kept_files(of, until).ok()).unwrap_or_default();
+        for linked in gone {
+            let known = linked.places().find_map(|place| kept.get(place).map(|id| (place, id)));
+            match known.filter(|(place, _)| is_free(&*library.fs, place)) {
+                Some((place, id)) => bring.files.push((place.clone(), *id)),
+                None => bring.missing.push(linked.literal.clone()),
+            }
+        }
+        bring.files.sort();
+        bring.files.dedup();
+        Ok(bring)
+    }
+
+    /// The files.
+    pub fn paths(&self) -> impl Iterator<Item = &VaultPath> {
+        self.files.iter().map(|(path, _)| path)
+    }
+
+    /// Others come back, too; those that somebody brings already do not come twice.
+    pub fn add(&mut self, more: Self) {
+        self.files.extend(more.files);
+        self.files.sort();
+        self.files.dedup_by(|a, b| a.0 == b.0);
+        self.missing.extend(more.missing);
+    }
+
+    /// Some come back otherwise.
+    pub fn leave(&mut self, which: impl Fn(&VaultPath) -> bool) {
+        self.files.retain(|(path, _)| !which(path));
+        self.missing.retain(|path| !which(path));
+    }
+
+    /// What to say about files that are nowhere.
+    pub fn warning(&self) -> Option<Warning> {
+        let message = match &self.missing[..] {
+            [] => return None,
+            [one] => format!("{one}, which its messages link to, is gone, and history has not kept it"),
+            [one, rest @ ..] => format!(
+                "{one} and {} more, which its messages link to, are gone, and history has not kept them",
+                rest.len()
+            ),
+        };
+        let message =
+            format!("{message}. `forklore config history.media true` keeps such files from then on.");
+        Some(Warning { code: "MEDIA_MISSING", message })
+    }
+
+    /// Makes it a part of an operation.
+    pub fn stage(&self, library: &Library, tx: &mut Tx) -> Result<(), TxError> {
+        for (path, id) in &self.files {
+            let Some(history) = library.history()? else { return Ok(()) };
+            tx.publish_with(path.clone(), &mut |out| {
+                history.store().read_document(id, out).map_err(io::Error::other)
+            })?;
+        }
+        Ok(())
+    }
+}
