@@ -193,11 +193,12 @@ export class Engine {
         return this.#request(method, address, await this.#token(root, deadline), body, headers, deadline);
     }
 
-    // A question for a user's folder; the answer within the limit, or an error.
+    // A question for a user's folder; the answer within the limit, or an error. Without a body it only looks.
     async ask(root, address, body, limit = LIMIT) {
         const deadline = Date.now() + limit;
         const token = await this.#token(root, deadline);
-        const response = await this.#request('POST', address, token, JSON.stringify(body), {}, deadline);
+        const [method, text] = body === undefined ? ['GET', undefined] : ['POST', JSON.stringify(body)];
+        const response = await this.#request(method, address, token, text, {}, deadline);
         const answer = await whole(response, deadline);
         if (response.statusCode >= 400) {
             throw Object.assign(new Error(answer?.error?.message ?? `it answered ${response.statusCode}`), { status: response.statusCode });

@@ -9,13 +9,15 @@ import fs from 'node:fs';
 import path from 'node:path';
 import url from 'node:url';
 import { Engine, EngineDown } from './engine.js';
-import { chats, worldinfo, groups, characters } from './hooks.js';
+import { chats, worldinfo, groups, characters, datamaid } from './hooks.js';
 import { shut, stranger } from './origin.js';
 
 const own = path.dirname(url.fileURLToPath(import.meta.url));
 const version = read(path.join(own, 'package.json')).version ?? '?';
 const engine = new Engine(own, version);
-const hooks = { chats: false, worldinfo: false, groups: false, characters: false };
+const hooks = { chats: false, worldinfo: false, groups: false, characters: false, datamaid: false };
+// Routers that are not called like their hooks.
+const FILES = { datamaid: 'data-maid' };
 
 // What browsers must know about an answer.
 const PASSED_ON = [
@@ -30,10 +32,14 @@ export const info = {
 
 export async function init(router) {
     engine.start();
-    for (const [name, hook] of Object.entries({ chats, worldinfo, groups, characters })) {
+    for (const [name, hook] of Object.entries({ chats, worldinfo, groups, characters, datamaid })) {
         try {
-            await stand(`${name}.js`, hook(engine));
-            hooks[name] = true;
+            const file = `${FILES[name] ?? name}.js`;
+            // Older ones have no Data Maid: there is nothing to stand in front of.
+            if (name !== 'datamaid' || fs.existsSync(path.join(process.cwd(), 'src/endpoints', file))) {
+                await stand(file, hook(engine));
+                hooks[name] = true;
+            }
         } catch (error) {
             console.error(`[Forklore] cannot stand in front of SillyTavern's ${name}: ${error?.message}`);
         }

@@ -1,8 +1,10 @@
 //! `delete`, `rename`, `log`, `undo`, `redo`, `trash`, `gc`.
 
+use forklore_engine::history::Timeline;
 use forklore_engine::oplog::{FindError, LogEntry, LogReport, OpLog};
 use forklore_engine::tx::operation::Operation;
 use forklore_engine::usecase::delete::{self, DeleteReport};
+use forklore_engine::usecase::needed::{self, NeededReport};
 use forklore_engine::usecase::rename::{self, RenameReport};
 use forklore_engine::usecase::trash::{self, GcReport, GcRequest, RestoreError, RestoreReport, TrashReport};
 use forklore_engine::usecase::undo::{self, UndoError, UndoReport};
@@ -223,6 +225,14 @@ pub fn trash(desk: &Desk<'_>) -> Result<(TrashReport, u32), Failure> {
     let log = OpLog::read(&*desk.fs)?;
     let days = Config::load(&*desk.fs)?.trash.days;
     Ok((trash::list(&shared.library, &log, days)?, days))
+}
+
+/// Images and files that must stay although no chat links to them: what is in the trash needs them.
+pub fn needed(desk: &Desk<'_>) -> Result<NeededReport, Failure> {
+    let fs = desk.settled();
+    let history = Timeline::load(&desk.fs)?;
+    let days = Config::load(fs)?.trash.days;
+    Ok(needed::needed(fs, &OpLog::read(fs)?, history.as_ref(), days, now())?)
 }
 
 /// Brings something back, and says what else went to the trash with it.

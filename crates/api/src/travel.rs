@@ -27,6 +27,9 @@ pub struct Leaving {
     /// What history has seen stays behind
     #[serde(default)]
     pub no_history: bool,
+    /// Images and files that messages link to go along
+    #[serde(default)]
+    pub media: bool,
 }
 
 /// How something is to be imported.
@@ -53,6 +56,7 @@ pub fn export(desk: &Desk<'_>, leaving: &Leaving) -> Result<Ready, Failure> {
         chats: chats(&library, leaving)?,
         with_card: leaving.with_card,
         with_history: !leaving.no_history,
+        with_media: leaving.media,
     };
     let plan = export::plan(&library, &request, now())?;
     Ok(Ready { library, plan })

@@ -19,7 +19,10 @@ pub use reader::{Reader, Seal};
 pub use writer::Writer;
 
 /// The version of the format that this Forklore writes, and the newest that it reads.
-pub const VERSION: u32 = 1;
+pub const VERSION: u32 = 2;
+
+/// The version of an export without images and files: an older Forklore can read it.
+const PLAIN: u32 = 1;
 
 /// No member is longer: what a tar header can say.
 pub const LONGEST: u64 = (1 << 33) - 1;

@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::{ArchiveError, LONGEST, VERSION, tar};
+use crate::{ArchiveError, LONGEST, PLAIN, VERSION, tar};
 
 /// So many members there can be.
 const MOST: usize = 100_000;
@@ -69,6 +69,8 @@ pub enum MemberKind {
     Group,
     /// The character's card
     Card,
+    /// An image or a file that chats link to; its name is where it was
+    Media,
     /// A chat
     Chat,
 }
@@ -82,15 +84,22 @@ impl Member {
     pub fn path(&self, number: usize) -> String {
         let plain =
             |c: char| c.is_ascii_alphanumeric() || matches!(c, ' ' | '-' | '_' | '#' | '@' | '(' | ')' | '.');
-        let good = self.name.chars().all(plain)
-            && self.name.starts_with(|c: char| c.is_ascii_alphanumeric())
-            && !self.name.ends_with(['.', ' '])
-            && self.name.len() <= 80;
+        let good = |name: &str| {
+            name.chars().all(plain)
+                && name.starts_with(|c: char| c.is_ascii_alphanumeric())
+                && !name.ends_with(['.', ' '])
+        };
+        let good = self.name.len() <= 80
+            && match self.kind {
+                MemberKind::Media => self.name.split('/').all(good),
+                _ => good(&self.name),
+            };
         let name = if good { self.name.clone() } else { format!("{number:05}") };
         match self.kind {
             MemberKind::Book => format!("worlds/{name}.json"),
             MemberKind::Group => "group.json".to_owned(),
             MemberKind::Card => "card.png".to_owned(),
+            MemberKind::Media => format!("media/{name}"),
             MemberKind::Chat => format!("chats/{name}.jsonl"),
             MemberKind::Objects => "history/objects".to_owned(),
             MemberKind::Observations => "history/observations.jsonl".to_owned(),
@@ -99,17 +108,25 @@ impl Member {
 }
 
 impl Manifest {
-    /// A manifest of this version with nothing in it.
+    /// A manifest with nothing in it.
     pub fn new(story: Story, forklore: &str, exported: i64) -> Self {
         Self {
             format: FORMAT.to_owned(),
-            version: VERSION,
+            version: PLAIN,
             forklore: forklore.to_owned(),
             exported,
             story,
             line: None,
             members: Vec::new(),
         }
+    }
+
+    /// One more member. What an older Forklore would not know makes it a newer export.
+    pub fn add(&mut self, member: Member) {
+        if member.kind == MemberKind::Media {
+            self.version = VERSION;
+        }
+        self.members.push(member);
     }
 
     /// Whether members can be what they are said to be, in a file of `packed` bytes.

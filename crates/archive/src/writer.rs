@@ -5,7 +5,7 @@ use std::io::{self, Write};
 use zstd::stream::write::Encoder;
 use zstd::zstd_safe::CParameter;
 
-use crate::{ArchiveError, HEAD, LONGEST, MARK, Manifest, SKIPPED, VERSION, WINDOW, tar};
+use crate::{ArchiveError, HEAD, LONGEST, MARK, Manifest, SKIPPED, WINDOW, tar};
 
 /// The level of zstd.
 const LEVEL: i32 = 3;
@@ -48,7 +48,7 @@ impl<W: Write> Writer<W> {
         head.extend_from_slice(&SKIPPED);
         head.extend_from_slice(&16u32.to_le_bytes());
         head.extend_from_slice(MARK);
-        head.extend_from_slice(&VERSION.to_le_bytes());
+        head.extend_from_slice(&manifest.version.to_le_bytes());
         head.extend_from_slice(&[0; 4]);
         out.write_all(&head)?;
         let mut body = Encoder::new(out, LEVEL)?;

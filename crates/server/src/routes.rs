@@ -277,6 +277,9 @@ pub(crate) fn table() -> Table {
         .get("/api/trash", "What is in the trash", |call, _: Nothing| {
             call.ask(|desk| Ok(ops::trash(desk)?.0))
         })
+        .get("/api/media/needed", "Images and files that chats in the trash need", |call, _: Nothing| {
+            call.ask(ops::needed)
+        })
         .get("/api/config", "The settings", |call, of: config::AnySetting| {
             call.ask(|desk| match &of.key {
                 Some(key) => config::setting(desk, Who::Anybody, key).map(Settings::One),

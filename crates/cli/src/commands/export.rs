@@ -20,6 +20,8 @@ use crate::ui;
 /// History has every save that was seen: also messages that were edited or deleted since, and texts that you thought were gone. Before
 /// you give the file to somebody else, think of that; --no-history leaves it out.
 ///
+/// Images and files that messages link to are left out, unless --media is given: they can be many times larger than the story.
+///
 /// Without --line, all chats of the story go along. Nothing in the vault is changed.
 ///
 /// The file can be read without Forklore: `tar --zstd -xf FILE` unpacks it.
@@ -50,6 +52,10 @@ pub(crate) struct Args {
     #[arg(long)]
     with_card: bool,
 
+    /// Put the images and files into the file, too, that messages link to
+    #[arg(long)]
+    media: bool,
+
     /// Leave out what history has seen, such as messages that were deleted since
     #[arg(long)]
     no_history: bool,
@@ -61,6 +67,7 @@ pub(crate) fn run(context: &Context, args: &Args) -> Result<ExitCode, Failure> {
         line: args.line,
         with_card: args.with_card,
         no_history: args.no_history,
+        media: args.media,
     };
     let report = context.ask(|desk| {
         let ready = travel::export(desk, &leaving)?;

@@ -32,6 +32,10 @@ pub(crate) fn exported(report: &ExportReport) -> io::Result<()> {
     if report.card {
         files(&mut out, "card", std::slice::from_ref(&report.name))?;
     }
+    if report.media.exported > 0 {
+        let media = &report.media;
+        files(&mut out, "media", &[format!("{}, {}", count(media.exported, "file"), size(media.bytes))])?;
+    }
     for told in &report.warnings {
         warning(&mut out, &told.message)?;
     }

@@ -17,6 +17,7 @@ pub(crate) fn imported(report: &ImportReport) -> io::Result<()> {
     writeln!(out, "{GOOD}{did}{GOOD:#} {chats} into {BOLD}{story}{BOLD:#}{new}  {DIM}{bytes}{DIM:#}")?;
     listed(&mut out, "chats", &report.chats)?;
     listed(&mut out, "lorebooks", &report.books)?;
+    media(&mut out, report)?;
     files(&mut out, "also", report.card.as_slice())?;
     if report.observations > 0 {
         files(
@@ -33,6 +34,16 @@ pub(crate) fn imported(report: &ImportReport) -> io::Result<()> {
         warning(&mut out, &told.message)?;
     }
     take_back(&mut out, report.operation.as_deref())
+}
+
+/// Images and files are told as a number: there can be thousands.
+fn media(out: &mut impl io::Write, report: &ImportReport) -> io::Result<()> {
+    let (new, here) = (report.media.len(), report.media_here);
+    if new + here == 0 {
+        return Ok(());
+    }
+    let here = if here > 0 { format!(", {here} more are here already") } else { String::new() };
+    files(out, "media", &[format!("{}{here}", count(new, "file"))])
 }
 
 /// Names, with the ones that they had if those were taken.

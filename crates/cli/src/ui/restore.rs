@@ -38,6 +38,10 @@ pub(crate) fn brought_back(report: &RestoreReport) -> io::Result<()> {
             writeln!(out, "  {DIM}lorebook{DIM:#}  {} ({entries}{new})", tame(name))?;
         }
     }
+    if !report.media.is_empty() {
+        let media = count(report.media.len(), "file");
+        writeln!(out, "  {DIM}media{DIM:#}     {media}, gone until now")?;
+    }
     entries(&mut out, report)?;
     for warning in &report.warnings {
         super::warning(&mut out, &tame(&warning.message))?;

@@ -5,7 +5,7 @@ use std::io::{self, Write as _};
 use forklore_engine::usecase::trash::{GcReport, RestoreReport, TrashItem, TrashReport};
 
 use super::style::{BOLD, DIM, GOOD, NOTE, pad, tame, wrap};
-use super::{count, files, headline, size, take_back, when};
+use super::{count, files, headline, size, take_back, warning, when};
 
 /// Prints what is in the trash; `days` is how long things stay there.
 pub(crate) fn trash(report: &TrashReport, days: u32) -> io::Result<()> {
@@ -50,7 +50,11 @@ pub(crate) fn restored(report: &RestoreReport, others: &[String]) -> io::Result<
         let text = format!("{} is taken, so it gets a name of its own.", tame(&report.path));
         writeln!(out, "{}", wrap(&text, "  "))?;
     }
+    files(&mut out, "media", &report.media)?;
     files(&mut out, "not with it", others)?;
+    for told in &report.warnings {
+        warning(&mut out, &tame(&told.message))?;
+    }
     take_back(&mut out, report.operation.as_deref())
 }
 

@@ -10,6 +10,7 @@ use memchr::memmem;
 use super::timed;
 use crate::adapter::auto_recap::running::KEYS;
 use crate::format::book::{Book, EntryImage};
+use crate::format::media;
 use crate::format::names::{book_stem, chat_stem};
 
 /// What goes by another name, from the old name to the new.
@@ -21,6 +22,8 @@ pub struct Renames {
     pub books: BTreeMap<String, String>,
     /// Slugs of chats
     pub slugs: BTreeMap<String, String>,
+    /// Images and files, by where they are in the vault
+    pub media: BTreeMap<String, String>,
     /// Numbers of observations; one that has none is not there any more
     pub observations: BTreeMap<u64, u64>,
 }
@@ -120,6 +123,14 @@ impl Renames {
         }
     }
 
+    /// Any line of a chat with its links to images and files; `None` if none of them changes.
+    pub fn in_links(&self, line: &[u8]) -> Option<Vec<u8>> {
+        if self.media.is_empty() {
+            return None;
+        }
+        media::relink(line, &|place| self.media.get(place).cloned())
+    }
+
     /// Any other line of a chat; `None` if nothing in it changes.
     pub fn in_message(&self, line: &[u8]) -> Option<Vec<u8>> {
         let says = |word: &[u8]| memmem::find(line, word).is_some();
@@ -205,6 +216,7 @@ mod tests {
             chats: map("main", "main (2)"),
             books: map("B", "B (2)"),
             slugs: map("s1", "s2"),
+            media: BTreeMap::new(),
             observations: BTreeMap::from([(7, 70)]),
         }
     }

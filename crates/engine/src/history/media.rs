@@ -121,7 +121,8 @@ impl Keeper<'_, '_> {
 }
 
 impl Timeline {
-    /// The images and files that were kept with a chat, as they were last, up to observation `until`.
+    /// The images and files that were kept with a chat, as they were last, up to observation `until`. Of one that was not kept by then, what
+    /// was kept first: what is linked to hardly ever changes, and is mostly older than the wish to keep it.
     pub fn kept_files(
         &self,
         chat: &VaultPath,
@@ -129,9 +130,14 @@ impl Timeline {
     ) -> Result<BTreeMap<VaultPath, Id>, HistoryError> {
         let mut files = BTreeMap::new();
         for seen in self.track(chat).iter().map(|i| &self.seen[*i]) {
-            let counts = until.is_none_or(|until| seen.seq <= until) && self.content(seen).is_some();
-            if let Some(list) = seen.chat().and_then(|chat| chat.media.as_ref()).filter(|_| counts) {
-                files.extend(read(&self.store, list)?.into_iter().map(|kept| (kept.file, kept.content)));
+            let list = seen.chat().and_then(|chat| chat.media.as_ref());
+            let Some(list) = list.filter(|_| self.content(seen).is_some()) else { continue };
+            for kept in read(&self.store, list)? {
+                if until.is_none_or(|until| seen.seq <= until) {
+                    files.insert(kept.file, kept.content);
+                } else {
+                    files.entry(kept.file).or_insert(kept.content);
+                }
             }
         }
         files.retain(|_, content| self.store.contains(content));

@@ -169,6 +169,11 @@ pub fn stem_of(file: &VaultPath) -> &str {
 }
 
 impl Timeline {
+    /// A whole file of history, to be read like one on disk.
+    pub fn open(&self, content: &Id) -> Result<Box<dyn OpenFile + '_>, HistoryError> {
+        Ok(Box::new(Stored::open(&self.store, content)?))
+    }
+
     /// The files of all chats that were ever seen, by the names that they had last.
     pub fn chats(&self) -> impl Iterator<Item = &VaultPath> {
         self.files().filter(|file| !file.as_str().starts_with(layout::WORLDS))

@@ -1,6 +1,6 @@
 //! `export`: a story, or the line of one chat, in one file: chats, books, and what history knows of them.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::io::Write;
 
 use forklore_archive::{ArchiveError, Manifest, Member, MemberKind, Story, Writer};
@@ -12,6 +12,7 @@ use serde::Serialize;
 use super::fork::Warning;
 use crate::history::HistoryError;
 use crate::history::transfer::{Taken, Travelling};
+use crate::media::{self, Links};
 use crate::progress::Progress;
 use crate::vault::{Library, StoryKind, layout};
 
@@ -24,6 +25,8 @@ pub struct Request {
     pub with_card: bool,
     /// Whether history goes along
     pub with_history: bool,
+    /// Whether the images and files go along that messages link to
+    pub with_media: bool,
 }
 
 /// Which chats are exported.
@@ -54,12 +57,27 @@ pub struct ExportReport {
     pub books: Vec<String>,
     /// Whether the character's card is in it
     pub card: bool,
+    /// Images and files that messages link to
+    pub media: LinkedMedia,
     /// Saves of chats and books that history saw
     pub observations: usize,
     /// Bytes before they are compressed
     pub content: u64,
     /// What the user should know
     pub warnings: Vec<Warning>,
+}
+
+/// The images and files that exported chats link to.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, JsonSchema)]
+pub struct LinkedMedia {
+    /// How many are in the vault
+    pub linked: usize,
+    /// How many of those are in the file
+    pub exported: usize,
+    /// Bytes of those in the vault
+    pub bytes: u64,
+    /// How many are linked to and not in the vault
+    pub missing: usize,
 }
 
 /// Why nothing was exported.
@@ -144,6 +162,7 @@ pub fn plan(library: &Library, request: &Request, now: i64) -> Result<Plan, Expo
             chats: chats.iter().map(|c| library.address(*c).to_string()).collect(),
             books: Vec::new(),
             card: false,
+            media: LinkedMedia::default(),
             observations: 0,
             content: 0,
             warnings,
@@ -170,6 +189,7 @@ pub fn plan(library: &Library, request: &Request, now: i64) -> Result<Plan, Expo
         plan.add_file(library, MemberKind::Card, &told.folder, card)?;
         plan.report.card = true;
     }
+    plan.add_media(library, &chats, request.with_media)?;
     for c in &chats {
         let chat = &library.chats[*c];
         plan.add_file(library, MemberKind::Chat, &chat.name, chat.path.clone())?;
@@ -233,7 +253,7 @@ impl Plan {
         path: VaultPath,
     ) -> Result<(), ExportError> {
         let identity = library.fs.identity(&path)?.ok_or_else(|| ExportError::Changed(path.clone()))?;
-        self.manifest.members.push(Member { kind, name: name.to_owned(), bytes: identity.len });
+        self.manifest.add(Member { kind, name: name.to_owned(), bytes: identity.len });
         self.sources.push(Source::File(path, identity));
         Ok(())
     }
@@ -254,6 +274,35 @@ impl Plan {
         Ok(())
     }
 
+    /// What the chats link to. Without the wish for it, only how much that is.
+    fn add_media(&mut self, library: &Library, chats: &[usize], wanted: bool) -> Result<(), ExportError> {
+        let mut links = Links::new();
+        for c in chats {
+            links.extend(media::of_chat(library, *c)?);
+        }
+        let mut files: BTreeMap<VaultPath, Identity> = BTreeMap::new();
+        let mut missing = 0;
+        for linked in &links {
+            match media::find(&*library.fs, linked)
+                .filter(|found| found.identity.len <= forklore_archive::LONGEST)
+            {
+                Some(found) => drop(files.insert(found.path, found.identity)),
+                None => missing += 1,
+            }
+        }
+        let bytes = files.values().map(|identity| identity.len).sum();
+        let exported = if wanted { files.len() } else { 0 };
+        self.report.media = LinkedMedia { linked: files.len(), exported, bytes, missing };
+        self.report.warnings.extend(self.report.media.warnings(wanted));
+        for (path, identity) in files.into_iter().filter(|_| wanted) {
+            let member =
+                Member { kind: MemberKind::Media, name: path.as_str().to_owned(), bytes: identity.len };
+            self.manifest.add(member);
+            self.sources.push(Source::File(path, identity));
+        }
+        Ok(())
+    }
+
     fn add_history(&mut self, library: &Library, chats: &[usize]) -> Result<(), ExportError> {
         let Some(timeline) = library.history()? else { return Ok(()) };
         let books: Vec<String> = books_of(library, chats).into_iter().collect();
@@ -270,6 +319,27 @@ impl Plan {
         self.report.observations = taken.observations.len();
         self.history = Some(taken);
         Ok(())
+    }
+}
+
+impl LinkedMedia {
+    fn warnings(&self, wanted: bool) -> impl Iterator<Item = Warning> {
+        let some =
+            |n: usize| if n == 1 { "1 image or file".to_owned() } else { format!("{n} images and files") };
+        let is = |n: usize| if n == 1 { "is" } else { "are" };
+        let left = (!wanted && self.linked > 0).then(|| {
+            let (n, is) = (self.linked, is(self.linked));
+            let message =
+                format!("{} that messages link to {is} not in it. To take them along: --media", some(n));
+            Warning { code: "MEDIA_LEFT", message }
+        });
+        let missing = (wanted && self.missing > 0).then(|| {
+            let (n, is) = (self.missing, is(self.missing));
+            let message =
+                format!("{} that messages link to {is} not in the vault, and so not in it", some(n));
+            Warning { code: "MEDIA_MISSING", message }
+        });
+        left.into_iter().chain(missing)
     }
 }
 

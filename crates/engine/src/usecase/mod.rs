@@ -15,6 +15,7 @@ pub mod hook;
 pub mod import;
 pub mod line;
 pub mod messages;
+pub mod needed;
 pub mod pending;
 pub mod rename;
 pub mod restore;

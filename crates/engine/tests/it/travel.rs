@@ -94,7 +94,8 @@ fn exported() -> Vec<u8> {
         watch.sweep(NOW, &NoProgress).unwrap();
     }
     let library = vault.library();
-    let request = export::Request { chats: Chats::Story(0), with_card: false, with_history: true };
+    let request =
+        export::Request { chats: Chats::Story(0), with_card: false, with_history: true, with_media: false };
     let plan = export::plan(&library, &request, NOW).unwrap();
     let mut out = Vec::new();
     export::execute(&library, plan, &mut out, &NoProgress).unwrap();

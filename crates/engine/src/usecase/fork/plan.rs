@@ -389,7 +389,7 @@ fn other_swipe(request: &Request, message: Message<'_>, k: usize) -> Result<Opti
 /// Where the header line ends, and whether with a carriage return; for a chat without a header, where the first message starts.
 fn header_end(library: &Library, c: usize, file: &dyn OpenFile) -> Result<(u64, bool), ForkError> {
     let chat = &library.chats[c];
-    let fail = |source| forklore_fs::PathError { path: chat.path.clone(), doing: "read", source };
+    let fail = |source| PathError { path: chat.path.clone(), doing: "read", source };
     if chat.header().raw() == Raw::NULL || chat.kept.is_some() {
         return Ok((chat.transcript.row(0).map_or(0, |row| row.start), false));
     }

@@ -223,6 +223,7 @@ fn copy_chat(
             true => renames.in_header(text, entry).or_else(|| renames.in_message(text)),
             false => renames.in_message(text),
         };
+        let changed = renames.in_links(changed.as_deref().unwrap_or(text)).or(changed);
         first &= text.is_empty();
         match changed {
             Some(new) => {

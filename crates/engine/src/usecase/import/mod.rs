@@ -43,6 +43,10 @@ pub struct ImportReport {
     pub chats: Vec<Imported>,
     /// The lorebooks
     pub books: Vec<Imported>,
+    /// The images and files that chats link to
+    pub media: Vec<ImportedMedia>,
+    /// How many images and files are here already
+    pub media_here: usize,
     /// The file of the character's card or of the group, if it is imported
     pub card: Option<String>,
     /// Saves of chats and books that history saw
@@ -64,6 +68,15 @@ pub struct Imported {
     pub path: String,
     /// The name that it has now
     pub name: String,
+}
+
+/// An image or a file that is imported.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
+pub struct ImportedMedia {
+    /// Where it was
+    pub from: String,
+    /// Its file: where it was, or beside it if there is another one
+    pub path: String,
 }
 
 /// Something that is not imported.

@@ -8,17 +8,20 @@ use forklore_archive::{ArchiveError, Manifest, Member, MemberKind, Reader, Seal}
 use forklore_core::fork::names;
 use forklore_core::format::card::Card;
 use forklore_core::format::chat::Header;
+use forklore_core::format::media::place as media_place;
 use forklore_core::format::names::{book_stem, chat_stem, sanitize};
-use forklore_fs::{OpenFile, PathError, VaultPath};
+use forklore_fs::{OpenFile, PathError, VaultPath, Vfs};
 use forklore_json::Raw;
 
 use super::source::open;
-use super::{ImportError, ImportReport, Imported, Left, Request};
+use super::{ImportError, ImportReport, Imported, ImportedMedia, Left, Request};
 use crate::history::transfer::{Landing, Travelling};
 use crate::history::watch::is_watched;
 use crate::history::{Observation, What};
 use crate::lines::Lines;
+use crate::media::is_free;
 use crate::progress::Progress;
+use crate::tx::{self, operation::ObjectId};
 use crate::usecase::fork::Warning;
 use crate::vault::{Library, StoryKind, layout};
 
@@ -70,6 +73,8 @@ pub fn plan(
             exported: manifest.exported,
             chats: Vec::new(),
             books: Vec::new(),
+            media: Vec::new(),
+            media_here: 0,
             card: None,
             observations: found.observations,
             bytes: 0,
@@ -85,6 +90,7 @@ pub fn plan(
     plan.name_books(library, &found)?;
     plan.name_chats(library, &place, &found)?;
     plan.place_card(library, &place, &found)?;
+    plan.place_media(library, &found)?;
     plan.join_group(library, &place, &found)?;
     plan.name_slugs(library, &found);
     plan.place_named(&found)?;
@@ -103,6 +109,8 @@ struct Found {
     /// Files that history tells of
     seen: BTreeSet<VaultPath>,
     observations: usize,
+    /// What images and files are, by number
+    media: HashMap<usize, ObjectId>,
     /// Whether the card is one
     card: bool,
     /// Whether the group is one
@@ -134,6 +142,7 @@ impl Found {
                     found.group =
                         Raw::parse(&group).is_ok_and(|raw| raw.kind() == forklore_json::Kind::Object);
                 }
+                MemberKind::Media => drop(found.media.insert(n, hash(reader)?)),
                 MemberKind::Chat => {
                     let mut lines = Lines::new(&mut *reader);
                     if let Some(line) = lines.next().map_err(ArchiveError::from)? {
@@ -189,6 +198,13 @@ impl Found {
         self.observations += 1;
         Ok(())
     }
+}
+
+/// What a member is, however large.
+fn hash<R: Read>(reader: &mut Reader<R>) -> Result<ObjectId, ArchiveError> {
+    let mut hasher = blake3::Hasher::new();
+    std::io::copy(reader, &mut hasher)?;
+    Ok(hasher.finalize().into())
 }
 
 /// All of a member that is not large.
@@ -268,6 +284,22 @@ impl Names {
         self.0.insert(name.to_lowercase());
         name
     }
+}
+
+/// The first of `name (2)`, `name (3)` that is free and given to nobody.
+fn beside(fs: &dyn Vfs, path: &VaultPath, given: &HashSet<String>) -> Option<VaultPath> {
+    let dir = path.parent();
+    let used: HashSet<String> = fs.list(&dir).ok()?.iter().map(|node| node.name.to_lowercase()).collect();
+    let (stem, extension) = match path.name().rsplit_once('.') {
+        Some((stem, extension)) if !stem.is_empty() => (stem, format!(".{extension}")),
+        _ => (path.name(), String::new()),
+    };
+    // No folder has more files than that.
+    let mut names = (2..u32::MAX).map(|n| format!("{stem} ({n}){extension}"));
+    let free = |path: &VaultPath| {
+        !used.contains(&path.name().to_lowercase()) && !given.contains(&path.as_str().to_lowercase())
+    };
+    names.find_map(|name| dir.join(&name).ok().filter(free)).filter(|path| is_free(fs, path))
 }
 
 /// The stems of files in a folder.
@@ -428,6 +460,48 @@ impl Plan {
                 let message = "There is no group for the chats: SillyTavern does not show them".to_owned();
                 self.report.warnings.push(Warning { code: "NO_GROUP", message });
             }
+        }
+        Ok(())
+    }
+
+    /// Images and files go where they were. What is there is never written over: if it is the same, it is taken for what arrives; if it
+    /// is another one, what arrives gets a name beside it, and its chats link to that.
+    fn place_media(&mut self, library: &Library, found: &Found) -> Result<(), ImportError> {
+        let fs = &*library.fs;
+        let mut given: HashSet<String> = HashSet::new();
+        let mut renamed = 0;
+        for (n, member) in self.members(MemberKind::Media) {
+            let place = media_place(&member.name).filter(|place| *place == member.name);
+            let path = place.and_then(|place| VaultPath::new(&place).ok());
+            let path =
+                path.ok_or_else(|| ImportError::damaged("it has an image or a file for another place"))?;
+            let arriving = found.media.get(&n);
+            if is_free(fs, &path) && given.insert(path.as_str().to_lowercase()) {
+                self.report.media.push(ImportedMedia { from: member.name, path: path.as_str().to_owned() });
+                self.place(n, path);
+                continue;
+            }
+            let same_length = matches!(fs.identity(&path), Ok(Some(there)) if there.len == member.bytes);
+            if same_length && tx::hash(fs, &path).ok().is_some_and(|(there, _)| Some(&there) == arriving) {
+                self.report.media_here += 1;
+                continue;
+            }
+            // A folder that leads elsewhere, or is none, cannot be looked into.
+            let Some(free) = beside(fs, &path, &given) else {
+                self.left(&member.name, "nothing can be put there");
+                continue;
+            };
+            given.insert(free.as_str().to_lowercase());
+            renamed += 1;
+            self.landing.renames.media.insert(member.name.clone(), free.as_str().to_owned());
+            self.report.media.push(ImportedMedia { from: member.name, path: free.as_str().to_owned() });
+            self.place(n, free);
+        }
+        if renamed > 0 {
+            let message = format!(
+                "Here already, with other content: {renamed} of the images and files. They come in beside those, and the imported chats link to them there"
+            );
+            self.report.warnings.push(Warning { code: "MEDIA_RENAMED", message });
         }
         Ok(())
     }

@@ -98,8 +98,12 @@ fn taken_along(story: &Story) -> (Truth, Vec<Wrong>) {
         if story.kind == StoryKind::Character {
             there.make_dir(&VaultPath::new(&format!("chats/{}", story.folder)).unwrap()).unwrap();
         }
-        let request =
-            export::Request { chats: export::Chats::Story(n), with_card: false, with_history: true };
+        let request = export::Request {
+            chats: export::Chats::Story(n),
+            with_card: false,
+            with_history: true,
+            with_media: false,
+        };
         let plan = export::plan(&here, &request, truth.clock()).unwrap();
         let mut bytes = Vec::new();
         export::execute(&here, plan, &mut bytes, &NoProgress).unwrap();
