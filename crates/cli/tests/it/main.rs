@@ -26,6 +26,7 @@ mod heal;
 mod hostile;
 mod hostile_vaults;
 mod kills;
+mod media;
 mod modes;
 mod ops;
 mod past;

@@ -286,20 +286,33 @@ impl Names {
     }
 }
 
-/// The first of `name (2)`, `name (3)` that is free and given to nobody.
-fn beside(fs: &dyn Vfs, path: &VaultPath, given: &HashSet<String>) -> Option<VaultPath> {
+/// Whether the file of this name is what arrives, `bytes` long.
+fn is_same(fs: &dyn Vfs, path: &VaultPath, bytes: u64, arriving: Option<&ObjectId>) -> bool {
+    let same_length = matches!(fs.identity(path), Ok(Some(there)) if there.len == bytes);
+    same_length && tx::hash(fs, path).is_ok_and(|(there, _)| Some(&there) == arriving)
+}
+
+/// The first of `name (2)`, `name (3)` that is free and given to nobody, or has the same content.
+fn beside(
+    fs: &dyn Vfs,
+    path: &VaultPath,
+    given: &HashSet<String>,
+    same: &dyn Fn(&VaultPath) -> bool,
+) -> Option<VaultPath> {
     let dir = path.parent();
     let used: HashSet<String> = fs.list(&dir).ok()?.iter().map(|node| node.name.to_lowercase()).collect();
     let (stem, extension) = match path.name().rsplit_once('.') {
         Some((stem, extension)) if !stem.is_empty() => (stem, format!(".{extension}")),
         _ => (path.name(), String::new()),
     };
-    // No folder has more files than that.
-    let mut names = (2..u32::MAX).map(|n| format!("{stem} ({n}){extension}"));
-    let free = |path: &VaultPath| {
-        !used.contains(&path.name().to_lowercase()) && !given.contains(&path.as_str().to_lowercase())
+    let fits = |path: &VaultPath| {
+        let taken = used.contains(&path.name().to_lowercase());
+        let given = given.contains(&path.as_str().to_lowercase());
+        if taken { same(path) } else { !given && is_free(fs, path) }
     };
-    names.find_map(|name| dir.join(&name).ok().filter(free)).filter(|path| is_free(fs, path))
+    // No folder has more files than that.
+    let mut names = (2..100_000).map(|n| format!("{stem} ({n}){extension}"));
+    names.find_map(|name| dir.join(&name).ok().filter(fits))
 }
 
 /// The stems of files in a folder.
@@ -481,25 +494,29 @@ impl Plan {
                 self.place(n, path);
                 continue;
             }
-            let same_length = matches!(fs.identity(&path), Ok(Some(there)) if there.len == member.bytes);
-            if same_length && tx::hash(fs, &path).ok().is_some_and(|(there, _)| Some(&there) == arriving) {
+            if is_same(fs, &path, member.bytes, arriving) {
                 self.report.media_here += 1;
                 continue;
             }
             // A folder that leads elsewhere, or is none, cannot be looked into.
-            let Some(free) = beside(fs, &path, &given) else {
+            let Some(beside) = beside(fs, &path, &given, &|path| is_same(fs, path, member.bytes, arriving))
+            else {
                 self.left(&member.name, "nothing can be put there");
                 continue;
             };
-            given.insert(free.as_str().to_lowercase());
             renamed += 1;
-            self.landing.renames.media.insert(member.name.clone(), free.as_str().to_owned());
-            self.report.media.push(ImportedMedia { from: member.name, path: free.as_str().to_owned() });
-            self.place(n, free);
+            self.landing.renames.media.insert(member.name.clone(), beside.as_str().to_owned());
+            if !is_free(fs, &beside) {
+                self.report.media_here += 1;
+                continue;
+            }
+            given.insert(beside.as_str().to_lowercase());
+            self.report.media.push(ImportedMedia { from: member.name, path: beside.as_str().to_owned() });
+            self.place(n, beside);
         }
         if renamed > 0 {
             let message = format!(
-                "Here already, with other content: {renamed} of the images and files. They come in beside those, and the imported chats link to them there"
+                "Here already, with other content: {renamed} of the images and files. Theirs are beside them, and the imported chats link to those"
             );
             self.report.warnings.push(Warning { code: "MEDIA_RENAMED", message });
         }
