@@ -91,9 +91,7 @@ pub(super) fn publish_all(fs: &dyn Vfs, operation: &Operation) -> Result<Result<
             Err(_) if fs.identity(&staged)?.is_none() => {}
             // The first file of a new folder.
             Err(e) if e.is_missing() => {
-                let dir = publish.target.parent();
-                fs.make_dir(&dir)?;
-                fs.sync_dir(&dir.parent())?;
+                make_dirs(fs, &publish.target.parent())?;
                 fs.rename_noreplace(&staged, &publish.target)?;
             }
             Err(e) if e.is_taken() => {
@@ -105,6 +103,16 @@ pub(super) fn publish_all(fs: &dyn Vfs, operation: &Operation) -> Result<Result<
         fs.sync_dir(&publish.target.parent())?;
     }
     Ok(Ok(()))
+}
+
+/// Makes a folder, and those that it is in: each is durable before anything depends on it.
+fn make_dirs(fs: &dyn Vfs, dir: &VaultPath) -> Result<(), PathError> {
+    let above = dir.parent();
+    if above != VaultPath::root() && fs.attributes(&above)?.is_none() {
+        make_dirs(fs, &above)?;
+    }
+    fs.make_dir(dir)?;
+    fs.sync_dir(&above)
 }
 
 /// Undoes what was published of an operation that is not to be, and forgets it.

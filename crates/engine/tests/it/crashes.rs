@@ -198,7 +198,25 @@ fn judge_delete(fs: &dyn Vfs) -> Option<&'static str> {
     }
 }
 
-const SCENARIOS: [Scenario; 4] = [
+const PICTURE: &str = "user/images/Ana/boat.png";
+
+/// A chat comes back with a picture, whose folders are gone, too.
+fn bring(fs: &Arc<dyn Vfs>) -> Result<(), TxError> {
+    let mut tx = Tx::begin(fs, NOW)?;
+    tx.publish_with(path(PICTURE), &mut |out| out.write_all(b"a boat"))?;
+    tx.publish(path(CHAT), &[Part::Bytes(b"{}")], &[path(PARENT)])?;
+    commit(tx, fs, Kind::Restore)
+}
+
+fn judge_bring(fs: &dyn Vfs) -> Option<&'static str> {
+    match (whole(fs, PICTURE, "a boat"), whole(fs, CHAT, "{}")) {
+        (None, None) => Some("nothing"),
+        (Some(true), Some(true)) => Some("all"),
+        _ => None,
+    }
+}
+
+const SCENARIOS: [Scenario; 5] = [
     // The chat's folder is synced once for the chat and once for the parent's link, which makes up for the first.
     Scenario { name: "fork", run: fork, judge: judge_fork, spared: &[6] },
     // A power cut may take the only new file away before it is published. Then no chat is bound to it, and nothing has happened.
@@ -206,6 +224,7 @@ const SCENARIOS: [Scenario; 4] = [
     Scenario { name: "fork without link", run: fork_unlinked, judge: judge_unlinked, spared: &[] },
     // Two files are moved aside: the sync for the second makes up for the first.
     Scenario { name: "delete", run: delete, judge: judge_delete, spared: &[4] },
+    Scenario { name: "bring back", run: bring, judge: judge_bring, spared: &[] },
 ];
 
 /// Recovers, stopped `stop` operations in if that is given; says whether it came to its end.

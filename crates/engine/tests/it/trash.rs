@@ -3,11 +3,13 @@
 use std::sync::Arc;
 
 use forklore_core::fork::ForkKind;
+use forklore_engine::history::{Timeline, Watch};
 use forklore_engine::oplog::OpLog;
 use forklore_engine::tx::object_path;
 use forklore_engine::tx::operation::ObjectId;
 use forklore_engine::usecase::delete;
 use forklore_engine::usecase::fork::{self, Request};
+use forklore_engine::usecase::needed;
 use forklore_engine::usecase::trash::{self, GcReport, GcRequest};
 use forklore_engine::usecase::undo::{self, UndoError};
 use forklore_engine::{Config, Library, NoProgress};
@@ -102,6 +104,54 @@ fn what_is_old_enough_leaves_for_good() {
     assert!(!items.iter().any(|item| there(&fs, &item.object)));
     assert!(self::items(&fs).is_empty());
     assert!(matches!(undo(&fs, false, NOW + 31 * DAY), Err(UndoError::Expired(_))));
+}
+
+/// A chat with a picture, looked at by history.
+fn with_picture(fs: &Arc<SimFs>) {
+    let chat = [
+        r#"{"chat_metadata":{"integrity":"p","chat_backgrounds":["/user/images/Ana/hill.png"]}}"#,
+        r#"{"name":"Ana","is_user":false,"send_date":"1","mes":"look","extra":{"image":"/user/images/Ana/a%20boat.png"}}"#,
+    ];
+    fs.put(&path("chats/Ana/Pictures.jsonl"), chat.join("\n").as_bytes());
+}
+
+fn needed(fs: &Arc<SimFs>, days: u32, now: i64) -> Vec<String> {
+    let shared: Arc<dyn Vfs> = fs.clone();
+    let history = Timeline::load(&shared).unwrap();
+    needed::needed(&**fs, &library(fs).1, history.as_ref(), days, now).unwrap().files
+}
+
+/// As spelled and as meant: whichever is there must stay.
+const PICTURES: [&str; 3] =
+    ["user/images/Ana/a boat.png", "user/images/Ana/a%20boat.png", "user/images/Ana/hill.png"];
+
+#[test]
+fn pictures_are_needed_as_long_as_the_trash_has_the_chat() {
+    let fs = vault();
+    with_picture(&fs);
+    assert!(needed(&fs, 30, NOW).is_empty());
+    delete(&fs, "Pictures", NOW);
+    assert_eq!(needed(&fs, 30, NOW + 40 * DAY), PICTURES, "it is still there, however old");
+    undo(&fs, false, NOW + DAY).unwrap();
+    assert!(needed(&fs, 30, NOW + DAY).is_empty());
+    undo(&fs, true, NOW + 2 * DAY).unwrap();
+    assert_eq!(needed(&fs, 30, NOW + 2 * DAY), PICTURES);
+    gc(&fs, 30, false, NOW + 40 * DAY);
+    assert!(needed(&fs, 30, NOW + 40 * DAY).is_empty());
+}
+
+#[test]
+fn a_chat_that_sillytavern_deleted_needs_its_pictures_as_long_as_if_it_were_in_the_trash() {
+    let fs = vault();
+    with_picture(&fs);
+    let mut watch = Watch::open(fs.clone()).unwrap();
+    watch.sweep(NOW, &NoProgress).unwrap();
+    fs.unlink(&path("chats/Ana/Pictures.jsonl")).unwrap();
+    assert_eq!(needed(&fs, 30, NOW), PICTURES, "also before anybody has missed it");
+    watch.sweep(NOW + DAY, &NoProgress).unwrap();
+    assert_eq!(needed(&fs, 30, NOW + 30 * DAY), PICTURES);
+    assert!(needed(&fs, 30, NOW + 32 * DAY).is_empty());
+    assert_eq!(needed(&fs, 0, NOW + 1000 * DAY), PICTURES, "nothing leaves a trash that is kept for ever");
 }
 
 #[test]
