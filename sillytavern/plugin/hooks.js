@@ -114,7 +114,9 @@ export function datamaid(engine) {
         const { json } = response;
         response.json = function (body) {
             response.json = json;
-            needed(engine, request).then((second) => spare(request, body, first, second)).catch((error) => {
+            // An engine that did not answer once is not waited for again.
+            const again = first && needed(engine, request);
+            Promise.resolve(again).then((second) => spare(request, body, first, second)).catch((error) => {
                 console.error(`[Forklore] ${error?.stack ?? error}`);
                 withhold(body);
             }).then(() => json.call(this, body)).catch(() => response.destroy());

@@ -4,7 +4,7 @@
 //! A chat in the trash needs what it links to for as long as it is there. One that SillyTavern deleted itself is in no trash; history
 //! can bring it back, and for `trash.days` it is treated alike.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeSet, HashMap};
 
 use forklore_fs::{PathError, VaultPath, Vfs};
 use schemars::JsonSchema;
@@ -15,6 +15,7 @@ use crate::history::{HistoryError, Timeline, What};
 use crate::media::{self, Linked, Links};
 use crate::oplog::OpLog;
 use crate::tx::object_path;
+use crate::tx::operation::Operation;
 
 /// Files that must stay.
 #[derive(Debug, Clone, Serialize, JsonSchema)]
@@ -40,14 +41,25 @@ pub fn needed(
         links.extend(media::of_file(&*fs.open(&object)?, None).map_err(fail)?);
     }
     if let Some(history) = history {
-        links.extend(deleted(fs, history, days, now)?);
+        links.extend(deleted(fs, log, history, days, now)?);
     }
     let files: BTreeSet<&VaultPath> = links.iter().flat_map(Linked::places).collect();
     Ok(NeededReport { files: files.into_iter().map(|file| file.as_str().to_owned()).collect() })
 }
 
 /// What chats link to that are not there any more, and that history can bring back.
-fn deleted(fs: &dyn Vfs, history: &Timeline, days: u32, now: i64) -> Result<Links, HistoryError> {
+fn deleted(
+    fs: &dyn Vfs,
+    log: &OpLog,
+    history: &Timeline,
+    days: u32,
+    now: i64,
+) -> Result<Links, HistoryError> {
+    // Of what Forklore deleted itself, the trash decides: what has left it is not wanted any more.
+    let counts = |operation: &&Operation| log.undone_by(&operation.id).is_none();
+    let retired =
+        log.operations.iter().filter(counts).flat_map(|op| op.retires().map(|retire| (retire, op.at)));
+    let retired: HashMap<&VaultPath, i64> = retired.map(|(retire, at)| (&retire.target, at)).collect();
     let limit = if days == 0 { i64::MIN } else { now.saturating_sub(i64::from(days) * DAY) };
     let mut links = Links::new();
     for chat in history.chats() {
@@ -57,7 +69,11 @@ fn deleted(fs: &dyn Vfs, history: &Timeline, days: u32, now: i64) -> Result<Link
         if went.is_some_and(|went| went.observation.clock < limit) || fs.identity(chat)?.is_some() {
             continue;
         }
-        let Some(content) = track().find_map(|seen| history.content(seen)) else { continue };
+        let last = track().find_map(|seen| Some((seen, history.content(seen)?)));
+        let Some((seen, content)) = last else { continue };
+        if retired.get(chat).is_some_and(|at| *at >= seen.observation.clock) {
+            continue;
+        }
         let fail = |source| PathError { path: chat.clone(), doing: "read from history", source };
         links.extend(media::of_file(&*history.open(&content)?, None).map_err(fail)?);
     }

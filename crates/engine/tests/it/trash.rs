@@ -129,6 +129,7 @@ const PICTURES: [&str; 3] =
 fn pictures_are_needed_as_long_as_the_trash_has_the_chat() {
     let fs = vault();
     with_picture(&fs);
+    Watch::open(fs.clone()).unwrap().sweep(NOW - DAY, &NoProgress).unwrap();
     assert!(needed(&fs, 30, NOW).is_empty());
     delete(&fs, "Pictures", NOW);
     assert_eq!(needed(&fs, 30, NOW + 40 * DAY), PICTURES, "it is still there, however old");
@@ -136,6 +137,7 @@ fn pictures_are_needed_as_long_as_the_trash_has_the_chat() {
     assert!(needed(&fs, 30, NOW + DAY).is_empty());
     undo(&fs, true, NOW + 2 * DAY).unwrap();
     assert_eq!(needed(&fs, 30, NOW + 2 * DAY), PICTURES);
+    // That history could still bring it back does not keep its pictures for ever.
     gc(&fs, 30, false, NOW + 40 * DAY);
     assert!(needed(&fs, 30, NOW + 40 * DAY).is_empty());
 }

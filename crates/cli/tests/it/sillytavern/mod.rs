@@ -5,6 +5,7 @@
 mod broken;
 mod forks;
 mod life;
+mod maid;
 mod users;
 
 use std::collections::BTreeMap;
@@ -29,7 +30,7 @@ fn tavern(version: &'static str, vault: &TestVault) -> Tavern {
     assert_eq!(plugin["sillytavern"], version);
     assert_eq!(
         plugin["hooks"],
-        json!({"chats": true, "worldinfo": true, "groups": true, "characters": true})
+        json!({"chats": true, "worldinfo": true, "groups": true, "characters": true, "datamaid": true})
     );
     tavern
 }
