@@ -137,7 +137,7 @@ function needed(engine, request) {
 function spare(request, body, ...answers) {
     if (answers.every(Array.isArray)) {
         // What Data Maid tells of a file: its name, and of an image the folder that it is in. Not every system tells spellings apart.
-        const plain = (...parts) => parts.join('/').normalize('NFC').toLowerCase();
+        const plain = (...parts) => parts.join('/').normalize().toLowerCase();
         const keep = new Set(answers.flat().map((file) => {
             const parts = String(file).split('/');
             return parts[1] === 'images' ? plain('images', ...parts.slice(-2)) : plain('files', parts.at(-1));

@@ -55,6 +55,8 @@ fn the_list_says_what_is_set_and_what_it_means() {
 
     history.operations              true                    default
         Record in history what every operation of Forklore touched, also without `forklore watch`
+    history.media                   false                   default
+        Keep the images and files that messages link to in history, so that they come back with a chat
 
     Yours alone  $TMP/.config/forklore/config.toml
 
@@ -69,7 +71,7 @@ fn the_list_for_programs() {
     let shown = vault("[trash]\ndays = 7\n").json(FORKLORE, &["config"]);
     assert_eq!(shown["file"], FILE);
     let settings = shown["settings"].as_array().unwrap();
-    assert_eq!(settings.len(), 11);
+    assert_eq!(settings.len(), 12);
     assert_eq!(shown["owners"]["settings"][0]["key"], "history.dir");
     assert_eq!(
         settings[9],

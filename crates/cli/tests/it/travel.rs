@@ -222,7 +222,7 @@ fn what_is_cut_off_or_newer_is_refused() {
         assert_eq!(target.snapshot(), before);
     }
     let mut newer = whole;
-    newer[16] = 2;
+    newer[16] = 3;
     fs::write(&file, newer).unwrap();
     let refused = target.json(FORKLORE, &["import", &file.to_string_lossy()]);
     assert_eq!(refused["error"]["code"], "EXPORT_NEWER", "{refused:#}");

@@ -7,7 +7,6 @@ use forklore_fs::{Identity, OpenFile, VaultPath, Vfs};
 use forklore_store::{Id, Store, StoreError, Writer};
 use serde::{Deserialize, Serialize};
 
-use super::recorder::{Depth, LARGE};
 use super::{HistoryError, Timeline, units};
 use crate::media::{self, Found, Linked, Links};
 
@@ -57,7 +56,8 @@ pub(super) struct Keeper<'a, 's> {
     pub(super) fs: &'a dyn Vfs,
     pub(super) writer: &'a mut Writer<'s>,
     pub(super) known: &'a mut Known,
-    pub(super) depth: Depth,
+    /// So many bytes of files are still read that are not known yet
+    pub(super) room: u64,
 }
 
 impl Keeper<'_, '_> {
@@ -96,9 +96,11 @@ impl Keeper<'_, '_> {
         }
         let content = match self.known.get(&path) {
             Some((known, content)) if *known == identity => Some(*content),
-            // After an operation nobody waits for large files: `watch` adds them.
-            _ if self.depth == Depth::Quick && identity.len > LARGE => None,
-            _ => self.put(&*file, identity)?,
+            _ if identity.len > self.room => None,
+            _ => {
+                self.room -= identity.len;
+                self.put(&*file, identity)?
+            }
         };
         let Some(content) = content else { return Ok(before.cloned()) };
         self.known.insert(path.clone(), (identity, content));

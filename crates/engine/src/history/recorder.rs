@@ -28,7 +28,7 @@ use crate::vault::{cache, layout};
 const FRESH: i64 = 2_000;
 
 /// Chats above this size are stored by `watch` alone; after an operation only what they say is noted.
-pub(super) const LARGE: u64 = 32 << 20;
+const LARGE: u64 = 32 << 20;
 
 /// What is known of the last observation of a file.
 #[derive(Debug, Clone)]
@@ -142,13 +142,15 @@ impl Recorder {
     }
 
     /// Asks anew what is to be kept. If that is more than before, chats that are known are looked at again, and this says so.
-    pub(super) fn heed_settings(&mut self) -> Result<bool, HistoryError> {
-        let before = std::mem::replace(&mut self.media, Config::load(&*self.fs)?.history.media);
+    pub(super) fn heed_settings(&mut self) -> bool {
+        // Settings that cannot be read at the moment, because somebody is writing them, are what they were.
+        let Ok(config) = Config::load(&*self.fs) else { return false };
+        let before = std::mem::replace(&mut self.media, config.history.media);
         let more = self.media && !before;
         if more {
             self.notes.known.values_mut().for_each(|known| known.identity = None);
         }
-        Ok(more)
+        more
     }
 
     /// The store.
@@ -457,7 +459,9 @@ impl Eye<'_, '_> {
             return Ok(old.filter(|_| before.and_then(|before| before.content) == Some(content)));
         };
         let links = crate::media::of_file(file, None).map_err(|source| failed(path, source))?;
-        Keeper { fs: self.fs, writer: self.writer, known, depth: self.depth }.keep(&links, old.as_ref())
+        // After an operation nobody waits for large files: `watch` adds them.
+        let room = if self.depth == Depth::Quick { LARGE } else { u64::MAX };
+        Keeper { fs: self.fs, writer: self.writer, known, room }.keep(&links, old.as_ref())
     }
 
     /// The name that a chat had which is here for the first time: the slug is that of one that is gone.

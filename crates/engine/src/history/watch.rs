@@ -44,7 +44,7 @@ impl Watch {
 
     /// The same, for somebody who knows more about what has changed.
     pub fn sweep_as(&mut self, by: &By, now: i64, progress: &dyn Progress) -> Result<Looked, HistoryError> {
-        if self.recorder.heed_settings()? {
+        if self.recorder.heed_settings() {
             self.swept.clear();
         }
         let there = files(&*self.fs)?;
