@@ -33,7 +33,7 @@ fn message(links: &[String], blank: &str) -> Vec<u8> {
     let list = |wrap: &dyn Fn(String) -> String| {
         links.iter().map(|link| wrap(quoted(link))).collect::<Vec<_>>().join(",")
     };
-    let first = links.first().map(quoted).unwrap_or_else(|| "null".to_owned());
+    let first = links.first().map_or_else(|| "null".to_owned(), quoted);
     let media = list(&|link| format!("{{\"type\":\"image\",{blank}\"url\":{link}}}"));
     let swipes = list(&|link| format!("{{\"extra\":{{\"image\":{link}}}}}"));
     format!("{{\"mes\":\"user/\",{blank}\"big\":12345678901234567890,\"extra\":{{\"image\":{first},\"media\":[{media}]}},\"swipe_info\":[{swipes}]}}")
