@@ -246,10 +246,28 @@ mod tests {
     #[test]
     fn what_is_newer_says_so() {
         let mut file = sample();
-        file[16] = 2;
-        assert!(matches!(read(&file), Err(ArchiveError::Newer(2))));
+        assert_eq!(file[16], 1, "without images and files an older Forklore can read it");
+        file[16] = VERSION as u8 + 1;
+        assert!(matches!(read(&file), Err(ArchiveError::Newer(_))));
         assert!(matches!(read(b"PK\x03\x04"), Err(ArchiveError::NotOurs)));
         assert!(matches!(read(&[0; 4096]), Err(ArchiveError::NotOurs)));
+    }
+
+    #[test]
+    fn images_have_paths_for_people_who_unpack_and_none_leads_out() {
+        let path =
+            |name: &str| crate::Member { kind: MemberKind::Media, name: name.to_owned(), bytes: 0 }.path(7);
+        assert_eq!(path("user/images/Ana/a boat.png"), "media/user/images/Ana/a boat.png");
+        for name in ["../x", "user/../../x", "/etc/passwd", "user/images/猫.png", "user//x", "", ".x"] {
+            assert_eq!(path(name), "media/00007", "{name}");
+        }
+        let mut manifest = story();
+        manifest.add(crate::Member {
+            kind: MemberKind::Media,
+            name: "user/images/a.png".to_owned(),
+            bytes: 4,
+        });
+        assert_eq!(manifest.version, VERSION, "who does not know of images is told so");
     }
 
     #[test]

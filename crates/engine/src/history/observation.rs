@@ -95,7 +95,7 @@ pub struct ChatSeen {
     /// The name that the file had before
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub was: Option<VaultPath>,
-    /// The list of images and files that it links to and that were kept, see [`super::media`]
+    /// The list of images and files that it links to and that were kept
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub media: Option<Id>,
 }
