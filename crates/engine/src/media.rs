@@ -90,11 +90,27 @@ pub fn is_free(fs: &dyn Vfs, path: &VaultPath) -> bool {
     matches!(fs.identity(path), Ok(None)) && matches!(fs.is_link(path), Ok(false))
 }
 
+/// Whether a new file can be put there by an operation: its folder, or the first above it that is there, can be written and is on the
+/// disk that the vault is on. Who keeps pictures on another disk is to get the chat all the same.
+pub fn can_hold(fs: &dyn Vfs, path: &VaultPath) -> bool {
+    let mut dir = path.parent();
+    loop {
+        match fs.device(&dir) {
+            Ok(device) => {
+                let here = fs.device(&VaultPath::root()).is_ok_and(|own| own == device);
+                return here && fs.can_write(&dir).unwrap_or(false);
+            }
+            Err(e) if e.is_missing() && dir != VaultPath::root() => dir = dir.parent(),
+            Err(_) => return false,
+        }
+    }
+}
+
 /// Files that come back from history.
 #[derive(Debug, Clone, Default)]
 pub struct Bring {
     files: Vec<(VaultPath, Id)>,
-    /// Files that are linked to, and that neither the vault nor history has
+    /// Files that are linked to, are not in the vault, and cannot come back
     pub missing: Vec<VaultPath>,
 }
 
@@ -118,9 +134,10 @@ impl Bring {
         // A history that cannot be read is no reason to keep the chat back.
         let history = library.history().ok().flatten();
         let kept = history.and_then(|history| history.kept_files(of, until).ok()).unwrap_or_default();
+        let fs = &*library.fs;
         for linked in gone {
             let known = linked.places().find_map(|place| kept.get(place).map(|id| (place, id)));
-            match known.filter(|(place, _)| is_free(&*library.fs, place)) {
+            match known.filter(|(place, _)| is_free(fs, place) && can_hold(fs, place)) {
                 Some((place, id)) => bring.files.push((place.clone(), *id)),
                 None => bring.missing.push(linked.literal.clone()),
             }
@@ -153,14 +170,14 @@ impl Bring {
     pub fn warning(&self) -> Option<Warning> {
         let message = match &self.missing[..] {
             [] => return None,
-            [one] => format!("{one}, which its messages link to, is gone, and history has not kept it"),
-            [one, rest @ ..] => format!(
-                "{one} and {} more, which its messages link to, are gone, and history has not kept them",
-                rest.len()
-            ),
+            [one] => format!("{one}, which its messages link to, is gone"),
+            [one, rest @ ..] => {
+                format!("{one} and {} more, which its messages link to, are gone", rest.len())
+            }
         };
-        let message =
-            format!("{message}. `forklore config history.media true` keeps such files from then on.");
+        let message = format!(
+            "{message}, and history cannot bring that back. `forklore config history.media true` keeps such files from then on."
+        );
         Some(Warning { code: "MEDIA_MISSING", message })
     }
 

@@ -139,7 +139,7 @@ pub fn plan(library: &Library, log: &OpLog, id: Option<&str>, redo: bool) -> Res
     if let Some(awaits) = &operation.awaits {
         plan.remove_awaited(library, awaits)?;
     }
-    plan.leave_linked(library)?;
+    plan.leave_linked(library);
     plan.bring_linked(library)?;
     plan.check_references(library)?;
     plan.forget_lost_links(library, log, operation);
@@ -187,20 +187,27 @@ impl Plan {
     }
 
     /// An image or a file that a chat links to which stays, stays with it.
-    fn leave_linked(&mut self, library: &Library) -> Result<(), UndoError> {
+    fn leave_linked(&mut self, library: &Library) {
         if !self.retire.iter().any(|(path, _)| is_media(path)) {
-            return Ok(());
+            return;
         }
         let mut used: HashSet<VaultPath> = HashSet::new();
         for (c, chat) in library.chats.iter().enumerate() {
-            if !self.retire.iter().any(|(path, _)| *path == chat.path) {
-                used.extend(media::of_chat(library, c)?.iter().flat_map(Linked::places).cloned());
+            if self.retire.iter().any(|(path, _)| *path == chat.path) {
+                continue;
+            }
+            match media::of_chat(library, c) {
+                Ok(links) => used.extend(links.iter().flat_map(Linked::places).cloned()),
+                // One that cannot be read may link to all of them.
+                Err(_) => {
+                    let all = self.retire.iter().map(|(path, _)| path);
+                    used.extend(all.filter(|path| is_media(path)).cloned());
+                }
             }
         }
         let Self { retire, report, .. } = self;
         retire.retain(|(path, _)| !used.contains(path));
         report.removed.retain(|path| !used.iter().any(|used| used.as_str() == path));
-        Ok(())
     }
 
     /// What a chat that comes back links to, and is gone, comes back with it.

@@ -19,7 +19,7 @@ use crate::history::transfer::{Landing, Travelling};
 use crate::history::watch::is_watched;
 use crate::history::{Observation, What};
 use crate::lines::Lines;
-use crate::media::is_free;
+use crate::media::{can_hold, is_free};
 use crate::progress::Progress;
 use crate::tx::{self, operation::ObjectId};
 use crate::usecase::fork::Warning;
@@ -489,6 +489,10 @@ impl Plan {
             let path =
                 path.ok_or_else(|| ImportError::damaged("it has an image or a file for another place"))?;
             let arriving = found.media.get(&n);
+            if !can_hold(fs, &path) && !is_same(fs, &path, member.bytes, arriving) {
+                self.left(&member.name, "its folder cannot be written, or is not where the vault is");
+                continue;
+            }
             if is_free(fs, &path) && given.insert(path.as_str().to_lowercase()) {
                 self.report.media.push(ImportedMedia { from: member.name, path: path.as_str().to_owned() });
                 self.place(n, path);
@@ -498,7 +502,6 @@ impl Plan {
                 self.report.media_here += 1;
                 continue;
             }
-            // A folder that leads elsewhere, or is none, cannot be looked into.
             let Some(beside) = beside(fs, &path, &given, &|path| is_same(fs, path, member.bytes, arriving))
             else {
                 self.left(&member.name, "nothing can be put there");
