@@ -52,10 +52,10 @@ impl Marks {
         if self.0.is_empty() || own.iter().any(|(mark, _)| mark.is_some()) {
             return own;
         }
-        let told = self.0.get(&(entry.uid, entry.comment.clone())).into_iter().flatten();
+        let mut told = self.0.get(&(entry.uid, entry.comment.clone())).into_iter().flatten();
         let same =
             |layers: &&Layers| layers.last().is_some_and(|(_, last)| last.content() == entry.content());
-        let Some(layers) = told.filter(same).next() else { return own };
+        let Some(layers) = told.find(same) else { return own };
         // Of its earlier states only the switch can be shown here: another text would be another entry.
         let here = layers.iter().filter(|(_, image)| image.content() == entry.content());
         let switched = |on: bool| match on == entry.is_disabled() {

@@ -5,6 +5,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use forklore_core::adapter::auto_recap::{AutoRecap, text_hash};
+use forklore_core::adapter::{Adapter as _, Keepers};
 use forklore_core::adapter::{Mark, Written};
 use forklore_core::format::book::EntryImage;
 use forklore_core::state::{
