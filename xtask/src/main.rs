@@ -1,4 +1,4 @@
-//! Forklore's chores: `cargo xtask test`, `cargo xtask bench`, `cargo xtask soak`.
+//! Forklore's chores: `cargo xtask test`, `cargo xtask bench`, `cargo xtask mutants`, `cargo xtask soak`.
 #![allow(
     clippy::disallowed_methods,
     clippy::print_stdout,
@@ -6,6 +6,7 @@
 )]
 
 mod bench;
+mod mutants;
 mod test;
 mod tools;
 mod unused;
@@ -20,6 +21,7 @@ Forklore's chores
                       [--quick: 20 MB instead of 200 MB; --reading: reading alone; --forks: forks alone;
                       --history: history alone;
                       --plugin: the plugin alone; --web: the pages alone; --no-sillytavern: without SillyTavern's server]
+  cargo xtask mutants breaks one rule of the state after the other, and lets the truth machine find it
   cargo xtask soak    the long form: the extension on all versions of SillyTavern, properties, every kill and every error, a minute of racing SillyTavern's saves
 ";
 
@@ -41,6 +43,7 @@ fn main() -> Result<()> {
         }
         // One save, as the benchmark of history lets it be kept by a process of its own.
         Some("keep") if args.len() == 3 => bench::history::store::keep(args[1].as_ref(), args[2].as_ref()),
+        Some("mutants") => mutants::mutants(),
         Some("soak") => test::soak(),
         Some("help" | "--help" | "-h") | None => {
             print!("{HELP}");

@@ -76,6 +76,7 @@ pub(crate) fn soak() -> Result<()> {
         &["test", "--release", "--package", "forklore-engine", "--test", "it", "truth::"],
         &[("FORKLORE_STORIES", "800")],
     );
+    suite.step("every rule broken once", "cargo", &["xtask", "mutants"], &[]);
     suite.step(
         "lineages that were played, fifty thousand vaults",
         "cargo",

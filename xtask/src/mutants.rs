@@ -1,0 +1,191 @@
+//! [`mutants`]: for each rule that the state of a story is worked out by, a deliberate break. The truth machine must find every one of
+//! them: a rule that can be broken unseen is one that nobody has proven.
+
+use std::path::Path;
+use std::process::Command;
+
+use anyhow::{Context as _, Result, bail, ensure};
+
+/// A rule, and what breaks it: a text of a file that is there once, and what stands in its place.
+struct Mutant {
+    rule: &'static str,
+    file: &'static str,
+    was: &'static str,
+    becomes: &'static str,
+}
+
+/// The laws that are tried first find most.
+const LAWS: [&str; 4] = ["truth::exact", "truth::steady", "truth::told", "truth::whole"];
+
+const MUTANTS: &[Mutant] = &[
+    Mutant {
+        rule: "what a scene wrote belongs to those who have the scene",
+        file: "crates/core/src/state/view.rs",
+        was: "ours.unwrap_or(Place::Elsewhere(scene.origin))",
+        becomes: "ours.unwrap_or(Place::Ours(scene.origin.message))",
+    },
+    Mutant {
+        rule: "a memory of messages after the fork is not the fork's",
+        file: "crates/core/src/state/view.rs",
+        was: "above.filter(|above| origin.message <= above.limit && !self.is_after(deed, above))",
+        becomes: "above.filter(|above| !self.is_after(deed, above))",
+    },
+    Mutant {
+        rule: "what was certainly made after the fork is not the fork's",
+        file: "crates/core/src/state/view.rs",
+        was: "looked || self.life.sights[since].time >= above.left",
+        becomes: "looked && self.life.sights[since].time >= above.left",
+    },
+    Mutant {
+        rule: "a hand is seen between two looks, not anywhere",
+        file: "crates/core/src/state/view.rs",
+        was: "let place = self.by_hand(*chat, deed);",
+        becomes: "let place = Place::Ours(0);",
+    },
+    Mutant {
+        rule: "an entry that took the number of another is another",
+        file: "crates/core/src/state/thing.rs",
+        was: "(true, &|a, b| alike(&a.content(), &b.content())),",
+        becomes: "(true, &|_, _| true),",
+    },
+    Mutant {
+        rule: "a title that comes back is the same entry only if it says so",
+        file: "crates/core/src/state/thing.rs",
+        was: "(false, &|a, b| a.uid == b.uid),",
+        becomes: "(false, &|a, b| a.uid != b.uid),",
+    },
+    Mutant {
+        rule: "two memories of other messages are two, whatever their titles",
+        file: "crates/core/src/state/thing.rs",
+        was: "(Some(a), Some(b)) => a != b,",
+        becomes: "(Some(_), Some(_)) => false,",
+    },
+    Mutant {
+        rule: "lines of another line are not taken over with our own",
+        file: "crates/core/src/state/merge.rs",
+        was: "let foreign = |line: &&str| has(before, line) && !has(ours, line);",
+        becomes: "let foreign = |line: &&str| line.is_empty() && !has(ours, line);",
+    },
+    Mutant {
+        rule: "what was in a copy's original only later is not in the copy",
+        file: "crates/core/src/state/life.rs",
+        was: "deed.shown > copied && !deed.line",
+        becomes: "deed.shown > copied && deed.line",
+    },
+    Mutant {
+        rule: "an extension's mark dates an entry also where another extension has kept it",
+        file: "crates/core/src/state/mark.rs",
+        was: "if !keepers.are_several() {",
+        becomes: "if keepers.are_several() {",
+    },
+    Mutant {
+        rule: "the switch of an arc's sources goes with the arc",
+        file: "crates/core/src/adapter/memory_books.rs",
+        was: "Some(summary) => vec![(made, switched_on(entry)), (mark(summary, all, 0), entry.clone())],",
+        becomes: "Some(summary) => vec![(mark(summary, all, 0).and(made), entry.clone())],",
+    },
+    Mutant {
+        rule: "a side prompt keeps the text that it replaced",
+        file: "crates/core/src/adapter/memory_books.rs",
+        was: "prior.filter(|prior| !prior.trim().is_empty() && *prior != entry.content())",
+        becomes: "prior.filter(|prior| prior.trim().is_empty() && *prior != entry.content())",
+    },
+    Mutant {
+        rule: "an event is the scene's whose running recap names it",
+        file: "crates/engine/src/vault/family.rs",
+        was: "self.find_events(&mut found);",
+        becomes: "let _ = Self::find_events;",
+    },
+    Mutant {
+        rule: "a running recap that was wiped still names its events in history",
+        file: "crates/engine/src/vault/family.rs",
+        was: "self.header_then(c, chat.head(), &older)",
+        becomes: "self.header_then(c, 0, &older)",
+    },
+    Mutant {
+        rule: "what was looked at together was there together",
+        file: "crates/engine/src/history/evidence.rs",
+        was: "let first = before.last().unwrap_or(seen);",
+        becomes: "let first = before.last().map_or(seen, |_| seen);",
+    },
+    Mutant {
+        rule: "who looked at two chats at once does not know who was played",
+        file: "crates/engine/src/history/evidence.rs",
+        was: "(!lasts().any(beside)).then_some(chat)",
+        becomes: "(lasts().any(beside) || !lasts().any(beside)).then_some(chat)",
+    },
+    Mutant {
+        rule: "the text of a copy tells of its original only if it is older",
+        file: "crates/engine/src/vault/evidence.rs",
+        was: "Some(there) => end(there) > end(image),",
+        becomes: "Some(there) => end(there) != end(image) || there.uid.is_some(),",
+    },
+    Mutant {
+        rule: "a shared book that another chat renamed goes on under its new name",
+        file: "crates/engine/src/vault/lore.rs",
+        was: "fork.is_none_or(|fork| message <= fork) || gone(book);",
+        becomes: "fork.is_none_or(|fork| message <= fork) && !gone(book);",
+    },
+    Mutant {
+        rule: "a fork's own scenes are not its parent's",
+        file: "crates/engine/src/vault/lore.rs",
+        was: "left = forked.or_else(played).unwrap_or(i64::MAX).min(left);",
+        becomes: "left = forked.or_else(played).map_or(i64::MAX, |_| i64::MAX).min(left);",
+    },
+];
+
+/// Breaks one rule after the other, in a copy of the sources.
+pub(crate) fn mutants() -> Result<()> {
+    let root =
+        Path::new(env!("CARGO_MANIFEST_DIR")).parent().context("the chores have a folder above them")?;
+    let copy = root.join("target/mutants");
+    let listed = Command::new("git").current_dir(root).args(["ls-files", "-z"]).output()?;
+    ensure!(listed.status.success(), "git does not say which files there are");
+    for file in listed.stdout.split(|byte| *byte == 0).filter(|file| !file.is_empty()) {
+        let file = std::str::from_utf8(file)?;
+        let (from, to) = (root.join(file), copy.join(file));
+        std::fs::create_dir_all(to.parent().unwrap_or(&copy))?;
+        // Only what has changed is built again.
+        if std::fs::read(&to).ok() != Some(std::fs::read(&from)?) {
+            std::fs::copy(from, to)?;
+        }
+    }
+    ensure!(!is_found(&copy)?, "the truth machine finds something where nothing is broken");
+    let mut unseen = Vec::new();
+    for Mutant { rule, file, was, becomes } in MUTANTS {
+        let path = copy.join(file);
+        let whole = std::fs::read_to_string(&path)?;
+        ensure!(whole.matches(was).count() == 1, "{file} has not exactly one {was:?}: {rule}");
+        std::fs::write(&path, whole.replace(was, becomes))?;
+        let found = is_found(&copy);
+        std::fs::write(&path, whole)?;
+        let word = if found? { "found" } else { "NOT FOUND" };
+        println!("== {word}: {rule}");
+        if word != "found" {
+            unseen.push(*rule);
+        }
+    }
+    if !unseen.is_empty() {
+        bail!("{} of {} broken rules were not found: {}", unseen.len(), MUTANTS.len(), unseen.join("; "));
+    }
+    println!("== all {} broken rules were found", MUTANTS.len());
+    Ok(())
+}
+
+/// Whether a law does not hold.
+fn is_found(copy: &Path) -> Result<bool> {
+    let cargo = |args: &[&str]| {
+        let mut command = Command::new("cargo");
+        command.current_dir(copy).env("CARGO_TARGET_DIR", copy.join("target")).args(args);
+        command.args(["--package", "forklore-engine", "--test", "it"]);
+        command
+    };
+    ensure!(cargo(&["test", "--no-run"]).status()?.success(), "what is broken does not build");
+    for law in LAWS {
+        let out = cargo(&["test"]).args(["--", law]).output()?;
+        if !out.status.success() {
+            return Ok(true);
+        }
+    }
+    Ok(false)
+}
