@@ -52,21 +52,30 @@ impl Marks {
         if self.0.is_empty() || own.iter().any(|(mark, _)| mark.is_some()) {
             return own;
         }
-        let mut told = self.0.get(&(entry.uid, entry.comment.clone())).into_iter().flatten();
-        let same =
-            |layers: &&Layers| layers.last().is_some_and(|(_, last)| last.content() == entry.content());
-        let Some(layers) = told.find(same) else { return own };
-        // Of its earlier states only the switch can be shown here: another text would be another entry.
-        let here = layers.iter().filter(|(_, image)| image.content() == entry.content());
-        let switched = |on: bool| match on == entry.is_disabled() {
-            true => entry.clone(),
-            false => entry.with_field("disable", Raw::trust(if on { b"true" } else { b"false" })),
-        };
-        let mut steps: Layers =
-            here.map(|(mark, image)| (mark.clone(), switched(image.is_disabled()))).collect();
-        // It may not have been switched yet.
-        let reached = steps.iter().rposition(|(_, image)| image.is_disabled() == entry.is_disabled());
-        steps.truncate(reached.map_or(1, |reached| reached + 1));
-        steps
+        let told = || self.0.get(&(entry.uid, entry.comment.clone())).into_iter().flatten();
+        let text = |layers: &Layers| layers.last().map(|(_, last)| last.content().into_owned());
+        let exact = |layers: &&Layers| text(layers).is_some_and(|text| text == entry.content());
+        if let Some(layers) = told().find(exact) {
+            return shown(layers, entry);
+        }
+        // More was added since: it was made where it says all the same.
+        let grown = |layers: &&Layers| text(layers).is_some_and(|text| text.starts_with(&*entry.content()));
+        let made = told().find(grown).and_then(|layers| layers.iter().find_map(|(mark, _)| mark.clone()));
+        vec![(made, entry.clone())]
     }
+}
+
+/// The states of an entry as it tells elsewhere, here where it has the same text. Of earlier ones only the switch can be shown: another
+/// text would be another entry.
+fn shown(layers: &Layers, entry: &EntryImage) -> Layers {
+    let here = layers.iter().filter(|(_, image)| image.content() == entry.content());
+    let switched = |off: bool| match off == entry.is_disabled() {
+        true => entry.clone(),
+        false => entry.with_field("disable", Raw::trust(if off { b"true" } else { b"false" })),
+    };
+    let mut steps: Layers = here.map(|(mark, image)| (mark.clone(), switched(image.is_disabled()))).collect();
+    // It may not have been switched yet.
+    let reached = steps.iter().rposition(|(_, image)| image.is_disabled() == entry.is_disabled());
+    steps.truncate(reached.map_or(1, |reached| reached + 1));
+    steps
 }
