@@ -12,8 +12,10 @@ use crate::format::book::EntryImage;
 pub enum Base<'a> {
     /// Nothing that is known.
     Nothing,
-    /// Another book as it was at one of its sights. With the message that the chat had last.
+    /// Another book as one of its sights shows it. With the message that the chat had last.
     Copy(&'a Life, usize, usize),
+    /// The same, where that is how the other book was when it was copied: nothing that came to it later is in this one.
+    Present(&'a Life, usize, usize),
     /// Things of other books: Forklore made it.
     Made(Made<'a>),
 }

@@ -167,21 +167,27 @@ impl Life {
         }
         life.close();
         attribute(&mut life, &marked, &works, cast);
-        if let Base::Copy(source, sight, _) = base {
-            let later = life.missed(source, *sight);
+        if let Base::Copy(source, sight, _) | Base::Present(source, sight, _) = base {
+            let later = life.missed(source, *sight, matches!(base, Base::Present(..)));
             life.base.without.extend(later);
         }
         life
     }
 
     /// What was made in the book that this one is a copy of when it had been copied already, from whatever messages, and never came here.
-    fn missed(&self, source: &Life, copied: usize) -> Vec<(Thing, EntryImage)> {
+    fn missed(&self, source: &Life, copied: usize, whole: bool) -> Vec<(Thing, EntryImage)> {
         let of = |thing: &Thing, entry: &EntryImage| (thing.clone(), look_of(entry));
         let deeds = self.deeds.iter().filter_map(|deed| Some(of(&deed.thing, deed.after.as_ref()?)));
         let here: HashSet<_> =
             self.base.state.iter().map(|(thing, entry)| of(thing, entry)).chain(deeds).collect();
         let later = source.deeds.iter().filter(|deed| deed.shown > copied && !deed.line);
-        let made = later.filter(|deed| matches!(deed.author, Author::Mark(_)));
+        // What was copied as it was has all that hands had done to what it shows; what was built from something older need not.
+        let things: HashSet<&Thing> = self.base.state.iter().map(|(thing, _)| thing).collect();
+        let made = later.filter(|deed| match deed.author {
+            Author::Mark(_) => true,
+            Author::Hand(_) | Author::Anybody | Author::Unknown => whole && things.contains(&deed.thing),
+            _ => false,
+        });
         let made = made.filter_map(|deed| Some((&deed.thing, deed.after.as_ref()?)));
         let missed = made.filter(|(thing, entry)| !here.contains(&of(thing, entry)));
         missed.map(|(thing, entry)| (thing.clone(), entry.clone())).collect()
@@ -255,7 +261,7 @@ impl<'a> Builder<'a> {
     fn begin(&mut self, base: &'a Base<'a>) {
         let (state, sources, time, at): (_, Vec<&Life>, _, _) = match base {
             Base::Nothing => return,
-            Base::Copy(life, sight, at) => {
+            Base::Copy(life, sight, at) | Base::Present(life, sight, at) => {
                 let time = life.sights.get(*sight).map_or(i64::MIN, |s| s.time);
                 (life.state_after(*sight), vec![life], time, *at)
             }
@@ -268,7 +274,7 @@ impl<'a> Builder<'a> {
             // What Forklore made a book with is its chat's own, whoever else is seen with it later. Only what another line's scene
             // wrote there, word by word, can have come here in no other way.
             match base {
-                Base::Copy(..) => {
+                Base::Copy(..) | Base::Present(..) => {
                     self.known.extend(life.everything.iter().map(|(key, thing)| (*key, thing.clone())));
                 }
                 _ => self.foreign.extend(self.written_elsewhere(life)),

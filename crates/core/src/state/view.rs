@@ -169,7 +169,10 @@ impl View<'_> {
                 let place = self.by_hand(*chat, deed);
                 (self.begun_with(place, Some(*chat), deed), self.hand(deed))
             }
-            Author::Anybody => (self.by_anybody(deed), self.hand(deed)),
+            Author::Anybody => {
+                let place = self.by_anybody(deed);
+                (self.begun_with(place, None, deed), self.hand(deed))
+            }
             Author::Unknown => {
                 let place = self.shown_by_ours(deed).unwrap_or(Place::Unattributed);
                 (self.begun_with(place, None, deed), Cause::Seen)

@@ -184,7 +184,12 @@ impl Library {
                     there.and_then(|there| keepers.chat_of(there)).unwrap_or_else(|| copy.parent.clone());
                 // The same text: the original itself tells more of it.
                 if let Some(there) = there.filter(|there| there.content() == image.content()) {
-                    then.push(there.clone());
+                    // Where one is switched off and the other is not, one of them was switched since: the original, or else both were.
+                    let switch =
+                        image.raw().get("disable").filter(|_| image.is_disabled() != there.is_disabled());
+                    then.push(
+                        switch.map_or_else(|| there.clone(), |switch| there.with_field("disable", switch)),
+                    );
                     continue;
                 }
                 // Nobody saw the copy when it was made. What its chat may have done to it since tells nothing of the original.

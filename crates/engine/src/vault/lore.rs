@@ -331,7 +331,7 @@ impl Lives {
             let chat = &library.chats[copy.chat];
             let at = chat.lineage.fork_message.unwrap_or(chat.head());
             let sight = source.sights.iter().rposition(|sight| sight.time <= copy.time);
-            let base = sight.map_or(Base::Nothing, |sight| Base::Copy(&source, sight, at));
+            let base = sight.map_or(Base::Nothing, |sight| Base::Present(&source, sight, at));
             return Ok(Arc::new(Life::of(evidence, &base, &cast)));
         }
         let chat = &library.chats[owner];
