@@ -178,8 +178,8 @@ impl Life {
     fn missed(&self, source: &Life, copied: usize, whole: bool) -> Vec<(Thing, EntryImage)> {
         let of = |thing: &Thing, entry: &EntryImage| (thing.clone(), look_of(entry));
         let deeds = self.deeds.iter().filter_map(|deed| Some(of(&deed.thing, deed.after.as_ref()?)));
-        let here: HashSet<_> =
-            self.base.state.iter().map(|(thing, entry)| of(thing, entry)).chain(deeds).collect();
+        let begun = self.base.state.iter().chain(&self.base.shown).chain(&self.base.with);
+        let here: HashSet<_> = begun.map(|(thing, entry)| of(thing, entry)).chain(deeds).collect();
         let later = source.deeds.iter().filter(|deed| deed.shown > copied && !deed.line);
         // What was copied as it was has all that hands had done to what it shows; what was built from something older need not.
         let things: HashSet<&Thing> = self.base.state.iter().map(|(thing, _)| thing).collect();

@@ -15,7 +15,7 @@ use forklore_testkit::play::{Keeper, Story, Truth};
 use super::{About, Wrong, judge, law, library, look, states, worse};
 
 /// Every file that is SillyTavern's.
-fn files(fs: &SimFs) -> BTreeMap<String, Vec<u8>> {
+pub(super) fn files(fs: &SimFs) -> BTreeMap<String, Vec<u8>> {
     let mut found = BTreeMap::new();
     let mut todo = vec![VaultPath::root()];
     while let Some(dir) = todo.pop() {
@@ -138,17 +138,19 @@ fn one_state(story: &Story) -> (Truth, Vec<Wrong>) {
     (truth, wrong)
 }
 
-fn heal_all(fs: &Arc<SimFs>, now: i64) -> Result<bool, String> {
+/// Heals everything; what was done, in words.
+fn heal_all(fs: &Arc<SimFs>, now: i64) -> Result<Vec<String>, String> {
     let library = library(fs);
     let decide = |_: &heal::Question| Some(heal::Choice::Rebuild);
     let plan = heal::plan(&library, None, &Config::default(), &decide, now).map_err(|e| e.to_string())?;
     if plan.is_empty() {
-        return Ok(false);
+        return Ok(Vec::new());
     }
+    let did = plan.report.actions.iter().map(|action| format!("{}: {}", action.chat, action.did)).collect();
     let vault: Arc<dyn Vfs> = fs.clone();
     history::before(&vault, &plan.files(&library), now).map_err(|e| e.to_string())?;
     heal::execute(&library, plan, now).map_err(|e| e.to_string())?;
-    Ok(true)
+    Ok(did)
 }
 
 /// Every chat has the truth at its end, or `check` says something about it; the second time there is nothing to do; undo takes back all.
@@ -161,10 +163,10 @@ fn healed(story: &Story) -> (Truth, Vec<Wrong>) {
     };
     match heal_all(&fs, truth.clock()) {
         Err(e) => say('-', 0, format!("heal: {e}")),
-        Ok(false) => {}
-        Ok(true) => {
+        Ok(did) if did.is_empty() => {}
+        Ok(_) => {
             match heal_all(&fs, truth.clock()) {
-                Ok(false) => {}
+                Ok(again) if again.is_empty() => {}
                 other => say('-', 0, format!("heal has something to do again: {other:?}")),
             }
             let library = library(&fs);
