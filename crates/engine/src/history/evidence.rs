@@ -316,8 +316,20 @@ fn last_played(
     let lasts = || players.iter().filter(|player| !player.was_other).filter_map(last);
     let (save, chat) = lasts().max()?;
     // What was looked at together may have been saved in any order.
-    let beside = |(j, other)| other != chat && looked(j).is_some() && looked(j) == looked(save);
-    (!lasts().any(beside)).then_some(chat)
+    let beside = |j: usize| looked(j).is_some() && looked(j) == looked(save);
+    let others: Vec<(usize, usize)> =
+        lasts().filter(|(j, other)| *other != chat && beside(*j)).chain([(save, chat)]).collect();
+    if others.len() == 1 {
+        return Some(chat);
+    }
+    // But who makes a fork goes on in the fork: of those that were saved then, it is the one that had not been there before.
+    let is_new = |(j, chat): &&(usize, usize)| {
+        players
+            .iter()
+            .any(|player| player.chat == *chat && player.heads.first().is_some_and(|(first, ..)| first == j))
+    };
+    let mut new = others.iter().filter(is_new);
+    new.next().filter(|_| new.next().is_none()).map(|(_, chat)| *chat)
 }
 
 /// The number that a message has now that had `message` at an observation.

@@ -153,13 +153,11 @@ fn setting(keeper: Keeper, seed: u64, looks: bool) -> Setting {
 /// How many of a thousand states are right today, where not all of them are. To be raised, and emptied.
 const FLOORS: &[(&str, usize)] = &[
     ("state, Recap", 990),
-    ("state, Recap, watched", 990),
     ("state, Memory", 990),
     ("state, Memory, watched", 990),
     ("state, Hand, watched", 995),
     ("registries, Recap", 980),
     ("forked elsewhere, Memory", 996),
-    ("looked at, Recap, watched", 990),
     ("healed, Recap", 998),
     ("healed, Memory", 995),
     ("healed, Memory, watched", 990),
