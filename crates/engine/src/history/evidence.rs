@@ -315,6 +315,9 @@ fn last_played(
     };
     let lasts = || players.iter().filter(|player| !player.was_other).filter_map(last);
     let (save, chat) = lasts().max()?;
+    if let Some(fork) = linked(players, save, chat) {
+        return Some(fork);
+    }
     // What was looked at together may have been saved in any order.
     let beside = |j: usize| looked(j).is_some() && looked(j) == looked(save);
     let others: Vec<(usize, usize)> =
@@ -330,6 +333,19 @@ fn last_played(
     };
     let mut new = others.iter().filter(is_new);
     new.next().filter(|_| new.next().is_none()).map(|(_, chat)| *chat)
+}
+
+/// The fork that a save was made for, if it was: right after a chat that had not been there before, and without a new message. That is how
+/// SillyTavern saves the link to a fork, and who made the fork is in it.
+fn linked(players: &[Player<'_>], save: usize, chat: usize) -> Option<usize> {
+    let parent = players.iter().find(|player| player.chat == chat)?;
+    let n = parent.heads.iter().position(|(j, ..)| *j == save)?;
+    let (before, head, _) = *parent.heads.get(n.checked_sub(1)?)?;
+    let begun = |player: &&Player<'_>| {
+        player.heads.first().is_some_and(|(first, ..)| before < *first && *first + 1 == save)
+    };
+    let fork = players.iter().filter(|player| player.chat != chat).find(begun);
+    fork.filter(|_| head == parent.heads[n].1).map(|player| player.chat)
 }
 
 /// The number that a message has now that had `message` at an observation.

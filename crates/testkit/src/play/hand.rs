@@ -217,6 +217,8 @@ impl World {
         self.chats.push(fork);
         let x = self.chats.len() - 1;
         if by == Way::Slash {
+            // SillyTavern saves the fork, and then the link to it.
+            self.saved();
             self.chats[c].messages[at].link = Some(link);
         }
         if by == Way::Button {
