@@ -22,6 +22,7 @@ Forklore's chores
                       --history: history alone;
                       --plugin: the plugin alone; --web: the pages alone; --no-sillytavern: without SillyTavern's server]
   cargo xtask mutants breaks one rule of the state after the other, and lets the truth machine find it
+                      [WORDS: only the rules that say so]
   cargo xtask soak    the long form: the extension on all versions of SillyTavern, properties, every kill and every error, a minute of racing SillyTavern's saves
 ";
 
@@ -43,7 +44,7 @@ fn main() -> Result<()> {
         }
         // One save, as the benchmark of history lets it be kept by a process of its own.
         Some("keep") if args.len() == 3 => bench::history::store::keep(args[1].as_ref(), args[2].as_ref()),
-        Some("mutants") => mutants::mutants(),
+        Some("mutants") => mutants::mutants(args.get(1).map(String::as_str)),
         Some("soak") => test::soak(),
         Some("help" | "--help" | "-h") | None => {
             print!("{HELP}");

@@ -108,6 +108,7 @@ pub struct Message<'a> {
     is_system: Option<Raw<'a>>,
     mes: Option<Raw<'a>>,
     send_date: Option<Raw<'a>>,
+    swipe_info: Option<Raw<'a>>,
     extra: Option<Raw<'a>>,
     swipes: Option<Raw<'a>>,
     has_metadata: bool,
@@ -130,6 +131,7 @@ impl<'a> Message<'a> {
         is_system: None,
         mes: None,
         send_date: None,
+        swipe_info: None,
         extra: None,
         swipes: None,
         has_metadata: false,
@@ -156,6 +158,7 @@ impl<'a> Message<'a> {
             b"\"is_system\"" => &mut self.is_system,
             b"\"mes\"" => &mut self.mes,
             b"\"send_date\"" => &mut self.send_date,
+            b"\"swipe_info\"" => &mut self.swipe_info,
             b"\"extra\"" => &mut self.extra,
             b"\"swipes\"" => &mut self.swipes,
             b"\"chat_metadata\"" => {
@@ -197,9 +200,14 @@ impl<'a> Message<'a> {
         self.mes.and_then(Raw::as_text).unwrap_or_default()
     }
 
-    /// When it was sent, in whatever form.
+    /// When what it shows was sent, in whatever form.
     pub fn send_date(self) -> Option<Raw<'a>> {
         self.send_date
+    }
+
+    /// When its first swipe was sent, in whatever form.
+    pub fn first_date(self) -> Option<Raw<'a>> {
+        self.swipe_info?.elements().next()?.get("send_date")
     }
 
     /// `extra`, where extensions keep their data; `null` where it is missing.

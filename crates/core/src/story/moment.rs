@@ -107,10 +107,14 @@ impl Said {
     }
 }
 
-/// When a message was sent, in milliseconds since 1970. Older SillyTavern wrote the local time to the minute: that is no clock that other
-/// times could be compared with, and tells nothing.
+/// When a message was sent, in milliseconds since 1970: a swipe dates it anew, but it has been there since its first one. Older SillyTavern
+/// wrote the local time to the minute: that is no clock that other times could be compared with, and tells nothing.
 pub fn sent(message: Message<'_>) -> Option<i64> {
-    let date = message.send_date()?;
+    let shown = time(message.send_date()?)?;
+    Some(message.first_date().and_then(time).map_or(shown, |first| first.min(shown)))
+}
+
+fn time(date: Raw<'_>) -> Option<i64> {
     match date.as_text() {
         Some(text) => Some(text.parse::<jiff::Timestamp>().ok()?.as_millisecond()),
         None => date.as_i64(),

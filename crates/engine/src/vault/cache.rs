@@ -25,7 +25,7 @@ use crate::tx::operation::FileId;
 
 const MAGIC: &[u8; 8] = b"fkl-idx\0";
 /// Raised whenever what a scan finds out changes.
-const VERSION: u32 = 4;
+const VERSION: u32 = 5;
 const HEAD: usize = 8 + 4 + 8 * 4 + 8 * 3 + 16;
 const HASH: u64 = 32;
 

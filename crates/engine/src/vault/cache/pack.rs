@@ -11,7 +11,7 @@ use super::{PackId, u32_at, u64_at};
 use crate::vault::scan::{Front, Scan, Snapshots, StoredSighting};
 
 const MAGIC: &[u8; 8] = b"fkl-pck\0";
-const VERSION: u32 = 3;
+const VERSION: u32 = 4;
 const HEAD: usize = 8 + 4 + 8 * 4;
 const ROW: usize = 48;
 /// What stands for a time that is not known.

@@ -11,6 +11,7 @@ mod told;
 mod whole;
 
 use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use forklore_engine::history::Watch;
@@ -138,6 +139,16 @@ struct Score {
     free: usize,
 }
 
+/// Writes a vault to the disk.
+#[allow(clippy::disallowed_methods, reason = "whoever looks into it has a disk")]
+fn dump(fs: &SimFs, dir: &Path) {
+    for (file, bytes) in whole::files(fs) {
+        let file = dir.join(file);
+        std::fs::create_dir_all(file.parent().unwrap()).unwrap();
+        std::fs::write(file, bytes).unwrap();
+    }
+}
+
 fn setting(keeper: Keeper, seed: u64, looks: bool) -> Setting {
     Setting {
         keeper,
@@ -211,13 +222,8 @@ fn law(name: &str, (keeper, looks): (Keeper, bool), wrong: Law<'_>) {
         println!("{name}: seed {seed} {short}  -> {}", bad[0]);
         // As the vault is when the story is told, whatever the law does to it.
         let (fs, truth) = short.play(1, look);
-        let dump = std::env::var_os("FORKLORE_DUMP").filter(|dir| !std::path::Path::new(dir).exists());
-        if let Some(dir) = dump {
-            for (file, bytes) in whole::files(&fs) {
-                let file = std::path::Path::new(&dir).join(file);
-                std::fs::create_dir_all(file.parent().unwrap()).unwrap();
-                std::fs::write(file, bytes).unwrap();
-            }
+        if let Some(dir) = std::env::var_os("FORKLORE_DUMP").map(PathBuf::from).filter(|dir| !dir.exists()) {
+            dump(&fs, &dir);
         }
         let library = library(&fs);
         let chats = truth.chats();
