@@ -141,7 +141,8 @@ impl World {
     /// A line that nobody has written before.
     pub(super) fn line_of(&mut self, title: &str) -> String {
         let id = self.fresh();
-        format!("{title} was seen to do number {id}")
+        // Two lines have no words in common but those of a title: as two facts have.
+        format!("{title} saw{id} the{id} sea{id} burn{id}")
     }
 
     /// A new book, bound to a chat.
