@@ -31,28 +31,10 @@ const MUTANTS: &[Mutant] = &[
         becomes: "above.filter(|above| !self.is_after(deed, above))",
     },
     Mutant {
-        rule: "what was certainly made after the fork is not the fork's",
-        file: "crates/core/src/state/view.rs",
-        was: "looked || self.life.sights[since].time >= above.left",
-        becomes: "(looked || self.life.sights[since].time >= above.left) && deed.line",
-    },
-    Mutant {
         rule: "a hand is seen between two looks, not anywhere",
         file: "crates/core/src/state/view.rs",
         was: "let place = self.by_hand(*chat, deed);",
         becomes: "let place = Place::Ours(0);",
-    },
-    Mutant {
-        rule: "an entry that took the number of another is another",
-        file: "crates/core/src/state/thing.rs",
-        was: "(true, &|a, b| alike(&a.content(), &b.content())),",
-        becomes: "(true, &|_, _| true),",
-    },
-    Mutant {
-        rule: "a title that comes back is the same entry only if it says so",
-        file: "crates/core/src/state/thing.rs",
-        was: "(false, &|a, b| a.uid == b.uid),",
-        becomes: "(false, &|a, b| a.uid != b.uid),",
     },
     Mutant {
         rule: "two memories of other messages are two, whatever their titles",
