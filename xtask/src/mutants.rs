@@ -81,8 +81,8 @@ const MUTANTS: &[Mutant] = &[
     Mutant {
         rule: "a running recap that was wiped still names its events in history",
         file: "crates/engine/src/vault/family.rs",
-        was: "self.header_then(c, chat.head(), &older)",
-        becomes: "self.header_then(c, 0, &older)",
+        was: "lately(&chat.path, &older)",
+        becomes: "lately(&chat.path, &|_| None)",
     },
     Mutant {
         rule: "what was looked at together was there together",

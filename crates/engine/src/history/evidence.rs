@@ -13,6 +13,9 @@ use super::timeline::{Period, Timeline};
 use super::{By, HistoryError};
 use crate::vault::{Library, layout};
 
+/// So many different headers are looked at.
+const LATELY: usize = 64;
+
 impl Timeline {
     /// Adds every look at a book.
     pub fn add_looks(&self, evidence: &mut BookEvidence, library: &Library) -> Result<(), HistoryError> {
@@ -231,6 +234,24 @@ impl Timeline {
                 if let Some(found) = self.in_header(&seen.header, read)? {
                     return Ok(Some((message, found)));
                 }
+            }
+        }
+        Ok(None)
+    }
+
+    /// The last of the headers that a chat had lately in which something is found. Looking through all would take longer the longer it has
+    /// been recorded, and mostly there is nothing.
+    pub fn lately<T>(
+        &self,
+        file: &VaultPath,
+        read: &dyn Fn(Raw<'_>) -> Option<T>,
+    ) -> Result<Option<T>, HistoryError> {
+        let mut headers: Vec<&Id> =
+            self.track(file).iter().rev().filter_map(|i| Some(&self.seen[*i].chat()?.header)).collect();
+        headers.dedup();
+        for header in headers.into_iter().take(LATELY) {
+            if let Some(found) = self.in_header(header, read)? {
+                return Ok(Some(found));
             }
         }
         Ok(None)

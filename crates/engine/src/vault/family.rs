@@ -191,7 +191,7 @@ impl Library {
         }
     }
 
-    /// What history still has of a running recap that the extension has wiped: scenes were merged into one before the oldest version that
+    /// What history lately had of a running recap that the extension has wiped: scenes were merged into one before the oldest version that
     /// is there.
     fn wiped_recap(&self, c: usize) -> Option<RunningRecap> {
         let chat = &self.chats[c];
@@ -205,7 +205,7 @@ impl Library {
             RunningRecap::read(metadata)
                 .filter(|found| oldest(found).is_some_and(|oldest| oldest < oldest_here))
         };
-        self.header_then(c, chat.head(), &older).ok().flatten().map(|(_, found)| found)
+        self.history().ok().flatten()?.lately(&chat.path, &older).ok().flatten()
     }
 
     /// The relatives of a chat, and itself, that have this version of the running recap and the scene that it names.
