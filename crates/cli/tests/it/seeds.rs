@@ -669,8 +669,8 @@ fn concurrent_creation_one_fork_for_every_success() {
     let (mut both, mut one) = (0, 0);
     for round in 0..60 {
         let running = [0, 1].map(|which| {
-            // From both at once to one after the other.
-            std::thread::sleep(Duration::from_millis(which * round * 15));
+            // Both at once, and, by turns, more and more one after the other: until there was each.
+            std::thread::sleep(Duration::from_millis(which * (round % 2) * round * 15));
             start(&vault, &["checkpoint", "Ana/Main", "--at", "20"])
         });
         let answers = running.map(|child| child.wait_with_output().unwrap());

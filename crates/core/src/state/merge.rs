@@ -1,4 +1,4 @@
-//! [`apply`], [`write`]: one change onto an entry that is not in the state the change started from.
+//! [`apply`], [`fn@write`]: one change onto an entry that is not in the state the change started from.
 //!
 //! Where another line wrote into the same book, our own next change started from a state that we must not have. Field by field,
 //! what the change did is done to what we have; a text is merged line by line, because memory extensions keep one fact a line.
