@@ -17,6 +17,7 @@ const HELP: &str = "\
 Forklore's chores
 
   cargo xtask test    format, lints, docs and all tests; says what is missing on this machine
+  cargo xtask tools   installs what the tests need, and nothing else
   cargo xtask bench   speed, as ratios to what the disk can do
                       [--quick: 20 MB instead of 200 MB; --reading: reading alone; --forks: forks alone;
                       --history: history alone;
@@ -30,6 +31,11 @@ fn main() -> Result<()> {
     let args: Vec<String> = std::env::args().skip(1).collect();
     match args.first().map(String::as_str) {
         Some("test") => test::test(),
+        Some("tools") => {
+            let tools = tools::Tools::ensure();
+            anyhow::ensure!(tools.missing.is_empty(), "something is missing: see above");
+            Ok(())
+        }
         Some("bench") => {
             let has = |flag: &str| args.iter().any(|arg| arg == flag);
             bench::bench(bench::Options {
