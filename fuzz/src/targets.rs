@@ -4,6 +4,7 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use forklore_archive::Reader;
+use forklore_config::{Config, SettingChange};
 use forklore_core::adapter::auto_recap::registry as registries;
 use forklore_core::fork::{header as headers, registry as indexes, swipe};
 use forklore_core::format::book::Book;
@@ -12,12 +13,11 @@ use forklore_core::format::group::Group;
 use forklore_core::format::record::{ForkRecord, Pending};
 use forklore_core::format::settings::Settings;
 use forklore_core::story::identify;
-use forklore_engine::config::Change;
-use forklore_engine::tx::{self, operation as operations};
-use forklore_engine::{Config, Library, NoProgress};
 use forklore_fs::{NodeKind, SimFs, Vfs};
+use forklore_journal::operation as operations;
 use forklore_json::{Kind, Raw, Step, compact, pretty, push, quote, remove, set};
 use forklore_store::Store;
+use forklore_vault::{Library, NoProgress, settle};
 use serde_json::Value;
 
 use crate::vault::{BOOK, NOW, path, play, vault};
@@ -285,7 +285,7 @@ pub fn config(bytes: &[u8]) {
     let fs = vault(&[(".forklore/config.toml", bytes)]);
     let was = Config::load(&*fs);
     for (key, value) in [("trash.days", "7"), ("checkpoint.auto_name", "true"), ("books.shared", "x")] {
-        if Config::plan(&*fs, key, &Change::Set(value.to_owned())).is_err() {
+        if Config::plan(&*fs, key, &SettingChange::Set(value.to_owned())).is_err() {
             continue;
         }
         if Config::set(&*fs, key, value).is_ok() {
@@ -317,8 +317,8 @@ pub fn operation(bytes: &[u8]) {
         (".forklore/objects/x", b""),
     ]);
     let kept = |fs: &SimFs| fs.read(&path("secrets.json")).unwrap();
-    let _recovered = tx::recover(&*fs, NOW);
-    let _again = tx::recover(&*fs, NOW + 1);
+    let _recovered = settle::recover(&*fs, NOW);
+    let _again = settle::recover(&*fs, NOW + 1);
     assert_eq!(kept(&fs).as_deref(), Some(&b"secret"[..]));
     let shared: Arc<dyn Vfs> = fs;
     assert!(Library::load(shared, &NoProgress).is_ok(), "the vault cannot be read any more");

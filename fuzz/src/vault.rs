@@ -3,16 +3,17 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
+use forklore_config::Config;
 use forklore_core::fork::ForkKind;
-use forklore_engine::oplog::OpLog;
-use forklore_engine::usecase::check::check;
-use forklore_engine::usecase::fork::{self, Request};
-use forklore_engine::usecase::show::show;
-use forklore_engine::usecase::stories::stories;
-use forklore_engine::usecase::tree::tree;
-use forklore_engine::usecase::{heal, undo};
-use forklore_engine::{Config, Library, NoProgress};
+use forklore_engine::check::check;
+use forklore_engine::fork::{self, Request};
+use forklore_engine::show::show;
+use forklore_engine::stories::stories;
+use forklore_engine::tree::tree;
+use forklore_engine::{heal, undo};
 use forklore_fs::{NodeKind, SimFs, VaultPath, Vfs};
+use forklore_journal::oplog::OpLog;
+use forklore_vault::{Library, NoProgress};
 
 pub(crate) const NOW: i64 = 1_800_000_000_000;
 

@@ -1,13 +1,12 @@
 //! The settings of a vault.
 
-use forklore_engine::Config;
-use forklore_engine::config::{Change, ConfigError, Setting, SettingReport, Value, owners_file};
-use forklore_engine::history;
-use forklore_engine::vault::layout;
+use forklore_config::{Config, ConfigError, Setting, SettingChange, SettingReport, Value, owners_file};
+use forklore_journal::layout;
+use forklore_vault::history;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::{Desk, Failure, Kind};
+use crate::{Failure, Kind, OpenVault};
 
 /// All settings.
 #[derive(Debug, Clone, Serialize, JsonSchema)]
@@ -82,12 +81,14 @@ pub struct Set {
 
 impl Set {
     /// The change that it asks for.
-    fn change(&self) -> Result<Change, Failure> {
+    fn change(&self) -> Result<SettingChange, Failure> {
         let list = !self.add.is_empty() || !self.remove.is_empty();
         match (&self.value, self.unset, list) {
-            (Some(value), false, false) => Ok(Change::Value(value.clone())),
-            (None, true, false) => Ok(Change::Unset),
-            (None, false, true) => Ok(Change::List { add: self.add.clone(), remove: self.remove.clone() }),
+            (Some(value), false, false) => Ok(SettingChange::Value(value.clone())),
+            (None, true, false) => Ok(SettingChange::Unset),
+            (None, false, true) => {
+                Ok(SettingChange::List { add: self.add.clone(), remove: self.remove.clone() })
+            }
             _ => {
                 let message =
                     "A setting is changed by one of \"value\", \"unset\", or \"add\" and \"remove\"";
@@ -98,8 +99,8 @@ impl Set {
 }
 
 /// All settings.
-pub fn settings(desk: &Desk<'_>, who: Who) -> Result<SettingsReport, Failure> {
-    let config = Config::load(&*desk.fs)?;
+pub fn settings(open: &OpenVault<'_>, who: Who) -> Result<SettingsReport, Failure> {
+    let config = Config::load(&*open.fs)?;
     let of = |owners: bool| {
         let some = Config::KEYS.iter().filter(|setting| setting.owners == owners);
         some.map(|setting| setting.report(&config)).collect()
@@ -112,34 +113,34 @@ pub fn settings(desk: &Desk<'_>, who: Who) -> Result<SettingsReport, Failure> {
 }
 
 /// One setting.
-pub fn setting(desk: &Desk<'_>, who: Who, key: &str) -> Result<SettingReport, Failure> {
-    Ok(who.setting(key)?.report(&Config::load(&*desk.fs)?))
+pub fn setting(open: &OpenVault<'_>, who: Who, key: &str) -> Result<SettingReport, Failure> {
+    Ok(who.setting(key)?.report(&Config::load(&*open.fs)?))
 }
 
 /// Changes a setting, for anybody.
-pub fn set(desk: &Desk<'_>, set: &Set) -> Result<SettingReport, Failure> {
-    Ok(change(desk, Who::Anybody, &set.key, &set.change()?, set.dry_run)?.0)
+pub fn set(open: &OpenVault<'_>, set: &Set) -> Result<SettingReport, Failure> {
+    Ok(change(open, Who::Anybody, &set.key, &set.change()?, set.dry_run)?.0)
 }
 
 /// Changes a setting, and says whether it was anything else before.
 pub fn change(
-    desk: &Desk<'_>,
+    open: &OpenVault<'_>,
     who: Who,
     key: &str,
-    change: &Change,
+    change: &SettingChange,
     dry_run: bool,
 ) -> Result<(SettingReport, bool), Failure> {
     let setting = who.setting(key)?;
-    let mut plan = Config::plan(&*desk.fs, key, change)?;
+    let mut plan = Config::plan(&*open.fs, key, change)?;
     let dir = plan.config.history.dir.clone();
     if setting.owners && !dir.is_empty() {
-        history::claim(&desk.fs, &dir, dry_run)?;
+        history::claim(&open.fs, &dir, dry_run)?;
         // The vault may have got its name just now, which is noted beside what is set.
-        plan = Config::plan(&*desk.fs, key, change)?;
+        plan = Config::plan(&*open.fs, key, change)?;
     }
     let (report, changed) = (setting.report(&plan.config), plan.changed);
     if !dry_run {
-        plan.save(&*desk.fs)?;
+        plan.save(&*open.fs)?;
     }
     Ok((report, changed))
 }

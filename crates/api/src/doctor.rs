@@ -1,13 +1,13 @@
 //! `doctor`: how Forklore is doing here, point by point, each with what to do about it.
 
 use forklore_core::check::Health;
-use forklore_engine::Library;
-use forklore_engine::history::HistoryError;
-use forklore_engine::usecase::doctor::{Grounds, Recorded, grounds, recorded};
+use forklore_engine::doctor::{Grounds, Recorded, grounds, recorded};
+use forklore_vault::Library;
+use forklore_vault::history::HistoryError;
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use crate::{Desk, Failure, now};
+use crate::{Failure, OpenVault, now};
 
 /// What a point is about.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]
@@ -86,8 +86,8 @@ impl Point {
 }
 
 /// How Forklore is doing in a vault.
-pub fn doctor(desk: &Desk<'_>) -> Vec<Point> {
-    let library = match desk.library() {
+pub fn doctor(open: &OpenVault<'_>) -> Vec<Point> {
+    let library = match open.library() {
         Ok(library) => library,
         Err(failure) => return vec![Point::failed(About::Vault, failure)],
     };

@@ -3,19 +3,20 @@
 
 use std::cell::RefCell;
 
+use forklore_config::Config;
 use forklore_core::check::{Code, Finding, Severity};
-use forklore_engine::oplog::OpLog;
-use forklore_engine::usecase::check::{self, Entering};
-use forklore_engine::usecase::heal::{self, Choice, HealReport, Question};
-use forklore_engine::usecase::pending::{self, PendingFork, PendingReport};
-use forklore_engine::usecase::tree::{self, TreeBook};
-use forklore_engine::{Config, Library};
+use forklore_engine::check::{self, Entering};
+use forklore_engine::heal::{self, Choice, HealReport, Question};
+use forklore_engine::pending::{self, PendingFork, PendingReport};
+use forklore_engine::tree::{self, TreeBook};
+use forklore_journal::oplog::OpLog;
+use forklore_vault::Library;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::heal::Asking;
 use crate::look::{AnyChat, OneChat, QueueReport, queue_of};
-use crate::{Desk, Failure, now};
+use crate::{Failure, OpenVault, now};
 
 /// What there is to say and to decide on entering a chat.
 #[derive(Debug, Clone, Serialize, JsonSchema)]
@@ -68,9 +69,9 @@ pub struct FinishReport {
 const HOLD: [Code; 3] = [Code::BookMissing, Code::BookForeign, Code::BookShared];
 
 /// Everything about entering a chat.
-pub fn enter(desk: &Desk<'_>, of: &OneChat) -> Result<EnterReport, Failure> {
-    let config = Config::load(&*desk.fs)?;
-    let shared = desk.shared()?;
+pub fn enter(open: &OpenVault<'_>, of: &OneChat) -> Result<EnterReport, Failure> {
+    let config = Config::load(&*open.fs)?;
+    let shared = open.shared()?;
     let library = &shared.library;
     let c = library.find_chat(&of.chat)?;
     let checked = check::check(library, Some(c), now());
@@ -101,18 +102,18 @@ pub fn enter(desk: &Desk<'_>, of: &OneChat) -> Result<EnterReport, Failure> {
 }
 
 /// What is still to be done in the vault.
-pub fn pending(desk: &Desk<'_>, of: &AnyChat) -> Result<PendingReport, Failure> {
-    let shared = desk.shared()?;
+pub fn pending(open: &OpenVault<'_>, of: &AnyChat) -> Result<PendingReport, Failure> {
+    let shared = open.shared()?;
     let library = &shared.library;
     let only = of.chat.as_deref().map(|name| library.find_chat(name)).transpose()?;
-    Ok(pending::pending(library, &OpLog::read(&*desk.fs)?, only)?)
+    Ok(pending::pending(library, &OpLog::read(&*open.fs)?, only)?)
 }
 
 /// Gives forks their books that could not have them when they were saved. What still has to wait is left.
-pub fn finish(desk: &Desk<'_>, finishing: &Finishing) -> Result<FinishReport, Failure> {
+pub fn finish(open: &OpenVault<'_>, finishing: &Finishing) -> Result<FinishReport, Failure> {
     let mut report = FinishReport { finished: Vec::new(), left: Vec::new(), reports: Vec::new() };
     let waiting = {
-        let library = desk.library()?;
+        let library = open.library()?;
         let only = finishing.chat.as_deref().map(|name| library.find_chat(name)).transpose()?;
         let chats: Vec<usize> = only.map_or_else(|| (0..library.chats.len()).collect(), |c| vec![c]);
         let mut waiting = Vec::new();
@@ -124,7 +125,7 @@ pub fn finish(desk: &Desk<'_>, finishing: &Finishing) -> Result<FinishReport, Fa
     };
     // A deeper fork takes from its parent: one after the other, each from the vault as the one before left it.
     for fork in waiting {
-        let healed = crate::heal::heal_with(desk, Some(&fork.chat), &rebuild, finishing.dry_run)?;
+        let healed = crate::heal::heal_with(open, Some(&fork.chat), &rebuild, finishing.dry_run)?;
         let done = healed.actions.iter().any(|action| action.code == Code::PendingFork);
         if done {
             report.finished.push(fork.chat);

@@ -1,13 +1,14 @@
 //! `checkpoint` and `branch`: [`Wanted`] is what somebody asks for, [`fork()`] makes it, [`plan`] only says what would come of it.
 
+use forklore_config::Config;
 use forklore_core::fork::ForkKind;
-use forklore_engine::usecase::fork::{self, ForkError, ForkReport, Request};
-use forklore_engine::{Config, Library};
+use forklore_engine::fork::{self, ForkError, ForkReport, Request};
+use forklore_vault::Library;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::look::{QueueReport, queue_of};
-use crate::{Desk, Failure, Told, now};
+use crate::{Failure, FailureReport, OpenVault, now};
 
 /// The fork that somebody asks for.
 #[derive(Debug, Clone, Deserialize, JsonSchema)]
@@ -74,7 +75,7 @@ pub struct PlanReport {
     /// Whether it would be made
     pub ready: bool,
     /// Why not
-    pub refusal: Option<Told>,
+    pub refusal: Option<FailureReport>,
     /// What would be made
     pub report: Option<ForkReport>,
     /// What waits in the queue
@@ -95,9 +96,9 @@ pub enum Asked {
 }
 
 /// Makes a fork, once: waiting is the caller's affair.
-pub fn fork(desk: &Desk<'_>, kind: ForkKind, wanted: &Wanted) -> Result<Asked, Failure> {
-    let config = Config::load(&*desk.fs)?;
-    let library = desk.library_to_change(wanted.dry_run)?;
+pub fn fork(open: &OpenVault<'_>, kind: ForkKind, wanted: &Wanted) -> Result<Asked, Failure> {
+    let config = Config::load(&*open.fs)?;
+    let library = open.library_to_change(wanted.dry_run)?;
     match once(&library, kind, wanted, &config) {
         Ok(report) => Ok(Asked::Made(Box::new(report))),
         Err(ForkError::QueueNotEmpty { count, kinds }) if wanted.when_ready && !wanted.dry_run => {
@@ -131,9 +132,9 @@ fn once(
 }
 
 /// What would come of a fork.
-pub fn plan(desk: &Desk<'_>, possible: &Possible) -> Result<PlanReport, Failure> {
-    let config = Config::load(&*desk.fs)?;
-    let shared = desk.shared()?;
+pub fn plan(open: &OpenVault<'_>, possible: &Possible) -> Result<PlanReport, Failure> {
+    let config = Config::load(&*open.fs)?;
+    let shared = open.shared()?;
     let library = &shared.library;
     let queue = queue_of(library, library.find_chat(&possible.chat)?)?;
     let wanted = Wanted {

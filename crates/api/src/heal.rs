@@ -3,14 +3,15 @@
 use std::cell::RefCell;
 use std::collections::BTreeMap;
 
+use forklore_config::Config;
 use forklore_core::check::Code;
-use forklore_engine::usecase::check;
-use forklore_engine::usecase::heal::{self, Choice, Decide, HealReport, Question};
-use forklore_engine::{Config, history};
+use forklore_engine::check;
+use forklore_engine::heal::{self, Choice, Decide, HealReport, Question};
+use forklore_vault::history;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::{Desk, Failure, now};
+use crate::{Failure, OpenVault, now};
 
 /// What is to be healed, and how.
 #[derive(Debug, Clone, Default, Deserialize, JsonSchema)]
@@ -72,13 +73,13 @@ pub struct Healed {
 }
 
 /// Heals by what was chosen beforehand.
-pub fn heal(desk: &Desk<'_>, cure: &Cure) -> Result<Healed, Failure> {
+pub fn heal(open: &OpenVault<'_>, cure: &Cure) -> Result<Healed, Failure> {
     let asked = RefCell::new(Vec::new());
     let decide = |question: &Question| {
         asked.borrow_mut().push(Asking::from(question));
         chosen(cure, question)
     };
-    let report = heal_with(desk, cure.chat.as_deref(), &decide, cure.dry_run)?;
+    let report = heal_with(open, cure.chat.as_deref(), &decide, cure.dry_run)?;
     Ok(Healed { report, questions: asked.into_inner() })
 }
 
@@ -94,13 +95,13 @@ pub fn chosen(cure: &Cure, question: &Question) -> Option<Choice> {
 
 /// Heals; `decide` is asked where somebody has to decide.
 pub fn heal_with(
-    desk: &Desk<'_>,
+    open: &OpenVault<'_>,
     chat: Option<&str>,
     decide: &Decide<'_>,
     dry_run: bool,
 ) -> Result<HealReport, Failure> {
-    let config = Config::load(&*desk.fs)?;
-    let library = desk.library_to_change(dry_run)?;
+    let config = Config::load(&*open.fs)?;
+    let library = open.library_to_change(dry_run)?;
     let only = chat.map(|name| library.find_chat(name)).transpose()?;
     let plan = heal::plan(&library, only, &config, decide, now())?;
     if dry_run {
@@ -109,12 +110,12 @@ pub fn heal_with(
     let nothing = plan.is_empty();
     if !nothing && config.history.operations {
         // If history cannot be written, whoever records the operation itself says so.
-        let _told_later = history::before(&desk.fs, &plan.files(&library), now());
+        let _told_later = history::before(&open.fs, &plan.files(&library), now());
     }
     let mut report = heal::execute(&library, plan, now())?;
     if !nothing {
         let look_again = || -> Result<_, Failure> {
-            let fresh = desk.library()?;
+            let fresh = open.library()?;
             let only = chat.map(|name| fresh.find_chat(name)).transpose()?;
             Ok(check::check(&fresh, only, now()).findings)
         };

@@ -1,36 +1,36 @@
 //! What can be asked of a vault, and what is answered. The command line and the server both ask here, so that neither has a rule or a
 //! document of its own.
 //!
-//! * [`Desk`] is a vault that can be asked: it reads the [`Library`](forklore_engine::Library), with or without the right to change.
-//!   [`Shelf`] keeps what was read as long as it holds.
-//! * The calls are functions on a desk, one module a topic: [`look`], [`fork`], [`heal`], [`enter`], [`ops`], [`past`], [`keep`],
-//!   [`travel`], [`config`], [`doctor`]. What they need is a plain struct that a JSON body or the flags of a command become; what they give is
+//! * [`OpenVault`] is a vault that can be asked: it reads the [`Library`](forklore_vault::Library), with or without the right to change.
+//!   [`LibraryCache`] keeps what was read as long as it holds.
+//! * The calls are functions on an [`OpenVault`], one module a topic: [`look`], [`fork`], [`heal`], [`enter`], [`ops`], [`past`], [`retention`],
+//!   [`export_import`], [`config`], [`doctor`]. What they need is a plain struct that a JSON body or the flags of a command become; what they give is
 //!   the engine's report, whose JSON others rely on (`docs/formats/json.md`).
 //! * [`note`] keeps history of what was done.
 //! * [`Failure`] is what a user is told when something does not work.
 
 pub mod config;
-mod desk;
 pub mod doctor;
 pub mod enter;
+pub mod export_import;
 mod failure;
 pub mod fork;
 pub mod heal;
-pub mod keep;
+mod library_cache;
 pub mod look;
 pub mod moment;
 pub mod note;
+mod open_vault;
 pub mod ops;
 pub mod past;
 mod picture;
-mod shelf;
-pub mod travel;
+pub mod retention;
 
-pub use desk::{Desk, now};
-pub use failure::{Failure, Kind, Told, capital};
+pub use failure::{Failure, FailureReport, Kind, capital};
+pub use library_cache::{LibraryCache, Shelved};
+pub use open_vault::{OpenVault, now};
 pub use picture::{Picture, picture};
 use serde::Serialize;
-pub use shelf::{Shelf, Shelved};
 
 /// A document as it is printed, and answered: indented, with a newline at its end.
 pub fn document<T: Serialize + ?Sized>(value: &T) -> std::io::Result<Vec<u8>> {

@@ -3,21 +3,20 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use forklore_engine::Library;
-use forklore_engine::usecase::check::{self, CheckReport};
-use forklore_engine::usecase::diff::{self, DiffReport, Side};
-use forklore_engine::usecase::gained::{self, GainedReport};
-use forklore_engine::usecase::messages::{self, MessagesReport};
-use forklore_engine::usecase::search::{self, SearchReport};
-use forklore_engine::usecase::show::{self, ShowOperation, ShowReport};
-use forklore_engine::usecase::stories::{self, StoriesReport};
-use forklore_engine::usecase::tree::{self, TreeReport};
-use forklore_engine::vault::StoryKind;
+use forklore_engine::check::{self, CheckReport};
+use forklore_engine::diff::{self, DiffReport, Side};
+use forklore_engine::gained::{self, GainedReport};
+use forklore_engine::messages::{self, MessagesReport};
+use forklore_engine::search::{self, SearchReport};
+use forklore_engine::show::{self, ShowOperation, ShowReport};
+use forklore_engine::stories::{self, StoriesReport};
+use forklore_engine::tree::{self, TreeReport};
+use forklore_vault::{Library, StoryKind};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::shelf::{self, Found, Shelved};
-use crate::{Desk, Failure};
+use crate::library_cache::{self, Found, Shelved};
+use crate::{Failure, OpenVault};
 
 /// A chat, by its address.
 #[derive(Debug, Clone, Deserialize, JsonSchema)]
@@ -123,70 +122,70 @@ pub struct OneStory {
 }
 
 /// The stories.
-pub fn stories(desk: &Desk<'_>) -> Result<StoriesReport, Failure> {
-    let shared = desk.shared()?;
+pub fn stories(open: &OpenVault<'_>) -> Result<StoriesReport, Failure> {
+    let shared = open.shared()?;
     Ok(stories::stories(&shared.library, shared.findings()))
 }
 
 /// The fork tree.
-pub fn tree(desk: &Desk<'_>, of: &AnyStory) -> Result<TreeReport, Failure> {
-    let shared = desk.shared()?;
+pub fn tree(open: &OpenVault<'_>, of: &AnyStory) -> Result<TreeReport, Failure> {
+    let shared = open.shared()?;
     let story = of.story.as_deref().map(|name| shared.library.find_story(name)).transpose()?;
     Ok(tree::tree(&shared.library, story, shared.findings())?)
 }
 
 /// What forks gained since they were made.
-pub fn gained(desk: &Desk<'_>, of: &OneStory) -> Result<GainedReport, Failure> {
-    let shared = desk.shared()?;
+pub fn gained(open: &OpenVault<'_>, of: &OneStory) -> Result<GainedReport, Failure> {
+    let shared = open.shared()?;
     Ok(gained::gained(&shared.library, shared.library.find_story(&of.story)?))
 }
 
 /// Where something is said.
-pub fn search(desk: &Desk<'_>, of: &Search) -> Result<SearchReport, Failure> {
-    let shared = desk.shared()?;
+pub fn search(open: &OpenVault<'_>, of: &Search) -> Result<SearchReport, Failure> {
+    let shared = open.shared()?;
     Ok(search::search(&shared.library, shared.library.find_story(&of.story)?, &of.text)?)
 }
 
 /// What is said in a part of a chat.
-pub fn messages(desk: &Desk<'_>, of: &Stretch) -> Result<MessagesReport, Failure> {
-    let shared = desk.shared()?;
+pub fn messages(open: &OpenVault<'_>, of: &Stretch) -> Result<MessagesReport, Failure> {
+    let shared = open.shared()?;
     Ok(messages::messages(&shared.library, shared.library.find_chat(&of.chat)?, of.from, of.to)?)
 }
 
 /// The state at a message.
-pub fn show(desk: &Desk<'_>, spot: &Spot) -> Result<ShowReport, Failure> {
-    let shared = desk.shared()?;
+pub fn show(open: &OpenVault<'_>, spot: &Spot) -> Result<ShowReport, Failure> {
+    let shared = open.shared()?;
     Ok(show::show(&shared.library, shared.library.find_chat(&spot.chat)?, spot.at)?)
 }
 
 /// What is wrong, and how many chats were looked at.
-pub fn check(desk: &Desk<'_>, of: &AnyChat) -> Result<(CheckReport, usize), Failure> {
+pub fn check(open: &OpenVault<'_>, of: &AnyChat) -> Result<(CheckReport, usize), Failure> {
     if of.chat.is_some() {
-        return Ok((checked(desk, of)?.1, 1));
+        return Ok((checked(open, of)?.1, 1));
     }
-    desk.settled();
+    open.settled();
     // Nothing has changed, nothing is worked out.
-    let stamp = shelf::stamp(&desk.fs)?;
-    if let Some(found) = Found::recall(&*desk.fs, &stamp).filter(|_| desk.shelf.is_none()) {
+    let stamp = library_cache::stamp(&open.fs)?;
+    if let Some(found) = Found::recall(&*open.fs, &stamp).filter(|_| open.library_cache.is_none()) {
         return Ok((CheckReport::of(found.findings), found.chats));
     }
-    let (shared, report) = checked(desk, of)?;
+    let (shared, report) = checked(open, of)?;
     let chats = shared.library.chats.len();
-    if desk.shelf.is_none() && shelf::stamp(&desk.fs)? == stamp {
-        Found::remember(&*desk.fs, &stamp, &report, chats);
+    if open.library_cache.is_none() && library_cache::stamp(&open.fs)? == stamp {
+        Found::remember(&*open.fs, &stamp, &report, chats);
     }
     Ok((report, chats))
 }
 
 /// What is wrong in a vault as it is before or after whatever other Forklores do to it: lorebooks are read only now.
-fn checked(desk: &Desk<'_>, of: &AnyChat) -> Result<(Arc<Shelved>, CheckReport), Failure> {
+fn checked(open: &OpenVault<'_>, of: &AnyChat) -> Result<(Arc<Shelved>, CheckReport), Failure> {
     let check = |shared: Arc<Shelved>| {
         let only = of.chat.as_deref().map(|name| shared.library.find_chat(name)).transpose()?;
         let report = shared.check(only);
         Ok((shared, report))
     };
-    let undisturbed = || check(Arc::new(Shelved::new(Library::load(desk.fs.clone(), desk.progress)?)));
-    shelf::calmly(&*desk.fs, || check(desk.shared()?), undisturbed)
+    let undisturbed = || check(Arc::new(Shelved::new(Library::load(open.fs.clone(), open.progress)?)));
+    library_cache::calmly(&*open.fs, || check(open.shared()?), undisturbed)
 }
 
 /// What is wrong, with what the stories are called.
@@ -201,8 +200,8 @@ pub struct HealthReport {
 }
 
 /// What is wrong, for people.
-pub fn health(desk: &Desk<'_>, of: &AnyChat) -> Result<HealthReport, Failure> {
-    let (shared, check) = checked(desk, of)?;
+pub fn health(open: &OpenVault<'_>, of: &AnyChat) -> Result<HealthReport, Failure> {
+    let (shared, check) = checked(open, of)?;
     let library = &shared.library;
     let names = library.stories.iter().map(|story| {
         let key = match story.kind {
@@ -216,16 +215,16 @@ pub fn health(desk: &Desk<'_>, of: &AnyChat) -> Result<HealthReport, Failure> {
 }
 
 /// As [`check()`], and everything that is kept is read; what can be mended of it is, with `mend`.
-pub fn check_deep(desk: &Desk<'_>, of: &AnyChat, mend: bool) -> Result<(CheckReport, usize), Failure> {
-    let (mut report, chats) = check(desk, of)?;
-    let (deep, findings) = check::deep(&desk.library()?, mend)?;
+pub fn check_deep(open: &OpenVault<'_>, of: &AnyChat, mend: bool) -> Result<(CheckReport, usize), Failure> {
+    let (mut report, chats) = check(open, of)?;
+    let (deep, findings) = check::deep(&open.library()?, mend)?;
     report.add_deep(deep, findings);
     Ok((report, chats))
 }
 
 /// What waits in the queue.
-pub fn queue(desk: &Desk<'_>, of: &OneChat) -> Result<QueueReport, Failure> {
-    let shared = desk.shared()?;
+pub fn queue(open: &OpenVault<'_>, of: &OneChat) -> Result<QueueReport, Failure> {
+    let shared = open.shared()?;
     let chat = shared.library.find_chat(&of.chat)?;
     queue_of(&shared.library, chat)
 }
@@ -247,8 +246,8 @@ pub(crate) fn queue_of(library: &Library, chat: usize) -> Result<QueueReport, Fa
 }
 
 /// What differs between two states; between a fork and its parent, or a message and the last one, if only one is named.
-pub fn diff(desk: &Desk<'_>, spots: &[Spot]) -> Result<DiffReport, Failure> {
-    let shared = desk.shared()?;
+pub fn diff(open: &OpenVault<'_>, spots: &[Spot]) -> Result<DiffReport, Failure> {
+    let shared = open.shared()?;
     let library = &shared.library;
     let mut sides = Vec::new();
     for spot in spots {

@@ -1,10 +1,10 @@
 //! [`moment`]: travelling along the line of a chat, for pages; [`companions`]: where one can travel to.
 
-use forklore_engine::usecase::line::{self, Companion, Line, LineMessage};
-use forklore_engine::usecase::show::{self, ShowReport};
+use forklore_engine::line::{self, Companion, Line, LineMessage};
+use forklore_engine::show::{self, ShowReport};
 use serde::Deserialize;
 
-use crate::{Desk, Failure};
+use crate::{Failure, OpenVault};
 
 /// How many messages are shown before a moment, and after it.
 const AROUND: (usize, usize) = (5, 2);
@@ -12,7 +12,7 @@ const AROUND: (usize, usize) = (5, 2);
 /// A step along a line.
 #[derive(Debug, Clone, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct Step {
+pub struct SliderStep {
     /// Address of the chat
     pub chat: String,
     /// The message, counted from 0; the last one if left out
@@ -35,8 +35,8 @@ pub struct Moment {
 }
 
 /// A moment: the state there, the state where one comes from, and the messages around.
-pub fn moment(desk: &Desk<'_>, step: &Step) -> Result<Moment, Failure> {
-    let shared = desk.shared()?;
+pub fn moment(open: &OpenVault<'_>, step: &SliderStep) -> Result<Moment, Failure> {
+    let shared = open.shared()?;
     let library = &shared.library;
     let chat = library.find_chat(&step.chat)?;
     let here = show::show(library, chat, step.at)?;
@@ -48,8 +48,8 @@ pub fn moment(desk: &Desk<'_>, step: &Step) -> Result<Moment, Failure> {
 }
 
 /// The chats that one can be compared with: all of its story.
-pub fn companions(desk: &Desk<'_>, of: &str) -> Result<Vec<Companion>, Failure> {
-    let shared = desk.shared()?;
+pub fn companions(open: &OpenVault<'_>, of: &str) -> Result<Vec<Companion>, Failure> {
+    let shared = open.shared()?;
     let library = &shared.library;
     Ok(line::companions(library, library.find_chat(of)?))
 }

@@ -3,9 +3,10 @@
 use std::collections::HashSet;
 use std::sync::Arc;
 
-use forklore_engine::oplog::{self, OpLog};
-use forklore_engine::{Config, history};
+use forklore_config::Config;
 use forklore_fs::Vfs;
+use forklore_journal::oplog::{self, OpLog};
+use forklore_vault::history;
 
 use crate::{Failure, now};
 

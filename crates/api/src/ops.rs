@@ -1,18 +1,19 @@
 //! `delete`, `rename`, `log`, `undo`, `redo`, `trash`, `gc`.
 
-use forklore_engine::history::Timeline;
-use forklore_engine::oplog::{FindError, LogEntry, LogReport, OpLog};
-use forklore_engine::tx::operation::Operation;
-use forklore_engine::usecase::delete::{self, DeleteReport};
-use forklore_engine::usecase::needed::{self, NeededReport};
-use forklore_engine::usecase::rename::{self, RenameReport};
-use forklore_engine::usecase::trash::{self, GcReport, GcRequest, RestoreError, RestoreReport, TrashReport};
-use forklore_engine::usecase::undo::{self, UndoError, UndoReport};
-use forklore_engine::{Config, Library};
+use forklore_config::Config;
+use forklore_engine::delete::{self, DeleteReport};
+use forklore_engine::needed::{self, NeededReport};
+use forklore_engine::rename::{self, RenameReport};
+use forklore_engine::trash::{self, GcReport, GcRequest, RestoreError, RestoreReport, TrashReport};
+use forklore_engine::undo::{self, UndoError, UndoReport};
+use forklore_journal::operation::Operation;
+use forklore_journal::oplog::{FindError, LogEntry, LogReport, OpLog};
+use forklore_vault::Library;
+use forklore_vault::history::Timeline;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::{Desk, Failure, now};
+use crate::{Failure, OpenVault, now};
 
 /// A chat that something is done with.
 #[derive(Debug, Clone, Deserialize, JsonSchema)]
@@ -103,7 +104,7 @@ pub enum Restored {
 
 /// What an operation did, file by file. All are named inside the vault.
 #[derive(Debug, Clone, Serialize, JsonSchema)]
-pub struct Deed {
+pub struct Action {
     /// What the log tells of it
     #[serde(flatten)]
     pub entry: LogEntry,
@@ -117,9 +118,9 @@ pub struct Deed {
 
 /// What Forklore did, newest first, with what each operation touched.
 #[derive(Debug, Clone, Serialize, JsonSchema)]
-pub struct Deeds {
+pub struct Actions {
     /// Newest first
-    pub deeds: Vec<Deed>,
+    pub actions: Vec<Action>,
     /// How many there are in all
     pub all: usize,
     /// Files in the log that cannot be read
@@ -129,22 +130,22 @@ pub struct Deeds {
 }
 
 /// Deletes a chat.
-pub fn delete(desk: &Desk<'_>, deletion: &Deletion) -> Result<DeleteReport, Failure> {
-    let library = desk.library_to_change(deletion.dry_run)?;
+pub fn delete(open: &OpenVault<'_>, deletion: &Deletion) -> Result<DeleteReport, Failure> {
+    let library = open.library_to_change(deletion.dry_run)?;
     let plan = delete::plan(&library, library.find_chat(&deletion.chat)?)?;
     if deletion.dry_run { Ok(plan.report) } else { Ok(delete::execute(&library, plan, now())?) }
 }
 
 /// Gives a chat another name.
-pub fn rename(desk: &Desk<'_>, renaming: &Renaming) -> Result<RenameReport, Failure> {
-    let library = desk.library_to_change(renaming.dry_run)?;
+pub fn rename(open: &OpenVault<'_>, renaming: &Renaming) -> Result<RenameReport, Failure> {
+    let library = open.library_to_change(renaming.dry_run)?;
     let plan = rename::plan(&library, library.find_chat(&renaming.chat)?, &renaming.name)?;
     if renaming.dry_run { Ok(plan.report) } else { Ok(rename::execute(&library, plan, now())?) }
 }
 
 /// The log, and how many operations it holds in all.
-pub fn log(desk: &Desk<'_>, limit: &Limit) -> Result<(LogReport, usize), Failure> {
-    let fs = desk.settled();
+pub fn log(open: &OpenVault<'_>, limit: &Limit) -> Result<(LogReport, usize), Failure> {
+    let fs = open.settled();
     let mut report = OpLog::read(fs)?.report(fs)?;
     let all = report.operations.len();
     report.operations.truncate(limit.limit.unwrap_or(usize::MAX));
@@ -152,30 +153,30 @@ pub fn log(desk: &Desk<'_>, limit: &Limit) -> Result<(LogReport, usize), Failure
 }
 
 /// The log, with what each operation touched.
-pub fn deeds(desk: &Desk<'_>, limit: &Limit) -> Result<Deeds, Failure> {
-    let fs = desk.settled();
+pub fn actions(open: &OpenVault<'_>, limit: &Limit) -> Result<Actions, Failure> {
+    let fs = open.settled();
     let log = OpLog::read(fs)?;
     let report = log.report(fs)?;
     let all = report.operations.len();
     let newest_first = report.operations.into_iter().zip(log.operations.iter().rev());
-    let deeds = newest_first.take(limit.limit.unwrap_or(usize::MAX)).map(|(entry, op)| touched(entry, op));
+    let actions = newest_first.take(limit.limit.unwrap_or(usize::MAX)).map(|(entry, op)| touched(entry, op));
     let redo = log.last_undo().map(|op| op.id.clone());
-    Ok(Deeds { deeds: deeds.collect(), all, unreadable: report.unreadable, redo })
+    Ok(Actions { actions: actions.collect(), all, unreadable: report.unreadable, redo })
 }
 
 /// What one operation did; its id, or the beginning of it, must be unique.
-pub fn deed(desk: &Desk<'_>, id: &str) -> Result<(Deed, Option<String>), Failure> {
-    let found = OpLog::read(&*desk.fs)?.find(id)?.id.clone();
-    let deeds = deeds(desk, &Limit::default())?;
+pub fn action(open: &OpenVault<'_>, id: &str) -> Result<(Action, Option<String>), Failure> {
+    let found = OpLog::read(&*open.fs)?.find(id)?.id.clone();
+    let actions = actions(open, &Limit::default())?;
     let missing = || Failure::from(FindError::NoSuchOperation(id.to_owned()));
-    let deed = deeds.deeds.into_iter().find(|deed| deed.entry.id == found).ok_or_else(missing)?;
-    Ok((deed, deeds.redo))
+    let action = actions.actions.into_iter().find(|action| action.entry.id == found).ok_or_else(missing)?;
+    Ok((action, actions.redo))
 }
 
-fn touched(entry: LogEntry, operation: &Operation) -> Deed {
+fn touched(entry: LogEntry, operation: &Operation) -> Action {
     let mut edited: Vec<String> = operation.edits().map(|edit| edit.target.as_str().to_owned()).collect();
     edited.dedup();
-    Deed {
+    Action {
         entry,
         made: operation.publishes().map(|publish| publish.target.as_str().to_owned()).collect(),
         removed: operation.retires().map(|retire| retire.target.as_str().to_owned()).collect(),
@@ -184,16 +185,16 @@ fn touched(entry: LogEntry, operation: &Operation) -> Deed {
 }
 
 /// Undoes an operation.
-pub fn undo(desk: &Desk<'_>, undoing: &Undoing) -> Result<UndoReport, Failure> {
-    let library = desk.library_to_change(undoing.dry_run)?;
-    let log = OpLog::read(&*desk.fs)?;
+pub fn undo(open: &OpenVault<'_>, undoing: &Undoing) -> Result<UndoReport, Failure> {
+    let library = open.library_to_change(undoing.dry_run)?;
+    let log = OpLog::read(&*open.fs)?;
     revert(&library, &log, undoing.operation.as_deref(), false, undoing.dry_run)
 }
 
 /// Does again what was undone last.
-pub fn redo(desk: &Desk<'_>, redoing: &Redoing) -> Result<UndoReport, Failure> {
-    let library = desk.library_to_change(redoing.dry_run)?;
-    let log = OpLog::read(&*desk.fs)?;
+pub fn redo(open: &OpenVault<'_>, redoing: &Redoing) -> Result<UndoReport, Failure> {
+    let library = open.library_to_change(redoing.dry_run)?;
+    let log = OpLog::read(&*open.fs)?;
     revert(&library, &log, None, true, redoing.dry_run)
 }
 
@@ -220,26 +221,26 @@ fn revert(
 }
 
 /// What is in the trash, and the age in days at which it may go.
-pub fn trash(desk: &Desk<'_>) -> Result<(TrashReport, u32), Failure> {
-    let shared = desk.shared()?;
-    let log = OpLog::read(&*desk.fs)?;
-    let days = Config::load(&*desk.fs)?.trash.days;
+pub fn trash(open: &OpenVault<'_>) -> Result<(TrashReport, u32), Failure> {
+    let shared = open.shared()?;
+    let log = OpLog::read(&*open.fs)?;
+    let days = Config::load(&*open.fs)?.trash.days;
     Ok((trash::list(&shared.library, &log, days)?, days))
 }
 
 /// Images and files that must stay although no chat links to them: what is in the trash needs them.
-pub fn needed(desk: &Desk<'_>) -> Result<NeededReport, Failure> {
-    let fs = desk.settled();
-    let history = Timeline::load(&desk.fs)?;
+pub fn needed(open: &OpenVault<'_>) -> Result<NeededReport, Failure> {
+    let fs = open.settled();
+    let history = Timeline::load(&open.fs)?;
     let days = Config::load(fs)?.trash.days;
     Ok(needed::needed(fs, &OpLog::read(fs)?, history.as_ref(), days, now())?)
 }
 
 /// Brings something back, and says what else went to the trash with it.
-pub fn restore(desk: &Desk<'_>, restoring: &Restoring) -> Result<(Restored, Vec<String>), Failure> {
+pub fn restore(open: &OpenVault<'_>, restoring: &Restoring) -> Result<(Restored, Vec<String>), Failure> {
     let Restoring { item, dry_run } = restoring;
-    let library = desk.library_to_change(*dry_run)?;
-    let log = OpLog::read(&*desk.fs)?;
+    let library = open.library_to_change(*dry_run)?;
+    let log = OpLog::read(&*open.fs)?;
     let listed = trash::list(&library, &log, 0)?.items;
     match trash::restore(&library, &log, item, *dry_run, now()) {
         Ok(report) => {
@@ -260,10 +261,10 @@ pub fn restore(desk: &Desk<'_>, restoring: &Restoring) -> Result<(Restored, Vec<
 }
 
 /// Cleans up.
-pub fn gc(desk: &Desk<'_>, cleaning: &Cleaning) -> Result<GcReport, Failure> {
-    let library = desk.library_to_change(cleaning.dry_run)?;
-    let log = OpLog::read(&*desk.fs)?;
-    let days = Config::load(&*desk.fs)?.trash.days;
+pub fn gc(open: &OpenVault<'_>, cleaning: &Cleaning) -> Result<GcReport, Failure> {
+    let library = open.library_to_change(cleaning.dry_run)?;
+    let log = OpLog::read(&*open.fs)?;
+    let days = Config::load(&*open.fs)?.trash.days;
     let (book, orphans) = (cleaning.book.as_deref(), cleaning.orphans);
     let request = GcRequest { book, orphans, days, dry_run: cleaning.dry_run };
     Ok(trash::gc(&library, &log, request, now())?)

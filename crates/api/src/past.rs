@@ -1,14 +1,14 @@
 //! `history`, `blame`, `restore`: looking back, and bringing back.
 
-use forklore_engine::Config;
-use forklore_engine::usecase::blame::{self, BlameReport};
-use forklore_engine::usecase::history::{self, HistoryReport};
-use forklore_engine::usecase::restore::{self, Request, RestoreReport, What, When};
+use forklore_config::Config;
+use forklore_engine::blame::{self, BlameReport};
+use forklore_engine::history::{self, HistoryReport};
+use forklore_engine::restore::{self, Request, RestoreReport, RestoreTarget, When};
 use forklore_engine::when::{self, Typed};
 use schemars::JsonSchema;
 use serde::Deserialize;
 
-use crate::{Desk, Failure, Kind, now};
+use crate::{Failure, Kind, OpenVault, now};
 
 /// How much of the history of a chat.
 #[derive(Debug, Clone, Default, Deserialize, JsonSchema)]
@@ -71,33 +71,33 @@ pub struct Bringing {
 }
 
 /// What happened to a chat and its lorebooks.
-pub fn history(desk: &Desk<'_>, looking: &Looking) -> Result<HistoryReport, Failure> {
+pub fn history(open: &OpenVault<'_>, looking: &Looking) -> Result<HistoryReport, Failure> {
     let since = looking.since.as_deref().map(time).transpose()?.map(|time| time.from);
-    let found = history::find(desk.library()?, &looking.chat)?;
+    let found = history::find(open.library()?, &looking.chat)?;
     let wanted = history::Wanted { books: looking.book, limit: looking.limit, since, all: looking.all };
     Ok(history::history(&found, wanted)?)
 }
 
 /// Which message each entry, field and line of a lorebook comes from.
-pub fn blame(desk: &Desk<'_>, blaming: &Blaming) -> Result<BlameReport, Failure> {
-    let found = history::find(desk.library()?, &blaming.chat)?;
+pub fn blame(open: &OpenVault<'_>, blaming: &Blaming) -> Result<BlameReport, Failure> {
+    let found = history::find(open.library()?, &blaming.chat)?;
     Ok(blame::blame(&found.library, found.chat, blaming.at, blaming.entry.as_deref())?)
 }
 
 /// Brings something back, if that was agreed to beforehand.
-pub fn restore(desk: &Desk<'_>, bringing: &Bringing) -> Result<RestoreReport, Failure> {
-    restore_with(desk, bringing, &|_| bringing.yes)
+pub fn restore(open: &OpenVault<'_>, bringing: &Bringing) -> Result<RestoreReport, Failure> {
+    restore_with(open, bringing, &|_| bringing.yes)
 }
 
 /// Brings something back; `agreed` is asked before a chat is bound to another book.
 pub fn restore_with(
-    desk: &Desk<'_>,
+    open: &OpenVault<'_>,
     bringing: &Bringing,
     agreed: &dyn Fn(&RestoreReport) -> bool,
 ) -> Result<RestoreReport, Failure> {
     let request = request(bringing)?;
-    let config = Config::load(&*desk.fs)?;
-    let library = desk.library_to_change(bringing.dry_run)?;
+    let config = Config::load(&*open.fs)?;
+    let library = open.library_to_change(bringing.dry_run)?;
     let time = now();
     let plan = restore::plan(&library, &request, &config, &forklore_engine::fresh_slug(), time)?;
     if bringing.dry_run {
@@ -114,9 +114,9 @@ pub fn restore_with(
 
 fn request(bringing: &Bringing) -> Result<Request, Failure> {
     let what = match (&bringing.entry, bringing.book) {
-        (Some(entry), false) => What::Entry(entry.clone()),
-        (None, true) => What::Book,
-        (None, false) => What::Chat,
+        (Some(entry), false) => RestoreTarget::Entry(entry.clone()),
+        (None, true) => RestoreTarget::Book,
+        (None, false) => RestoreTarget::Chat,
         (Some(_), true) => {
             return Err(Failure::usage("an entry is part of the lorebook: name one of both".to_owned()));
         }

@@ -1,11 +1,11 @@
 //! [`picture()`]: the picture of a story, from its card.
 
 use forklore_core::format::group::Group;
-use forklore_engine::vault::layout;
 use forklore_fs::{PathError, Vfs};
+use forklore_journal::layout;
 
 use crate::look::OneStory;
-use crate::{Desk, Failure, Kind};
+use crate::{Failure, Kind, OpenVault};
 
 /// Cards are pictures of a few megabytes at most. What is larger is not shown.
 const LARGEST: u64 = 16 << 20;
@@ -24,19 +24,19 @@ pub struct Picture {
 
 /// The picture of a story, by its folder: SillyTavern's small copy of the character's card, or the card itself; for a group, that of its
 /// first member who has one. `known` is the tag of one that is there already.
-pub fn picture(desk: &Desk<'_>, of: &OneStory, known: Option<&str>) -> Result<Picture, Failure> {
+pub fn picture(open: &OpenVault<'_>, of: &OneStory, known: Option<&str>) -> Result<Picture, Failure> {
     // A list asks for many of them at once: nothing is read but the picture.
     let cards = match of.story.strip_prefix("group:") {
-        Some(group) => members(&*desk.fs, group),
+        Some(group) => members(&*open.fs, group),
         None => vec![format!("{}.png", of.story)],
     };
     let folders = ["thumbnails/avatar", layout::CHARACTERS];
     for (card, folder) in cards.iter().flat_map(|card| folders.map(|folder| (card, folder))) {
         // A name that leads elsewhere is no name.
         let Ok(path) = layout::folder(folder).join(card) else { continue };
-        let Some(id) = desk.fs.identity(&path)?.filter(|id| id.len <= LARGEST) else { continue };
+        let Some(id) = open.fs.identity(&path)?.filter(|id| id.len <= LARGEST) else { continue };
         let tag = format!("\"{:x}-{:x}-{:x}\"", id.file, id.len, id.modified);
-        let bytes = read(&*desk.fs, &path, id.len)?;
+        let bytes = read(&*open.fs, &path, id.len)?;
         let Some(media) = media(&bytes) else { continue };
         let bytes = (known != Some(&*tag)).then(|| without_texts(bytes));
         return Ok(Picture { media, tag, bytes });

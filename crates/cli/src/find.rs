@@ -2,10 +2,9 @@
 
 use std::path::{Path, PathBuf};
 
-use forklore_engine::vault::layout;
-use forklore_fs::{NodeKind, RealFs, VaultPath, Vfs};
-
 use forklore_api::{Failure, Kind};
+use forklore_fs::{NodeKind, RealFs, VaultPath, Vfs};
+use forklore_journal::layout;
 
 /// Opens the vault that the user named, or the one found from the current folder upwards.
 pub(crate) fn open(named: Option<&Path>) -> Result<RealFs, Failure> {

@@ -1,7 +1,7 @@
 //! Forklore's plugin and extension, embedded, and how they get into a SillyTavern install and out of it.
 //!
 //! * [`Tavern`] is an install; [`Tavern::find`] looks for one.
-//! * [`plan`] works out what is to be done, [`plan_removal`] how it is taken back. A [`Plan`] can be printed, and executed.
+//! * [`plan`] works out what is to be done, [`plan_removal`] how it is taken back. A [`InstallPlan`] can be printed, and executed.
 //! * [`installed`] tells what there is.
 //!
 //! `config.yaml` is the user's: one value in it is changed in its place, everything else stays as it stands (`switch`). What was
@@ -84,7 +84,7 @@ pub struct Report {
 }
 
 /// Something that is worked out and not yet done.
-pub struct Plan {
+pub struct InstallPlan {
     /// What is told of it
     pub report: Report,
     write: Vec<(VaultPath, Vec<u8>)>,
@@ -92,10 +92,10 @@ pub struct Plan {
 }
 
 /// Works out an installation. `engine` is the program that the plugin is to start.
-pub fn plan(tavern: &Tavern, engine: &str) -> Result<Plan, InstallError> {
+pub fn plan(tavern: &Tavern, engine: &str) -> Result<InstallPlan, InstallError> {
     let fs = &tavern.fs;
     let old = note(tavern)?;
-    let mut plan = Plan::new(tavern);
+    let mut plan = InstallPlan::new(tavern);
     let mut files: Vec<(VaultPath, Vec<u8>)> = Vec::new();
     for (folder, embedded) in [(PLUGIN, embedded::PLUGIN), (EXTENSION, embedded::EXTENSION)] {
         for (name, content) in embedded {
@@ -132,9 +132,9 @@ pub fn plan(tavern: &Tavern, engine: &str) -> Result<Plan, InstallError> {
 }
 
 /// Works out how everything that was installed goes again.
-pub fn plan_removal(tavern: &Tavern) -> Result<Plan, InstallError> {
+pub fn plan_removal(tavern: &Tavern) -> Result<InstallPlan, InstallError> {
     let old = note(tavern)?;
-    let mut plan = Plan::new(tavern);
+    let mut plan = InstallPlan::new(tavern);
     let embedded = [(PLUGIN, embedded::PLUGIN), (EXTENSION, embedded::EXTENSION)];
     let known = embedded
         .iter()
@@ -193,7 +193,7 @@ pub fn installed(tavern: &Tavern) -> Result<Option<Installed>, InstallError> {
     Ok(Some(Installed { version: note.version, engine: note.engine, there, on, differ }))
 }
 
-impl Plan {
+impl InstallPlan {
     fn new(tavern: &Tavern) -> Self {
         let report = Report {
             sillytavern: tavern.fs.root().display().to_string(),

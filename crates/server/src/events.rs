@@ -6,18 +6,18 @@ use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
 use axum::response::sse::{self, KeepAlive, Sse};
-use forklore_api::{Failure, Told};
-use forklore_engine::Progress;
-use forklore_engine::usecase::fork::ForkReport;
+use forklore_api::{Failure, FailureReport};
+use forklore_engine::fork::ForkReport;
+use forklore_vault::Progress;
 use futures_util::{Stream, StreamExt as _, stream};
 use schemars::JsonSchema;
 use serde::Serialize;
 use tokio::sync::watch;
 use tokio_stream::wrappers::BroadcastStream;
 
+use crate::queued_forks::WaitTold;
 use crate::routes::Hello;
 use crate::vaults::{Vault, lock};
-use crate::waits::WaitTold;
 
 /// How often a line is sent although nothing happens, so that nobody along the way hangs up.
 const HEARTBEAT: Duration = Duration::from_secs(15);
@@ -29,7 +29,7 @@ const OFTEN: Duration = Duration::from_millis(100);
 /// Something that happens.
 #[derive(Debug, Clone)]
 pub(crate) enum Event {
-    Change(Change),
+    Change(VaultChange),
     Fork(ForkTold),
     Wait(WaitTold),
     Progress(Far),
@@ -47,7 +47,7 @@ pub(crate) struct Recorded {
 
 /// Something in the vault is not what it was.
 #[derive(Debug, Clone, Default, Serialize, JsonSchema)]
-pub(crate) struct Change {
+pub(crate) struct VaultChange {
     /// `chat`, `book`, `group`, `character`, `settings`, or `vault`: look at everything again
     pub(crate) what: &'static str,
     /// `saved`, `renamed`, `deleted` or `made`
@@ -64,7 +64,7 @@ pub(crate) struct Change {
     pub(crate) by: &'static str,
 }
 
-impl Change {
+impl VaultChange {
     /// Look at everything again.
     pub(crate) fn vault() -> Self {
         Self { what: "vault", act: "saved", by: "forklore", ..Self::default() }
@@ -95,7 +95,7 @@ pub(crate) struct ForkTold {
     /// What was made
     pub(crate) report: Option<ForkReport>,
     /// Why it has to wait
-    pub(crate) refusal: Option<Told>,
+    pub(crate) refusal: Option<FailureReport>,
 }
 
 /// How far long work is.

@@ -1,26 +1,26 @@
-//! What SillyTavern's plugin asks: [`prepare`] before a chat is saved that may be a fork, [`resolve`] when the save is over, [`seen()`]
+//! Subject SillyTavern's plugin asks: [`prepare`] before a chat is saved that may be a fork, [`resolve`] when the save is over, [`seen()`]
 //! when SillyTavern has changed something.
 
 use std::time::{Duration, Instant};
 
-use forklore_api::{Desk, Failure, Kind, Told, now};
+use forklore_api::{Failure, FailureReport, Kind, OpenVault, now};
+use forklore_config::Config;
 use forklore_core::fork::ForkKind;
 use forklore_core::format::names::{book_stem, chat_stem};
-use forklore_engine::oplog::{OpLog, time};
-use forklore_engine::tx::{self, Recovered, Right};
-use forklore_engine::usecase::fork::ForkReport;
-use forklore_engine::usecase::hook::{self, Fork, Sent, Wishes};
-use forklore_engine::usecase::seen::{self, Cleared};
-use forklore_engine::usecase::{rename, undo};
-use forklore_engine::vault::StoryKind;
-use forklore_engine::{Address, Config, Library};
+use forklore_engine::fork::ForkReport;
+use forklore_engine::hook::{self, Fork, Sent, Wishes};
+use forklore_engine::reported::{self, Cleared};
+use forklore_engine::{rename, undo};
+use forklore_journal::Recovered;
+use forklore_journal::oplog::{OpLog, time};
 use forklore_json::Raw;
+use forklore_vault::{Address, Library, StoryKind, settle};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 
 use crate::answer::usage;
-use crate::events::{Change, Event, ForkTold};
+use crate::events::{Event, ForkTold, VaultChange};
 use crate::vaults::{Call, lock};
 
 /// How long a fork waits for SillyTavern to write its chat. A save of hundreds of megabytes takes a minute.
@@ -54,7 +54,7 @@ pub(crate) struct Save {
     last: Option<Box<RawValue>>,
 }
 
-/// What is to become of a save.
+/// Subject is to become of a save.
 #[derive(Debug, Default, Serialize, JsonSchema)]
 pub(crate) struct Prepared {
     /// `pass`: save it as it is; `fork`, `pending`: save it with this header
@@ -66,10 +66,10 @@ pub(crate) struct Prepared {
     header: Option<Box<RawValue>>,
     /// To settle it with
     ticket: Option<String>,
-    /// What is made
+    /// Subject is made
     report: Option<ForkReport>,
     /// Why it has to wait
-    refusal: Option<Told>,
+    refusal: Option<FailureReport>,
     /// The operation that moved what is overwritten to the trash
     overwritten: Option<String>,
 }
@@ -85,11 +85,11 @@ pub(crate) struct Ticket {
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Over {
-    /// What `prepare` gave
+    /// Subject `prepare` gave
     ticket: String,
 }
 
-/// What became of it.
+/// Subject became of it.
 #[derive(Debug, Serialize, JsonSchema)]
 pub(crate) struct Resolved {
     /// `made`, `pending`, `taken_back`, or `gone`: nobody knows of it any more
@@ -133,8 +133,8 @@ pub(crate) struct Wish {
 
 /// Says how the next fork of a chat that SillyTavern saves is to be made.
 pub(crate) fn next_fork(call: &Call, next: &NextFork) -> Result<Wished, Failure> {
-    let address = call.ask(|desk| {
-        let shared = desk.shared()?;
+    let address = call.ask(|open| {
+        let shared = open.shared()?;
         let chat = shared.library.find_chat(&next.chat)?;
         Ok(shared.library.address(chat).to_string())
     })?;
@@ -179,7 +179,7 @@ pub(crate) fn prepare(call: &Call, save: &Save) -> Result<Prepared, Failure> {
         messages: save.messages,
         last: if last.is_empty() { Raw::NULL } else { Raw::parse(&last).map_err(broken)? },
     };
-    let mut prepared = call.change(|desk| try_prepare(call, desk, &sent))?;
+    let mut prepared = call.change(|open| try_prepare(call, open, &sent))?;
     if prepared.act != "pass" || prepared.overwritten.is_some() {
         let ticket = format!("t{}-{}", call.vault.number(), uuid::Uuid::new_v4().simple());
         let mut tickets = lock(&call.vault.tickets);
@@ -199,16 +199,16 @@ pub(crate) fn prepare(call: &Call, save: &Save) -> Result<Prepared, Failure> {
     Ok(prepared)
 }
 
-fn try_prepare(call: &Call, desk: &Desk<'_>, sent: &Sent<'_>) -> Result<Prepared, Failure> {
-    let right = Right::take(&*desk.fs, now())?;
-    (desk.told)(&right.recovered);
-    let load = || Library::load_with(desk.fs.clone(), right.clone(), desk.progress);
+fn try_prepare(call: &Call, open: &OpenVault<'_>, sent: &Sent<'_>) -> Result<Prepared, Failure> {
+    let right = settle::take_right(&*open.fs, now())?;
+    (open.told)(&right.recovered);
+    let load = || Library::load_with(open.fs.clone(), right.clone(), open.progress);
     let mut library = load()?;
     let pass = Prepared { act: "pass", ..Prepared::default() };
     let Some(verdict) = hook::judge(&library, sent) else { return Ok(pass) };
     let mut overwritten = None;
     if let Some(old) = verdict.overwrites {
-        overwritten = Some(seen::overwrite(&library, old, verdict.fork.is_some(), now())?);
+        overwritten = Some(reported::overwrite(&library, old, verdict.fork.is_some(), now())?);
         // The name is free now, and so may be its book's.
         library = load()?;
     }
@@ -219,7 +219,7 @@ fn try_prepare(call: &Call, desk: &Desk<'_>, sent: &Sent<'_>) -> Result<Prepared
     let pass = Prepared { chat, overwritten, ..pass };
     let parent = parent.map(|parent| parent.to_string()).unwrap_or_default();
     let wishes = wishes(call, &parent, sent.messages.saturating_sub(1));
-    match whole(desk, &library, sent, &fork, wishes) {
+    match whole(open, &library, sent, &fork, wishes) {
         Ok((report, header)) => {
             let header = Some(raw(header)?);
             Ok(Prepared { act: "fork", header, report: Some(report), ..pass })
@@ -233,13 +233,13 @@ fn try_prepare(call: &Call, desk: &Desk<'_>, sent: &Sent<'_>) -> Result<Prepared
 }
 
 fn whole(
-    desk: &Desk<'_>,
+    open: &OpenVault<'_>,
     library: &Library,
     sent: &Sent<'_>,
     fork: &Fork,
     wishes: Wishes,
 ) -> Result<(ForkReport, Vec<u8>), Failure> {
-    let config = Config::load(&*desk.fs)?;
+    let config = Config::load(&*open.fs)?;
     let time = now();
     Ok(hook::prepare(library, sent, fork, wishes, &config, time, time + UNTIL)?)
 }
@@ -254,7 +254,7 @@ pub(crate) fn resolve(call: &Call, over: &Over) -> Result<Resolved, Failure> {
     let Some(ticket) = lock(&call.vault.tickets).remove(&over.ticket) else {
         return Ok(Resolved { state: "gone" });
     };
-    let settled = call.change(|desk| settle(desk, &ticket));
+    let settled = call.change(|open| settle(open, &ticket));
     if settled.is_err() {
         // It is still to be settled; whoever asks again finds it.
         lock(&call.vault.tickets).insert(over.ticket.clone(), ticket.clone());
@@ -262,9 +262,9 @@ pub(crate) fn resolve(call: &Call, over: &Over) -> Result<Resolved, Failure> {
     let state = settled?;
     if let Some(fork) = ticket.fork {
         if state != "taken_back" {
-            let change = Change::operation("made", Some(&fork.chat), fork.operation.as_deref());
+            let change = VaultChange::operation("made", Some(&fork.chat), fork.operation.as_deref());
             let book = fork.report.as_ref().and_then(|report| report.book.name.clone());
-            call.vault.tell(Event::Change(Change { book, by: "sillytavern", ..change }));
+            call.vault.tell(Event::Change(VaultChange { book, by: "sillytavern", ..change }));
         }
         let report = fork.report.filter(|_| state == "made");
         call.vault.tell(Event::Fork(ForkTold { state, report, ..fork }));
@@ -272,23 +272,23 @@ pub(crate) fn resolve(call: &Call, over: &Over) -> Result<Resolved, Failure> {
     Ok(Resolved { state })
 }
 
-fn settle(desk: &Desk<'_>, ticket: &Ticket) -> Result<&'static str, Failure> {
+fn settle(open: &OpenVault<'_>, ticket: &Ticket) -> Result<&'static str, Failure> {
     let mut state = ticket.fork.as_ref().map_or("gone", |fork| fork.state);
     if let Some(id) = ticket.fork.as_ref().and_then(|fork| fork.operation.as_deref()) {
-        state = match tx::resolve(&desk.fs, id, now())? {
+        state = match settle::resolve(&*open.fs, id, now())? {
             Some(Recovered::Finished { .. } | Recovered::Pending { .. }) => "made",
             // Somebody else has settled it meanwhile.
-            None if OpLog::read(&*desk.fs)?.find(id).is_ok() => "made",
+            None if OpLog::read(&*open.fs)?.find(id).is_ok() => "made",
             Some(Recovered::TakenBack { .. }) | None => "taken_back",
         };
     }
     if let Some(id) = &ticket.overwritten {
-        let log = OpLog::read(&*desk.fs)?;
+        let log = OpLog::read(&*open.fs)?;
         let first = log.find(id).ok().and_then(|operation| operation.retires().next());
-        let missing = first.map(|retire| desk.fs.identity(&retire.target)).transpose()?;
+        let missing = first.map(|retire| open.fs.identity(&retire.target)).transpose()?;
         // Nothing was put in its place: it comes back.
         if missing == Some(None) {
-            let library = desk.library_to_change(false)?;
+            let library = open.library_to_change(false)?;
             let plan = undo::plan(&library, &log, Some(id), false)?;
             undo::execute(&library, plan, now())?;
         }
@@ -311,9 +311,9 @@ pub(crate) struct Report {
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Seen {
-    /// What it was done with
-    what: What,
-    /// What was done
+    /// Subject it was done with
+    what: Subject,
+    /// Subject was done
     act: Act,
     /// A group's chat
     #[serde(default)]
@@ -331,7 +331,7 @@ pub(crate) struct Seen {
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
-enum What {
+enum Subject {
     Chat,
     Book,
     Group,
@@ -347,16 +347,16 @@ enum Act {
     Deleted,
 }
 
-/// What followed from it.
+/// Subject followed from it.
 #[derive(Debug, Serialize, JsonSchema)]
 pub(crate) struct Followed {
-    /// What was done, if anything
+    /// Subject was done, if anything
     did: Vec<Did>,
-    /// What could not be done
+    /// Subject could not be done
     failed: Vec<Undone>,
 }
 
-/// What did not follow from one thing.
+/// Subject did not follow from one thing.
 #[derive(Debug, Serialize, JsonSchema)]
 pub(crate) struct Undone {
     /// Number of the event
@@ -364,10 +364,10 @@ pub(crate) struct Undone {
     /// Whether to tell it again later
     again: bool,
     /// Why
-    error: Told,
+    error: FailureReport,
 }
 
-/// What followed from one thing.
+/// Subject followed from one thing.
 #[derive(Debug, Serialize, JsonSchema)]
 pub(crate) struct Did {
     /// Number of the event
@@ -382,7 +382,7 @@ pub(crate) struct Did {
 pub(crate) fn seen(call: &Call, report: &Report) -> Followed {
     let (mut did, mut failed) = (Vec::new(), Vec::new());
     if report.lost {
-        // What cannot be done now is done when the vault is next opened.
+        // Subject cannot be done now is done when the vault is next opened.
         let _later = catch_up(call);
     }
     let mut busy: Option<Failure> = None;
@@ -406,8 +406,12 @@ pub(crate) fn seen(call: &Call, report: &Report) -> Followed {
         };
         if cleared.operation.is_some() {
             for book in &cleared.books {
-                let change = Change::operation("deleted", None, cleared.operation.as_deref());
-                call.vault.tell(Event::Change(Change { what: "book", book: Some(book.clone()), ..change }));
+                let change = VaultChange::operation("deleted", None, cleared.operation.as_deref());
+                call.vault.tell(Event::Change(VaultChange {
+                    what: "book",
+                    book: Some(book.clone()),
+                    ..change
+                }));
             }
             did.push(Did { event, operation: cleared.operation, books: cleared.books });
         }
@@ -417,33 +421,33 @@ pub(crate) fn seen(call: &Call, report: &Report) -> Followed {
 
 /// Does what should have followed from deletions that nobody told of: while there was no engine, or too much to tell.
 pub(crate) fn catch_up(call: &Call) -> Result<(), Failure> {
-    let missed = call.ask(|desk| Ok(seen::may_have_missed(&*desk.fs, &OpLog::read(&*desk.fs)?)?))?;
+    let missed = call.ask(|open| Ok(reported::may_have_missed(&*open.fs, &OpLog::read(&*open.fs)?)?))?;
     if !missed {
         return Ok(());
     }
-    let cleared = call.change(|desk| {
-        let library = desk.library_to_change(false)?;
-        Ok(seen::missed(&library, &OpLog::read(&*desk.fs)?, now())?)
+    let cleared = call.change(|open| {
+        let library = open.library_to_change(false)?;
+        Ok(reported::missed(&library, &OpLog::read(&*open.fs)?, now())?)
     })?;
     if cleared.operation.is_some() {
-        call.vault.tell(Event::Change(Change::vault()));
+        call.vault.tell(Event::Change(VaultChange::vault()));
     }
     Ok(())
 }
 
-fn change(seen: &Seen) -> Change {
+fn change(seen: &Seen) -> VaultChange {
     let name = seen.name.clone();
     let chat = |name: &String| match &seen.folder {
         Some(folder) if !seen.group => format!("{folder}/{}", chat_stem(name)),
         _ => format!("group:-/{}", chat_stem(name)),
     };
-    Change {
+    VaultChange {
         what: match seen.what {
-            What::Chat => "chat",
-            What::Book => "book",
-            What::Group => "group",
-            What::Character => "character",
-            What::Settings => "settings",
+            Subject::Chat => "chat",
+            Subject::Book => "book",
+            Subject::Group => "group",
+            Subject::Character => "character",
+            Subject::Settings => "settings",
         },
         act: match seen.act {
             Act::Saved => "saved",
@@ -451,11 +455,11 @@ fn change(seen: &Seen) -> Change {
             Act::Deleted => "deleted",
         },
         chat: match seen.what {
-            What::Chat => name.as_ref().map(chat),
-            What::Group | What::Character => name.clone(),
-            What::Book | What::Settings => None,
+            Subject::Chat => name.as_ref().map(chat),
+            Subject::Group | Subject::Character => name.clone(),
+            Subject::Book | Subject::Settings => None,
         },
-        book: name.filter(|_| seen.what == What::Book).map(|name| book_stem(&name)),
+        book: name.filter(|_| seen.what == Subject::Book).map(|name| book_stem(&name)),
         from: seen.from.clone(),
         operation: None,
         by: "sillytavern",
@@ -463,8 +467,8 @@ fn change(seen: &Seen) -> Change {
 }
 
 /// A chat has another name: what still says the former one follows, before a page reads it.
-fn follow_rename(desk: &Desk<'_>, seen: &Seen, name: &str, from: &str) -> Result<Cleared, Failure> {
-    let library = desk.library_to_change(false)?;
+fn follow_rename(open: &OpenVault<'_>, seen: &Seen, name: &str, from: &str) -> Result<Cleared, Failure> {
+    let library = open.library_to_change(false)?;
     let is_it = |c: &usize| {
         let story = &library.stories[library.chats[*c].story];
         let here = match story.kind {
@@ -479,29 +483,30 @@ fn follow_rename(desk: &Desk<'_>, seen: &Seen, name: &str, from: &str) -> Result
     Ok(Cleared { operation: Some(operation), ..Cleared::default() })
 }
 
-/// What follows from what SillyTavern did.
+/// Subject follows from what SillyTavern did.
 fn follow(call: &Call, seen: &Seen) -> Result<Cleared, Failure> {
-    if let (Act::Renamed, What::Chat, Some(name), Some(from)) = (seen.act, seen.what, &seen.name, &seen.from)
+    if let (Act::Renamed, Subject::Chat, Some(name), Some(from)) =
+        (seen.act, seen.what, &seen.name, &seen.from)
     {
-        return call.change(|desk| follow_rename(desk, seen, &chat_stem(name), &chat_stem(from)));
+        return call.change(|open| follow_rename(open, seen, &chat_stem(name), &chat_stem(from)));
     }
     let (Act::Deleted, Some(name)) = (seen.act, &seen.name) else { return Ok(Cleared::default()) };
     let kind = match seen.what {
-        What::Chat => None,
-        What::Character => Some(StoryKind::Character),
-        What::Group => Some(StoryKind::Group),
-        What::Book | What::Settings => return Ok(Cleared::default()),
+        Subject::Chat => None,
+        Subject::Character => Some(StoryKind::Character),
+        Subject::Group => Some(StoryKind::Group),
+        Subject::Book | Subject::Settings => return Ok(Cleared::default()),
     };
     let metadata = seen.metadata.as_deref().map(|raw| raw.get().as_bytes().to_vec()).unwrap_or_default();
     let metadata = Raw::parse(&metadata).unwrap_or(Raw::NULL);
-    call.change(|desk| {
-        let library = desk.library_to_change(false)?;
-        let log = OpLog::read(&*desk.fs)?;
+    call.change(|open| {
+        let library = open.library_to_change(false)?;
+        let log = OpLog::read(&*open.fs)?;
         let folder = seen.folder.as_deref().filter(|_| !seen.group);
         Ok(match kind {
-            Some(kind) => seen::gone(&library, &log, kind, name, now())?,
+            Some(kind) => reported::gone(&library, &log, kind, name, now())?,
             None if folder.is_none() && !seen.group => Cleared::default(),
-            None => seen::deleted(&library, &log, folder, &chat_stem(name), metadata, now())?,
+            None => reported::deleted(&library, &log, folder, &chat_stem(name), metadata, now())?,
         })
     })
 }

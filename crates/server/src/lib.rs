@@ -6,26 +6,26 @@
 //! * `routes` is the table of everything that can be asked. A line of it is a path, a sentence, and a plain function from a request to
 //!   an answer; the router and the OpenAPI description are both made from it (`table`).
 //! * `pages` are for people: the same reports, as HTML (`forklore-web`).
-//! * `deeds` are the changes, for the API and for the forms of pages alike.
-//! * `events` tells pages what happens while it happens; `waits` holds forks that wait for a queue; `hook` is what SillyTavern's
+//! * `actions` are the changes, for the API and for the forms of pages alike.
+//! * `events` tells pages what happens while it happens; `queued_forks` holds forks that wait for a queue; `hook` is what SillyTavern's
 //!   plugin asks before and after SillyTavern saves a chat.
 //!
-//! There is no rule in here: a handler asks the desk and answers what it says. Work is done on threads of its own, since the engine
+//! There is no rule in here: a handler asks the vault and answers what it says. Work is done on threads of its own, since the engine
 //! is not asynchronous; what changes a vault is done one after the other.
 
+mod actions;
 mod answer;
-mod deeds;
 mod doorman;
 mod events;
 mod guard;
 mod hook;
 mod listen;
 mod pages;
+mod queued_forks;
 mod recording;
 mod routes;
 mod table;
 mod vaults;
-mod waits;
 
 use std::io;
 use std::net::SocketAddr;

@@ -1,10 +1,10 @@
-//! The pages for people, beside the API: each asks the desk what the API would ask, and hands the report to `forklore-web`.
+//! The pages for people, beside the API: each asks the vault what the API would ask, and hands the report to `forklore-web`.
 //!
 //! A page is answered to whoever the API answers. A browser shows a session as a cookie, which it gets for a code that works once
 //! (`POST api/session`); a page asked for without one is the page that tells how to get in.
 
 mod act;
-mod travel;
+mod slider;
 
 use std::sync::Arc;
 
@@ -42,7 +42,7 @@ pub(crate) fn home() -> MethodRouter<Arc<Vaults>> {
 /// All other pages.
 pub(crate) fn router() -> Router<Arc<Vaults>> {
     let tree = page(|call, of: look::AnyStory| {
-        let report = call.ask(|desk| look::tree(desk, &of))?;
+        let report = call.ask(|open| look::tree(open, &of))?;
         let none = || refused("STORY_NOT_FOUND", "There is no such story", "Choose one of the stories.");
         pages::tree::page(&report, forklore_api::now()).ok_or_else(none)
     });
@@ -50,7 +50,7 @@ pub(crate) fn router() -> Router<Arc<Vaults>> {
         .route("/assets/{edition}/{name}", get(asset))
         .route("/picture", get(picture))
         .route("/tree", tree)
-        .merge(travel::router())
+        .merge(slider::router())
         .merge(act::router())
 }
 
@@ -118,7 +118,7 @@ async fn picture(State(vaults): State<Arc<Vaults>>, request: Request) -> Respons
     let known = request.headers().get(header::IF_NONE_MATCH).and_then(|tag| tag.to_str().ok());
     let known = known.map(str::to_owned);
     let vault = call.vault.clone();
-    let found = move || call.ask(|desk| forklore_api::picture(desk, &of, known.as_deref()));
+    let found = move || call.ask(|open| forklore_api::picture(open, &of, known.as_deref()));
     let picture = match work(vault, Work::Look, found).await {
         Ok(Ok(picture)) => picture,
         // No picture is nothing to complain about: one that cannot be seen lets what stands below it be seen.

@@ -9,9 +9,9 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use forklore_api::{Failure, now};
-use forklore_engine::history::{self, By, HistoryError, Looked, Watch};
-use forklore_engine::{Library, NoProgress};
 use forklore_fs::{RealFs, Vfs};
+use forklore_vault::history::{self, By, HistoryError, Looked, Watch};
+use forklore_vault::{Library, NoProgress};
 use tokio::sync::broadcast;
 
 use crate::events::{Event, Recorded};

@@ -3,22 +3,21 @@
 use std::path::PathBuf;
 use std::sync::{Arc, OnceLock};
 
-use axum::Router;
 use axum::body::Bytes;
 use axum::extract::{Request, State};
 use axum::http::{HeaderName, HeaderValue, Method, StatusCode, header};
-use axum::middleware;
 use axum::response::{IntoResponse as _, Response};
 use axum::routing::{get, post};
-use forklore_api::config::Who;
-use forklore_api::fork::Wanted;
-use forklore_api::keep::Forgetting;
-use forklore_api::look::{AnyChat, AnyStory, OneChat, OneStory, Pair, Search, Spot, Stretch};
-use forklore_api::ops::{Cleaning, Deletion, Limit, Redoing, Renaming, Restoring, Undoing};
-use forklore_api::past::{Blaming, Bringing, Looking};
-use forklore_api::{Failure, config, document, enter, fork, heal, look, ops, past};
+use axum::{Router, middleware};
+use forklore_api::config::{self, Who};
+use forklore_api::fork::{self, Wanted};
+use forklore_api::look::{self, AnyChat, AnyStory, OneChat, OneStory, Pair, Search, Spot, Stretch};
+use forklore_api::ops::{self, Cleaning, Deletion, Limit, Redoing, Renaming, Restoring, Undoing};
+use forklore_api::past::{self, Blaming, Bringing, Looking};
+use forklore_api::retention::Forgetting;
+use forklore_api::{Failure, document, enter, heal};
+use forklore_config::SettingReport;
 use forklore_core::fork::ForkKind;
-use forklore_engine::config::SettingReport;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use tower_http::limit::RequestBodyLimitLayer;
@@ -26,12 +25,12 @@ use tower_http::set_header::SetResponseHeaderLayer;
 
 use crate::answer::{failed, json, refused};
 use crate::doorman::Right;
-use crate::events::{Change, Event, ForkTold};
+use crate::events::{self, Event, ForkTold, VaultChange};
 use crate::guard::{Places, guard, token};
+use crate::queued_forks::{self, Cancelling, ForkAnswer};
 use crate::table::{ORDINARY, Pass, Table, body, called};
 use crate::vaults::{Vault, Vaults};
-use crate::waits::{self, Cancelling, ForkAnswer};
-use crate::{First, deeds, events, hook, pages};
+use crate::{First, actions, hook, pages};
 
 /// The largest body of all: a header with everything that an extension ever kept in it.
 const LARGEST: usize = 64 << 20;
@@ -45,7 +44,7 @@ struct Nothing {}
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 struct Pruning {
-    /// Change nothing, and tell the size
+    /// VaultChange nothing, and tell the size
     #[serde(default)]
     dry_run: bool,
 }
@@ -237,107 +236,107 @@ pub(crate) fn table() -> Table {
     let table = table
         .get("/api/hello", "Who answers, and for which vault", |call, _: Nothing| Ok(Hello::of(&call.vault)))
         .get("/api/stories", "List the stories", |call, _: Nothing| call.ask(look::stories))
-        .get("/api/tree", "The fork tree", |call, of: AnyStory| call.ask(|desk| look::tree(desk, &of)))
+        .get("/api/tree", "The fork tree", |call, of: AnyStory| call.ask(|open| look::tree(open, &of)))
         .get("/api/gained", "What the forks of a story gained since they were made", |call, of: OneStory| {
-            call.ask(|desk| look::gained(desk, &of))
+            call.ask(|open| look::gained(open, &of))
         })
         .get("/api/messages", "What is said in a part of a chat", |call, of: Stretch| {
-            call.ask(|desk| look::messages(desk, &of))
+            call.ask(|open| look::messages(open, &of))
         })
         .get("/api/search", "Where something is said in a story", |call, of: Search| {
-            call.ask(|desk| look::search(desk, &of))
+            call.ask(|open| look::search(open, &of))
         })
         .get("/api/show", "The state of a chat at a message", |call, spot: Spot| {
-            call.ask(|desk| look::show(desk, &spot))
+            call.ask(|open| look::show(open, &spot))
         })
         .get("/api/diff", "What differs between two states", |call, pair: Pair| {
-            call.ask(|desk| look::diff(desk, &pair.spots()))
+            call.ask(|open| look::diff(open, &pair.spots()))
         })
         .get("/api/check", "What is wrong", |call, of: AnyChat| {
-            call.ask(|desk| Ok(look::check(desk, &of)?.0))
+            call.ask(|open| Ok(look::check(open, &of)?.0))
         })
         .get("/api/history", "What happened to a chat and its lorebooks", |call, of: Looking| {
-            call.ask(|desk| past::history(desk, &of))
+            call.ask(|open| past::history(open, &of))
         })
         .get("/api/blame", "Which message each part of a lorebook comes from", |call, of: Blaming| {
-            call.ask(|desk| past::blame(desk, &of))
+            call.ask(|open| past::blame(open, &of))
         })
         .get("/api/enter", "What there is to say and to decide on entering a chat", |call, of: OneChat| {
-            call.ask(|desk| enter::enter(desk, &of))
+            call.ask(|open| enter::enter(open, &of))
         })
         .get("/api/plan", "Whether a fork could be made now, and what it would be", |call, fork| {
-            call.ask(|desk| fork::plan(desk, &fork))
+            call.ask(|open| fork::plan(open, &fork))
         })
         .get("/api/queue", "What a memory extension still has to do", |call, of: OneChat| {
-            call.ask(|desk| look::queue(desk, &of))
+            call.ask(|open| look::queue(open, &of))
         })
         .get("/api/log", "What Forklore did", |call, limit: Limit| {
-            call.ask(|desk| Ok(ops::log(desk, &limit)?.0))
+            call.ask(|open| Ok(ops::log(open, &limit)?.0))
         })
         .get("/api/trash", "What is in the trash", |call, _: Nothing| {
-            call.ask(|desk| Ok(ops::trash(desk)?.0))
+            call.ask(|open| Ok(ops::trash(open)?.0))
         })
         .get("/api/media/needed", "Images and files that chats in the trash need", |call, _: Nothing| {
             call.ask(ops::needed)
         })
         .get("/api/config", "The settings", |call, of: config::AnySetting| {
-            call.ask(|desk| match &of.key {
-                Some(key) => config::setting(desk, Who::Anybody, key).map(Settings::One),
-                None => config::settings(desk, Who::Anybody).map(Settings::All),
+            call.ask(|open| match &of.key {
+                Some(key) => config::setting(open, Who::Anybody, key).map(Settings::One),
+                None => config::settings(open, Who::Anybody).map(Settings::All),
             })
         })
         .get("/api/pending", "What is still to be done", |call, of: AnyChat| {
-            call.ask(|desk| enter::pending(desk, &of))
+            call.ask(|open| enter::pending(open, &of))
         })
-        .get("/api/waits", "Forks that wait for the queue", |call, _: Nothing| Ok(waits::list(call)))
+        .get("/api/waits", "Forks that wait for the queue", |call, _: Nothing| Ok(queued_forks::list(call)))
         .get("/api/recent", "The last forks that SillyTavern saved", |call, of: AnyChat| {
             Ok(Recent { forks: call.vault.recent(of.chat.as_deref()) })
         });
     table
         .post_with("/api/checkpoint", "Make a checkpoint", ORDINARY, forked, |call, wanted: Wanted| {
-            waits::make(call, ForkKind::Checkpoint, &wanted)
+            queued_forks::make(call, ForkKind::Checkpoint, &wanted)
         })
         .post_with("/api/branch", "Make a branch", ORDINARY, forked, |call, wanted: Wanted| {
-            waits::make(call, ForkKind::Branch, &wanted)
+            queued_forks::make(call, ForkKind::Branch, &wanted)
         })
         .post("/api/waits/cancel", "A fork that waits is not wanted any more", |call, of: Cancelling| {
-            waits::cancel(call, &of.id)
+            queued_forks::cancel(call, &of.id)
         })
         .post("/api/heal", "Heal forks that were made elsewhere, and repair", |call, cure: heal::Cure| {
-            deeds::heal(call, &cure)
+            actions::heal(call, &cure)
         })
         .post("/api/delete", "Move a chat and its own lorebook to the trash", |call, of: Deletion| {
-            deeds::delete(call, &of)
+            actions::delete(call, &of)
         })
-        .post("/api/rename", "Give a chat another name", |call, of: Renaming| deeds::rename(call, &of))
-        .post("/api/undo", "Take back what Forklore did", |call, of: Undoing| deeds::undo(call, &of))
-        .post("/api/redo", "Do again what was undone last", |call, of: Redoing| deeds::redo(call, &of))
+        .post("/api/rename", "Give a chat another name", |call, of: Renaming| actions::rename(call, &of))
+        .post("/api/undo", "Take back what Forklore did", |call, of: Undoing| actions::undo(call, &of))
+        .post("/api/redo", "Do again what was undone last", |call, of: Redoing| actions::redo(call, &of))
         .post("/api/trash/restore", "Bring something back from the trash", |call, of: Restoring| {
-            deeds::restore(call, &of)
+            actions::restore(call, &of)
         })
         .post("/api/restore", "Bring a past state back", |call, of: Bringing| {
-            let report = call.change(|desk| past::restore(desk, &of))?;
+            let report = call.change(|open| past::restore(open, &of))?;
             if report.operation.is_some() {
-                let change = Change::operation("saved", Some(&report.chat), report.operation.as_deref());
+                let change = VaultChange::operation("saved", Some(&report.chat), report.operation.as_deref());
                 call.vault.tell(Event::Change(change));
             }
             Ok(report)
         })
-        .post("/api/gc", "Clean up", |call, of: Cleaning| deeds::gc(call, &of))
-        .post("/api/forget", "Forget old contents by rule", |call, of: Forgetting| deeds::forget(call, &of))
+        .post("/api/gc", "Clean up", |call, of: Cleaning| actions::gc(call, &of))
+        .post("/api/forget", "Forget old contents by rule", |call, of: Forgetting| actions::forget(call, &of))
         .post("/api/prune", "Free the space of what was forgotten", |call, of: Pruning| {
-            deeds::prune(call, of.dry_run)
+            actions::prune(call, of.dry_run)
         })
         .post("/api/config", "Change a setting", |call, of: config::Set| {
-            call.change(|desk| config::set(desk, &of))
+            call.change(|open| config::set(open, &of))
         })
         .post(
             "/api/pending/finish",
             "Give forks their lorebooks that wait for them",
             |call, of: enter::Finishing| {
-                let report = call.change(|desk| enter::finish(desk, &of))?;
+                let report = call.change(|open| enter::finish(open, &of))?;
                 for chat in report.finished.iter().filter(|_| !of.dry_run) {
-                    call.vault.tell(Event::Change(Change::operation("saved", Some(chat), None)));
+                    call.vault.tell(Event::Change(VaultChange::operation("saved", Some(chat), None)));
                 }
                 Ok(report)
             },

@@ -183,7 +183,7 @@ impl Table {
         let error = json!({
             "type": "object",
             "required": ["error"],
-            "properties": {"error": {"$ref": "#/components/schemas/Told"}},
+            "properties": {"error": {"$ref": "#/components/schemas/FailureReport"}},
         });
         definitions.insert("Error".to_owned(), error);
         json!({

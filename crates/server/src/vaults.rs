@@ -6,20 +6,19 @@ use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
-use forklore_api::{Desk, Failure, Kind, Shelf};
-use forklore_engine::tx::{Recovered, folders};
-use forklore_engine::vault::layout;
+use forklore_api::{Failure, Kind, LibraryCache, OpenVault};
 use forklore_fs::{Hints, RealFs, VaultPath, Vfs};
+use forklore_journal::{Recovered, folders, layout};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore, broadcast, watch};
 use tokio::task::JoinError;
 
 use crate::Setup;
 use crate::answer::refused;
 use crate::doorman::Doorman;
-use crate::events::{Change, Event, ForkTold, Telling};
+use crate::events::{Event, ForkTold, Telling, VaultChange};
 use crate::hook::{self, Ticket, Wish};
+use crate::queued_forks::Waiting;
 use crate::recording::Recording;
-use crate::waits::Waiting;
 
 /// How long a change is tried again that something [passing](passes) stands against, before that is told.
 const PATIENCE: Duration = Duration::from_secs(3);
@@ -147,7 +146,7 @@ pub(crate) struct Vault {
     pub(crate) waits: Mutex<Vec<Arc<Waiting>>>,
     pub(crate) counter: AtomicU64,
     /// What was read of it last
-    shelf: Shelf,
+    library_cache: LibraryCache,
     /// Whether somebody looks at its files, for those who listen
     watched: AtomicBool,
     /// Keeps history
@@ -164,7 +163,7 @@ impl Vault {
             looking: Queue::new(LOOKING, LOOKS),
             changing: Queue::new(1, CHANGES),
             listening: Arc::new(Semaphore::new(LISTENERS)),
-            shelf: Shelf::default(),
+            library_cache: LibraryCache::default(),
             events,
             recent: Mutex::default(),
             tickets: Mutex::default(),
@@ -250,8 +249,8 @@ impl Vault {
     /// Finishes what was cut off, or never settled.
     fn settle(self: &Arc<Self>) {
         let call = Call { vault: self.clone(), request: None };
-        let settled = call.change(|desk| {
-            desk.recover();
+        let settled = call.change(|open| {
+            open.recover();
             Ok(())
         });
         // What cannot be finished now is told by `check`.
@@ -349,31 +348,45 @@ pub(crate) struct Call {
 
 impl Call {
     /// Asks without changing anything.
-    pub(crate) fn ask<T>(&self, call: impl FnOnce(&Desk<'_>) -> Result<T, Failure>) -> Result<T, Failure> {
+    pub(crate) fn ask<T>(
+        &self,
+        call: impl FnOnce(&OpenVault<'_>) -> Result<T, Failure>,
+    ) -> Result<T, Failure> {
         let progress = Telling::new(&self.vault, self.request.clone());
         // Looking settles nothing, so nothing is told of it.
         let told = |_: &[Recovered]| {};
-        let shelf = Some(&self.vault.shelf);
-        call(&Desk { fs: self.vault.fs()?, progress: &progress, told: &told, settle: false, shelf })
+        let library_cache = Some(&self.vault.library_cache);
+        call(&OpenVault {
+            fs: self.vault.fs()?,
+            progress: &progress,
+            told: &told,
+            settle: false,
+            library_cache,
+        })
     }
 
     /// Asks for a change: after the ones before it, and with some patience for another Forklore that is at work, and for saves.
     pub(crate) fn change<T>(
         &self,
-        mut call: impl FnMut(&Desk<'_>) -> Result<T, Failure>,
+        mut call: impl FnMut(&OpenVault<'_>) -> Result<T, Failure>,
     ) -> Result<T, Failure> {
         let _turn = lock(&self.vault.gate);
         let progress = Telling::new(&self.vault, self.request.clone());
         let told = |found: &[Recovered]| {
             if !found.is_empty() {
-                self.vault.tell(Event::Change(Change::vault()));
+                self.vault.tell(Event::Change(VaultChange::vault()));
             }
         };
-        let desk =
-            Desk { fs: self.vault.fs()?, progress: &progress, told: &told, settle: false, shelf: None };
+        let open = OpenVault {
+            fs: self.vault.fs()?,
+            progress: &progress,
+            told: &told,
+            settle: false,
+            library_cache: None,
+        };
         let start = Instant::now();
         loop {
-            match call(&desk) {
+            match call(&open) {
                 Err(failure) if passes(&failure) && start.elapsed() < PATIENCE => {
                     std::thread::sleep(GLANCE);
                 }

@@ -1,7 +1,7 @@
 //! Forklore's pages: pure functions from the reports of `forklore-api` to HTML.
 //!
 //! * [`Page`] is what a page has to say; [`Frame`] is what stands around it (`layout`). Together they are a document.
-//! * [`pages`] has one module a page. None of them asks anything: the server asks the desk and hands over the report.
+//! * [`pages`] has one module a page. None of them asks anything: the server asks the vault and hands over the report.
 //! * [`link`] knows the addresses of pages. All of them are relative and none has a slash in it, so that everything works below any
 //!   path prefix.
 //! * [`assets`] are the style sheets and scripts. They are in the program; there is nothing to install and nothing to build.

@@ -1,6 +1,6 @@
 //! Addresses of pages and pictures, relative to any other page.
 
-use forklore_engine::vault::StoryKind;
+use forklore_vault::StoryKind;
 use form_urlencoded::Serializer;
 
 fn with(page: &str, arguments: &[(&str, &str)]) -> String {

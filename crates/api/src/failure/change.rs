@@ -1,12 +1,12 @@
 //! Why something was not changed, or not taken back.
 
-use forklore_engine::oplog::FindError;
-use forklore_engine::tx::TxError;
-use forklore_engine::usecase::fork::ForkError;
-use forklore_engine::usecase::heal::HealError;
-use forklore_engine::usecase::rename::RenameError;
-use forklore_engine::usecase::trash::RestoreError;
-use forklore_engine::usecase::undo::UndoError;
+use forklore_engine::fork::ForkError;
+use forklore_engine::heal::HealError;
+use forklore_engine::rename::RenameError;
+use forklore_engine::trash::RestoreError;
+use forklore_engine::undo::UndoError;
+use forklore_journal::TxError;
+use forklore_journal::oplog::FindError;
 use serde_json::json;
 
 use super::{Failure, Kind};

@@ -1,6 +1,6 @@
 //! Why a setting is none.
 
-use forklore_engine::config::ConfigError;
+use forklore_config::ConfigError;
 use serde_json::json;
 
 use super::{Failure, Kind, capital, quoted};

@@ -1,10 +1,9 @@
 //! Why something cannot be shown.
 
-use forklore_engine::AddressError;
-use forklore_engine::state_at::StateError;
-use forklore_engine::usecase::diff::DiffError;
-use forklore_engine::usecase::show::ShowError;
-use forklore_engine::vault::LoadError;
+use forklore_engine::diff::DiffError;
+use forklore_engine::show::ShowError;
+use forklore_vault::state::at::StateError;
+use forklore_vault::{AddressError, LoadError};
 use serde_json::json;
 
 use super::{Failure, Kind, quoted};

@@ -11,8 +11,8 @@ mod travel;
 use std::io;
 use std::sync::Arc;
 
-use forklore_engine::history::HistoryError;
 use forklore_fs::PathError;
+use forklore_vault::history::HistoryError;
 use schemars::JsonSchema;
 use serde::Serialize;
 use serde_json::{Value, json};
@@ -58,7 +58,7 @@ pub struct Failure {
 
 /// A failure as other programs read it: what is under `error`.
 #[derive(Debug, Clone, Serialize, JsonSchema)]
-pub struct Told {
+pub struct FailureReport {
     /// Stable code; see docs/formats/findings.md
     pub code: &'static str,
     /// What went wrong, as a sentence
@@ -100,9 +100,9 @@ impl Failure {
     }
 
     /// For other programs.
-    pub fn told(&self) -> Told {
+    pub fn told(&self) -> FailureReport {
         let details = (*self.details).clone();
-        Told { code: self.code, message: self.message.clone(), hint: self.hint.clone(), details }
+        FailureReport { code: self.code, message: self.message.clone(), hint: self.hint.clone(), details }
     }
 
     /// The document that is printed, and answered.

@@ -1,9 +1,9 @@
 //! Why the past cannot be told, or not be brought back.
 
-use forklore_engine::history::{HistoryError, PastError};
-use forklore_engine::usecase::blame::{BlameError, EntryError};
-use forklore_engine::usecase::fork::ForkError;
-use forklore_engine::usecase::restore::RestoreError as BringError;
+use forklore_engine::blame::{BlameError, EntryError};
+use forklore_engine::fork::ForkError;
+use forklore_engine::restore::RestoreError as BringError;
+use forklore_vault::history::{HistoryError, PastError};
 use serde_json::json;
 
 use super::config::config_failure;

@@ -1,8 +1,8 @@
 //! Why a story cannot leave, or arrive.
 
 use forklore_archive::ArchiveError;
-use forklore_engine::usecase::export::ExportError;
-use forklore_engine::usecase::import::ImportError;
+use forklore_engine::export::ExportError;
+use forklore_engine::import::ImportError;
 
 use super::{Failure, Kind, capital};
 

@@ -37,7 +37,7 @@ pub(crate) struct Args {
 
 pub(crate) fn run(context: &Context, args: &Args) -> Result<ExitCode, Failure> {
     let blaming = Blaming { chat: args.chat.clone(), entry: args.entry.clone(), at: args.at };
-    let report = context.ask(|desk| past::blame(desk, &blaming))?;
+    let report = context.ask(|open| past::blame(open, &blaming))?;
     if context.json {
         ui::json(&report)?;
     } else {

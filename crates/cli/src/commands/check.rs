@@ -32,8 +32,8 @@ pub(crate) struct Args {
 
 pub(crate) fn run(context: &Context, args: &Args) -> Result<ExitCode, Failure> {
     let of = AnyChat { chat: args.chat.clone() };
-    let (report, chats) = context.ask(|desk| {
-        if args.deep { look::check_deep(desk, &of, !context.dry_run) } else { look::check(desk, &of) }
+    let (report, chats) = context.ask(|open| {
+        if args.deep { look::check_deep(open, &of, !context.dry_run) } else { look::check(open, &of) }
     })?;
     if context.json {
         ui::json(&report)?;

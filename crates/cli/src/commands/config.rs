@@ -2,9 +2,9 @@
 
 use std::process::ExitCode;
 
-use forklore_api::config::Who;
-use forklore_api::{Desk, Failure, config};
-use forklore_engine::config::Change;
+use forklore_api::config::{self, Who};
+use forklore_api::{Failure, OpenVault};
+use forklore_config::SettingChange;
 
 use super::Context;
 use crate::ui;
@@ -46,20 +46,20 @@ pub(crate) struct Args {
 }
 
 impl Args {
-    fn change(&self) -> Option<Change> {
+    fn change(&self) -> Option<SettingChange> {
         if self.unset {
-            return Some(Change::Unset);
+            return Some(SettingChange::Unset);
         }
         if self.add.is_empty() && self.remove.is_empty() {
-            return self.value.clone().map(Change::Set);
+            return self.value.clone().map(SettingChange::Set);
         }
-        Some(Change::List { add: self.add.clone(), remove: self.remove.clone() })
+        Some(SettingChange::List { add: self.add.clone(), remove: self.remove.clone() })
     }
 }
 
 pub(crate) fn run(context: &Context, args: &Args) -> Result<ExitCode, Failure> {
     let Some(key) = args.key.as_deref() else {
-        let report = context.ask(|desk| config::settings(desk, Who::Owner))?;
+        let report = context.ask(|open| config::settings(open, Who::Owner))?;
         if context.json {
             ui::json(&report)?;
         } else {
@@ -69,11 +69,12 @@ pub(crate) fn run(context: &Context, args: &Args) -> Result<ExitCode, Failure> {
     };
     match args.change() {
         None => {
-            let report = context.ask(|desk| config::setting(desk, Who::Owner, key))?;
+            let report = context.ask(|open| config::setting(open, Who::Owner, key))?;
             if context.json { ui::json(&report)? } else { ui::setting(&report)? }
         }
         Some(change) => {
-            let changed = |desk: &Desk<'_>| config::change(desk, Who::Owner, key, &change, context.dry_run);
+            let changed =
+                |open: &OpenVault<'_>| config::change(open, Who::Owner, key, &change, context.dry_run);
             let (report, changed) = context.ask(changed)?;
             if context.json {
                 ui::json(&report)?;

@@ -29,7 +29,7 @@ pub(crate) struct Args {
 
 pub(crate) fn run(context: &Context, args: &Args) -> Result<ExitCode, Failure> {
     let deletion = Deletion { chat: args.chat.clone(), dry_run: context.dry_run };
-    let report = context.ask(|desk| ops::delete(desk, &deletion))?;
+    let report = context.ask(|open| ops::delete(open, &deletion))?;
     if context.json {
         ui::json(&report)?;
     } else {

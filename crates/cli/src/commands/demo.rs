@@ -5,12 +5,13 @@ use std::process::ExitCode;
 use std::sync::Arc;
 
 use forklore_api::{Failure, Kind, capital};
+use forklore_config::Config;
 use forklore_core::fork::ForkKind;
 use forklore_demo::{Demo, DemoError};
-use forklore_engine::usecase::fork::{self, ForkReport, Request};
-use forklore_engine::usecase::{check, tree};
-use forklore_engine::{Config, Library, Progress, tx};
+use forklore_engine::fork::{self, ForkReport, Request};
+use forklore_engine::{check, tree};
 use forklore_fs::RealFs;
+use forklore_vault::{Library, Progress, settle};
 
 use super::Context;
 use crate::ui;
@@ -76,7 +77,7 @@ fn failure(e: &DemoError) -> Failure {
 /// The main job, on the built-in story.
 fn checkpoint(demo: &Demo, fs: &Arc<RealFs>, progress: &dyn Progress) -> Result<ForkReport, Failure> {
     let now = forklore_api::now();
-    let right = tx::Right::take(&**fs, now)?;
+    let right = settle::take_right(&**fs, now)?;
     let library = Library::load_with(fs.clone(), right, progress)?;
     let wanted = &demo.checkpoint;
     let request = Request {

@@ -129,7 +129,7 @@ pub(crate) fn run(context: &Context, args: &Args) -> Result<ExitCode, Failure> {
             spots.push(spot(None));
         }
     }
-    let report = context.ask(|desk| look::diff(desk, &spots))?;
+    let report = context.ask(|open| look::diff(open, &spots))?;
     if context.json {
         ui::json(&report)?;
     } else {

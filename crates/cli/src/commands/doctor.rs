@@ -62,7 +62,7 @@ pub(crate) fn run(context: &Context, args: &Args) -> Result<ExitCode, Failure> {
     let mut points = vec![Point::well(About::Program, format!("Forklore {version}, {}.", program.display()))];
     let root = match context.vault() {
         Ok(real) => {
-            let mut found = context.ask_in(&real, |desk| Ok(doctor::doctor(desk)))?;
+            let mut found = context.ask_in(&real, |open| Ok(doctor::doctor(open)))?;
             if let Some(vault) = found.iter_mut().find(|point| point.about == About::Vault) {
                 vault.message = format!("{}: {}", real.root().display(), vault.message);
             }

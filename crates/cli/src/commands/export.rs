@@ -3,10 +3,10 @@
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
-use forklore_api::travel::{self, Leaving, Ready};
-use forklore_api::{Desk, Failure, Kind};
+use forklore_api::export_import::{self, Leaving, Ready};
+use forklore_api::{Failure, Kind, OpenVault};
 use forklore_core::format::names::sanitize;
-use forklore_engine::usecase::export::ExportReport;
+use forklore_engine::export::ExportReport;
 use forklore_fs::{RealFs, VaultPath, Vfs};
 
 use super::Context;
@@ -69,9 +69,9 @@ pub(crate) fn run(context: &Context, args: &Args) -> Result<ExitCode, Failure> {
         no_history: args.no_history,
         media: args.media,
     };
-    let report = context.ask(|desk| {
-        let ready = travel::export(desk, &leaving)?;
-        if context.dry_run { Ok(ready.report().clone()) } else { write(desk, ready, args) }
+    let report = context.ask(|open| {
+        let ready = export_import::export(open, &leaving)?;
+        if context.dry_run { Ok(ready.report().clone()) } else { write(open, ready, args) }
     })?;
     if context.json {
         ui::json(&report)?;
@@ -82,7 +82,7 @@ pub(crate) fn run(context: &Context, args: &Args) -> Result<ExitCode, Failure> {
 }
 
 /// Writes the file beside its place, and puts it there when it is whole.
-fn write(desk: &Desk<'_>, ready: Ready, args: &Args) -> Result<ExportReport, Failure> {
+fn write(open: &OpenVault<'_>, ready: Ready, args: &Args) -> Result<ExportReport, Failure> {
     let name = named_after(ready.report());
     let output = match &args.output {
         Some(folder) if folder.is_dir() => folder.join(name),
@@ -102,7 +102,7 @@ fn write(desk: &Desk<'_>, ready: Ready, args: &Args) -> Result<ExportReport, Fai
     let (mut ready, mut done) = (Some(ready), None);
     let written = dir.create_with(&part, &mut |out| {
         let Some(ready) = ready.take() else { return Ok(()) };
-        let result = ready.write(desk, out);
+        let result = ready.write(open, out);
         let failed = result.is_err();
         done = Some(result);
         if failed { Err(std::io::Error::other("it could not be exported")) } else { Ok(()) }

@@ -3,7 +3,7 @@
 use std::process::ExitCode;
 
 use forklore_api::Failure;
-use forklore_api::keep::{self, Forgetting};
+use forklore_api::retention::{self, Forgetting};
 
 use super::Context;
 use crate::ui;
@@ -52,7 +52,7 @@ pub(crate) fn forget(context: &Context, args: &ForgetArgs) -> Result<ExitCode, F
         weekly: Some(args.keep_weekly),
         dry_run: context.dry_run,
     };
-    let report = context.ask(|desk| keep::forget(desk, &forgetting))?;
+    let report = context.ask(|open| retention::forget(open, &forgetting))?;
     if context.json {
         ui::json(&report)?;
     } else {
@@ -62,7 +62,7 @@ pub(crate) fn forget(context: &Context, args: &ForgetArgs) -> Result<ExitCode, F
 }
 
 pub(crate) fn prune(context: &Context, _: &PruneArgs) -> Result<ExitCode, Failure> {
-    let report = context.ask(|desk| keep::prune(desk, context.dry_run))?;
+    let report = context.ask(|open| retention::prune(open, context.dry_run))?;
     if context.json {
         ui::json(&report)?;
     } else {

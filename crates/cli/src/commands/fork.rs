@@ -5,8 +5,8 @@ use std::time::Duration;
 
 use forklore_api::Failure;
 use forklore_api::fork::{self, Asked, Wanted};
+use forklore_config::Config;
 use forklore_core::fork::ForkKind;
-use forklore_engine::Config;
 
 use super::Context;
 use crate::ui;
@@ -111,7 +111,7 @@ fn run(context: &Context, args: &Common, kind: ForkKind, swipe: Option<usize>) -
         dry_run: context.dry_run,
     };
     let report = loop {
-        match context.ask_to_replace(|desk| fork::fork(desk, kind, &wanted))? {
+        match context.ask_to_replace(|open| fork::fork(open, kind, &wanted))? {
             Asked::Made(report) => break report,
             Asked::Waits { count, .. } => {
                 ui::waiting(context, count);

@@ -35,7 +35,7 @@ pub(crate) struct Args {
 
 pub(crate) fn run(context: &Context, args: &Args) -> Result<ExitCode, Failure> {
     let cleaning = Cleaning { book: args.book.clone(), orphans: args.orphans, dry_run: context.dry_run };
-    let report = context.ask(|desk| ops::gc(desk, &cleaning))?;
+    let report = context.ask(|open| ops::gc(open, &cleaning))?;
     if context.json {
         ui::json(&report)?;
     } else {

@@ -5,8 +5,8 @@ use std::process::ExitCode;
 
 use clap::ValueEnum;
 use forklore_api::heal::{self, Cure};
-use forklore_api::{Desk, Failure};
-use forklore_engine::usecase::heal::{Choice, Question};
+use forklore_api::{Failure, OpenVault};
+use forklore_engine::heal::{Choice, Question};
 
 use super::Context;
 use crate::ui;
@@ -76,7 +76,7 @@ pub(crate) fn run(context: &Context, args: &Args) -> Result<ExitCode, Failure> {
         None if !args.yes && interactive && !question.is_optional() => ask(question),
         _ => heal::chosen(&cure, question),
     };
-    let heal = |desk: &Desk<'_>| heal::heal_with(desk, args.chat.as_deref(), &decide, context.dry_run);
+    let heal = |open: &OpenVault<'_>| heal::heal_with(open, args.chat.as_deref(), &decide, context.dry_run);
     let report = context.ask(heal)?;
     if context.json {
         ui::json(&report)?;

@@ -54,7 +54,7 @@ pub(crate) fn run(context: &Context, args: &Args) -> Result<ExitCode, Failure> {
         since: args.since.clone(),
         all: args.all,
     };
-    let report = context.ask(|desk| past::history(desk, &looking))?;
+    let report = context.ask(|open| past::history(open, &looking))?;
     if context.json {
         ui::json(&report)?;
     } else {

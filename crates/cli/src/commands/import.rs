@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 use std::process::ExitCode;
 
-use forklore_api::travel::{self, Arriving};
+use forklore_api::export_import::{self, Arriving};
 use forklore_api::{Failure, Kind};
 use forklore_fs::{VaultPath, Vfs};
 
@@ -49,7 +49,7 @@ pub(crate) fn run(context: &Context, args: &Args) -> Result<ExitCode, Failure> {
     let file = VaultPath::root().join(&name).map_err(|e| Failure::usage(e.to_string()))?;
     let file = dir.open(&file).map_err(|e| unreadable(e.source))?;
     let arriving = Arriving { into: args.into.clone(), dry_run: context.dry_run };
-    let report = context.ask(|desk| travel::import(desk, &arriving, &*file))?;
+    let report = context.ask(|open| export_import::import(open, &arriving, &*file))?;
     if context.json {
         ui::json(&report)?;
     } else {

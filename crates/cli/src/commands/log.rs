@@ -25,7 +25,7 @@ pub(crate) struct Args {
 }
 
 pub(crate) fn run(context: &Context, args: &Args) -> Result<ExitCode, Failure> {
-    let (report, all) = context.ask(|desk| ops::log(desk, &Limit { limit: args.limit }))?;
+    let (report, all) = context.ask(|open| ops::log(open, &Limit { limit: args.limit }))?;
     if context.json {
         ui::json(&report)?;
     } else {

@@ -32,9 +32,9 @@ use std::process::{ExitCode, Stdio};
 use std::sync::Arc;
 
 use clap::{Parser, Subcommand};
-use forklore_api::{Desk, Failure, note};
-use forklore_engine::tx::Recovered;
+use forklore_api::{Failure, OpenVault, note};
 use forklore_fs::{RealFs, Vfs};
+use forklore_journal::Recovered;
 
 use crate::find;
 use crate::ui::{self, Bar};
@@ -133,12 +133,15 @@ impl Context {
     }
 
     /// Asks the vault something, and records what was done to it.
-    fn ask<T>(&self, call: impl FnOnce(&Desk<'_>) -> Result<T, Failure>) -> Result<T, Failure> {
+    fn ask<T>(&self, call: impl FnOnce(&OpenVault<'_>) -> Result<T, Failure>) -> Result<T, Failure> {
         self.ask_in(&self.vault()?, call)
     }
 
     /// As [`Context::ask`], for what puts a large file in the place of another: nobody waits until the system has let go of that.
-    fn ask_to_replace<T>(&self, call: impl FnOnce(&Desk<'_>) -> Result<T, Failure>) -> Result<T, Failure> {
+    fn ask_to_replace<T>(
+        &self,
+        call: impl FnOnce(&OpenVault<'_>) -> Result<T, Failure>,
+    ) -> Result<T, Failure> {
         let real = self.vault()?;
         real.hold_removed();
         self.ask_in(&real, call)
@@ -147,13 +150,19 @@ impl Context {
     fn ask_in<T>(
         &self,
         real: &Arc<RealFs>,
-        call: impl FnOnce(&Desk<'_>) -> Result<T, Failure>,
+        call: impl FnOnce(&OpenVault<'_>) -> Result<T, Failure>,
     ) -> Result<T, Failure> {
         let told = |found: &[Recovered]| ui::recovered(self, found);
         let fs: Arc<dyn Vfs> = real.clone();
         let before = note::operations(&*fs);
         let bar = Bar::new(self);
-        let answer = call(&Desk { fs: fs.clone(), progress: &bar, told: &told, settle: true, shelf: None })?;
+        let answer = call(&OpenVault {
+            fs: fs.clone(),
+            progress: &bar,
+            told: &told,
+            settle: true,
+            library_cache: None,
+        })?;
         // What was done is done: that it could not be recorded is only told.
         if let Err(e) = note::since(&fs, &before, &|id| in_background(real, id).is_ok()) {
             ui::not_noted(self, &e.message);

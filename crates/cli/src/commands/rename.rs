@@ -29,7 +29,7 @@ pub(crate) struct Args {
 
 pub(crate) fn run(context: &Context, args: &Args) -> Result<ExitCode, Failure> {
     let renaming = Renaming { chat: args.chat.clone(), name: args.name.clone(), dry_run: context.dry_run };
-    let report = context.ask(|desk| ops::rename(desk, &renaming))?;
+    let report = context.ask(|open| ops::rename(open, &renaming))?;
     if context.json {
         ui::json(&report)?;
     } else {

@@ -4,8 +4,8 @@ use std::io::{self, BufRead as _, IsTerminal as _};
 use std::process::ExitCode;
 
 use forklore_api::past::{self, Bringing};
-use forklore_api::{Desk, Failure};
-use forklore_engine::usecase::restore::RestoreReport;
+use forklore_api::{Failure, OpenVault};
+use forklore_engine::restore::RestoreReport;
 
 use super::Context;
 use crate::ui;
@@ -84,7 +84,7 @@ pub(crate) fn run(context: &Context, args: &Args) -> Result<ExitCode, Failure> {
     };
     let interactive = !context.json && io::stdin().is_terminal() && io::stdout().is_terminal();
     let agreed = |report: &RestoreReport| args.yes || (interactive && ask(report));
-    let report = context.ask(|desk: &Desk<'_>| past::restore_with(desk, &bringing, &agreed))?;
+    let report = context.ask(|open: &OpenVault<'_>| past::restore_with(open, &bringing, &agreed))?;
     if context.json {
         ui::json(&report)?;
     } else {

@@ -5,8 +5,8 @@ use std::net::{IpAddr, SocketAddr};
 use std::process::ExitCode;
 
 use forklore_api::{Failure, Kind};
-use forklore_engine::NoProgress;
 use forklore_server::{First, Options, Server, Setup};
+use forklore_vault::NoProgress;
 use serde::Deserialize;
 use serde_json::json;
 
@@ -51,7 +51,7 @@ pub(crate) struct Args {
 
 /// What a program that starts the server tells it.
 #[derive(Deserialize)]
-struct Told {
+struct Given {
     key: String,
 }
 
@@ -75,10 +75,10 @@ pub(crate) fn run(context: &Context, args: &Args) -> Result<ExitCode, Failure> {
 }
 
 /// The first line of standard input.
-fn told() -> Result<Told, Failure> {
+fn told() -> Result<Given, Failure> {
     let mut line = String::new();
     std::io::stdin().lock().read_line(&mut line)?;
-    let told: Option<Told> = serde_json::from_str(&line).ok();
+    let told: Option<Given> = serde_json::from_str(&line).ok();
     told.filter(|told| told.key.len() >= 16).ok_or_else(|| {
         let message = "A managed server is told a key on standard input";
         Failure::new(Kind::Usage, "USAGE", message, "Send one line: {\"key\": \"at least 16 characters\"}")

@@ -37,7 +37,7 @@ pub(crate) struct Args {
 
 pub(crate) fn run(context: &Context, args: &Args) -> Result<ExitCode, Failure> {
     let spot = Spot { chat: args.chat.clone(), at: args.at };
-    let report = context.ask(|desk| look::show(desk, &spot))?;
+    let report = context.ask(|open| look::show(open, &spot))?;
     if context.json {
         ui::json(&report)?;
     } else {

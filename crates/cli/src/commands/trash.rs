@@ -61,7 +61,7 @@ pub(crate) fn run(context: &Context, args: &Args) -> Result<ExitCode, Failure> {
 
 fn restore(context: &Context, item: &str) -> Result<ExitCode, Failure> {
     let restoring = Restoring { item: item.to_owned(), dry_run: context.dry_run };
-    let (restored, others) = context.ask(|desk| ops::restore(desk, &restoring))?;
+    let (restored, others) = context.ask(|open| ops::restore(open, &restoring))?;
     match &restored {
         _ if context.json => ui::json(&restored)?,
         Restored::File(report) => ui::restored(report, &others)?,

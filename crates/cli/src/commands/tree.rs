@@ -26,7 +26,7 @@ pub(crate) struct Args {
 }
 
 pub(crate) fn run(context: &Context, args: &Args) -> Result<ExitCode, Failure> {
-    let report = context.ask(|desk| look::tree(desk, &AnyStory { story: args.story.clone() }))?;
+    let report = context.ask(|open| look::tree(open, &AnyStory { story: args.story.clone() }))?;
     if context.json {
         ui::json(&report)?;
     } else {

@@ -5,7 +5,7 @@ use std::process::ExitCode;
 use clap::builder::NonEmptyStringValueParser;
 use forklore_api::Failure;
 use forklore_api::ops::{self, Redoing, Undoing};
-use forklore_engine::usecase::undo::UndoReport;
+use forklore_engine::undo::UndoReport;
 
 use super::Context;
 use crate::ui;
@@ -41,11 +41,11 @@ pub(crate) struct RedoArgs {}
 
 pub(crate) fn undo(context: &Context, args: &UndoArgs) -> Result<ExitCode, Failure> {
     let undoing = Undoing { operation: args.operation.clone(), dry_run: context.dry_run };
-    told(context, &context.ask(|desk| ops::undo(desk, &undoing))?)
+    told(context, &context.ask(|open| ops::undo(open, &undoing))?)
 }
 
 pub(crate) fn redo(context: &Context, _: &RedoArgs) -> Result<ExitCode, Failure> {
-    told(context, &context.ask(|desk| ops::redo(desk, &Redoing { dry_run: context.dry_run }))?)
+    told(context, &context.ask(|open| ops::redo(open, &Redoing { dry_run: context.dry_run }))?)
 }
 
 fn told(context: &Context, report: &UndoReport) -> Result<ExitCode, Failure> {

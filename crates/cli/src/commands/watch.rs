@@ -5,9 +5,9 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use forklore_api::{Failure, note, now};
-use forklore_engine::history::{self, Watch};
-use forklore_engine::{Library, NoProgress};
 use forklore_fs::{Hints, RealFs, Vfs};
+use forklore_vault::history::{self, Watch};
+use forklore_vault::{Library, NoProgress};
 use serde::Serialize;
 
 use super::Context;

@@ -4,7 +4,7 @@ use std::io::IsTerminal as _;
 use std::sync::OnceLock;
 use std::time::Duration;
 
-use forklore_engine::Progress;
+use forklore_vault::Progress;
 use indicatif::{ProgressBar, ProgressStyle};
 
 use crate::commands::Context;

@@ -3,7 +3,7 @@
 use std::io::{self, Write as _};
 
 use forklore_core::state::Cause;
-use forklore_engine::usecase::blame::{BlameEntry, BlameReport, Stamp};
+use forklore_engine::blame::{BlameEntry, BlameReport, Stamp};
 
 use super::style::{DIM, GOOD, NOTE, cut, pad, tame, width};
 use super::{count, headline, when};

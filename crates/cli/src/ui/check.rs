@@ -3,7 +3,7 @@
 use std::io::{self, Write as _};
 
 use forklore_core::check::{Code, Finding, Severity};
-use forklore_engine::usecase::check::CheckReport;
+use forklore_engine::check::CheckReport;
 
 use super::style::{BAD, BOLD, DIM, GOOD, NOTE, WARN, tame, wrap};
 use super::{count, headline};

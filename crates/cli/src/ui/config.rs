@@ -3,7 +3,7 @@
 use std::io::{self, Write as _};
 
 use forklore_api::config::{OwnersReport, SettingsReport};
-use forklore_engine::config::{SettingReport, Value};
+use forklore_config::{SettingReport, Value};
 use unicode_width::UnicodeWidthStr as _;
 
 use super::headline;

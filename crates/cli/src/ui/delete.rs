@@ -2,8 +2,8 @@
 
 use std::io::{self, Write as _};
 
-use forklore_engine::usecase::delete::DeleteReport;
-use forklore_engine::usecase::rename::RenameReport;
+use forklore_engine::delete::DeleteReport;
+use forklore_engine::rename::RenameReport;
 
 use super::style::{BOLD, DIM, GOOD, pad, tame};
 use super::{LABEL, files, take_back, warning};

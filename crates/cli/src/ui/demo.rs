@@ -4,8 +4,8 @@ use std::io::{self, Write as _};
 use std::path::Path;
 
 use forklore_demo::Demo;
-use forklore_engine::usecase::fork::ForkReport;
-use forklore_engine::usecase::tree::TreeReport;
+use forklore_engine::fork::ForkReport;
+use forklore_engine::tree::TreeReport;
 
 use super::style::{BOLD, DIM, GOOD, NOTE, wrap};
 use super::{forked, headline, quoted, tree};

@@ -2,7 +2,7 @@
 
 use std::io::{self, Write as _};
 
-use forklore_engine::usecase::export::ExportReport;
+use forklore_engine::export::ExportReport;
 
 use super::style::{BOLD, DIM, GOOD, tame, wrap};
 use super::{count, files, quoted, size, warning};

@@ -2,7 +2,7 @@
 
 use std::io::{self, Write as _};
 
-use forklore_engine::usecase::retention::{ForgetReport, PruneReport};
+use forklore_engine::retention::{ForgetReport, PruneReport};
 
 use super::style::{BOLD, DIM, GOOD, pad, tame};
 use super::{count, headline, size};

@@ -2,8 +2,8 @@
 
 use std::io::{self, IsTerminal as _, Write as _};
 
-use forklore_engine::tx::Recovered;
-use forklore_engine::usecase::fork::ForkReport;
+use forklore_engine::fork::ForkReport;
+use forklore_journal::Recovered;
 
 use super::count;
 use super::style::{BOLD, DIM, GOOD, NOTE, tame, wrap};

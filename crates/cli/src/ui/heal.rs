@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::io::{self, Write as _};
 
 use forklore_core::check::Severity;
-use forklore_engine::usecase::heal::{HealReport, Question};
+use forklore_engine::heal::{HealReport, Question};
 
 use super::count;
 use super::style::{BOLD, DIM, GOOD, NOTE, WARN, tame, wrap};

@@ -4,7 +4,7 @@ use std::io::{self, Write as _};
 
 use forklore_core::state::Cause;
 use forklore_core::story::Touch;
-use forklore_engine::usecase::history::{Did, EntryEvent, Event, HistoryReport, Line, Span};
+use forklore_engine::history::{Did, EntryEvent, Event, HistoryReport, Line, Span};
 
 use super::style::{BOLD, BRANCH, DIM, NOTE, WARN, pad, tame, wrap};
 use super::{count, headline, when};

@@ -2,7 +2,7 @@
 
 use std::io::{self, Write as _};
 
-use forklore_engine::usecase::import::{ImportReport, Imported};
+use forklore_engine::import::{ImportReport, Imported};
 
 use super::style::{BOLD, DIM, GOOD, NOTE, pad, tame};
 use super::{LABEL, count, files, size, take_back, warning};

@@ -2,7 +2,7 @@
 
 use std::io::{self, Write as _};
 
-use forklore_engine::oplog::{LogEntry, LogReport};
+use forklore_journal::oplog::{LogEntry, LogReport};
 
 use super::style::{DIM, NOTE, WARN, pad, tame, wrap};
 use super::{count, when};

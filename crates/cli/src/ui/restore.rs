@@ -2,8 +2,8 @@
 
 use std::io::{self, Write as _};
 
-use forklore_engine::usecase::history::Did;
-use forklore_engine::usecase::restore::RestoreReport;
+use forklore_engine::history::Did;
+use forklore_engine::restore::RestoreReport;
 
 use super::style::{BOLD, DIM, GONE, GOOD, NEW, NOTE, tame, wrap};
 use super::{count, when};

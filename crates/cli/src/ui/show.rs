@@ -2,7 +2,7 @@
 
 use std::io::{self, Write as _};
 
-use forklore_engine::usecase::show::{ShowBook, ShowEntry, ShowReport};
+use forklore_engine::show::{ShowBook, ShowEntry, ShowReport};
 
 use super::style::{BOLD, DIM, GOOD, NOTE, WARN, cut, tame, width, wrap};
 use super::{count, headline};

@@ -2,7 +2,7 @@
 
 use std::io::{self, Write as _};
 
-use forklore_engine::usecase::trash::{GcReport, RestoreReport, TrashItem, TrashReport};
+use forklore_engine::trash::{GcReport, RestoreReport, TrashItem, TrashReport};
 
 use super::style::{BOLD, DIM, GOOD, NOTE, pad, tame, wrap};
 use super::{count, files, headline, size, take_back, warning, when};

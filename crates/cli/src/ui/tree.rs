@@ -4,8 +4,8 @@ use std::io::{self, Write as _};
 
 use anstyle::Style;
 use forklore_core::check::Health;
-use forklore_engine::usecase::stories::StoriesReport;
-use forklore_engine::usecase::tree::{StoryTree, TreeChat, TreeReport};
+use forklore_engine::stories::StoriesReport;
+use forklore_engine::tree::{StoryTree, TreeChat, TreeReport};
 use unicode_width::UnicodeWidthStr;
 
 use super::style::{BAD, BOLD, BRANCH, DIM, GOOD, NOTE, WARN, cut_middle, pad, tame, width};
@@ -21,7 +21,7 @@ pub(crate) fn stories(report: &StoriesReport) -> io::Result<()> {
     for story in &report.stories {
         let (mark, style) = health_mark(story.health);
         let name = pad(&cut_middle(&story.name, widest), widest);
-        let kind = if story.kind == forklore_engine::vault::StoryKind::Group { "group" } else { "" };
+        let kind = if story.kind == forklore_vault::StoryKind::Group { "group" } else { "" };
         let numbers = format!(
             "{:>5} {:<6} {:>4} {:<6} {:>6} messages at most  {:>9}",
             story.chats,

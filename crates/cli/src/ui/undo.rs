@@ -2,7 +2,7 @@
 
 use std::io::{self, Write as _};
 
-use forklore_engine::usecase::undo::UndoReport;
+use forklore_engine::undo::UndoReport;
 
 use super::style::{DIM, GOOD, tame};
 use super::{files, take_back, warning};

@@ -3,8 +3,8 @@
 use std::io::{self, Write as _};
 use std::path::Path;
 
-use forklore_engine::history::{Observation, What};
-use forklore_engine::oplog;
+use forklore_journal::oplog;
+use forklore_vault::history::{Observation, Observed};
 
 use super::count;
 use super::style::{DIM, GOOD, WARN, tame};
@@ -53,10 +53,10 @@ pub(crate) fn saw(context: &Context, file: &str, seen: Option<&Observation>) -> 
         return out.flush();
     }
     let what = match seen.map(|seen| &seen.what) {
-        Some(What::Chat(chat)) => count(chat.messages, "message"),
-        Some(What::Book(book)) => book.entries.map_or("not readable".to_owned(), |n| count(n, "entry")),
-        Some(What::Gone) => "deleted".to_owned(),
-        Some(What::Forget { .. }) | None => String::new(),
+        Some(Observed::Chat(chat)) => count(chat.messages, "message"),
+        Some(Observed::Book(book)) => book.entries.map_or("not readable".to_owned(), |n| count(n, "entry")),
+        Some(Observed::Gone) => "deleted".to_owned(),
+        Some(Observed::Forget { .. }) | None => String::new(),
     };
     let at = seen.map(|seen| oplog::time(seen.clock)).unwrap_or_default();
     let time = at.get(11..19).unwrap_or_default();

@@ -7,11 +7,11 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
-use forklore_api::{Shelf, Shelved};
-use forklore_engine::NoProgress;
+use forklore_api::{LibraryCache, Shelved};
 use forklore_fs::{RealFs, Vfs};
 use forklore_testkit::TestVault;
 use forklore_testkit::http::Http;
+use forklore_vault::NoProgress;
 use serde_json::{Value, json};
 
 use crate::FORKLORE;
@@ -312,7 +312,7 @@ fn regression_a_vault_is_read_once_for_all_who_wait() {
     let vault = TestVault::new();
     story(&vault, &[]);
     let fs: Arc<dyn Vfs> = Arc::new(RealFs::new(&vault.root()).unwrap());
-    let (shelf, over) = (Shelf::default(), AtomicBool::new(false));
+    let (library_cache, over) = (LibraryCache::default(), AtomicBool::new(false));
     let changes = 30;
     let read = std::thread::scope(|scope| {
         let readers: Vec<_> = (0..32)
@@ -320,7 +320,7 @@ fn regression_a_vault_is_read_once_for_all_who_wait() {
                 scope.spawn(|| {
                     let mut got: Vec<Arc<Shelved>> = Vec::new();
                     while !over.load(Ordering::Relaxed) {
-                        let library = shelf.library(&fs, &NoProgress).unwrap();
+                        let library = library_cache.library(&fs, &NoProgress).unwrap();
                         if !got.iter().any(|known| Arc::ptr_eq(known, &library)) {
                             got.push(library);
                         }
@@ -338,7 +338,7 @@ fn regression_a_vault_is_read_once_for_all_who_wait() {
             )
             .unwrap();
             // Whoever asks after a change is told of it.
-            let library = shelf.library(&fs, &NoProgress).unwrap();
+            let library = library_cache.library(&fs, &NoProgress).unwrap();
             assert_eq!(library.library.chats.len(), n + 2);
         }
         over.store(true, Ordering::Relaxed);

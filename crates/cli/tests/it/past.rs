@@ -4,10 +4,10 @@ use std::fs;
 use std::process::Stdio;
 use std::sync::Arc;
 
-use forklore_engine::NoProgress;
-use forklore_engine::history::Watch;
 use forklore_fs::{RealFs, Vfs};
 use forklore_testkit::TestVault;
+use forklore_vault::NoProgress;
+use forklore_vault::history::Watch;
 use serde_json::{Value, json};
 
 use crate::FORKLORE;

@@ -5,7 +5,7 @@ use std::process::Command;
 
 use forklore_api::Failure;
 use forklore_archive::ArchiveError;
-use forklore_engine::usecase::import::ImportError;
+use forklore_engine::import::ImportError;
 use forklore_testkit::TestVault;
 use forklore_testkit::story::Story;
 use serde_json::{Value, json};

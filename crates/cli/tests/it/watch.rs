@@ -7,10 +7,10 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
-use forklore_engine::history::Timeline;
 use forklore_fs::{RealFs, VaultPath, Vfs};
 use forklore_testkit::TestVault;
 use forklore_testkit::story::Story;
+use forklore_vault::history::Timeline;
 use serde_json::{Value, json};
 
 use crate::FORKLORE;
@@ -380,7 +380,7 @@ fn a_newer_history_is_refused_with_a_sentence() {
     let vault = small();
     watch(&vault);
     let fs: Arc<dyn Vfs> = Arc::new(RealFs::new(&vault.root()).unwrap());
-    let mut store = forklore_engine::history::store(&fs).unwrap();
+    let mut store = forklore_vault::history::store(&fs).unwrap();
     let mut writer = store.writer().unwrap();
     writer.record(br#"{"v":99,"file":"x","something":"new"}"#);
     writer.commit().unwrap();

@@ -14,6 +14,7 @@ mod author;
 mod base;
 mod blame;
 mod complete;
+mod contamination;
 mod fold;
 mod life;
 mod mark;
@@ -21,7 +22,6 @@ mod merge;
 mod order;
 mod roll;
 mod sight;
-mod stain;
 mod thing;
 mod view;
 
@@ -29,11 +29,11 @@ pub use author::Author;
 pub use base::{Base, Made};
 pub use blame::{Blamed, blame};
 pub use complete::{complete, default_of, place_of};
+pub use contamination::{Contamination, contamination, filled, holes};
 pub use fold::{BookState, Carry, Fold, LeftOut, StateEntry, Why, fold};
 pub use life::{Deed, Life, SeenBy, SightOf};
 pub use merge::{apply, merge_lines, overlay};
 pub use sight::{BookEvidence, Cast, Content, Head, Look, Scene, Sight, Witness};
-pub use stain::{Stain, filled, holes, stains};
 pub use thing::Thing;
 pub use view::{Ancestor, Line, seen_from};
 

@@ -10,7 +10,7 @@ use forklore_core::adapter::{Mark, Written};
 use forklore_core::format::book::EntryImage;
 use forklore_core::state::{
     Ancestor, Base, BookEvidence, Carry, Cast, Content, Known, Life, Line as Seen, Made, Origin, Place,
-    Scene as Told, Sight, Thing, Witness, fold, stains,
+    Scene as Told, Sight, Thing, Witness, contamination, fold,
 };
 use forklore_json::{Raw, quote};
 use proptest::prelude::*;
@@ -347,7 +347,7 @@ proptest! {
             let life = &lives[world.lines[l].book];
             let present: Vec<(Thing, EntryImage)> = life.state_after(life.sights.len());
             let found: BTreeSet<String> =
-                stains(&world.known(l, &lives).changes, &present).into_iter().map(|s| s.comment.to_string()).collect();
+                contamination(&world.known(l, &lives).changes, &present).into_iter().map(|s| s.comment.to_string()).collect();
             let earned = world.state(l, usize::MAX);
             let book = &world.books[world.lines[l].book];
             let foreign: BTreeSet<String> = book

@@ -7,9 +7,11 @@
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-use forklore_engine::tx::operation::{Awaits, Change, Edit, Json, Kind, Place};
-use forklore_engine::tx::{self, About, Tx, TxError, folders};
 use forklore_fs::{Attributes, Crash, Part, SimFs, VaultPath, Vfs};
+use forklore_journal as journal;
+use forklore_journal::operation::{Awaits, Edit, Json, JsonChange, Kind, Place};
+use forklore_journal::{About, Tx, TxError, folders};
+use forklore_vault::settle;
 
 const PARENT: &str = "chats/Ana/main.jsonl";
 const CHAT: &str = "chats/Ana/fork.jsonl";
@@ -72,14 +74,13 @@ fn link_edit() -> Edit {
     let line = br#"{"mes":"world","is_user":true,"send_date":"2"}"#;
     let message = forklore_core::format::chat::Message::parse(line).unwrap();
     let (_, _, id) = forklore_core::story::identify(message);
-    let link = Change::set(&["extra", "bookmark_link"], None, Json::text("fork"));
+    let link = JsonChange::set(&["extra", "bookmark_link"], None, Json::text("fork"));
     Edit::new(path(PARENT), Place::Message { index: 1, id: id.0 }, vec![link])
 }
 
 fn commit(tx: Tx, fs: &Arc<dyn Vfs>, kind: Kind) -> Result<(), TxError> {
-    let locate = |edit: &Edit, file: &dyn forklore_fs::OpenFile| {
-        forklore_engine::vault::scan::locate(&**fs, edit, file)
-    };
+    let locate =
+        |edit: &Edit, file: &dyn forklore_fs::OpenFile| forklore_vault::read::scan::locate(&**fs, edit, file);
     tx.commit(about(kind), &locate).map(drop)
 }
 
@@ -104,12 +105,12 @@ fn fork_unlinked(fs: &Arc<dyn Vfs>) -> Result<(), TxError> {
 }
 
 fn make_fork(fs: &Arc<dyn Vfs>, linked: bool) -> Result<(), TxError> {
-    let mut tx = Tx::begin(fs, NOW)?;
+    let mut tx = settle::begin(fs, NOW)?;
     tx.publish(path(BOOK), &[Part::Bytes(b"{\"entries\":{\"0\":{}}}")], &[path(PARENT)])?;
     let file = fs.open(&path(PARENT))?;
     let parts = [Part::Bytes(b"{\"chat_metadata\":{}}"), Part::Range(&*file, 54..86)];
     tx.publish(path(CHAT), &parts, &[path(PARENT)])?;
-    let list = Change::include(&["chats"], "fork");
+    let list = JsonChange::include(&["chats"], "fork");
     tx.edit(Edit::new(path(GROUP), Place::Document, vec![list]))?;
     if linked {
         tx.edit(link_edit())?;
@@ -149,10 +150,10 @@ fn judge(fs: &dyn Vfs, linked: bool) -> Option<&'static str> {
 
 /// Healing: a new book, the chat is bound to it, the old book goes.
 fn heal(fs: &Arc<dyn Vfs>) -> Result<(), TxError> {
-    let mut tx = Tx::begin(fs, NOW)?;
+    let mut tx = settle::begin(fs, NOW)?;
     tx.publish(path(BOOK), &[Part::Bytes(b"{\"entries\":{\"0\":{}}}")], &[path(PARENT)])?;
     let set = |key: &str, from: &str, to: &str| {
-        Change::set(&["chat_metadata", key], Json::text(from), Json::text(to))
+        JsonChange::set(&["chat_metadata", key], Json::text(from), Json::text(to))
     };
     let changes = vec![set("world_info", "old", "fork"), set("integrity", "s", "t")];
     tx.edit(Edit { required: true, ..Edit::new(path(PARENT), Place::Header, changes) })?;
@@ -174,8 +175,8 @@ fn judge_heal(fs: &dyn Vfs) -> Option<&'static str> {
 
 /// Deleting: the fork leaves the group's list and the parent's link, and both its files go.
 fn delete(fs: &Arc<dyn Vfs>) -> Result<(), TxError> {
-    let mut tx = Tx::begin(fs, NOW)?;
-    let list = Change::exclude(&["chats"], "main");
+    let mut tx = settle::begin(fs, NOW)?;
+    let list = JsonChange::exclude(&["chats"], "main");
     tx.edit(Edit::new(path(GROUP), Place::Document, vec![list]))?;
     tx.retire(path(PARENT))?;
     tx.retire(path(OLD_BOOK))?;
@@ -202,7 +203,7 @@ const PICTURE: &str = "user/images/Ana/boat.png";
 
 /// A chat comes back with a picture, whose folders are gone, too.
 fn bring(fs: &Arc<dyn Vfs>) -> Result<(), TxError> {
-    let mut tx = Tx::begin(fs, NOW)?;
+    let mut tx = settle::begin(fs, NOW)?;
     tx.publish_with(path(PICTURE), &mut |out| out.write_all(b"a boat"))?;
     tx.publish(path(CHAT), &[Part::Bytes(b"{}")], &[path(PARENT)])?;
     commit(tx, fs, Kind::Restore)
@@ -232,7 +233,7 @@ fn recover(fs: &SimFs, stop: Option<usize>) -> bool {
     if let Some(stop) = stop {
         fs.stop_before(stop);
     }
-    tx::recover(fs, NOW + 1).is_ok()
+    settle::recover(fs, NOW + 1).is_ok()
 }
 
 /// What is wrong with a disk after recovery.
@@ -433,7 +434,7 @@ fn without_exchange_forks_are_made_and_shared_files_are_left_alone() {
 
 /// The first half of a fork that SillyTavern saves itself: the book is there, the rest waits for the chat.
 fn prepare(fs: &Arc<dyn Vfs>) -> Result<String, TxError> {
-    let mut tx = Tx::begin(fs, NOW)?;
+    let mut tx = settle::begin(fs, NOW)?;
     tx.publish(path(BOOK), &[Part::Bytes(b"{\"entries\":{\"0\":{}}}")], &[path(PARENT)])?;
     tx.edit(link_edit())?;
     let awaits = Awaits { target: path(CHAT), slug: "fresh".to_owned(), until: NOW + 60_000 };
@@ -456,10 +457,13 @@ fn a_fork_that_sillytavern_saves_is_committed_when_its_chat_has_come() {
     let id = prepare(&shared).unwrap();
     assert_eq!(judge_prepared(&*fs), (true, false), "the book is there before the chat names it");
     fs.put(&path(CHAT), CHAT_AWAITED);
-    assert!(matches!(tx::resolve(&shared, &id, NOW + 1).unwrap(), Some(tx::Recovered::Finished { .. })));
+    assert!(matches!(
+        settle::resolve(&*shared, &id, NOW + 1).unwrap(),
+        Some(journal::Recovered::Finished { .. })
+    ));
     assert_eq!(judge_prepared(&*fs), (true, true));
     assert!(fs.list(&folders::tx()).unwrap().is_empty());
-    assert_eq!(tx::resolve(&shared, &id, NOW + 2).unwrap(), None, "settled is settled");
+    assert_eq!(settle::resolve(&*shared, &id, NOW + 2).unwrap(), None, "settled is settled");
 }
 
 #[test]
@@ -471,7 +475,10 @@ fn a_fork_whose_chat_never_comes_is_taken_back() {
         if let Some(chat) = other {
             fs.put(&path(CHAT), chat);
         }
-        assert!(matches!(tx::resolve(&shared, &id, NOW + 1).unwrap(), Some(tx::Recovered::TakenBack { .. })));
+        assert!(matches!(
+            settle::resolve(&*shared, &id, NOW + 1).unwrap(),
+            Some(journal::Recovered::TakenBack { .. })
+        ));
         assert_eq!(judge_prepared(&*fs), (false, false));
         assert!(fs.list(&folders::tx()).unwrap().is_empty());
         assert_eq!(fs.read(&path(CHAT)).unwrap().as_deref(), other, "another chat's file is not ours");
@@ -498,9 +505,9 @@ fn a_fork_that_sillytavern_saves_survives_crashes_in_both_halves() {
                         disk.put(&path(CHAT), CHAT_AWAITED);
                     }
                     disk.stop_before(second);
-                    let finished = tx::recover(&disk, NOW + 120_000).is_ok();
+                    let finished = settle::recover(&disk, NOW + 120_000).is_ok();
                     let last = disk.after(Crash::Kill, 1).remove(0);
-                    assert!(tx::recover(&last, NOW + 120_000).is_ok());
+                    assert!(settle::recover(&last, NOW + 120_000).is_ok());
                     let whole = waits && came;
                     assert_eq!(
                         judge_prepared(&last),

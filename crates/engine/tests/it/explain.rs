@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-use forklore_engine::Library;
+use forklore_vault::Library;
 
 /// Every change that the line of a chat sees, in clock order.
 pub(crate) fn explain(library: &Library, chat: usize) -> String {
@@ -42,6 +42,6 @@ fn a_chat_of_a_vault() {
         return;
     };
     let fs = std::sync::Arc::new(forklore_fs::RealFs::new(std::path::Path::new(&vault)).unwrap());
-    let library = Library::load(fs, &forklore_engine::NoProgress).unwrap();
+    let library = Library::load(fs, &forklore_vault::NoProgress).unwrap();
     println!("{}", explain(&library, library.find_chat(&chat).unwrap()));
 }

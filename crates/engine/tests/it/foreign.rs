@@ -1,7 +1,8 @@
 //! Operations that somebody else put into a vault: sealed, whole, and never acted upon.
 
-use forklore_engine::tx::{self, folders};
 use forklore_fs::{SimFs, VaultPath, Vfs};
+use forklore_journal::folders;
+use forklore_vault::settle;
 use serde_json::{Value, json};
 
 const NOW: i64 = 1_800_000_000_000;
@@ -41,7 +42,7 @@ fn regression_an_operation_that_forklore_would_not_write_is_not_done() {
             files.iter().for_each(|file| fs.put(&path(file), b"{}"));
             [folders::ops(), folders::objects()].iter().for_each(|dir| fs.make_dir(dir).unwrap());
             fs.put(&folders::tx().join(&format!("{name}.intent")).unwrap(), &sealed(&operation(id, step)));
-            tx::recover(&fs, NOW).unwrap();
+            settle::recover(&fs, NOW).unwrap();
             for file in files {
                 assert_eq!(fs.read(&path(file)).unwrap().as_deref(), Some(&b"{}"[..]), "{file} after {step}");
             }

@@ -7,12 +7,13 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
+use forklore_config::Config;
 use forklore_core::fork::ForkKind;
-use forklore_engine::history::Watch;
-use forklore_engine::usecase::fork::{self, Request};
-use forklore_engine::usecase::show::show;
-use forklore_engine::{Config, Library, NoProgress};
+use forklore_engine::fork::{self, Request};
+use forklore_engine::show::show;
 use forklore_fs::{RealFs, VaultPath, Vfs};
+use forklore_vault::history::Watch;
+use forklore_vault::{Library, NoProgress};
 use serde_json::{Value, json};
 
 use crate::explain::explain;

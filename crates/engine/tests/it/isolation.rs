@@ -7,14 +7,15 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
+use forklore_config::Config;
 use forklore_core::check::Severity;
 use forklore_core::fork::ForkKind;
-use forklore_engine::oplog::OpLog;
-use forklore_engine::usecase::fork::{self, Request};
-use forklore_engine::usecase::undo::{self, UndoError};
-use forklore_engine::usecase::{check, delete, heal};
-use forklore_engine::{Config, Library, NoProgress};
+use forklore_engine::fork::{self, Request};
+use forklore_engine::undo::{self, UndoError};
+use forklore_engine::{check, delete, heal};
 use forklore_fs::{RealFs, SimFs, VaultPath, Vfs};
+use forklore_journal::oplog::OpLog;
+use forklore_vault::{Library, NoProgress};
 use serde_json::{Value, json};
 
 use crate::explain::explain;

@@ -8,10 +8,10 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 use forklore_core::story::lineage::Kind;
-use forklore_engine::usecase::check::check;
-use forklore_engine::{Library, NoProgress};
+use forklore_engine::check::check;
 use forklore_fs::{SimFs, VaultPath};
 use forklore_testkit::lineage::{Origin, Truth, World};
+use forklore_vault::{Library, NoProgress};
 
 const NOW: i64 = 1_800_000_000_000;
 

@@ -2,13 +2,13 @@
 
 use std::sync::Arc;
 
+use forklore_config::Config;
 use forklore_core::fork::ForkKind;
 use forklore_core::story::{Row, Transcript};
-use forklore_engine::usecase::fork::{self, Request};
-use forklore_engine::vault::cache;
-use forklore_engine::vault::scan::scan;
-use forklore_engine::{Config, Library, NoProgress};
+use forklore_engine::fork::{self, Request};
 use forklore_fs::{RealFs, SimFs, VaultPath, Vfs};
+use forklore_vault::read::scan::scan;
+use forklore_vault::{Library, NoProgress, cache};
 use serde_json::json;
 
 const NOW: i64 = 1_800_000_000_000;

@@ -2,18 +2,18 @@
 
 use std::sync::Arc;
 
+use forklore_config::Config;
 use forklore_core::fork::ForkKind;
-use forklore_engine::history::{Timeline, Watch};
-use forklore_engine::oplog::OpLog;
-use forklore_engine::tx::object_path;
-use forklore_engine::tx::operation::ObjectId;
-use forklore_engine::usecase::delete;
-use forklore_engine::usecase::fork::{self, Request};
-use forklore_engine::usecase::needed;
-use forklore_engine::usecase::trash::{self, GcReport, GcRequest};
-use forklore_engine::usecase::undo::{self, UndoError};
-use forklore_engine::{Config, Library, NoProgress};
+use forklore_engine::fork::{self, Request};
+use forklore_engine::trash::{self, GcReport, GcRequest};
+use forklore_engine::undo::{self, UndoError};
+use forklore_engine::{delete, needed};
 use forklore_fs::{SimFs, VaultPath, Vfs};
+use forklore_journal::object_path;
+use forklore_journal::operation::ObjectId;
+use forklore_journal::oplog::OpLog;
+use forklore_vault::history::{Timeline, Watch};
+use forklore_vault::{Library, NoProgress};
 
 const NOW: i64 = 1_800_000_000_000;
 const DAY: i64 = 24 * 60 * 60 * 1000;

@@ -6,12 +6,12 @@ use std::io::Read;
 use std::sync::Arc;
 
 use forklore_archive::{ArchiveError, Reader, Writer};
-use forklore_engine::history::{Timeline, Watch};
-use forklore_engine::oplog::OpLog;
-use forklore_engine::usecase::export::{self, Chats};
-use forklore_engine::usecase::{check, import, show, undo};
-use forklore_engine::{Library, NoProgress, tx};
+use forklore_engine::export::{self, Chats};
+use forklore_engine::{check, import, show, undo};
 use forklore_fs::{Crash, NodeKind, OpenFile, RealFs, SimFs, VaultPath, Vfs};
+use forklore_journal::oplog::OpLog;
+use forklore_vault::history::{Timeline, Watch};
+use forklore_vault::{Library, NoProgress, settle};
 
 use crate::random::Random;
 
@@ -273,7 +273,7 @@ fn killed_or_cut_off_anywhere_an_import_is_all_or_nothing() {
             for image in fs.after(how, 60) {
                 images += 1;
                 let image: Arc<dyn Vfs> = Arc::new(image);
-                tx::recover(&*image, NOW + 1).unwrap();
+                settle::recover(&*image, NOW + 1).unwrap();
                 history_is_whole(&image);
                 assert_eq!(own.map(|file| image.read(&path(file)).unwrap()), before, "{n} {how:?}");
                 let came = what_came(&image);

@@ -13,22 +13,22 @@ use axum::extract::{Request, State};
 use axum::http::{HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse as _, Response};
 use axum::routing::post;
-use forklore_api::fork::Possible;
-use forklore_api::look::{AnyChat, OneChat};
-use forklore_api::ops::{Cleaning, Deletion, Limit, Renaming};
-use forklore_api::{Failure, Told, config, fork, heal, keep, look, ops};
-use forklore_engine::config::Value;
+use forklore_api::fork::{self, Possible};
+use forklore_api::look::{self, AnyChat, OneChat};
+use forklore_api::ops::{self, Cleaning, Deletion, Limit, Renaming};
+use forklore_api::{Failure, FailureReport, config, heal, retention};
+use forklore_config::Value;
 use forklore_web::pages::act::{Waiting, Wish};
-use forklore_web::pages::keep::Said;
+use forklore_web::pages::retention::Said;
 use forklore_web::{Frame, Page, pages};
 use serde::Serialize;
 
 use super::{answer, page, through};
+use crate::actions::{self, Fields};
 use crate::answer::{failed, json, refused, status, usage};
-use crate::deeds::{self, Fields};
+use crate::queued_forks;
 use crate::table::{ORDINARY, body, bytes, called};
 use crate::vaults::{Call, Vaults, Work, work};
-use crate::waits;
 
 /// How many operations the log shows at first.
 const SHOWN: usize = 100;
@@ -69,48 +69,48 @@ fn act(call: &Call, asked: Asked) -> Result<Page, Failure> {
             strict: wish.strict,
             copy_book: wish.copy_book,
         };
-        let plan = call.ask(|desk| fork::plan(desk, &possible))?;
-        let waits = waits::list(call).waits.into_iter().filter(|wait| wait.chat == wish.chat);
+        let plan = call.ask(|open| fork::plan(open, &possible))?;
+        let waits = queued_forks::list(call).waits.into_iter().filter(|wait| wait.chat == wish.chat);
         let waits: Vec<Waiting> =
             waits.map(|wait| Waiting { id: wait.id, kind: wait.kind, at: wait.at }).collect();
         return Ok(pages::act::fork(&wish, &plan, &waits));
     }
     match fields.text("kind").unwrap_or_default() {
         "rename" => {
-            call.ask(|desk| look::queue(desk, &OneChat { chat: chat.clone() }))?;
+            call.ask(|open| look::queue(open, &OneChat { chat: chat.clone() }))?;
             let name = fields.text("name");
             #[allow(clippy::result_large_err, reason = "one for a page")]
             let plan = name.map(|name| {
                 let of = Renaming { chat: chat.clone(), name: name.to_owned(), dry_run: true };
-                told(call.ask(|desk| ops::rename(desk, &of)))
+                told(call.ask(|open| ops::rename(open, &of)))
             });
             Ok(pages::act::rename(&chat, name, plan.as_ref()))
         }
         "delete" => {
             let of = Deletion { chat: chat.clone(), dry_run: true };
-            Ok(pages::act::delete(&chat, &told(call.ask(|desk| ops::delete(desk, &of)))))
+            Ok(pages::act::delete(&chat, &told(call.ask(|open| ops::delete(open, &of)))))
         }
         other => Err(usage(format!("Nobody knows how to {other:?}"))),
     }
 }
 
 #[allow(clippy::result_large_err, reason = "one for a page")]
-fn told<T>(done: Result<T, Failure>) -> Result<T, Told> {
+fn told<T>(done: Result<T, Failure>) -> Result<T, FailureReport> {
     done.map_err(|failure| failure.told())
 }
 
 fn done(call: &Call, asked: Asked) -> Result<Page, Failure> {
     let id = Fields(asked).needed("operation")?;
-    let (deed, redo) = call.ask(|desk| ops::deed(desk, &id))?;
-    let chat = deed.entry.chat.clone();
-    let there = |chat: String| call.ask(|desk| look::queue(desk, &OneChat { chat: chat.clone() })).is_ok();
+    let (action, redo) = call.ask(|open| ops::action(open, &id))?;
+    let chat = action.entry.chat.clone();
+    let there = |chat: String| call.ask(|open| look::queue(open, &OneChat { chat: chat.clone() })).is_ok();
     let is_there = chat.is_some_and(there);
-    Ok(pages::act::done(&deed, redo.as_deref(), is_there))
+    Ok(pages::act::done(&action, redo.as_deref(), is_there))
 }
 
 fn health(call: &Call, asked: Asked) -> Result<Page, Failure> {
     let of = AnyChat { chat: Fields(asked).text("chat").map(str::to_owned) };
-    let report = call.ask(|desk| look::health(desk, &of))?;
+    let report = call.ask(|open| look::health(open, &of))?;
     Ok(pages::health::page(&report, of.chat.as_deref()))
 }
 
@@ -118,22 +118,22 @@ fn preview(call: &Call, asked: Asked) -> Result<Page, Failure> {
     let fields = Fields(asked);
     let (chat, choices) = (fields.text("chat").map(str::to_owned), fields.choices()?);
     let cure = heal::Cure { chat, choices, dry_run: true, ..heal::Cure::default() };
-    let plan = told(call.ask(|desk| heal::heal(desk, &cure)));
+    let plan = told(call.ask(|open| heal::heal(open, &cure)));
     Ok(pages::health::preview(cure.chat.as_deref(), &cure.choices, &plan))
 }
 
 fn log(call: &Call, asked: Asked) -> Result<Page, Failure> {
     let limit = Limit { limit: (!Fields(asked).flag("all")).then_some(SHOWN) };
-    let deeds = call.ask(|desk| ops::deeds(desk, &limit))?;
+    let actions = call.ask(|open| ops::actions(open, &limit))?;
     let (trash, _) = call.ask(ops::trash)?;
-    Ok(pages::log::page(&deeds, &trash))
+    Ok(pages::log::page(&actions, &trash))
 }
 
 fn history(call: &Call, asked: Asked) -> Result<Page, Failure> {
     let fields = Fields(asked);
-    let plan = call.ask(|desk| keep::forget(desk, &fields.rules(true)?))?;
-    let clean = call.ask(|desk| ops::gc(desk, &Cleaning { dry_run: true, ..Cleaning::default() }))?;
-    let days = match call.ask(|desk| config::setting(desk, config::Who::Anybody, "trash.days"))?.value {
+    let plan = call.ask(|open| retention::forget(open, &fields.rules(true)?))?;
+    let clean = call.ask(|open| ops::gc(open, &Cleaning { dry_run: true, ..Cleaning::default() }))?;
+    let days = match call.ask(|open| config::setting(open, config::Who::Anybody, "trash.days"))?.value {
         Value::Number(days) => days,
         _ => 0,
     };
@@ -146,7 +146,7 @@ fn history(call: &Call, asked: Asked) -> Result<Page, Failure> {
     } else {
         fields.flag("set").then_some(Said::Set)
     };
-    Ok(pages::keep::page(&plan, &clean, days, said))
+    Ok(pages::retention::page(&plan, &clean, days, said))
 }
 
 /// Where to look at what was done.
@@ -170,7 +170,7 @@ async fn perform(State(vaults): State<Arc<Vaults>>, request: Request) -> Respons
     };
     let frame = Frame { vault: call.vault.name(), through };
     let done = match fields(request).await {
-        Ok(fields) => work(call.vault.clone(), Work::Change, move || deeds::perform(&call, &fields)).await,
+        Ok(fields) => work(call.vault.clone(), Work::Change, move || actions::perform(&call, &fields)).await,
         Err(failure) => Ok(Err(failure)),
     };
     match done {

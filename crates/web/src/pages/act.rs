@@ -2,14 +2,14 @@
 //!
 //! Each is one form. Asked with GET it shows the plan, sent with POST it is done; scripts only make both quicker (`act.js`).
 
-use forklore_api::Told;
+use forklore_api::FailureReport;
 use forklore_api::fork::PlanReport;
-use forklore_api::ops::Deed;
+use forklore_api::ops::Action;
 use forklore_core::fork::ForkKind;
-use forklore_engine::usecase::delete::DeleteReport;
-use forklore_engine::usecase::fork::{ForkReport, Warning};
-use forklore_engine::usecase::rename::RenameReport;
-use forklore_engine::usecase::show::{ShowLeftOut, ShowSource};
+use forklore_engine::delete::DeleteReport;
+use forklore_engine::fork::{ForkReport, Warning};
+use forklore_engine::rename::RenameReport;
+use forklore_engine::show::{ShowLeftOut, ShowSource};
 use maud::{Markup, html};
 
 use super::parts;
@@ -92,7 +92,7 @@ pub fn fork(wish: &Wish, plan: &PlanReport, waits: &[Waiting]) -> Page {
                 }
             }
         }
-        div.desk {
+        div.open {
             form.card #wish method="get" action="act" data-preview {
                 h2 { "What you want" }
                 input type="hidden" name="chat" value=(wish.chat);
@@ -251,7 +251,7 @@ pub(super) fn files(title: &str, id: &str, all: &[String]) -> Markup {
 }
 
 /// Why something is not done, and what to do.
-pub fn refusal(told: &Told) -> Markup {
+pub fn refusal(told: &FailureReport) -> Markup {
     html! {
         div.say.error role="alert" {
             p { strong { (told.message) } }
@@ -262,12 +262,12 @@ pub fn refusal(told: &Told) -> Markup {
 }
 
 /// Another name for a chat.
-pub fn rename(chat: &str, typed: Option<&str>, plan: Option<&Result<RenameReport, Told>>) -> Page {
+pub fn rename(chat: &str, typed: Option<&str>, plan: Option<&Result<RenameReport, FailureReport>>) -> Page {
     let body = html! {
         (way(chat, None, "Rename"))
         h1 { "Rename" }
         p.lead { "The chat keeps its lorebook and its place in the tree. What points to it follows." }
-        div.desk {
+        div.open {
             form.card #wish method="get" action="act" data-preview {
                 h2 { "What you want" }
                 input type="hidden" name="kind" value="rename";
@@ -301,7 +301,7 @@ pub fn rename(chat: &str, typed: Option<&str>, plan: Option<&Result<RenameReport
 }
 
 /// A chat that goes to the trash.
-pub fn delete(chat: &str, plan: &Result<DeleteReport, Told>) -> Page {
+pub fn delete(chat: &str, plan: &Result<DeleteReport, FailureReport>) -> Page {
     let body = html! {
         (way(chat, None, "Delete"))
         h1 { "Delete " bdi { (name(chat)) } }
@@ -339,8 +339,8 @@ pub fn delete(chat: &str, plan: &Result<DeleteReport, Told>) -> Page {
 }
 
 /// A button that takes an operation back, or does it again.
-pub(super) fn turn(deed: &Deed, redo: Option<&str>) -> Markup {
-    let entry = &deed.entry;
+pub(super) fn turn(action: &Action, redo: Option<&str>) -> Markup {
+    let entry = &action.entry;
     html! {
         @if redo == Some(entry.id.as_str()) {
             form method="post" action="act" {
@@ -358,8 +358,8 @@ pub(super) fn turn(deed: &Deed, redo: Option<&str>) -> Markup {
 }
 
 /// What was done.
-pub fn done(deed: &Deed, redo: Option<&str>, is_there: bool) -> Page {
-    let entry = &deed.entry;
+pub fn done(action: &Action, redo: Option<&str>, is_there: bool) -> Page {
+    let entry = &action.entry;
     let title = match entry.kind {
         "branch" => "The branch is made",
         "checkpoint" => "The checkpoint is made",
@@ -384,13 +384,13 @@ pub fn done(deed: &Deed, redo: Option<&str>, is_there: bool) -> Page {
         @if entry.pending { div.say.warning { p { "Some links could not be set yet, because a file is in use. Forklore tries again by itself." } } }
         section.card.plan {
             h2 { "What changed" }
-            (touched(deed))
+            (touched(action))
             div.go {
                 @if let Some(chat) = chat {
                     a.button.main href=(link::moment(chat, None)) { "Look at it" }
                     a.button href=(link::tree(link::story_of(chat))) { "See the tree" }
                 }
-                (turn(deed, redo))
+                (turn(action, redo))
                 a.button href=(link::log()) { "The log" }
             }
         }
@@ -417,9 +417,12 @@ fn open(chat: &str) -> Markup {
 }
 
 /// Which files an operation touched.
-pub(super) fn touched(deed: &Deed) -> Markup {
-    let groups =
-        [("Made", "＋", &deed.made), ("To the trash", "−", &deed.removed), ("Changed", "~", &deed.edited)];
+pub(super) fn touched(action: &Action) -> Markup {
+    let groups = [
+        ("Made", "＋", &action.made),
+        ("To the trash", "−", &action.removed),
+        ("Changed", "~", &action.edited),
+    ];
     html! {
         ul.rows.files {
             @for (title, sign, all) in groups {

@@ -1,12 +1,12 @@
 //! Two moments side by side: where they part, and everything that differs.
 
 use forklore_core::diff::Quiet;
-use forklore_engine::usecase::diff::{
+use forklore_engine::diff::{
     Chosen, DiffChange, DiffEntry, DiffField, DiffMessage, DiffName, DiffRegistry, DiffReport, DiffRow,
     DiffSide, DiffSpan, DiffValue,
 };
-use forklore_engine::usecase::line::Companion;
-use forklore_engine::usecase::show::ShowOperation;
+use forklore_engine::line::Companion;
+use forklore_engine::show::ShowOperation;
 use maud::{Markup, html};
 use serde_json::value::RawValue;
 
@@ -416,7 +416,7 @@ fn values(title: &str, values: &[DiffValue]) -> Markup {
 
 fn timed(report: &DiffReport) -> Markup {
     let timed = &report.timed_effects;
-    let effect = |effect: &forklore_engine::usecase::diff::DiffEffect| {
+    let effect = |effect: &forklore_engine::diff::DiffEffect| {
         html! {
             (effect.effect.kind) " " @match &effect.comment { Some(comment) => (marks::title(comment)), None => bdi { (effect.effect.book.as_deref().unwrap_or("an entry")) } }
             @if let (Some(start), Some(end)) = (effect.effect.start, effect.effect.end) { span.quiet { " from message " (start) " to " (end) } }

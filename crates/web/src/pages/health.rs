@@ -2,11 +2,11 @@
 
 use std::collections::BTreeMap;
 
-use forklore_api::Told;
+use forklore_api::FailureReport;
 use forklore_api::heal::{Asking, Healed};
 use forklore_api::look::HealthReport;
 use forklore_core::check::{Code, Finding, Severity};
-use forklore_engine::usecase::heal::{Action, Choice, Quarantined};
+use forklore_engine::heal::{Action, Choice, Quarantined};
 use maud::{Markup, html};
 
 use super::{act, parts};
@@ -164,7 +164,11 @@ fn explain(code: Code) -> &'static str {
 }
 
 /// What healing would change, with what there is to decide.
-pub fn preview(chat: Option<&str>, chosen: &BTreeMap<String, Choice>, plan: &Result<Healed, Told>) -> Page {
+pub fn preview(
+    chat: Option<&str>,
+    chosen: &BTreeMap<String, Choice>,
+    plan: &Result<Healed, FailureReport>,
+) -> Page {
     let body = html! {
         (parts::crumbs(&[("Health", Some(link::health(chat))), ("Heal", None)]))
         h1 { "Heal" @if let Some(chat) = chat { " " bdi { (name(chat)) } } }

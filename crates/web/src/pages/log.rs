@@ -1,14 +1,14 @@
 //! What Forklore did, with a way back, and what is in the trash.
 
-use forklore_api::ops::{Deed, Deeds};
-use forklore_engine::usecase::trash::{TrashItem, TrashReport};
+use forklore_api::ops::{Action, Actions};
+use forklore_engine::trash::{TrashItem, TrashReport};
 use maud::{Markup, html};
 
 use super::{act, parts};
 use crate::{Here, Page, link, words};
 
 /// The log and the trash.
-pub fn page(deeds: &Deeds, trash: &TrashReport) -> Page {
+pub fn page(actions: &Actions, trash: &TrashReport) -> Page {
     let body = html! {
         h1 { "Log" }
         p.lead { "Everything that Forklore did here. All of it can be undone, as long as nobody has played on." }
@@ -16,14 +16,14 @@ pub fn page(deeds: &Deeds, trash: &TrashReport) -> Page {
             a href="#trash" { "Trash (" (words::count(trash.items.len(), "file")) ")" }
             a href=(link::keep(&[])) { "History and space" }
         }
-        @for name in &deeds.unreadable {
+        @for name in &actions.unreadable {
             div.say.warning { p { "The file " code { (name) } " of the log cannot be read: it is damaged, or was written by a newer Forklore." } }
         }
         section aria-label="Operations" {
-            @if deeds.deeds.is_empty() { p.quiet { "Nothing yet. Make a checkpoint or a branch from any message of a story." } }
-            ol.deeds { @for deed in &deeds.deeds { (row(deed, deeds.redo.as_deref())) } }
-            @if deeds.all > deeds.deeds.len() {
-                p { a.button href="log?all=true" { "Show all " (words::number(deeds.all)) } }
+            @if actions.actions.is_empty() { p.quiet { "Nothing yet. Make a checkpoint or a branch from any message of a story." } }
+            ol.deeds { @for action in &actions.actions { (row(action, actions.redo.as_deref())) } }
+            @if actions.all > actions.actions.len() {
+                p { a.button href="log?all=true" { "Show all " (words::number(actions.all)) } }
             }
         }
         section #trash aria-labelledby="trash-title" {
@@ -39,11 +39,11 @@ pub fn page(deeds: &Deeds, trash: &TrashReport) -> Page {
     Page { here: Here::Log, title: "Log".to_owned(), styles: &["act", "log"], scripts: &[], body }
 }
 
-fn row(deed: &Deed, redo: Option<&str>) -> Markup {
-    let entry = &deed.entry;
+fn row(action: &Action, redo: Option<&str>) -> Markup {
+    let entry = &action.entry;
     let undone = entry.undone_by.is_some();
     html! {
-        li.deed.undone[undone] id={ "op-" (entry.id) } {
+        li.action.undone[undone] id={ "op-" (entry.id) } {
             span class={ "kind " (entry.kind) } { (entry.kind) }
             div.what {
                 p { a href=(link::done(&entry.id)) { bdi { (entry.summary) } } @if undone { " " span.badge { "undone" } } @if entry.pending { " " span.badge { "links pending" } } }
@@ -52,11 +52,11 @@ fn row(deed: &Deed, redo: Option<&str>) -> Markup {
                     @if let Some(chat) = &entry.chat { " · " bdi { (chat) } }
                 }
                 details id={ "files-" (entry.id) } {
-                    summary { (words::count(deed.made.len() + deed.removed.len() + deed.edited.len(), "file")) }
-                    (act::touched(deed))
+                    summary { (words::count(action.made.len() + action.removed.len() + action.edited.len(), "file")) }
+                    (act::touched(action))
                 }
             }
-            (act::turn(deed, redo))
+            (act::turn(action, redo))
         }
     }
 }

@@ -7,8 +7,8 @@ use std::collections::{BTreeMap, HashMap, HashSet};
 
 use forklore_api::moment::Moment;
 use forklore_core::diff::{Effort, TextDiff};
-use forklore_engine::usecase::line::{Line, LineMessage, Mark, MarkKind};
-use forklore_engine::usecase::show::{ShowEntry, ShowReport};
+use forklore_engine::line::{Line, LineMessage, Mark, MarkKind};
+use forklore_engine::show::{ShowEntry, ShowReport};
 use maud::{Markup, html};
 use serde::Serialize;
 
@@ -70,7 +70,7 @@ pub fn page(moment: &Moment) -> Page {
 
 /// What becomes another when one travels.
 #[derive(Debug, Serialize)]
-pub struct Step {
+pub struct SliderParts {
     /// The message
     at: usize,
     /// Title of the page
@@ -88,7 +88,7 @@ pub struct Step {
 }
 
 /// A step: only what is not as it was where one comes from, or `all` of it.
-pub fn step(moment: &Moment, all: bool) -> Step {
+pub fn step(moment: &Moment, all: bool) -> SliderParts {
     let Moment { line, here, window, before } = moment;
     let changes = changes(moment);
     let before = before.as_ref().filter(|_| !all);
@@ -121,7 +121,7 @@ pub fn step(moment: &Moment, all: bool) -> Step {
         let list = if found.role == "fact" { "facts" } else { "registries" };
         lists.entry(list).or_default().push(key);
     }
-    Step {
+    SliderParts {
         at: here.at,
         title: format!("{} · Forklore", title(line, here)),
         said: said(&changes, moment),
@@ -142,7 +142,7 @@ fn title(line: &Line, here: &ShowReport) -> String {
 #[derive(Default)]
 struct Changes {
     /// By key of the entry
-    of: HashMap<String, Change>,
+    of: HashMap<String, Difference>,
     /// Titles of new, changed and gone entries that are facts, with their keys
     new: Vec<(String, String)>,
     changed: Vec<(String, String)>,
@@ -153,7 +153,7 @@ struct Changes {
     scene: Option<String>,
 }
 
-enum Change {
+enum Difference {
     New,
     Changed { text: TextDiff, keys: bool, switched: bool },
 }
@@ -181,7 +181,7 @@ fn changes(moment: &Moment) -> Changes {
             if fact {
                 changes.new.push((key.clone(), entry.comment.clone()));
             }
-            changes.of.insert(key, Change::New);
+            changes.of.insert(key, Difference::New);
             continue;
         };
         let (keys, switched) = (was.keys != entry.keys, was.disable != entry.disable);
@@ -190,7 +190,7 @@ fn changes(moment: &Moment) -> Changes {
             if fact {
                 changes.changed.push((key.clone(), entry.comment.clone()));
             }
-            changes.of.insert(key, Change::Changed { text, keys, switched });
+            changes.of.insert(key, Difference::Changed { text, keys, switched });
         }
     }
     let gone = keyed(before).filter(|(key, entry)| old.contains_key(key) && entry.role == "fact");
@@ -473,10 +473,10 @@ fn entries(line: &Line, here: &ShowReport, changes: &Changes, registries: bool) 
     }
 }
 
-fn entry(chat: &str, key: &str, entry: &ShowEntry, change: Option<&Change>) -> Markup {
+fn entry(chat: &str, key: &str, entry: &ShowEntry, change: Option<&Difference>) -> Markup {
     let word = change.map(|change| match change {
-        Change::New => "new",
-        Change::Changed { .. } => "changed",
+        Difference::New => "new",
+        Difference::Changed { .. } => "changed",
     });
     let is_fact = entry.role == "fact";
     html! {
@@ -491,7 +491,7 @@ fn entry(chat: &str, key: &str, entry: &ShowEntry, change: Option<&Change>) -> M
             @if !entry.keys.is_empty() {
                 p.keys { span.unseen { "Keys: " } @for key in entry.keys.iter().take(24) { span.key { bdi { (key) } } " " } }
             }
-            @if let Some(Change::Changed { text, keys, switched }) = change {
+            @if let Some(Difference::Changed { text, keys, switched }) = change {
                 div.change {
                     @if !text.is_empty() { div.marked.said dir="auto" { (marks::within(text, &entry.content)) } }
                     @if *keys { p.quiet { "Its keys were others before." } }

@@ -1,7 +1,7 @@
 //! Small parts that several pages have.
 
 use forklore_core::check::Health;
-use forklore_engine::vault::StoryKind;
+use forklore_vault::StoryKind;
 use maud::{Markup, html};
 
 use crate::{link, words};

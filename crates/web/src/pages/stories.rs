@@ -1,7 +1,7 @@
 //! All stories of a vault.
 
-use forklore_engine::usecase::stories::{StoriesReport, StoryRow};
-use forklore_engine::vault::StoryKind;
+use forklore_engine::stories::{StoriesReport, StoryRow};
+use forklore_vault::StoryKind;
 use maud::{Markup, html};
 
 use super::parts;

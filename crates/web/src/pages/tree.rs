@@ -4,18 +4,18 @@ mod draw;
 mod plan;
 
 use forklore_core::check::Health;
-use forklore_engine::usecase::tree::{StoryTree, TreeChat, TreeReport};
+use forklore_engine::tree::{StoryTree, TreeChat, TreeReport};
 use maud::{Markup, html};
 
 use self::draw::name_of;
-use self::plan::Plan;
+use self::plan::TreeDrawing;
 use super::parts::{self, crop};
 use crate::{Here, Page, link, words};
 
 /// The tree of the first story in a report; `now` is the time in milliseconds since 1970.
 pub fn page(report: &TreeReport, now: i64) -> Option<Page> {
     let story = report.stories.first()?;
-    let plan = Plan::of(story);
+    let plan = TreeDrawing::of(story);
     let title = crop(&story.name, 100);
     let body = html! {
         (parts::crumbs(&[(&title, None)]))
@@ -119,8 +119,9 @@ fn item(chat: &TreeChat) -> Markup {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use forklore_engine::usecase::tree::{TreeBook, TreeRecap};
-    use forklore_engine::vault::StoryKind;
+    use forklore_engine::tree::TreeBook;
+    use forklore_engine::tree::TreeRecap;
+    use forklore_vault::StoryKind;
 
     fn chat(name: &str, parent: Option<&str>, fork: Option<usize>, messages: usize) -> TreeChat {
         TreeChat {
@@ -157,7 +158,7 @@ mod tests {
         lost.lost_parent = Some("Gone".to_owned());
         let of = [chat("Main", None, None, 12), chat("Early", Some("Main"), Some(2), 30), late, mark, lost];
         let story = story(of.to_vec());
-        let plan = Plan::of(&story);
+        let plan = TreeDrawing::of(&story);
         let names: Vec<&str> = plan
             .rows
             .iter()
@@ -175,7 +176,7 @@ mod tests {
     #[test]
     fn chats_that_are_each_others_parents_are_drawn_all_the_same() {
         let story = story(vec![chat("A", Some("B"), Some(1), 4), chat("B", Some("A"), Some(1), 4)]);
-        assert_eq!(Plan::of(&story).rows.len(), 2);
+        assert_eq!(TreeDrawing::of(&story).rows.len(), 2);
     }
 
     #[test]

@@ -4,7 +4,7 @@ use std::io;
 
 use anstyle::Style;
 use forklore_core::diff::{Identity, ListDiff};
-use forklore_engine::usecase::diff::{DiffBook, DiffChange, DiffEntry, DiffField, DiffReport};
+use forklore_engine::diff::{DiffBook, DiffChange, DiffEntry, DiffField, DiffReport};
 
 use super::text::hunks;
 use super::{short_value, shortened};

@@ -3,7 +3,7 @@
 use std::io;
 
 use anstyle::Style;
-use forklore_engine::usecase::diff::{Chosen, DiffMessage, DiffReport, DiffSide, DiffSpan, DiffTranscript};
+use forklore_engine::diff::{Chosen, DiffMessage, DiffReport, DiffSide, DiffSpan, DiffTranscript};
 
 use super::shortened;
 use super::text::hunks;

@@ -8,7 +8,7 @@ mod text;
 
 use std::io::{self, Write as _};
 
-use forklore_engine::usecase::diff::DiffReport;
+use forklore_engine::diff::DiffReport;
 
 use self::book::book;
 use self::header::header;

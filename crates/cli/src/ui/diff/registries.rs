@@ -4,7 +4,7 @@ use std::io;
 
 use anstyle::Style;
 use forklore_core::diff::ListDiff;
-use forklore_engine::usecase::diff::{DiffRegistry, DiffRow};
+use forklore_engine::diff::{DiffRegistry, DiffRow};
 
 use super::book::{fields, list_line, title};
 use super::text::hunks;

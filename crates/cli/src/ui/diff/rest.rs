@@ -3,8 +3,8 @@
 use std::io;
 
 use forklore_core::diff::TextDiff;
-use forklore_engine::usecase::diff::{DiffEffect, DiffReport, DiffRunning, DiffValue, DiffVersion};
-use forklore_engine::usecase::show::ShowCombined;
+use forklore_engine::diff::{DiffEffect, DiffReport, DiffRunning, DiffValue, DiffVersion};
+use forklore_engine::show::ShowCombined;
 
 use super::short_value;
 use super::text::hunks;

@@ -1,7 +1,7 @@
 //! The state is what it was, and a fork is a fork of what it was made from.
 
-use forklore_engine::usecase::show::show;
-use forklore_engine::usecase::tree::tree;
+use forklore_engine::show::show;
+use forklore_engine::tree::tree;
 use forklore_testkit::play::{Keeper, Story, Truth};
 
 use super::{About, Wrong, judge, law, library, look, states};

@@ -3,14 +3,13 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use forklore_engine::NoProgress;
-use forklore_engine::usecase::blame::blame;
-use forklore_engine::usecase::diff::{Chosen, Side, diff};
-use forklore_engine::usecase::show::show;
-use forklore_engine::usecase::{export, import};
-use forklore_engine::vault::StoryKind;
+use forklore_engine::blame::blame;
+use forklore_engine::diff::{Chosen, Side, diff};
+use forklore_engine::show::show;
+use forklore_engine::{export, import};
 use forklore_fs::{SimFs, VaultPath, Vfs};
 use forklore_testkit::play::{Keeper, Story, Truth};
+use forklore_vault::{NoProgress, StoryKind};
 
 use super::{About, Wrong, judge, law, library, look, states, worse};
 
@@ -32,7 +31,7 @@ fn one_tale(story: &Story) -> (Truth, Vec<Wrong>) {
         if library.chats[chat].book.is_none() {
             continue;
         }
-        let mut before: Option<(usize, forklore_engine::usecase::show::ShowReport)> = None;
+        let mut before: Option<(usize, forklore_engine::show::ShowReport)> = None;
         for at in (0..messages).step_by(3).chain([messages - 1]) {
             let mut say = |text: String| {
                 wrong.push(Wrong { chat: label, at, missing: vec![text], extra: Vec::new() });
@@ -50,7 +49,7 @@ fn one_tale(story: &Story) -> (Truth, Vec<Wrong>) {
                     counted(blamed.entries.iter().map(|e| &*e.comment))
                 ));
             }
-            let dated = |e: &&forklore_engine::usecase::blame::BlameEntry| e.last.message > Some(at);
+            let dated = |e: &&forklore_engine::blame::BlameEntry| e.last.message > Some(at);
             // Its switch may be today's: what nobody dates is carried, and says so.
             let undated = |title: &str| shown.book.entries.iter().any(|e| e.comment == title && e.undated);
             if let Some(late) = blamed.entries.iter().find(dated).filter(|e| !undated(&e.comment)) {

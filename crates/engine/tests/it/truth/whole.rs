@@ -3,14 +3,15 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
+use forklore_config::Config;
 use forklore_core::fork::ForkKind;
-use forklore_engine::oplog::OpLog;
-use forklore_engine::usecase::fork::{self, Request};
-use forklore_engine::usecase::show::show;
-use forklore_engine::usecase::{check, heal, undo};
-use forklore_engine::{Config, Library, history};
+use forklore_engine::fork::{self, Request};
+use forklore_engine::show::show;
+use forklore_engine::{check, heal, undo};
 use forklore_fs::{NodeKind, SimFs, VaultPath, Vfs};
+use forklore_journal::oplog::OpLog;
 use forklore_testkit::play::{Keeper, Story, Truth};
+use forklore_vault::{Library, history};
 
 use super::{About, Wrong, judge, law, library, look, states, worse};
 

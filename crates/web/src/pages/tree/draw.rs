@@ -1,10 +1,10 @@
-//! The drawing of a [`Plan`], as SVG. `tree.js` moves the same parts when the reader zooms or folds, by the same rules: whatever has
+//! The drawing of a [`TreeDrawing`], as SVG. `tree.js` moves the same parts when the reader zooms or folds, by the same rules: whatever has
 //! `data-m` stands at that message, and every row at the height that the rows above leave.
 
-use forklore_engine::usecase::tree::TreeChat;
+use forklore_engine::tree::TreeChat;
 use maud::{Markup, html};
 
-use super::plan::{Flag, Line, Plan, Row};
+use super::plan::{Flag, Line, Row, TreeDrawing};
 use crate::pages::parts::crop;
 use crate::{link, words};
 
@@ -56,7 +56,7 @@ fn shift(x: f64, y: f64) -> String {
     format!("translate({} {})", px(x), px(y))
 }
 
-pub(super) fn draw(plan: &Plan<'_>) -> Markup {
+pub(super) fn draw(plan: &TreeDrawing<'_>) -> Markup {
     #[allow(clippy::cast_precision_loss, reason = "no chat is that long")]
     let message = (ROOM / plan.last.max(1) as f64).min(26.0);
     let scale = Scale { message, row: if plan.dense { 30.0 } else { 54.0 }, dense: plan.dense };

@@ -1,17 +1,17 @@
-//! [`Plan`]: where everything stands in the drawing of a story. Chats are rows, messages are columns.
+//! [`TreeDrawing`]: where everything stands in the drawing of a story. Chats are rows, messages are columns.
 //!
 //! Forks stand below their parent, the one that parted last first. So a line that leads down to an older fork passes to the left of
 //! where the younger ones begin, and no two lines ever cross.
 
 use std::collections::HashMap;
 
-use forklore_engine::usecase::tree::{StoryTree, TreeChat};
+use forklore_engine::tree::{StoryTree, TreeChat};
 
 /// Beyond this many rows they move together.
 const MANY: usize = 60;
 
 /// Where everything stands.
-pub(super) struct Plan<'a> {
+pub(super) struct TreeDrawing<'a> {
     pub(super) rows: Vec<Row<'a>>,
     pub(super) flags: Vec<Flag<'a>>,
     /// Number of the last message of the longest chat
@@ -58,7 +58,7 @@ enum Above<'a> {
     Ghost(&'a str),
 }
 
-impl<'a> Plan<'a> {
+impl<'a> TreeDrawing<'a> {
     pub(super) fn of(story: &'a StoryTree) -> Self {
         let known: HashMap<&str, &TreeChat> = story.chats.iter().map(|chat| (&*chat.chat, chat)).collect();
         let above = |chat: &'a TreeChat| match (&chat.parent, &chat.lost_parent) {
@@ -75,8 +75,10 @@ impl<'a> Plan<'a> {
                 chats.sort_by_key(|chat| (std::cmp::Reverse(chat.fork_message), &chat.chat));
             }
         }
-        let mut planning =
-            Planning { below, plan: Plan { rows: Vec::new(), flags: Vec::new(), last: 0, dense: false } };
+        let mut planning = Planning {
+            below,
+            plan: TreeDrawing { rows: Vec::new(), flags: Vec::new(), last: 0, dense: false },
+        };
         planning.grow(Above::Nothing, None);
         let mut ghosts: Vec<&str> = story
             .chats
@@ -104,7 +106,7 @@ impl<'a> Plan<'a> {
 
 struct Planning<'a> {
     below: HashMap<Above<'a>, Vec<&'a TreeChat>>,
-    plan: Plan<'a>,
+    plan: TreeDrawing<'a>,
 }
 
 impl<'a> Planning<'a> {

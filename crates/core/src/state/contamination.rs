@@ -1,0 +1,92 @@
+//! [`contamination`]: what other lines wrote and a book still holds; [`holes`]: what a book was made without.
+
+use std::collections::{HashMap, HashSet};
+use std::sync::Arc;
+
+use super::fold::{Carry, fold};
+use super::thing::Thing;
+use super::{Change, Known, Origin, Place};
+use crate::adapter::{EntryRole, entry_role};
+use crate::format::book::EntryImage;
+
+/// Something in a book that another line wrote.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Contamination {
+    /// Number of the entry.
+    pub uid: Option<i64>,
+    /// Title of the entry.
+    pub comment: Arc<str>,
+    /// Who wrote it.
+    pub origin: Origin,
+    /// The lines that came from there; empty if the whole entry did.
+    pub lines: Vec<String>,
+}
+
+/// What other lines wrote into a book and is still in it.
+pub fn contamination(changes: &[Change], book: &[(Thing, EntryImage)]) -> Vec<Contamination> {
+    let present: HashMap<&Thing, &EntryImage> = book.iter().map(|(thing, entry)| (thing, entry)).collect();
+    // What our own line wrote is ours, whoever else wrote it, too. What nobody knows the author of may be ours.
+    let mut own: HashMap<&Thing, HashMap<String, bool>> = HashMap::new();
+    for change in changes.iter().filter(|change| !change.line && !matches!(change.place, Place::Elsewhere(_)))
+    {
+        if let Some(after) = &change.after {
+            let before = change.before.as_ref().map(EntryImage::content).unwrap_or_default();
+            let content = after.content();
+            let lines = own.entry(&change.thing).or_default();
+            for line in content.lines().filter(|line| !before.lines().any(|l| l == *line)) {
+                *lines.entry(line.to_owned()).or_default() |= change.place != Place::Unattributed;
+            }
+        }
+    }
+    let mut seen: HashSet<(&Thing, Origin)> = HashSet::new();
+    let mut found: Vec<Contamination> = Vec::new();
+    for change in changes.iter().filter(|change| change.is_telling() && !change.line) {
+        let (Place::Elsewhere(origin), Some(after)) = (change.place, &change.after) else { continue };
+        if entry_role(&after.comment) != EntryRole::Fact {
+            continue;
+        }
+        let Some(now) = present.get(&change.thing) else { continue };
+        let own = |line: &str| own.get(&change.thing).and_then(|own| own.get(line)).copied();
+        let certain = |line: &str| own(line) == Some(true);
+        let lines: Vec<String> = match &change.before {
+            // Others made it, but nothing of what it tells now is theirs.
+            None if !now.content().is_empty() && now.content().lines().all(certain) => continue,
+            None => Vec::new(),
+            Some(before) => {
+                let (before, text, now) = (before.content(), after.content(), now.content());
+                let added = text.lines().filter(|line| !before.lines().any(|l| l == *line));
+                added
+                    .filter(|line| now.lines().any(|l| l == *line) && own(line).is_none())
+                    .map(str::to_owned)
+                    .collect()
+            }
+        };
+        // A rename alone leaves no line behind, but the title itself is the contamination.
+        let renamed = change.before.as_ref().is_some_and(|before| before.comment != after.comment);
+        if change.before.is_some() && lines.is_empty() && !(renamed && now.comment == after.comment) {
+            continue;
+        }
+        if seen.insert((&change.thing, origin)) {
+            found.push(Contamination { uid: now.uid, comment: now.comment.clone(), origin, lines });
+        }
+    }
+    found
+}
+
+/// Entries that a line has earned up to its last message and that its book lacks although nobody took them out: it was made without
+/// them.
+pub fn holes(known: &Known, head: usize, book: &[(Thing, EntryImage)]) -> Vec<EntryImage> {
+    let present: HashSet<&Thing> = book.iter().map(|(thing, _)| thing).collect();
+    let earned = fold(&filled(known), head, head, Carry { undated: false, since: true }, None);
+    let lacking = earned.entries.into_iter().filter(|entry| {
+        entry_role(&entry.image.comment) == EntryRole::Fact
+            && entry.thing.as_ref().is_some_and(|thing| !present.contains(thing))
+    });
+    lacking.map(|entry| entry.image).collect()
+}
+
+/// What is known, without that the book was made without something.
+#[must_use]
+pub fn filled(known: &Known) -> Known {
+    known.with(known.changes.iter().filter(|change| !change.made_without).cloned().collect())
+}

@@ -1,0 +1,133 @@
+//! Forks against what they started with, and what is told on entering one.
+
+use forklore_core::adapter::auto_recap::running::{CombinedRecap, KEYS};
+use forklore_core::check::{Code, Severity};
+use forklore_core::fork::book::fingerprint;
+use forklore_core::fork::header::{self as core_header, version_hash};
+use forklore_core::format::record::Baseline;
+use forklore_fs::PathError;
+use forklore_json::Raw;
+use forklore_vault::{Chat, Library};
+use schemars::JsonSchema;
+use serde::Serialize;
+
+use super::Checker;
+
+/// What a user should be told on entering a fork.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
+pub struct Entering {
+    /// `branch`, `checkpoint` or `copy`
+    pub kind: String,
+    /// The chat it was forked from
+    pub parent: String,
+    /// The last message that came from there
+    pub message: usize,
+    /// Title of the scene it was made at
+    pub scene: Option<String>,
+    /// Version of the running recap in use
+    pub running_version: Option<i64>,
+    /// How many versions it has
+    pub versions: usize,
+    /// How many messages the combined recap covers
+    pub combined_messages: Option<i64>,
+    /// When it was made, as RFC 3339
+    pub created: String,
+    /// Whether it has been played on since
+    pub moved_on: bool,
+}
+
+/// What to tell on entering a chat; nothing if Forklore did not make it.
+pub fn entering(library: &Library, c: usize) -> Option<Entering> {
+    let chat = &library.chats[c];
+    let record = chat.record.as_ref()?;
+    let metadata = chat.header().metadata();
+    let scene = metadata.at(&["auto_recap_checkpoint_state", "scene_break_name"]).and_then(Raw::as_text);
+    Some(Entering {
+        kind: record.kind.clone(),
+        parent: record.parent_file.clone(),
+        message: record.message,
+        scene: scene.map(std::borrow::Cow::into_owned),
+        running_version: chat.running.as_ref().and_then(|running| running.current),
+        versions: chat.running.as_ref().map_or(0, |running| running.versions.len()),
+        combined_messages: CombinedRecap::read(metadata).map(|recap| recap.message_count),
+        created: forklore_journal::oplog::time(record.created),
+        moved_on: record.baseline.as_ref().is_some_and(|baseline| !is_untouched(chat, baseline)),
+    })
+}
+
+fn is_untouched(chat: &Chat, baseline: &Baseline) -> bool {
+    let moment = chat.transcript.moment(chat.head()).map(|moment| moment.to_string());
+    chat.transcript.len() == baseline.messages && moment.as_deref() == Some(&*baseline.moment)
+}
+
+impl Checker<'_> {
+    pub(super) fn baseline(&mut self, c: usize) -> Result<(), PathError> {
+        let library = self.library;
+        let chat = &library.chats[c];
+        let Some(baseline) = chat.record.as_ref().and_then(|record| record.baseline.as_ref()) else {
+            return Ok(());
+        };
+        let metadata = chat.header().metadata();
+        let recap = KEYS.iter().find_map(|key| metadata.get(key)).unwrap_or(Raw::NULL);
+        let now: Vec<(i64, String)> = recap
+            .get("versions")
+            .unwrap_or(Raw::NULL)
+            .elements()
+            .filter_map(|raw| Some((raw.get("version").and_then(Raw::as_i64)?, version_hash(raw))))
+            .collect();
+        let mut changed: Vec<String> = Vec::new();
+        let gone = baseline
+            .versions
+            .iter()
+            .filter(|then| !now.iter().any(|(version, hash)| (*version, hash) == (then.version, &then.hash)));
+        let gone: Vec<String> = gone.map(|then| format!("v{}", then.version)).collect();
+        if !gone.is_empty() {
+            changed.push(format!("version {} of the running recap is gone or changed", gone.join(", ")));
+        }
+        let untouched = is_untouched(chat, baseline);
+        // One that tells of more messages was made later; the same messages told otherwise are another story.
+        let then = baseline.combined.as_ref();
+        let combined = core_header::combined_baseline(metadata);
+        let count = |recap: Option<&(i64, String)>| recap.map(|(count, _)| *count);
+        if combined.as_ref() != then && count(combined.as_ref()) == count(then) {
+            changed.push("the combined recap tells the same messages otherwise".to_owned());
+        } else if untouched && combined.as_ref() != then {
+            changed.push("the combined recap covers other messages".to_owned());
+        }
+        if untouched {
+            let current = chat.running.as_ref().and_then(|running| running.current);
+            if gone.is_empty() && (current != baseline.current || now.len() != baseline.versions.len()) {
+                changed.push("another version of the running recap is in use".to_owned());
+            }
+            if let (Some(then), Some((name, _))) = (&baseline.book, &chat.book)
+                && let Some(book) = library.book(name)?
+                && let Ok(parsed) = book.parse()
+                && fingerprint(&parsed) != *then
+            {
+                changed.push("entries of its lorebook were changed".to_owned());
+            }
+        }
+        if !changed.is_empty() {
+            let message = format!(
+                "What it started from was changed{}: {}.",
+                if untouched { ", although it was not played on" } else { "" },
+                changed.join("; ")
+            );
+            let remedy = "If that was you, all is well. If not, look at `forklore show` for this chat, or branch again from its parent.";
+            self.add(Code::BaselineChanged, Severity::Warning, Some(c), None, message, remedy);
+        }
+        Ok(())
+    }
+
+    /// What the user has accepted as it is, is worth knowing and no more.
+    pub(super) fn accepted(&mut self, c: usize) {
+        let Some(record) = &self.library.chats[c].record else { return };
+        for finding in &mut self.findings {
+            if record.accepted.iter().any(|code| code == finding.code.as_str()) {
+                finding.severity = Severity::Info;
+                "You have accepted this as it is. `forklore heal` with another choice changes it."
+                    .clone_into(&mut finding.remedy);
+            }
+        }
+    }
+}

@@ -1,0 +1,158 @@
+//! `check`: everything that is wrong in a vault, as far as files can tell. One module a topic; each rule adds [`Finding`]s.
+
+mod baseline;
+mod books;
+mod deep;
+mod entries;
+mod files;
+mod kinship;
+mod queue;
+mod recaps;
+
+use forklore_core::check::{Code, Finding, Severity};
+use forklore_fs::PathError;
+use forklore_vault::Library;
+use rayon::prelude::*;
+use schemars::JsonSchema;
+use serde::Serialize;
+
+pub use self::baseline::{Entering, entering};
+pub use self::deep::{DeepReport, deep};
+
+/// What `check` found.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
+pub struct CheckReport {
+    /// Whether there is no error. Warnings are allowed.
+    pub ok: bool,
+    /// What was found, chat by chat.
+    pub findings: Vec<Finding>,
+    /// What to tell on entering the chat that was asked about, if Forklore made it
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub entering: Option<Entering>,
+    /// What reading everything that is kept came to, if that was asked for
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub deep: Option<DeepReport>,
+    /// Whether work is running somewhere: then it depends on the time what is found
+    #[serde(skip)]
+    pub timed: bool,
+}
+
+impl CheckReport {
+    /// A report of these findings.
+    pub fn of(findings: Vec<Finding>) -> Self {
+        Self {
+            ok: findings.iter().all(|f| f.severity != Severity::Error),
+            findings,
+            entering: None,
+            deep: None,
+            timed: false,
+        }
+    }
+
+    /// Adds what reading everything came to.
+    pub fn add_deep(&mut self, deep: DeepReport, findings: Vec<Finding>) {
+        self.ok &= findings.iter().all(|finding| finding.severity != Severity::Error);
+        self.findings.extend(findings);
+        self.deep = Some(deep);
+    }
+}
+
+/// Checks the vault, or one chat and what it is bound to. `now` is the time in milliseconds since 1970.
+pub fn check(library: &Library, only: Option<usize>, now: i64) -> CheckReport {
+    let chats: Vec<usize> = only.map_or_else(|| (0..library.chats.len()).collect(), |c| vec![c]);
+    let check_chat = |c: &usize| {
+        let c = *c;
+        let mut checker = Checker { library, now, findings: Vec::new(), timed: false };
+        checker.damage(c);
+        checker.kinship(c);
+        checker.links(c);
+        checker.recaps(c);
+        let looked = checker.book_of(c, only.is_some());
+        if let Err(e) = looked {
+            checker.unreadable_book(c, &e);
+        }
+        checker.accepted(c);
+        (checker.findings, checker.timed)
+    };
+    let found: Vec<(Vec<Finding>, bool)> = chats.par_iter().map(check_chat).collect();
+    let timed = found.iter().any(|(_, timed)| *timed);
+    let findings = found.into_iter().flat_map(|(findings, _)| findings).collect();
+    let mut checker = Checker { library, now, findings, timed };
+    if only.is_none() {
+        checker.books();
+        checker.left_overs();
+    }
+    checker.slugs(only);
+    let entering = only.and_then(|c| entering(library, c));
+    CheckReport { entering, timed, ..CheckReport::of(checker.findings) }
+}
+
+struct Checker<'a> {
+    library: &'a Library,
+    now: i64,
+    findings: Vec<Finding>,
+    /// Whether what is found depends on the time
+    timed: bool,
+}
+
+impl Checker<'_> {
+    fn add(
+        &mut self,
+        code: Code,
+        severity: Severity,
+        chat: Option<usize>,
+        book: Option<&str>,
+        message: String,
+        remedy: &str,
+    ) {
+        self.findings.push(Finding {
+            code,
+            severity,
+            chat: chat.map(|c| self.library.address(c).to_string()),
+            book: book.map(str::to_owned),
+            message,
+            remedy: remedy.to_owned(),
+        });
+    }
+
+    /// Everything about the book that a chat is bound to.
+    fn book_of(&mut self, c: usize, alone: bool) -> Result<(), PathError> {
+        self.bound_book(c)?;
+        if alone && let Some(stem) = self.library.chats[c].book_stem() {
+            self.book(stem)?;
+        }
+        self.entries(c)?;
+        self.baseline(c)?;
+        self.queue(c)
+    }
+
+    fn unreadable_book(&mut self, c: usize, e: &PathError) {
+        let book = self.library.chats[c].book_stem();
+        let message = format!("What belongs to its lorebook cannot be read: {e}.");
+        let remedy = "Give Forklore (and SillyTavern) the right to read the file, and look at the disk.";
+        self.add(Code::BookDamaged, Severity::Error, Some(c), book, message, remedy);
+    }
+
+    /// The name of a chat, for a sentence.
+    fn name(&self, chat: usize) -> &str {
+        &self.library.chats[chat].name
+    }
+}
+
+/// "a, b, c and 4 more".
+fn list(names: &[String], most: usize) -> String {
+    and_more(&names[..names.len().min(most)], names.len())
+}
+
+/// The first of so many names.
+fn and_more(first: &[String], all: usize) -> String {
+    match all.saturating_sub(first.len()) {
+        0 => first.join(", "),
+        more => format!("{} and {more} more", first.join(", ")),
+    }
+}
+
+/// "1 entry", "3 entries".
+fn count(n: usize, one: &str, many: &str) -> String {
+    if n == 1 { format!("1 {one}") } else { format!("{n} {many}") }
+}

@@ -1,0 +1,109 @@
+//! The running recap: versions from the future, of another line, or missing.
+
+use std::collections::HashSet;
+
+use forklore_core::adapter::auto_recap::running::{CombinedRecap, RecapVersion};
+use forklore_core::check::{Code, Severity};
+
+use super::{Checker, list};
+
+impl Checker<'_> {
+    pub(super) fn recaps(&mut self, c: usize) {
+        self.combined_recap(c);
+        self.running_recap(c);
+    }
+
+    /// One text for everything up to a message: if that message is not there, it tells what has not happened.
+    fn combined_recap(&mut self, c: usize) {
+        let chat = &self.library.chats[c];
+        let Some(recap) = CombinedRecap::read(chat.header().metadata()).filter(|r| !r.fits(chat.head()))
+        else {
+            return;
+        };
+        let (covers, has) = (recap.message_count, chat.transcript.len());
+        let message = format!("The combined recap tells of {covers} messages, and there are only {has}.");
+        let remedy = "Run `forklore heal` on this chat: it gets the last one that fits, if history or a backup has it.";
+        self.add(Code::RecapFromFuture, Severity::Warning, Some(c), None, message, remedy);
+    }
+
+    fn running_recap(&mut self, c: usize) {
+        let library = self.library;
+        let chat = &library.chats[c];
+        let combined = chat.facts.scenes.iter().filter(|(_, scene)| scene.is_real() && scene.is_combined());
+        let combined: Vec<usize> = combined.map(|(message, _)| *message).collect();
+        let Some(running) = &chat.running else { return };
+        let head = chat.head();
+        let current = running.current_place();
+        let (mut future, mut foreign) = (Vec::new(), Vec::new());
+        let mut told: HashSet<usize> = HashSet::new();
+        for (i, version) in running.versions.iter().enumerate() {
+            match library.scene_of(c, version) {
+                Some(message) => drop(told.insert(message)),
+                None if version.scene > head => future.push(i),
+                None => foreign.push(i),
+            }
+        }
+        let alone = library.family(c).len() < 2;
+        let of_others = if alone {
+            "of scenes that have no recap any more"
+        } else {
+            "of scenes that are not on this line"
+        };
+        let remedy = "Run `forklore heal` on this chat: versions that are not its own are put aside, and the right one is in use.";
+        for (code, places, what) in [
+            (Code::RecapFromFuture, future, "from after its last message"),
+            (Code::RecapForeign, foreign, of_others),
+        ] {
+            if places.is_empty() {
+                continue;
+            }
+            let in_use = current.is_some_and(|place| places.contains(&place));
+            let names: Vec<String> = places
+                .iter()
+                .map(|i| {
+                    format!(
+                        "version {} (message {})",
+                        running.versions[*i].version, running.versions[*i].scene
+                    )
+                })
+                .collect();
+            let used = if in_use { ", and one of them is in use" } else { "" };
+            let message = format!("The running recap has versions {what}: {}{used}.", list(&names, 5));
+            let severity = if in_use && !alone { Severity::Error } else { Severity::Warning };
+            self.add(code, severity, Some(c), None, message, remedy);
+        }
+        if let (Some(number), None) = (running.current, current) {
+            let message =
+                format!("Version {number} of the running recap is in use, but there is no such version.");
+            let remedy =
+                "Run `forklore heal` on this chat, or choose another version in Auto-Recap's selector.";
+            self.add(Code::RecapVersionMissing, Severity::Warning, Some(c), None, message, remedy);
+        }
+        let whole = || running.versions.iter().any(RecapVersion::is_whole);
+        if let Some(version) = current.map(|place| &running.versions[place])
+            && !version.is_whole()
+            && whole()
+        {
+            let message = format!(
+                "Version {} of the running recap is in use, but it has no text: the model would be told nothing.",
+                version.version
+            );
+            let remedy =
+                "Run `forklore heal` on this chat: the last version that has a text is in use again.";
+            self.add(Code::RecapVersionMissing, Severity::Warning, Some(c), None, message, remedy);
+        }
+        let missing: Vec<String> = combined
+            .iter()
+            .filter(|message| !told.contains(message))
+            .map(|message| format!("message {message}"))
+            .collect();
+        if !missing.is_empty() {
+            let message = format!(
+                "Scenes were merged into the running recap, but their versions are gone: {}.",
+                list(&missing, 6)
+            );
+            let remedy = "Renaming a chat makes Auto-Recap forget its running recap. `forklore heal` brings it back if history, a backup or a relative has it; else combine the scenes again.";
+            self.add(Code::RecapVersionMissing, Severity::Warning, Some(c), None, message, remedy);
+        }
+    }
+}

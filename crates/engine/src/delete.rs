@@ -1,0 +1,261 @@
+//! `delete`: a chat and its own book go to the trash, and what pointed at the chat no longer does.
+
+use std::collections::BTreeSet;
+
+use forklore_core::check::Code;
+use forklore_core::format::names::{book_stem, chat_stem};
+use forklore_core::story::lineage::Link;
+use forklore_fs::{PathError, VaultPath};
+use forklore_journal::operation::{Edit, Json, JsonChange, Kind, Listed, Place};
+use forklore_journal::{About, TxError, layout};
+use forklore_json::Raw;
+use forklore_vault::{Chat, Library, StoryKind};
+use schemars::JsonSchema;
+use serde::Serialize;
+
+use super::fork::Warning;
+use super::undo::finder;
+
+/// What was deleted.
+#[derive(Debug, Clone, Serialize, JsonSchema)]
+pub struct DeleteReport {
+    /// Id of the operation; nothing if it was only planned
+    pub operation: Option<String>,
+    /// Address of the chat
+    pub chat: String,
+    /// Its own books that went with it
+    pub books: Vec<String>,
+    /// Books of the chat that stay, and why
+    pub kept: Vec<KeptBook>,
+    /// Files that went to the trash or were changed
+    pub files: Vec<String>,
+    /// What the user should know
+    pub warnings: Vec<Warning>,
+}
+
+/// A book that stays.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
+pub struct KeptBook {
+    /// Its name
+    pub name: String,
+    /// Why it stays
+    pub why: String,
+}
+
+/// A deletion that is worked out.
+pub struct DeletePlan {
+    /// What is told of it
+    pub report: DeleteReport,
+    edits: Vec<Edit>,
+    retire: Vec<VaultPath>,
+}
+
+/// Works out what goes with chat `c`.
+pub fn plan(library: &Library, c: usize) -> Result<DeletePlan, PathError> {
+    let chat = &library.chats[c];
+    let mut report = DeleteReport {
+        operation: None,
+        chat: library.address(c).to_string(),
+        books: Vec::new(),
+        kept: Vec::new(),
+        files: Vec::new(),
+        warnings: Vec::new(),
+    };
+    let mut retire = vec![chat.path.clone()];
+    for stem in own_books(library, c)? {
+        let Some(path) = library.books.get(&stem) else { continue };
+        match library.referring_to(&stem, &[c]).first() {
+            Some(who) => report.kept.push(KeptBook { name: stem, why: format!("{who} refers to it") }),
+            None => {
+                retire.push(path.clone());
+                report.books.push(stem);
+            }
+        }
+    }
+    if let Some(stem) = chat.book_stem()
+        && library.books.contains_key(stem)
+        && !report.books.iter().any(|book| book == stem)
+        && !report.kept.iter().any(|kept| kept.name == stem)
+    {
+        let why = "it is kept by hand, not made for this chat".to_owned();
+        report.kept.push(KeptBook { name: stem.to_owned(), why });
+    }
+    let mut edits = unlink_edits(library, c)?;
+    let story = &library.stories[chat.story];
+    let listing = library.groups.values().filter(|_| story.kind == StoryKind::Group);
+    for group in listing.filter(|group| group.chats.iter().any(|name| chat_stem(name) == chat.name)) {
+        let Ok(target) = layout::folder(layout::GROUPS).join(&format!("{}.json", group.file)) else {
+            continue;
+        };
+        // As the group has it: not always the file's name.
+        let listed = group.chats.iter().enumerate().filter(|(_, name)| chat_stem(name) == chat.name);
+        // From the end, so that each stands where it is said to stand when it goes, and when it comes back.
+        let leave: Vec<JsonChange> = listed
+            .rev()
+            .map(|(n, name)| JsonChange::Exclude(Listed::new(&["chats"], name).at(Some(n))))
+            .collect();
+        let mut open = Vec::new();
+        let mut next = None;
+        if let Some(current) = group.current_chat.as_ref().filter(|name| chat_stem(name) == chat.name) {
+            // SillyTavern would make the chat anew, with nothing but the greeting.
+            next = chat.lineage.parent.map(|p| library.chats[p].name.clone());
+            next = next.filter(|next| group.chats.contains(next));
+            next = next.or_else(|| group.chats.iter().find(|name| chat_stem(name) != chat.name).cloned());
+            let set = |next: &String| JsonChange::set(&["chat_id"], Json::text(current), Json::text(next));
+            open.extend(next.as_ref().map(set));
+        }
+        let (forget, turn) = kept_metadata(library, &target, chat, next.as_deref())?;
+        let leave = leave.into_iter().chain(forget).collect();
+        open.extend(turn);
+        // Two edits: that another chat was opened since is no reason not to list this one again.
+        for changes in [leave, open].into_iter().filter(|changes| !changes.is_empty()) {
+            edits.push(Edit::new(target.clone(), Place::Document, changes));
+        }
+    }
+    edits.extend(settings_edit(library, &chat.name)?);
+    if library.cards.get(&story.folder).and_then(|card| card.current_chat.as_deref()).map(chat_stem).as_ref()
+        == Some(&chat.name)
+        && story.kind == StoryKind::Character
+    {
+        let message = "It is the chat that opens with the character: open another one in SillyTavern first, or it makes a new chat of this name".to_owned();
+        report.warnings.push(Warning { code: "CURRENT_CHAT", message });
+    }
+    // Once this chat is gone, nothing tells any more what of a shared book is its own.
+    let sharing = chat.book_stem().map_or(&[][..], |stem| library.users_of(stem));
+    let sharing: Vec<&str> = sharing
+        .iter()
+        .filter(|other| **other != c && library.related(c, **other))
+        .map(|other| library.chats[*other].name.as_str())
+        .collect();
+    if let [first, ..] = sharing[..]
+        && let Some((_, stem)) = &chat.book
+        && library.is_machine_kept(stem)?
+    {
+        let more = if sharing.len() > 1 { format!(" and {} more", sharing.len() - 1) } else { String::new() };
+        let message = format!(
+            "\"{first}\"{more} still writes into its lorebook: run `forklore heal` first, or what is whose can no longer be told"
+        );
+        report.warnings.push(Warning { code: Code::BookShared.as_str(), message });
+    }
+    let forks = library.chats.iter().filter(|other| other.lineage.parent == Some(c)).count();
+    if forks > 0 {
+        let message = match forks {
+            1 => "One chat was forked from it: it keeps everything it has, and loses its parent".to_owned(),
+            n => format!(
+                "{n} chats were forked from it: they keep everything they have, and lose their parent"
+            ),
+        };
+        report.warnings.push(Warning { code: "HAS_FORKS", message });
+    }
+    let touched = retire.iter().chain(edits.iter().map(|edit| &edit.target));
+    report.files = touched.map(|path| path.as_str().to_owned()).collect();
+    report.files.dedup();
+    Ok(DeletePlan { report, edits, retire })
+}
+
+/// Does it.
+pub fn execute(library: &Library, plan: DeletePlan, now: i64) -> Result<DeleteReport, TxError> {
+    let mut tx = library.begin(now)?;
+    plan.edits.into_iter().try_for_each(|edit| tx.edit(edit))?;
+    // The chat before its book: nothing is left behind that refers to what is gone.
+    for target in plan.retire {
+        tx.retire(target)?;
+    }
+    let mut report = plan.report;
+    report.operation = Some(tx.id().to_owned());
+    let about = About {
+        kind: Kind::Delete,
+        chat: Some(report.chat.clone()),
+        summary: format!("deleted {}", report.chat),
+        undoes: None,
+    };
+    tx.commit(about, &finder(library))?;
+    Ok(report)
+}
+
+/// Books that are this chat's own: the one made for it by Forklore, and the one it is bound to if an extension keeps it.
+pub(crate) fn own_books(library: &Library, c: usize) -> Result<BTreeSet<String>, PathError> {
+    let chat = &library.chats[c];
+    let mut own = BTreeSet::new();
+    own.extend(chat.record.as_ref().and_then(|record| record.book.as_deref()).map(book_stem));
+    if let Some((name, stem)) = &chat.book
+        && library.book(name)?.is_some_and(|book| book.keeper.is_some())
+    {
+        own.insert(stem.clone());
+    }
+    Ok(own)
+}
+
+/// The links of the parent's messages that lead to this chat.
+fn unlink_edits(library: &Library, c: usize) -> Result<Vec<Edit>, PathError> {
+    let chat = &library.chats[c];
+    let Some(p) = chat.lineage.parent else { return Ok(Vec::new()) };
+    let parent = &library.chats[p];
+    let mut edits = Vec::new();
+    for (message, link, name) in parent.facts.links().filter(|(_, _, name)| chat_stem(name) == chat.name) {
+        let Some(row) = parent.transcript.row(message) else { continue };
+        let change = match link {
+            Link::Bookmark => {
+                let line = library.message_line(p, message)?.unwrap_or_default();
+                let raw = Raw::parse(&line).unwrap_or(Raw::NULL);
+                let path = ["extra", "bookmark_link"];
+                let set = JsonChange::set_in(raw, &path, None)
+                    .filter(|_| raw.at(&path).is_some_and(|now| now.is_text(name)));
+                set.unwrap_or_else(|| JsonChange::set(&path, Json::text(name), None))
+            }
+            Link::Branch => {
+                let mut beside =
+                    parent.facts.links().filter(|(m, link, _)| *m == message && *link == Link::Branch);
+                let at = beside.position(|(_, _, other)| other == name);
+                JsonChange::Exclude(Listed::new(&["extra", "branches"], name).at(at))
+            }
+        };
+        let place = Place::Message { index: message, id: row.id.0 };
+        edits.push(Edit::new(parent.path.clone(), place, vec![change]));
+    }
+    Ok(edits)
+}
+
+/// What a group of an older version keeps for a chat goes with it, and what it keeps for the chat that is opened instead takes its place.
+fn kept_metadata(
+    library: &Library,
+    target: &VaultPath,
+    chat: &Chat,
+    next: Option<&str>,
+) -> Result<(Option<JsonChange>, Option<JsonChange>), PathError> {
+    let Some((_, kept)) = chat.kept.as_ref().filter(|(file, _)| file == target) else {
+        return Ok((None, None));
+    };
+    let bytes = library.fs.read(target)?.unwrap_or_default();
+    let group = Raw::parse(&bytes).unwrap_or(Raw::NULL);
+    let past = group.get("past_metadata").unwrap_or(Raw::NULL);
+    let key = past.members().filter_map(|(key, _)| key.as_text()).find(|key| chat_stem(key) == chat.name);
+    let forget = key.and_then(|key| JsonChange::set_in(group, &["past_metadata", &key], None));
+    let turn = next.filter(|_| kept.path.len() == 1).and_then(|next| {
+        let metadata = past.get(next).map_or(&b"{}"[..], Raw::bytes);
+        JsonChange::set_in(group, &["chat_metadata"], Json::new(metadata))
+    });
+    Ok((forget, turn))
+}
+
+/// What Auto-Recap keeps under the chat's name.
+fn settings_edit(library: &Library, chat: &str) -> Result<Option<Edit>, PathError> {
+    if library.settings.recap_chat_maps.iter().all(|(_, ids)| !ids.iter().any(|id| id == chat)) {
+        return Ok(None);
+    }
+    // Another story can have a chat of the same name, and the maps do not tell them apart.
+    if library.chats.iter().filter(|other| other.name == chat).count() > 1 {
+        return Ok(None);
+    }
+    let target = layout::folder(layout::SETTINGS);
+    let bytes = library.fs.read(&target)?.unwrap_or_default();
+    let Ok(settings) = Raw::parse(&bytes) else { return Ok(None) };
+    let mut changes = Vec::new();
+    for (map, _) in &library.settings.recap_chat_maps {
+        let path = ["extension_settings", "auto_recap_memory", map, chat];
+        if settings.at(&path).is_some() {
+            changes.extend(JsonChange::set_in(settings, &path, None));
+        }
+    }
+    Ok((!changes.is_empty()).then_some(Edit::new(target, Place::Document, changes)))
+}

@@ -1,0 +1,160 @@
+//! [`own_book`]: what becomes of the book of a chat that must not, or shall not, go on with the one it is bound to.
+
+use forklore_config::{Config, Undated};
+use forklore_core::fork::book::{self as new_book, Content};
+use forklore_core::format::book::{Book, EntryImage};
+use forklore_core::format::names::book_stem;
+use forklore_core::state::{Why, holes};
+use forklore_fs::VaultPath;
+use forklore_journal::layout;
+use forklore_vault::Library;
+use forklore_vault::state::at::{BookAt, Wanted};
+
+use super::{Choice, HealError};
+use crate::fork::plan::{book_bytes, book_name, stays_shared};
+
+/// What becomes of the book.
+pub(super) enum Own {
+    Book {
+        name: String,
+        path: VaultPath,
+        bytes: Vec<u8>,
+        /// Entries that nobody can attribute
+        quarantine: Vec<EntryImage>,
+        how: &'static str,
+    },
+    /// The book that was made for the chat is still there.
+    Rebind {
+        name: String,
+    },
+    /// A fork that waits for its book goes on using its parent's, which is kept by hand.
+    Shared {
+        name: String,
+    },
+    Detach {
+        how: &'static str,
+    },
+    Accept,
+    /// Nothing to copy from
+    Impossible,
+}
+
+/// What somebody can choose for the book of a chat.
+pub(super) fn choices(library: &Library, c: usize) -> Vec<Choice> {
+    let chat = &library.chats[c];
+    let parent = chat.lineage.parent.and_then(|p| library.chats[p].book_stem());
+    let copy = parent.or(chat.book_stem()).is_some_and(|stem| library.books.contains_key(stem));
+    let mut all = vec![Choice::Rebuild, Choice::Empty];
+    all.extend(copy.then_some(Choice::Copy));
+    all.push(Choice::Detach);
+    all.extend(chat.lineage.is_fork().then_some(Choice::Accept));
+    all
+}
+
+pub(super) fn own_book(
+    library: &Library,
+    c: usize,
+    choice: Choice,
+    old: &str,
+    config: &Config,
+    names: &[String],
+) -> Result<Own, HealError> {
+    let chat = &library.chats[c];
+    let recorded = chat.record.as_ref().and_then(|record| record.book.clone());
+    if choice == Choice::Rebuild
+        && let Some(own) = recorded.filter(|own| book_stem(own) != book_stem(old))
+        && library.books.contains_key(&book_stem(&own))
+        && library.known_to_refer_to(&book_stem(&own), &[c]).is_empty()
+    {
+        return Ok(Own::Rebind { name: own });
+    }
+    let wanted =
+        Wanted { undated: config.fork.undated == Undated::Carry, unfinished: true, head: false, fill: true };
+    let pending = chat.book.is_none();
+    let found = match (pending, chat.lineage.parent, chat.lineage.fork_message) {
+        // A fork that SillyTavern saved without a book: what its parent had at that message, and nothing half done.
+        (true, Some(parent), Some(at)) => {
+            let idle = !library.operations(parent)?.iter().any(|op| op.status.is_open());
+            let found = library.book_at(parent, at, Wanted { head: idle, unfinished: idle, ..wanted })?;
+            let stem = library.chats[parent].book_stem().unwrap_or_default();
+            let hand_kept = found.live.is_some() && !library.is_machine_kept(stem)?;
+            let none = found.name.is_none() || (found.live.is_none() && found.entries.is_empty());
+            match (choice, &found.name) {
+                (Choice::Rebuild, _) if none => {
+                    return Ok(Own::Detach { how: "its parent has no lorebook that it could have" });
+                }
+                (Choice::Rebuild, Some(name))
+                    if hand_kept && stays_shared(library, parent, config, stem).is_some() =>
+                {
+                    return Ok(Own::Shared { name: name.clone() });
+                }
+                _ => found,
+            }
+        }
+        (true, ..) if choice == Choice::Rebuild => return Ok(Own::Impossible),
+        _ => library.book_at(c, chat.head(), wanted)?,
+    };
+    let old = found.name.clone().unwrap_or_else(|| old.to_owned());
+    let name = book_name(library, c, &chat.name, &old, &found, names);
+    let Ok(path) = layout::book(&name) else { return Ok(Own::Impossible) };
+    let empty = |over: Option<&Book<'_>>| new_book::assemble(Content::Entries { over, entries: &[] }, &name);
+    let (bytes, how) = match choice {
+        // Nothing tells what was in it. An empty one would look as if all were well, and the file may yet come back.
+        Choice::Rebuild if found.live.is_none() && found.entries.is_empty() => return Ok(Own::Impossible),
+        Choice::Rebuild => {
+            (book_bytes(&found, &name, &chat.name), "a lorebook of its own with what its own line has earned")
+        }
+        Choice::Empty => (empty(None), "a new lorebook, empty"),
+        Choice::Copy => {
+            let from = chat.lineage.parent.and_then(|p| library.chats[p].book.clone()).map(|(name, _)| name);
+            let from = from.or_else(|| chat.book.as_ref().map(|(name, _)| name.clone()));
+            let Some(live) = from.map(|name| library.book(&name)).transpose()?.flatten() else {
+                return Ok(Own::Impossible);
+            };
+            let Ok(book) = live.parse() else { return Ok(Own::Impossible) };
+            let how = if chat.lineage.parent.is_some() {
+                "a copy of the parent's lorebook as it is now"
+            } else {
+                "a copy of its lorebook as it is now"
+            };
+            (new_book::assemble(Content::AsItIs(&book), &name), how)
+        }
+        Choice::Detach => return Ok(Own::Detach { how: "bound to no lorebook any more" }),
+        // Only a fork has a record to note it in.
+        Choice::Accept if chat.lineage.is_fork() => return Ok(Own::Accept),
+        Choice::Accept => return Ok(Own::Impossible),
+    };
+    let quarantine = if choice == Choice::Rebuild { quarantined(&found) } else { Vec::new() };
+    Ok(Own::Book { name, path, bytes, quarantine, how })
+}
+
+/// A copy of the book that a chat shares by choice, for this chat alone.
+pub(super) fn own_copy(library: &Library, c: usize, names: &[String]) -> Result<Own, HealError> {
+    let chat = &library.chats[c];
+    let found = library.book_as_it_is(c)?;
+    let (Some(old), Some(live)) = (&found.name, &found.live) else { return Ok(Own::Impossible) };
+    let name = book_name(library, c, &chat.name, old, &found, names);
+    let (Ok(path), Ok(book)) = (layout::book(&name), live.parse()) else { return Ok(Own::Impossible) };
+    let bytes = new_book::assemble(Content::AsItIs(&book), &name);
+    let how = "a copy of its lorebook, for this chat alone";
+    Ok(Own::Book { name, path, bytes, quarantine: Vec::new(), how })
+}
+
+/// Entries that nothing attributes: they stay with the chat that the book was made for, and in this one's record.
+fn quarantined(found: &BookAt) -> Vec<EntryImage> {
+    let images = found.live.as_ref().map(|book| book.images()).unwrap_or_default();
+    let out = found.left_out.iter().filter(|out| out.why == Why::Unattributed);
+    out.filter_map(|out| images.iter().find(|e| e.uid == out.uid && e.comment == out.comment).cloned())
+        .collect()
+}
+
+/// Whether the book of a fork that was made elsewhere was made without what the fork's line had earned.
+pub(super) fn has_holes(library: &Library, c: usize) -> Result<bool, HealError> {
+    let chat = &library.chats[c];
+    let alone = chat.book_stem().is_some_and(|stem| library.users_of(stem).len() < 2);
+    if chat.record.is_some() || !chat.lineage.is_fork() || !alone {
+        return Ok(false);
+    }
+    let lore = library.lore(c)?;
+    Ok(!holes(&lore.known, chat.head(), lore.present()).is_empty())
+}

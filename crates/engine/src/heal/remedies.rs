@@ -1,0 +1,380 @@
+//! What one chat needs: a [`Patient`] is looked at, and gets a [`Treatment`].
+
+use forklore_config::Config;
+use forklore_core::check::{Code, Finding, Severity};
+use forklore_core::fork::header::Revision;
+use forklore_core::fork::registry;
+use forklore_core::format::book::{Book, EntryImage};
+use forklore_core::format::names::chat_stem;
+use forklore_core::format::record;
+use forklore_core::story::lineage::{Kind, ParentNote};
+use forklore_fs::VaultPath;
+use forklore_journal::operation::Edit;
+use forklore_json::Kind as JsonKind;
+use forklore_vault::{Chat, Library};
+
+use super::links::renamed_links;
+use super::own_book::{Own, choices, has_holes, own_book, own_copy};
+use super::recap::lost_recap;
+use super::{Action, Choice, Decide, HealError, Quarantined, Question};
+use crate::fork::header::{Binding, Revised, revise};
+
+/// What one chat gets.
+#[derive(Default)]
+pub(super) struct Treatment {
+    /// A fresh slug, if anything but its record changes
+    pub(super) slug: Option<String>,
+    /// A new book: file, name, content
+    pub(super) book: Option<(VaultPath, String, Vec<u8>)>,
+    /// The book that it is bound to from now on, if that changes
+    pub(super) binding: Option<Option<String>>,
+    pub(super) actions: Vec<Action>,
+    /// What is told of the entries that are put aside
+    pub(super) quarantined: Vec<Quarantined>,
+    /// Whether that book is also its parent's, by choice
+    pub(super) shared: bool,
+    pub(super) revised: Revised,
+    /// Whether it gets a record
+    pub(super) adopt: bool,
+    pub(super) main_chat: Option<String>,
+    pub(super) links: Vec<Edit>,
+    /// Entries that are put aside, whole
+    pub(super) quarantine: Vec<Vec<u8>>,
+    /// Codes of findings that are accepted as they are
+    pub(super) accepted: Vec<String>,
+}
+
+impl Treatment {
+    fn is_nothing(&self) -> bool {
+        self.revised.revisions.is_empty()
+            && self.binding.is_none()
+            && !self.adopt
+            && self.main_chat.is_none()
+            && self.links.is_empty()
+    }
+}
+
+/// Codes that mean that a chat must not go on with the book it is bound to.
+const WRONG_BOOK: [Code; 5] =
+    [Code::BookMissing, Code::BookForeign, Code::BookShared, Code::EntryFromFuture, Code::EntryForeign];
+
+/// A chat, and who decides about it.
+pub(super) struct Patient<'a> {
+    pub(super) library: &'a Library,
+    pub(super) c: usize,
+    pub(super) address: String,
+    pub(super) findings: Vec<&'a Finding>,
+    pub(super) config: &'a Config,
+    pub(super) decide: &'a Decide<'a>,
+    /// Names of books that others get in the same operation
+    pub(super) names: &'a [String],
+    /// Whether this chat was named: then it can also get what nobody is given unasked
+    pub(super) named: bool,
+}
+
+/// What was decided about the book of a chat.
+struct Remedy {
+    choice: Choice,
+    /// The book as the chat has it, or had it
+    book: String,
+    /// The findings that it answers
+    codes: Vec<Code>,
+}
+
+/// The book that the metadata is to go with.
+#[derive(Default)]
+struct Bound {
+    /// A book of its own: name and entries
+    own: Option<(String, Vec<EntryImage>)>,
+    /// No book any more
+    unbound: bool,
+    /// Its parent's book, by choice
+    shared: Option<String>,
+}
+
+impl Patient<'_> {
+    /// What the chat needs; nothing if it is well, or cannot be changed.
+    pub(super) fn treat(&self) -> Result<Option<Treatment>, HealError> {
+        let header = self.chat().header();
+        if self.chat().unreadable.is_some()
+            || header.raw().kind() != JsonKind::Object
+            || record::is_newer(header.metadata())
+        {
+            return Ok(None);
+        }
+        let mut treatment = Treatment::default();
+        let bound = match self.remedy()? {
+            Some(remedy) => self.bind(&remedy, &mut treatment)?,
+            None => Bound::default(),
+        };
+        self.adopt(&mut treatment);
+        self.revise(&bound, &mut treatment)?;
+        self.give_identity(&mut treatment);
+        self.follow_renames(&mut treatment);
+        // A tab that has the chat open must not bring the old state back silently: with another slug SillyTavern asks it to reload.
+        if treatment.binding.is_some() || !treatment.revised.revisions.is_empty() {
+            treatment.slug.get_or_insert_with(crate::fresh_slug);
+        }
+        Ok((!treatment.is_nothing()).then_some(treatment))
+    }
+
+    fn chat(&self) -> &Chat {
+        &self.library.chats[self.c]
+    }
+
+    fn has(&self, code: Code) -> bool {
+        self.findings.iter().any(|finding| finding.code == code)
+    }
+
+    /// What a finding says.
+    fn text(&self, code: Code) -> String {
+        let finding = self.findings.iter().find(|finding| finding.code == code);
+        finding.map(|finding| finding.message.clone()).unwrap_or_default()
+    }
+
+    fn did(&self, treatment: &mut Treatment, code: Code, book: Option<&str>, did: &str) {
+        let (chat, book) = (self.address.clone(), book.map(str::to_owned));
+        treatment.actions.push(Action { code, chat, book, did: did.to_owned() });
+    }
+
+    fn ask(&self, code: Code, book: &str, text: String, choices: Vec<Choice>, first: bool) -> Option<Choice> {
+        let (chat, book) = (self.address.clone(), book.to_owned());
+        (self.decide)(&Question { code, chat, book, text, choices, ask_first: first })
+    }
+
+    /// What becomes of the book, if something has to, or somebody wants it.
+    fn remedy(&self) -> Result<Option<Remedy>, HealError> {
+        let (library, chat) = (self.library, self.chat());
+        let error =
+            |code: &Code| self.findings.iter().any(|f| f.code == *code && f.severity == Severity::Error);
+        let mut codes: Vec<Code> = WRONG_BOOK.into_iter().filter(error).collect();
+        if has_holes(library, self.c)? {
+            codes.push(Code::BookDamaged);
+        }
+        if let (Some(code), Some((book, stem))) = (codes.first().copied(), &chat.book) {
+            // A fork that shares may get its own unasked; a chat that leaves a book which was made for it may not.
+            let owner = library.owner_of(stem) == Some(self.c) || library.users_of(stem).len() < 2;
+            let ask_first = owner && !matches!(code, Code::BookMissing | Code::BookForeign);
+            let choice = self.ask(code, book, self.text(code), choices(library, self.c), ask_first);
+            return Ok(choice.map(|choice| Remedy { choice, book: book.clone(), codes }));
+        }
+        if let Some(pending) = record::Pending::read(chat.header().metadata()) {
+            let (code, book) = (Code::PendingFork, pending.book.unwrap_or_default());
+            let choice = self.ask(code, &book, self.text(code), choices(library, self.c), false);
+            codes.push(code);
+            return Ok(choice.map(|choice| Remedy { choice, book, codes }));
+        }
+        // A book that is kept by hand may be shared. Whoever wants his own for this chat says so.
+        if let Some((book, stem)) = chat.book.as_ref().filter(|_| self.named)
+            && library.users_of(stem).len() > 1
+            && library.books.contains_key(stem)
+            && !library.is_machine_kept(stem)?
+        {
+            let code = Code::BookSharedByChoice;
+            let text = format!("Other chats use the lorebook \"{book}\", too, which is kept by hand.");
+            let choices = vec![Choice::Copy, Choice::Empty, Choice::Detach];
+            let choice = self.ask(code, book, text, choices, true).filter(|choice| *choice != Choice::Accept);
+            return Ok(choice.map(|choice| Remedy { choice, book: book.clone(), codes: vec![code] }));
+        }
+        Ok(None)
+    }
+
+    /// Works out the book that was decided on.
+    fn bind(&self, remedy: &Remedy, treatment: &mut Treatment) -> Result<Bound, HealError> {
+        let (library, c) = (self.library, self.c);
+        let mut bound = Bound::default();
+        let by_choice = remedy.codes == [Code::BookSharedByChoice];
+        let own = match remedy.choice {
+            Choice::Rebuild | Choice::Copy if by_choice => own_copy(library, c, self.names)?,
+            choice => own_book(library, c, choice, &remedy.book, self.config, self.names)?,
+        };
+        match own {
+            Own::Book { name, path, bytes, quarantine, how } => {
+                let images = Book::parse(&bytes).map(|book| book.images()).unwrap_or_default();
+                let entries = match images.len() {
+                    1 => "1 entry".to_owned(),
+                    n => format!("{n} entries"),
+                };
+                for code in &remedy.codes {
+                    self.did(treatment, *code, Some(&name), &format!("{how}: {entries}"));
+                }
+                self.put_aside(quarantine, &remedy.book, treatment);
+                treatment.binding = Some(Some(name.clone()));
+                treatment.book = Some((path, name.clone(), bytes));
+                bound.own = Some((name, images));
+            }
+            Own::Rebind { name } => {
+                let images = library.book(&name)?.map(|book| book.images()).unwrap_or_default();
+                self.did(treatment, Code::BookForeign, Some(&name), "bound to its own lorebook again");
+                treatment.binding = Some(Some(name.clone()));
+                bound.own = Some((name, images));
+            }
+            Own::Shared { name } => {
+                self.did(treatment, Code::PendingFork, Some(&name), "goes on using its parent's lorebook");
+                treatment.binding = Some(Some(name.clone()));
+                treatment.shared = true;
+                bound.shared = Some(name);
+            }
+            Own::Detach { how } => {
+                for code in &remedy.codes {
+                    self.did(treatment, *code, None, how);
+                }
+                treatment.binding = Some(None);
+                bound.unbound = true;
+            }
+            Own::Accept => {
+                for code in &remedy.codes {
+                    self.did(treatment, *code, Some(&remedy.book), "accepted as it is");
+                    treatment.accepted.push(code.as_str().to_owned());
+                }
+            }
+            Own::Impossible => {}
+        }
+        Ok(bound)
+    }
+
+    /// Entries that nobody can attribute stay where they are, and in the record of the chat.
+    fn put_aside(&self, entries: Vec<EntryImage>, book: &str, treatment: &mut Treatment) {
+        for entry in entries {
+            treatment.quarantined.push(Quarantined {
+                chat: self.address.clone(),
+                book: book.to_owned(),
+                uid: entry.uid,
+                comment: entry.comment.to_string(),
+            });
+            // Books are laid out in many lines; the record lies in the chat's first one.
+            treatment.quarantine.push(forklore_json::compact(entry.raw()));
+        }
+    }
+
+    /// Whether it gets a record.
+    fn adopt(&self, treatment: &mut Treatment) {
+        let chat = self.chat();
+        let same_book = treatment.binding.is_none();
+        // A copy has no record to be wrong without; it gets one where it is given a book, so that the book is known to be its own.
+        let adoptable = chat.lineage.is_fork() || (chat.lineage.kind == Kind::Copy && !same_book);
+        let undecided = same_book && treatment.accepted.is_empty();
+        // A fork that waits for its book goes on waiting until something is done about that.
+        let waits = undecided && record::is_pending(chat.header().metadata());
+        treatment.adopt = adoptable && !waits && (chat.record.is_none() || !undecided);
+        if treatment.adopt && self.has(Code::UnrecordedFork) {
+            self.did(treatment, Code::UnrecordedFork, None, "adopted: its lineage is recorded now");
+        }
+    }
+
+    /// Metadata that goes with the book, and recaps that are the chat's own.
+    fn revise(&self, bound: &Bound, treatment: &mut Treatment) -> Result<(), HealError> {
+        let (library, c, chat) = (self.library, self.c, self.chat());
+        let same_book = treatment.binding.is_none();
+        let recap = [Code::RecapFromFuture, Code::RecapForeign, Code::RecapVersionMissing];
+        let recap = recap.into_iter().any(|code| self.has(code));
+        let stale = self.has(Code::RegistryIndexStale);
+        if same_book && !recap && !stale && !treatment.adopt {
+            return Ok(());
+        }
+        let binding = match &bound.own {
+            Some((name, entries)) => Binding::Own { name, entries },
+            None if bound.unbound => Binding::Unbound,
+            None => Binding::Same,
+        };
+        treatment.revised = revise(library, c, chat.head(), &chat.name, &binding, false)?;
+        let revisions = &mut treatment.revised.revisions;
+        revisions.extend(bound.shared.as_ref().map(|name| Revision::text(&["world_info"], name)));
+        // Extensions that make forks leave the parent's name behind; the binding is what counts.
+        let said = chat.header().metadata().at(&["auto_lorebooks", "lorebookName"]);
+        if let (true, Some(said), Some((name, _))) = (same_book, said, &chat.book)
+            && !said.is_text(name)
+        {
+            revisions.push(Revision::text(&["auto_lorebooks", "lorebookName"], name));
+        }
+        if same_book && stale {
+            let entries = chat.book.as_ref().map(|(name, _)| library.book(name)).transpose()?.flatten();
+            let entries = entries.map(|book| book.images()).unwrap_or_default();
+            let index = Revision::set(&["auto_lorebooks", "registry", "index"], registry::index(&entries));
+            revisions.push(index);
+        }
+        if stale && (same_book || bound.own.is_some()) {
+            self.did(treatment, Code::RegistryIndexStale, None, "index made anew from its registries");
+        }
+        self.tell_of_recaps(treatment);
+        if self.has(Code::RecapVersionMissing)
+            && let Some((revisions, from)) = lost_recap(library, c)?
+        {
+            treatment.revised.revisions.extend(revisions);
+            self.did(
+                treatment,
+                Code::RecapVersionMissing,
+                None,
+                &format!("the running recap is back, {from}"),
+            );
+        }
+        if self.has(Code::QueueForeign) && bound.own.is_some() {
+            self.did(treatment, Code::QueueForeign, None, "the new lorebook's queue is empty");
+        }
+        Ok(())
+    }
+
+    /// What became of versions that are not the chat's own, and of one in use that cannot be.
+    fn tell_of_recaps(&self, treatment: &mut Treatment) {
+        let (Some(projection), Some(running)) = (&treatment.revised.projection, &self.chat().running) else {
+            return self.tell_of_the_combined(treatment);
+        };
+        let dropped = match projection.dropped.len() {
+            0 => None,
+            1 => Some("1 version of the running recap put aside".to_owned()),
+            n => Some(format!("{n} versions of the running recap put aside")),
+        };
+        let current = projection.current.map(|place| running.versions[place].version);
+        let other = current.filter(|current| running.current != Some(*current));
+        if let Some(dropped) = dropped {
+            for code in [Code::RecapFromFuture, Code::RecapForeign] {
+                if self.has(code) {
+                    self.did(treatment, code, None, &dropped);
+                }
+            }
+        } else if let Some(version) = other.filter(|_| self.has(Code::RecapVersionMissing)) {
+            let did =
+                format!("version {version} of the running recap is in use, the last one that has a text");
+            self.did(treatment, Code::RecapVersionMissing, None, &did);
+        }
+        self.tell_of_the_combined(treatment);
+    }
+
+    fn tell_of_the_combined(&self, treatment: &mut Treatment) {
+        let archived = treatment.revised.archive.iter().any(|(key, _)| *key == "combined");
+        if archived && self.has(Code::RecapFromFuture) {
+            self.did(treatment, Code::RecapFromFuture, None, "a combined recap from the future put aside");
+        }
+    }
+
+    /// Of several chats with one identity the one that it was made for keeps it.
+    fn give_identity(&self, treatment: &mut Treatment) {
+        let twin = treatment.adopt && self.library.has_twin(self.c);
+        if twin && self.has(Code::SlugDuplicate) {
+            self.did(treatment, Code::SlugDuplicate, None, "given an identity of its own");
+        }
+        let nameless = treatment.adopt && self.chat().header().slug().is_none();
+        if twin || nameless {
+            treatment.slug = Some(crate::fresh_slug());
+        }
+    }
+
+    /// Names in the header and links in messages that lead to chats which go by another name now.
+    fn follow_renames(&self, treatment: &mut Treatment) {
+        let chat = self.chat();
+        if let Some(ParentNote::Renamed(old)) = &chat.lineage.note
+            && let Some(parent) = chat.lineage.parent
+        {
+            let now = &self.library.chats[parent].name;
+            if chat.header().main_chat().is_some_and(|name| chat_stem(&name) == *old) {
+                treatment.main_chat = Some(now.clone());
+                let did = format!("says \"{now}\" now where it said \"{old}\"");
+                self.did(treatment, Code::ParentRenamed, None, &did);
+            }
+        }
+        treatment.links = renamed_links(self.library, self.c);
+        for _ in 0..treatment.links.len() {
+            self.did(treatment, Code::LinkDangling, None, "a link follows the fork that was renamed");
+        }
+    }
+}

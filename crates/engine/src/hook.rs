@@ -1,0 +1,199 @@
+//! Forks that SillyTavern saves itself: [`judge`] tells whether a save is a fork, [`prepare`] makes its book and the header to save,
+//! [`pending`] the header of one that has to wait.
+//!
+//! SillyTavern's page sends the whole chat; the header and the last message of it tell enough. The fork gets what it would get from
+//! Forklore, under the name that SillyTavern chose. What the page has in its memory and nobody revises (variables, notes, what other
+//! extensions keep) is what was sent: it may be newer than the file.
+
+use forklore_config::Config;
+use forklore_core::fork::ForkKind;
+use forklore_core::fork::header::{self as core, HANDLED, Revision};
+use forklore_core::format::chat::{Header, Message};
+use forklore_core::format::names::{ForkName, chat_stem};
+use forklore_core::format::record::{ForkRecord, Pending};
+use forklore_core::story::{identify, swipe_moments};
+use forklore_fs::VaultPath;
+use forklore_journal::layout;
+use forklore_json::Raw;
+use forklore_vault::Library;
+
+use super::fork::{ForkError, ForkReport, Request, plan, prepare as publish};
+
+/// A chat that SillyTavern is about to save.
+#[derive(Debug, Clone, Copy)]
+pub struct Sent<'a> {
+    /// Folder of the character's chats; nothing for a group's chat
+    pub folder: Option<&'a str>,
+    /// Its name, as sent
+    pub chat: &'a str,
+    /// Whether what is there is overwritten, whatever it is
+    pub force: bool,
+    /// The first line
+    pub header: Raw<'a>,
+    /// How many messages follow
+    pub messages: usize,
+    /// The last of them
+    pub last: Raw<'a>,
+}
+
+/// What a save is.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Verdict {
+    /// The fork that it makes, if it makes one
+    pub fork: Option<Fork>,
+    /// Number of the chat that it overwrites by force
+    pub overwrites: Option<usize>,
+}
+
+/// A fork that is about to be saved.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Fork {
+    /// The chat that it is forked from
+    pub parent: VaultPath,
+    /// Its name, cleaned
+    pub name: String,
+    /// Its slug: the one that was sent, or a fresh one where SillyTavern (before 1.19) sent its parent's
+    pub slug: String,
+}
+
+/// What the user wants of a fork, where somebody has asked.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Wishes {
+    /// Checkpoint or branch; otherwise its name tells
+    pub kind: Option<ForkKind>,
+    /// Whether work that waits in the queue is no reason to refuse
+    pub ignore_queue: bool,
+    /// Whether everything that would be a warning is a refusal; as the settings say if nothing is said
+    pub strict: Option<bool>,
+    /// Whether it gets a copy even of a book that is shared by choice
+    pub copy_book: bool,
+}
+
+/// Tells what a save is. `None` if SillyTavern will not save such a thing either.
+pub fn judge(library: &Library, sent: &Sent<'_>) -> Option<Verdict> {
+    let dir = match sent.folder {
+        Some(folder) => layout::folder(layout::CHATS).join(folder).ok()?,
+        None => layout::folder(layout::GROUP_CHATS),
+    };
+    let file = |name: &str| dir.join(&format!("{}.jsonl", chat_stem(name))).ok();
+    let name = chat_stem(sent.chat);
+    let target = file(&name).filter(|_| !name.is_empty())?;
+    let header = Header::new(sent.header);
+    let there = library.chats.iter().position(|chat| chat.path == target);
+    let other = |c: &usize| library.chats[*c].header().slug() != header.slug();
+    let overwrites = there.filter(|c| sent.force && other(c));
+    let free = there.is_none() || overwrites.is_some();
+    let parent = header.main_chat().and_then(|name| file(&name)).filter(|parent| *parent != target);
+    let parent = parent.and_then(|path| library.chats.iter().position(|chat| chat.path == path));
+    let fork = parent.filter(|_| free).and_then(|parent| {
+        let parents = library.chats[parent].header().slug();
+        let own = header.slug().filter(|slug| Some(slug) != parents.as_ref());
+        // A page that still shows a fork which is gone saves it again: that is no new fork.
+        let again = ForkRecord::read(header.metadata()).is_some_and(|r| r.belongs_to(own.as_deref()));
+        let slug = own.map_or_else(crate::fresh_slug, std::borrow::Cow::into_owned);
+        (!again).then(|| Fork { parent: library.chats[parent].path.clone(), name, slug })
+    });
+    Some(Verdict { fork, overwrites })
+}
+
+/// What a fork needs before SillyTavern writes its chat: the book is there, and the header that names it is the answer.
+pub fn prepare(
+    library: &Library,
+    sent: &Sent<'_>,
+    fork: &Fork,
+    wishes: Wishes,
+    config: &Config,
+    now: i64,
+    until: i64,
+) -> Result<(ForkReport, Vec<u8>), ForkError> {
+    let not_there =
+        || forklore_vault::AddressError::NoSuchChat { wanted: fork.parent.to_string(), like: Vec::new() };
+    let parent = library.chats.iter().position(|chat| chat.path == fork.parent).ok_or_else(not_there)?;
+    let (at, swipe) = place(library, parent, sent)?;
+    let kind = wishes.kind.unwrap_or_else(|| kind_of(&fork.name));
+    let request = Request {
+        kind,
+        chat: parent,
+        at,
+        name: None,
+        swipe,
+        strict: wishes.strict,
+        ignore_queue: wishes.ignore_queue,
+        // After a checkpoint the page saves the parent with the link; after a branch it forgets to.
+        link: kind == ForkKind::Branch,
+        copy_book: wishes.copy_book,
+    };
+    let plan = plan::plan_named(library, &request, config, &fork.slug, now, &fork.name)?;
+    let before = library.chats[parent].header().metadata();
+    let header = merged(sent.header, Raw::parse(&plan.header).unwrap_or(Raw::NULL), before)
+        .map_err(|why| ForkError::CorruptChat { chat: fork.name.clone(), why })?;
+    Ok((publish(library, plan, now, until)?, header))
+}
+
+/// The header of a fork that is saved without a book, and why.
+pub fn pending(sent: &Sent<'_>, fork: &Fork, code: &str, message: &str, now: i64) -> Option<Vec<u8>> {
+    let header = Header::new(sent.header);
+    let note = Pending {
+        code: code.to_owned(),
+        message: message.to_owned(),
+        since: now,
+        book: header.book().map(std::borrow::Cow::into_owned),
+    };
+    let mut revisions = vec![
+        Revision::text(&["integrity"], &fork.slug),
+        Revision::without(&["world_info"]),
+        Revision::set(&["forklore"], note.write()),
+    ];
+    if header.metadata().at(&["auto_lorebooks", "lorebookName"]).is_some() {
+        revisions.push(Revision::set(&["auto_lorebooks", "lorebookName"], b"null".to_vec()));
+    }
+    core::apply(Some(sent.header), &revisions).ok()
+}
+
+/// SillyTavern's own names tell branches; whatever somebody typed is a checkpoint.
+fn kind_of(name: &str) -> ForkKind {
+    match ForkName::read(name) {
+        ForkName::Branch(_) => ForkKind::Branch,
+        ForkName::Checkpoint(_) | ForkName::Plain => ForkKind::Checkpoint,
+    }
+}
+
+/// The message of the parent that the fork ends with, and the swipe of it, if it shows another one.
+fn place(library: &Library, parent: usize, sent: &Sent<'_>) -> Result<(usize, Option<usize>), ForkError> {
+    let chat = &library.chats[parent];
+    let at = sent.messages.saturating_sub(1);
+    let not_saved = || ForkError::NotSaved { chat: chat.name.clone(), at };
+    let row = chat.transcript.row(at).ok_or_else(not_saved)?;
+    let last = Message::new(sent.last);
+    let (role, text, _) = identify(last);
+    let before = chat.transcript.moment_before(at);
+    let moment = before.then(role, &text);
+    if moment == row.moment {
+        return Ok((at, None));
+    }
+    let line = library.message_line(parent, at)?.unwrap_or_default();
+    let swipes = swipe_moments(before, Message::new(Raw::parse(&line).unwrap_or(Raw::NULL)));
+    let swipe = swipes.iter().position(|other| *other == moment);
+    swipe.map(|swipe| (at, Some(swipe))).ok_or_else(not_saved)
+}
+
+/// What was sent, with everything in it that is the fork's own.
+fn merged(sent: Raw<'_>, planned: Raw<'_>, before: Raw<'_>) -> Result<Vec<u8>, String> {
+    let planned = planned.get("chat_metadata").unwrap_or(Raw::NULL);
+    let mut keys: Vec<String> = HANDLED.iter().map(|key| (*key).to_owned()).collect();
+    let now = planned.members().chain(before.members()).filter_map(|(key, _)| key.as_text());
+    for key in now {
+        let revised = planned.get(&key).map(Raw::bytes) != before.get(&key).map(Raw::bytes);
+        if revised && !keys.iter().any(|known| *known == *key) {
+            keys.push(key.into_owned());
+        }
+    }
+    let revisions: Vec<Revision> = keys
+        .iter()
+        .map(|key| match planned.get(key) {
+            Some(value) => Revision::set(&[key], value.bytes().to_vec()),
+            None => Revision::without(&[key]),
+        })
+        .collect();
+    core::apply(Some(sent), &revisions).map_err(|e| format!("its header cannot be edited ({e})"))
+}

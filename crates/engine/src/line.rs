@@ -1,0 +1,171 @@
+//! [`Line`]: a chat as a line to travel along, with what stands at its messages; [`around`]: the messages around one of them. And the
+//! [`Companion`]s of a chat: all chats of its story.
+
+use std::ops::Range;
+
+use forklore_core::format::chat::{Message, Role};
+use forklore_fs::PathError;
+use forklore_json::Raw;
+use forklore_vault::{Library, StoryKind};
+
+use super::tree;
+
+/// A chat as a line.
+#[derive(Debug, Clone)]
+pub struct Line {
+    /// Address of the chat
+    pub chat: String,
+    /// Name of the chat
+    pub name: String,
+    /// Name of its story
+    pub story: String,
+    /// Character or group
+    pub story_kind: StoryKind,
+    /// The card's file stem, or the group's id
+    pub folder: String,
+    /// `main`, `branch`, `checkpoint` or `copy`
+    pub kind: &'static str,
+    /// How many messages it has
+    pub messages: usize,
+    /// The chat that it was forked from: address, name and the last message from there
+    pub parent: Option<(String, String, Option<usize>)>,
+    /// What stands at its messages, in their order
+    pub marks: Vec<Mark>,
+}
+
+/// Something that stands at a message.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Mark {
+    /// The message
+    pub message: usize,
+    /// What it is
+    pub kind: MarkKind,
+    /// What it is called, if it has a name
+    pub name: Option<String>,
+    /// Address of the other chat, for a fork
+    pub chat: Option<String>,
+}
+
+/// What stands at a message.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum MarkKind {
+    /// A scene ends
+    Scene,
+    /// A branch was made
+    Branch,
+    /// A checkpoint was made
+    Checkpoint,
+    /// This chat was forked from its parent
+    Origin,
+}
+
+/// One message as it is read.
+#[derive(Debug, Clone)]
+pub struct LineMessage {
+    /// Its number
+    pub message: usize,
+    /// Who speaks
+    pub speaker: String,
+    /// What is said
+    pub text: String,
+    /// Whether the user speaks
+    pub user: bool,
+    /// Whether it is hidden from the model
+    pub hidden: bool,
+    /// How many swipes it has
+    pub swipes: usize,
+}
+
+/// One chat of a story.
+#[derive(Debug, Clone)]
+pub struct Companion {
+    /// Its address
+    pub chat: String,
+    /// Its name
+    pub name: String,
+    /// How many messages it has
+    pub messages: usize,
+}
+
+/// The line of chat `c`.
+pub fn line(library: &Library, c: usize) -> Line {
+    let chat = &library.chats[c];
+    let story = &library.stories[chat.story];
+    let scenes = chat.facts.scenes.iter().filter(|(_, scene)| scene.is_real());
+    let mut marks: Vec<Mark> = scenes
+        .map(|(message, scene)| Mark {
+            message: *message,
+            kind: MarkKind::Scene,
+            name: scene.name.clone(),
+            chat: None,
+        })
+        .collect();
+    let forks = library.chats.iter().enumerate().filter(|(_, fork)| fork.lineage.parent == Some(c));
+    marks.extend(forks.filter_map(|(f, fork)| {
+        let kind = match tree::kind(fork.lineage.kind) {
+            "branch" => MarkKind::Branch,
+            "checkpoint" => MarkKind::Checkpoint,
+            _ => return None,
+        };
+        let address = library.address(f).to_string();
+        Some(Mark {
+            message: fork.lineage.fork_message?,
+            kind,
+            name: Some(fork.name.clone()),
+            chat: Some(address),
+        })
+    }));
+    let parent = chat.lineage.parent.map(|p| {
+        let parent = &library.chats[p];
+        (library.address(p).to_string(), parent.name.clone(), chat.lineage.fork_message)
+    });
+    if let Some((address, name, Some(message))) = &parent {
+        let (name, chat) = (Some(name.clone()), Some(address.clone()));
+        marks.push(Mark { message: *message, kind: MarkKind::Origin, name, chat });
+    }
+    marks.retain(|mark| mark.message < chat.transcript.len());
+    marks.sort_by_key(|mark| mark.message);
+    Line {
+        chat: library.address(c).to_string(),
+        name: chat.name.clone(),
+        story: story.name.clone(),
+        story_kind: story.kind,
+        folder: story.folder.clone(),
+        kind: tree::kind(chat.lineage.kind),
+        messages: chat.transcript.len(),
+        parent,
+        marks,
+    }
+}
+
+/// Some messages of chat `c`; those that there are.
+pub fn around(library: &Library, c: usize, messages: Range<usize>) -> Result<Vec<LineMessage>, PathError> {
+    let end = messages.end.min(library.chats[c].transcript.len());
+    let mut found = Vec::new();
+    for message in messages.start..end {
+        let line = library.message_line(c, message)?.unwrap_or_default();
+        let read = Message::new(Raw::parse(&line).unwrap_or(Raw::NULL));
+        found.push(LineMessage {
+            message,
+            speaker: read.speaker().into_owned(),
+            text: read.text().into_owned(),
+            user: read.role() == Role::User,
+            hidden: read.is_hidden(),
+            swipes: read.swipes().count(),
+        });
+    }
+    Ok(found)
+}
+
+/// All chats of the story of chat `c`, in the order of the tree.
+pub fn companions(library: &Library, c: usize) -> Vec<Companion> {
+    let chats = &library.stories[library.chats[c].story].chats;
+    tree::in_tree_order(library, chats)
+        .into_iter()
+        .map(|(c, _)| Companion {
+            chat: library.address(c).to_string(),
+            name: library.chats[c].name.clone(),
+            messages: library.chats[c].transcript.len(),
+        })
+        .collect()
+}

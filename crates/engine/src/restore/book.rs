@@ -1,0 +1,349 @@
+//! A book, or one entry of it, put back to what it was: in a new book that the chat is bound to.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use forklore_core::adapter::auto_recap::registry;
+use forklore_core::adapter::{EntryRole, entry_role};
+use forklore_core::check::Code;
+use forklore_core::fork::book::{self as new_book, Content, fingerprint};
+use forklore_core::fork::header::Revision;
+use forklore_core::format::book::{Book as Parsed, EntryImage};
+use forklore_core::state::Change;
+use forklore_fs::{Part, VaultPath};
+use forklore_journal::operation::{Edit, FileId, Kind};
+use forklore_journal::oplog::time;
+use forklore_journal::{About, layout};
+use forklore_json::Raw;
+use forklore_vault::history::Past;
+use forklore_vault::state::at::{BookAt, SourceKind, Wanted};
+use forklore_vault::{Book, Chat, Library};
+
+use super::{
+    Act, Request, RestoreError, RestorePlan, RestoreReport, RestoreTarget, RestoredBook, RestoredEntry, When,
+    phrase, until,
+};
+use crate::blame::choose;
+use crate::fork::header::{edit_of, rebind};
+use crate::fork::plan::{book_bytes, book_name};
+use crate::fork::{ForkError, Warning};
+use crate::heal::unneeded;
+use crate::history::{Did, differing};
+use crate::undo::finder;
+
+pub(super) fn plan(library: &Library, request: &Request, slug: &str) -> Result<RestorePlan, RestoreError> {
+    let c = match library.find_chat(&request.chat) {
+        Ok(c) => c,
+        Err(e) => {
+            let gone = library.find_gone(&request.chat)?;
+            return Err(gone.map_or_else(|| e.into(), |_| RestoreError::ChatGone(request.chat.clone())));
+        }
+    };
+    let chat = &library.chats[c];
+    if let Some(why) = &chat.unreadable {
+        return Err(ForkError::CorruptChat { chat: chat.name.clone(), why: why.clone() }.into());
+    }
+    refuse_work(library, c, request)?;
+    let (past, found) = state(library, c, request)?;
+    let bound = chat.book.as_ref();
+    let old = bound.map(|(name, _)| name.clone()).or_else(|| found.name.clone());
+    let Some(old) = old else { return Err(RestoreError::NoBook(chat.name.clone())) };
+    let now = library.book(&old)?.filter(|_| bound.is_some());
+    let present = now.as_ref().and_then(|book| Some(book.parse().ok()?.images())).unwrap_or_default();
+    let at = match request.when {
+        When::Message(at) => at,
+        _ => found.source.message.unwrap_or(chat.head()),
+    };
+    let name = book_name(library, c, &chat.name, &old, &found, &[]);
+    let path = layout::book(&name).map_err(|_| RestoreError::NameTaken(name.clone()))?;
+    let (what, bytes, title) = match &request.what {
+        RestoreTarget::Entry(wanted) => {
+            let images = entry(library, c, wanted, at, &found, &present)?;
+            let over = now.as_ref().and_then(|book| book.parse().ok());
+            let content = Content::Entries { over: over.as_ref(), entries: &images.0 };
+            ("entry", new_book::assemble(content, &name), format!("The entry \"{}\"", images.1))
+        }
+        _ => ("book", book_bytes(&found, &name, &chat.name), "The lorebook".to_owned()),
+    };
+    // Read as SillyTavern will: what is wrong with it is found before anything is written.
+    let read = Parsed::parse(&bytes).map_err(|e| ForkError::NotVerified(e.to_string()))?;
+    let images = read.images();
+    let entries = changes(&present, &images);
+    if entries.is_empty() && now.is_some() {
+        return Err(RestoreError::Same(title));
+    }
+    let mut revisions = vec![Revision::text(&["integrity"], slug)];
+    revisions.extend(rebind(library, c, &name, &images)?);
+    revisions.extend(own_record(chat, slug, &name, &fingerprint(&read)));
+    let edit =
+        edit_of(chat, revisions, true).ok_or_else(|| RestoreError::CorruptHeader(chat.name.clone()))?;
+    let rebound = BTreeMap::from([(c, Some(name.clone()))]);
+    let retire = unneeded(library, &rebound)?;
+    let mut guards: Vec<(VaultPath, FileId)> = Vec::new();
+    guards.extend(chat.identity.map(|identity| (chat.path.clone(), identity.into())));
+    if let Some((path, identity)) =
+        now.as_ref().and_then(|book| Some((library.books.get(&book.name)?, book.identity?)))
+    {
+        guards.push((path.clone(), identity.into()));
+    }
+    let address = library.address(c).to_string();
+    let files = [&path].into_iter().chain([&edit.target]).chain(&retire);
+    let report = RestoreReport {
+        operation: None,
+        what,
+        chat: address.clone(),
+        of: address,
+        at,
+        observation: past.as_ref().map(|past| past.seq),
+        seen: past.as_ref().map(|past| time(past.clock)),
+        book: RestoredBook { name: Some(name), from: Some(old.clone()), entries: images.len(), made: true },
+        entries,
+        media: Vec::new(),
+        warnings: warnings(library, c, &old, &found, at),
+        files: files.map(|path| path.as_str().to_owned()).collect(),
+        pending: Vec::new(),
+    };
+    let bind = Bind { book: (path, bytes), edit, retire, guards };
+    Ok(RestorePlan { report, act: Act::Bind(bind) })
+}
+
+/// The new book's queue is empty: work that waits in the old one would be lost.
+fn refuse_work(library: &Library, c: usize, request: &Request) -> Result<(), RestoreError> {
+    let waiting = library.operations(c)?;
+    let mut kinds: Vec<String> =
+        waiting.into_iter().filter(|op| op.status.is_open()).map(|op| op.kind).collect();
+    let count = kinds.len();
+    if count == 0 || request.ignore_queue {
+        return Ok(());
+    }
+    kinds.sort();
+    kinds.dedup();
+    Err(ForkError::QueueNotEmpty { count, kinds }.into())
+}
+
+/// The book as it was; with the place in history, if it is exactly what was seen there.
+fn state(library: &Library, c: usize, request: &Request) -> Result<(Option<Past>, BookAt), RestoreError> {
+    let chat = &library.chats[c];
+    let unknown = || RestoreError::Unknown { chat: chat.name.clone(), when: phrase(request.when) };
+    let (past, found) = match request.when {
+        When::Last => return Err(RestoreError::WhichState(chat.name.clone())),
+        When::Message(at) => {
+            let messages = chat.transcript.len();
+            if at >= messages {
+                return Err(ForkError::NoSuchMessage { at, chat: chat.name.clone(), messages }.into());
+            }
+            (None, library.book_at(c, at, Wanted::default())?)
+        }
+        When::Time(_) | When::Observation(_) => {
+            let past = library.find_past(&chat.path, until(library, request.when)?)?;
+            let then = library.past(&past)?;
+            let t = then.chats.iter().position(|chat| chat.path == past.file).ok_or_else(unknown)?;
+            let found = then.book_as_it_is(t)?;
+            (Some(past), found)
+        }
+    };
+    if found.name.is_none() {
+        return Err(RestoreError::NoBook(chat.name.clone()));
+    }
+    match found.source.kind {
+        SourceKind::Degraded | SourceKind::None => Err(unknown()),
+        _ => Ok((past, found)),
+    }
+}
+
+/// The entries of the book with one of them as it was, and its title.
+fn entry(
+    library: &Library,
+    c: usize,
+    wanted: &str,
+    at: usize,
+    found: &BookAt,
+    present: &[EntryImage],
+) -> Result<(Vec<EntryImage>, String), RestoreError> {
+    let facts: Vec<&EntryImage> = found
+        .entries
+        .iter()
+        .map(|entry| &entry.image)
+        .filter(|image| entry_role(&image.comment) != EntryRole::Queue)
+        .collect();
+    let titles: Vec<(Option<i64>, &str)> = facts.iter().map(|image| (image.uid, &*image.comment)).collect();
+    let then = facts[choose(&titles, wanted, at)?];
+    let mut images = present.to_vec();
+    let lore = library.lore(c)?;
+    let place = images
+        .iter()
+        .position(|image| image.uid == then.uid && image.comment == then.comment)
+        .or_else(|| images.iter().position(|image| is_renamed(&lore.known.changes, then, image)));
+    let mut back = then.clone();
+    match place {
+        Some(i) => images[i] = back.clone(),
+        None => {
+            // SillyTavern gives the numbers of deleted entries to new ones.
+            if let Some(free) = back.uid.filter(|uid| images.iter().any(|image| image.uid == Some(*uid))) {
+                let next = (0..).find(|uid| !images.iter().any(|image| image.uid == Some(*uid)));
+                let number = next.unwrap_or(free).to_string();
+                let raw = back.with_field("uid", Raw::trust(number.as_bytes()));
+                back = EntryImage::new(next, &back.comment, raw.raw());
+            }
+            images.push(back.clone());
+        }
+    }
+    // The registry lists it again, as it did then.
+    if let (Some(was), Some(uid)) = (then.uid, back.uid)
+        && was == uid
+    {
+        for then in facts.iter().filter(|image| entry_role(&image.comment) == EntryRole::Registry) {
+            let lists =
+                |image: &EntryImage| registry::lines(&image.content()).iter().any(|l| l.uid == Some(uid));
+            let now = images.iter_mut().find(|image| image.comment == then.comment);
+            if let Some(now) = now.filter(|now| lists(then) && !lists(now)) {
+                let text = registry::with_line_of(&now.content(), &then.content(), uid);
+                *now = now.with_content(&text);
+            }
+        }
+    }
+    Ok((images, back.comment.to_string()))
+}
+
+/// Whether an entry that has the number of an earlier one is that one, under another title.
+fn is_renamed(changes: &[Change], then: &EntryImage, now: &EntryImage) -> bool {
+    let mut title = then.comment.clone();
+    for change in changes {
+        if let (Some(before), Some(after)) = (&change.before, &change.after)
+            && before.uid == then.uid
+            && before.comment == title
+        {
+            title = after.comment.clone();
+        }
+    }
+    then.uid.is_some() && now.uid == then.uid && now.comment == title
+}
+
+/// What becomes of entries, from one state of a book to another.
+fn changes(before: &[EntryImage], after: &[EntryImage]) -> Vec<RestoredEntry> {
+    let told = |image: &&EntryImage| entry_role(&image.comment) != EntryRole::Queue;
+    let same = |a: &EntryImage, b: &EntryImage| a.uid == b.uid && (a.comment == b.comment || a.uid.is_some());
+    let told_of = |image: &EntryImage, did: Did, fields: Vec<String>| RestoredEntry {
+        uid: image.uid,
+        comment: image.comment.to_string(),
+        did,
+        fields,
+    };
+    let mut found = Vec::new();
+    for old in before.iter().filter(told).filter(|old| !after.iter().any(|new| same(old, new))) {
+        found.push(told_of(old, Did::Removed, Vec::new()));
+    }
+    for new in after.iter().filter(told) {
+        match before.iter().find(|old| same(old, new)) {
+            None => found.push(told_of(new, Did::Added, Vec::new())),
+            Some(old) => {
+                let fields = differing(old.raw(), new.raw());
+                if !fields.is_empty() {
+                    found.push(told_of(new, Did::Changed, fields));
+                }
+            }
+        }
+    }
+    found
+}
+
+fn warnings(library: &Library, c: usize, old: &str, found: &BookAt, at: usize) -> Vec<Warning> {
+    let mut warnings = Vec::new();
+    let Some(stem) = library.chats[c].book_stem() else { return warnings };
+    let others = library.users_of(stem).iter().filter(|user| **user != c).count();
+    if others > 0 {
+        let who =
+            if others == 1 { "Another chat goes".to_owned() } else { format!("{others} other chats go") };
+        let message = format!("{who} on using the lorebook \"{old}\" as it is");
+        warnings.push(Warning { code: "BOOK_LEFT_TO_OTHERS", message });
+    }
+    let active = library.also_active(c, stem);
+    if !active.is_empty() {
+        let message = format!(
+            "The lorebook \"{old}\" is also active {}: it and the new one are active at once",
+            active.join(" and ")
+        );
+        warnings.push(Warning { code: Code::BookAlsoGlobal.as_str(), message });
+    }
+    if let Some(distance) = found.source.distance.filter(|distance| *distance > 0) {
+        let message =
+            format!("RestoreTarget is known of the lorebook is from {distance} messages before message {at}");
+        warnings.push(Warning { code: "STATE_OLDER", message });
+    }
+    warnings
+}
+
+/// Whether two files say the same of every entry.
+pub(super) fn same_book(a: &Arc<Book>, b: &Arc<Book>) -> bool {
+    if a.bytes() == b.bytes() {
+        return true;
+    }
+    match (a.parse(), b.parse()) {
+        (Ok(a), Ok(b)) => changes(&a.images(), &b.images()).is_empty(),
+        _ => false,
+    }
+}
+
+/// What a record says of its owner and its book, for a chat that gets another identity and another book.
+pub(super) fn own_record(chat: &Chat, slug: &str, book: &str, print: &str) -> Vec<Revision> {
+    let Some(record) = &chat.record else { return Vec::new() };
+    let mut revisions = vec![
+        Revision::text(&["forklore", "owner", "slug"], slug),
+        Revision::text(&["forklore", "book", "name"], book),
+    ];
+    if record.baseline.is_some() {
+        revisions.push(Revision::text(&["forklore", "baseline", "book"], print));
+    }
+    revisions
+}
+
+/// A new book, and the chat bound to it.
+pub(super) struct Bind {
+    book: (VaultPath, Vec<u8>),
+    edit: Edit,
+    /// The old book, if nothing needs it any more
+    retire: Vec<VaultPath>,
+    guards: Vec<(VaultPath, FileId)>,
+}
+
+impl Bind {
+    pub(super) fn execute(
+        self,
+        library: &Library,
+        mut report: RestoreReport,
+        now: i64,
+    ) -> Result<RestoreReport, RestoreError> {
+        let mut tx = library.begin(now)?;
+        if !tx.can_edit()? {
+            return Err(RestoreError::NoExchange);
+        }
+        let (path, bytes) = &self.book;
+        let chat = library.chats.iter().position(|chat| chat.path == self.edit.target);
+        let models = chat.map(|c| library.models_of_book(c)).unwrap_or_default();
+        tx.publish(path.clone(), &[Part::Bytes(bytes)], &models)?;
+        self.guards.into_iter().for_each(|(path, file)| tx.guard(path, file));
+        tx.edit(self.edit)?;
+        for path in self.retire {
+            tx.retire(path)?;
+        }
+        report.operation = Some(tx.id().to_owned());
+        let what = match (&report.entries[..], report.what) {
+            ([one], "entry") => format!("entry \"{}\"", one.comment),
+            (_, "entry") => "an entry".to_owned(),
+            _ => "the lorebook".to_owned(),
+        };
+        let when = match report.observation {
+            Some(seq) => format!("observation {seq}"),
+            None => format!("message {}", report.at),
+        };
+        let about = About {
+            kind: Kind::Restore,
+            chat: Some(report.chat.clone()),
+            summary: format!("put {what} of {} back to {when}", report.chat),
+            undoes: None,
+        };
+        let outcome = tx.commit(about, &finder(library))?;
+        report.pending = outcome.pending.iter().chain(&outcome.void).map(|p| p.as_str().to_owned()).collect();
+        Ok(report)
+    }
+}

@@ -1,0 +1,252 @@
+//! `show`: the state of a chat at a message: its book with the source of every entry, what was left out, recaps, queue.
+
+mod report;
+
+use std::borrow::Cow;
+
+use forklore_core::adapter::auto_recap::scene;
+use forklore_core::adapter::{EntryRole, Operation, entry_role};
+use forklore_core::format::chat::Message;
+use forklore_core::state::{StateEntry, Why};
+use forklore_core::story::Moment;
+use forklore_fs::PathError;
+use forklore_json::Raw;
+use forklore_vault::Library;
+use forklore_vault::state::at::{BookAt, SourceKind, StateError, Wanted};
+pub use report::*;
+use serde_json::value::RawValue;
+
+/// Why there is nothing to show.
+#[derive(Debug, thiserror::Error)]
+pub enum ShowError {
+    /// The chat is shorter.
+    #[error("Message {at} does not exist: \"{chat}\" has {}", how_many(*.messages))]
+    NoSuchMessage {
+        /// What was asked for
+        at: usize,
+        /// The chat
+        chat: String,
+        /// How many there are
+        messages: usize,
+    },
+    /// The chat's file cannot be read.
+    #[error("\"{chat}\" cannot be read: {why}")]
+    CorruptChat {
+        /// The chat
+        chat: String,
+        /// What is wrong
+        why: String,
+    },
+    /// The state of the book cannot be told.
+    #[error(transparent)]
+    State(#[from] StateError),
+    /// The system said no.
+    #[error(transparent)]
+    Path(#[from] PathError),
+}
+
+fn how_many(n: usize) -> String {
+    match n {
+        0 => "no messages".to_owned(),
+        1 => "one message, number 0".to_owned(),
+        n => format!("{n} messages, counted from 0"),
+    }
+}
+
+/// The message of chat `c` that is asked for, or its last one, and the moment there.
+pub(crate) fn place(library: &Library, c: usize, at: Option<usize>) -> Result<(usize, Moment), ShowError> {
+    let chat = &library.chats[c];
+    if let Some(why) = &chat.unreadable {
+        return Err(ShowError::CorruptChat { chat: chat.name.clone(), why: why.clone() });
+    }
+    let at = at.unwrap_or(chat.head());
+    let messages = chat.transcript.len();
+    let none = || ShowError::NoSuchMessage { at, chat: chat.name.clone(), messages };
+    Ok((at, chat.transcript.moment(at).ok_or_else(none)?))
+}
+
+/// The state of chat `c` at message `at`, or at its last one.
+pub fn show(library: &Library, c: usize, at: Option<usize>) -> Result<ShowReport, ShowError> {
+    let (at, moment) = place(library, c, at)?;
+    let messages = library.chats[c].transcript.len();
+    let mut warnings = Vec::new();
+    let book = show_book(library, c, at, &mut warnings)?;
+    let line = library.message_line(c, at)?.unwrap_or_default();
+    let message = Message::new(Raw::parse(&line).unwrap_or(Raw::NULL));
+    Ok(ShowReport {
+        chat: library.address(c).to_string(),
+        at,
+        messages,
+        moment: moment.to_string(),
+        speaker: message.speaker().into_owned(),
+        text: message.text().into_owned(),
+        scene: show_scene(library, c, at)?,
+        book,
+        running_recap: running_at(library, c, at),
+        combined_recap: library
+            .combined_at(c, at)?
+            .map(|(r, _)| ShowCombined { message_count: r.message_count, content: r.content }),
+        queue: queue_at(library, c, at)?,
+        metadata: variables_at(library, c, at)?,
+        warnings,
+    })
+}
+
+pub(crate) fn show_scene(library: &Library, c: usize, at: usize) -> Result<Option<ShowScene>, PathError> {
+    let scenes =
+        library.chats[c].facts.scenes.iter().filter(|(message, scene)| *message <= at && scene.is_real());
+    let Some((message, found)) = scenes.max_by_key(|(message, _)| *message) else { return Ok(None) };
+    let line = library.message_line(c, *message)?.unwrap_or_default();
+    let recap = Raw::parse(&line).ok().and_then(|raw| scene::recap_text(Message::new(raw)));
+    Ok(Some(ShowScene { message: *message, name: found.name.clone(), recap }))
+}
+
+/// What of a book's state is not as exact as it could be.
+pub(crate) fn doubts(found: &BookAt) -> Vec<ShowWarning> {
+    let mut warnings = Vec::new();
+    if found.source.kind == SourceKind::Degraded {
+        warnings.push(ShowWarning {
+            code: "STATE_INEXACT",
+            message: "Nothing tells how the lorebook was at this message: this is the book as it is now."
+                .to_owned(),
+        });
+    }
+    if let (Some(name), None) = (&found.name, &found.live) {
+        warnings.push(ShowWarning {
+            code: "BOOK_MISSING",
+            message: format!(
+                "The lorebook \"{name}\" is not there; this is what the chat's scenes tell of it."
+            ),
+        });
+    }
+    warnings
+}
+
+fn show_book(
+    library: &Library,
+    c: usize,
+    at: usize,
+    warnings: &mut Vec<ShowWarning>,
+) -> Result<ShowBook, ShowError> {
+    let found = library.book_at(c, at, Wanted::default())?;
+    let kind = found.source.kind;
+    warnings.extend(doubts(&found));
+    let entry = |entry: &StateEntry| {
+        let source = match (entry.message, kind) {
+            (_, SourceKind::Head) => "head",
+            _ if entry.undated => "undated",
+            (_, SourceKind::Unchanged) => "unchanged",
+            _ if entry.observed => "history",
+            (Some(_), _) => "scene",
+            (None, SourceKind::Degraded) => "degraded",
+            (None, _) => "start",
+        };
+        show_entry(entry, source)
+    };
+    let left_out = found.left_out.iter().map(|out| ShowLeftOut {
+        uid: out.uid,
+        comment: out.comment.to_string(),
+        lines: out.lines,
+        why: why(library, out.why),
+    });
+    let stem = library.chats[c].book_stem().filter(|_| found.live.is_some());
+    let others = stem.map_or(0, |stem| library.users_of(stem).len().saturating_sub(1));
+    let by_choice = others > 0 && !library.is_machine_kept(stem.unwrap_or_default())?;
+    Ok(ShowBook {
+        others,
+        by_choice,
+        name: found.name,
+        source: found.source.into(),
+        entries: found.entries.iter().filter_map(entry).collect(),
+        left_out: left_out.collect(),
+    })
+}
+
+/// What an entry is for, as a word; nothing for the extension's queue, which is no part of the story.
+pub(crate) fn role_of(entry: &StateEntry) -> Option<&'static str> {
+    match entry_role(&entry.image.comment) {
+        EntryRole::Queue => None,
+        EntryRole::Fact => Some("fact"),
+        EntryRole::Registry => Some("registry"),
+        EntryRole::Index => Some("index"),
+    }
+}
+
+fn show_entry(entry: &StateEntry, source: &'static str) -> Option<ShowEntry> {
+    let role = role_of(entry)?;
+    let [keys, constant] = entry.image.raw().pick(["key", "constant"]);
+    let keys = keys.unwrap_or(Raw::NULL).elements().filter_map(Raw::as_text);
+    Some(ShowEntry {
+        uid: entry.image.uid,
+        comment: entry.image.comment.to_string(),
+        content: entry.image.content().into_owned(),
+        keys: keys.map(Cow::into_owned).collect(),
+        disable: entry.image.is_disabled(),
+        constant: constant.is_some_and(Raw::is_truthy),
+        source,
+        message: entry.message,
+        undated: entry.undated,
+        inferred: entry.inferred.clone(),
+        role,
+    })
+}
+
+/// Why something was left out, in a phrase.
+pub fn why(library: &Library, why: Why) -> String {
+    match why {
+        Why::Later(message) => format!("belongs to message {message}"),
+        Why::Elsewhere(origin) => {
+            format!("written at message {} of \"{}\"", origin.message, library.chats[origin.chat].name)
+        }
+        Why::Undated => "nothing tells when it was written".to_owned(),
+        Why::Since(message) => format!("first seen after message {message}"),
+        Why::Unattributed => "nothing tells which of the chats that share the book wrote it".to_owned(),
+    }
+}
+
+/// The running recap of a chat at a message.
+fn running_at(library: &Library, c: usize, at: usize) -> ShowRecap {
+    let Some(running) = &library.chats[c].running else { return ShowRecap::default() };
+    let projection = running.project(at, &|version| library.scene_of(c, version));
+    let version = |i: usize| &running.versions[i];
+    ShowRecap {
+        current_version: projection.current.map(|i| version(i).version),
+        content: projection.current.and_then(|i| version(i).content.clone()),
+        versions: projection
+            .kept
+            .iter()
+            .map(|i| ShowRecapVersion { version: version(*i).version, new_scene_index: version(*i).scene })
+            .collect(),
+        dropped: projection.dropped.len(),
+    }
+}
+
+/// What waits or runs for messages up to this one.
+pub(crate) fn operations_at(library: &Library, c: usize, at: usize) -> Result<Vec<Operation>, PathError> {
+    let mut operations = library.operations(c)?;
+    let head = library.chats[c].head();
+    operations.retain(|op| at == head || op.messages.iter().all(|message| *message <= at));
+    Ok(operations)
+}
+
+fn queue_at(library: &Library, c: usize, at: usize) -> Result<ShowQueue, PathError> {
+    let operations: Vec<ShowOperation> = operations_at(library, c, at)?
+        .into_iter()
+        .map(|op| ShowOperation { status: op.status.as_str().to_owned(), id: op.id, kind: op.kind })
+        .collect();
+    Ok(ShowQueue { idle: !operations.iter().any(ShowOperation::is_open), operations })
+}
+
+/// The variables of a chat at a message.
+fn variables_at(library: &Library, c: usize, at: usize) -> Result<ShowMetadata, PathError> {
+    let then = library.metadata_at(c, at)?;
+    let variables =
+        then.members.iter().find(|(key, _)| key == "variables").map(|(_, value)| Raw::trust(value));
+    let variables = variables.filter(|v| v.members().next().is_some()).and_then(to_raw_value);
+    Ok(ShowMetadata { source: then.source.as_str(), message: then.message, variables })
+}
+
+fn to_raw_value(raw: Raw<'_>) -> Option<Box<RawValue>> {
+    // Text that JSON readers in general can take: what is not UTF-8, or a lone surrogate, cannot be shown as it stands.
+    RawValue::from_string(String::from_utf8(raw.bytes().to_vec()).ok()?).ok()
+}

@@ -1,0 +1,228 @@
+//! `tree`: the fork tree of a story, with what each chat carries.
+
+use std::collections::HashMap;
+
+use forklore_core::check::{Finding, Health};
+use forklore_core::story::lineage::{Basis, Kind, ParentNote};
+use forklore_fs::PathError;
+use forklore_journal::oplog::time;
+use forklore_vault::{Chat, Library, StoryKind};
+use schemars::JsonSchema;
+use serde::Serialize;
+
+/// The fork trees of some stories.
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
+pub struct TreeReport {
+    /// One a story
+    pub stories: Vec<StoryTree>,
+}
+
+/// The fork tree of one story.
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
+pub struct StoryTree {
+    /// The name shown to the user
+    pub name: String,
+    /// Character or group
+    pub kind: StoryKind,
+    /// The card's file stem, or the group's id
+    pub folder: String,
+    /// Its chats, parents before their forks
+    pub chats: Vec<TreeChat>,
+}
+
+/// One chat in the tree.
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
+pub struct TreeChat {
+    /// Its address
+    pub chat: String,
+    /// `main`, `branch`, `checkpoint` or `copy`
+    pub kind: &'static str,
+    /// How many messages it has
+    pub messages: usize,
+    /// Address of the chat it was forked from
+    pub parent: Option<String>,
+    /// The last message it has from its parent
+    pub fork_message: Option<usize>,
+    /// Name of the parent that is gone
+    pub lost_parent: Option<String>,
+    /// How this is known: `recorded`, `main_chat`, `moments` or `none`
+    pub lineage: &'static str,
+    /// How sure it is: `certain`, `likely` or `guess`
+    pub confidence: &'static str,
+    /// Messages that end a scene
+    pub scenes: Vec<usize>,
+    /// Their titles, in the same order
+    pub scene_names: Vec<Option<String>>,
+    /// The running recap as stored
+    pub running_recap: TreeRecap,
+    /// The lorebook
+    pub book: TreeBook,
+    /// When its file was last changed, as RFC 3339
+    pub changed: String,
+    /// Worst finding
+    pub health: Health,
+    /// Codes of its findings, worst first
+    pub findings: Vec<&'static str>,
+    /// How deep it stands in the tree; 0 for a chat that was not forked from anything there is
+    pub depth: usize,
+}
+
+/// The running recap in the tree.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
+pub struct TreeRecap {
+    /// Number of the version in use
+    pub current: Option<i64>,
+    /// How many versions there are
+    pub versions: usize,
+}
+
+/// The lorebook in the tree.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
+pub struct TreeBook {
+    /// Its name as the chat has it
+    pub name: Option<String>,
+    /// `own`, `shared`, `missing` or `none`
+    pub state: &'static str,
+}
+
+/// The tree of the given story, or of all.
+pub fn tree(library: &Library, story: Option<usize>, findings: &[Finding]) -> Result<TreeReport, PathError> {
+    let mut by_chat: HashMap<&str, Vec<&Finding>> = HashMap::new();
+    for finding in findings {
+        if let Some(chat) = &finding.chat {
+            by_chat.entry(chat).or_default().push(finding);
+        }
+    }
+    let wanted = (0..library.stories.len()).filter(|s| story.is_none_or(|only| only == *s));
+    let stories = wanted.map(|s| story_tree(library, s, &by_chat)).collect::<Result<_, _>>()?;
+    Ok(TreeReport { stories })
+}
+
+fn story_tree(
+    library: &Library,
+    s: usize,
+    findings: &HashMap<&str, Vec<&Finding>>,
+) -> Result<StoryTree, PathError> {
+    let story = &library.stories[s];
+    let order = in_tree_order(library, &story.chats);
+    let chats = order
+        .into_iter()
+        .map(|(c, depth)| tree_chat(library, c, depth, findings))
+        .collect::<Result<_, _>>()?;
+    Ok(StoryTree { name: story.name.clone(), kind: story.kind, folder: story.folder.clone(), chats })
+}
+
+/// Parents before their forks, forks in the order of their fork points.
+pub(super) fn in_tree_order(library: &Library, chats: &[usize]) -> Vec<(usize, usize)> {
+    let story = chats.first().map(|c| library.chats[*c].story);
+    let parent =
+        |c: usize| library.chats[c].lineage.parent.filter(|p| Some(library.chats[*p].story) == story);
+    let mut children: HashMap<Option<usize>, Vec<usize>> = HashMap::new();
+    for c in chats {
+        children.entry(parent(*c)).or_default().push(*c);
+    }
+    for list in children.values_mut() {
+        // Forks of the same lost parent stand together, after all others.
+        list.sort_by_key(|c| {
+            let chat = &library.chats[*c];
+            (lost_parent(chat).map(str::to_owned), chat.lineage.fork_message, chat.name.clone())
+        });
+    }
+    let mut order = Vec::with_capacity(chats.len());
+    let mut todo: Vec<(usize, usize)> = Vec::new();
+    let mut roots = children.remove(&None).unwrap_or_default();
+    loop {
+        todo.extend(roots.drain(..).rev().map(|c| (c, 0)));
+        while let Some((c, depth)) = todo.pop() {
+            order.push((c, depth));
+            let forks = children.remove(&Some(c)).unwrap_or_default();
+            todo.extend(forks.into_iter().rev().map(|fork| (fork, depth + 1)));
+        }
+        // Chats that are each other's parents would never be reached from a root: start with any of them.
+        match children.keys().next().copied() {
+            Some(key) => roots = children.remove(&key).unwrap_or_default(),
+            None => return order,
+        }
+    }
+}
+
+fn tree_chat(
+    library: &Library,
+    c: usize,
+    depth: usize,
+    findings: &HashMap<&str, Vec<&Finding>>,
+) -> Result<TreeChat, PathError> {
+    let chat = &library.chats[c];
+    let address = library.address(c).to_string();
+    let mut found: Vec<&Finding> = findings.get(address.as_str()).cloned().unwrap_or_default();
+    found.sort_by_key(|f| std::cmp::Reverse(f.severity));
+    let mut codes: Vec<&'static str> = found.iter().map(|f| f.code.as_str()).collect();
+    codes.dedup();
+    let running = chat.running.as_ref();
+    let scenes = || chat.facts.scenes.iter().filter(|(_, scene)| scene.is_real());
+    Ok(TreeChat {
+        kind: kind(chat.lineage.kind),
+        messages: chat.transcript.len(),
+        parent: chat.lineage.parent.map(|p| library.address(p).to_string()),
+        fork_message: chat.lineage.fork_message,
+        lost_parent: lost_parent(chat).map(str::to_owned),
+        lineage: basis(chat.lineage.basis),
+        confidence: chat.lineage.confidence.as_str(),
+        scenes: scenes().map(|(m, _)| *m).collect(),
+        scene_names: scenes().map(|(_, scene)| scene.name.clone()).collect(),
+        running_recap: TreeRecap {
+            current: running.and_then(|r| r.current),
+            versions: running.map_or(0, |r| r.versions.len()),
+        },
+        book: book_of(library, c)?,
+        changed: time(chat.modified / 1_000_000),
+        health: Health::of(found.iter().copied()),
+        findings: codes,
+        depth,
+        chat: address,
+    })
+}
+
+fn lost_parent(chat: &Chat) -> Option<&str> {
+    match &chat.lineage.note {
+        Some(ParentNote::Missing(name)) => Some(name),
+        _ => None,
+    }
+}
+
+/// The word for a kind of chat.
+pub fn kind(kind: Kind) -> &'static str {
+    match kind {
+        Kind::Main => "main",
+        Kind::Branch => "branch",
+        Kind::Checkpoint => "checkpoint",
+        Kind::Copy => "copy",
+    }
+}
+
+fn basis(basis: Basis) -> &'static str {
+    match basis {
+        Basis::Recorded => "recorded",
+        Basis::MainChat => "main_chat",
+        Basis::Moments => "moments",
+        Basis::None => "none",
+    }
+}
+
+/// The lorebook of a chat, and how it stands to it.
+pub fn book_of(library: &Library, c: usize) -> Result<TreeBook, PathError> {
+    let name = library.chats[c].book.as_ref().map(|(name, _)| name.clone());
+    Ok(TreeBook { name, state: book_state(library, c)? })
+}
+
+fn book_state(library: &Library, c: usize) -> Result<&'static str, PathError> {
+    let Some((_, stem)) = &library.chats[c].book else { return Ok("none") };
+    if !library.books.contains_key(stem) {
+        return Ok("missing");
+    }
+    let users = library.users_of(stem);
+    if users.len() < 2 {
+        return Ok("own");
+    }
+    Ok(if library.is_machine_kept(stem)? && library.owner_of(stem) == Some(c) { "own" } else { "shared" })
+}

@@ -1,0 +1,185 @@
+//! [`redo`]: the steps of an operation that counts, in order. Every step can be done twice, and looks first whether it is done.
+
+use forklore_fs::{PathError, VaultPath, Vfs};
+
+use crate::edit::Locate;
+use crate::folders::{self, in_tx, intent_path, log_path, object_path};
+use crate::operation::{FileId, Operation, Retire, Step};
+use crate::recovery::discard;
+use crate::swap::{Prepared, Swapped, remove, stem, swap};
+use crate::transaction::{Outcome, hash};
+
+/// A name that was free when the operation was planned, and is not any more: the operation is taken back.
+#[derive(Debug)]
+pub(crate) struct NameTaken(pub(crate) VaultPath);
+
+/// Does all steps, in order; those that are done already cost a look. The operation ends in the log unless something is pending.
+pub(crate) fn redo(
+    fs: &dyn Vfs,
+    operation: &Operation,
+    known: &Locate<'_>,
+    prepared: &[Prepared],
+) -> Result<Result<Outcome, NameTaken>, PathError> {
+    if let Err(taken) = publish_all(fs, operation)? {
+        return Ok(Err(taken));
+    }
+    let mut outcome = Outcome::default();
+    let mut held_back = false;
+    let mut gone = Vec::new();
+    for publish in operation.publishes() {
+        if fs.identity(&publish.target)?.is_none() {
+            gone.push(&publish.target);
+        }
+    }
+    for (n, step) in operation.steps.iter().enumerate() {
+        match step {
+            Step::Publish(_) => {}
+            // Time has passed since it was published, and somebody took it away: nothing must point at it now.
+            Step::Edit(edit) if gone.iter().any(|target| edit.names(target)) => {
+                held_back |= edit.required;
+                outcome.void.push(edit.target.clone());
+            }
+            // What has become of it cannot be read: the edit waits, and nothing else does.
+            Step::Edit(edit) if !can_open(fs, &edit.target) => {
+                held_back |= edit.required;
+                outcome.pending.push(edit.target.clone());
+            }
+            Step::Edit(edit) => {
+                let prepared = prepared.iter().find(|prepared| prepared.step == n);
+                let done = swap(fs, edit, &stem(&operation.id, n), known, prepared)?;
+                held_back |= edit.required && !matches!(done, Swapped::Done(_));
+                match done {
+                    Swapped::Done(files) => {
+                        outcome.edited.extend(files.map(|(was, is)| (edit.target.clone(), was, is)));
+                    }
+                    Swapped::Void => outcome.void.push(edit.target.clone()),
+                    Swapped::Pending => outcome.pending.push(edit.target.clone()),
+                }
+            }
+            Step::Retire(retire) => {
+                if held_back || !retire_file(fs, retire, &in_tx(&format!("{}.{n}.gone", operation.id)))? {
+                    outcome.void.push(retire.target.clone());
+                }
+            }
+        }
+    }
+    if operation.retires().next().is_some() {
+        fs.sync_dir(&folders::objects())?;
+    }
+    if outcome.pending.is_empty() {
+        // Not synced: a power cut that brings the intent back only lets the next start find everything done.
+        fs.rename_noreplace(&intent_path(&operation.id), &log_path(&operation.id))?;
+    }
+    Ok(Ok(outcome))
+}
+
+/// Whether a file can be opened, or is not there.
+fn can_open(fs: &dyn Vfs, path: &VaultPath) -> bool {
+    match fs.open(path) {
+        Err(e) => e.is_missing(),
+        Ok(_) => true,
+    }
+}
+
+/// Publishes every new file. If one of the names is taken by now, those that are already there are taken back.
+pub(crate) fn publish_all(fs: &dyn Vfs, operation: &Operation) -> Result<Result<(), NameTaken>, PathError> {
+    for publish in operation.publishes() {
+        let staged = in_tx(&publish.staged);
+        match fs.rename_noreplace(&staged, &publish.target) {
+            Ok(()) => {}
+            // Done before.
+            Err(_) if fs.identity(&staged)?.is_none() => {}
+            // The first file of a new folder.
+            Err(e) if e.is_missing() => {
+                make_dirs(fs, &publish.target.parent())?;
+                fs.rename_noreplace(&staged, &publish.target)?;
+            }
+            Err(e) if e.is_taken() => {
+                take_back(fs, operation)?;
+                return Ok(Err(NameTaken(publish.target.clone())));
+            }
+            Err(e) => return Err(e),
+        }
+        fs.sync_dir(&publish.target.parent())?;
+    }
+    Ok(Ok(()))
+}
+
+/// Makes a folder, and those that it is in: each is durable before anything depends on it.
+fn make_dirs(fs: &dyn Vfs, dir: &VaultPath) -> Result<(), PathError> {
+    let above = dir.parent();
+    if above != VaultPath::root() && fs.attributes(&above)?.is_none() {
+        make_dirs(fs, &above)?;
+    }
+    fs.make_dir(dir)?;
+    fs.sync_dir(&above)
+}
+
+/// Undoes what was published of an operation that is not to be, and forgets it.
+pub(crate) fn take_back(fs: &dyn Vfs, operation: &Operation) -> Result<(), PathError> {
+    for publish in operation.publishes().collect::<Vec<_>>().into_iter().rev() {
+        let staged = in_tx(&publish.staged);
+        if fs.identity(&publish.target)?.map(FileId::from) != Some(publish.file) {
+            continue;
+        }
+        // Moved first, so that a save which slips in between is seen and not deleted.
+        fs.rename_noreplace(&publish.target, &staged)?;
+        if fs.identity(&staged)?.map(FileId::from) != Some(publish.file) {
+            fs.rename_noreplace(&staged, &publish.target)?;
+        }
+        fs.sync_dir(&publish.target.parent())?;
+    }
+    remove(fs, &intent_path(&operation.id))?;
+    fs.sync_dir(&folders::tx())?;
+    discard(fs, &operation.id)
+}
+
+/// Lets a file become an object, unless it is not the one that was meant. Says whether it is an object now.
+fn retire_file(fs: &dyn Vfs, retire: &Retire, aside: &VaultPath) -> Result<bool, PathError> {
+    let object = object_path(&retire.object);
+    if fs.identity(&retire.target)?.map(FileId::from) == Some(retire.file) {
+        // Moved aside first and looked at again: a save that slips in between is given back.
+        match fs.rename_noreplace(&retire.target, aside) {
+            Err(e) if !e.is_missing() => return Err(e),
+            _ => {}
+        }
+    }
+    if let Some(moved) = fs.identity(aside)?.map(FileId::from) {
+        fs.sync_dir(&folders::tx())?;
+        if moved != retire.file {
+            return give_back(fs, aside, &retire.target).map(|()| false);
+        }
+        match fs.rename_noreplace(aside, &object) {
+            Ok(()) => {}
+            // The same content is kept already, if it is whole.
+            Err(e) if e.is_taken() && hash(fs, &object)?.0 == retire.object => remove(fs, aside)?,
+            Err(e) if e.is_taken() => {
+                park(fs, &object)?;
+                fs.rename_noreplace(aside, &object)?;
+            }
+            Err(e) => return Err(e),
+        }
+    }
+    Ok(fs.identity(&object)?.is_some())
+}
+
+/// Puts a save back that was moved by mistake; if there is a yet newer one, it is kept aside.
+fn give_back(fs: &dyn Vfs, from: &VaultPath, target: &VaultPath) -> Result<(), PathError> {
+    match fs.rename_noreplace(from, target) {
+        Err(e) if e.is_taken() => park(fs, from),
+        Err(e) => Err(e),
+        Ok(()) => fs.sync_dir(&target.parent()),
+    }
+}
+
+/// Keeps a file that nobody can place.
+pub(crate) fn park(fs: &dyn Vfs, path: &VaultPath) -> Result<(), PathError> {
+    let lost = folders::lost();
+    fs.make_private_dir(&lost)?;
+    let aside = lost.join(path.name()).unwrap_or_default();
+    match fs.rename_noreplace(path, &aside) {
+        Err(e) if !e.is_taken() => return Err(e),
+        _ => {}
+    }
+    fs.sync_dir(&lost)
+}

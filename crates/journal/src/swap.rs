@@ -1,0 +1,385 @@
+//! Compare-and-swap of a file that SillyTavern may replace at any moment: [`swap`], and [`settle`] for swaps that a crash cut short.
+//!
+//! The new content is made beside the file and trades names with it in one instant. What comes out is looked at: if it is what
+//! the new content was made from, the swap is done; if not, somebody saved in between, and their save is given back. Nothing
+//! that came out is ever dropped unless it is known.
+//!
+//! What is known is written down before it is needed. The name of the new file tells what it was made from and which file it is
+//! (`<stem>.swap.<base>.<ours>`); saves that came out are listed, oldest first, in notes beside it (`….note0`, `….note1`).
+//! Every attempt has a name of its own, so a note can never be read against another attempt's file.
+
+use forklore_fs::{Attributes, New, OpenFile, Part, PathError, VaultPath, Vfs};
+
+use crate::edit::{Locate, Piece, Revised, revise};
+use crate::folders;
+use crate::operation::{Edit, FileId};
+
+/// What became of an edit.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Swapped {
+    /// It is made, with the file that was and the one that is; nothing if it had been made before.
+    Done(Option<(FileId, FileId)>),
+    /// Somebody else has changed what it was about, it is gone, or the file system cannot do it: there is nothing more to do.
+    Void,
+    /// Somebody saved again and again: to be tried later.
+    Pending,
+}
+
+/// Somebody who saves six times in a row within microseconds of our swaps is better left alone for now.
+const TRIES: usize = 6;
+
+/// By what the temporary files of an edit are named: its operation, and its number there.
+pub(crate) fn stem(id: &str, step: usize) -> String {
+    format!("{id}.{step}")
+}
+
+/// Where the new content of an edit is made, the first time.
+pub(crate) fn fresh_path(id: &str, step: usize) -> VaultPath {
+    fresh_at(&format!("{}.0", stem(id, step)))
+}
+
+fn fresh_at(attempt: &str) -> VaultPath {
+    folders::tx().join(&format!("{attempt}.fresh")).unwrap_or_default()
+}
+
+/// The new content of an edited file, before it is made.
+pub(crate) struct Fresh {
+    /// Stays open to the end, so that its number cannot be given to another.
+    file: Box<dyn OpenFile>,
+    pieces: Vec<Piece>,
+    /// What it is made from
+    pub(crate) base: FileId,
+    /// Whose that is, and who may read it: so it stays
+    pub(crate) like: Attributes,
+}
+
+/// The new content of an edited file, made and durable under [`fresh_path`], before the edit counts.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Prepared {
+    /// The number of the edit
+    pub(crate) step: usize,
+    /// What it was made from
+    pub(crate) base: FileId,
+    /// Which file it is
+    pub(crate) ours: FileId,
+}
+
+impl Fresh {
+    /// What an edit would make of its file as it is now; nothing if there is nothing to do, or not here.
+    pub(crate) fn of(fs: &dyn Vfs, edit: &Edit, locate: &Locate<'_>) -> Result<Option<Self>, PathError> {
+        if fs.is_link(&edit.target)? {
+            return Ok(None);
+        }
+        match Self::look(fs, edit, locate)? {
+            Look::Fresh(fresh) => Ok(Some(fresh)),
+            Look::Nothing(_) => Ok(None),
+        }
+    }
+
+    fn look(fs: &dyn Vfs, edit: &Edit, locate: &Locate<'_>) -> Result<Look, PathError> {
+        let target = &edit.target;
+        let fail = |source| PathError { path: target.clone(), doing: "read", source };
+        let file = match fs.open(target) {
+            Ok(file) => file,
+            Err(e) if e.is_missing() => return Ok(Look::Nothing(Attempt::Void)),
+            Err(e) => return Err(e),
+        };
+        let base = FileId::from(file.identity().map_err(fail)?);
+        Ok(match revise(edit, &*file, locate).map_err(fail)? {
+            Revised::Parts(pieces) => match fs.attributes(target)? {
+                Some(like) => Look::Fresh(Self { file, pieces, base, like }),
+                None => Look::Nothing(Attempt::Void),
+            },
+            Revised::Conflict => Look::Nothing(Attempt::Void),
+            Revised::Already => Look::Nothing(Attempt::Done(None)),
+        })
+    }
+
+    pub(crate) fn parts(&self) -> Vec<Part<'_>> {
+        let pieces = self.pieces.iter();
+        pieces
+            .map(|piece| match piece {
+                Piece::Bytes(bytes) => Part::Bytes(bytes),
+                Piece::Range(range) => Part::Range(&*self.file, range.clone()),
+            })
+            .collect()
+    }
+}
+
+enum Look {
+    Fresh(Fresh),
+    Nothing(Attempt),
+}
+
+/// Makes an edit. `stem` names its temporary files.
+pub(crate) fn swap(
+    fs: &dyn Vfs,
+    edit: &Edit,
+    stem: &str,
+    locate: &Locate<'_>,
+    prepared: Option<&Prepared>,
+) -> Result<Swapped, PathError> {
+    for attempt in 0..TRIES {
+        let name = format!("{stem}.{attempt}");
+        let tried = match prepared.filter(|_| attempt == 0) {
+            Some(prepared) => try_prepared(fs, edit, &name, prepared),
+            None => try_swap(fs, edit, &name, locate),
+        };
+        match tried? {
+            Attempt::Done(files) => return Ok(Swapped::Done(files)),
+            // Where files cannot trade names they never will: files that SillyTavern writes, too, are left alone there.
+            Attempt::Void | Attempt::Unsupported => return Ok(Swapped::Void),
+            Attempt::Disturbed => {}
+        }
+    }
+    Ok(Swapped::Pending)
+}
+
+enum Attempt {
+    Done(Option<(FileId, FileId)>),
+    Void,
+    Disturbed,
+    Unsupported,
+}
+
+fn try_swap(fs: &dyn Vfs, edit: &Edit, stem: &str, locate: &Locate<'_>) -> Result<Attempt, PathError> {
+    let fresh = match Fresh::look(fs, edit, locate)? {
+        Look::Fresh(fresh) => fresh,
+        Look::Nothing(done) => {
+            if let Attempt::Done(_) = done {
+                // It may be there only in memory: whoever put it there may have been killed before the sync.
+                fs.sync_dir(&edit.target.parent())?;
+            }
+            return Ok(done);
+        }
+    };
+    let path = fresh_at(stem);
+    fs.assemble_durably(&[New { path: &path, parts: &fresh.parts(), like: &fresh.like }])?;
+    let ours = FileId::from(fs.identity(&path)?.ok_or_else(|| missing(&path))?);
+    trade(fs, &edit.target, stem, fresh.base, ours)
+}
+
+/// As [`try_swap`], with new content that is made already, if the file is still the one that it was made from.
+fn try_prepared(fs: &dyn Vfs, edit: &Edit, stem: &str, prepared: &Prepared) -> Result<Attempt, PathError> {
+    // Open to the end, as above.
+    let file = fs.open(&edit.target);
+    if identity(fs, &edit.target)? != Some(prepared.base) {
+        remove(fs, &fresh_at(stem))?;
+        return Ok(Attempt::Disturbed);
+    }
+    let done = trade(fs, &edit.target, stem, prepared.base, prepared.ours);
+    drop(file);
+    done
+}
+
+/// Lets new content, which is durable, and the file that it was made from trade names.
+fn trade(
+    fs: &dyn Vfs,
+    target: &VaultPath,
+    stem: &str,
+    base: FileId,
+    ours: FileId,
+) -> Result<Attempt, PathError> {
+    let swap = folders::tx().join(&format!("{stem}.swap.{base}.{ours}")).unwrap_or_default();
+    fs.rename_noreplace(&fresh_at(stem), &swap)?;
+    // Looking again right before shrinks the race from the time of copying to microseconds.
+    if identity(fs, target)? != Some(base) {
+        clean(fs, &swap)?;
+        return Ok(Attempt::Disturbed);
+    }
+    if let Err(e) = fs.exchange(&swap, target) {
+        clean(fs, &swap)?;
+        // Deleted in this instant, or no such thing on this file system.
+        return match e {
+            e if e.is_missing() => Ok(Attempt::Disturbed),
+            e if e.is_unsupported() => Ok(Attempt::Unsupported),
+            e => Err(e),
+        };
+    }
+    let mut out = match identity(fs, &swap) {
+        // Somebody put a link there in this very instant. It is not ours to follow.
+        Err(_) if fs.is_link(&swap)? => {
+            fs.exchange(&swap, target)?;
+            clean(fs, &swap)?;
+            return Ok(Attempt::Disturbed);
+        }
+        out => out?,
+    };
+    if out == Some(base) {
+        fs.sync_dir(&target.parent())?;
+        clean(fs, &swap)?;
+        return Ok(Attempt::Done(Some((base, ours))));
+    }
+    // A save slipped in: give it back. Repeat while yet newer ones turn up.
+    let mut saves: Vec<FileId> = Vec::new();
+    while let Some(save) = out.filter(|out| *out != ours && !saves.contains(out)) {
+        saves.push(save);
+        write_note(fs, &swap, &saves)?;
+        fs.exchange(&swap, target)?;
+        out = identity(fs, &swap)?;
+    }
+    fs.sync_dir(&target.parent())?;
+    clean(fs, &swap)?;
+    Ok(Attempt::Disturbed)
+}
+
+fn identity(fs: &dyn Vfs, path: &VaultPath) -> Result<Option<FileId>, PathError> {
+    Ok(fs.identity(path)?.map(FileId::from))
+}
+
+fn missing(path: &VaultPath) -> PathError {
+    PathError { path: path.clone(), doing: "look at", source: std::io::ErrorKind::NotFound.into() }
+}
+
+fn write_note(fs: &dyn Vfs, swap: &VaultPath, saves: &[FileId]) -> Result<(), PathError> {
+    let note = note_path(swap, saves.len() - 1);
+    let text = saves.iter().map(ToString::to_string).collect::<Vec<_>>().join("\n");
+    let hash = blake3::hash(text.as_bytes()).to_hex();
+    fs.create(&note, format!("{text}\n{hash}").as_bytes())?;
+    fs.sync_file(&note)?;
+    fs.sync_dir(&folders::tx())
+}
+
+fn note_path(swap: &VaultPath, n: usize) -> VaultPath {
+    swap.parent().join(&format!("{}.note{n}", swap.name())).unwrap_or_default()
+}
+
+/// The swap's own file first, its notes last: what came out never stands there without its notes.
+fn clean(fs: &dyn Vfs, swap: &VaultPath) -> Result<(), PathError> {
+    remove(fs, swap)?;
+    for note in notes(fs, swap)? {
+        remove(fs, &note)?;
+    }
+    Ok(())
+}
+
+/// Takes a file of ours away; it may be gone already.
+pub(crate) fn remove(fs: &dyn Vfs, path: &VaultPath) -> Result<(), PathError> {
+    match fs.unlink(path) {
+        Err(e) if e.is_missing() => Ok(()),
+        other => other,
+    }
+}
+
+fn notes(fs: &dyn Vfs, swap: &VaultPath) -> Result<Vec<VaultPath>, PathError> {
+    let prefix = format!("{}.note", swap.name());
+    let nodes = fs.list(&swap.parent())?.into_iter();
+    let nodes = nodes.filter(|node| node.name.starts_with(&prefix));
+    Ok(nodes.filter_map(|node| swap.parent().join(&node.name).ok()).collect())
+}
+
+/// The saves that the newest whole note lists, oldest first.
+fn read_notes(fs: &dyn Vfs, swap: &VaultPath) -> Result<Vec<FileId>, PathError> {
+    let mut best = Vec::new();
+    for note in notes(fs, swap)? {
+        let Some(bytes) = fs.read(&note)? else { continue };
+        let text = String::from_utf8_lossy(&bytes).into_owned();
+        let Some((list, hash)) = text.rsplit_once('\n') else { continue };
+        if *blake3::hash(list.as_bytes()).to_hex() != *hash {
+            continue;
+        }
+        let saves: Vec<FileId> = list.lines().filter_map(FileId::read).collect();
+        if saves.len() > best.len() {
+            best = saves;
+        }
+    }
+    Ok(best)
+}
+
+/// How new a file is, as far as a swap's names and notes tell.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+enum Rank {
+    /// What the swap was made from, or the swap's own: one is as old as the other.
+    Base,
+    /// A save that came out.
+    Save(usize),
+    /// Nobody knows it: the newest.
+    Unknown,
+}
+
+/// Settles a swap that a crash cut short: of the two files the newer stays in place, and no save is dropped.
+/// `stem` is the part of the names before the attempt's number.
+pub(crate) fn settle(fs: &dyn Vfs, stem: &str, target: &VaultPath) -> Result<(), PathError> {
+    let tx = folders::tx();
+    for node in fs.list(&tx)? {
+        let Some(rest) = node.name.strip_prefix(stem).and_then(|rest| rest.strip_prefix('.')) else {
+            continue;
+        };
+        let Ok(path) = tx.join(&node.name) else { continue };
+        if rest.ends_with(".fresh") {
+            remove(fs, &path)?;
+        } else if !rest.contains(".note")
+            && let Some((base, ours)) = swap_name(rest)
+        {
+            settle_one(fs, &path, target, base, ours)?;
+        }
+    }
+    // Notes whose swap is gone.
+    for node in fs.list(&tx)? {
+        if node.name.strip_prefix(stem).is_some_and(|rest| rest.contains(".note"))
+            && let Ok(path) = tx.join(&node.name)
+        {
+            remove(fs, &path)?;
+        }
+    }
+    Ok(())
+}
+
+fn swap_name(rest: &str) -> Option<(FileId, FileId)> {
+    let (_, ids) = rest.split_once(".swap.")?;
+    let (base, ours) = ids.split_once('.')?;
+    Some((FileId::read(base)?, FileId::read(ours)?))
+}
+
+fn settle_one(
+    fs: &dyn Vfs,
+    swap: &VaultPath,
+    target: &VaultPath,
+    base: FileId,
+    ours: FileId,
+) -> Result<(), PathError> {
+    let saves = read_notes(fs, swap)?;
+    let rank = |file: FileId| match saves.iter().position(|save| *save == file) {
+        Some(n) => Rank::Save(n),
+        None if file == base || file == ours => Rank::Base,
+        None => Rank::Unknown,
+    };
+    // What cannot be looked at, on either side, waits until it can be: it must not keep everything else waiting.
+    let (Ok(out), Ok(there)) = (identity(fs, swap), identity(fs, target)) else { return Ok(()) };
+    let Some(out) = out else { return Ok(()) };
+    match there.map(rank) {
+        // The target was deleted since. What we hold is put back only if it is somebody's save; our own copy is not.
+        None if rank(out) != Rank::Base => {
+            if let Err(e) = fs.rename_noreplace(swap, target)
+                && !e.is_taken()
+            {
+                return Err(e);
+            }
+            fs.sync_dir(&target.parent())?;
+        }
+        Some(there) if rank(out) > there => {
+            fs.exchange(swap, target)?;
+            fs.sync_dir(&target.parent())?;
+        }
+        // Unknown in both places: the one in place came later; the other is kept aside.
+        Some(_) if rank(out) == Rank::Unknown => {
+            let lost = folders::lost();
+            fs.make_private_dir(&lost)?;
+            let aside = lost.join(swap.name()).unwrap_or_default();
+            if let Err(e) = fs.rename_noreplace(swap, &aside)
+                && !e.is_taken()
+            {
+                return Err(e);
+            }
+            fs.sync_dir(&lost)?;
+        }
+        _ => {}
+    }
+    clean(fs, swap)
+}
+
+/// Whether a left-over swap holds something that is neither what it was made from nor its own.
+pub(crate) fn is_strange(name: &str, file: Option<FileId>) -> bool {
+    let ids = if name.contains(".note") { None } else { swap_name(name) };
+    ids.is_some_and(|(base, ours)| file.is_some_and(|file| file != base && file != ours))
+}

@@ -1,0 +1,230 @@
+//! What changes a vault, and tells everybody who listens. The API and the forms of the pages both come here.
+//!
+//! [`perform`] does what a form asks for, and gives the address of the page that shows what came of it.
+
+use std::collections::BTreeMap;
+
+use forklore_api::fork::Wanted;
+use forklore_api::ops::{self, Cleaning, Deletion, Redoing, Renaming, Restored, Restoring, Undoing};
+use forklore_api::retention::{self, Forgetting};
+use forklore_api::{Failure, config, heal};
+use forklore_config::Value;
+use forklore_core::fork::ForkKind;
+use forklore_engine::delete::DeleteReport;
+use forklore_engine::heal::Choice;
+use forklore_engine::rename::RenameReport;
+use forklore_engine::retention::{ForgetReport, PruneReport};
+use forklore_engine::trash::GcReport;
+use forklore_engine::undo::UndoReport;
+use forklore_web::link;
+
+use crate::answer::usage;
+use crate::events::{Event, VaultChange};
+use crate::queued_forks::{self, ForkAnswer};
+use crate::vaults::Call;
+
+/// Tells that an operation happened, if one did.
+fn tell(call: &Call, act: &'static str, chat: Option<&str>, operation: Option<&str>) {
+    if operation.is_some() {
+        call.vault.tell(Event::Change(VaultChange::operation(act, chat, operation)));
+    }
+}
+
+pub(crate) fn heal(call: &Call, cure: &heal::Cure) -> Result<heal::Healed, Failure> {
+    let healed = call.change(|open| heal::heal(open, cure))?;
+    tell(call, "saved", cure.chat.as_deref(), healed.report.operation.as_deref());
+    Ok(healed)
+}
+
+pub(crate) fn delete(call: &Call, of: &Deletion) -> Result<DeleteReport, Failure> {
+    let report = call.change(|open| ops::delete(open, of))?;
+    tell(call, "deleted", Some(&report.chat), report.operation.as_deref());
+    Ok(report)
+}
+
+pub(crate) fn rename(call: &Call, of: &Renaming) -> Result<RenameReport, Failure> {
+    let report = call.change(|open| ops::rename(open, of))?;
+    if report.operation.is_some() {
+        let change = VaultChange::operation("renamed", Some(&report.chat), report.operation.as_deref());
+        call.vault.tell(Event::Change(VaultChange { from: Some(report.from.clone()), ..change }));
+    }
+    Ok(report)
+}
+
+pub(crate) fn undo(call: &Call, of: &Undoing) -> Result<UndoReport, Failure> {
+    let report = call.change(|open| ops::undo(open, of))?;
+    tell(call, "saved", None, report.operation.as_deref());
+    Ok(report)
+}
+
+pub(crate) fn redo(call: &Call, of: &Redoing) -> Result<UndoReport, Failure> {
+    let report = call.change(|open| ops::redo(open, of))?;
+    tell(call, "saved", None, report.operation.as_deref());
+    Ok(report)
+}
+
+pub(crate) fn restore(call: &Call, of: &Restoring) -> Result<Restored, Failure> {
+    let (restored, _) = call.change(|open| ops::restore(open, of))?;
+    if !of.dry_run {
+        call.vault.tell(Event::Change(VaultChange::vault()));
+    }
+    Ok(restored)
+}
+
+pub(crate) fn gc(call: &Call, of: &Cleaning) -> Result<GcReport, Failure> {
+    let report = call.change(|open| ops::gc(open, of))?;
+    tell(call, "deleted", None, report.operation.as_deref());
+    Ok(report)
+}
+
+pub(crate) fn forget(call: &Call, of: &Forgetting) -> Result<ForgetReport, Failure> {
+    call.change(|open| retention::forget(open, of))
+}
+
+pub(crate) fn prune(call: &Call, dry_run: bool) -> Result<PruneReport, Failure> {
+    call.change(|open| retention::prune(open, dry_run))
+}
+
+/// The fields of a form, or of an address.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Fields(pub(crate) BTreeMap<String, String>);
+
+impl Fields {
+    /// What stands in a field; a field that is left empty says nothing.
+    pub(crate) fn text(&self, name: &str) -> Option<&str> {
+        self.0.get(name).map(String::as_str).filter(|text| !text.trim().is_empty())
+    }
+
+    pub(crate) fn needed(&self, name: &str) -> Result<String, Failure> {
+        self.text(name).map(str::to_owned).ok_or_else(|| usage(format!("The field \"{name}\" is empty")))
+    }
+
+    pub(crate) fn number<T: std::str::FromStr>(&self, name: &str) -> Result<Option<T>, Failure> {
+        let parse = |text: &str| {
+            text.trim().parse().map_err(|_| usage(format!("\"{name}\" is no number that fits: {text:?}")))
+        };
+        self.text(name).map(parse).transpose()
+    }
+
+    pub(crate) fn flag(&self, name: &str) -> bool {
+        self.text(name) == Some("true")
+    }
+
+    /// Yes, no, or nothing said.
+    pub(crate) fn choice(&self, name: &str) -> Option<bool> {
+        match self.text(name) {
+            Some("true") => Some(true),
+            Some("false") => Some(false),
+            _ => None,
+        }
+    }
+
+    pub(crate) fn fork_kind(&self) -> Option<ForkKind> {
+        match self.text("kind") {
+            Some("branch") => Some(ForkKind::Branch),
+            Some("checkpoint") => Some(ForkKind::Checkpoint),
+            _ => None,
+        }
+    }
+
+    pub(crate) fn rules(&self, dry_run: bool) -> Result<Forgetting, Failure> {
+        let (last, daily, weekly) = (self.number("last")?, self.number("daily")?, self.number("weekly")?);
+        Ok(Forgetting { last, daily, weekly, dry_run })
+    }
+
+    /// What was chosen for single chats: `choose/ADDRESS`.
+    pub(crate) fn choices(&self) -> Result<BTreeMap<String, Choice>, Failure> {
+        let said = self.0.iter().filter(|(_, value)| !value.is_empty());
+        let said = said.filter_map(|(name, value)| Some((name.strip_prefix("choose/")?, value)));
+        said.map(|(chat, value)| {
+            let choice = serde_json::from_value(serde_json::Value::String(value.clone()));
+            Ok((chat.to_owned(), choice.map_err(|_| usage(format!("{value:?} cannot be chosen")))?))
+        })
+        .collect()
+    }
+}
+
+/// Does what a form asks for, and gives the address of the page that shows it.
+pub(crate) fn perform(call: &Call, fields: &Fields) -> Result<String, Failure> {
+    if let Some(kind) = fields.fork_kind() {
+        return fork(call, kind, fields);
+    }
+    let log = link::log;
+    let done = |operation: Option<String>, other: String| operation.map_or(other, |id| link::done(&id));
+    let chat = || fields.needed("chat");
+    Ok(match fields.text("kind").unwrap_or_default() {
+        "rename" => {
+            let of = Renaming { chat: chat()?, name: fields.needed("name")?, dry_run: false };
+            done(rename(call, &of)?.operation, log())
+        }
+        "delete" => done(delete(call, &Deletion { chat: chat()?, dry_run: false })?.operation, log()),
+        "undo" => {
+            let operation = fields.text("operation").map(str::to_owned);
+            done(undo(call, &Undoing { operation, dry_run: false })?.operation, log())
+        }
+        "redo" => done(redo(call, &Redoing { dry_run: false })?.operation, log()),
+        "restore" => {
+            let of = Restoring { item: fields.needed("item")?, dry_run: false };
+            let operation = match restore(call, &of)? {
+                Restored::File(report) => report.operation,
+                Restored::Operation(report) => report.operation,
+            };
+            done(operation, log())
+        }
+        "heal" => {
+            let chat = fields.text("chat").map(str::to_owned);
+            let choices = fields.choices()?;
+            let cure = heal::Cure { chat: chat.clone(), choose: None, choices, yes: false, dry_run: false };
+            done(heal(call, &cure)?.report.operation, link::health(chat.as_deref()))
+        }
+        "gc" => {
+            let report = gc(call, &Cleaning { orphans: fields.flag("orphans"), ..Cleaning::default() })?;
+            done(report.operation, link::keep(&[("cleaned", &report.freed.to_string())]))
+        }
+        "forget" => {
+            let report = forget(call, &fields.rules(false)?)?;
+            link::keep(&[("forgot", &report.forgotten.to_string())])
+        }
+        "prune" => {
+            let report = prune(call, false)?;
+            link::keep(&[("before", &report.before.to_string()), ("after", &report.after.to_string())])
+        }
+        "days" => {
+            let value = fields.number::<u32>("days")?.ok_or_else(|| usage("The field \"days\" is empty"))?;
+            let set = config::Set {
+                key: "trash.days".to_owned(),
+                value: Some(Value::Number(value)),
+                ..config::Set::default()
+            };
+            call.change(|open| config::set(open, &set))?;
+            link::keep(&[("set", "true")])
+        }
+        "cancel" => {
+            queued_forks::cancel(call, &fields.needed("id")?)?;
+            link::moment(&chat()?, None)
+        }
+        other => return Err(usage(format!("Nobody knows how to {other:?}"))),
+    })
+}
+
+fn fork(call: &Call, kind: ForkKind, fields: &Fields) -> Result<String, Failure> {
+    let wanted = Wanted {
+        chat: fields.needed("chat")?,
+        at: fields.number("at")?,
+        name: fields.text("name").map(str::to_owned),
+        swipe: fields.number("swipe")?,
+        when_ready: fields.flag("when_ready"),
+        ignore_queue: fields.flag("ignore_queue"),
+        strict: fields.choice("strict"),
+        link: true,
+        copy_book: fields.flag("copy_book"),
+        dry_run: false,
+    };
+    let word = fields.text("kind").unwrap_or_default();
+    Ok(match queued_forks::make(call, kind, &wanted)? {
+        ForkAnswer::Made(report) => {
+            report.operation.as_deref().map_or_else(|| link::moment(&report.chat, None), link::done)
+        }
+        ForkAnswer::Waits { .. } => link::act(word, &wanted.chat, wanted.at),
+    })
+}

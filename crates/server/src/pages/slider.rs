@@ -1,0 +1,80 @@
+//! Travelling: a moment, the steps of its slider, and two moments side by side.
+
+use std::sync::Arc;
+
+use axum::Router;
+use axum::extract::{Request, State};
+use axum::http::StatusCode;
+use axum::response::{IntoResponse as _, Response};
+use axum::routing::get;
+use forklore_api::moment::{self, SliderStep};
+use forklore_api::{Failure, look};
+use forklore_web::{Page, pages};
+use serde::Deserialize;
+
+use super::page;
+use crate::answer::{failed, json};
+use crate::table::{called, query};
+use crate::vaults::{Call, Vaults, Work, work};
+
+pub(super) fn router() -> Router<Arc<Vaults>> {
+    Router::new().route("/moment", page(moment)).route("/step", get(step)).route("/compare", page(compare))
+}
+
+#[allow(clippy::needless_pass_by_value, reason = "a page takes what was asked")]
+fn moment(call: &Call, step: SliderStep) -> Result<Page, Failure> {
+    Ok(pages::moment::page(&call.ask(|open| moment::moment(open, &step))?))
+}
+
+/// What becomes another when the slider is moved.
+async fn step(State(vaults): State<Arc<Vaults>>, request: Request) -> Response {
+    let asked = called(&vaults, &request).and_then(|call| Ok((call, query::<SliderStep>(&request)?)));
+    let (call, step) = match asked {
+        Ok(asked) => asked,
+        Err(failure) => return failed(&failure),
+    };
+    let all = step.from.is_none();
+    let vault = call.vault.clone();
+    let made = move || {
+        let moment = call.ask(|open| moment::moment(open, &step))?;
+        Ok::<_, Failure>(pages::moment::step(&moment, all))
+    };
+    match work(vault, Work::Look, made).await {
+        Ok(Ok(step)) => json(StatusCode::OK, &step),
+        Ok(Err(failure)) => failed(&failure),
+        Err(_) => StatusCode::INTERNAL_SERVER_ERROR.into_response(),
+    }
+}
+
+/// Two moments: as the API names them. A form sends what was left empty as an empty text.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Pair {
+    a: String,
+    a_at: Option<String>,
+    b: Option<String>,
+    b_at: Option<String>,
+}
+
+fn compare(call: &Call, pair: Pair) -> Result<Page, Failure> {
+    let number = |text: Option<String>| {
+        let text = text.map(|text| text.trim().to_owned()).filter(|text| !text.is_empty());
+        let not = |text: &str| Failure::usage(format!("\"{text}\" is no number of a message"));
+        text.map(|text| text.parse().map_err(|_| not(&text))).transpose()
+    };
+    let pair = look::Pair {
+        a_at: number(pair.a_at)?,
+        b_at: number(pair.b_at)?,
+        a: pair.a,
+        b: pair.b.filter(|b| !b.is_empty()),
+    };
+    let companions = call.ask(|open| moment::companions(open, &pair.a))?;
+    match call.ask(|open| look::diff(open, &pair.spots())) {
+        Ok(report) => Ok(pages::compare::page(&report, &companions)),
+        // A chat that is no fork, and no second one: there is something to choose first.
+        Err(_) if pair.b.is_none() && pair.b_at.is_none() => {
+            Ok(pages::compare::choose(&pair.a, pair.a_at, &companions))
+        }
+        Err(failure) => Err(failure),
+    }
+}

@@ -1,0 +1,210 @@
+//! Forks that wait: somebody wants one, and work is still in the queue. [`Waiting`] is one of them.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
+
+use forklore_api::fork::{self, Asked, Wanted};
+use forklore_api::look::{self, OneChat};
+use forklore_api::{Failure, FailureReport};
+use forklore_core::fork::ForkKind;
+use forklore_engine::fork::ForkReport;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::answer::refused;
+use crate::events::{Event, VaultChange};
+use crate::vaults::{Call, Vault, lock, passes};
+
+/// How often the queue is looked at.
+const LOOK: Duration = Duration::from_secs(1);
+/// How many can wait in one vault.
+const MOST: usize = 16;
+
+/// A fork that waits.
+pub(crate) struct Waiting {
+    wait: Wait,
+    cancelled: AtomicBool,
+}
+
+/// A fork that waits, as it is told.
+#[derive(Debug, Clone, Serialize, JsonSchema)]
+pub(crate) struct Wait {
+    /// What it is called here
+    pub(crate) id: String,
+    /// Checkpoint or branch
+    pub(crate) kind: ForkKind,
+    /// Address of the chat to fork
+    pub(crate) chat: String,
+    /// The last message of the fork; the last one of the chat if null
+    pub(crate) at: Option<usize>,
+    /// How many operations waited when it began
+    pub(crate) count: usize,
+    /// What they were, each once
+    pub(crate) types: Vec<String>,
+}
+
+/// How it goes with a fork that waits.
+#[derive(Debug, Clone, Serialize, JsonSchema)]
+pub(crate) struct WaitTold {
+    /// What it is called here
+    pub(crate) id: String,
+    /// Address of the chat to fork
+    pub(crate) chat: String,
+    /// `waiting`, `made`, `failed` or `cancelled`
+    pub(crate) state: &'static str,
+    /// How many operations wait
+    pub(crate) count: usize,
+    /// What they are, each once
+    pub(crate) types: Vec<String>,
+    /// What was made
+    pub(crate) report: Option<ForkReport>,
+    /// Why it failed
+    pub(crate) error: Option<FailureReport>,
+}
+
+/// A fork that was made, or one that waits.
+#[derive(Debug, Clone, Serialize, JsonSchema)]
+#[serde(untagged)]
+pub(crate) enum ForkAnswer {
+    /// It was made, or would be
+    Made(Box<ForkReport>),
+    /// It waits for the queue
+    Waits {
+        /// The fork that waits
+        wait: Wait,
+    },
+}
+
+/// All that wait.
+#[derive(Debug, Clone, Serialize, JsonSchema)]
+pub(crate) struct Waits {
+    /// They, oldest first
+    pub(crate) waits: Vec<Wait>,
+}
+
+/// Which one is not wanted any more.
+#[derive(Debug, Clone, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Cancelling {
+    /// What it is called
+    pub(crate) id: String,
+}
+
+/// Whether it was in time.
+#[derive(Debug, Clone, Serialize, JsonSchema)]
+pub(crate) struct Cancelled {
+    /// Whether it will not be made
+    pub(crate) cancelled: bool,
+}
+
+/// Makes a fork, or lets it wait.
+pub(crate) fn make(call: &Call, kind: ForkKind, wanted: &Wanted) -> Result<ForkAnswer, Failure> {
+    match call.change(|open| fork::fork(open, kind, wanted))? {
+        Asked::Made(report) => {
+            made(&call.vault, &report);
+            Ok(ForkAnswer::Made(report))
+        }
+        Asked::Waits { count, types } => {
+            let wait = begin(&call.vault, kind, wanted, count, types)?;
+            Ok(ForkAnswer::Waits { wait })
+        }
+    }
+}
+
+fn made(vault: &Vault, report: &ForkReport) {
+    if report.operation.is_some() {
+        let change = VaultChange::operation("made", Some(&report.chat), report.operation.as_deref());
+        vault.tell(Event::Change(VaultChange { book: report.book.name.clone(), ..change }));
+    }
+}
+
+fn begin(
+    vault: &Arc<Vault>,
+    kind: ForkKind,
+    wanted: &Wanted,
+    count: usize,
+    types: Vec<String>,
+) -> Result<Wait, Failure> {
+    let id = format!("w{}", vault.number());
+    let wait = Wait { id, kind, chat: wanted.chat.clone(), at: wanted.at, count, types };
+    let waiting = Arc::new(Waiting { wait: wait.clone(), cancelled: AtomicBool::new(false) });
+    {
+        let mut waits = lock(&vault.waits);
+        if waits.len() >= MOST {
+            let message = format!("{MOST} forks are waiting already");
+            return Err(refused("TOO_MANY", message, "Cancel one of them, or wait until one is made."));
+        }
+        waits.push(waiting.clone());
+    }
+    let (vault, wanted) = (vault.clone(), wanted.clone());
+    std::thread::spawn(move || {
+        let told = watch(&vault, &waiting, &wanted);
+        lock(&vault.waits).retain(|other| !Arc::ptr_eq(other, &waiting));
+        vault.tell(Event::Wait(told));
+    });
+    Ok(wait)
+}
+
+/// Looks at the queue until it is empty, and forks then.
+fn watch(vault: &Arc<Vault>, waiting: &Waiting, wanted: &Wanted) -> WaitTold {
+    let call = Call { vault: vault.clone(), request: None };
+    let Wait { id, kind, chat, .. } = waiting.wait.clone();
+    let mut told = WaitTold {
+        id,
+        chat: chat.clone(),
+        state: "waiting",
+        count: waiting.wait.count,
+        types: waiting.wait.types.clone(),
+        report: None,
+        error: None,
+    };
+    vault.tell(Event::Wait(told.clone()));
+    loop {
+        std::thread::sleep(LOOK);
+        if waiting.cancelled.load(Ordering::Relaxed) {
+            return WaitTold { state: "cancelled", ..told };
+        }
+        let looked = call.ask(|open| look::queue(open, &OneChat { chat: chat.clone() }));
+        let asked = match looked {
+            Ok(queue) if !queue.idle => Ok(Asked::Waits { count: queue.count, types: queue.types }),
+            Ok(_) => call.change(|open| fork::fork(open, kind, wanted)),
+            Err(failure) => Err(failure),
+        };
+        match asked {
+            Ok(Asked::Waits { count, types }) => {
+                if (told.count, &told.types) != (count, &types) {
+                    told = WaitTold { count, types, ..told };
+                    vault.tell(Event::Wait(told.clone()));
+                }
+            }
+            Ok(Asked::Made(report)) => {
+                made(vault, &report);
+                return WaitTold {
+                    state: "made",
+                    count: 0,
+                    types: Vec::new(),
+                    report: Some(*report),
+                    ..told
+                };
+            }
+            Err(failure) if passes(&failure) => {}
+            Err(failure) => return WaitTold { state: "failed", error: Some(failure.told()), ..told },
+        }
+    }
+}
+
+/// All that wait.
+pub(crate) fn list(call: &Call) -> Waits {
+    Waits { waits: lock(&call.vault.waits).iter().map(|waiting| waiting.wait.clone()).collect() }
+}
+
+/// One is not wanted any more.
+pub(crate) fn cancel(call: &Call, id: &str) -> Result<Cancelled, Failure> {
+    let waits = lock(&call.vault.waits);
+    let Some(waiting) = waits.iter().find(|waiting| waiting.wait.id == id) else {
+        let message = format!("No fork {id:?} is waiting");
+        return Err(refused("WAIT_NOT_FOUND", message, "It may have been made, or have failed, just now."));
+    };
+    Ok(Cancelled { cancelled: !waiting.cancelled.swap(true, Ordering::Relaxed) })
+}

@@ -1,0 +1,414 @@
+//! What history knows about the state of a chat at a message: looks at its books, and its header as it was.
+
+use forklore_core::adapter;
+use forklore_core::format::book::EntryImage;
+use forklore_core::state::{BookEvidence, Content, Head, Look, Origin, Sight, Witness};
+use forklore_core::story::Shift;
+use forklore_fs::VaultPath;
+use forklore_journal::layout;
+use forklore_json::Raw;
+use forklore_store::Id;
+
+use super::book_replay::BookReplay;
+use super::timeline::{Period, Timeline};
+use super::{By, HistoryError};
+use crate::Library;
+
+/// So many different headers are looked at.
+const LATELY: usize = 64;
+
+impl Timeline {
+    /// Adds every look at a book.
+    pub fn add_looks(&self, evidence: &mut BookEvidence, library: &Library) -> Result<(), HistoryError> {
+        let Ok(file) = layout::book(&evidence.book) else { return Ok(()) };
+        let track = self.track(&file);
+        if track.is_empty() {
+            return Ok(());
+        }
+        let players = self.players_of(&evidence.book, library);
+        let users = players.iter().filter(|player| !player.was_other);
+        evidence.users.extend(users.map(|player| player.chat));
+        evidence.users.sort_unstable();
+        evidence.users.dedup();
+        let mut replay = BookReplay::at(self, &[])?;
+        let mut before = false;
+        let none = evidence.sights.len();
+        for (n, i) in track.iter().copied().enumerate() {
+            let mut work = replay.work.clone();
+            let turn = replay.step(i)?;
+            let Some(entries) = &replay.entries else {
+                before = false;
+                // A book that went before any of its chats was there was another one of that name.
+                if players.iter().all(|player| player.heads.first().is_none_or(|(first, ..)| *first > i)) {
+                    evidence.sights.truncate(none);
+                }
+                continue;
+            };
+            let done = work.iter().filter(|work| !replay.work.contains(work)).count();
+            let live = before && !work.is_empty() && !replay.work.is_empty() && done <= 1;
+            work.extend(replay.work.iter().cloned());
+            let content = match turn {
+                Some(turn) if before => Content::Changed { gone: turn.delta.gone, new: turn.delta.new },
+                _ => Content::Whole(entries.as_slice().into()),
+            };
+            let span = (i, track.get(n + 1).copied().unwrap_or(usize::MAX));
+            let look = Look { live, ..self.look(span, &players, work, !before, library) };
+            before = true;
+            evidence.sights.push(Sight { time: look.not_before, witness: Witness::Look(look), content });
+        }
+        Ok(())
+    }
+
+    /// The number of the first observation of a chat that is there; and the first one whose changes were certainly made later: everything
+    /// had been looked at in between.
+    pub fn first_seen(&self, file: &VaultPath) -> Option<(u64, u64)> {
+        let seen = *self.life(file, usize::MAX).first()?;
+        let looked = |i: usize| self.seen[i].observation.looked;
+        // What was looked at together was there together, in whatever order it was written down.
+        let before = (0..seen).rev().take_while(|i| looked(*i).is_some() && looked(*i) == looked(seen));
+        let first = before.last().unwrap_or(seen);
+        let sweep = (first..self.seen.len())
+            .find(|i| matches!(self.seen[*i].observation.by, By::Watch) && looked(*i).is_some());
+        let later = sweep.and_then(|sweep| (sweep..self.seen.len()).find(|i| looked(*i) != looked(sweep)));
+        Some((self.seen[first].seq, later.map_or(u64::MAX, |later| self.seen[later].seq)))
+    }
+
+    /// The first observation after the one that a chat is the past state of, and the books that the other chat had until then.
+    pub fn restored(&self, library: &Library, chat: usize) -> Option<(u64, Vec<String>)> {
+        let (file, seen) = self.restored_from(library, chat)?;
+        let track = self.life(&file, seen + 1);
+        let books = track.iter().filter_map(|i| self.seen[*i].chat()?.book.clone());
+        Some((self.seen[seen].seq + 1, books.collect()))
+    }
+
+    /// The number that the last message has now that a chat had when it was seen first, if it had so many messages then.
+    pub fn first_head(&self, file: &VaultPath, messages: usize) -> Option<usize> {
+        let track = self.life(file, usize::MAX);
+        let first = *track.first()?;
+        let shifts: Vec<(usize, &Shift)> =
+            track.iter().filter_map(|i| Some((*i, self.seen[*i].chat()?.shift.as_ref()?))).collect();
+        let seen = self.seen[first].chat().filter(|seen| seen.messages == messages)?;
+        Some(number_now(&shifts, first, seen.messages.saturating_sub(1)))
+    }
+
+    /// The books that a chat was seen bound to, one after the other: each with the first observation that shows it, and the message that
+    /// the chat had last then, as messages are numbered now.
+    pub fn bindings_of(&self, file: &VaultPath) -> Vec<(&str, u64, usize)> {
+        let track = self.life(file, usize::MAX);
+        let shifts: Vec<(usize, &Shift)> =
+            track.iter().filter_map(|i| Some((*i, self.seen[*i].chat()?.shift.as_ref()?))).collect();
+        let mut bindings: Vec<(&str, u64, usize)> = Vec::new();
+        for i in track {
+            let Some((chat, book)) = self.seen[i].chat().and_then(|chat| Some((chat, chat.book.as_deref()?)))
+            else {
+                continue;
+            };
+            if bindings.last().is_none_or(|(last, ..)| *last != book) {
+                let head = number_now(&shifts, i, chat.messages.saturating_sub(1));
+                bindings.push((book, self.seen[i].seq, head));
+            }
+        }
+        bindings
+    }
+
+    /// A book as history saw it first, and when that was; the largest number if nobody noted it.
+    pub fn first_look(&self, book: &str) -> Result<Option<(i64, Vec<EntryImage>)>, HistoryError> {
+        let Ok(file) = layout::book(book) else { return Ok(None) };
+        let track = self.track(&file);
+        let looked = track.first().and_then(|first| self.seen[*first].observation.looked);
+        let entries = BookReplay::at(self, track.get(..1).unwrap_or_default())?.entries;
+        Ok(entries.map(|entries| (looked.unwrap_or(i64::MAX), entries)))
+    }
+
+    /// A book as history saw it last.
+    pub fn last_look(&self, book: &str) -> Result<Option<Vec<EntryImage>>, HistoryError> {
+        let Ok(file) = layout::book(book) else { return Ok(None) };
+        let track = self.track(&file);
+        let is_book = |i: &usize| matches!(self.seen[*i].observation.what, super::Observed::Book(_));
+        let end = track.iter().rposition(is_book).map_or(0, |last| last + 1);
+        Ok(BookReplay::at(self, &track[..end])?.entries)
+    }
+
+    /// The chats that were ever bound to a book, and where they stood at each of their observations, as messages are numbered now.
+    fn players_of(&self, book: &str, library: &Library) -> Vec<Player<'_>> {
+        let bound = |file: &VaultPath| self.bound_to(book).any(|bound| bound == file);
+        let player = |(chat, here): (usize, &crate::Chat)| {
+            // What was restored was another chat before.
+            let was = self.restored_from(library, chat).filter(|(file, _)| bound(file));
+            let own = here.book_stem() == Some(book) || bound(&here.path);
+            if !own && was.is_none() {
+                return None;
+            }
+            let was = was.map(|(file, seen)| self.life(&file, seen + 1)).unwrap_or_default();
+            let track: Vec<usize> = was.into_iter().chain(self.life(&here.path, usize::MAX)).collect();
+            let shifts: Vec<(usize, &Shift)> =
+                track.iter().filter_map(|i| Some((*i, self.seen[*i].chat()?.shift.as_ref()?))).collect();
+            let head = |i: &usize| {
+                let seen = self.seen[*i].chat()?;
+                let head = number_now(&shifts, *i, seen.messages.saturating_sub(1));
+                Some((*i, head, seen.book.as_deref() == Some(book)))
+            };
+            Some(Player { chat, was_other: !own, heads: track.iter().filter_map(head).collect(), shifts })
+        };
+        library.chats.iter().enumerate().filter_map(player).collect()
+    }
+
+    /// Where the chats stood when a book was looked at. It is told from the next look at it.
+    fn look(
+        &self,
+        (i, next): (usize, usize),
+        players: &[Player<'_>],
+        work: Vec<adapter::Work>,
+        is_first: bool,
+        library: &Library,
+    ) -> Look {
+        let looked = |j: usize| self.seen.get(j).and_then(|seen| seen.observation.looked);
+        let together = |j: usize| looked(i).is_some() && looked(i) == looked(j);
+        let (mut not_before, mut not_after) = (i64::MIN, i64::MAX);
+        let mut heads = Vec::new();
+        for player in players {
+            let after = player.heads.partition_point(|(j, ..)| *j < i);
+            // What was looked at together may have been saved in any order.
+            let first = player.heads[..after].iter().rposition(|(j, ..)| !together(*j)).map_or(0, |n| n + 1);
+            let last = after + player.heads[after..].iter().take_while(|(j, ..)| together(*j)).count();
+            let known = first.checked_sub(1).map(|n| player.heads[n]);
+            let then = last.checked_sub(1).map(|n| player.heads[n]).filter(|_| last > first).or(known);
+            let Some(then) = then else {
+                // A book can be seen before the first chat that is bound to it. It still was so when that came, if it had not been
+                // looked at anew by then.
+                let begun = player.heads.get(after).filter(|(j, _, bound)| {
+                    *bound && *j < next && (looked(*j) != looked(next) || looked(*j).is_none())
+                });
+                heads.extend(begun.map(|(_, to, _)| (player.chat, Head { from: None, to: *to })));
+                continue;
+            };
+            if !then.2 && !known.is_some_and(|known| known.2) {
+                continue;
+            }
+            // Where nobody noted what was looked at together, it may have been the first look at both.
+            let apart = looked(i).is_some() || !is_first;
+            let from = known.filter(|_| apart).map(|known| known.1.min(then.1));
+            heads.push((player.chat, Head { from, to: then.1 }));
+            not_before = not_before.max(library.sent(player.chat, then.1).unwrap_or(i64::MIN));
+            not_after = not_after.min(library.next_sent(player.chat, then.1 + 1).unwrap_or(i64::MAX));
+        }
+        let seq = self.seen[i].seq;
+        let player = last_played(players, i, &together, &looked);
+        let place = self.player(i).and_then(|j| {
+            let file = &self.seen[j].observation.file;
+            players.iter().find(|player| library.chats[player.chat].path == *file).map(|player| player.chat)
+        });
+        let owner = place.or_else(|| heads.first().map(|(chat, _)| *chat));
+        let shifts = players.iter().find(|player| Some(player.chat) == owner).map(|player| &player.shifts);
+        let work = work.into_iter().filter_map(|work| {
+            let message = shifts.map_or(work.scene, |shifts| number_now(shifts, i, work.scene));
+            let origin = Origin { chat: owner?, message };
+            Some((work, origin))
+        });
+        Look {
+            seq,
+            not_before,
+            not_after: not_after.max(not_before),
+            heads,
+            player,
+            work: work.collect(),
+            live: false,
+        }
+    }
+
+    /// The header of a chat as it was at a message: the last one saved while the story was there or before. With the message.
+    pub fn header_at<T>(
+        &self,
+        library: &Library,
+        chat: usize,
+        at: usize,
+        read: &dyn Fn(Raw<'_>) -> Option<T>,
+    ) -> Result<Option<(usize, T)>, HistoryError> {
+        let periods = self.periods(library, chat);
+        for (p, period) in periods.iter().enumerate().rev() {
+            for i in period.track.iter().rev() {
+                let Some(seen) = self.seen[*i].chat() else { continue };
+                let head = seen.messages.saturating_sub(1);
+                let Some(message) = self.now(&periods, p, *i, head).filter(|message| *message <= at) else {
+                    continue;
+                };
+                if let Some(found) = self.in_header(&seen.header, read)? {
+                    return Ok(Some((message, found)));
+                }
+            }
+        }
+        Ok(None)
+    }
+
+    /// The last of the headers that a chat had lately in which something is found. Looking through all would take longer the longer it has
+    /// been recorded, and mostly there is nothing.
+    pub fn lately<T>(
+        &self,
+        file: &VaultPath,
+        read: &dyn Fn(Raw<'_>) -> Option<T>,
+    ) -> Result<Option<T>, HistoryError> {
+        let mut headers: Vec<&Id> =
+            self.track(file).iter().rev().filter_map(|i| Some(&self.seen[*i].chat()?.header)).collect();
+        headers.dedup();
+        for header in headers.into_iter().take(LATELY) {
+            if let Some(found) = self.in_header(header, read)? {
+                return Ok(Some(found));
+            }
+        }
+        Ok(None)
+    }
+
+    /// The header of a chat as it was first seen on its line, and the message that it stood at.
+    pub fn first_header<T>(
+        &self,
+        library: &Library,
+        chat: usize,
+        read: &dyn Fn(Raw<'_>) -> Option<T>,
+    ) -> Result<Option<(usize, T)>, HistoryError> {
+        let periods = self.periods(library, chat);
+        for (p, period) in periods.iter().enumerate() {
+            for i in &period.track {
+                let Some(seen) = self.seen[*i].chat() else { continue };
+                let head = seen.messages.saturating_sub(1);
+                let Some(message) = self.now(&periods, p, *i, head) else { continue };
+                if let Some(found) = self.in_header(&seen.header, read)? {
+                    return Ok(Some((message, found)));
+                }
+            }
+        }
+        Ok(None)
+    }
+
+    fn in_header<T>(
+        &self,
+        header: &Id,
+        read: &dyn Fn(Raw<'_>) -> Option<T>,
+    ) -> Result<Option<T>, HistoryError> {
+        let line = self.store.get(header)?;
+        let header = Raw::parse(line.trim_ascii()).unwrap_or(Raw::NULL);
+        Ok(read(header.get("chat_metadata").unwrap_or(Raw::NULL)))
+    }
+
+    /// The looks at the books of a chat's line while it was bound to them, in their order: places in [`Timeline::seen`], with the book,
+    /// and whether it was the first one.
+    pub fn looks_of_line(&self, library: &Library, chat: usize) -> Vec<(usize, String, bool)> {
+        let periods = self.periods(library, chat);
+        let mut looks: Vec<(usize, usize, String, bool)> = Vec::new();
+        for binding in bindings(self, &periods) {
+            let Ok(file) = layout::book(&binding.book) else { continue };
+            let track = self.track(&file);
+            // As it was when it was bound, or as it was seen first.
+            let start = track.partition_point(|i| *i < binding.from).saturating_sub(1);
+            let shown = track.get(start..).unwrap_or_default().iter().enumerate();
+            for (n, i) in shown.take_while(|(n, i)| *n == 0 || **i < binding.until) {
+                let is_book = matches!(self.seen[*i].observation.what, super::Observed::Book(_));
+                if is_book {
+                    looks.push(((*i).max(binding.from), *i, binding.book.clone(), n == 0));
+                }
+            }
+        }
+        looks.sort_by_key(|(order, i, ..)| (*order, *i));
+        looks.into_iter().map(|(_, i, book, first)| (i, book, first)).collect()
+    }
+}
+
+/// A chat, and where it stood: place of the observation, last message, whether it was bound to the book.
+struct Player<'a> {
+    chat: usize,
+    /// Whether only another chat was bound to the book, which this one is a past state of
+    was_other: bool,
+    heads: Vec<(usize, usize, bool)>,
+    /// How its messages were numbered anew, with the places of the observations that show it
+    shifts: Vec<(usize, &'a Shift)>,
+}
+
+/// The chat that was saved last before a book was looked at, if looks were close enough to tell.
+fn last_played(
+    players: &[Player<'_>],
+    i: usize,
+    together: &dyn Fn(usize) -> bool,
+    looked: &dyn Fn(usize) -> Option<i64>,
+) -> Option<usize> {
+    let last = |player: &Player<'_>| {
+        let before = player.heads.partition_point(|(j, ..)| *j < i);
+        let beside = player.heads[before..].iter().take_while(|(j, ..)| together(*j)).count();
+        let last = (before + beside).checked_sub(1)?;
+        Some((player.heads[last].0, player.chat))
+    };
+    let lasts = || players.iter().filter(|player| !player.was_other).filter_map(last);
+    let (save, chat) = lasts().max()?;
+    if let Some(fork) = linked(players, save, chat) {
+        return Some(fork);
+    }
+    // What was looked at together may have been saved in any order.
+    let beside = |j: usize| looked(j).is_some() && looked(j) == looked(save);
+    let others: Vec<(usize, usize)> =
+        lasts().filter(|(j, other)| *other != chat && beside(*j)).chain([(save, chat)]).collect();
+    if others.len() == 1 {
+        return Some(chat);
+    }
+    // But who makes a fork goes on in the fork: of those that were saved then, it is the one that had not been there before.
+    let is_new = |(j, chat): &&(usize, usize)| {
+        players
+            .iter()
+            .any(|player| player.chat == *chat && player.heads.first().is_some_and(|(first, ..)| first == j))
+    };
+    let mut new = others.iter().filter(is_new);
+    new.next().filter(|_| new.next().is_none()).map(|(_, chat)| *chat)
+}
+
+/// The fork that a save was made for, if it was: right after a chat that had not been there before, and without a new message. That is how
+/// SillyTavern saves the link to a fork, and who made the fork is in it.
+fn linked(players: &[Player<'_>], save: usize, chat: usize) -> Option<usize> {
+    let parent = players.iter().find(|player| player.chat == chat)?;
+    let n = parent.heads.iter().position(|(j, ..)| *j == save)?;
+    let (before, head, _) = *parent.heads.get(n.checked_sub(1)?)?;
+    let begun = |player: &&Player<'_>| {
+        player.heads.first().is_some_and(|(first, ..)| before < *first && *first + 1 == save)
+    };
+    let fork = players.iter().filter(|player| player.chat != chat).find(begun);
+    fork.filter(|_| head == parent.heads[n].1).map(|player| player.chat)
+}
+
+/// The number that a message has now that had `message` at an observation.
+fn number_now(shifts: &[(usize, &Shift)], i: usize, message: usize) -> usize {
+    let later = shifts.iter().filter(|(j, _)| *j > i);
+    later.fold(message, |message, (_, shift)| shift.apply(message).unwrap_or_default())
+}
+
+/// A time during which a chat of the line was bound to a book.
+struct Binding {
+    book: String,
+    /// The observation that shows it first
+    from: usize,
+    /// The observation that shows it no more, or that the period ended with
+    until: usize,
+}
+
+/// Which books a line had, one after the other. A fork that goes on with its parent's book goes on with its parent's binding.
+fn bindings(timeline: &Timeline, periods: &[Period]) -> Vec<Binding> {
+    let mut bindings: Vec<Binding> = Vec::new();
+    for (p, period) in periods.iter().enumerate() {
+        for i in &period.track {
+            let Some(book) = timeline.seen[*i].chat().map(|chat| chat.book.as_ref()) else {
+                continue;
+            };
+            match bindings.last_mut() {
+                Some(last) if Some(&last.book) == book => last.until = usize::MAX,
+                last => {
+                    if let Some(last) = last {
+                        last.until = last.until.min(*i);
+                    }
+                    let book = book.cloned();
+                    bindings.extend(book.map(|book| Binding { book, from: *i, until: usize::MAX }));
+                }
+            }
+        }
+        // What the parent's book became after the fork is not ours, unless we go on with it.
+        if let (Some(last), Some(next)) = (bindings.last_mut(), periods.get(p + 1)) {
+            let next = next.track.first().copied().unwrap_or(usize::MAX);
+            last.until = last.until.min(next).min(period.end);
+        }
+    }
+    bindings
+}

@@ -1,0 +1,68 @@
+//! [`rescue`]: on first contact, SillyTavern's own backups are read in, so that the past of a vault is there from the first minute.
+
+use std::collections::{BTreeMap, HashSet};
+
+use forklore_core::format::chat::Header;
+use forklore_fs::VaultPath;
+use forklore_json::Raw;
+
+use super::recorder::{Depth, Recorder, Sight};
+use super::{By, HistoryError};
+use crate::Library;
+use crate::progress::Progress;
+
+/// Records the backups of chats that history has never seen, oldest first, and says how many told something new.
+///
+/// Whose backup it is, its slug and its messages tell: SillyTavern names them after the character.
+pub fn rescue(library: &Library, now: i64, progress: &dyn Progress) -> Result<usize, HistoryError> {
+    let mut recorder = Recorder::open(library.fs.clone())?;
+    let known: HashSet<VaultPath> = recorder.files().cloned().collect();
+    let mut backups: BTreeMap<VaultPath, Vec<usize>> = BTreeMap::new();
+    for (c, _) in library.chats.iter().enumerate().filter(|(_, chat)| !known.contains(&chat.path)) {
+        for backup in library.backups_of(c)? {
+            backups.entry(backup).or_default().push(c);
+        }
+    }
+    let mut found: Vec<(i64, u64, Sight)> = Vec::new();
+    for (backup, chats) in backups {
+        let Some(identity) = library.fs.identity(&backup)? else { continue };
+        if let Some(c) = owner(library, &backup, &chats)? {
+            let name = backup.as_str().rsplit('/').next().unwrap_or_default().to_owned();
+            let file = library.chats[c].path.clone();
+            found.push((
+                identity.modified,
+                identity.len,
+                Sight { file, copy: Some(backup), by: By::Backup(name) },
+            ));
+        }
+    }
+    found.sort_by_key(|(modified, ..)| *modified);
+    progress.start("Reading SillyTavern's backups", found.iter().map(|(_, len, _)| len).sum());
+    let mut told = 0;
+    for (_, len, sight) in found {
+        told += recorder.look_at(&[sight], Depth::Whole, now)?.recorded.len();
+        progress.advance(len);
+    }
+    progress.finish();
+    Ok(told)
+}
+
+/// The chat that a backup is of: with its slug and its last message on the line; of several, the one that went beyond its fork by then.
+fn owner(library: &Library, backup: &VaultPath, chats: &[usize]) -> Result<Option<usize>, HistoryError> {
+    let kind = library.stories[library.chats[chats[0]].story].kind;
+    let Some(scan) = library.scan_backup(backup, kind)? else { return Ok(None) };
+    let Some(last) = scan.transcript.len().checked_sub(1) else { return Ok(None) };
+    let slug = scan.header.as_deref().and_then(|header| Header::new(Raw::trust(header)).slug());
+    let is_of = |c: &&usize| {
+        let chat = &library.chats[**c];
+        let same = chat.header().slug() == slug;
+        let on_line = (0..=last).rev().take(REACH).any(|n| {
+            scan.transcript.moment(n).is_some() && scan.transcript.moment(n) == chat.transcript.moment(n)
+        });
+        same && on_line && chat.lineage.fork_message.is_none_or(|fork| fork <= last)
+    };
+    Ok(chats.iter().filter(is_of).max_by_key(|c| library.chats[**c].lineage.fork_message).copied())
+}
+
+/// So many of the last messages of a backup may have been deleted or rewritten since.
+const REACH: usize = 20;

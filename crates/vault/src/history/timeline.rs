@@ -1,0 +1,311 @@
+//! [`Timeline`]: all observations of a vault, and how the messages of then are numbered now.
+
+use std::collections::{BTreeSet, HashMap, HashSet};
+use std::sync::Arc;
+
+use forklore_core::story::Shift;
+use forklore_fs::{VaultPath, Vfs};
+use forklore_store::{Id, Store};
+
+use super::observation::{ChatSeen, Observation, Observed};
+use super::{HistoryError, parse, store};
+use crate::Library;
+
+/// All observations of a vault.
+pub struct Timeline {
+    pub(super) store: Store,
+    /// In the order in which they were made.
+    pub seen: Vec<Seen>,
+    /// By file, ascending; a file that was renamed has the observations under its former names first.
+    tracks: HashMap<VaultPath, Vec<usize>>,
+    /// Numbers of observations whose whole content is not wanted any more
+    forgotten: HashSet<u64>,
+    /// For each observation of a book, that of the chat which was being played: the last one seen of those bound to it.
+    players: HashMap<usize, usize>,
+    /// The chats that were ever seen bound to a book, by the book's stem
+    bound: HashMap<String, BTreeSet<VaultPath>>,
+}
+
+/// An observation and its place in the sequence.
+#[derive(Debug, Clone)]
+pub struct Seen {
+    /// Its number in the store. Numbers ascend; there can be gaps.
+    pub seq: u64,
+    /// What was seen
+    pub observation: Observation,
+}
+
+impl Seen {
+    /// The chat, if it is one.
+    pub fn chat(&self) -> Option<&ChatSeen> {
+        match &self.observation.what {
+            Observed::Chat(chat) => Some(chat),
+            _ => None,
+        }
+    }
+}
+
+/// A stretch of a chat's life that belongs to the line of another, or of its own.
+#[derive(Debug, Clone)]
+pub struct Period {
+    /// The chat's file
+    pub file: VaultPath,
+    /// Its number in the library; `None` if it is not there any more
+    pub chat: Option<usize>,
+    /// Its observations, as places in [`Timeline::seen`]
+    pub track: Vec<usize>,
+    /// The last message of it that belongs to the line; `None` if all do
+    pub limit: Option<usize>,
+    /// The first place in [`Timeline::seen`] that is beyond it
+    pub end: usize,
+}
+
+impl Timeline {
+    /// Reads the history of a vault; `None` if there is none.
+    pub fn load(fs: &Arc<dyn Vfs>) -> Result<Option<Self>, HistoryError> {
+        Self::load_until(fs, None)
+    }
+
+    /// Reads the history of a vault as it was after an observation, if one is named.
+    pub fn load_until(fs: &Arc<dyn Vfs>, until: Option<u64>) -> Result<Option<Self>, HistoryError> {
+        let store = store(fs)?;
+        let mut seen = Vec::new();
+        for record in store.records().take_while(|record| until.is_none_or(|until| record.seq <= until)) {
+            seen.push(Seen { seq: record.seq, observation: parse(record.payload)? });
+        }
+        if seen.is_empty() {
+            return Ok(None);
+        }
+        let mut timeline = Self {
+            store,
+            seen,
+            tracks: HashMap::new(),
+            forgotten: HashSet::new(),
+            players: HashMap::new(),
+            bound: HashMap::new(),
+        };
+        timeline.index();
+        Ok(Some(timeline))
+    }
+
+    /// The store.
+    pub fn store(&self) -> &Store {
+        &self.store
+    }
+
+    fn index(&mut self) {
+        // The chats that are bound to a book, by the observation that says so.
+        let mut bound: HashMap<String, HashMap<VaultPath, usize>> = HashMap::new();
+        let mut books: HashMap<VaultPath, String> = HashMap::new();
+        let mut waiting: HashMap<String, Vec<usize>> = HashMap::new();
+        for (i, Seen { observation, .. }) in self.seen.iter().enumerate() {
+            let file = &observation.file;
+            match &observation.what {
+                Observed::Chat(chat) => {
+                    let former = chat.was.as_ref().and_then(|was| self.tracks.remove(was));
+                    let track = self.tracks.entry(file.clone()).or_default();
+                    if let Some(former) = former {
+                        *track = former;
+                    }
+                    track.push(i);
+                    for name in chat.was.iter().chain([file]) {
+                        if let Some(book) = books.remove(name) {
+                            bound.entry(book).or_default().remove(name);
+                        }
+                    }
+                    if let Some(book) = &chat.book {
+                        self.bound.entry(book.clone()).or_default().insert(file.clone());
+                        books.insert(file.clone(), book.clone());
+                        bound.entry(book.clone()).or_default().insert(file.clone(), i);
+                        for early in waiting.remove(book).unwrap_or_default() {
+                            self.players.insert(early, i);
+                        }
+                    }
+                }
+                Observed::Book(_) => {
+                    self.tracks.entry(file.clone()).or_default().push(i);
+                    let stem = stem(file);
+                    match bound.get(stem).and_then(|chats| chats.values().max()) {
+                        Some(chat) => drop(self.players.insert(i, *chat)),
+                        None => waiting.entry(stem.to_owned()).or_default().push(i),
+                    }
+                }
+                Observed::Forget { contents } => {
+                    self.forgotten.extend(contents.iter().flat_map(|(from, to)| *from..=*to));
+                }
+                Observed::Gone => {
+                    self.tracks.entry(file.clone()).or_default().push(i);
+                    if let Some(book) = books.remove(file) {
+                        bound.entry(book).or_default().remove(file);
+                    }
+                }
+            }
+        }
+    }
+
+    /// The whole file as an observation saw it, unless that was forgotten.
+    pub fn content(&self, seen: &Seen) -> Option<Id> {
+        seen.observation.content().filter(|_| !self.forgotten.contains(&seen.seq))
+    }
+
+    /// What of the store a record needs; `None` if this Forklore cannot read it.
+    /// `store` is the store as it is by now: it may have got what this timeline has not seen.
+    pub fn roots(&self, store: &Store, seq: u64, payload: &[u8]) -> Option<Vec<Id>> {
+        self.needs(store, seq, &parse(payload).ok()?).ok()
+    }
+
+    /// What of the store an observation needs: what it says, and, unless that was forgotten, the whole file with the images and files
+    /// that were kept with it.
+    pub fn needs(&self, store: &Store, seq: u64, observation: &Observation) -> Result<Vec<Id>, HistoryError> {
+        let mut needed: Vec<Id> = observation.notes().into_iter().collect();
+        if self.forgotten.contains(&seq) {
+            return Ok(needed);
+        }
+        needed.extend(observation.content());
+        if let Observed::Chat(ChatSeen { media: Some(list), .. }) = &observation.what {
+            needed.push(*list);
+            needed.extend(super::media::read(store, list)?.into_iter().map(|kept| kept.content));
+        }
+        Ok(needed)
+    }
+
+    /// All files that were seen, with their observations.
+    pub fn tracks(&self) -> impl Iterator<Item = (&VaultPath, &[usize])> {
+        self.tracks.iter().map(|(file, track)| (file, track.as_slice()))
+    }
+
+    /// The observations of a file, as places in [`Timeline::seen`].
+    pub fn track(&self, file: &VaultPath) -> &[usize] {
+        self.tracks.get(file).map_or(&[], Vec::as_slice)
+    }
+
+    /// The observation of the chat that was being played when a book was seen.
+    pub fn player(&self, book: usize) -> Option<usize> {
+        self.players.get(&book).copied()
+    }
+
+    /// The chats that were ever seen bound to a book, under the names that they had then.
+    pub fn bound_to(&self, book: &str) -> impl Iterator<Item = &VaultPath> {
+        self.bound.get(book).into_iter().flatten()
+    }
+
+    /// The files that were ever seen, by the names that they had last.
+    pub fn files(&self) -> impl Iterator<Item = &VaultPath> {
+        self.tracks.keys()
+    }
+
+    /// The periods that the line of a chat consists of, the oldest first.
+    pub fn periods(&self, library: &Library, chat: usize) -> Vec<Period> {
+        let mut periods: Vec<Period> = Vec::new();
+        let (mut at, mut end, mut limit) = (chat, usize::MAX, None);
+        loop {
+            let here = &library.chats[at];
+            let mut track = self.life(&here.path, end);
+            let first = track.first().copied();
+            track.retain(|i| *i < end);
+            periods.push(Period { file: here.path.clone(), chat: Some(at), track, limit, end });
+            let parent = here.lineage.parent;
+            if let Some((file, seen)) = self.restored_from(library, at) {
+                // It begins as the other was at that observation, whatever became of that one since.
+                let last = here.record.as_ref().and_then(|record| record.baseline.as_ref());
+                limit = last.map(|baseline| baseline.messages.saturating_sub(1));
+                end = seen + 1;
+                if parent.is_none_or(|parent| library.chats[parent].path != file) {
+                    let track = self.life(&file, end).into_iter().filter(|i| *i < end).collect();
+                    periods.push(Period { file, chat: None, track, limit, end });
+                    break;
+                }
+            } else {
+                let recorded = here.record.as_ref().map(|record| record.message);
+                limit = recorded.or(here.lineage.fork_message);
+                end = first.unwrap_or(end);
+            }
+            match parent {
+                Some(parent)
+                    if limit.is_some() && !periods.iter().any(|period| period.chat == Some(parent)) =>
+                {
+                    at = parent;
+                }
+                _ => break,
+            }
+        }
+        periods.reverse();
+        periods
+    }
+
+    /// The chat that a restored one is a past state of, and the observation that it is from.
+    pub(super) fn restored_from(&self, library: &Library, chat: usize) -> Option<(VaultPath, usize)> {
+        let here = &library.chats[chat];
+        let record = here.record.as_ref()?;
+        let seen = self.seen.binary_search_by_key(&record.restored?, |seen| seen.seq).ok()?;
+        let parent = here.lineage.parent.map(|parent| library.chats[parent].path.clone());
+        let named = || here.path.parent().join(&format!("{}.jsonl", record.parent_file)).ok();
+        let file = parent.or_else(named)?;
+        // A history that was begun anew counts from 1 again.
+        self.track(&file).contains(&seen).then_some((file, seen))
+    }
+
+    /// The observations of a chat since it was there without a break, as of place `end` of the sequence: what was there under its name
+    /// before and was deleted is another, unless it came back as it was.
+    pub(super) fn life(&self, file: &VaultPath, end: usize) -> Vec<usize> {
+        let track = self.track(file);
+        let track = &track[..track.partition_point(|i| *i < end)];
+        let (mut from, mut last, mut gone): (usize, Option<&ChatSeen>, bool) = (0, None, false);
+        for (n, i) in track.iter().enumerate() {
+            let Some(chat) = self.seen[*i].chat() else {
+                gone = true;
+                continue;
+            };
+            if gone && !last.is_some_and(|last| last.is_same_story(chat)) {
+                from = n;
+            }
+            (last, gone) = (Some(chat), false);
+        }
+        if gone { Vec::new() } else { track[from..].to_vec() }
+    }
+
+    /// The number that a message has at the end of a period's track, if it had `message` at observation `from` of it.
+    fn forward(&self, track: &[usize], from: usize, message: usize, step: Step) -> Option<usize> {
+        let after = track.partition_point(|i| *i <= from);
+        track[after..].iter().try_fold(message, |message, i| {
+            match self.seen[*i].chat().and_then(|chat| chat.shift.as_ref()) {
+                Some(shift) => step(shift, message),
+                None => Some(message),
+            }
+        })
+    }
+
+    /// The number that a message has now on the line of a chat, if it had `message` in period `p` at observation `from`. One that was
+    /// deleted is succeeded by the one before. `None` if it is not on the line.
+    pub fn now(&self, periods: &[Period], p: usize, from: usize, message: usize) -> Option<usize> {
+        self.along(periods, p, from, message, Shift::apply)
+    }
+
+    /// As [`Timeline::now`], of the message itself: `None` if it was deleted since.
+    pub fn follow(&self, periods: &[Period], p: usize, from: usize, message: usize) -> Option<usize> {
+        self.along(periods, p, from, message, Shift::follow)
+    }
+
+    fn along(&self, periods: &[Period], p: usize, from: usize, message: usize, step: Step) -> Option<usize> {
+        let mut message = self.forward(&periods[p].track, from, message, step)?;
+        for (i, period) in periods.iter().enumerate().skip(p) {
+            // A fork begins as its parent was: with its own first observation.
+            if let Some(first) = period.track.first().filter(|_| i > p) {
+                message = self.forward(&period.track, *first, message, step)?;
+            }
+            if period.limit.is_some_and(|limit| message > limit) {
+                return None;
+            }
+        }
+        Some(message)
+    }
+}
+
+/// How a message is followed through a shift.
+type Step = fn(&Shift, usize) -> Option<usize>;
+
+/// File stem of a book.
+pub fn stem(file: &VaultPath) -> &str {
+    let name = file.as_str().rsplit('/').next().unwrap_or_default();
+    name.strip_suffix(".json").unwrap_or(name)
+}

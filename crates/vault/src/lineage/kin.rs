@@ -1,0 +1,186 @@
+//! Who is related to whom, and who shares a book with whom: worked out once, when a vault is read ([`Kin`]).
+
+use std::collections::{HashMap, HashSet};
+use std::sync::PoisonError;
+
+use forklore_core::adapter::auto_recap::running::RecapVersion;
+use forklore_core::format::names::book_stem;
+use forklore_core::format::record::ForkRecord;
+use forklore_core::story::{align, common_prefix, lineage};
+use forklore_fs::PathError;
+
+use crate::library::{Chat, Library};
+
+/// How many messages two chats share from the start and, once it was needed, the pairs of messages that correspond; by the numbers
+/// of the two chats.
+pub(crate) type Alignments = HashMap<(usize, usize), (usize, Option<Box<[(usize, usize)]>>)>;
+
+/// Who is related to whom, and who shares a book with whom.
+#[derive(Debug, Default)]
+pub(crate) struct Kin {
+    /// For each chat the number of its family.
+    family_of: Vec<usize>,
+    /// The members of each family.
+    families: Vec<Vec<usize>>,
+    /// The chats bound to each book, by its stem, and the one that it was made for.
+    users: HashMap<String, (Vec<usize>, Option<usize>)>,
+    /// The books that Forklore made, by their stems.
+    made: HashSet<String>,
+    /// The chats that have a version of a running recap, by its number and time.
+    versions: HashMap<(i64, i64), Vec<usize>>,
+    /// The chats of each story by name.
+    names: HashMap<usize, HashMap<String, usize>>,
+}
+
+impl Library {
+    /// Chats that are bound to a book, by its stem.
+    pub fn users_of(&self, stem: &str) -> &[usize] {
+        self.kin.users.get(stem).map_or(&[], |(users, _)| users)
+    }
+
+    /// Of the chats bound to one book, the one that the book was made for.
+    pub fn owner_of(&self, stem: &str) -> Option<usize> {
+        self.kin.users.get(stem).and_then(|(_, owner)| *owner)
+    }
+
+    /// Whether an extension keeps a book, or Forklore made it for one chat. Any other is kept by hand, and shared by choice.
+    pub fn is_machine_kept(&self, stem: &str) -> Result<bool, PathError> {
+        Ok(self.made_by_forklore(stem) || self.book(stem)?.is_some_and(|book| book.keeper.is_some()))
+    }
+
+    /// Whether Forklore made a book, for a fork or a chat that it healed.
+    pub(crate) fn made_by_forklore(&self, stem: &str) -> bool {
+        self.kin.made.contains(stem)
+    }
+
+    /// The message of chat `other` that is message `message` of chat `chat`: at the same place if all before it is the same, else by
+    /// the identity of the message itself, because old messages get edited and deleted. Chats that are not related share none.
+    pub fn counterpart(&self, chat: usize, message: usize, other: usize) -> Option<usize> {
+        let (here, there) = (&self.chats[chat].transcript, &self.chats[other].transcript);
+        if chat == other || message >= here.len() || !self.related(chat, other) {
+            return (chat == other && message < here.len()).then_some(message);
+        }
+        let mut known = self.alignments.lock().unwrap_or_else(PoisonError::into_inner);
+        let (shared, pairs) =
+            known.entry((chat, other)).or_insert_with(|| (common_prefix(here, there), None));
+        if message < *shared {
+            return Some(message);
+        }
+        if *shared == here.len().min(there.len()) {
+            // One is the beginning of the other: what comes after it is nobody else's.
+            return None;
+        }
+        // What comes before is known to be the same, message by message.
+        let pairs = pairs.get_or_insert_with(|| align(here, there, *shared).pairs.split_off(*shared).into());
+        pairs.binary_search_by_key(&message, |pair| pair.0).ok().map(|i| pairs[i].1)
+    }
+
+    /// Relatives of a chat that have the same version of the running recap.
+    pub fn relatives_with(&self, chat: usize, version: &RecapVersion) -> impl Iterator<Item = usize> {
+        self.family_with(chat, version).filter(move |c| *c != chat)
+    }
+
+    /// The chats of a family that have a version of the running recap, ascending.
+    pub(crate) fn family_with(&self, chat: usize, version: &RecapVersion) -> impl Iterator<Item = usize> {
+        let all = self.kin.versions.get(&(version.version, version.clock));
+        all.into_iter().flatten().copied().filter(move |c| self.related(*c, chat))
+    }
+
+    /// The chat of a story with this name.
+    pub fn named(&self, story: usize, name: &str) -> Option<usize> {
+        self.kin.names.get(&story)?.get(name).copied()
+    }
+
+    pub(crate) fn family_number(&self, chat: usize) -> usize {
+        self.kin.family_of[chat]
+    }
+
+    /// Whether two chats are of one family.
+    pub fn related(&self, a: usize, b: usize) -> bool {
+        self.kin.family_of[a] == self.kin.family_of[b]
+    }
+
+    /// The chats that are related to this one: ancestors, descendants, siblings, also under a parent that is gone.
+    pub fn family(&self, chat: usize) -> &[usize] {
+        &self.kin.families[self.kin.family_of[chat]]
+    }
+
+    /// Whether `ancestor` is above `chat` in the fork tree.
+    pub fn is_ancestor(&self, ancestor: usize, chat: usize) -> bool {
+        self.ancestors(chat).any(|c| c == ancestor)
+    }
+
+    /// The chats above this one in the fork tree, nearest first.
+    pub(crate) fn ancestors(&self, chat: usize) -> impl Iterator<Item = usize> {
+        let parents =
+            std::iter::successors(self.chats[chat].lineage.parent, |c| self.chats[*c].lineage.parent);
+        // A ring of parents cannot come from files that SillyTavern wrote, but files can hold anything.
+        parents.take(self.chats.len())
+    }
+
+    /// Works out who is related to whom, and who shares a book with whom.
+    pub(crate) fn find_kin(&self) -> Kin {
+        let family_of = families(&self.chats);
+        let mut kin = Kin { families: vec![Vec::new(); self.chats.len()], family_of, ..Kin::default() };
+        for (c, chat) in self.chats.iter().enumerate() {
+            kin.families[kin.family_of[c]].push(c);
+            if let Some(stem) = chat.book_stem() {
+                kin.users.entry(stem.to_owned()).or_default().0.push(c);
+            }
+            kin.made.extend(chat.record.as_ref().and_then(ForkRecord::made_book).map(book_stem));
+            for version in chat.running.iter().flat_map(|r| &r.versions) {
+                let with = kin.versions.entry((version.version, version.clock)).or_default();
+                // Numbers can stand twice in one recap.
+                if with.last() != Some(&c) {
+                    with.push(c);
+                }
+            }
+            kin.names.entry(chat.story).or_default().entry(chat.name.clone()).or_insert(c);
+        }
+        for (stem, (users, owner)) in &mut kin.users {
+            *owner = self.find_owner(stem, users);
+        }
+        kin
+    }
+
+    /// The one whose record names the book; else the one above all others in the fork tree; where there is none, the one whose
+    /// name the book carries.
+    fn find_owner(&self, stem: &str, users: &[usize]) -> Option<usize> {
+        let recorded = users.iter().find(|c| {
+            let book = self.chats[**c].record.as_ref().and_then(|r| r.book.as_deref());
+            book.is_some_and(|book| book_stem(book) == stem)
+        });
+        let top = users.iter().min_by_key(|c| self.ancestors(**c).count());
+        let above_others = |c: &&usize| users.iter().all(|d| d == *c || self.is_ancestor(**c, *d));
+        let named = |c: &&usize| stem.ends_with(self.chats[**c].name.as_str());
+        recorded
+            .or_else(|| top.filter(above_others))
+            .or_else(|| users.iter().filter(named).max_by_key(|c| self.chats[**c].name.len()))
+            .copied()
+    }
+}
+
+/// For each chat the number of its family: chats that are linked by parents, or by the same parent that is gone.
+fn families(chats: &[Chat]) -> Vec<usize> {
+    let mut family: Vec<usize> = (0..chats.len()).collect();
+    fn root(family: &mut [usize], mut c: usize) -> usize {
+        while family[c] != c {
+            family[c] = family[family[c]];
+            c = family[c];
+        }
+        c
+    }
+    let mut ghosts: HashMap<(usize, &str), usize> = HashMap::new();
+    for (c, chat) in chats.iter().enumerate() {
+        let kin = match (chat.lineage.parent, &chat.lineage.note) {
+            (Some(parent), _) => parent,
+            (None, Some(lineage::ParentNote::Missing(name))) => {
+                *ghosts.entry((chat.story, name)).or_insert(c)
+            }
+            (None, _) => c,
+        };
+        let (a, b) = (root(&mut family, c), root(&mut family, kin));
+        family[a] = b;
+    }
+    (0..chats.len()).map(|c| root(&mut family, c)).collect()
+}

@@ -1,0 +1,39 @@
+//! When the messages of a chat were sent, asked for without reading all of them: a long chat has a hundred thousand.
+//!
+//! Messages stand in the order in which they were sent. Where they do not, because a chat was put together from others, any place where
+//! the clock passes is as good as another.
+
+use crate::library::Library;
+
+/// So far around a message that does not say when it was sent its neighbours are asked.
+const NEAR: usize = 256;
+
+impl Library {
+    /// When a message was sent, in milliseconds since 1970, if it says so exactly.
+    pub fn sent(&self, chat: usize, message: usize) -> Option<i64> {
+        self.chats[chat].transcript.row(message)?.sent
+    }
+
+    /// When the first message from one on was sent.
+    pub fn next_sent(&self, chat: usize, from: usize) -> Option<i64> {
+        self.chats[chat].transcript.rows_from(from).take(NEAR).find_map(|row| row.sent)
+    }
+
+    /// The last message that was sent at or before a time.
+    pub fn head_at(&self, chat: usize, time: i64) -> Option<usize> {
+        let told_before = |end: usize| {
+            (end.saturating_sub(NEAR)..end)
+                .rev()
+                .find_map(|message| Some((message, self.sent(chat, message)?)))
+        };
+        let (mut low, mut high) = (0, self.chats[chat].transcript.len());
+        while low < high {
+            let middle = low + (high - low) / 2;
+            match told_before(middle + 1) {
+                Some((message, sent)) if message >= low && sent > time => high = message,
+                _ => low = middle + 1,
+            }
+        }
+        told_before(low).filter(|(_, sent)| *sent <= time).map(|(message, _)| message)
+    }
+}

@@ -1,0 +1,468 @@
+//! [`Library::load`]: finding everything in a vault and reading it.
+
+use std::collections::{BTreeMap, HashMap, HashSet};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+
+use forklore_core::adapter::auto_recap::running::RunningRecap;
+use forklore_core::format::card::Card;
+use forklore_core::format::chat::Message;
+use forklore_core::format::group::Group;
+use forklore_core::format::names::{book_stem, chat_stem, is_save_litter};
+use forklore_core::format::record::ForkRecord;
+use forklore_core::format::settings::Settings;
+use forklore_core::story::lineage::{self, Lineage};
+use forklore_core::story::{Moment, swipe_moments};
+use forklore_fs::{Identity, NodeKind, PathError, VaultPath, Vfs};
+use forklore_journal as journal;
+use forklore_journal::{Right, layout};
+use forklore_json::Raw;
+use rayon::prelude::*;
+
+use crate::cache::{self, Packs};
+use crate::library::{Chat, Library, Story, StoryKind};
+use crate::lineage::{self as traced, Kin};
+use crate::progress::Progress;
+use crate::read::scan::{Damage, Facts, Scan, is_large, scan};
+use crate::state::Families;
+
+/// Why a vault cannot be read.
+#[derive(Debug, thiserror::Error)]
+pub enum LoadError {
+    /// The system said no.
+    #[error(transparent)]
+    Path(#[from] PathError),
+    /// The folder does not look like a SillyTavern user folder.
+    #[error("This folder holds no SillyTavern chats")]
+    NotAVault,
+}
+
+/// Id of the story for group chats that no group lists any more.
+const NO_GROUP: &str = "-";
+
+impl Library {
+    /// Reads a vault.
+    pub fn load(fs: Arc<dyn Vfs>, progress: &dyn Progress) -> Result<Self, LoadError> {
+        let root: Vec<String> = fs.list(&VaultPath::root())?.into_iter().map(|node| node.name).collect();
+        if !layout::is_vault(&root.iter().map(String::as_str).collect::<Vec<_>>()) {
+            return Err(LoadError::NotAVault);
+        }
+        let (mut litter, mut not_read) = (Vec::new(), Vec::new());
+        // What cannot be read is told by `check`; it is no reason to tell nothing of the rest.
+        let settings = fs.read(&layout::folder(layout::SETTINGS)).unwrap_or_else(|e| {
+            not_read.push(e.path);
+            None
+        });
+        if settings.as_ref().is_some_and(|bytes| Raw::parse(bytes).is_err()) {
+            not_read.push(layout::folder(layout::SETTINGS));
+        }
+        let settings = settings.map(|bytes| Settings::parse(&bytes)).unwrap_or_default();
+        let cards = read_cards(&*fs)?;
+        let groups = read_groups(&*fs, &mut litter, &mut not_read)?;
+        let books = files(&*fs, &layout::folder(layout::WORLDS), ".json", &mut litter, &mut Vec::new())?
+            .into_iter()
+            .collect();
+        let (stories, places) = find_chats(&*fs, &cards, &groups, &mut litter, &mut not_read)?;
+        let work = journal::work(&*fs)?;
+        let mut library = Self {
+            stories,
+            chats: Vec::new(),
+            groups,
+            cards,
+            settings,
+            books,
+            litter,
+            not_read,
+            unfinished: work.left,
+            under_way: work.under_way,
+            right: None,
+            kin: Kin::default(),
+            families: Families::default(),
+            remembering: Mutex::default(),
+            alignments: Mutex::default(),
+            last_book: Mutex::default(),
+            last_lore: Mutex::default(),
+            lives: Mutex::default(),
+            scenes: OnceLock::new(),
+            copies: OnceLock::new(),
+            history: OnceLock::new(),
+            until: None,
+            fs,
+        };
+        library.read_chats(&places, progress);
+        library.trace();
+        Ok(library)
+    }
+
+    /// Reads a vault under the right to change it: nobody else with that right changes it between plan and act.
+    pub fn load_with(fs: Arc<dyn Vfs>, right: Right, progress: &dyn Progress) -> Result<Self, LoadError> {
+        let mut library = Self::load(fs, progress)?;
+        library.right = Some(right);
+        Ok(library)
+    }
+
+    fn read_chats(&mut self, places: &[(usize, String, VaultPath)], progress: &dyn Progress) {
+        let sizes: Vec<u64> = places
+            .iter()
+            .map(|(_, _, path)| self.fs.identity(path).ok().flatten().map_or(0, |id| id.len))
+            .collect();
+        progress.start("Reading chats", sizes.iter().sum());
+        let fs = &*self.fs;
+        let stories = &self.stories;
+        let packs = Packs::default();
+        let background = Mutex::new(HashMap::new());
+        let in_background = |path: &VaultPath, identity: Identity, scan: &Scan| {
+            let (fs, chat, scan) = (self.fs.clone(), path.clone(), scan.clone());
+            let thread = std::thread::spawn(move || cache::remember(&*fs, &chat, identity, &scan));
+            background.lock().unwrap_or_else(PoisonError::into_inner).insert(path.clone(), thread);
+        };
+        let at_once = |path: &VaultPath, identity: Identity, scan: &Scan| {
+            cache::remember(fs, path, identity, scan);
+        };
+        let read = |(story, name, path): &(usize, String, VaultPath), size: u64| {
+            let group = stories[*story].kind == StoryKind::Group;
+            let large = is_large(size);
+            let recall =
+                |path: &VaultPath, identity| cache::recall_with(&self.fs, &packs, path, identity, group);
+            let remember: &Remember<'_> = if large { &in_background } else { &at_once };
+            let how = How { recall: &recall, group, remember };
+            let chat = read_chat(fs, *story, name.clone(), path.clone(), &how);
+            progress.advance(size);
+            chat
+        };
+        // Small chats side by side; large ones one after the other, each on all cores.
+        let mut chats: Vec<Option<Option<Chat>>> = places
+            .par_iter()
+            .zip(&sizes)
+            .map(|(place, size)| (!is_large(*size)).then(|| read(place, *size)))
+            .collect();
+        for (i, chat) in chats.iter_mut().enumerate() {
+            if chat.is_none() {
+                *chat = Some(read(&places[i], sizes[i]));
+            }
+        }
+        let chats = chats.into_iter().flatten().flatten().collect();
+        self.remembering = background;
+        self.chats = chats;
+        self.read_kept_metadata();
+        self.adopt_unlisted();
+        for (c, chat) in self.chats.iter().enumerate() {
+            self.stories[chat.story].chats.push(c);
+        }
+        self.stories.retain(|story| story.folder != NO_GROUP || !story.chats.is_empty());
+        progress.finish();
+    }
+
+    /// Chats of groups of older versions have no header: what would stand there stands in the group's file.
+    fn read_kept_metadata(&mut self) {
+        for chat in self.chats.iter_mut().filter(|chat| chat.header.is_empty() && chat.unreadable.is_none()) {
+            let story = &self.stories[chat.story];
+            let group = self.groups.get(&story.folder).filter(|_| story.kind == StoryKind::Group);
+            let Some((group, kept)) = group.and_then(|group| Some((group, group.metadata(&chat.name)?)))
+            else {
+                continue;
+            };
+            let Ok(file) = layout::folder(layout::GROUPS).join(&format!("{}.json", group.file)) else {
+                continue;
+            };
+            let metadata = kept.metadata.as_deref().unwrap_or(b"{}");
+            chat.header = [b"{\"chat_metadata\":", metadata, b"}"].concat();
+            chat.kept = Some((file, kept));
+            chat.look_at_header();
+        }
+    }
+
+    /// A fork of a group chat that no group lists yet belongs to the group of the chat it was forked from: a page lists it later.
+    fn adopt_unlisted(&mut self) {
+        let is_group = |story: usize| self.stories[story].kind == StoryKind::Group;
+        let listed: HashMap<String, usize> = self
+            .chats
+            .iter()
+            .filter(|c| is_group(c.story) && self.stories[c.story].folder != NO_GROUP)
+            .map(|c| (c.name.clone(), c.story))
+            .collect();
+        for chat in &mut self.chats {
+            if self.stories[chat.story].folder == NO_GROUP {
+                let parent = chat.header().main_chat().map(|name| chat_stem(&name));
+                if let Some(story) = parent.and_then(|name| listed.get(&name)) {
+                    chat.story = *story;
+                }
+            }
+        }
+    }
+
+    /// SillyTavern's own forks copy the record, before version 1.19 with the slug: where the owner itself is still there under its
+    /// name, a record in another chat is a copy. (An owner that is not there was renamed, and this is it.)
+    fn disown_copied_records(&mut self) {
+        let named: HashSet<(usize, String, Option<String>)> = self
+            .chats
+            .iter()
+            .map(|c| (c.story, c.name.clone(), c.header().slug().map(std::borrow::Cow::into_owned)))
+            .collect();
+        for chat in &mut self.chats {
+            let owner_elsewhere = chat.record.as_ref().is_some_and(|record| {
+                let owner = (chat.story, record.owner_file.clone(), Some(record.owner_slug.clone()));
+                record.owner_file != chat.name && named.contains(&owner)
+            });
+            if owner_elsewhere {
+                chat.record = None;
+            }
+        }
+    }
+
+    fn trace(&mut self) {
+        self.disown_copied_records();
+        let key = traced::is_worthwhile(&self.chats).then(|| traced::Key::of(&self.chats)).flatten();
+        let known = key.as_ref().and_then(|key| traced::recall(&*self.fs, key, self.chats.len()));
+        let found = known.unwrap_or_else(|| {
+            let found = self.find_lineage();
+            if let Some(key) = &key {
+                traced::remember(&*self.fs, key, &found);
+            }
+            found
+        });
+        for (chat, lineage) in self.chats.iter_mut().zip(found) {
+            chat.lineage = lineage;
+        }
+        self.kin = self.find_kin();
+    }
+
+    fn find_lineage(&self) -> Vec<Lineage> {
+        let slugs: Vec<Option<String>> =
+            self.chats.iter().map(|c| c.header().slug().map(std::borrow::Cow::into_owned)).collect();
+        let seen: Vec<lineage::Chat<'_>> = self
+            .chats
+            .iter()
+            .enumerate()
+            .map(|(c, chat)| lineage::Chat {
+                story: chat.story,
+                group: self.stories[chat.story].kind == StoryKind::Group,
+                name: &chat.name,
+                silent: chat.header().metadata() == Raw::NULL
+                    || chat.kept.as_ref().is_some_and(|(_, kept)| kept.metadata.is_none()),
+                slug: slugs[c].as_deref(),
+                main_chat: chat.header().main_chat().map(|name| {
+                    // A name that no file can have is still a name to tell of.
+                    Some(chat_stem(&name))
+                        .filter(|stem| !stem.is_empty())
+                        .unwrap_or_else(|| name.into_owned())
+                }),
+                record: chat.record.as_ref(),
+                transcript: &chat.transcript,
+                undated: chat.facts.undated.is_some(),
+                aliases: [
+                    chat.book.as_ref().map(|(name, _)| name.as_str()),
+                    chat.running.as_ref().and_then(|r| r.chat_id.as_deref()),
+                ]
+                .into_iter()
+                .flatten()
+                .collect(),
+                links: chat.facts.links().map(|(_, link, name)| (link, chat_stem(name))).collect(),
+            })
+            .collect();
+        lineage::trace(&seen, &|chat, message, before| self.swipe_moments(chat, message, before))
+    }
+
+    /// The moments that a message would have, after the moment before it, with each of its swipes shown.
+    pub fn swipe_moments(&self, chat: usize, message: usize, before: Moment) -> Vec<Moment> {
+        // A line that cannot be read any more has no swipes; its chat is reported on its own.
+        let Ok(Some(line)) = self.message_line(chat, message) else { return Vec::new() };
+        let Ok(raw) = Raw::parse(&line) else { return Vec::new() };
+        swipe_moments(before, Message::new(raw))
+    }
+}
+
+/// How a chat is read.
+struct How<'a> {
+    recall: &'a (dyn Fn(&VaultPath, Identity) -> Option<Scan> + Sync),
+    group: bool,
+    remember: &'a Remember<'a>,
+}
+
+/// What is done with a scan that is worth remembering.
+type Remember<'a> = dyn Fn(&VaultPath, Identity, &Scan) + Sync + 'a;
+
+/// Reads a chat; `None` if it is gone since it was listed.
+fn read_chat(fs: &dyn Vfs, story: usize, name: String, path: VaultPath, how: &How<'_>) -> Option<Chat> {
+    let read = || -> Result<(Scan, Identity), PathError> {
+        let fail = |source| PathError { path: path.clone(), doing: "read", source };
+        let file = fs.open(&path)?;
+        let identity = file.identity().map_err(fail)?;
+        if identity.len >= cache::WORTHWHILE {
+            if let Some(known) = (how.recall)(&path, identity) {
+                return Ok((known, identity));
+            }
+            let scan = scan(&*file, how.group).map_err(fail)?;
+            (how.remember)(&path, identity, &scan);
+            return Ok((scan, identity));
+        }
+        Ok((scan(&*file, how.group).map_err(fail)?, identity))
+    };
+    let (scan, identity, unreadable) = match read() {
+        Ok((scan, identity)) => (scan, Some(identity), None),
+        Err(e) if e.is_missing() => return None,
+        Err(e) => (
+            Scan { facts: Facts { damage: vec![Damage::Empty], ..Facts::default() }, ..Scan::default() },
+            None,
+            Some(e.to_string()),
+        ),
+    };
+    let mut chat = Chat {
+        story,
+        name,
+        path,
+        bytes: identity.map_or(0, |id| id.len),
+        modified: identity.map_or(0, |id| id.modified),
+        identity,
+        header: scan.header.unwrap_or_default(),
+        kept: None,
+        transcript: scan.transcript,
+        facts: scan.facts,
+        snapshots: scan.snapshots,
+        view: scan.view.map_or_else(OnceLock::new, OnceLock::from),
+        book: None,
+        record: None,
+        running: None,
+        lineage: Lineage {
+            kind: lineage::Kind::Main,
+            parent: None,
+            fork_message: None,
+            basis: lineage::Basis::None,
+            confidence: forklore_core::story::Confidence::Guess,
+            note: None,
+        },
+        unreadable,
+    };
+    chat.look_at_header();
+    Some(chat)
+}
+
+impl Chat {
+    fn look_at_header(&mut self) {
+        let header = self.header();
+        let slug = header.slug();
+        let record = ForkRecord::read(header.metadata()).filter(|record| record.belongs_to(slug.as_deref()));
+        let book = header.book().map(|name| (name.to_string(), book_stem(&name)));
+        let running = RunningRecap::read(header.metadata());
+        (self.record, self.running, self.book) = (record, running, book);
+    }
+}
+
+/// Files of a folder with an extension, as (stem, path); litter and links that lead nowhere we may go are set aside.
+fn files(
+    fs: &dyn Vfs,
+    dir: &VaultPath,
+    extension: &str,
+    litter: &mut Vec<VaultPath>,
+    links: &mut Vec<VaultPath>,
+) -> Result<Vec<(String, VaultPath)>, PathError> {
+    let mut found = Vec::new();
+    for node in fs.list(dir)? {
+        let Ok(path) = dir.join(&node.name) else { continue };
+        match node.kind {
+            NodeKind::File if is_save_litter(&node.name) => litter.push(path),
+            NodeKind::File => {
+                if let Some(stem) = node.name.strip_suffix(extension) {
+                    found.push((stem.to_owned(), path));
+                }
+            }
+            NodeKind::Other if node.name.ends_with(extension) => links.push(path),
+            NodeKind::Dir | NodeKind::Other => {}
+        }
+    }
+    Ok(found)
+}
+
+fn read_cards(fs: &dyn Vfs) -> Result<BTreeMap<String, Card>, PathError> {
+    let paths = files(fs, &layout::folder(layout::CHARACTERS), ".png", &mut Vec::new(), &mut Vec::new())?;
+    let read = |(stem, path): (String, VaultPath)| {
+        let card = fs.read(&path).ok().flatten().and_then(|png| Card::parse(&png));
+        // A picture without a character in it is no card, but its folder of chats has a name all the same.
+        let card = card.unwrap_or_else(|| Card { name: stem.clone(), ..Card::default() });
+        (stem, card)
+    };
+    Ok(paths.into_par_iter().map(read).collect())
+}
+
+fn read_groups(
+    fs: &dyn Vfs,
+    litter: &mut Vec<VaultPath>,
+    not_read: &mut Vec<VaultPath>,
+) -> Result<BTreeMap<String, Group>, PathError> {
+    let mut groups = BTreeMap::new();
+    for (stem, path) in files(fs, &layout::folder(layout::GROUPS), ".json", litter, not_read)? {
+        match fs.read(&path) {
+            Ok(bytes) => match bytes.and_then(|bytes| Group::parse(&bytes, &stem)) {
+                Some(group) => drop(groups.insert(group.id.clone(), group)),
+                None => not_read.push(path),
+            },
+            Err(_) => not_read.push(path),
+        }
+    }
+    Ok(groups)
+}
+
+type Places = Vec<(usize, String, VaultPath)>;
+
+/// The stories, still without chats, and where the chats are.
+fn find_chats(
+    fs: &dyn Vfs,
+    cards: &BTreeMap<String, Card>,
+    groups: &BTreeMap<String, Group>,
+    litter: &mut Vec<VaultPath>,
+    not_read: &mut Vec<VaultPath>,
+) -> Result<(Vec<Story>, Places), PathError> {
+    let mut stories: Vec<Story> = Vec::new();
+    let mut places = Vec::new();
+    let chats = layout::folder(layout::CHATS);
+    for node in fs.list(&chats)? {
+        let Ok(dir) = chats.join(&node.name) else { continue };
+        match node.kind {
+            NodeKind::Dir => {}
+            NodeKind::Other => {
+                not_read.push(dir);
+                continue;
+            }
+            NodeKind::File => continue,
+        }
+        let Ok(found) = files(fs, &dir, ".jsonl", litter, not_read) else {
+            not_read.push(dir);
+            continue;
+        };
+        if found.is_empty() && !cards.contains_key(&node.name) {
+            continue;
+        }
+        let name = cards.get(&node.name).map(|card| card.name.clone()).filter(|name| !name.is_empty());
+        let story = stories.len();
+        stories.push(Story {
+            kind: StoryKind::Character,
+            name: name.unwrap_or_else(|| node.name.clone()),
+            folder: node.name,
+            chats: Vec::new(),
+        });
+        places.extend(found.into_iter().map(|(stem, path)| (story, stem, path)));
+    }
+    let in_groups = files(fs, &layout::folder(layout::GROUP_CHATS), ".jsonl", litter, not_read)?;
+    let mut left: BTreeMap<String, VaultPath> = in_groups.into_iter().collect();
+    for group in groups.values() {
+        let story = stories.len();
+        let name = if group.name.is_empty() { group.id.clone() } else { group.name.clone() };
+        stories.push(Story { kind: StoryKind::Group, folder: group.id.clone(), name, chats: Vec::new() });
+        let mut listed: Vec<String> =
+            group.chats.iter().chain(&group.current_chat).map(|c| chat_stem(c)).collect();
+        listed.sort();
+        listed.dedup();
+        places.extend(
+            listed
+                .into_iter()
+                .filter_map(|stem| left.remove_entry(&stem))
+                .map(|(stem, path)| (story, stem, path)),
+        );
+    }
+    if !left.is_empty() {
+        let story = stories.len();
+        let name = "Chats of no group".to_owned();
+        stories.push(Story { kind: StoryKind::Group, folder: NO_GROUP.to_owned(), name, chats: Vec::new() });
+        places.extend(left.into_iter().map(|(stem, path)| (story, stem, path)));
+    }
+    Ok((stories, places))
+}

@@ -1,0 +1,532 @@
+//! [`scan`]: one pass over a chat file, of any size, in bounded memory. The result is a [`Scan`]: header, transcript, and
+//! the few facts about messages that questions about the whole vault need.
+
+use std::collections::HashMap;
+use std::sync::mpsc::{channel, sync_channel};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::{io, mem};
+
+use forklore_core::adapter::{self, Scene, SceneSighting};
+use forklore_core::format::book::EntryImage;
+use forklore_core::format::chat::{self, Line};
+use forklore_core::story::lineage::Link;
+use forklore_core::story::{Said, Transcript, TranscriptBuilder};
+use forklore_fs::OpenFile;
+use serde::{Deserialize, Serialize};
+
+use crate::cache::View;
+
+/// How much is read at once: little enough to stay near a core until it has been looked at. A line that is longer makes its block longer.
+const BLOCK: usize = 1 << 20;
+/// Chats from here on are worth several threads.
+const LARGE: u64 = 4 << 20;
+
+/// What one pass over a chat file gives.
+#[derive(Debug, Clone, Default)]
+pub struct Scan {
+    /// The header line; `None` if the file has none.
+    pub header: Option<Vec<u8>>,
+    /// The messages.
+    pub transcript: Transcript,
+    /// Facts about some messages.
+    pub facts: Facts,
+    /// States of the book that scenes have kept.
+    pub snapshots: Snapshots,
+    /// Where this is remembered, if others can be remembered as a part of it.
+    pub view: Option<View>,
+}
+
+/// States of the book that scenes have kept. Entries that did not change from one to the next are kept once.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Snapshots {
+    /// The entries.
+    pub images: Front<EntryImage>,
+    /// The states, by the message they stand in.
+    pub sightings: Front<StoredSighting>,
+}
+
+/// The first so many of a list, which is shared: a fork has the first of what its parent has.
+#[derive(Clone)]
+pub struct Front<T> {
+    all: Arc<[T]>,
+    len: usize,
+}
+
+impl<T> Front<T> {
+    /// The first so many; `None` if there are not so many.
+    pub fn new(all: Arc<[T]>, len: usize) -> Option<Self> {
+        (len <= all.len()).then_some(Self { all, len })
+    }
+
+    /// The first so many of these, or all.
+    #[must_use]
+    pub fn first(&self, len: usize) -> Self {
+        Self { all: self.all.clone(), len: len.min(self.len) }
+    }
+}
+
+impl<T> From<Vec<T>> for Front<T> {
+    fn from(all: Vec<T>) -> Self {
+        Self { len: all.len(), all: all.into() }
+    }
+}
+
+impl<T> Default for Front<T> {
+    fn default() -> Self {
+        Vec::new().into()
+    }
+}
+
+impl<T> std::ops::Deref for Front<T> {
+    type Target = [T];
+
+    fn deref(&self) -> &[T] {
+        &self.all[..self.len]
+    }
+}
+
+impl<T: PartialEq> PartialEq for Front<T> {
+    fn eq(&self, other: &Self) -> bool {
+        **self == **other
+    }
+}
+
+impl<T: Eq> Eq for Front<T> {}
+
+impl<T: std::fmt::Debug> std::fmt::Debug for Front<T> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_list().entries(&**self).finish()
+    }
+}
+
+/// One state of the book.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct StoredSighting {
+    /// The message that it stands in.
+    pub message: usize,
+    /// Version of the scene's recap.
+    pub version: i64,
+    /// When, in milliseconds since 1970.
+    pub clock: i64,
+    /// Name of the book.
+    pub book: Option<String>,
+    /// Places of its entries in [`Snapshots::images`]; `None` if they were too many to keep and are to be read again.
+    pub entries: Option<Vec<u32>>,
+}
+
+/// So many bytes of entries are kept of one chat; a book that is larger and changes all over is read again when needed.
+const KEPT: usize = 12 << 20;
+
+/// Facts about some messages of a chat.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+pub struct Facts {
+    /// Scenes, by the message they end with, ascending.
+    pub scenes: Vec<(usize, Scene)>,
+    /// Links to forks: message, whether a bookmark (else a branch), name as typed.
+    pub links: Vec<(usize, bool, String)>,
+    /// What is wrong with the file.
+    pub damage: Vec<Damage>,
+    /// The first message without a time of its own: it is missing, or that of the two before it.
+    pub undated: Option<usize>,
+}
+
+impl Facts {
+    /// Links in lineage's words.
+    pub fn links(&self) -> impl Iterator<Item = (usize, Link, &str)> {
+        let kind = |bookmark: bool| if bookmark { Link::Bookmark } else { Link::Branch };
+        self.links.iter().map(move |(message, bookmark, name)| (*message, kind(*bookmark), name.as_str()))
+    }
+
+    /// The scene that ends with a message.
+    pub fn scene(&self, message: usize) -> Option<&Scene> {
+        let place = self.scenes.binary_search_by_key(&message, |(at, _)| *at).ok()?;
+        Some(&self.scenes[place].1)
+    }
+}
+
+/// Something wrong with a chat file.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Damage {
+    /// The file starts with a byte order mark.
+    Bom,
+    /// Nothing in it.
+    Empty,
+    /// The first line is a message.
+    Headerless,
+    /// A line that is not JSON; SillyTavern drops it. The last one of a file is usually cut off.
+    BrokenLine {
+        /// Line number from 1
+        line: usize,
+        /// What is wrong with it
+        what: String,
+        /// Whether it is the last
+        last: bool,
+    },
+}
+
+/// What is found out about one line, independent of all others.
+enum Found {
+    Nothing,
+    /// The mark before the first line, which is no line itself.
+    Bom,
+    Broken(String),
+    Element(Element),
+}
+
+struct Element {
+    said: Said,
+    /// When it was sent, as a hash; nothing if that is not known.
+    date: Option<u64>,
+    /// What few messages have.
+    more: Option<Box<More>>,
+}
+
+#[derive(Default)]
+struct More {
+    scene: Option<Scene>,
+    links: Vec<(bool, String)>,
+    sightings: Vec<SceneSighting>,
+    /// The bytes, if this would be a header as the first of a solo or a group chat.
+    header: Option<(Vec<u8>, [bool; 2])>,
+}
+
+/// A line: where it is, how long it is, what it is.
+type Seen = (u64, u32, Found);
+
+/// Reads a chat file. `group` tells how its first line is to be taken.
+pub fn scan(file: &dyn OpenFile, group: bool) -> io::Result<Scan> {
+    if is_large(file.identity()?.len) { scan_on_all_cores(file, group) } else { scan_here(file, group) }
+}
+
+fn scan_here(file: &dyn OpenFile, group: bool) -> io::Result<Scan> {
+    let mut builder = Builder { group, ..Builder::default() };
+    for block in Blocks::of(file) {
+        look_at(&block?).into_iter().for_each(|line| builder.add(line));
+    }
+    Ok(builder.finish())
+}
+
+/// Where the message that an edit means is in a chat of which nothing else is known: the line of the message with that identity
+/// that is nearest to where it stood.
+pub fn locate(
+    fs: &dyn forklore_fs::Vfs,
+    edit: &forklore_journal::operation::Edit,
+    file: &dyn OpenFile,
+) -> io::Result<Option<std::ops::Range<u64>>> {
+    let group = edit.target.as_str().starts_with(forklore_journal::layout::GROUP_CHATS);
+    let identity = file.identity()?;
+    let known = crate::cache::recall(fs, &edit.target, identity);
+    let transcript = match known {
+        Some(scan) => scan.transcript,
+        None => scan(file, group)?.transcript,
+    };
+    Ok(locate_in(&transcript, edit))
+}
+
+/// As [`locate`], in a transcript that is known.
+pub fn locate_in(
+    transcript: &Transcript,
+    edit: &forklore_journal::operation::Edit,
+) -> Option<std::ops::Range<u64>> {
+    let forklore_journal::operation::Place::Message { index, id } = edit.place else { return None };
+    let line = |row: forklore_core::story::Row| row.start..row.start + u64::from(row.len);
+    let here = transcript.row(index).filter(|row| row.id.0 == id);
+    here.map(line).or_else(|| {
+        let others = transcript.rows_from(0).enumerate().filter(|(_, row)| row.id.0 == id);
+        others.min_by_key(|(i, _)| i.abs_diff(index)).map(|(_, row)| line(row))
+    })
+}
+
+/// On all cores: every hand reads a block of whole lines in its turn and looks at them itself, while they are near to its
+/// core; here the messages are chained in the order of the file. Nobody runs far ahead of the others, so memory stays bounded.
+fn scan_on_all_cores(file: &dyn OpenFile, group: bool) -> io::Result<Scan> {
+    let cores = std::thread::available_parallelism().map_or(2, usize::from).min(MOST);
+    let blocks = Mutex::new(Blocks::of(file));
+    let mut builder = Builder { group, ..Builder::default() };
+    std::thread::scope(|scope| {
+        let (takes, order) = channel::<usize>();
+        // One hand more than cores: one of them mostly waits for the disk.
+        let hands = (0..=cores).map(|hand| {
+            let (to_chain, seen) = sync_channel::<io::Result<Vec<Seen>>>(2);
+            let (blocks, takes) = (&blocks, takes.clone());
+            scope.spawn(move || {
+                let mut buffer = Vec::new();
+                let take = |buffer| {
+                    let mut blocks = blocks.lock().unwrap_or_else(PoisonError::into_inner);
+                    let block = blocks.next_into(buffer)?;
+                    takes.send(hand).ok().map(|()| block)
+                };
+                while let Some(block) = take(mem::take(&mut buffer)) {
+                    let seen = block.map(|block| {
+                        let seen = look_at(&block);
+                        // Fresh memory for every block would cost more than looking at it. But what a line of many megabytes has
+                        // blown up is not kept.
+                        buffer = block.bytes;
+                        if buffer.len() > 4 * BLOCK {
+                            buffer = Vec::new();
+                        }
+                        seen
+                    });
+                    if to_chain.send(seen).is_err() {
+                        break;
+                    }
+                }
+            });
+            seen
+        });
+        let hands: Vec<_> = hands.collect();
+        drop(takes);
+        for hand in order {
+            // A hand that is gone has failed, and takes all of us with it.
+            let Ok(block) = hands[hand].recv() else { break };
+            block?.into_iter().for_each(|line| builder.add(line));
+        }
+        Ok(())
+    })
+    .map(|()| builder.finish())
+}
+
+/// No more cores than this: a disk does not give more.
+const MOST: usize = 8;
+
+/// Whole lines of a file.
+struct Block {
+    /// Where they start in the file.
+    start: u64,
+    /// A buffer, of which the first `len` bytes count.
+    bytes: Vec<u8>,
+    len: usize,
+}
+
+/// A file, cut into blocks of whole lines.
+struct Blocks<'a> {
+    file: &'a dyn OpenFile,
+    /// Where to read on.
+    offset: u64,
+    /// The start of a line that goes on in the next block.
+    carry: Vec<u8>,
+    done: bool,
+}
+
+impl<'a> Blocks<'a> {
+    fn of(file: &'a dyn OpenFile) -> Self {
+        Self { file, offset: 0, carry: Vec::new(), done: false }
+    }
+}
+
+impl Blocks<'_> {
+    /// The next block, in a buffer that may have been used before.
+    fn next_into(&mut self, bytes: Vec<u8>) -> Option<io::Result<Block>> {
+        if self.done {
+            return None;
+        }
+        let block = self.read(bytes);
+        self.done |= block.is_err();
+        block.map(|block| (block.len > 0).then_some(block)).transpose()
+    }
+
+    fn read(&mut self, mut bytes: Vec<u8>) -> io::Result<Block> {
+        let start = self.offset - self.carry.len() as u64;
+        let mut filled = self.carry.len();
+        if bytes.len() < filled {
+            bytes.resize(filled, 0);
+        }
+        bytes[..filled].copy_from_slice(&self.carry);
+        // Without any newline the line just grows.
+        let len = loop {
+            let left = self.file.identity()?.len.saturating_sub(self.offset);
+            // One byte more than is left: reading less than asked for is how the end is seen.
+            let wanted = usize::try_from(left).unwrap_or(BLOCK).min(BLOCK - 1) + 1;
+            if bytes.len() < filled + wanted {
+                bytes.resize(filled + wanted, 0);
+            }
+            let read = self.file.read_at(&mut bytes[filled..filled + wanted], self.offset)?;
+            self.offset += read as u64;
+            self.done = read < wanted;
+            let fresh = filled..filled + read;
+            filled = fresh.end;
+            let newline = memchr::memrchr(b'\n', &bytes[fresh.clone()]);
+            match newline {
+                _ if self.done => break filled,
+                Some(n) => break fresh.start + n + 1,
+                None => {}
+            }
+        };
+        // What follows the last newline is kept for the next block.
+        self.carry.clear();
+        self.carry.extend_from_slice(&bytes[len..filled]);
+        Ok(Block { start, bytes, len })
+    }
+}
+
+impl Iterator for Blocks<'_> {
+    type Item = io::Result<Block>;
+
+    fn next(&mut self) -> Option<io::Result<Block>> {
+        self.next_into(Vec::new())
+    }
+}
+
+/// Whether a chat of so many bytes is worth several threads.
+pub fn is_large(bytes: u64) -> bool {
+    bytes >= LARGE
+}
+
+fn look_at(block: &Block) -> Vec<Seen> {
+    let lines = &block.bytes[..block.len];
+    match lines.strip_prefix(chat::BOM).filter(|_| block.start == 0) {
+        Some(rest) => {
+            let mut seen = vec![(0, 0, Found::Bom)];
+            seen.extend(look_at_lines(chat::BOM.len() as u64, rest));
+            seen
+        }
+        None => look_at_lines(block.start, lines),
+    }
+}
+
+fn look_at_lines(mut offset: u64, mut rest: &[u8]) -> Vec<Seen> {
+    let mut seen = Vec::new();
+    while !rest.is_empty() {
+        let end = memchr::memchr(b'\n', rest).unwrap_or(rest.len());
+        let line = &rest[..end];
+        seen.push((offset, u32::try_from(line.len()).unwrap_or(u32::MAX), look(line)));
+        let next = (end + 1).min(rest.len());
+        offset += next as u64;
+        rest = &rest[next..];
+    }
+    seen
+}
+
+#[derive(Default)]
+struct Builder {
+    group: bool,
+    lines: usize,
+    started: bool,
+    header: Option<Vec<u8>>,
+    transcript: TranscriptBuilder,
+    facts: Facts,
+    images: Vec<EntryImage>,
+    sightings: Vec<StoredSighting>,
+    places: HashMap<EntryImage, u32>,
+    kept: usize,
+    /// When the last two messages were sent.
+    dates: [Option<u64>; 2],
+}
+
+impl Builder {
+    fn add(&mut self, (at, len, found): Seen) {
+        self.lines += 1;
+        let element = match found {
+            Found::Nothing => return,
+            Found::Bom => {
+                self.lines -= 1;
+                self.facts.damage.push(Damage::Bom);
+                return;
+            }
+            Found::Broken(what) => {
+                let line = self.lines;
+                self.facts.damage.push(Damage::BrokenLine { line, what, last: false });
+                return;
+            }
+            Found::Element(element) => element,
+        };
+        let more = element.more.map(|more| *more).unwrap_or_default();
+        if !self.started {
+            self.started = true;
+            match more.header {
+                Some((bytes, counts)) if counts[usize::from(self.group)] => {
+                    self.header = Some(bytes);
+                    return;
+                }
+                // Chats of groups had no header in older versions, and all versions read them.
+                _ if self.group => {}
+                _ => self.facts.damage.push(Damage::Headerless),
+            }
+        }
+        let message = self.transcript.len();
+        self.facts.scenes.extend(more.scene.map(|scene| (message, scene)));
+        self.facts.links.extend(more.links.into_iter().map(|(mark, name)| (message, mark, name)));
+        for sighting in more.sightings {
+            self.keep(message, sighting);
+        }
+        if element.date.is_none() || self.dates == [element.date; 2] {
+            self.facts.undated.get_or_insert(message);
+        }
+        self.dates = [self.dates[1], element.date];
+        self.transcript.push(at, len, element.said);
+    }
+
+    fn keep(&mut self, message: usize, sighting: SceneSighting) {
+        let SceneSighting { version, clock, book, entries } = sighting;
+        let mut places = Vec::with_capacity(entries.len());
+        for image in entries {
+            let next = u32::try_from(self.images.len()).unwrap_or(u32::MAX);
+            let place = *self.places.entry(image.clone()).or_insert(next);
+            if place == next {
+                self.kept += image.size();
+                self.images.push(image);
+            }
+            places.push(place);
+        }
+        let entries = (self.kept <= KEPT).then_some(places);
+        self.sightings.push(StoredSighting { message, version, clock, book, entries });
+        if self.kept > KEPT {
+            // What was just added is of no use without its sighting.
+            let used = self.sightings.iter().filter_map(|s| s.entries.as_ref()).flatten().max();
+            self.images.truncate(used.map_or(0, |last| *last as usize + 1));
+            self.places.retain(|_, place| (*place as usize) < self.images.len());
+        }
+    }
+
+    fn finish(mut self) -> Scan {
+        let lines = self.lines;
+        if let Some(Damage::BrokenLine { line, last, .. }) = self.facts.damage.last_mut() {
+            *last = *line == lines;
+        }
+        if !self.started {
+            self.facts.damage.push(Damage::Empty);
+        }
+        Scan {
+            header: self.header,
+            transcript: self.transcript.finish(),
+            facts: self.facts,
+            snapshots: Snapshots { images: self.images.into(), sightings: self.sightings.into() },
+            view: None,
+        }
+    }
+}
+
+fn look(line: &[u8]) -> Found {
+    let message = match Line::read(line) {
+        Line::Blank | Line::Falsy => return Found::Nothing,
+        Line::Broken(e) => return Found::Broken(e.to_string()),
+        Line::Element(message) => message,
+    };
+    let links = links_of(message);
+    let (scene, sightings) = adapter::scene(message).unzip();
+    let counts = [false, true].map(|group| chat::is_header(message, group));
+    let header = counts.contains(&true).then(|| (message.raw().bytes().to_vec(), counts));
+    let plain = links.is_empty() && scene.is_none() && header.is_none();
+    let more = More { scene, links, sightings: sightings.unwrap_or_default(), header };
+    Found::Element(Element {
+        said: Said::of(message),
+        date: message.send_date().filter(|date| date.is_truthy()).map(|date| short_hash(date.bytes())),
+        more: (!plain).then(|| Box::new(more)),
+    })
+}
+
+/// A hash that only has to tell a few times apart.
+fn short_hash(bytes: &[u8]) -> u64 {
+    use std::hash::{DefaultHasher, Hasher as _};
+    let mut hasher = DefaultHasher::new();
+    hasher.write(bytes);
+    hasher.finish()
+}
+
+/// The links of a message: whether a bookmark (else a branch), name as typed.
+pub(crate) fn links_of(message: chat::Message<'_>) -> Vec<(bool, String)> {
+    let (bookmark, branches) = message.links();
+    let mut links: Vec<(bool, String)> = branches.map(|name| (false, name.into_owned())).collect();
+    links.extend(bookmark.map(|name| (true, name.into_owned())));
+    links
+}

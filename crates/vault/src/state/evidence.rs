@@ -1,0 +1,388 @@
+//! What is known of one book, gathered from the whole vault: snapshots in scenes, history, copies, the file as it is.
+
+use std::sync::Arc;
+
+use forklore_core::adapter::auto_recap::running::RecapVersion;
+use forklore_core::adapter::{self, Keepers, SceneSighting};
+use forklore_core::format::book::EntryImage;
+use forklore_core::format::chat::Message;
+use forklore_core::format::names::{book_stem, chat_stem};
+use forklore_core::state::{BookEvidence, Cast, Content, Origin, Scene, Sight, Witness};
+use forklore_core::story::lineage::ParentNote;
+use forklore_fs::PathError;
+
+use crate::library::{Library, history_error};
+use crate::read::scan::StoredSighting;
+use crate::state::family::EARLIER;
+use crate::state::lore::CopiedBook;
+
+/// A copy that was looked at so soon after it was made has nothing of what its chat did to it, in milliseconds.
+const AT_ONCE: i64 = 2_000;
+
+impl Library {
+    /// What is known of a book.
+    pub(crate) fn evidence(&self, stem: &str) -> Result<BookEvidence, PathError> {
+        let told = self.scenes().get(stem).map_or(&[][..], Vec::as_slice);
+        let owner = self.made_for(stem);
+        let mut evidence = BookEvidence {
+            book: stem.into(),
+            keepers: Keepers::default(),
+            by_choice: false,
+            owner,
+            lost: !owner.is_some_and(|owner| self.has_kept(owner, stem)),
+            users: self.users_of(stem).to_vec(),
+            made: self.made_at(stem),
+            scenes: told.iter().map(|told| told.scene.clone()).collect(),
+            sights: Vec::new(),
+            elsewhere: Vec::new(),
+        };
+        for (n, told) in told.iter().enumerate() {
+            for (time, chat, place) in &told.snapshots {
+                let entries = self.entries_of(*chat, &self.chats[*chat].snapshots.sightings[*place])?;
+                let content = Content::Whole(entries);
+                evidence.sights.push(Sight { time: *time, witness: Witness::Scene(n), content });
+            }
+        }
+        if let Some(history) = self.history()? {
+            history.add_looks(&mut evidence, self).map_err(history_error)?;
+        }
+        let is_there = !stem.ends_with(EARLIER);
+        let live = if is_there { self.book(stem)?.filter(|book| book.parse().is_ok()) } else { None };
+        if let Some(live) = &live {
+            let content = Content::Whole(live.images().into());
+            evidence.sights.push(Sight { time: i64::MAX, witness: Witness::Now, content });
+        }
+        evidence.keepers = keepers(&evidence, live.is_some());
+        evidence.by_choice = evidence.keepers.is_empty() && !self.made_by_forklore(stem);
+        self.add_copies(&mut evidence)?;
+        self.add_backups(&mut evidence)?;
+        self.add_events(&mut evidence)?;
+        Ok(evidence)
+    }
+
+    /// When a book was made, if the header of a chat tells.
+    fn made_at(&self, stem: &str) -> Option<i64> {
+        let told = self.chats.iter().flat_map(|chat| adapter::made(chat.header()));
+        told.filter(|(book, _)| book_stem(book) == stem).map(|(_, time)| time).min()
+    }
+
+    /// Whether a chat is bound to a book, or scenes were played in it that were written there.
+    fn has_kept(&self, chat: usize, stem: &str) -> bool {
+        let told = self.scenes().get(stem).map_or(&[][..], Vec::as_slice);
+        self.users_of(stem).contains(&chat)
+            || self.had(chat, stem)
+            || told.iter().any(|told| self.is_played(&told.scene, chat))
+    }
+
+    /// Whether a chat was seen bound to a book, now or before.
+    pub(crate) fn had(&self, chat: usize, stem: &str) -> bool {
+        let history = self.history().ok().flatten();
+        history.is_some_and(|history| history.bound_to(stem).any(|file| *file == self.chats[chat].path))
+    }
+
+    /// The chat that a book was made for: the one that the others who name it come from, in their headers or in their scenes.
+    fn made_for(&self, stem: &str) -> Option<usize> {
+        let scenes = self.scenes().get(stem).map_or(&[][..], Vec::as_slice);
+        let wrote = |chat: usize| scenes.iter().filter(|told| told.scene.origin.chat == chat).count();
+        let mut named: Vec<usize> = scenes.iter().map(|told| told.scene.origin.chat).collect();
+        named.extend(self.users_of(stem));
+        named.extend(self.copies().iter().filter(|copy| copy.stem == stem).map(|copy| copy.chat));
+        if named.is_empty() {
+            named.extend((0..self.chats.len()).filter(|chat| self.had(*chat, stem)));
+        }
+        named.sort_unstable();
+        named.dedup();
+        let recorded = |chat: &usize| {
+            let book = self.chats[*chat].record.as_ref().and_then(|record| record.book.as_deref());
+            book.is_some_and(|book| book_stem(book) == stem)
+        };
+        if let Some(owner) = named.iter().copied().find(recorded) {
+            return Some(owner);
+        }
+        let top = |c: &usize| !named.iter().any(|other| other != c && self.is_ancestor(*other, *c));
+        let titled = |c: usize| stem.ends_with(self.chats[c].name.as_str());
+        let copied = |c: usize| self.copies().iter().any(|copy| copy.chat == c && copy.stem == stem);
+        named.iter().copied().filter(top).max_by_key(|c| (copied(*c), wrote(*c), titled(*c), usize::MAX - c))
+    }
+
+    /// The entries of a state that a scene has kept.
+    pub(crate) fn entries_of(
+        &self,
+        chat: usize,
+        stored: &StoredSighting,
+    ) -> Result<Arc<[EntryImage]>, PathError> {
+        if let Some(places) = &stored.entries {
+            let images = &self.chats[chat].snapshots.images;
+            return Ok(places.iter().filter_map(|place| images.get(*place as usize)).cloned().collect());
+        }
+        let line = self.message_line(chat, stored.message)?.unwrap_or_default();
+        // The file may have changed since it was scanned; a line that no longer parses simply tells nothing.
+        let scene = Message::parse(&line).ok().and_then(adapter::scene);
+        let found = scene.map(|(_, sightings)| sightings).unwrap_or_default();
+        let same = |s: &SceneSighting| (s.version, s.clock) == (stored.version, stored.clock);
+        Ok(found.into_iter().find(same).map(|s| s.entries).unwrap_or_default().into())
+    }
+
+    /// The message of chat `target` that ends the scene which ends at `message` of chat `other`.
+    pub fn shared_scene(&self, target: usize, other: usize, message: usize) -> Option<usize> {
+        let here = self.counterpart(other, message, target)?;
+        self.chats[target].facts.scene(here).is_some_and(|scene| scene.recapped).then_some(here)
+    }
+
+    /// Adds what copies tell that extensions made of a book: each is what the book held then, but for what its own chat did to it since.
+    fn add_copies(&self, evidence: &mut BookEvidence) -> Result<(), PathError> {
+        let present: Vec<EntryImage> = match (evidence.sights.last(), self.history()?) {
+            (Some(Sight { witness: Witness::Now, content: Content::Whole(entries), .. }), _) => {
+                entries.to_vec()
+            }
+            // One that is not there any more, because another took its place, is as it was last.
+            (_, Some(history)) => {
+                history.last_look(&evidence.book).map_err(history_error)?.unwrap_or_default()
+            }
+            _ => Vec::new(),
+        };
+        for copy in self.copies().iter().filter(|copy| copy.source == *evidence.book) {
+            let book = self.book(&copy.stem)?.filter(|book| book.parse().is_ok());
+            let first = match self.history()? {
+                Some(history) => history.first_look(&copy.stem).map_err(history_error)?,
+                None => None,
+            };
+            let later = first.as_ref().is_none_or(|(looked, _)| *looked > copy.time.saturating_add(AT_ONCE));
+            let first = first.map(|(_, entries)| entries);
+            let Some(entries) = first.or_else(|| book.map(|book| book.images())) else { continue };
+            let keepers = Keepers::new(|adapter| adapter.kept(&entries));
+            if keepers.is_empty() {
+                continue;
+            }
+            let chat = &self.chats[copy.chat];
+            let fork = chat.lineage.fork_message.unwrap_or_default();
+            let same = |a: &EntryImage, b: &EntryImage| a.content() == b.content() && a.comment == b.comment;
+            let mut then = Vec::new();
+            for entry in &entries {
+                let mut layers = keepers.layers(entry, &entries);
+                while let Some((Some(mark), image)) = layers.last() {
+                    let place = VaultCast(self).place_of(mark, Some(copy.chat), &[]);
+                    // What was played from the copy's own chat on is later than the copy.
+                    let own = place.is_some_and(|place| {
+                        (place.chat == copy.chat && place.message > fork && place.message <= chat.head())
+                            || self.is_ancestor(copy.chat, place.chat)
+                    });
+                    // Copying makes memories say that they are the copy's. What says so without having been told was made there.
+                    let by_itself = keepers.chat_of(image).is_none()
+                        && mark.chat.as_deref().is_some_and(|name| chat_stem(name) == chat.name);
+                    if !(own || by_itself) || present.iter().any(|there| same(there, image)) {
+                        break;
+                    }
+                    layers.pop();
+                }
+                let Some((_, image)) = layers.pop() else { continue };
+                // The copy says that everything in it is its own chat's.
+                let there = present.iter().find(|there| {
+                    there.comment == image.comment && keepers.subject(there) == keepers.subject(&image)
+                });
+                let whose =
+                    there.and_then(|there| keepers.chat_of(there)).unwrap_or_else(|| copy.parent.clone());
+                // The same text: the original itself tells more of it.
+                if let Some(there) = there.filter(|there| there.content() == image.content()) {
+                    // Where one is switched off and the other is not, one of them was switched since: the original, or else both were.
+                    let switch =
+                        image.raw().get("disable").filter(|_| image.is_disabled() != there.is_disabled());
+                    then.push(
+                        switch.map_or_else(|| there.clone(), |switch| there.with_field("disable", switch)),
+                    );
+                    continue;
+                }
+                // Nobody saw the copy when it was made. What its chat may have done to it since tells nothing of the original.
+                if later && !self.is_older(&image, there, &keepers, copy) {
+                    continue;
+                }
+                let ours = keepers.chat_of(&image).is_some_and(|name| chat_stem(&name) == chat.name);
+                then.push(if ours { keepers.hand_over(&image, &whose) } else { image });
+            }
+            let content = Content::Whole(then.into());
+            evidence.sights.push(Sight { time: copy.time, witness: Witness::Copy, content });
+        }
+        Ok(())
+    }
+
+    /// Whether an entry of a copy, as it is now, tells of the original as it was when the copy was made: `there` is the same thing in the
+    /// original now.
+    fn is_older(
+        &self,
+        image: &EntryImage,
+        there: Option<&EntryImage>,
+        keepers: &Keepers,
+        copy: &CopiedBook,
+    ) -> bool {
+        let end = |entry: &EntryImage| {
+            let layers = keepers.layers(entry, std::slice::from_ref(entry));
+            layers.into_iter().rev().find_map(|(mark, _)| mark).map(|mark| mark.message)
+        };
+        match there {
+            // What the original says to be younger was another text then. Where neither tells, either can have been edited since.
+            Some(there) => end(there) > end(image),
+            // Deleted there since, if that chat has ever got so far with its memories; otherwise it was made here.
+            None => {
+                let parent = self.named(self.chats[copy.chat].story, &chat_stem(&copy.parent));
+                let reached = parent.and_then(|parent| keepers.reached(self.chats[parent].header()));
+                keepers.subject(image).is_some_and(|(_, end)| reached.is_some_and(|reached| end <= reached))
+            }
+        }
+    }
+
+    /// Adds what only SillyTavern's backups still tell: scenes that were lost, texts of events.
+    ///
+    /// Backups can be fifty times as large as all chats together. So they are read only if something is missing, and one after the
+    /// other.
+    fn add_backups(&self, evidence: &mut BookEvidence) -> Result<(), PathError> {
+        let users = evidence.users.clone();
+        for chat in users {
+            let here = &self.chats[chat];
+            let lost = |version: &RecapVersion| {
+                let gone = here.facts.scene(version.scene).is_none_or(|scene| !scene.recapped);
+                gone && version.scene <= here.head() && self.relatives_with(chat, version).next().is_none()
+            };
+            let lacks =
+                lacking_events(evidence).any(|(scene, ..)| evidence.scenes[scene].carried_by(chat).is_some());
+            if !lacks && !here.running.iter().flat_map(|r| &r.versions).any(lost) {
+                continue;
+            }
+            for scan in self.backups(chat)? {
+                let scan = scan?;
+                for (message, scene) in &scan.facts.scenes {
+                    for version in &scene.versions {
+                        let book = version.book.as_deref().map(book_stem);
+                        let on_line = here.transcript.moment(*message) == scan.transcript.moment(*message);
+                        let known = |scene: &Scene| {
+                            scene.started == version.started && scene.carried_by(chat).is_some()
+                        };
+                        if !on_line
+                            || book.is_none_or(|book| book != *evidence.book)
+                            || evidence.scenes.iter().any(known)
+                        {
+                            continue;
+                        }
+                        let same = |s: &&StoredSighting| {
+                            s.message == *message && (s.version, s.clock) == (version.number, version.clock)
+                        };
+                        let stored = scan.snapshots.sightings.iter().find(same);
+                        let Some(places) = stored.and_then(|stored| stored.entries.as_ref()) else {
+                            continue;
+                        };
+                        let images = &scan.snapshots.images;
+                        let entries: Vec<EntryImage> =
+                            places.iter().filter_map(|place| images.get(*place as usize)).cloned().collect();
+                        evidence.scenes.push(Scene {
+                            started: version.started,
+                            finished: version.clock,
+                            written: version.written.clone(),
+                            events: Vec::new(),
+                            carriers: vec![(chat, *message)],
+                            origin: Origin { chat, message: *message },
+                        });
+                        let witness = Witness::Scene(evidence.scenes.len() - 1);
+                        let content = Content::Whole(entries.into());
+                        evidence.sights.push(Sight { time: version.clock, witness, content });
+                    }
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Adds entries of related books that may be events of which this one has nothing left.
+    fn add_events(&self, evidence: &mut BookEvidence) -> Result<(), PathError> {
+        let lacking: Vec<(usize, String)> =
+            lacking_events(evidence).map(|(scene, name)| (scene, name.to_owned())).collect();
+        let mut stems: Vec<&str> = Vec::new();
+        for (scene, _) in &lacking {
+            // A relative may have the book by another name.
+            let carriers = evidence.scenes[*scene].carriers.iter().flat_map(|(chat, _)| self.family(*chat));
+            stems.extend(carriers.filter_map(|chat| self.chats[*chat].book_stem()));
+        }
+        stems.sort_unstable();
+        stems.dedup();
+        for stem in stems.into_iter().filter(|stem| **stem != *evidence.book) {
+            let Some(book) = self.book(stem)? else { continue };
+            let Ok(parsed) = book.parse() else { continue };
+            let named = |title: &str| lacking.iter().any(|(_, name)| is_titled(title, name));
+            let entries = parsed.entries().iter().filter(|entry| named(&entry.comment()));
+            evidence.elsewhere.extend(entries.map(|entry| entry.image()));
+        }
+        Ok(())
+    }
+}
+
+/// Who writes into a book. What scenes have kept of it tells only if nothing else does: they know one extension.
+fn keepers(evidence: &BookEvidence, is_there: bool) -> Keepers {
+    let seen = |sight: &&Sight| !is_there || !matches!(sight.witness, Witness::Scene(_));
+    Keepers::new(|adapter| {
+        evidence.sights.iter().filter(seen).any(|sight| match &sight.content {
+            Content::Whole(entries) => adapter.kept(entries),
+            Content::Changed { new, .. } => new.iter().any(|(_, e)| adapter.wrote(&e.comment, e.raw())),
+        })
+    })
+}
+
+/// Events of scenes that no sight of the book shows.
+fn lacking_events(evidence: &BookEvidence) -> impl Iterator<Item = (usize, &str)> {
+    let shown = |name: &str| {
+        evidence.sights.iter().any(|sight| match &sight.content {
+            Content::Whole(entries) => entries.iter().any(|entry| is_titled(&entry.comment, name)),
+            Content::Changed { new, .. } => new.iter().any(|(_, entry)| is_titled(&entry.comment, name)),
+        })
+    };
+    let events = evidence.scenes.iter().enumerate();
+    let events = events.flat_map(|(n, scene)| scene.events.iter().map(move |(name, _)| (n, name.as_str())));
+    events.filter(move |(_, name)| !shown(name))
+}
+
+fn is_titled(title: &str, name: &str) -> bool {
+    title.strip_suffix(name).is_some_and(|rest| rest.is_empty() || rest.ends_with('-'))
+}
+
+/// A vault as those see it who ask who wrote what.
+pub(crate) struct VaultCast<'a>(pub(crate) &'a Library);
+
+impl Cast for VaultCast<'_> {
+    fn head(&self, chat: usize) -> usize {
+        self.0.chats[chat].head()
+    }
+
+    fn head_at(&self, chat: usize, time: i64) -> Option<usize> {
+        self.0.head_at(chat, time)
+    }
+
+    fn played(&self, chat: usize, after: i64, until: i64) -> bool {
+        let own = self.0.chats[chat].lineage.fork_message.map_or(0, |fork| fork + 1);
+        let next = self.0.head_at(chat, after).map_or(own, |head| own.max(head + 1));
+        self.0.next_sent(chat, next).is_some_and(|sent| after < sent && sent <= until)
+    }
+
+    fn related(&self, a: usize, b: usize) -> bool {
+        let root = |chat: usize| self.0.ancestors(chat).last().unwrap_or(chat);
+        root(a) == root(b)
+    }
+
+    fn place_of(&self, mark: &adapter::Mark, owner: Option<usize>, users: &[usize]) -> Option<Origin> {
+        let mut owner = owner?;
+        if mark.chat.is_none() && mark.message > self.head(owner) {
+            let mut able = users.iter().copied().filter(|user| mark.message <= self.head(*user));
+            owner = able.next().filter(|_| able.next().is_none()).unwrap_or(owner);
+        }
+        let here = &self.0.chats[owner];
+        let name = mark.chat.as_deref().map(chat_stem);
+        let found = name.as_deref().and_then(|name| self.0.named(here.story, name));
+        let lost = match &here.lineage.note {
+            Some(ParentNote::Missing(name)) => Some(name),
+            _ => None,
+        };
+        // Up to our fork point a lost parent's story is ours; beyond, it is not.
+        let beyond = here.lineage.fork_message.is_some_and(|fork| mark.message > fork);
+        if found.is_none() && name.is_some() && name.as_ref() == lost && beyond {
+            return None;
+        }
+        // Under a name that is not known it is the owner's own, under whatever name that had then.
+        Some(Origin { chat: found.unwrap_or(owner), message: mark.message })
+    }
+}

@@ -1,0 +1,235 @@
+//! What the scenes of a vault tell, found once and not once for every chat: [`ToldScene`]s by the book that they wrote into, and
+//! [`Tellers`] of running recaps.
+//!
+//! A story can have thousands of forks, and all of them carry the scenes of the chat they come from.
+
+use std::collections::{BTreeMap, HashMap, HashSet};
+use std::sync::{Arc, Mutex, PoisonError};
+
+use forklore_core::adapter::auto_recap::running::{RecapVersion, RunningRecap};
+use forklore_core::format::names::book_stem;
+use forklore_core::state::{Origin, Scene};
+use forklore_core::story::Moment;
+use forklore_core::story::lineage::Kind;
+use forklore_json::Raw;
+
+use crate::library::Library;
+
+/// A version of a scene's recap, whoever carries it, with the states of the book that it has kept.
+pub(crate) struct ToldScene {
+    pub(crate) scene: Scene,
+    /// When each was taken, the first chat that has it, and its place among the chat's sightings
+    pub(crate) snapshots: Vec<(i64, usize, usize)>,
+}
+
+/// By what a version of a scene's recap is known again in another chat: its number, when its text was there.
+type SceneKey = (i64, i64);
+
+/// What the name of a book is followed by if an earlier book is meant, which had the same name. No file can have such a name.
+pub(crate) const EARLIER: &str = "\0earlier";
+
+/// When a book was made, and for which chat, with so many messages.
+struct Begun {
+    chat: usize,
+    messages: usize,
+    time: i64,
+}
+
+/// Those of a family who have a version of a running recap together with its scene.
+#[derive(Default)]
+pub struct Tellers {
+    /// All of them, ascending
+    all: Vec<usize>,
+    /// Of those that have the same messages before the scene, the first two
+    groups: Vec<(usize, Option<usize>)>,
+}
+
+impl Tellers {
+    /// All but `chat`.
+    pub fn others(&self, chat: usize) -> impl Iterator<Item = usize> {
+        self.all.iter().copied().filter(move |c| *c != chat)
+    }
+
+    /// One for each line that leads to the scene, but never `chat`.
+    pub fn lines(&self, chat: usize) -> impl Iterator<Item = usize> {
+        self.groups.iter().filter_map(move |(first, second)| Some(*first).filter(|c| *c != chat).or(*second))
+    }
+}
+
+/// What was found out about families so far.
+#[derive(Default)]
+pub(crate) struct Families {
+    tellers: Mutex<HashMap<TellersKey, Arc<Tellers>>>,
+}
+
+/// The number of a family, and number, time and scene of a version.
+type TellersKey = (usize, i64, i64, usize);
+
+impl Library {
+    /// The scenes of all chats by the book that they wrote into.
+    pub(crate) fn find_scenes(&self) -> BTreeMap<String, Vec<ToldScene>> {
+        let mut found: BTreeMap<String, Vec<ToldScene>> = BTreeMap::new();
+        let mut places: HashMap<(String, SceneKey), usize> = HashMap::new();
+        let begun = self.begun();
+        for (c, chat) in self.chats.iter().enumerate() {
+            for (message, scene) in &chat.facts.scenes {
+                for version in &scene.versions {
+                    let book = version.book.as_deref().map(book_stem);
+                    let Some(book) = book.or_else(|| chat.book_stem().map(str::to_owned)) else { continue };
+                    // Names are given again: a scene that is older than the book was written into an earlier one of that name.
+                    let is_older = |begun: &Begun| {
+                        version.clock < begun.time && !(begun.chat == c && *message >= begun.messages)
+                    };
+                    let book = if begun.get(&book).is_some_and(is_older) { book + EARLIER } else { book };
+                    let scenes = found.entry(book.clone()).or_default();
+                    let place =
+                        *places.entry((book, (version.number, version.started))).or_insert_with(|| {
+                            let origin = Origin { chat: c, message: *message };
+                            let scene = Scene {
+                                started: version.started,
+                                finished: i64::MIN,
+                                written: version.written.clone(),
+                                events: Vec::new(),
+                                carriers: Vec::new(),
+                                origin,
+                            };
+                            scenes.push(ToldScene { scene, snapshots: Vec::new() });
+                            scenes.len() - 1
+                        });
+                    let told = &mut scenes[place];
+                    // One that is not combined yet is still at work.
+                    let finished = if version.combined { version.clock } else { i64::MAX };
+                    told.scene.finished = match told.scene.finished {
+                        i64::MIN | i64::MAX => finished,
+                        known => known.max(version.clock),
+                    };
+                    if told.scene.written.uids.len() < version.written.uids.len() {
+                        told.scene.written = version.written.clone();
+                    }
+                    if told.scene.carried_by(c).is_none() {
+                        told.scene.carriers.push((c, *message));
+                    }
+                    let same = |s: &crate::read::scan::StoredSighting| {
+                        s.message == *message && (s.version, s.clock) == (version.number, version.clock)
+                    };
+                    let known = told.snapshots.iter().any(|(clock, ..)| *clock == version.clock);
+                    if let Some(place) = chat.snapshots.sightings.iter().position(same).filter(|_| !known) {
+                        told.snapshots.push((version.clock, c, place));
+                    }
+                }
+            }
+        }
+        for told in found.values_mut().flatten() {
+            told.scene.origin = self.played_in(&told.scene);
+        }
+        self.find_events(&mut found);
+        found
+    }
+
+    /// When books were made by Forklore, and for whom.
+    fn begun(&self) -> HashMap<String, Begun> {
+        let of = |(chat, here): (usize, &crate::Chat)| {
+            let record = here.record.as_ref().filter(|record| record.created > 0)?;
+            let messages = record.baseline.as_ref().map_or(record.message + 1, |baseline| baseline.messages);
+            Some((book_stem(record.made_book()?), Begun { chat, messages, time: record.created }))
+        };
+        self.chats.iter().enumerate().filter_map(of).collect()
+    }
+
+    /// The books that the scenes of a chat were written into, in the order of the story.
+    pub(crate) fn told_books(&self, chat: usize) -> Vec<&str> {
+        let mut found: Vec<(usize, &str)> = Vec::new();
+        for (book, told) in self.scenes() {
+            let first = told.iter().filter_map(|told| told.scene.carried_by(chat)).min();
+            found.extend(first.map(|message| (message, book.as_str())));
+        }
+        found.sort_unstable();
+        found.into_iter().map(|(_, book)| book).collect()
+    }
+
+    /// Where a scene was played: in all other chats that carry it, it stands before the fork point.
+    fn played_in(&self, scene: &Scene) -> Origin {
+        let mut carriers = scene.carriers.iter();
+        let first = carriers.find(|(chat, _)| self.is_played(scene, *chat)).or(scene.carriers.first());
+        first.map_or(scene.origin, |(chat, message)| Origin { chat: *chat, message: *message })
+    }
+
+    /// Whether a scene was played in a chat, and not before it was forked.
+    pub(crate) fn is_played(&self, scene: &Scene, chat: usize) -> bool {
+        let lineage = &self.chats[chat].lineage;
+        let after = |message| lineage.fork_message.is_none_or(|fork| fork < message);
+        lineage.kind != Kind::Copy && scene.carried_by(chat).is_some_and(after)
+    }
+
+    /// Adds the events that running recaps tell of to the scenes whose processing made them.
+    fn find_events(&self, found: &mut BTreeMap<String, Vec<ToldScene>>) {
+        let mut scenes: Vec<&mut Scene> = found.values_mut().flatten().map(|told| &mut told.scene).collect();
+        let mut done: HashSet<(usize, i64, i64)> = HashSet::new();
+        for (c, chat) in self.chats.iter().enumerate() {
+            let wiped = self.wiped_recap(c);
+            let versions = chat.running.iter().chain(&wiped).flat_map(|running| &running.versions);
+            for version in versions.filter(|version| !version.events.is_empty()) {
+                // A version of the running recap was made while its scene was combined.
+                let made = |scene: &&mut Scene| {
+                    scene.started <= version.clock
+                        && version.clock <= scene.finished
+                        && scene.carriers.iter().any(|(chat, _)| self.related(*chat, c))
+                };
+                let carried = |scene: &&mut Scene| scene.carried_by(c) == Some(version.scene);
+                if done.contains(&(self.family_number(c), version.version, version.clock)) {
+                    continue;
+                }
+                let place = scenes.iter().position(made).or_else(|| scenes.iter().rposition(carried));
+                let Some(place) = place else { continue };
+                done.insert((self.family_number(c), version.version, version.clock));
+                for event in &version.events {
+                    if !scenes[place].events.contains(event) {
+                        scenes[place].events.push(event.clone());
+                    }
+                }
+            }
+        }
+    }
+
+    /// What history lately had of a running recap that the extension has wiped: scenes were merged into one before the oldest version that
+    /// is there.
+    fn wiped_recap(&self, c: usize) -> Option<RunningRecap> {
+        let chat = &self.chats[c];
+        let oldest = |running: &RunningRecap| running.versions.iter().map(|version| version.clock).min();
+        let oldest_here = chat.running.as_ref().and_then(oldest).unwrap_or(i64::MAX);
+        let versions = chat.facts.scenes.iter().flat_map(|(_, scene)| &scene.versions);
+        if !versions.filter(|version| version.combined).any(|version| version.clock < oldest_here) {
+            return None;
+        }
+        let older = |metadata: Raw<'_>| {
+            RunningRecap::read(metadata)
+                .filter(|found| oldest(found).is_some_and(|oldest| oldest < oldest_here))
+        };
+        self.history().ok().flatten()?.lately(&chat.path, &older).ok().flatten()
+    }
+
+    /// The relatives of a chat, and itself, that have this version of the running recap and the scene that it names.
+    pub fn tellers(&self, chat: usize, version: &RecapVersion) -> Arc<Tellers> {
+        let key = (self.family_number(chat), version.version, version.clock, version.scene);
+        let mut known = self.families.tellers.lock().unwrap_or_else(PoisonError::into_inner);
+        known.entry(key).or_insert_with(|| Arc::new(self.find_tellers(chat, version))).clone()
+    }
+
+    fn find_tellers(&self, chat: usize, version: &RecapVersion) -> Tellers {
+        let mut tellers = Tellers::default();
+        let mut lines: HashMap<Option<Moment>, usize> = HashMap::new();
+        for c in self.family_with(chat, version) {
+            let here = &self.chats[c];
+            if !here.facts.scene(version.scene).is_some_and(|scene| scene.recapped) {
+                continue;
+            }
+            tellers.all.push(c);
+            let group = lines.entry(here.transcript.moment(version.scene)).or_insert(tellers.groups.len());
+            match tellers.groups.get_mut(*group) {
+                Some((_, second)) => *second = second.or(Some(c)),
+                None => tellers.groups.push((c, None)),
+            }
+        }
+        tellers
+    }
+}

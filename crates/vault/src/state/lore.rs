@@ -1,0 +1,430 @@
+//! [`Lore`]: what a chat's line knows of its books, worked out once; the lives of books that it comes from.
+
+use std::collections::{HashMap, HashSet};
+use std::sync::{Arc, PoisonError};
+
+use forklore_core::adapter::{self, BookCopy};
+use forklore_core::format::book::EntryImage;
+use forklore_core::format::names::book_stem;
+use forklore_core::state::{
+    Ancestor, Base, Carry, Cause, Known, Life, Line, Made, SeenBy, Sight, Thing, Witness, fold,
+};
+use forklore_fs::PathError;
+
+use crate::library::Library;
+use crate::state::evidence::VaultCast;
+
+/// What a chat's line knows of its books.
+pub struct Lore {
+    /// The changes, as the line sees them.
+    pub known: Known,
+    /// The lives of its books; those that others are copies of come first.
+    pub lives: Vec<Arc<Life>>,
+    /// The life of the book that it is bound to.
+    pub own: Option<Arc<Life>>,
+    /// The message of the line at which history first saw one of its books: from there on it is exact.
+    pub looked: Option<usize>,
+}
+
+impl Lore {
+    /// The book as it is now, each entry with what it is.
+    pub fn present(&self) -> &[(Thing, EntryImage)] {
+        self.own.as_ref().map_or(&[], |own| &own.present)
+    }
+}
+
+/// A book that an extension made as a copy of another.
+pub(crate) struct CopiedBook {
+    /// The chat that it was made for
+    pub(crate) chat: usize,
+    pub(crate) stem: String,
+    pub(crate) source: String,
+    /// Name of the chat that it was made from
+    pub(crate) parent: String,
+    pub(crate) time: i64,
+}
+
+impl Library {
+    /// What a chat's line knows of its books. Asked for one message after the other, it is worked out once.
+    pub fn lore(&self, c: usize) -> Result<Arc<Lore>, PathError> {
+        {
+            let last = self.last_lore.lock().unwrap_or_else(PoisonError::into_inner);
+            if let Some((_, lore)) = last.as_ref().filter(|(chat, _)| *chat == c) {
+                return Ok(lore.clone());
+            }
+        }
+        let mut lives = Lives::default();
+        for stem in self.books_of_line(c) {
+            lives.add(self, &stem)?;
+        }
+        let mut lives = lives.found;
+        let own = self.chats[c].book_stem().and_then(|stem| lives.iter().find(|life| *life.book == *stem));
+        let own = own.cloned();
+        // A book that began as a copy goes on with what its line had. One that did not has nothing of other books.
+        if let Some(own) = &own {
+            lives.retain(|life| life.book == own.book || own.sources.contains(&life.book));
+        }
+        let known = self.seen_by(c, &lives);
+        let looked = self.first_look(c, &lives);
+        let lore = Arc::new(Lore { known, own, lives, looked });
+        *self.last_lore.lock().unwrap_or_else(PoisonError::into_inner) = Some((c, lore.clone()));
+        Ok(lore)
+    }
+
+    fn seen_by(&self, c: usize, lives: &[Arc<Life>]) -> Known {
+        let lives: Vec<&Life> = lives.iter().map(|life| &**life).collect();
+        let ours = |chat: usize, message: usize| Some(self.place_here(chat, message, c));
+        let (cast, ancestors) = (VaultCast(self), self.line_above(c));
+        let left = |chat: usize, book: &str| self.left(chat, book);
+        Known::of(&lives, &Line { chat: c, ancestors, ours: &ours, left: &left, cast: &cast })
+    }
+
+    /// The first message of a chat, or of those above it up to where it left them, at which history saw one of these books.
+    fn first_look(&self, c: usize, lives: &[Arc<Life>]) -> Option<usize> {
+        let above = self.line_above(c);
+        let here = |chat: usize, message: usize| match above.iter().find(|above| above.chat == chat) {
+            _ if chat == c => Some(message),
+            Some(above) if message <= above.limit => Some(self.place_here(chat, message, c)),
+            _ => None,
+        };
+        let looks = lives.iter().flat_map(|life| &life.sights).filter_map(|sight| match &sight.by {
+            SeenBy::Look(_, heads) => Some(heads),
+            _ => None,
+        });
+        let mut first: HashMap<usize, usize> = HashMap::new();
+        for (chat, head) in looks.flatten() {
+            first.entry(*chat).and_modify(|first| *first = head.to.min(*first)).or_insert(head.to);
+        }
+        first.into_iter().filter_map(|(chat, message)| here(chat, message)).min()
+    }
+
+    /// The message of a chat that stands where a message of another one stands: the same one; the one that it became when it was edited;
+    /// the one before, if it was deleted.
+    fn place_here(&self, chat: usize, message: usize, here: usize) -> usize {
+        if let Some(same) = self.counterpart(chat, message, here) {
+            return same;
+        }
+        let there = |message: usize| Some((message, self.counterpart(chat, message, here)?));
+        let before = (0..message).rev().take(FAR).find_map(there);
+        let after = (message + 1..=self.chats[chat].head()).take(FAR).find_map(there);
+        let end = after.map_or(self.chats[here].transcript.len(), |(_, place)| place);
+        let place = before.map_or(message, |(known, place)| place + (message - known));
+        place.min(end.saturating_sub(1))
+    }
+
+    /// The first observation that shows a chat bound to another book than this one, which it had before.
+    fn left(&self, chat: usize, book: &str) -> Option<u64> {
+        let here = &self.chats[chat];
+        let history = self.history().ok().flatten().filter(|_| here.book_stem() != Some(book))?;
+        let bindings = history.bindings_of(&here.path);
+        let last = bindings.iter().rposition(|(had, ..)| *had == book)?;
+        Some(bindings.get(last + 1).map_or(u64::MAX, |(_, seq, _)| *seq))
+    }
+
+    /// The book that a chat had before this one, if history tells.
+    fn had_before(&self, chat: usize, book: &str) -> Option<String> {
+        let bindings = self.history().ok().flatten()?.bindings_of(&self.chats[chat].path);
+        let first = bindings.iter().position(|(had, ..)| *had == book).unwrap_or(bindings.len());
+        bindings.get(first.checked_sub(1)?).map(|(had, ..)| (*had).to_owned())
+    }
+
+    /// The last snapshot of the book that the chat above has and that is not there: who has another one went on with that one under its
+    /// new name, because SillyTavern tells only the open chat. With the message of the chat, the time, and when its scene began.
+    fn lost_above(&self, chat: usize, book: &str, until: i64) -> Option<(usize, i64, &String, i64)> {
+        let here = &self.chats[chat];
+        let above = self.chats[here.lineage.parent?].book_stem().filter(|above| *above != book)?;
+        let (name, told) = self.scenes().get_key_value(above)?;
+        let taken = told.iter().flat_map(|told| {
+            told.snapshots
+                .iter()
+                .map(move |(time, ..)| (*time, told.scene.started))
+                .filter(|(time, _)| *time <= until)
+        });
+        let (taken, started) = taken.max()?;
+        Some((here.lineage.fork_message?, taken, name, started))
+    }
+
+    /// The last message that a chat had when it was bound to this book instead of another one, if history tells of that.
+    fn rebound(&self, chat: usize, book: &str) -> Option<usize> {
+        let here = &self.chats[chat];
+        let bindings = self.history().ok().flatten()?.bindings_of(&here.path);
+        match bindings.iter().position(|(had, ..)| *had == book) {
+            Some(first) => bindings.get(first).filter(|_| first > 0).map(|(_, _, head)| *head),
+            None => bindings.last().filter(|_| here.book_stem() == Some(book)).map(|_| here.head()),
+        }
+    }
+
+    /// The books that a chat's line had: its own, those of the chats above it, and those that its scenes were written into.
+    fn books_of_line(&self, c: usize) -> Vec<String> {
+        let mut stems: Vec<String> = Vec::new();
+        let mut line: Vec<usize> = self.line_above(c).iter().map(|above| above.chat).collect();
+        line.reverse();
+        line.push(c);
+        let history = self.history().ok().flatten();
+        for chat in line {
+            // A past state that was brought back goes on from the books of then.
+            let restored = history.and_then(|history| history.restored(self, chat));
+            stems.extend(restored.into_iter().flat_map(|(_, books)| books));
+            let bindings = history.map(|history| history.bindings_of(&self.chats[chat].path));
+            let had = bindings.into_iter().flatten().map(|(book, ..)| book.to_owned());
+            stems.extend(had.filter(|book| self.chats[chat].book_stem() != Some(book)));
+            stems.extend(self.told_books(chat).into_iter().map(str::to_owned));
+            stems.extend(self.chats[chat].book_stem().map(str::to_owned));
+        }
+        let mut seen = HashSet::new();
+        stems.retain(|stem| seen.insert(stem.clone()));
+        stems
+    }
+
+    /// The chats above one, nearest first, and how much of them is its own.
+    fn line_above(&self, c: usize) -> Vec<Ancestor> {
+        let mut line: Vec<Ancestor> = Vec::new();
+        let (mut at, mut limit, mut left) = (c, usize::MAX, i64::MAX);
+        let history = self.history().ok().flatten();
+        let mut looked: Option<(u64, u64)> = None;
+        while let Some(parent) = self.chats[at].lineage.parent {
+            let here = &self.chats[at];
+            if parent == c || line.iter().any(|above| above.chat == parent) {
+                break;
+            }
+            let (there, fork) = self.fork_of(at, parent);
+            limit = if fork <= limit { there } else { self.place_here(at, limit, parent) };
+            limit = limit.min(self.chats[parent].head());
+            let forked = self.forked_at(at);
+            let played = || self.next_sent(at, fork + 1);
+            left = forked.or_else(played).unwrap_or(i64::MAX).min(left);
+            let restored = history.and_then(|history| history.restored(self, at)).map(|(seq, _)| (seq, seq));
+            let first = restored.or_else(|| history.and_then(|history| history.first_seen(&here.path)));
+            looked = looked.into_iter().chain(first).min();
+            line.push(Ancestor { chat: parent, limit, left, forked, looked });
+            at = parent;
+        }
+        line
+    }
+
+    /// The message that a chat was forked at: its number in the parent, and in the fork. Both may have changed since.
+    fn fork_of(&self, c: usize, parent: usize) -> (usize, usize) {
+        let (here, above) = (&self.chats[c], &self.chats[parent]);
+        let record = here.record.as_ref();
+        let told = record.map(|record| record.message).or(here.lineage.fork_message).unwrap_or(here.head());
+        let history = self.history().ok().flatten();
+        let seen = history.and_then(|history| history.first_head(&here.path, told + 1));
+        let fork = seen.unwrap_or_else(|| self.place_here(parent, told.min(above.head()), c));
+        let fork = fork.min(here.head());
+        let moment = above.transcript.moment(told).map(|moment| moment.to_string());
+        let there = match record {
+            Some(record) if moment.as_ref() == Some(&record.moment) => told,
+            _ => self.place_here(c, fork, parent),
+        };
+        (there, fork)
+    }
+
+    /// When a fork was made, where anything tells exactly.
+    fn forked_at(&self, c: usize) -> Option<i64> {
+        // Where healing wrote the record, it says when that was.
+        let record = self.chats[c].record.as_ref().filter(|record| !record.adopted);
+        let recorded = record.map(|record| record.created).filter(|created| *created > 0);
+        recorded.or_else(|| self.copies().iter().find(|copy| copy.chat == c).map(|copy| copy.time))
+    }
+
+    /// The books that extensions made as copies of others.
+    pub(crate) fn copies(&self) -> &[CopiedBook] {
+        self.copies.get_or_init(|| {
+            let of = |(chat, here): (usize, &crate::Chat)| {
+                // SillyTavern's forks copy the header of their parent: only the chat that is or was bound to the copy is the one.
+                let own = |copy: &BookCopy, stem: &str| {
+                    here.book_stem() == Some(stem) || copy.chat == here.name || self.had(chat, stem)
+                };
+                let copies = adapter::copies(here.header()).into_iter().filter_map(|copy| {
+                    let stem = book_stem(&copy.copy);
+                    own(&copy, &stem).then(|| CopiedBook {
+                        chat,
+                        stem,
+                        source: book_stem(&copy.source),
+                        parent: copy.parent,
+                        time: copy.time,
+                    })
+                });
+                copies.collect::<Vec<_>>()
+            };
+            let mut all: Vec<CopiedBook> = self.chats.iter().enumerate().flat_map(of).collect();
+            // A later fork that shares the copy has the same note.
+            let mut seen: HashMap<String, usize> = HashMap::new();
+            all.sort_by_key(|copy| self.depth(copy.chat));
+            all.retain(|copy| seen.insert(copy.stem.clone(), copy.chat).is_none());
+            all
+        })
+    }
+
+    fn depth(&self, chat: usize) -> usize {
+        self.ancestors(chat).count()
+    }
+}
+
+/// So far around a message that is not there any more its neighbours are looked for.
+const FAR: usize = 1000;
+
+/// So many lives are kept: a story of thousands of forks has as many books, and most are asked for once.
+const KEPT: usize = 64;
+
+/// Lives of books that are being worked out, those that others are copies of first.
+///
+/// Books can say that they are copies of each other. Then one of them has to come first, and what is worked out depends on which: things
+/// have other numbers. Whatever rests on such a life is *entangled*: it goes with the lives that were worked out together with it, and
+/// with no others.
+#[derive(Default)]
+struct Lives {
+    /// Books whose lives are being worked out, and whether they are entangled
+    building: Vec<(String, bool)>,
+    found: Vec<Arc<Life>>,
+    entangled: HashSet<String>,
+}
+
+impl Lives {
+    fn add(&mut self, library: &Library, stem: &str) -> Result<Option<Arc<Life>>, PathError> {
+        if let Some(life) = self.found.iter().find(|life| *life.book == *stem).cloned() {
+            if self.entangled.contains(stem) {
+                self.entangle(self.building.len().saturating_sub(1));
+            }
+            return Ok(Some(life));
+        }
+        let known = library.lives.lock().unwrap_or_else(PoisonError::into_inner).get(stem).cloned();
+        if let Some(life) = known {
+            self.found.push(life.clone());
+            return Ok(Some(life));
+        }
+        if let Some(place) = self.building.iter().position(|(building, _)| building == stem) {
+            self.entangle(place);
+            return Ok(None);
+        }
+        self.building.push((stem.to_owned(), false));
+        let life = self.build(library, stem);
+        let entangled = self.building.pop().is_some_and(|(_, entangled)| entangled);
+        let life = life?;
+        self.found.push(life.clone());
+        if entangled {
+            self.entangled.insert(stem.to_owned());
+            self.entangle(self.building.len().saturating_sub(1));
+        } else {
+            let mut known = library.lives.lock().unwrap_or_else(PoisonError::into_inner);
+            if known.len() < KEPT {
+                known.insert(stem.to_owned(), life.clone());
+            }
+        }
+        Ok(Some(life))
+    }
+
+    /// Everything that is being worked out, from one on.
+    fn entangle(&mut self, from: usize) {
+        self.building.iter_mut().skip(from).for_each(|(_, entangled)| *entangled = true);
+    }
+
+    fn build(&mut self, library: &Library, stem: &str) -> Result<Arc<Life>, PathError> {
+        let evidence = library.evidence(stem)?;
+        let cast = VaultCast(library);
+        let Some(owner) = evidence.owner else {
+            return Ok(Arc::new(Life::of(evidence, &Base::Nothing, &cast)));
+        };
+        if let Some(copy) = library.copies().iter().find(|copy| copy.stem == stem)
+            && let Some(source) = self.add(library, &copy.source)?
+        {
+            let chat = &library.chats[copy.chat];
+            let at = chat.lineage.fork_message.unwrap_or(chat.head());
+            let sight = source.sights.iter().rposition(|sight| sight.time <= copy.time);
+            let base = sight.map_or(Base::Nothing, |sight| Base::Present(&source, sight, at));
+            return Ok(Arc::new(Life::of(evidence, &base, &cast)));
+        }
+        let chat = &library.chats[owner];
+        let record = chat.record.as_ref();
+        if let Some(record) =
+            record.filter(|record| record.made_book().is_some_and(|book| book_stem(book) == stem))
+        {
+            let begun = record.baseline.as_ref().map(|baseline| baseline.messages.saturating_sub(1));
+            let begun = begun.unwrap_or(record.message);
+            // Messages may have been deleted since.
+            let parent = chat.lineage.parent.filter(|_| !record.adopted);
+            let fork = parent.map_or(begun, |parent| library.fork_of(owner, parent).1);
+            let at = begun.min(fork).min(chat.head());
+            let base = self.made(library, stem, owner, at, record.created)?;
+            let base = Base::Made(base);
+            return Ok(Arc::new(Life::of(evidence, &base, &cast)));
+        }
+        // Elsewhere a fork's book begins as the last snapshot that the fork carries; so does a book that was renamed.
+        let fork = chat.lineage.fork_message.filter(|_| chat.lineage.is_fork());
+        let latest = |sight: &Sight| match &sight.witness {
+            Witness::Look(look) => look.not_after,
+            _ => sight.time,
+        };
+        let first = evidence.sights.iter().map(latest).min().unwrap_or(i64::MAX);
+        let gone = |book: &str| library.book(book).is_ok_and(|book| book.is_none());
+        let carried = library.scenes().iter().filter(|(book, _)| *book != stem).flat_map(|(book, told)| {
+            told.iter().filter_map(move |told| {
+                let message = told.scene.carried_by(owner)?;
+                let taken =
+                    told.snapshots.iter().map(|(time, ..)| *time).filter(|time| *time <= first).max()?;
+                Some((message, taken, book, told.scene.started))
+            })
+        });
+        // What the fork itself has played since was written into its own book; or into this one, when that had another name.
+        let begun = |message: usize, book: &str| fork.is_none_or(|fork| message <= fork) || gone(book);
+        let mut last = carried.filter(|(message, _, book, _)| begun(*message, book)).max();
+        if last.is_none() {
+            last = library.lost_above(owner, stem, first).filter(|(_, _, book, _)| gone(book));
+        }
+        if let Some((at, taken, book, started)) = last
+            && let Some(source) = self.add(library, book)?
+        {
+            let is = |sight: &forklore_core::state::SightOf| match sight.by {
+                SeenBy::Scene(n) => source.scenes[n].started == started && sight.time >= taken,
+                _ => false,
+            };
+            let sight = source.sights.iter().position(is);
+            let base = sight.map_or(Base::Nothing, |sight| Base::Copy(&source, sight, at));
+            return Ok(Arc::new(Life::of(evidence, &base, &cast)));
+        }
+        // Bound to another book, the line goes on from what it had.
+        if let Some(at) = library.rebound(owner, stem) {
+            let base = Base::Made(self.made(library, stem, owner, at, 0)?);
+            return Ok(Arc::new(Life::of(evidence, &base, &cast)));
+        }
+        Ok(Arc::new(Life::of(evidence, &Base::Nothing, &cast)))
+    }
+
+    /// What the line of a chat had when it got a new book at a message. The time is 0 if it is not known.
+    fn made(
+        &mut self,
+        library: &Library,
+        stem: &str,
+        owner: usize,
+        at: usize,
+        time: i64,
+    ) -> Result<Made<'_>, PathError> {
+        for other in library.books_of_line(owner) {
+            if other != stem {
+                self.add(library, &other)?;
+            }
+        }
+        let before = library
+            .had_before(owner, stem)
+            .and_then(|before| self.found.iter().find(|life| *life.book == *before).cloned());
+        let mut lives = self.found.clone();
+        if let Some(before) = before {
+            lives.retain(|life| life.book == before.book || before.sources.contains(&life.book));
+        }
+        let known = library.seen_by(owner, &lives);
+        let state = |known: &Known, undated: bool| -> Vec<(Thing, EntryImage)> {
+            let state = fold(known, at, usize::MAX, Carry { undated, since: true }, None);
+            state.entries.into_iter().filter_map(|entry| Some((entry.thing?, entry.image))).collect()
+        };
+        // What a hand did may have been done after the fork was made, while the chat above had not gone on.
+        let before = known.changes.iter().filter(|change| {
+            let by_hand = matches!(change.cause, Cause::Hand | Cause::Seen);
+            !by_hand || time <= 0 || change.clock <= time
+        });
+        let certain = state(&known.with(before.cloned().collect()), false);
+        let used = |life: &&Arc<Life>| lives.iter().any(|used| used.book == life.book);
+        let sources = self.found.iter().filter(used).map(|life| &**life).collect();
+        let time = if time > 0 { time } else { i64::MIN };
+        Ok(Made { things: state(&known, true), certain, sources, at, time })
+    }
+}

@@ -1,0 +1,15 @@
+//! What is known about the books of a chat ([`Lore`]), and their state at any message ([`at`]): `evidence` gathers what tells about a book,
+//! `family` what the scenes of relatives tell; `contamination` is what other lines have left in it.
+
+pub mod at;
+mod contamination;
+mod evidence;
+mod family;
+mod lore;
+mod queue;
+mod scene_of;
+
+pub use family::Tellers;
+pub(crate) use family::{Families, ToldScene};
+pub(crate) use lore::CopiedBook;
+pub use lore::Lore;
