@@ -6,7 +6,7 @@ use forklore_vault::history;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::{Failure, Kind, OpenVault};
+use crate::{ErrorCode, Failure, OpenVault};
 
 /// All settings.
 #[derive(Debug, Clone, Serialize, JsonSchema)]
@@ -92,7 +92,7 @@ impl Set {
             _ => {
                 let message =
                     "A setting is changed by one of \"value\", \"unset\", or \"add\" and \"remove\"";
-                Err(Failure::new(Kind::Usage, "USAGE", message, "Send exactly one of them."))
+                Err(Failure::new(ErrorCode::Usage, message, "Send exactly one of them."))
             }
         }
     }

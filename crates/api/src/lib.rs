@@ -26,7 +26,7 @@ pub mod past;
 mod picture;
 pub mod retention;
 
-pub use failure::{Failure, FailureReport, Kind, capital};
+pub use failure::{ErrorCode, Failure, FailureReport, Kind, capital};
 pub use library_cache::{LibraryCache, Shelved};
 pub use open_vault::{OpenVault, now};
 pub use picture::{Picture, picture};

@@ -14,7 +14,7 @@ use forklore_journal::layout;
 use forklore_vault::{Library, Progress, cache, history};
 use serde::{Deserialize, Serialize};
 
-use crate::{Failure, Kind, now};
+use crate::{ErrorCode, Failure, now};
 
 /// How long a library is kept that nothing has changed, in milliseconds.
 const LONGEST: i64 = 60_000;
@@ -155,7 +155,7 @@ impl Drop for Look<'_> {
 }
 
 fn abandoned() -> Failure {
-    Failure::new(Kind::Io, "IO", "The vault could not be read", "Try again.")
+    Failure::new(ErrorCode::Io, "The vault could not be read", "Try again.")
 }
 
 /// The last library if it still is what is on disk, else the one that is.

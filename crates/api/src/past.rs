@@ -8,7 +8,7 @@ use forklore_engine::when::{self, Typed};
 use schemars::JsonSchema;
 use serde::Deserialize;
 
-use crate::{Failure, Kind, OpenVault, now};
+use crate::{ErrorCode, Failure, OpenVault, now};
 
 /// How much of the history of a chat.
 #[derive(Debug, Clone, Default, Deserialize, JsonSchema)]
@@ -107,7 +107,7 @@ pub fn restore_with(
         let message = format!("\"{}\" would be bound to another lorebook", plan.report.chat);
         let hint =
             "Nothing was changed. Look with --dry-run at what would be, and say --yes to let it happen.";
-        return Err(Failure::new(Kind::Refused, "NOT_CONFIRMED", message, hint));
+        return Err(Failure::new(ErrorCode::NotConfirmed, message, hint));
     }
     Ok(restore::execute(&library, plan, time)?)
 }
@@ -136,6 +136,6 @@ fn time(text: &str) -> Result<Typed, Failure> {
     when::parse(text, now()).ok_or_else(|| {
         let message = format!("\"{text}\" is no time");
         let hint = "Times are like 2026-11-15, \"2026-11-15 05:23\" (UTC), or how long ago: 3d, \"2 hours\".";
-        Failure::new(Kind::Usage, "USAGE", message, hint)
+        Failure::new(ErrorCode::Usage, message, hint)
     })
 }

@@ -5,7 +5,7 @@ use forklore_fs::{PathError, Vfs};
 use forklore_journal::layout;
 
 use crate::look::OneStory;
-use crate::{Failure, Kind, OpenVault};
+use crate::{ErrorCode, Failure, OpenVault};
 
 /// Cards are pictures of a few megabytes at most. What is larger is not shown.
 const LARGEST: u64 = 16 << 20;
@@ -42,7 +42,7 @@ pub fn picture(open: &OpenVault<'_>, of: &OneStory, known: Option<&str>) -> Resu
         return Ok(Picture { media, tag, bytes });
     }
     let message = format!("\"{}\" has no picture", of.story);
-    Err(Failure::new(Kind::Refused, "NO_PICTURE", message, "Give the character one in SillyTavern."))
+    Err(Failure::new(ErrorCode::NoPicture, message, "Give the character one in SillyTavern."))
 }
 
 /// The cards of a group's members; none if there is no such group.

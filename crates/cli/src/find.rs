@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use forklore_api::{Failure, Kind};
+use forklore_api::{ErrorCode, Failure};
 use forklore_fs::{NodeKind, RealFs, VaultPath, Vfs};
 use forklore_journal::layout;
 
@@ -13,24 +13,19 @@ pub(crate) fn open(named: Option<&Path>) -> Result<RealFs, Failure> {
         Some(dir) => below(dir).ok_or_else(|| match &users(dir)[..] {
             [] => {
                 let message = format!("{} holds no SillyTavern chats", dir.display());
-                Failure::new(Kind::Refused, "NO_VAULT", message, hint)
+                Failure::new(ErrorCode::NoVault, message, hint)
             }
             several => {
                 let names: Vec<String> = several.iter().map(|fs| fs.root().display().to_string()).collect();
                 let message = format!("{} holds {} users", dir.display(), several.len());
-                Failure::new(
-                    Kind::Refused,
-                    "NO_VAULT",
-                    message,
-                    format!("Name one of them: {}", names.join(", ")),
-                )
+                Failure::new(ErrorCode::NoVault, message, format!("Name one of them: {}", names.join(", ")))
             }
         }),
         None => {
             let here = PathBuf::from(".").canonicalize()?;
-            here.ancestors().find_map(below).ok_or_else(|| {
-                Failure::new(Kind::Refused, "NO_VAULT", "There is no SillyTavern vault here", hint)
-            })
+            here.ancestors()
+                .find_map(below)
+                .ok_or_else(|| Failure::new(ErrorCode::NoVault, "There is no SillyTavern vault here", hint))
         }
     }
 }

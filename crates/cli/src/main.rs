@@ -25,7 +25,7 @@ fn main() -> ExitCode {
         Err(e) if e.is_broken_pipe() => ExitCode::SUCCESS,
         Err(e) => {
             ui::error(&context, &e);
-            ExitCode::from(e.kind.exit_code())
+            ExitCode::from(e.code.kind().exit_code())
         }
     }
 }

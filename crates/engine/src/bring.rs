@@ -8,7 +8,7 @@ use forklore_store::Id;
 use forklore_vault::Library;
 use forklore_vault::read::media::{can_hold, find, is_free, of_file};
 
-use crate::fork::Warning;
+use crate::warning::{Warning, WarningCode};
 
 /// Files that come back from history.
 #[derive(Debug, Clone, Default)]
@@ -82,7 +82,7 @@ impl Bring {
         let message = format!(
             "{message}, and history cannot bring that back. `forklore config history.media true` keeps such files from then on."
         );
-        Some(Warning { code: "MEDIA_MISSING", message })
+        Some(Warning { code: WarningCode::MediaMissing, message })
     }
 
     /// Makes it a part of an operation.

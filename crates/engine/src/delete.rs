@@ -2,7 +2,6 @@
 
 use std::collections::BTreeSet;
 
-use forklore_core::check::Code;
 use forklore_core::format::names::{book_stem, chat_stem};
 use forklore_core::story::lineage::Link;
 use forklore_fs::{PathError, VaultPath};
@@ -13,8 +12,8 @@ use forklore_vault::{Chat, Library, StoryKind};
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use super::fork::Warning;
 use super::undo::finder;
+use crate::warning::{Warning, WarningCode};
 
 /// What was deleted.
 #[derive(Debug, Clone, Serialize, JsonSchema)]
@@ -118,7 +117,7 @@ pub fn plan(library: &Library, c: usize) -> Result<DeletePlan, PathError> {
         && story.kind == StoryKind::Character
     {
         let message = "It is the chat that opens with the character: open another one in SillyTavern first, or it makes a new chat of this name".to_owned();
-        report.warnings.push(Warning { code: "CURRENT_CHAT", message });
+        report.warnings.push(Warning { code: WarningCode::CurrentChat, message });
     }
     // Once this chat is gone, nothing tells any more what of a shared book is its own.
     let sharing = chat.book_stem().map_or(&[][..], |stem| library.users_of(stem));
@@ -135,7 +134,7 @@ pub fn plan(library: &Library, c: usize) -> Result<DeletePlan, PathError> {
         let message = format!(
             "\"{first}\"{more} still writes into its lorebook: run `forklore heal` first, or what is whose can no longer be told"
         );
-        report.warnings.push(Warning { code: Code::BookShared.as_str(), message });
+        report.warnings.push(Warning { code: WarningCode::BookShared, message });
     }
     let forks = library.chats.iter().filter(|other| other.lineage.parent == Some(c)).count();
     if forks > 0 {
@@ -145,7 +144,7 @@ pub fn plan(library: &Library, c: usize) -> Result<DeletePlan, PathError> {
                 "{n} chats were forked from it: they keep everything they have, and lose their parent"
             ),
         };
-        report.warnings.push(Warning { code: "HAS_FORKS", message });
+        report.warnings.push(Warning { code: WarningCode::HasForks, message });
     }
     let touched = retire.iter().chain(edits.iter().map(|edit| &edit.target));
     report.files = touched.map(|path| path.as_str().to_owned()).collect();

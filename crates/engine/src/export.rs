@@ -15,7 +15,7 @@ use forklore_vault::{Library, StoryKind};
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use super::fork::Warning;
+use crate::warning::{Warning, WarningCode};
 
 /// What a user asks for.
 #[derive(Debug, Clone)]
@@ -230,7 +230,7 @@ fn line_of(library: &Library, chat: usize, warnings: &mut Vec<Warning>) -> Vec<u
             "Not of this line, but they share a lorebook with it and come along: {}. `forklore heal` gives every chat its own.",
             sharing.join(", ")
         );
-        warnings.push(Warning { code: "BOOK_SHARED", message });
+        warnings.push(Warning { code: WarningCode::BookShared, message });
     }
     chosen.into_iter().collect()
 }
@@ -267,7 +267,7 @@ impl ExportPlan {
                 let message = format!(
                     "The lorebook \"{stem}\" is also used by {strangers} chats that are not exported: what they wrote into it comes along"
                 );
-                self.report.warnings.push(Warning { code: "BOOK_SHARED", message });
+                self.report.warnings.push(Warning { code: WarningCode::BookShared, message });
             }
             self.add_file(library, MemberKind::Book, &stem, path.clone())?;
             self.report.books.push(stem);
@@ -332,13 +332,13 @@ impl LinkedMedia {
             let (n, is) = (self.linked, is(self.linked));
             let message =
                 format!("{} that messages link to {is} not in it. To take them along: --media", some(n));
-            Warning { code: "MEDIA_LEFT", message }
+            Warning { code: WarningCode::MediaLeft, message }
         });
         let missing = (wanted && self.missing > 0).then(|| {
             let (n, is) = (self.missing, is(self.missing));
             let message =
                 format!("{} that messages link to {is} not in the vault, and so not in it", some(n));
-            Warning { code: "MEDIA_MISSING", message }
+            Warning { code: WarningCode::MediaMissing, message }
         });
         left.into_iter().chain(missing)
     }

@@ -31,6 +31,7 @@ pub mod stories;
 pub mod trash;
 pub mod tree;
 pub mod undo;
+pub mod warning;
 pub mod when;
 
 /// A fresh identity for a chat, as SillyTavern makes them.

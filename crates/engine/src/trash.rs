@@ -12,9 +12,9 @@ use forklore_vault::{Library, cache};
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use super::fork::Warning;
 use super::undo::finder;
 use crate::bring::Bring;
+use crate::warning::Warning;
 
 /// What is in the trash.
 #[derive(Debug, Clone, Serialize, JsonSchema)]

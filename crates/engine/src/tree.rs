@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use forklore_core::check::{Finding, Health};
+use forklore_core::check::{Code, Finding, Health};
 use forklore_core::story::lineage::{Basis, Kind, ParentNote};
 use forklore_fs::PathError;
 use forklore_journal::oplog::time;
@@ -62,7 +62,7 @@ pub struct TreeChat {
     /// Worst finding
     pub health: Health,
     /// Codes of its findings, worst first
-    pub findings: Vec<&'static str>,
+    pub findings: Vec<Code>,
     /// How deep it stands in the tree; 0 for a chat that was not forked from anything there is
     pub depth: usize,
 }
@@ -156,7 +156,7 @@ fn tree_chat(
     let address = library.address(c).to_string();
     let mut found: Vec<&Finding> = findings.get(address.as_str()).cloned().unwrap_or_default();
     found.sort_by_key(|f| std::cmp::Reverse(f.severity));
-    let mut codes: Vec<&'static str> = found.iter().map(|f| f.code.as_str()).collect();
+    let mut codes: Vec<Code> = found.iter().map(|f| f.code).collect();
     codes.dedup();
     let running = chat.running.as_ref();
     let scenes = || chat.facts.scenes.iter().filter(|(_, scene)| scene.is_real());

@@ -142,6 +142,11 @@ impl PathError {
         self.source.kind() == io::ErrorKind::Unsupported || self.source.raw_os_error() == Some(22)
     }
 
+    /// Whether it is a link that leads out of the vault.
+    pub fn leads_out(&self) -> bool {
+        self.source.get_ref().and_then(|inner| inner.downcast_ref::<beneath::LeadsOut>()).is_some()
+    }
+
     /// Whether a file that was to be new is already there.
     pub fn is_taken(&self) -> bool {
         self.source.kind() == io::ErrorKind::AlreadyExists

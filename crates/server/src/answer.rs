@@ -1,52 +1,28 @@
-//! How failures become answers: [`status`] decides the HTTP status of every code, in one place.
+//! How failures become answers. The table of codes has the HTTP status of each.
 
 use axum::body::Body;
 use axum::http::{HeaderValue, StatusCode, header};
 use axum::response::Response;
-use forklore_api::{Failure, Kind, document};
+use forklore_api::{ErrorCode, Failure, document};
 use serde::Serialize;
 
 /// The status that goes with a failure.
 pub(crate) fn status(failure: &Failure) -> StatusCode {
-    match (failure.code, failure.kind) {
-        ("NO_TOKEN" | "CODE_USED", _) => StatusCode::UNAUTHORIZED,
-        ("WRONG_HOST" | "WRONG_ORIGIN" | "NOT_ALLOWED", _) => StatusCode::FORBIDDEN,
-        ("WRONG_METHOD", _) => StatusCode::METHOD_NOT_ALLOWED,
-        ("TOO_LARGE", _) => StatusCode::PAYLOAD_TOO_LARGE,
-        ("TOO_SLOW", _) => StatusCode::REQUEST_TIMEOUT,
-        ("OVERLOADED", _) => StatusCode::SERVICE_UNAVAILABLE,
-        (
-            "NO_ROUTE"
-            | "CHAT_NOT_FOUND"
-            | "STORY_NOT_FOUND"
-            | "MESSAGE_NOT_FOUND"
-            | "SWIPE_NOT_FOUND"
-            | "OPERATION_NOT_FOUND"
-            | "NOT_IN_TRASH"
-            | "WAIT_NOT_FOUND"
-            | "NO_PICTURE"
-            | "CONFIG_UNKNOWN_KEY",
-            _,
-        ) => StatusCode::NOT_FOUND,
-        (_, Kind::Usage) => StatusCode::BAD_REQUEST,
-        (_, Kind::Refused) => StatusCode::CONFLICT,
-        (_, Kind::Io) => StatusCode::INTERNAL_SERVER_ERROR,
-    }
+    StatusCode::from_u16(failure.code.status()).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR)
 }
 
 /// A call that makes no sense.
 pub(crate) fn usage(message: impl Into<String>) -> Failure {
     Failure::new(
-        Kind::Usage,
-        "USAGE",
+        ErrorCode::Usage,
         message,
         "docs/formats/http.md and api/openapi.json tell how it is called.",
     )
 }
 
 /// A refusal that is the server's own.
-pub(crate) fn refused(code: &'static str, message: impl Into<String>, hint: &str) -> Failure {
-    Failure::new(Kind::Refused, code, message, hint)
+pub(crate) fn refused(code: ErrorCode, message: impl Into<String>, hint: &str) -> Failure {
+    Failure::new(code, message, hint)
 }
 
 /// One JSON document.

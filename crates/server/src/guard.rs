@@ -8,7 +8,7 @@ use axum::extract::{Request, State};
 use axum::http::{HeaderMap, HeaderValue, Method, header};
 use axum::middleware::Next;
 use axum::response::Response;
-use forklore_api::Failure;
+use forklore_api::{ErrorCode, Failure};
 
 use crate::answer::{failed, refused};
 
@@ -53,7 +53,7 @@ impl Places {
             (host, _) => {
                 let message = format!("This server is not called {:?}", host.unwrap_or_default());
                 let hint = "Use the address that `forklore serve` prints; other names are given with --host.";
-                return Err(refused("WRONG_HOST", message, hint));
+                return Err(refused(ErrorCode::WrongHost, message, hint));
             }
         }
         let own = |origin: &str| {
@@ -62,7 +62,7 @@ impl Places {
         };
         let stranger = |who: &str| {
             let message = format!("{who} may not ask this server");
-            refused("WRONG_ORIGIN", message, "Open Forklore's own page, or go through SillyTavern.")
+            refused(ErrorCode::WrongOrigin, message, "Open Forklore's own page, or go through SillyTavern.")
         };
         match one(header::ORIGIN) {
             (None, _) => {}
@@ -115,7 +115,7 @@ pub(crate) fn session<'a>(
     if !shown.is_empty() && *method != Method::GET && !headers.contains_key(header::ORIGIN) {
         let message = "Nothing says which page asks for this change";
         return Err(refused(
-            "WRONG_ORIGIN",
+            ErrorCode::WrongOrigin,
             message,
             "Use Forklore's own page, or send the token as a header.",
         ));

@@ -3,7 +3,7 @@
 
 use std::time::{Duration, Instant};
 
-use forklore_api::{Failure, FailureReport, Kind, OpenVault, now};
+use forklore_api::{ErrorCode, Failure, FailureReport, Kind, OpenVault, now};
 use forklore_config::Config;
 use forklore_core::fork::ForkKind;
 use forklore_core::format::names::{book_stem, chat_stem};
@@ -225,7 +225,7 @@ fn try_prepare(call: &Call, open: &OpenVault<'_>, sent: &Sent<'_>) -> Result<Pre
             Ok(Prepared { act: "fork", header, report: Some(report), ..pass })
         }
         Err(failure) => {
-            let header = hook::pending(sent, &fork, failure.code, &failure.message, now());
+            let header = hook::pending(sent, &fork, failure.code.as_str(), &failure.message, now());
             let header = header.map(raw).transpose()?;
             Ok(Prepared { act: "pending", header, refusal: Some(failure.told()), ..pass })
         }
@@ -398,9 +398,9 @@ pub(crate) fn seen(call: &Call, report: &Report) -> Followed {
         let cleared = match followed {
             Ok(cleared) => cleared,
             Err(failure) => {
-                let again = failure.kind != Kind::Usage;
+                let again = failure.code.kind() != Kind::Usage;
                 failed.push(Undone { event, again, error: failure.told() });
-                busy = busy.or(Some(failure).filter(|failure| failure.code == "BUSY"));
+                busy = busy.or(Some(failure).filter(|failure| failure.code == ErrorCode::Busy));
                 continue;
             }
         };

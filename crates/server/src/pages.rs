@@ -14,7 +14,7 @@ use axum::extract::{Path, Request, State};
 use axum::http::{HeaderMap, HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse as _, Response};
 use axum::routing::{MethodRouter, get};
-use forklore_api::{Failure, look};
+use forklore_api::{ErrorCode, Failure, look};
 use forklore_web::{Frame, POLICY, Page, Through, assets, pages};
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
@@ -43,7 +43,8 @@ pub(crate) fn home() -> MethodRouter<Arc<Vaults>> {
 pub(crate) fn router() -> Router<Arc<Vaults>> {
     let tree = page(|call, of: look::AnyStory| {
         let report = call.ask(|open| look::tree(open, &of))?;
-        let none = || refused("STORY_NOT_FOUND", "There is no such story", "Choose one of the stories.");
+        let none =
+            || refused(ErrorCode::StoryNotFound, "There is no such story", "Choose one of the stories.");
         pages::tree::page(&report, forklore_api::now()).ok_or_else(none)
     });
     Router::new()
@@ -122,7 +123,7 @@ async fn picture(State(vaults): State<Arc<Vaults>>, request: Request) -> Respons
     let picture = match work(vault, Work::Look, found).await {
         Ok(Ok(picture)) => picture,
         // No picture is nothing to complain about: one that cannot be seen lets what stands below it be seen.
-        Ok(Err(failure)) if failure.code == "NO_PICTURE" => {
+        Ok(Err(failure)) if failure.code == ErrorCode::NoPicture => {
             return ([(header::CONTENT_TYPE, "image/gif"), (header::CACHE_CONTROL, "no-store")], NO_PICTURE)
                 .into_response();
         }

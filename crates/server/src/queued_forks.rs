@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use forklore_api::fork::{self, Asked, Wanted};
 use forklore_api::look::{self, OneChat};
-use forklore_api::{Failure, FailureReport};
+use forklore_api::{ErrorCode, Failure, FailureReport};
 use forklore_core::fork::ForkKind;
 use forklore_engine::fork::ForkReport;
 use schemars::JsonSchema;
@@ -133,7 +133,11 @@ fn begin(
         let mut waits = lock(&vault.waits);
         if waits.len() >= MOST {
             let message = format!("{MOST} forks are waiting already");
-            return Err(refused("TOO_MANY", message, "Cancel one of them, or wait until one is made."));
+            return Err(refused(
+                ErrorCode::TooMany,
+                message,
+                "Cancel one of them, or wait until one is made.",
+            ));
         }
         waits.push(waiting.clone());
     }
@@ -204,7 +208,11 @@ pub(crate) fn cancel(call: &Call, id: &str) -> Result<Cancelled, Failure> {
     let waits = lock(&call.vault.waits);
     let Some(waiting) = waits.iter().find(|waiting| waiting.wait.id == id) else {
         let message = format!("No fork {id:?} is waiting");
-        return Err(refused("WAIT_NOT_FOUND", message, "It may have been made, or have failed, just now."));
+        return Err(refused(
+            ErrorCode::WaitNotFound,
+            message,
+            "It may have been made, or have failed, just now.",
+        ));
     };
     Ok(Cancelled { cancelled: !waiting.cancelled.swap(true, Ordering::Relaxed) })
 }

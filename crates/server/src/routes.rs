@@ -15,7 +15,7 @@ use forklore_api::look::{self, AnyChat, AnyStory, OneChat, OneStory, Pair, Searc
 use forklore_api::ops::{self, Cleaning, Deletion, Limit, Redoing, Renaming, Restoring, Undoing};
 use forklore_api::past::{self, Blaming, Bringing, Looking};
 use forklore_api::retention::Forgetting;
-use forklore_api::{Failure, document, enter, heal};
+use forklore_api::{ErrorCode, Failure, document, enter, heal};
 use forklore_config::SettingReport;
 use forklore_core::fork::ForkKind;
 use schemars::JsonSchema;
@@ -409,7 +409,7 @@ async fn enter(State(vaults): State<Arc<Vaults>>, request: Request) -> Response 
         None => {
             let hint = "Each works once. Press Enter where `forklore serve` runs, and open the address that it prints.";
             return failed(&refused(
-                "CODE_USED",
+                ErrorCode::CodeUsed,
                 "This address was used already, or is of another server",
                 hint,
             ));
@@ -440,8 +440,10 @@ fn with_key(vaults: &Vaults, request: &Request) -> Result<(), Failure> {
         return Ok(());
     }
     Err(match shown.and_then(|token| vaults.find(token)) {
-        Some(_) => refused("NOT_ALLOWED", "A vault's token opens no other vault", "Use the key."),
-        None => refused("NO_TOKEN", "Vaults are opened with the key", "Start `forklore serve --managed`."),
+        Some(_) => refused(ErrorCode::NotAllowed, "A vault's token opens no other vault", "Use the key."),
+        None => {
+            refused(ErrorCode::NoToken, "Vaults are opened with the key", "Start `forklore serve --managed`.")
+        }
     })
 }
 
@@ -474,7 +476,11 @@ async fn opened(
 }
 
 fn no_setup() -> Failure {
-    refused("NOT_ALLOWED", "This server has its vault already", "Start `forklore serve` where there is none.")
+    refused(
+        ErrorCode::NotAllowed,
+        "This server has its vault already",
+        "Start `forklore serve` where there is none.",
+    )
 }
 
 /// What there is to choose from at the first visit.
@@ -511,11 +517,11 @@ async fn choose(State(vaults): State<Arc<Vaults>>, request: Request) -> Response
 pub(crate) fn app(vaults: Arc<Vaults>, places: Arc<Places>, prefix: &str) -> Router {
     let no_route = async || {
         let hint = "docs/formats/http.md and api/openapi.json tell what there is.";
-        failed(&refused("NO_ROUTE", "There is nothing here", hint))
+        failed(&refused(ErrorCode::NoRoute, "There is nothing here", hint))
     };
     let wrong_method = async || {
         let hint = "Looking is GET, changing is POST.";
-        failed(&Failure::new(forklore_api::Kind::Usage, "WRONG_METHOD", "This is not asked like that", hint))
+        failed(&Failure::new(ErrorCode::WrongMethod, "This is not asked like that", hint))
     };
     let routes = table().router().merge(pages::router());
     let home = format!("{prefix}/");

@@ -10,7 +10,7 @@ use axum::extract::{Query, Request, State};
 use axum::http::{Method, StatusCode, header};
 use axum::response::{IntoResponse as _, Response};
 use axum::routing::{MethodFilter, MethodRouter, on};
-use forklore_api::Failure;
+use forklore_api::{ErrorCode, Failure};
 use schemars::generate::{SchemaGenerator, SchemaSettings};
 use schemars::{JsonSchema, Schema};
 use serde::Serialize;
@@ -265,11 +265,15 @@ pub(crate) fn called(vaults: &Vaults, request: &Request) -> Result<Call, Failure
     };
     let Some(vault) = vault else {
         return Err(if shown.is_some_and(|token| vaults.is_key(token)) {
-            refused("NOT_ALLOWED", "The key opens vaults and nothing else", "Use the token of a vault.")
+            refused(
+                ErrorCode::NotAllowed,
+                "The key opens vaults and nothing else",
+                "Use the token of a vault.",
+            )
         } else {
             let hint =
                 "Send the header \"Authorization: Bearer TOKEN\"; `forklore serve --json` prints the token.";
-            refused("NO_TOKEN", "No vault is opened by this request", hint)
+            refused(ErrorCode::NoToken, "No vault is opened by this request", hint)
         });
     };
     let request = headers.get("x-forklore-request").and_then(|value| value.to_str().ok());
@@ -291,7 +295,7 @@ pub(crate) async fn body<B: DeserializeOwned>(request: Request, most: usize) -> 
     let media = media.unwrap_or_default().split(';').next().unwrap_or_default().trim().to_lowercase();
     let too_large = || {
         let message = format!("The body is larger than {most} bytes");
-        refused("TOO_LARGE", message, "Send less at once.")
+        refused(ErrorCode::TooLarge, message, "Send less at once.")
     };
     let told = request.headers().get(header::CONTENT_LENGTH).and_then(|value| value.to_str().ok());
     if told.and_then(|text| text.parse::<usize>().ok()).is_some_and(|len| len > most) {
@@ -310,7 +314,8 @@ pub(crate) async fn body<B: DeserializeOwned>(request: Request, most: usize) -> 
 /// All bytes of a body, if they come in time; nothing if they are too many.
 pub(crate) async fn bytes(request: Request, most: usize) -> Result<Option<Bytes>, Failure> {
     let all = tokio::time::timeout(PATIENCE, axum::body::to_bytes(request.into_body(), most));
-    let late = |_| refused("TOO_SLOW", "The body did not arrive in time", "Send it again, all at once.");
+    let late =
+        |_| refused(ErrorCode::TooSlow, "The body did not arrive in time", "Send it again, all at once.");
     Ok(all.await.map_err(late)?.ok())
 }
 

@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
-use forklore_api::{Failure, Kind, LibraryCache, OpenVault};
+use forklore_api::{ErrorCode, Failure, LibraryCache, OpenVault};
 use forklore_fs::{Hints, RealFs, VaultPath, Vfs};
 use forklore_journal::{Recovered, folders, layout};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore, broadcast, watch};
@@ -82,7 +82,7 @@ impl Vaults {
         let no_vault = || {
             let message = format!("{} holds no SillyTavern chats", root.display());
             let hint = "Name a SillyTavern user folder, the one with \"chats\" and \"worlds\" in it.";
-            refused("NO_VAULT", message, hint)
+            refused(ErrorCode::NoVault, message, hint)
         };
         let fs = Some(root).filter(|root| root.is_absolute()).and_then(|root| RealFs::new(root).ok());
         let fs = fs.ok_or_else(no_vault)?;
@@ -183,7 +183,7 @@ impl Vault {
     pub(crate) fn fs(&self) -> Result<Arc<RealFs>, Failure> {
         let fs = RealFs::new(&self.root).map_err(|e| {
             let message = format!("The vault {} cannot be opened: {e}", self.name());
-            Failure::new(Kind::Io, "IO", message, "Look whether the folder is still there.")
+            Failure::new(ErrorCode::Io, message, "Look whether the folder is still there.")
         })?;
         Ok(Arc::new(fs))
     }
@@ -308,7 +308,7 @@ impl Queue {
 
 fn overloaded(what: &str) -> Failure {
     let message = format!("Too many requests {what} this vault already");
-    refused("OVERLOADED", message, "Try again in a moment; close pages that are not needed.")
+    refused(ErrorCode::Overloaded, message, "Try again in a moment; close pages that are not needed.")
 }
 
 /// What a request does with a vault.
@@ -402,5 +402,5 @@ impl Call {
 /// Whether what stands against a change passes by itself: another Forklore is at work, or SillyTavern saved while we were. Nothing was
 /// changed then, and what is asked for is worked out anew from what is there now.
 pub(crate) fn passes(failure: &Failure) -> bool {
-    matches!(failure.code, "BUSY" | "CHAT_CHANGED" | "BOOK_CHANGED")
+    matches!(failure.code, ErrorCode::Busy | ErrorCode::ChatChanged | ErrorCode::BookChanged)
 }

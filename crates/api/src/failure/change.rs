@@ -9,57 +9,51 @@ use forklore_journal::TxError;
 use forklore_journal::oplog::FindError;
 use serde_json::json;
 
-use super::{Failure, Kind};
+use super::{ErrorCode, Failure};
 
 impl From<ForkError> for Failure {
     fn from(e: ForkError) -> Self {
         let message = e.to_string();
-        let refused = |code, hint: &str| Self::new(Kind::Refused, code, message.clone(), hint);
+        let refused = |code, hint: &str| Self::new(code, message.clone(), hint);
         match e {
             ForkError::NoSuchMessage { messages: 0, .. } => refused(
-                "MESSAGE_NOT_FOUND",
+                ErrorCode::MessageNotFound,
                 "The chat is empty. Run `forklore check` to see whether its file is damaged.",
             ),
             ForkError::NoSuchMessage { messages, .. } => {
-                refused("MESSAGE_NOT_FOUND", &format!("The last message is {}.", messages - 1))
+                refused(ErrorCode::MessageNotFound, &format!("The last message is {}.", messages - 1))
             }
             ForkError::NoSuchSwipe { swipes: 0, .. } => {
-                refused("SWIPE_NOT_FOUND", "The message has no swipes. Leave out --swipe.")
+                refused(ErrorCode::SwipeNotFound, "The message has no swipes. Leave out --swipe.")
             }
             ForkError::NoSuchSwipe { swipes, .. } => {
-                refused("SWIPE_NOT_FOUND", &format!("The last swipe is {}.", swipes - 1))
+                refused(ErrorCode::SwipeNotFound, &format!("The last swipe is {}.", swipes - 1))
             }
-            ForkError::CorruptChat { .. } => refused(
-                "CORRUPT_CHAT",
-                "Run `forklore check` for what is wrong; SillyTavern keeps copies in the backups folder.",
-            ),
+            ForkError::CorruptChat { .. } => Self::plain(ErrorCode::CorruptChat, message),
             ForkError::NotSaved { .. } => {
-                refused("NOT_SAVED", "Save the chat that was forked, for example by opening it, and finish the fork then.")
+                refused(ErrorCode::NotSaved, "Save the chat that was forked, for example by opening it, and finish the fork then.")
             }
             ForkError::QueueNotEmpty { count, kinds } => refused(
-                "QUEUE_NOT_EMPTY",
+                ErrorCode::QueueNotEmpty,
                 "Wait until the extension is done (--when-ready waits for you), or leave that work to the parent with --ignore-queue.",
             )
             .with_details(json!({"count": count, "types": kinds})),
             ForkError::Unresolvable { .. } => refused(
-                "STATE_UNRESOLVABLE",
+                ErrorCode::StateUnresolvable,
                 "Fork at the last message, or without --strict to get a copy of the lorebook as it is now.",
             ),
-            ForkError::Required(warning) => refused(
-                warning.code,
-                "Strict forks need a finished scene here: choose another message (`forklore show` tells the scenes), or leave --strict and require_scene_break off.",
-            ),
+            ForkError::Required(warning) => Self::plain(ErrorCode::Required(warning.code), message),
             ForkError::InvalidName { .. } => {
-                refused("INVALID_NAME", "Choose another name; leave out --name for one like SillyTavern's own.")
+                refused(ErrorCode::InvalidName, "Choose another name; leave out --name for one like SillyTavern's own.")
             }
             ForkError::NameRequired => {
-                refused("INVALID_NAME", "Give one with --name, or set checkpoint.auto_name to true.")
+                refused(ErrorCode::InvalidName, "Give one with --name, or set checkpoint.auto_name to true.")
             }
             ForkError::NameTaken(_) => {
-                refused("NAME_TAKEN", "Choose another name. Upper and lower case count as the same.")
+                Self::plain(ErrorCode::NameTaken, message)
             }
             ForkError::NotVerified(_) => {
-                refused("NOT_VERIFIED", "Nothing was changed. Look at the disk: what was written was not read back.")
+                refused(ErrorCode::NotVerified, "Nothing was changed. Look at the disk: what was written was not read back.")
             }
             ForkError::Address(e) => e.into(),
             ForkError::State(e) => e.into(),
@@ -72,16 +66,11 @@ impl From<ForkError> for Failure {
 impl From<RenameError> for Failure {
     fn from(e: RenameError) -> Self {
         let message = e.to_string();
-        let refused = |code, hint: &str| Self::new(Kind::Refused, code, message.clone(), hint);
+        let refused = |code, hint: &str| Self::new(code, message.clone(), hint);
         match e {
-            RenameError::CorruptChat { .. } => refused(
-                "CORRUPT_CHAT",
-                "Run `forklore check` for what is wrong; SillyTavern keeps copies in the backups folder.",
-            ),
-            RenameError::InvalidName { .. } => refused("INVALID_NAME", "Choose another name."),
-            RenameError::NameTaken(_) => {
-                refused("NAME_TAKEN", "Choose another name. Upper and lower case count as the same.")
-            }
+            RenameError::CorruptChat { .. } => Self::plain(ErrorCode::CorruptChat, message),
+            RenameError::InvalidName { .. } => refused(ErrorCode::InvalidName, "Choose another name."),
+            RenameError::NameTaken(_) => Self::plain(ErrorCode::NameTaken, message),
             RenameError::Tx(e) => e.into(),
             RenameError::Path(e) => e.into(),
         }
@@ -93,17 +82,11 @@ impl From<HealError> for Failure {
         let message = e.to_string();
         match e {
             HealError::NoExchange => Self::new(
-                Kind::Refused,
-                "NO_EXCHANGE",
+                ErrorCode::NoExchange,
                 message,
                 "Copy the vault to a local disk (ext4, btrfs, XFS, APFS), heal it there, and copy it back with SillyTavern stopped.",
             ),
-            HealError::CorruptHeader(_) => Self::new(
-                Kind::Refused,
-                "CORRUPT_CHAT",
-                message,
-                "Run `forklore check` for what is wrong; SillyTavern keeps copies in the backups folder.",
-            ),
+            HealError::CorruptHeader(_) => Self::plain(ErrorCode::CorruptChat, message),
             HealError::State(e) => e.into(),
             HealError::Tx(e) => e.into(),
             HealError::Path(e) => e.into(),
@@ -114,37 +97,38 @@ impl From<HealError> for Failure {
 impl From<TxError> for Failure {
     fn from(e: TxError) -> Self {
         let message = e.to_string();
-        let refused = |code, hint: &str| Self::new(Kind::Refused, code, message.clone(), hint);
+        let refused = |code, hint: &str| Self::new(code, message.clone(), hint);
         match e {
-            TxError::Busy => refused("BUSY", "Try again in a moment. Nothing was changed."),
+            TxError::Busy => Self::plain(ErrorCode::Busy, message),
             TxError::Changed(path) if path.as_str().starts_with("worlds") => {
-                refused("BOOK_CHANGED", "Try again. Nothing was changed.")
+                refused(ErrorCode::BookChanged, "Try again. Nothing was changed.")
             }
-            TxError::Changed(_) => refused("CHAT_CHANGED", "Try again. Nothing was changed."),
-            TxError::Taken(_) => refused("NAME_TAKEN", "Try again with another name. Nothing was changed."),
+            TxError::Changed(_) => refused(ErrorCode::ChatChanged, "Try again. Nothing was changed."),
+            TxError::Taken(_) => {
+                refused(ErrorCode::NameTaken, "Try again with another name. Nothing was changed.")
+            }
             TxError::Damaged(_) => refused(
-                "OBJECT_DAMAGED",
+                ErrorCode::ObjectDamaged,
                 "Nothing was changed. The disk, or a tool that syncs it, has spoiled Forklore's copy; look for another one in backups.",
             ),
             TxError::ReadOnly(_) => refused(
-                "READ_ONLY",
+                ErrorCode::ReadOnly,
                 "Nothing was changed. Give Forklore (and SillyTavern) the right to write there.",
             ),
             TxError::Link(_) => refused(
-                "LINKED",
+                ErrorCode::Linked,
                 "Nothing was changed. Put the file itself in the link's place: only then can it be moved and come back.",
             ),
             TxError::OtherDevice(_) => refused(
-                "OTHER_DEVICE",
+                ErrorCode::OtherDevice,
                 "Nothing was changed. Keep the vault's folders on one file system, so that a change can be all or nothing.",
             ),
             TxError::Newer(_) => refused(
-                "NEWER_FORMAT",
+                ErrorCode::NewerFormat,
                 "Use the newest Forklore on this vault; this one changes nothing here.",
             ),
             TxError::Unfinished { .. } => Self::new(
-                Kind::Io,
-                "UNFINISHED_OPERATION",
+                ErrorCode::UnfinishedOperation,
                 message,
                 "It is not lost: the next Forklore command on this vault finishes it. Look at the disk and at permissions first.",
             ),
@@ -158,14 +142,12 @@ impl From<FindError> for Failure {
         let message = e.to_string();
         match e {
             FindError::NoSuchOperation(_) => Self::new(
-                Kind::Refused,
-                "OPERATION_NOT_FOUND",
+                ErrorCode::OperationNotFound,
                 message,
                 "Run `forklore log` to see the operations and their ids.",
             ),
             FindError::Ambiguous(..) => Self::new(
-                Kind::Refused,
-                "OPERATION_AMBIGUOUS",
+                ErrorCode::OperationAmbiguous,
                 message,
                 "Give more of the id. `forklore log` tells it in full.",
             ),
@@ -180,38 +162,38 @@ impl Failure {
         let hint = format!(
             "Nothing was changed. To be rid of it all the same: `forklore delete {name}` moves it to the trash, and nothing is lost."
         );
-        Self::new(Kind::Refused, "MOVED_ON", e.to_string(), hint).with_details(json!({"chat": chat}))
+        Self::new(ErrorCode::MovedOn, e.to_string(), hint).with_details(json!({"chat": chat}))
     }
 }
 
 impl From<UndoError> for Failure {
     fn from(e: UndoError) -> Self {
         let message = e.to_string();
-        let refused = |code, hint: &str| Self::new(Kind::Refused, code, message.clone(), hint);
+        let refused = |code, hint: &str| Self::new(code, message.clone(), hint);
         match e {
             UndoError::Find(e) => e.into(),
             UndoError::Nothing("redo") => {
-                refused("NOTHING_TO_REDO", "Only what was undone can be done again. `forklore log` tells what that is.")
+                refused(ErrorCode::NothingToRedo, "Only what was undone can be done again. `forklore log` tells what that is.")
             }
             UndoError::Nothing(_) => {
-                refused("NOTHING_TO_UNDO", "Forklore has changed nothing here, or all of it is undone already. `forklore log` tells.")
+                refused(ErrorCode::NothingToUndo, "Forklore has changed nothing here, or all of it is undone already. `forklore log` tells.")
             }
             UndoError::NothingLeft => refused(
-                "NOTHING_TO_UNDO",
+                ErrorCode::NothingToUndo,
                 "What it made was taken away since. To undo an older operation, name it: `forklore log` tells the ids.",
             ),
             UndoError::Already { by } => {
-                refused("ALREADY_UNDONE", &format!("To do it again: forklore undo {by}"))
+                refused(ErrorCode::AlreadyUndone, &format!("To do it again: forklore undo {by}"))
                     .with_details(json!({"by": by}))
             }
             UndoError::MovedOn { .. } => Self::moved_on(&e, None),
             UndoError::Taken(path) => refused(
-                "NAME_TAKEN",
+                ErrorCode::NameTaken,
                 "Nothing was changed. Rename what is there, or bring the file back under another name with `forklore trash restore`.",
             )
             .with_details(json!({"path": path})),
             UndoError::Expired(path) => {
-                refused("EXPIRED", "Nothing was changed. How long things stay there is the setting trash.days.")
+                refused(ErrorCode::Expired, "Nothing was changed. How long things stay there is the setting trash.days.")
                     .with_details(json!({"path": path}))
             }
             UndoError::Tx(e) => e.into(),
@@ -224,12 +206,9 @@ impl From<RestoreError> for Failure {
     fn from(e: RestoreError) -> Self {
         let message = e.to_string();
         match e {
-            RestoreError::NotThere(_) => Self::new(
-                Kind::Refused,
-                "NOT_IN_TRASH",
-                message,
-                "Run `forklore trash` to see what is there.",
-            ),
+            RestoreError::NotThere(_) => {
+                Self::new(ErrorCode::NotInTrash, message, "Run `forklore trash` to see what is there.")
+            }
             RestoreError::Tx(e) => e.into(),
             RestoreError::Path(e) => e.into(),
         }

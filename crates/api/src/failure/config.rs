@@ -3,7 +3,7 @@
 use forklore_config::ConfigError;
 use serde_json::json;
 
-use super::{Failure, Kind, capital, quoted};
+use super::{ErrorCode, Failure, capital, quoted};
 
 impl From<ConfigError> for Failure {
     fn from(e: ConfigError) -> Self {
@@ -16,51 +16,53 @@ impl From<ConfigError> for Failure {
 
 pub(super) fn config_failure(e: &ConfigError) -> Failure {
     let message = capital(&e.to_string());
-    let refused = |code, hint: String| Failure::new(Kind::Refused, code, message.clone(), hint);
+    let refused = |code, hint: String| Failure::new(code, message.clone(), hint);
     let mend = "Mend the line in a text editor, or move the file away: then every setting is at its default.";
     match e {
         ConfigError::Path(_) => {
-            Failure::new(Kind::Io, "IO", message.clone(), "Look at the file's permissions and at the disk.")
+            Failure::new(ErrorCode::Io, message.clone(), "Look at the file's permissions and at the disk.")
         }
         ConfigError::Syntax { line, .. } => {
-            refused("CONFIG_INVALID", mend.to_owned()).with_details(json!({"line": line}))
+            refused(ErrorCode::ConfigInvalid, mend.to_owned()).with_details(json!({"line": line}))
         }
         ConfigError::UnknownInFile { line, key, like } => {
             let hint =
                 like.map_or_else(|| mend.to_owned(), |like| format!("Did you mean \"{like}\"? {mend}"));
-            refused("CONFIG_INVALID", hint).with_details(json!({"line": line, "key": key, "like": like}))
+            refused(ErrorCode::ConfigInvalid, hint)
+                .with_details(json!({"line": line, "key": key, "like": like}))
         }
         ConfigError::OwnersInFile { line, key, value } => {
             let value = value.as_deref().unwrap_or_default();
             let hint = format!(
                 "If you set it yourself: forklore config {key} \"{value}\". If the vault comes from somebody else: forklore config {key} --unset"
             );
-            refused("CONFIG_INVALID", hint).with_details(json!({"line": line, "key": key}))
+            refused(ErrorCode::ConfigInvalid, hint).with_details(json!({"line": line, "key": key}))
         }
         ConfigError::OwnersOnly { key } => {
             let hint = format!("Set it on the command line of the machine: forklore config {key} PATH");
-            refused("NOT_ALLOWED", hint).with_details(json!({"key": key}))
+            refused(ErrorCode::NotAllowed, hint).with_details(json!({"key": key}))
         }
         ConfigError::Owners { .. } => {
             let hint = "Mend the file in a text editor, or move it away.";
-            refused("CONFIG_INVALID", hint.to_owned())
+            refused(ErrorCode::ConfigInvalid, hint.to_owned())
         }
-        ConfigError::NoHome => {
-            refused("CONFIG_INVALID", "Set HOME, or XDG_CONFIG_HOME, to a folder of yours.".to_owned())
-        }
+        ConfigError::NoHome => refused(
+            ErrorCode::ConfigInvalid,
+            "Set HOME, or XDG_CONFIG_HOME, to a folder of yours.".to_owned(),
+        ),
         ConfigError::BadInFile { line, key, .. } => {
             let hint = format!("Put it right: forklore config {key} VALUE, or forklore config {key} --unset");
-            refused("CONFIG_INVALID", hint).with_details(json!({"line": line, "key": key}))
+            refused(ErrorCode::ConfigInvalid, hint).with_details(json!({"line": line, "key": key}))
         }
         ConfigError::UnknownKey { key, like } => {
             let hint = match like {
                 Some(like) => format!("Did you mean \"{like}\"?"),
                 None => "Run `forklore config` to see all settings.".to_owned(),
             };
-            refused("CONFIG_UNKNOWN_KEY", hint).with_details(json!({"key": key, "like": like}))
+            refused(ErrorCode::ConfigUnknownKey, hint).with_details(json!({"key": key, "like": like}))
         }
         ConfigError::BadValue { key, allowed, .. } | ConfigError::NotAList { key, allowed } => {
-            refused("CONFIG_BAD_VALUE", format!("It can be {allowed}."))
+            refused(ErrorCode::ConfigBadValue, format!("It can be {allowed}."))
                 .with_details(json!({"key": key, "allowed": allowed}))
         }
         ConfigError::NotListed { key, names, .. } => {
@@ -68,7 +70,7 @@ pub(super) fn config_failure(e: &ConfigError) -> Failure {
                 [] => "The list is empty.".to_owned(),
                 _ => format!("There is {}.", quoted(names)),
             };
-            refused("CONFIG_BAD_VALUE", hint).with_details(json!({"key": key, "names": names}))
+            refused(ErrorCode::ConfigBadValue, hint).with_details(json!({"key": key, "names": names}))
         }
     }
 }

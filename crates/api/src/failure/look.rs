@@ -6,15 +6,14 @@ use forklore_vault::state::at::StateError;
 use forklore_vault::{AddressError, LoadError};
 use serde_json::json;
 
-use super::{Failure, Kind, quoted};
+use super::{ErrorCode, Failure, quoted};
 
 impl From<LoadError> for Failure {
     fn from(e: LoadError) -> Self {
         match e {
             LoadError::Path(e) => e.into(),
             LoadError::NotAVault => Self::new(
-                Kind::Refused,
-                "NO_VAULT",
+                ErrorCode::NoVault,
                 e.to_string(),
                 "Name a SillyTavern user folder, the one with \"chats\" and \"worlds\" in it: --vault .../data/default-user",
             ),
@@ -32,11 +31,11 @@ impl From<AddressError> for Failure {
                 } else {
                     format!("Did you mean {}?", quoted(&like))
                 };
-                Self::new(Kind::Refused, "CHAT_NOT_FOUND", message, hint).with_details(json!({"like": like}))
+                Self::new(ErrorCode::ChatNotFound, message, hint).with_details(json!({"like": like}))
             }
             AddressError::Ambiguous { candidates, .. } => {
                 let hint = format!("Say which: {}", quoted(&candidates));
-                Self::new(Kind::Refused, "CHAT_AMBIGUOUS", message, hint)
+                Self::new(ErrorCode::ChatAmbiguous, message, hint)
                     .with_details(json!({"candidates": candidates}))
             }
             AddressError::NoSuchStory { like, .. } => {
@@ -45,7 +44,7 @@ impl From<AddressError> for Failure {
                 } else {
                     format!("There is {}.", quoted(&like))
                 };
-                Self::new(Kind::Refused, "STORY_NOT_FOUND", message, hint).with_details(json!({"like": like}))
+                Self::new(ErrorCode::StoryNotFound, message, hint).with_details(json!({"like": like}))
             }
         }
     }
@@ -56,20 +55,15 @@ impl From<ShowError> for Failure {
         let message = e.to_string();
         match e {
             ShowError::NoSuchMessage { messages: 0, .. } => Self::new(
-                Kind::Refused,
-                "MESSAGE_NOT_FOUND",
+                ErrorCode::MessageNotFound,
                 message,
                 "The chat is empty. Run `forklore check` to see whether its file is damaged.",
             ),
             ShowError::NoSuchMessage { messages, .. } => {
                 let hint = format!("The last message is {}.", messages - 1);
-                Self::new(Kind::Refused, "MESSAGE_NOT_FOUND", message, hint)
+                Self::new(ErrorCode::MessageNotFound, message, hint)
             }
-            ShowError::CorruptChat { .. } => {
-                let hint =
-                    "Run `forklore check` for what is wrong; SillyTavern keeps copies in the backups folder.";
-                Self::new(Kind::Refused, "CORRUPT_CHAT", message, hint)
-            }
+            ShowError::CorruptChat { .. } => Self::plain(ErrorCode::CorruptChat, message),
             ShowError::State(e) => e.into(),
             ShowError::Path(e) => e.into(),
         }
@@ -81,8 +75,7 @@ impl From<DiffError> for Failure {
         let message = e.to_string();
         match e {
             DiffError::NoParent { .. } | DiffError::ParentGone { .. } => Self::new(
-                Kind::Refused,
-                "NO_PARENT",
+                ErrorCode::NoParent,
                 message,
                 "Name a second chat, or two messages: forklore diff CHAT --at 20 --at 60",
             ),
@@ -97,7 +90,7 @@ impl From<StateError> for Failure {
         match e {
             StateError::CorruptBook { .. } => {
                 let hint = "Mend the file in a text editor, or put a copy in its place. Forklore has changed nothing.";
-                Self::new(Kind::Refused, "CORRUPT_BOOK", message, hint)
+                Self::new(ErrorCode::CorruptBook, message, hint)
             }
             StateError::Path(e) => e.into(),
         }

@@ -1,15 +1,18 @@
 //! [`Failure`]: what a user is told when something does not work: a stable code, a sentence, and what to do next.
 //!
-//! Library errors say what was being done; the kind, the exit code and the hint are decided here and below, in one place a topic.
+//! Library errors say what was being done; kind, exit status and HTTP status are decided by the table of codes ([`ErrorCode`]),
+//! and what to do next here and below, in one place a topic.
 
 mod change;
+mod code;
 mod config;
+mod export_import;
 mod look;
 mod past;
-mod travel;
 
-use std::io;
+use std::error::Error;
 use std::sync::Arc;
+use std::{fmt, io};
 
 use forklore_fs::PathError;
 use forklore_vault::history::HistoryError;
@@ -17,50 +20,29 @@ use schemars::JsonSchema;
 use serde::Serialize;
 use serde_json::{Value, json};
 
+pub use self::code::{ErrorCode, Kind};
 use self::past::history_failure;
-
-/// What sort of failure it is.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Kind {
-    /// The call makes no sense.
-    Usage,
-    /// The vault, or the state of the story, does not allow it.
-    Refused,
-    /// The system said no.
-    Io,
-}
-
-impl Kind {
-    /// The exit status of a command that fails like this.
-    pub fn exit_code(self) -> u8 {
-        match self {
-            Self::Refused | Self::Io => 1,
-            Self::Usage => 2,
-        }
-    }
-}
 
 /// A failure, as a user sees it.
 #[derive(Debug, Clone)]
 pub struct Failure {
-    /// What sort of failure it is
-    pub kind: Kind,
     /// Stable code
-    pub code: &'static str,
+    pub code: ErrorCode,
     /// What went wrong, as a sentence
     pub message: String,
     /// What to do next
     pub hint: String,
     /// Boxed to keep the error small: it travels through every function.
     details: Box<Value>,
-    broken_pipe: bool,
+    source: Option<Arc<dyn Error + Send + Sync>>,
 }
 
 /// A failure as other programs read it: what is under `error`.
 #[derive(Debug, Clone, Serialize, JsonSchema)]
 pub struct FailureReport {
     /// Stable code; see docs/formats/findings.md
-    pub code: &'static str,
+    #[schemars(with = "String")]
+    pub code: ErrorCode,
     /// What went wrong, as a sentence
     pub message: String,
     /// What to do next; can be empty
@@ -71,20 +53,19 @@ pub struct FailureReport {
 
 impl Failure {
     /// A failure. What went wrong becomes a sentence.
-    pub fn new(kind: Kind, code: &'static str, message: impl Into<String>, hint: impl Into<String>) -> Self {
-        Self {
-            kind,
-            code,
-            message: sentence(&message.into()),
-            hint: hint.into(),
-            details: Box::default(),
-            broken_pipe: false,
-        }
+    pub fn new(code: ErrorCode, message: impl Into<String>, hint: impl Into<String>) -> Self {
+        let message = sentence(&message.into());
+        Self { code, message, hint: hint.into(), details: Box::default(), source: None }
+    }
+
+    /// A failure whose code tells what to do next.
+    pub fn plain(code: ErrorCode, message: impl Into<String>) -> Self {
+        Self::new(code, message, code.hint())
     }
 
     /// A command line that makes no sense.
     pub fn usage(message: String) -> Self {
-        Self::new(Kind::Usage, "USAGE", message, "Run the command with --help to see how it is called.")
+        Self::new(ErrorCode::Usage, message, "Run the command with --help to see how it is called.")
     }
 
     /// The same with what programs can make use of.
@@ -94,9 +75,16 @@ impl Failure {
         self
     }
 
+    /// The same with the error that it comes from.
+    #[must_use]
+    fn because(self, source: impl Error + Send + Sync + 'static) -> Self {
+        Self { source: Some(Arc::new(source)), ..self }
+    }
+
     /// Whether nobody reads what is printed any more.
     pub fn is_broken_pipe(&self) -> bool {
-        self.broken_pipe
+        let source = self.source.as_deref().and_then(|source| source.downcast_ref::<io::Error>());
+        source.is_some_and(|source| source.kind() == io::ErrorKind::BrokenPipe)
     }
 
     /// For other programs.
@@ -126,7 +114,7 @@ impl From<PathError> for Failure {
         if let Some(history) = inner {
             return history_failure(history);
         }
-        let hint = if e.source.to_string().contains("leads out of the vault") {
+        let hint = if e.leads_out() {
             "Forklore reads nothing outside the vault. Put the folder itself in the link's place."
         } else if e.is_missing() {
             "The vault changed while it was being read. Try again."
@@ -134,16 +122,25 @@ impl From<PathError> for Failure {
             "Look at the file's permissions and at the disk. Nothing was changed."
         };
         let path = e.path.to_string();
-        Self::new(Kind::Io, "IO", capital(&e.to_string()), hint).with_details(json!({"path": path}))
+        Self::new(ErrorCode::Io, capital(&e.to_string()), hint).with_details(json!({"path": path})).because(e)
     }
 }
 
 impl From<io::Error> for Failure {
     fn from(e: io::Error) -> Self {
-        let broken_pipe = e.kind() == io::ErrorKind::BrokenPipe;
-        let error =
-            Self::new(Kind::Io, "IO", capital(&e.to_string()), "Look at the disk and at permissions.");
-        Self { broken_pipe, ..error }
+        Self::new(ErrorCode::Io, capital(&e.to_string()), "Look at the disk and at permissions.").because(e)
+    }
+}
+
+impl fmt::Display for Failure {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.message)
+    }
+}
+
+impl Error for Failure {
+    fn source(&self) -> Option<&(dyn Error + 'static)> {
+        self.source.as_deref().map(|source| source as &(dyn Error + 'static))
     }
 }
 

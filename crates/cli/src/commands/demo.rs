@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::sync::Arc;
 
-use forklore_api::{Failure, Kind, capital};
+use forklore_api::{ErrorCode, Failure, capital};
 use forklore_config::Config;
 use forklore_core::fork::ForkKind;
 use forklore_demo::{Demo, DemoError};
@@ -65,11 +65,11 @@ fn failure(e: &DemoError) -> Failure {
     let message = capital(&e.to_string());
     match e {
         DemoError::Taken => {
-            Failure::new(Kind::Refused, "FOLDER_TAKEN", message, "Name another folder: forklore demo DIR")
+            Failure::new(ErrorCode::FolderTaken, message, "Name another folder: forklore demo DIR")
         }
         DemoError::Story(_) | DemoError::Path(_) => {
             let hint = "Name a folder on a disk that can be written: forklore demo DIR";
-            Failure::new(Kind::Io, "IO", message, hint)
+            Failure::new(ErrorCode::Io, message, hint)
         }
     }
 }

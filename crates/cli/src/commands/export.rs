@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use forklore_api::export_import::{self, Leaving, Ready};
-use forklore_api::{Failure, Kind, OpenVault};
+use forklore_api::{ErrorCode, Failure, OpenVault};
 use forklore_core::format::names::sanitize;
 use forklore_engine::export::ExportReport;
 use forklore_fs::{RealFs, VaultPath, Vfs};
@@ -93,7 +93,7 @@ fn write(open: &OpenVault<'_>, ready: Ready, args: &Args) -> Result<ExportReport
     let (target, part) = (join(&name)?, join(&format!("{name}.part"))?);
     if !args.force && dir.identity(&target)?.is_some() {
         let message = format!("{} is there already", output.display());
-        return Err(Failure::new(Kind::Refused, "NAME_TAKEN", message, "Name another file, or use --force."));
+        return Err(Failure::new(ErrorCode::NameTaken, message, "Name another file, or use --force."));
     }
     // What an export that was cut off has left.
     if dir.identity(&part)?.is_some() {
@@ -144,7 +144,7 @@ pub(super) fn place(path: &Path) -> Result<(RealFs, String), Failure> {
     let dir = path.parent().filter(|dir| !dir.as_os_str().is_empty()).unwrap_or(Path::new("."));
     let dir = RealFs::new(dir).map(RealFs::private).map_err(|e| {
         let message = format!("The folder {} cannot be used: {e}", dir.display());
-        Failure::new(Kind::Io, "IO", message, "Name a file in a folder that is there.")
+        Failure::new(ErrorCode::Io, message, "Name a file in a folder that is there.")
     })?;
     Ok((dir, name.to_owned()))
 }

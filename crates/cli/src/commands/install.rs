@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 use std::process::ExitCode;
 
-use forklore_api::{Failure, Kind};
+use forklore_api::{ErrorCode, Failure};
 use forklore_install::{InstallError, NotFound, Report, Tavern, plan, plan_removal};
 
 use super::Context;
@@ -60,7 +60,7 @@ fn find(named: Option<&std::path::Path>) -> Result<Tavern, Failure> {
     let here = PathBuf::from(".").canonicalize()?;
     Tavern::find(named, &here, home.as_deref()).map_err(|e: NotFound| {
         let hint = "Name the folder that has SillyTavern's server.js in it: --sillytavern DIR";
-        Failure::new(Kind::Refused, "NO_SILLYTAVERN", e.to_string(), hint)
+        Failure::new(ErrorCode::NoSillytavern, e.to_string(), hint)
     })
 }
 
@@ -69,11 +69,11 @@ fn failure(e: &InstallError) -> Failure {
     match e {
         InstallError::Config { .. } => {
             let hint = "Nothing was changed. Put the file right in a text editor, and try again.";
-            Failure::new(Kind::Refused, "CONFIG_UNCLEAR", message, hint)
+            Failure::new(ErrorCode::ConfigUnclear, message, hint)
         }
         InstallError::Path(_) => {
             let hint = "Look at the rights of SillyTavern's folder and at the disk. Installing again finishes what was begun.";
-            Failure::new(Kind::Io, "IO", forklore_api::capital(&message), hint)
+            Failure::new(ErrorCode::Io, forklore_api::capital(&message), hint)
         }
     }
 }

@@ -4,7 +4,7 @@ use std::io::{BufRead as _, IsTerminal as _};
 use std::net::{IpAddr, SocketAddr};
 use std::process::ExitCode;
 
-use forklore_api::{Failure, Kind};
+use forklore_api::{ErrorCode, Failure};
 use forklore_server::{First, Options, Server, Setup};
 use forklore_vault::NoProgress;
 use serde::Deserialize;
@@ -60,7 +60,7 @@ pub(crate) fn run(context: &Context, args: &Args) -> Result<ExitCode, Failure> {
         (true, _) => (Some(told()?.key), None),
         (false, Ok(_)) => (None, None),
         // Somebody who starts without knowing where the vault is, is asked on the page. A folder that was named must be right.
-        (false, Err(failure)) if context.vault.is_none() && failure.code == "NO_VAULT" => {
+        (false, Err(failure)) if context.vault.is_none() && failure.code == ErrorCode::NoVault => {
             (Some(forklore_server::secret()), Some(first_visit()?))
         }
         (false, Err(failure)) => return Err(failure),
@@ -81,7 +81,7 @@ fn told() -> Result<Given, Failure> {
     let told: Option<Given> = serde_json::from_str(&line).ok();
     told.filter(|told| told.key.len() >= 16).ok_or_else(|| {
         let message = "A managed server is told a key on standard input";
-        Failure::new(Kind::Usage, "USAGE", message, "Send one line: {\"key\": \"at least 16 characters\"}")
+        Failure::new(ErrorCode::Usage, message, "Send one line: {\"key\": \"at least 16 characters\"}")
     })
 }
 
@@ -171,5 +171,5 @@ fn cannot_listen(listen: SocketAddr, e: &std::io::Error) -> Failure {
         std::io::ErrorKind::PermissionDenied => "Choose a port above 1023: --port 8377",
         _ => "Choose an address of this machine: --listen 127.0.0.1",
     };
-    Failure::new(Kind::Refused, "CANNOT_LISTEN", format!("Cannot listen on {listen}: {e}"), hint)
+    Failure::new(ErrorCode::CannotListen, format!("Cannot listen on {listen}: {e}"), hint)
 }

@@ -165,7 +165,7 @@ fn regression_a_group_whose_file_has_blanks_around_it_can_be_imported() {
 
 #[test]
 fn what_only_happens_in_a_moment_has_its_code_too() {
-    let code = |failure: Failure| failure.code;
+    let code = |failure: Failure| failure.code.as_str();
     assert_eq!(code(Failure::from(ImportError::Changed)), "EXPORT_CHANGED");
     assert_eq!(code(Failure::from(ArchiveError::TooLarge("a chat".to_owned()))), "EXPORT_TOO_LARGE");
 }

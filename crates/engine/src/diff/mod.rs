@@ -19,7 +19,8 @@ use forklore_vault::state::at::{Source, Wanted};
 pub use report::*;
 
 use crate::fork;
-use crate::show::{self, ShowError, ShowWarning};
+use crate::show::{self, ShowError};
+use crate::warning::Warning;
 
 /// A chat, by number, at a message or at its last one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -93,7 +94,7 @@ struct Found {
     header: Vec<u8>,
     inherited: Vec<String>,
     operations: Vec<Operation>,
-    warnings: Vec<ShowWarning>,
+    warnings: Vec<Warning>,
 }
 
 impl Found {

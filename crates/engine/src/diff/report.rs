@@ -5,7 +5,8 @@ use schemars::JsonSchema;
 use serde::Serialize;
 use serde_json::value::RawValue;
 
-use crate::show::{ShowCombined, ShowOperation, ShowSource, ShowWarning};
+use crate::show::{ShowCombined, ShowOperation, ShowSource};
+use crate::warning::Warning;
 
 /// The version of this document's form.
 pub const VERSION: u32 = 1;
@@ -93,7 +94,7 @@ pub struct DiffSide {
     /// Keys of the metadata that are as of now, because nothing tells how they were
     pub inherited: Vec<String>,
     /// What is not as exact as it could be
-    pub warnings: Vec<ShowWarning>,
+    pub warnings: Vec<Warning>,
 }
 
 /// A scene.

@@ -20,6 +20,7 @@ use serde::Serialize;
 pub use self::execute::{execute, prepare};
 pub use self::plan::{ForkPlan, plan};
 use super::show::{ShowLeftOut, ShowSource};
+use crate::warning::Warning;
 
 /// What a user asks for.
 #[derive(Debug, Clone)]
@@ -118,15 +119,6 @@ pub struct ForkRecap {
 pub struct ForkCombined {
     /// How many messages it covers
     pub message_count: i64,
-}
-
-/// Something the user should know.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
-pub struct Warning {
-    /// Stable code
-    pub code: &'static str,
-    /// A sentence
-    pub message: String,
 }
 
 /// Why no fork was made. Nothing was changed, except where [`TxError`] says otherwise.

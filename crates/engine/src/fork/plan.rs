@@ -7,7 +7,6 @@ use std::sync::Arc;
 use forklore_config::{Config, Undated};
 use forklore_core::adapter::auto_recap::{self, scene};
 use forklore_core::adapter::{self, Adapter, EntryRole, Keepers, entry_role};
-use forklore_core::check::Code;
 use forklore_core::fork::book::{self as new_book, Content};
 use forklore_core::fork::header::{self as core_header, CheckpointState, Revision};
 use forklore_core::fork::names::{self, BookStyle, TemplateValues};
@@ -31,9 +30,10 @@ use serde_json::json;
 
 use super::header::{Binding, revise};
 use super::refuse::{Surroundings, before, judge};
-use super::{ForkBook, ForkCombined, ForkError, ForkRecap, ForkReport, Request, Warning};
+use super::{ForkBook, ForkCombined, ForkError, ForkRecap, ForkReport, Request};
 use crate::bring::Bring;
 use crate::show::{ShowLeftOut, why};
+use crate::warning::{Warning, WarningCode};
 
 /// A fork that is worked out and not yet made.
 pub struct ForkPlan {
@@ -196,7 +196,7 @@ fn plan_as(
         let message = format!(
             "What waits in the queue ({waiting}) stayed with the parent: what it would write is not in the fork"
         );
-        warnings.push(Warning { code: "QUEUE_IGNORED", message });
+        warnings.push(Warning { code: WarningCode::QueueIgnored, message });
     }
     let stem = chat.book_stem().unwrap_or_default();
     let machine_kept = found.live.is_some() && library.is_machine_kept(stem)?;
@@ -505,8 +505,9 @@ fn plan_book(
             "The fork goes on using the lorebook \"{name}\", which {reason} (--copy-book gives it a copy)"
         );
         // How exact a copy would be does not matter where none is made.
-        warnings.retain(|warning| !warning.code.starts_with("STATE_"));
-        warnings.push(Warning { code: "BOOK_STAYS_SHARED", message });
+        warnings
+            .retain(|warning| !matches!(warning.code, WarningCode::StateInexact | WarningCode::StateOlder));
+        warnings.push(Warning { code: WarningCode::BookStaysShared, message });
         return Ok(BookPlan::Shared);
     }
     if found.live.is_none() && found.entries.is_empty() {
@@ -518,7 +519,7 @@ fn plan_book(
             "The lorebook \"{name}\" is also active {}: in the fork, it and the fork's own copy are active at once",
             active.join(" and ")
         );
-        warnings.push(Warning { code: Code::BookAlsoGlobal.as_str(), message });
+        warnings.push(Warning { code: WarningCode::BookAlsoGlobal, message });
     }
     let own = book_name(library, c, fork, name, found, &[]);
     let path = layout::book(&own).map_err(|_| ForkError::NameTaken(own.clone()))?;
@@ -616,7 +617,7 @@ fn warn_of_stains(contamination: &[Contamination], warnings: &mut Vec<Warning>) 
         "The lorebook holds what another line wrote ({}{more}), and so does the fork's copy: run `forklore heal` first",
         first.comment
     );
-    warnings.push(Warning { code: Code::EntryForeign.as_str(), message });
+    warnings.push(Warning { code: WarningCode::EntryForeign, message });
 }
 
 fn undated(found: &BookAt) -> Vec<i64> {
@@ -654,7 +655,7 @@ fn check_registries(images: &[EntryImage], found: &BookAt, warnings: &mut Vec<Wa
     if !new.is_empty() {
         let message =
             format!("Registries of the fork list entries that it does not have: {}", new.join(", "));
-        warnings.push(Warning { code: Code::RegistryDangling.as_str(), message });
+        warnings.push(Warning { code: WarningCode::RegistryDangling, message });
     }
 }
 

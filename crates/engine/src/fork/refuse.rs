@@ -6,7 +6,8 @@ use forklore_core::adapter::{Scene, Status};
 use forklore_vault::Library;
 use forklore_vault::state::at::{BookAt, SourceKind};
 
-use super::{ForkError, Request, Warning};
+use super::{ForkError, Request};
+use crate::warning::{Warning, WarningCode};
 
 /// The checks that need nothing but the request: message, chat, queue.
 pub(super) fn before(library: &Library, request: &Request) -> Result<usize, ForkError> {
@@ -101,7 +102,7 @@ pub(super) fn judge(
     let at = around.at;
     let strict = request.strict.unwrap_or(config.fork.strict);
     let mut warnings = Vec::new();
-    let mut tell = |required: bool, useful: bool, code: &'static str, message: String| {
+    let mut tell = |required: bool, useful: bool, code: WarningCode, message: String| {
         let warning = Warning { code, message };
         if required {
             return Err(ForkError::Required(warning));
@@ -119,37 +120,42 @@ pub(super) fn judge(
     let needs_break = strict || (config.checkpoint.require_scene_break && request.strict.is_none());
     if around.scene.is_none() {
         let message = format!("Message {at} does not end a scene");
-        tell(needs_break, around.has_scenes, "NO_SCENE_BREAK", message)?;
+        tell(needs_break, around.has_scenes, WarningCode::NoSceneBreak, message)?;
     }
     if around.scene.is_none_or(|scene| !scene.recapped) {
         let useful = around.scene.is_some();
-        tell(strict, useful, "NO_SCENE_RECAP", format!("The scene that ends at message {at} has no recap"))?;
+        tell(
+            strict,
+            useful,
+            WarningCode::NoSceneRecap,
+            format!("The scene that ends at message {at} has no recap"),
+        )?;
     }
     if let Some(scene) = around.scene
         && !around.snapshot
     {
         let message = format!("The scene that ends at message {at} kept no snapshot of the lorebook");
-        tell(strict, scene.recapped, "NO_SCENE_SNAPSHOT", message)?;
+        tell(strict, scene.recapped, WarningCode::NoSceneSnapshot, message)?;
     }
     if let Some(scene) = around.last_scene
         && !around.in_running
     {
         let message = format!("The scene that ends at message {scene} is not in the running recap yet");
-        tell(strict, true, "NO_RUNNING_RECAP", message)?;
+        tell(strict, true, WarningCode::NoRunningRecap, message)?;
     } else if around.last_scene.is_none() {
         let message = "There is no running recap at this message".to_owned();
-        tell(strict, false, "NO_RUNNING_RECAP", message)?;
+        tell(strict, false, WarningCode::NoRunningRecap, message)?;
     }
     match (&book.name, book.source.kind) {
         (None, _) => {
             let message = "The chat has no lorebook of its own, so the fork has none either".to_owned();
-            tell(strict, true, "NO_LOREBOOK", message)?;
+            tell(strict, true, WarningCode::NoLorebook, message)?;
         }
         (Some(name), SourceKind::Degraded) => {
             let message = format!(
                 "Nothing tells how the lorebook \"{name}\" was at message {at}: the fork gets a copy of it as it is now"
             );
-            tell(false, true, "STATE_INEXACT", message)?;
+            tell(false, true, WarningCode::StateInexact, message)?;
         }
         (Some(name), _) => {
             if book.live.is_none() {
@@ -165,7 +171,7 @@ pub(super) fn judge(
                         "The lorebook \"{name}\" is not there: the fork's was rebuilt from what the scenes tell"
                     )
                 };
-                tell(false, true, "BOOK_MISSING", message)?;
+                tell(false, true, WarningCode::BookMissing, message)?;
             }
             if let (SourceKind::Scene, Some(message), Some(distance @ 1..)) =
                 (book.source.kind, book.source.message, book.source.distance)
@@ -174,7 +180,7 @@ pub(super) fn judge(
                 let message = format!(
                     "The lorebook is as of message {message}, {ago} before: later facts were not written down yet"
                 );
-                tell(false, true, "STATE_OLDER", message)?;
+                tell(false, true, WarningCode::StateOlder, message)?;
             }
         }
     }

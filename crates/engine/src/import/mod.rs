@@ -19,7 +19,7 @@ use serde::Serialize;
 
 pub use self::execute::execute;
 pub use self::plan::{ImportPlan, plan};
-use super::fork::Warning;
+use crate::warning::Warning;
 
 /// What a user asks for.
 #[derive(Debug, Clone, Default)]

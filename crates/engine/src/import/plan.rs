@@ -25,7 +25,7 @@ use forklore_vault::{Library, StoryKind};
 
 use super::source::open;
 use super::{ImportError, ImportReport, Imported, ImportedMedia, Left, Request};
-use crate::fork::Warning;
+use crate::warning::{Warning, WarningCode};
 
 /// Books, cards and groups are looked at as a whole; a larger one is none.
 pub(super) const LARGEST: u64 = 256 << 20;
@@ -446,7 +446,7 @@ impl ImportPlan {
                 "There is no character for the chats yet: SillyTavern shows them once there is a card characters/{}.png",
                 place.folder
             );
-            self.report.warnings.push(Warning { code: "NO_CARD", message });
+            self.report.warnings.push(Warning { code: WarningCode::NoCard, message });
         }
         Ok(())
     }
@@ -473,7 +473,7 @@ impl ImportPlan {
             }
             _ => {
                 let message = "There is no group for the chats: SillyTavern does not show them".to_owned();
-                self.report.warnings.push(Warning { code: "NO_GROUP", message });
+                self.report.warnings.push(Warning { code: WarningCode::NoGroup, message });
             }
         }
         Ok(())
@@ -523,7 +523,7 @@ impl ImportPlan {
             let message = format!(
                 "Here already, with other content: {renamed} of the images and files. Theirs are beside them, and the imported chats link to those"
             );
-            self.report.warnings.push(Warning { code: "MEDIA_RENAMED", message });
+            self.report.warnings.push(Warning { code: WarningCode::MediaRenamed, message });
         }
         Ok(())
     }
@@ -543,7 +543,7 @@ impl ImportPlan {
                 "Here already, by the mark that SillyTavern gives every chat: {here} of {}. They come in once more, beside the others",
                 self.report.chats.len()
             );
-            self.report.warnings.push(Warning { code: "ALREADY_HERE", message });
+            self.report.warnings.push(Warning { code: WarningCode::AlreadyHere, message });
         }
     }
 

@@ -5,7 +5,6 @@ use std::sync::Arc;
 
 use forklore_core::adapter::auto_recap::registry;
 use forklore_core::adapter::{EntryRole, entry_role};
-use forklore_core::check::Code;
 use forklore_core::fork::book::{self as new_book, Content, fingerprint};
 use forklore_core::fork::header::Revision;
 use forklore_core::format::book::{Book as Parsed, EntryImage};
@@ -24,12 +23,13 @@ use super::{
     phrase, until,
 };
 use crate::blame::choose;
+use crate::fork::ForkError;
 use crate::fork::header::{edit_of, rebind};
 use crate::fork::plan::{book_bytes, book_name};
-use crate::fork::{ForkError, Warning};
 use crate::heal::unneeded;
 use crate::history::{Did, differing};
 use crate::undo::finder;
+use crate::warning::{Warning, WarningCode};
 
 pub(super) fn plan(library: &Library, request: &Request, slug: &str) -> Result<RestorePlan, RestoreError> {
     let c = match library.find_chat(&request.chat) {
@@ -255,7 +255,7 @@ fn warnings(library: &Library, c: usize, old: &str, found: &BookAt, at: usize) -
         let who =
             if others == 1 { "Another chat goes".to_owned() } else { format!("{others} other chats go") };
         let message = format!("{who} on using the lorebook \"{old}\" as it is");
-        warnings.push(Warning { code: "BOOK_LEFT_TO_OTHERS", message });
+        warnings.push(Warning { code: WarningCode::BookLeftToOthers, message });
     }
     let active = library.also_active(c, stem);
     if !active.is_empty() {
@@ -263,12 +263,12 @@ fn warnings(library: &Library, c: usize, old: &str, found: &BookAt, at: usize) -
             "The lorebook \"{old}\" is also active {}: it and the new one are active at once",
             active.join(" and ")
         );
-        warnings.push(Warning { code: Code::BookAlsoGlobal.as_str(), message });
+        warnings.push(Warning { code: WarningCode::BookAlsoGlobal, message });
     }
     if let Some(distance) = found.source.distance.filter(|distance| *distance > 0) {
         let message =
             format!("RestoreTarget is known of the lorebook is from {distance} messages before message {at}");
-        warnings.push(Warning { code: "STATE_OLDER", message });
+        warnings.push(Warning { code: WarningCode::StateOlder, message });
     }
     warnings
 }

@@ -23,11 +23,13 @@ use super::{Act, Request, RestoreError, RestorePlan, RestoreReport, RestoredBook
 use crate::bring::Bring;
 use crate::fork::header::rebind;
 use crate::fork::plan::{Restored, book_bytes, book_name, link_edit, plan_of};
-use crate::fork::{self, ForkError, ForkReport, Warning};
+use crate::fork::{self, ForkError, ForkReport};
 use crate::undo::finder;
+use crate::warning::{Warning, WarningCode};
 
 /// Warnings about where a branch is made; what comes back as it was is made nowhere.
-const OF_BRANCHES: [&str; 3] = ["NO_SCENE_BREAK", "NO_SCENE_RECAP", "NO_RUNNING_RECAP"];
+const OF_BRANCHES: [WarningCode; 3] =
+    [WarningCode::NoSceneBreak, WarningCode::NoSceneRecap, WarningCode::NoRunningRecap];
 
 pub(super) fn plan(
     library: &Library,
@@ -209,7 +211,7 @@ impl Work<'_> {
                 }
                 None => {
                     let message = "No group lists the chat: SillyTavern shows it once it is in the list of chats of its group".to_owned();
-                    report.warnings.push(Warning { code: "UNLISTED", message });
+                    report.warnings.push(Warning { code: WarningCode::Unlisted, message });
                 }
             }
         }
@@ -224,7 +226,7 @@ impl Work<'_> {
                     let message = format!(
                         "The lorebook \"{bound}\" is not there, and history has not seen it: the chat comes back without"
                     );
-                    report.warnings.push(Warning { code: "BOOK_MISSING", message });
+                    report.warnings.push(Warning { code: WarningCode::BookMissing, message });
                 }
                 Book::There(entries) => report.book.entries = entries,
                 Book::Gone { path, bytes, entries } => {
@@ -246,7 +248,7 @@ impl Work<'_> {
                     let message = format!(
                         "The lorebook \"{bound}\" is another by now: the chat comes back with one of its own, as it was then"
                     );
-                    report.warnings.push(Warning { code: "BOOK_CHANGED_SINCE", message });
+                    report.warnings.push(Warning { code: WarningCode::BookChangedSince, message });
                     report.book.name = Some(own);
                     (report.book.entries, report.book.made) = (read.entries().len(), true);
                     back.book = Some((path, bytes));
@@ -311,7 +313,7 @@ fn behind(past: &Past) -> Vec<Warning> {
         "RestoreTarget was saved after that is not stored, because it is large or was forgotten: this is the chat as it was at {}",
         time(past.clock)
     );
-    if past.behind { vec![Warning { code: "NOT_THE_LAST", message }] } else { Vec::new() }
+    if past.behind { vec![Warning { code: WarningCode::NotTheLast, message }] } else { Vec::new() }
 }
 
 /// A branch, told as what comes back.

@@ -19,7 +19,8 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::blame::EntryError;
-use super::fork::{self, ForkError, Warning};
+use super::fork::{self, ForkError};
+use crate::warning::Warning;
 
 /// What a user asks for.
 #[derive(Debug, Clone)]

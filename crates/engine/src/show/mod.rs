@@ -16,6 +16,8 @@ use forklore_vault::state::at::{BookAt, SourceKind, StateError, Wanted};
 pub use report::*;
 use serde_json::value::RawValue;
 
+use crate::warning::{Warning, WarningCode};
+
 /// Why there is nothing to show.
 #[derive(Debug, thiserror::Error)]
 pub enum ShowError {
@@ -102,18 +104,18 @@ pub(crate) fn show_scene(library: &Library, c: usize, at: usize) -> Result<Optio
 }
 
 /// What of a book's state is not as exact as it could be.
-pub(crate) fn doubts(found: &BookAt) -> Vec<ShowWarning> {
+pub(crate) fn doubts(found: &BookAt) -> Vec<Warning> {
     let mut warnings = Vec::new();
     if found.source.kind == SourceKind::Degraded {
-        warnings.push(ShowWarning {
-            code: "STATE_INEXACT",
+        warnings.push(Warning {
+            code: WarningCode::StateInexact,
             message: "Nothing tells how the lorebook was at this message: this is the book as it is now."
                 .to_owned(),
         });
     }
     if let (Some(name), None) = (&found.name, &found.live) {
-        warnings.push(ShowWarning {
-            code: "BOOK_MISSING",
+        warnings.push(Warning {
+            code: WarningCode::BookMissing,
             message: format!(
                 "The lorebook \"{name}\" is not there; this is what the chat's scenes tell of it."
             ),
@@ -126,7 +128,7 @@ fn show_book(
     library: &Library,
     c: usize,
     at: usize,
-    warnings: &mut Vec<ShowWarning>,
+    warnings: &mut Vec<Warning>,
 ) -> Result<ShowBook, ShowError> {
     let found = library.book_at(c, at, Wanted::default())?;
     let kind = found.source.kind;

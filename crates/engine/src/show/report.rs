@@ -5,6 +5,8 @@ use schemars::JsonSchema;
 use serde::Serialize;
 use serde_json::value::RawValue;
 
+use crate::warning::Warning;
+
 /// The state of a chat at a message.
 #[derive(Debug, Clone, Serialize, JsonSchema)]
 pub struct ShowReport {
@@ -33,7 +35,7 @@ pub struct ShowReport {
     /// Variables, author's note and the like
     pub metadata: ShowMetadata,
     /// What is not as exact as it could be
-    pub warnings: Vec<ShowWarning>,
+    pub warnings: Vec<Warning>,
 }
 
 /// A scene.
@@ -190,13 +192,4 @@ pub struct ShowMetadata {
     /// The variables as they stand
     #[schemars(with = "Option<serde_json::Value>")]
     pub variables: Option<Box<RawValue>>,
-}
-
-/// Something that is not as exact as it could be.
-#[derive(Debug, Clone, Serialize, JsonSchema)]
-pub struct ShowWarning {
-    /// A stable code
-    pub code: &'static str,
-    /// A sentence
-    pub message: String,
 }

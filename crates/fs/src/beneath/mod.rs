@@ -37,8 +37,13 @@ pub(crate) enum Rename {
 }
 
 fn leads_out() -> io::Error {
-    io::Error::new(io::ErrorKind::PermissionDenied, "it is a link that leads out of the vault")
+    io::Error::new(io::ErrorKind::PermissionDenied, LeadsOut)
 }
+
+/// Why something beneath the vault's folder is not opened.
+#[derive(Debug, thiserror::Error)]
+#[error("it is a link that leads out of the vault")]
+pub(crate) struct LeadsOut;
 
 fn not_a_file() -> io::Error {
     io::Error::other("it is not a file")

@@ -16,7 +16,7 @@ use axum::routing::post;
 use forklore_api::fork::{self, Possible};
 use forklore_api::look::{self, AnyChat, OneChat};
 use forklore_api::ops::{self, Cleaning, Deletion, Limit, Renaming};
-use forklore_api::{Failure, FailureReport, config, heal, retention};
+use forklore_api::{ErrorCode, Failure, FailureReport, config, heal, retention};
 use forklore_config::Value;
 use forklore_web::pages::act::{Waiting, Wish};
 use forklore_web::pages::retention::Said;
@@ -191,7 +191,7 @@ async fn fields(request: Request) -> Result<Fields, Failure> {
     if !media.is_some_and(|media| media.starts_with("application/x-www-form-urlencoded")) {
         return Ok(Fields(body(request, ORDINARY).await?));
     }
-    let too_large = || refused("TOO_LARGE", "The form is too large", "Send less at once.");
+    let too_large = || refused(ErrorCode::TooLarge, "The form is too large", "Send less at once.");
     let bytes = bytes(request, ORDINARY).await?.ok_or_else(too_large)?;
     Ok(Fields(form_urlencoded::parse(&bytes).into_owned().collect()))
 }

@@ -2,14 +2,15 @@
 //!
 //! Each is one form. Asked with GET it shows the plan, sent with POST it is done; scripts only make both quicker (`act.js`).
 
-use forklore_api::FailureReport;
 use forklore_api::fork::PlanReport;
 use forklore_api::ops::Action;
+use forklore_api::{ErrorCode, FailureReport};
 use forklore_core::fork::ForkKind;
 use forklore_engine::delete::DeleteReport;
-use forklore_engine::fork::{ForkReport, Warning};
+use forklore_engine::fork::ForkReport;
 use forklore_engine::rename::RenameReport;
 use forklore_engine::show::{ShowLeftOut, ShowSource};
+use forklore_engine::warning::Warning;
 use maud::{Markup, html};
 
 use super::parts;
@@ -132,7 +133,7 @@ pub fn fork(wish: &Wish, plan: &PlanReport, waits: &[Waiting]) -> Page {
                     (None, Some(told)) => {
                         h2 #plan { "This cannot be made now" }
                         (refusal(told))
-                        @if told.code == "QUEUE_NOT_EMPTY" {
+                        @if told.code == ErrorCode::QueueNotEmpty {
                             p { "The memory extension still works on this chat: " (words::count(plan.queue.count, "operation")) " (" (plan.queue.types.join(", ")) ")." }
                             p.go {
                                 button.main form="wish" formmethod="post" name="when_ready" value="true" { "Make it when that is finished" }

@@ -9,6 +9,7 @@ use forklore_api::moment::Moment;
 use forklore_core::diff::{Effort, TextDiff};
 use forklore_engine::line::{Line, LineMessage, Mark, MarkKind};
 use forklore_engine::show::{ShowEntry, ShowReport};
+use forklore_engine::warning::WarningCode;
 use maud::{Markup, html};
 use serde::Serialize;
 
@@ -461,7 +462,7 @@ fn source(chat: &str, here: &ShowReport) -> Markup {
                 a href=(link::own_copy(chat)) { "Give this chat its own copy" }
             }
         }
-        @for warning in here.warnings.iter().filter(|warning| warning.code != "STATE_INEXACT") { p.warning { (warning.message) } }
+        @for warning in here.warnings.iter().filter(|warning| warning.code != WarningCode::StateInexact) { p.warning { (warning.message) } }
     }
 }
 

@@ -1,6 +1,7 @@
 //! The drawing of a [`TreeDrawing`], as SVG. `tree.js` moves the same parts when the reader zooms or folds, by the same rules: whatever has
 //! `data-m` stands at that message, and every row at the height that the rows above leave.
 
+use forklore_core::check::Code;
 use forklore_engine::tree::TreeChat;
 use maud::{Markup, html};
 
@@ -149,7 +150,7 @@ fn badges(chat: &TreeChat, row: &Row<'_>, x: f64) -> Markup {
                 @if let Some(book) = book { tspan dx="7" class={ "book " (chat.book.state) } { (book) } }
                 tspan.gained dx="0" {}
                 @if chat.health.as_str() != "ok" {
-                    tspan dx="7" class={ "health-" (chat.health.as_str()) } { "● " (wrong(chat.findings.first().copied().unwrap_or_default())) }
+                    tspan dx="7" class={ "health-" (chat.health.as_str()) } { "● " (chat.findings.first().map(|code| wrong(*code)).unwrap_or_default()) }
                 }
             }
         }
@@ -157,22 +158,22 @@ fn badges(chat: &TreeChat, row: &Row<'_>, x: f64) -> Markup {
 }
 
 /// The code of a finding in as few words as there is room for. The page about health has all of them.
-fn wrong(code: &str) -> String {
+fn wrong(code: Code) -> String {
     let words = match code {
-        "BOOK_SHARED" => "writes into another's book",
-        "BOOK_MISSING" => "book gone",
-        "BOOK_FOREIGN" => "not its own book",
-        "BOOK_DAMAGED" => "damaged book",
-        "RECAP_FROM_FUTURE" | "ENTRY_FROM_FUTURE" => "knows the future",
-        "RECAP_FOREIGN" | "ENTRY_FOREIGN" => "knows another line",
-        "RECAP_VERSION_MISSING" => "recap has a gap",
-        "QUEUE_FOREIGN" | "QUEUE_STUCK" => "queue is not right",
-        "REGISTRY_DANGLING" | "REGISTRY_INDEX_STALE" => "registry is not right",
-        "PARENT_MISSING" => "parent gone",
-        "LINK_DANGLING" => "a flag leads nowhere",
-        "PENDING_FORK" => "waits for its book",
-        "CHAT_DAMAGED" => "damaged",
-        other => return other.to_lowercase().replace('_', " "),
+        Code::BookShared => "writes into another's book",
+        Code::BookMissing => "book gone",
+        Code::BookForeign => "not its own book",
+        Code::BookDamaged => "damaged book",
+        Code::RecapFromFuture | Code::EntryFromFuture => "knows the future",
+        Code::RecapForeign | Code::EntryForeign => "knows another line",
+        Code::RecapVersionMissing => "recap has a gap",
+        Code::QueueForeign | Code::QueueStuck => "queue is not right",
+        Code::RegistryDangling | Code::RegistryIndexStale => "registry is not right",
+        Code::ParentMissing => "parent gone",
+        Code::LinkDangling => "a flag leads nowhere",
+        Code::PendingFork => "waits for its book",
+        Code::ChatDamaged => "damaged",
+        other => return other.as_str().to_lowercase().replace('_', " "),
     };
     words.to_owned()
 }

@@ -4,34 +4,34 @@ use forklore_archive::ArchiveError;
 use forklore_engine::export::ExportError;
 use forklore_engine::import::ImportError;
 
-use super::{Failure, Kind, capital};
+use super::{ErrorCode, Failure, capital};
 
 impl From<ArchiveError> for Failure {
     fn from(e: ArchiveError) -> Self {
         let message = capital(&e.to_string());
-        let refused = |code, hint: &str| Self::new(Kind::Refused, code, message.clone(), hint);
+        let refused = |code, hint: &str| Self::new(code, message.clone(), hint);
         match e {
             ArchiveError::Io(e) => e.into(),
             ArchiveError::NotOurs => {
-                refused("NOT_AN_EXPORT", "Name a file that `forklore export` has written.")
+                refused(ErrorCode::NotAnExport, "Name a file that `forklore export` has written.")
             }
             ArchiveError::Newer(_) => refused(
-                "EXPORT_NEWER",
+                ErrorCode::ExportNewer,
                 "Nothing was imported. Get the Forklore that wrote it, or a newer one.",
             ),
             ArchiveError::Damaged(_) => refused(
-                "EXPORT_DAMAGED",
+                ErrorCode::ExportDamaged,
                 "Nothing was imported. Get the file again, or export it again where it comes from.",
             ),
             ArchiveError::Bomb(_) => refused(
-                "EXPORT_DAMAGED",
+                ErrorCode::ExportDamaged,
                 "Nothing was imported. No real story is like that: do not trust whoever made this file.",
             ),
             ArchiveError::TooLarge(_) => refused(
-                "EXPORT_TOO_LARGE",
+                ErrorCode::ExportTooLarge,
                 "A file in an export can have 8 GB. Export the other chats with --line.",
             ),
-            ArchiveError::Changed(_) => refused("CHAT_CHANGED", "Nothing was written. Try again."),
+            ArchiveError::Changed(_) => refused(ErrorCode::ChatChanged, "Nothing was written. Try again."),
         }
     }
 }
@@ -39,17 +39,17 @@ impl From<ArchiveError> for Failure {
 impl From<ExportError> for Failure {
     fn from(e: ExportError) -> Self {
         let message = capital(&e.to_string());
-        let refused = |code, hint: &str| Self::new(Kind::Refused, code, message.clone(), hint);
+        let refused = |code, hint: &str| Self::new(code, message.clone(), hint);
         match e {
             ExportError::Empty => {
-                refused("EMPTY_STORY", "`forklore stories` tells which stories have chats.")
+                refused(ErrorCode::EmptyStory, "`forklore stories` tells which stories have chats.")
             }
             ExportError::Unreadable { .. } => {
-                refused("CORRUPT_CHAT", "Nothing was written. `forklore check` tells more.")
+                refused(ErrorCode::CorruptChat, "Nothing was written. `forklore check` tells more.")
             }
-            ExportError::NoCard(_) => refused("NO_CARD", "Leave --with-card out."),
+            ExportError::NoCard(_) => refused(ErrorCode::NoCard, "Leave --with-card out."),
             ExportError::Changed(_) => {
-                refused("CHAT_CHANGED", "Nothing was written. Try again when SillyTavern has saved.")
+                refused(ErrorCode::ChatChanged, "Nothing was written. Try again when SillyTavern has saved.")
             }
             ExportError::Archive(e) => e.into(),
             ExportError::History(e) => {
@@ -72,11 +72,10 @@ impl From<ImportError> for Failure {
             ImportError::History(e) => e.into(),
             ImportError::Path(e) => e.into(),
             ImportError::Changed => {
-                Self::new(Kind::Refused, "EXPORT_CHANGED", message, "Nothing was imported. Try again.")
+                Self::new(ErrorCode::ExportChanged, message, "Nothing was imported. Try again.")
             }
             ImportError::OtherKind { .. } => Self::new(
-                Kind::Refused,
-                "OTHER_KIND",
+                ErrorCode::OtherKind,
                 message,
                 "Leave --into out, or name a story of the same kind: `forklore stories` lists them.",
             ),

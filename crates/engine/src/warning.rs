@@ -1,0 +1,92 @@
+//! [`Warning`]: something that a report has to say beside what was asked. Its [`WarningCode`] is stable: programs rely on it.
+
+use schemars::JsonSchema;
+use serde::Serialize;
+
+/// Something the user should know.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
+pub struct Warning {
+    /// Stable code
+    #[schemars(with = "String")]
+    pub code: WarningCode,
+    /// A sentence
+    pub message: String,
+}
+
+macro_rules! codes {
+    ($($(#[doc = $doc:literal])* $variant:ident = $name:literal,)*) => {
+        /// What a warning is about.
+        #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+        pub enum WarningCode {
+            $($(#[doc = $doc])* #[serde(rename = $name)] $variant,)*
+        }
+
+        impl WarningCode {
+            /// The stable name.
+            pub fn as_str(self) -> &'static str {
+                match self { $(Self::$variant => $name,)* }
+            }
+        }
+    };
+}
+
+impl std::fmt::Display for WarningCode {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(self.as_str())
+    }
+}
+
+codes! {
+    /// What an export holds is in the vault already.
+    AlreadyHere = "ALREADY_HERE",
+    /// A book is also active globally, for the character or for a persona.
+    BookAlsoGlobal = "BOOK_ALSO_GLOBAL",
+    /// The book has gone on since the state that a chat comes back in.
+    BookChangedSince = "BOOK_CHANGED_SINCE",
+    /// Others are bound to the book that comes back.
+    BookLeftToOthers = "BOOK_LEFT_TO_OTHERS",
+    /// The chat's book is not there.
+    BookMissing = "BOOK_MISSING",
+    /// Others use the book, too.
+    BookShared = "BOOK_SHARED",
+    /// The fork goes on sharing a book.
+    BookStaysShared = "BOOK_STAYS_SHARED",
+    /// It is the chat that SillyTavern opens.
+    CurrentChat = "CURRENT_CHAT",
+    /// The book holds another line's story.
+    EntryForeign = "ENTRY_FOREIGN",
+    /// Forks were made from the chat.
+    HasForks = "HAS_FORKS",
+    /// Images and files do not come along.
+    MediaLeft = "MEDIA_LEFT",
+    /// Images and files are gone.
+    MediaMissing = "MEDIA_MISSING",
+    /// Images and files have another name now.
+    MediaRenamed = "MEDIA_RENAMED",
+    /// The story's character is not there.
+    NoCard = "NO_CARD",
+    /// The story's group is not there.
+    NoGroup = "NO_GROUP",
+    /// The chat has no book of its own.
+    NoLorebook = "NO_LOREBOOK",
+    /// A scene is not in the running recap, or there is none.
+    NoRunningRecap = "NO_RUNNING_RECAP",
+    /// The message does not end a scene.
+    NoSceneBreak = "NO_SCENE_BREAK",
+    /// The scene has no recap.
+    NoSceneRecap = "NO_SCENE_RECAP",
+    /// The scene kept no snapshot of the book.
+    NoSceneSnapshot = "NO_SCENE_SNAPSHOT",
+    /// A chat comes back in a state that was not its last.
+    NotTheLast = "NOT_THE_LAST",
+    /// Work in the queue stays with the parent.
+    QueueIgnored = "QUEUE_IGNORED",
+    /// A registry lists entries that are not there.
+    RegistryDangling = "REGISTRY_DANGLING",
+    /// Nothing tells the state at this message.
+    StateInexact = "STATE_INEXACT",
+    /// The state is as of an earlier message.
+    StateOlder = "STATE_OLDER",
+    /// A group that is gone does not list the chat.
+    Unlisted = "UNLISTED",
+}
