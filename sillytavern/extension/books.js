@@ -1,5 +1,6 @@
 // A page keeps books for ever. When another tab, another device or Forklore itself has written one, this page's copy is dropped.
 
+import { watch } from './requests.js';
 import * as st from './st.js';
 
 // How long a save of this page's own may take to be told.
@@ -8,17 +9,13 @@ const RECENT = 4000;
 // Gives a function that hears of changes.
 export function watchBooks() {
     const own = new Map();
-    const fetch = window.fetch;
-    window.fetch = function (address, init) {
-        if (address === '/api/worldinfo/edit' && typeof init?.body === 'string') {
-            // The name comes first in what SillyTavern sends.
-            const name = /^\{"name":("(?:[^"\\]|\\.)*")/.exec(init.body)?.[1];
-            if (name) {
-                own.set(JSON.parse(name), Date.now());
-            }
+    watch(['/api/worldinfo/edit'], async (request) => {
+        // The name comes first in what SillyTavern sends.
+        const name = /^\{"name":("(?:[^"\\]|\\.)*")/.exec(await request.text())?.[1];
+        if (name) {
+            own.set(JSON.parse(name), Date.now());
         }
-        return fetch.call(this, address, init);
-    };
+    });
     return ({ what, book }) => {
         if (what === 'book' && book && Date.now() - (own.get(book) ?? 0) > RECENT && st.isCached(book)) {
             st.refreshBooks([book]);

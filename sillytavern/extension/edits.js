@@ -2,29 +2,27 @@
 // the page saves them.
 
 import * as api from './api.js';
+import { watch } from './requests.js';
 import * as st from './st.js';
 
 const SOON = 1500;
 const SAVES = ['/api/chats/save', '/api/chats/group/save', '/api/groups/edit'];
-let timer = null;
+/** @type {ReturnType<typeof setTimeout> | undefined} */
+let timer;
 let saves = 0;
 
 // Whenever this page has saved from its memory, links that it did not know of are made again. Only its own saves count: another page
 // has newer messages, and what this one has in memory must not go over them.
 export function watchSaves() {
-    const { fetch } = window;
-    window.fetch = async function (address, init) {
-        if (!SAVES.includes(address)) {
-            return fetch.call(this, address, init);
-        }
+    watch(SAVES, () => {
         const saved = { turn: ++saves, chat: st.here()?.address, length: st.context().chat.length };
-        const response = await fetch.call(this, address, init);
-        if (response.ok) {
-            clearTimeout(timer);
-            timer = setTimeout(() => again(saved), SOON);
-        }
-        return response;
-    };
+        return ({ ok }) => {
+            if (ok) {
+                clearTimeout(timer);
+                timer = setTimeout(() => again(saved), SOON);
+            }
+        };
+    });
 }
 
 async function again(saved) {
@@ -102,13 +100,18 @@ export function link({ kind, chat: fork, parent, at }) {
     }
 }
 
+/** @param {{ group?: string, folder?: string, name: string }} chat */
 function fileOf({ group, folder, name }) {
     return group ? `group chats/${name}.jsonl` : `chats/${folder}/${name}.jsonl`;
 }
 
+/**
+ * @param {any} target
+ * @param {{ path: string[], set?: any, remove?: boolean, include?: any, exclude?: any }} change
+ */
 function set(target, { path, set: value, remove, include, exclude }) {
     const keys = [...path];
-    const last = keys.pop();
+    const last = keys.pop() ?? '';
     for (const key of keys) {
         if (typeof target[key] !== 'object' || target[key] === null) {
             target[key] = {};

@@ -4,6 +4,7 @@
 
 import * as dialogs from './dialogs.js';
 import * as notices from './notices.js';
+import { watch } from './requests.js';
 import * as st from './st.js';
 import { state } from './state.js';
 
@@ -33,30 +34,21 @@ export function told(name) {
 
 // Stands in front of the page's own requests. Only for want of the plugin.
 export function start() {
-    const fetch = window.fetch;
-    window.fetch = async function (address, init) {
-        const path = typeof address === 'string' ? address : address?.url ?? '';
-        if (state.mode === 'absent' && init?.method === 'POST' && /^\/api\/chats\/(group\/)?save$/.test(path)) {
-            try {
-                init = await isolated(init);
-            } catch (error) {
-                console.error('[Forklore]', error);
-            }
+    watch(['/api/chats/save', '/api/chats/group/save'], async (request) => {
+        if (state.mode === 'absent') {
+            await isolate(request);
         }
-        return fetch.call(this, address, init);
-    };
+    });
 }
 
-async function isolated(init) {
-    const packed = new Headers(init.headers).get('Content-Encoding') === 'gzip';
-    const text = packed ? await new Response(new Blob([init.body]).stream().pipeThrough(new DecompressionStream('gzip'))).text() : init.body;
-    const body = JSON.parse(text);
+async function isolate(request) {
+    const body = JSON.parse(await request.text());
     const metadata = body.chat?.[0]?.chat_metadata;
     const name = String(body.file_name ?? body.id);
     const open = st.here();
     // A fork: its parent is the open chat, and it is another chat. Everything else passes.
     if (!metadata?.main_chat || !open || metadata.main_chat !== open.name || name === open.name) {
-        return init;
+        return;
     }
     const book = metadata.world_info;
     if (book) {
@@ -66,8 +58,7 @@ async function isolated(init) {
         copied.set(name, copy);
     }
     delete metadata.forklore;
-    const { 'Content-Encoding': _, ...headers } = Object.fromEntries(Object.entries(st.context().getRequestHeaders()));
-    return { ...init, headers, body: JSON.stringify(body) };
+    request.replace(JSON.stringify(body));
 }
 
 function unused(wanted) {

@@ -25,8 +25,9 @@ import { watchBooks } from './books.js';
 // At once: a listener on the window that comes first, first.
 intercept.start();
 hold.start(enter.decide);
-fallback.start();
+// What a page is about to save is noted before anything else happens to it.
 edits.watchSaves();
+fallback.start();
 
 const { eventSource, eventTypes } = st.context();
 eventSource.on(eventTypes.APP_READY, begin);

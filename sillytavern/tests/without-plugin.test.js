@@ -56,3 +56,21 @@ test('a fork by another extension does not share either', async () => {
     assert.notEqual(tavern.header(fork).world_info, was.book);
     assert.ok(tavern.books().includes(tavern.header(fork).world_info));
 });
+
+test('regression: nor one that is saved by a whole request instead of an address', async () => {
+    const { tavern, visit } = at;
+    await open(visit, MAIN);
+    const was = before(tavern, MAIN);
+    await visit.page.run(async () => {
+        const { fetch } = window;
+        window.fetch = (address, init) => fetch(new Request(address, init));
+        try {
+            await (await import('/scripts/bookmarks.js')).createBranch(20);
+        } finally {
+            window.fetch = fetch;
+        }
+    });
+    const fork = await newFork(tavern, was);
+    assert.notEqual(tavern.header(fork).world_info, was.book);
+    assert.ok(tavern.books().includes(tavern.header(fork).world_info));
+});

@@ -19,8 +19,19 @@ export const VERSION = process.env.FORKLORE_SILLYTAVERN_VERSION || '1.19.0';
 export const HARBOR = path.join(REPOSITORY, 'crates/testkit/fixtures/harbor');
 
 export class Tavern {
+    version = VERSION;
+    // Everything of this server's, its own files, the folder of all users, and that of the only one.
+    dir = '';
+    tree = '';
+    data = '';
+    vault = '';
+    port = 0;
+    url = '';
+    /** @type {import('node:child_process').ChildProcess} */
+    child;
+
     // `vault`: a folder that is copied. `extensions`: folders of further extensions. `plugin: false`: without the server plugin.
-    static async start({ vault, extensions = [], plugin = true, version = VERSION, prepare = () => {} }) {
+    static async start({ vault, extensions = [], plugin = true, version = VERSION, prepare = (/** @type {Tavern} */ _tavern) => {} }) {
         const tavern = new Tavern();
         tavern.version = version;
         const npm = fs.realpathSync(path.join(INSTALLED, `sillytavern-${version}/node_modules`));
@@ -167,12 +178,21 @@ function linkTree(from, to) {
     }
 }
 
-function freePort() {
+async function freePort() {
+    const server = net.createServer();
+    const port = await listening(server);
+    await new Promise((resolve) => { server.close(resolve); });
+    return port;
+}
+
+/**
+ * Lets a server listen on this machine. Gives its port.
+ * @param {net.Server} server
+ * @returns {Promise<number>}
+ */
+export function listening(server) {
     return new Promise((resolve) => {
-        const server = net.createServer().listen(0, '127.0.0.1', () => {
-            const { port } = server.address();
-            server.close(() => resolve(port));
-        });
+        server.listen(0, '127.0.0.1', () => resolve(/** @type {net.AddressInfo} */ (server.address()).port));
     });
 }
 
