@@ -52,7 +52,7 @@ async function isolate(request) {
     }
     const book = metadata.world_info;
     if (book) {
-        const copy = unused(`${book} - ${name}`.slice(0, 200));
+        const copy = await unused(`${book} - ${name}`.slice(0, 200));
         await st.context().saveWorldInfo(copy, { ...await st.context().loadWorldInfo(book), name: copy }, true);
         metadata.world_info = copy;
         copied.set(name, copy);
@@ -61,12 +61,12 @@ async function isolate(request) {
     request.replace(JSON.stringify(body));
 }
 
-function unused(wanted) {
+async function unused(wanted) {
     const taken = new Set(st.context().getWorldInfoNames().map((name) => name.toLowerCase()));
-    const clean = wanted.replace(/[/?<>\\:*|"\u0000-\u001f]/g, '');
-    let name = clean;
+    const stem = await st.fileName(wanted, '.json');
+    let name = stem;
     for (let n = 2; taken.has(name.toLowerCase()); n += 1) {
-        name = `${clean} (${n})`;
+        name = `${stem} (${n})`;
     }
     return name;
 }

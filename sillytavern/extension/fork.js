@@ -99,7 +99,9 @@ async function carryOut(kind, at, swipe, name, flags) {
 
 // What became of a fork that SillyTavern has saved.
 async function settle(name, kind, protectedBy, parent, old) {
-    const chat = `${parent.slice(0, parent.indexOf('/') + 1)}${name}`;
+    const story = parent.slice(0, parent.indexOf('/') + 1);
+    // The engine names chats by their files.
+    const chat = story + await st.fileName(name, '.jsonl');
     if (protectedBy === 'ready') {
         const result = await outcome(chat, old);
         if (result?.state === 'made') {
@@ -113,7 +115,7 @@ async function settle(name, kind, protectedBy, parent, old) {
     } else if (protectedBy === 'unhooked') {
         const healed = await api.post('api/heal', { chat, choose: 'rebuild' });
         notices.done(kind === 'branch' ? 'Branch created' : 'Checkpoint created', healed.actions);
-        if (st.here()?.address === chat) {
+        if (st.here()?.address === story + name) {
             await st.reload(healed.actions.map((action) => action.book));
         }
         return;
@@ -139,7 +141,7 @@ export async function welcome(report) {
 // What the engine did about a fork that has just been saved. `old` are the forks that it told of before.
 async function outcome(chat, old) {
     for (let tries = 0; tries < 40; tries += 1) {
-        const found = (await recent()).find((fork) => clean(fork.chat) === clean(chat) && !old.has(identity(fork)));
+        const found = (await recent()).find((fork) => fork.chat === chat && !old.has(identity(fork)));
         if (found) {
             return found;
         }
@@ -154,12 +156,6 @@ async function recent() {
 
 function identity(fork) {
     return JSON.stringify([fork.chat, fork.state, fork.operation]);
-}
-
-// An address with the name as the file has it: SillyTavern leaves out what file systems do not like.
-function clean(address) {
-    const story = address.indexOf('/') + 1;
-    return address.slice(0, story) + address.slice(story).replace(/[/?<>\\:*|"\u0000-\u001f\u0080-\u009f]/g, '').replace(/[. ]+$/, '');
 }
 
 // For other extensions, commands and the panel: the engine makes the fork itself. Throws what stands against it.

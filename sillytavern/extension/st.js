@@ -104,6 +104,14 @@ export async function post(address, body) {
     return response.json().catch(() => null);
 }
 
+// The name that a file gets, without its ending. SillyTavern leaves out what file systems do not like, and asking it is the only way to
+// be of one mind with it.
+export async function fileName(name, ending) {
+    const answer = await post('/api/files/sanitize-filename', { fileName: `${name}${ending}` }).catch(() => null);
+    const file = answer?.fileName;
+    return file?.endsWith(ending) && file !== ending ? file.slice(0, -ending.length) : name;
+}
+
 // Books have changed on disk: pages keep them for ever, unless told.
 export async function refreshBooks(names = []) {
     names.filter(Boolean).forEach((name) => taken.worldInfoCache?.delete(name));
