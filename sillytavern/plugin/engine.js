@@ -6,6 +6,8 @@ import crypto from 'node:crypto';
 import fs from 'node:fs';
 import http from 'node:http';
 import path from 'node:path';
+import { Reports } from './reports.js';
+import { defined, lines, whole } from './wire.js';
 
 // Nothing that SillyTavern waits for takes longer than this, in milliseconds.
 export const LIMIT = 10_000;
@@ -15,35 +17,36 @@ const LONGEST_PAUSE = 30_000;
 const HEALTHY = 60_000;
 // One that has not said by then that it listens never will.
 const START = 20_000;
-// Events that wait for an engine; older ones are forgotten, and the engine looks at the disk for what followed from them.
-const MOST_EVENTS = 500;
-// How often one is told again that could not be followed, and how soon for the first time.
-const TRIES = 20;
-const SOON = 1000;
 
 export class EngineDown extends Error {}
 
 export class Engine {
     #own;
+    /** @type {import('node:child_process').ChildProcessWithoutNullStreams | null} */
     #child = null;
+    /** @type {URL | null} */
     #base = null;
     #version = null;
     #expected;
+    /** @type {string | null} */
     #key = null;
     // The engine hangs up after ten seconds of silence; who hangs up first is never surprised by it.
     #agent = new http.Agent({ keepAlive: true, timeout: 5000 });
+    /** @type {Map<string, Promise<string>>} */
     #tokens = new Map();
     #pause = FIRST_PAUSE;
     #restarts = 0;
     #message = 'Forklore\'s engine is being started.';
     #stopped = false;
+    /** @type {(() => void)[]} */
     #waiting = [];
-    #events = new Map();
+    #reports;
 
     // `version`: the one that the engine must have, too.
     constructor(own, version) {
         this.#own = own;
         this.#expected = version;
+        this.#reports = new Reports(() => this.#base !== null, (root, seen) => this.ask(root, '/api/seen', seen, LIMIT * 3));
     }
 
     state() {
@@ -98,7 +101,7 @@ export class Engine {
             this.#key = crypto.randomBytes(32).toString('hex');
             child = spawn(program, ['serve', '--managed', '--port', '0'], { stdio: ['pipe', 'pipe', 'pipe'], windowsHide: true });
             this.#child = child;
-            child.on('error', (error) => ended(error.code === 'ENOENT' ? 'there is no such program; run `forklore install` again' : error.message));
+            child.on('error', (/** @type {NodeJS.ErrnoException} */ error) => ended(error.code === 'ENOENT' ? 'there is no such program; run `forklore install` again' : error.message));
             child.on('exit', (code, signal) => ended(signal ? `it was ended by ${signal}` : `it ended with ${code}`));
             for (const stream of [child.stdin, child.stdout, child.stderr]) {
                 stream.on('error', () => {});
@@ -123,7 +126,7 @@ export class Engine {
             this.#base = base;
             console.log(`[Forklore] engine ${version} is ready`);
             this.#waiting.splice(0).forEach((ready) => ready());
-            this.#events.forEach((_, root) => this.#flush(root));
+            this.#reports.resume();
         } catch {
             // Whatever else it says is not for us.
         }
@@ -138,7 +141,7 @@ export class Engine {
     // Waits for an engine that is just being started, but not long: the first page opens while it starts.
     async #ready(deadline) {
         if (!this.#base && this.#child) {
-            await new Promise((resolve) => {
+            await new Promise((/** @type {(value?: unknown) => void} */ resolve) => {
                 const timer = setTimeout(resolve, Math.max(0, Math.min(2000, deadline - Date.now())));
                 this.#waiting.push(() => { clearTimeout(timer); resolve(); });
             });
@@ -149,7 +152,16 @@ export class Engine {
         return this.#base;
     }
 
-    // One request to the engine; resolves with the response as soon as its headers are there.
+    /**
+     * One request to the engine; resolves with the response as soon as its headers are there.
+     * @param {string} method
+     * @param {string} address
+     * @param {string | null} token
+     * @param {string | undefined} body
+     * @param {Record<string, any>} headers
+     * @param {number} deadline
+     * @returns {Promise<http.IncomingMessage>}
+     */
     async #request(method, address, token, body, headers, deadline) {
         const base = await this.#ready(deadline);
         return new Promise((resolve, reject) => {
@@ -170,14 +182,16 @@ export class Engine {
 
     // The token of a user's folder. Another engine gives another one.
     #token(root, deadline) {
-        if (!this.#tokens.has(root)) {
-            const opened = this.#request('POST', '/api/vaults', this.#key, JSON.stringify({ path: root }), {}, deadline)
-                .then((response) => whole(response, deadline))
-                .then(({ token, error }) => token ?? Promise.reject(new Error(error?.message ?? 'it does not open the folder')));
-            this.#tokens.set(root, opened);
-            opened.catch(() => this.#tokens.delete(root));
+        const known = this.#tokens.get(root);
+        if (known) {
+            return known;
         }
-        return this.#tokens.get(root);
+        const opened = this.#request('POST', '/api/vaults', this.#key, JSON.stringify({ path: root }), {}, deadline)
+            .then((response) => whole(response, deadline))
+            .then(({ token, error }) => token ?? Promise.reject(new Error(error?.message ?? 'it does not open the folder')));
+        this.#tokens.set(root, opened);
+        opened.catch(() => this.#tokens.delete(root));
+        return opened;
     }
 
     // Makes the engine look at a folder before anybody needs it.
@@ -200,90 +214,15 @@ export class Engine {
         const [method, text] = body === undefined ? ['GET', undefined] : ['POST', JSON.stringify(body)];
         const response = await this.#request(method, address, token, text, {}, deadline);
         const answer = await whole(response, deadline);
-        if (response.statusCode >= 400) {
-            throw Object.assign(new Error(answer?.error?.message ?? `it answered ${response.statusCode}`), { status: response.statusCode });
+        const { statusCode: status = 500 } = response;
+        if (status >= 400) {
+            throw Object.assign(new Error(answer?.error?.message ?? `it answered ${status}`), { status });
         }
         return answer;
     }
 
-    // Tells what SillyTavern has done. Nobody waits for it; what happens meanwhile is told together, and what could not be followed is
-    // told again.
+    // Tells what SillyTavern has done. Nobody waits for it.
     report(root, event) {
-        const queue = this.#events.get(root) ?? { events: [], busy: false, lost: false, pause: 0 };
-        this.#events.set(root, queue);
-        queue.events.push({ event, tries: 0 });
-        this.#shorten(queue);
-        this.#flush(root);
+        this.#reports.add(root, event);
     }
-
-    #shorten(queue) {
-        if (queue.events.length > MOST_EVENTS) {
-            queue.events.splice(0, queue.events.length - MOST_EVENTS);
-            queue.lost = true;
-        }
-    }
-
-    #flush(root) {
-        const queue = this.#events.get(root);
-        if (!this.#base || !queue || queue.busy || !(queue.events.length || queue.lost)) {
-            return;
-        }
-        queue.busy = true;
-        const [told, lost] = [queue.events.splice(0, 100), queue.lost];
-        queue.lost = false;
-        this.ask(root, '/api/seen', { events: told.map(({ event }) => event), lost }, LIMIT * 3)
-            .then(({ failed = [] }) => {
-                failed.forEach(({ error }) => console.error(`[Forklore] what SillyTavern did is not followed yet: ${error?.message}`));
-                return failed.filter(({ again }) => again).map(({ event }) => told[event]);
-            }, (error) => {
-                console.error(`[Forklore] could not tell the engine what was saved: ${error?.message}`);
-                // One that does not understand it would not understand it again: it looks at the disk instead.
-                const useless = [400, 413].includes(error?.status);
-                queue.lost ||= useless ? !lost : lost;
-                return useless ? [] : told;
-            })
-            .then((left) => {
-                left.forEach((one) => { one.tries += 1; });
-                const [again, given] = [left.filter(({ tries }) => tries < TRIES), left.filter(({ tries }) => tries >= TRIES)];
-                queue.lost ||= given.length > 0;
-                queue.busy = false;
-                queue.events.unshift(...again);
-                this.#shorten(queue);
-                queue.pause = left.length ? Math.min(queue.pause * 2 || SOON, LONGEST_PAUSE) : 0;
-                setTimeout(() => this.#flush(root), queue.pause).unref();
-            });
-    }
-}
-
-// The whole of a JSON answer, in time.
-function whole(response, deadline) {
-    return new Promise((resolve, reject) => {
-        const timer = setTimeout(() => response.destroy(new Error('it takes too long')), Math.max(1, deadline - Date.now()));
-        const chunks = [];
-        response.on('data', (chunk) => chunks.push(chunk));
-        response.on('error', (error) => { clearTimeout(timer); reject(error); });
-        response.on('close', () => { clearTimeout(timer); reject(new Error('it broke off')); });
-        response.on('end', () => {
-            clearTimeout(timer);
-            try {
-                resolve(JSON.parse(Buffer.concat(chunks).toString('utf8')));
-            } catch (error) {
-                reject(error);
-            }
-        });
-    });
-}
-
-function lines(stream, each) {
-    let rest = '';
-    stream.setEncoding('utf8');
-    stream.on('data', (text) => {
-        const all = (rest + text).split('\n');
-        rest = all.pop();
-        all.filter(Boolean).forEach(each);
-    });
-}
-
-function defined(headers) {
-    return Object.fromEntries(Object.entries(headers).filter(([, value]) => value !== undefined));
 }

@@ -8,8 +8,9 @@
 import fs from 'node:fs';
 import path from 'node:path';
 import url from 'node:url';
+import { datamaid } from './datamaid.js';
 import { Engine, EngineDown } from './engine.js';
-import { chats, worldinfo, groups, characters, datamaid } from './hooks.js';
+import { chats, worldinfo, groups, characters } from './hooks.js';
 import { shut, stranger } from './origin.js';
 
 const own = path.dirname(url.fileURLToPath(import.meta.url));

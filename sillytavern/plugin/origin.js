@@ -13,7 +13,7 @@ export function stranger(request) {
         if (site !== 'same-origin' && !typed) {
             return 'Another page asks';
         }
-    } else if (origin !== undefined && !names(request).includes(host(origin))) {
+    } else if (origin !== undefined && !names(request).includes(host(origin) ?? '')) {
         return 'Another page asks';
     }
     if (request.method !== 'GET') {
