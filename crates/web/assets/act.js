@@ -1,16 +1,20 @@
 // Forms, quicker than without scripts: a plan follows what is typed, and what is done needs no second page to fail on.
 
 import { notice, send } from './api.js';
+import { element, target } from './dom.js';
 import { hold, show } from './live.js';
 
 const LATER = 300;
-let typing = null;
+/** @type {ReturnType<typeof setTimeout> | undefined} */
+let typing;
 
-function address(form, submitter = null) {
-    const said = [...new FormData(form, submitter)].filter(([, value]) => value !== '');
+/** @param {HTMLFormElement} form */
+function address(form) {
+    const said = [...new FormData(form)].filter(([, value]) => value !== '').map(([name, value]) => [name, String(value)]);
     return `${form.getAttribute('action')}?${new URLSearchParams(said)}`;
 }
 
+/** @param {HTMLFormElement} form */
 async function plan(form) {
     const result = document.querySelector('.plan');
     result?.setAttribute('aria-busy', 'true');
@@ -18,19 +22,23 @@ async function plan(form) {
     result?.removeAttribute('aria-busy');
 }
 
-document.addEventListener('input', ({ target }) => {
-    const form = target.form;
-    if (target.closest('main')) {
-        target.dataset.typed = 'true';
+document.addEventListener('input', (event) => {
+    const field = target(event);
+    if (field instanceof HTMLElement && field.closest('main')) {
+        field.dataset.typed = 'true';
     }
-    if (form?.hasAttribute('data-preview')) {
+    const form = field && 'form' in field ? field.form : null;
+    if (form instanceof HTMLFormElement && form.hasAttribute('data-preview')) {
         clearTimeout(typing);
         typing = setTimeout(() => plan(form), LATER);
     }
 });
 
 document.addEventListener('submit', (event) => {
-    const [form, submitter] = [event.target, event.submitter];
+    const [form, submitter] = [target(event), event.submitter];
+    if (!(form instanceof HTMLFormElement)) {
+        return;
+    }
     const method = submitter?.getAttribute('formmethod') ?? form.getAttribute('method');
     if (method === 'post') {
         event.preventDefault();
@@ -42,6 +50,10 @@ document.addEventListener('submit', (event) => {
     }
 });
 
+/**
+ * @param {HTMLFormElement} form
+ * @param {HTMLElement | null} submitter
+ */
 async function perform(form, submitter) {
     if (form.dataset.busy) {
         return;
@@ -64,18 +76,20 @@ async function perform(form, submitter) {
     submitter?.classList.remove('working');
 }
 
-// Says beside the button why it was not done, and what to do.
+/**
+ * Says beside the button why it was not done, and what to do.
+ * @param {HTMLFormElement} form
+ * @param {HTMLElement | null} submitter
+ * @param {import('./api.js').Failure} failure
+ */
 function refused(form, submitter, failure) {
-    const box = document.createElement('div');
-    box.className = 'say error';
+    const box = element('div', 'say error');
     box.setAttribute('role', 'alert');
     box.id = 'refusal';
-    const lines = [['strong', failure.message], ['span', failure.hint], ['code', failure.code]];
-    for (const [name, text] of lines.filter(([, text]) => text)) {
-        const line = document.createElement('p');
-        const element = document.createElement(name);
-        element.textContent = text;
-        line.append(element);
+    const lines = [element('strong', '', failure.message), element('span', '', failure.hint), element('code', '', failure.code)];
+    for (const said of lines.filter(({ textContent }) => textContent)) {
+        const line = element('p');
+        line.append(said);
         box.append(line);
     }
     document.getElementById('refusal')?.remove();

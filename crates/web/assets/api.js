@@ -1,29 +1,41 @@
-// Asking Forklore, from any page: `look` and `change` give the document, or throw a `Failure` with a sentence and a next step.
+// Asking Forklore, from any page: `look` and `send` give the document, or throw a `Failure` with a sentence and a next step.
 // Everything is relative to the page, so it works below any path prefix.
 
+import { address } from './address.js';
+import { element, part } from './dom.js';
+
 export class Failure extends Error {
+    /** @param {{ code?: string, message: string, hint: string, details?: any }} failure */
     constructor({ code, message, hint, details }) {
         super(message);
-        Object.assign(this, { code, hint, details });
+        this.code = code;
+        this.hint = hint;
+        this.details = details;
     }
 }
 
 const through = document.body.dataset.through;
+/** @type {Promise<string> | null} */
 let csrf = null;
 
-// Looks: `look('show', { chat, at })`. Arguments that are null or undefined are left out.
+/**
+ * Looks: `look('show', { chat, at })`. Arguments that are null or undefined are left out.
+ * @param {string} call
+ * @param {Record<string, string | number | null | undefined>} args
+ * @param {RequestInit} options
+ */
 export async function look(call, args = {}, options = {}) {
-    const said = Object.entries(args).filter(([, value]) => value !== null && value !== undefined);
-    return ask(`api/${call}?${new URLSearchParams(said)}`, { ...options, headers: { ...options.headers, ...await guard() } });
+    return ask(address(`api/${call}`, args), { ...options, headers: { ...options.headers, ...await guard() } });
 }
 
-// Changes something: `change('branch', { chat, at, dry_run: true })`. `request` is repeated by progress events.
-export function change(call, body, options) {
-    return send(`api/${call}`, body, options);
-}
-
-// Sends something to any address of Forklore's.
+/**
+ * Sends something to any address of Forklore's. `request` is repeated by progress events.
+ * @param {string} address
+ * @param {object} body
+ * @param {RequestInit & { request?: string }} options
+ */
 export async function send(address, body, { request, ...options } = {}) {
+    /** @type {Record<string, string>} */
     const headers = { Accept: 'application/json', 'Content-Type': 'application/json' };
     if (request) {
         headers['X-Forklore-Request'] = request;
@@ -59,12 +71,10 @@ async function ask(address, options) {
 
 // A short notice that goes away by itself; screen readers read it.
 export function notice(text, kind = 'info') {
-    const element = document.createElement('p');
-    element.className = `notice ${kind}`;
-    element.textContent = text;
-    document.getElementById('notices').append(element);
-    setTimeout(() => element.remove(), kind === 'error' ? 12_000 : 6000);
-    return element;
+    const made = element('p', `notice ${kind}`, text);
+    part('#notices', HTMLElement).append(made);
+    setTimeout(() => made.remove(), kind === 'error' ? 12_000 : 6000);
+    return made;
 }
 
 // Something that failed, as a notice.

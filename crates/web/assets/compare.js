@@ -1,7 +1,10 @@
 // Choosing moments: a message must be one of the chat that is chosen.
 
-for (const select of document.querySelectorAll('.choose select')) {
-    const number = select.closest('fieldset').querySelector('input[type=number]');
+import { part } from './dom.js';
+
+for (const side of document.querySelectorAll('.choose fieldset')) {
+    const select = part('select', HTMLSelectElement, side);
+    const number = part('input[type=number]', HTMLInputElement, side);
     select.addEventListener('change', () => {
         const { last } = select.selectedOptions[0].dataset;
         number.max = last ?? '';

@@ -1,6 +1,8 @@
 // Takes the code out of the address, where it stands behind `#` and only this browser sees it. It works once: for it the browser gets a
 // session, and a place of its own where the pages are. If there is no vault yet, a person chooses one first.
 
+import { element, part } from './dom.js';
+
 const code = new URLSearchParams(location.hash.slice(1)).get('code');
 // Where this browser was let in before. Other servers of this machine do not see it.
 const PLACE = 'forklore-place';
@@ -13,6 +15,7 @@ if (code) {
 // The address may be pasted into a page that is already open.
 addEventListener('hashchange', () => location.reload());
 
+/** @param {string} code */
 async function enter(code) {
     // It need not stay in the history of the browser.
     history.replaceState(null, '', location.pathname + location.search);
@@ -34,28 +37,30 @@ async function enter(code) {
 // Somebody who was let in before and typed the bare address.
 async function back() {
     const place = localStorage.getItem(PLACE);
-    const response = place && await fetch(`${place}api/hello`).catch(() => null);
-    if (response?.ok) {
+    const response = place ? await fetch(`${place}api/hello`).catch(() => null) : null;
+    if (place && response?.ok) {
         location.replace(place);
     } else {
         localStorage.removeItem(PLACE);
     }
 }
 
+/** @param {string} text */
 function tell(text) {
-    const lead = document.querySelector('#enter .lead');
+    const lead = part('#enter .lead', HTMLElement);
     lead.textContent = text;
     lead.setAttribute('role', 'alert');
 }
 
+/** @param {string} key */
 async function choose(key) {
-    const ask = async (body) => {
+    const ask = async (/** @type {object | undefined} */ body = undefined) => {
         const headers = { Authorization: `Bearer ${key}`, 'Content-Type': 'application/json' };
         const response = await fetch('api/setup', body ? { method: 'POST', headers, body: JSON.stringify(body) } : { headers });
         return response.json();
     };
-    const problem = document.getElementById('problem');
-    const open = async (body) => {
+    const problem = part('#problem', HTMLElement);
+    const open = async (/** @type {object} */ body) => {
         problem.textContent = '';
         const answer = await ask(body).catch(() => ({ error: { message: 'Forklore does not answer.', hint: 'Look whether it still runs.' } }));
         if (answer.error) {
@@ -68,19 +73,19 @@ async function choose(key) {
     if (!choices.folders) {
         return;
     }
-    document.getElementById('enter').hidden = true;
-    document.getElementById('first').hidden = false;
-    document.getElementById('demo-place').textContent = choices.demo;
-    document.getElementById('folders').append(...choices.folders.map((path) => {
-        const [item, button] = [document.createElement('li'), document.createElement('button')];
-        button.textContent = path;
+    part('#enter', HTMLElement).hidden = true;
+    part('#first', HTMLElement).hidden = false;
+    part('#demo-place', HTMLElement).textContent = choices.demo;
+    part('#folders', HTMLElement).append(...choices.folders.map((path) => {
+        const [item, button] = [element('li'), element('button', '', path)];
         button.addEventListener('click', () => open({ path }));
         item.append(button);
         return item;
     }));
-    document.getElementById('folder').addEventListener('submit', (event) => {
+    const folder = part('#folder', HTMLFormElement);
+    folder.addEventListener('submit', (event) => {
         event.preventDefault();
-        open({ path: event.target.elements.path.value.trim() });
+        open({ path: part('[name=path]', HTMLInputElement, folder).value.trim() });
     });
-    document.getElementById('demo').addEventListener('click', () => open({ demo: true }));
+    part('#demo', HTMLElement).addEventListener('click', () => open({ demo: true }));
 }

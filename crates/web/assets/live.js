@@ -1,96 +1,33 @@
-// What happens while the page is open. `on('change', (data) => …)` hears events of the server (docs/formats/http.md, "Events").
-//
-// The page keeps itself up to date. One whose script hears `change` does so on its own, and is told of everything that way. Any other
-// is asked for again when something changes: what differs is taken over, or all of it if a script has worked on it, which then starts
-// anew. Long work shows how far it is. If the connection breaks, it is taken up again.
+// The page keeps itself up to date. One whose script hears `change` does so on its own, and is told of everything that way:
+// `on('change', (data) => …)`. Any other is asked for again when something changes: what differs is taken over, or all of it if a
+// script has worked on it, which then starts anew.
 
-import { look } from './api.js';
+import { part } from './dom.js';
+import { hear, leave, listen } from './events.js';
 import { morph } from './morph.js';
+import { note } from './note.js';
+import { progress } from './progress.js';
 
-const FIRST = 1000;
-const LONGEST = 15_000;
 const SOON = 250;
 
-let source = null;
-let patience = FIRST;
-let lost = null;
-const heard = [];
+/** @type {((data: any) => void)[]} */
 const keepers = [];
 
-export function on(name, hear) {
+/**
+ * Hears events of the server.
+ * @param {string} name
+ * @param {(data: any) => void} tell
+ */
+export function on(name, tell) {
     if (name === 'change') {
-        keepers.push(hear);
+        keepers.push(tell);
     }
-    attend(name, hear);
-}
-
-function attend(name, hear) {
-    heard.push([name, hear]);
-    source?.addEventListener(name, tell(hear));
-}
-
-function tell(hear) {
-    return (event) => hear(JSON.parse(event.data));
-}
-
-function listen() {
-    source = new EventSource('api/events');
-    heard.forEach(([name, hear]) => source.addEventListener(name, tell(hear)));
-    source.addEventListener('open', () => {
-        patience = FIRST;
-        clearTimeout(lost);
-        lost = null;
-        note(null);
-    });
-    source.addEventListener('error', () => {
-        lost ??= setTimeout(gone, 2000);
-        // A browser tries again by itself where nobody answers, and gives up where the answer is no: a plugin without its engine.
-        if (source?.readyState === EventSource.CLOSED) {
-            source = null;
-            setTimeout(() => source ?? listen(), patience);
-            patience = Math.min(patience * 2, LONGEST);
-        }
-    });
-}
-
-// Why there is no connection.
-async function gone() {
-    lost = null;
-    const failure = await look('hello').then(() => null, (failure) => failure);
-    if (failure?.code === 'NO_TOKEN') {
-        note('Forklore was started anew since. Open the address that it prints now.');
-    } else if (failure) {
-        note('Forklore does not answer. This page shows what was last known, and tries again by itself.');
-    }
-}
-
-// A bar at the top of the page, with a button if there is something to do; nothing if there is no text.
-function note(text, button = null, act = null) {
-    const shown = document.getElementById('live-note');
-    if (text && shown?.firstChild.textContent === text) {
-        return;
-    }
-    shown?.remove();
-    if (!text) {
-        return;
-    }
-    const bar = document.createElement('div');
-    bar.id = 'live-note';
-    bar.setAttribute('role', 'status');
-    const said = document.createElement('span');
-    said.textContent = text;
-    bar.append(said);
-    if (button) {
-        const element = document.createElement('button');
-        element.textContent = button;
-        element.addEventListener('click', () => { bar.remove(); act(); });
-        bar.append(element);
-    }
-    document.querySelector('.top').after(bar);
+    hear(name, tell);
 }
 
 let busy = 0;
-let waiting = null;
+/** @type {ReturnType<typeof setTimeout> | undefined} */
+let waiting;
 let running = false;
 let stale = false;
 
@@ -101,9 +38,9 @@ export function hold() {
 }
 
 // Something may have changed: the page asks for itself again, soon, and once for all that happens until then.
-export function refresh() {
+function refresh() {
     stale = true;
-    waiting ??= setTimeout(() => { waiting = null; update(); }, SOON);
+    waiting ??= setTimeout(() => { waiting = undefined; update(); }, SOON);
 }
 
 async function update() {
@@ -128,7 +65,11 @@ async function update() {
     }
 }
 
-async function ask(address, options) {
+/**
+ * @param {string} address
+ * @param {RequestInit} options
+ */
+async function ask(address, options = {}) {
     const response = await fetch(address, { headers: { Accept: 'text/html' }, ...options }).catch(() => null);
     if (!response || response.status === 401 || response.status >= 500) {
         return null;
@@ -137,15 +78,17 @@ async function ask(address, options) {
 }
 
 // What the server said last. The scripts of pages come after this one: nothing has touched it yet.
-let said = document.querySelector('main').innerHTML;
+let said = part('main', HTMLElement).innerHTML;
 let runs = 0;
 
+/** @param {Document} fresh */
 function take(fresh) {
-    const [main, next] = [document.querySelector('main'), fresh.querySelector('main')];
+    const [main, next] = [part('main', HTMLElement), part('main', HTMLElement, fresh)];
     if (next.innerHTML === said) {
         return;
     }
-    const scripts = [...document.querySelectorAll('head script[type=module]')].filter(({ src }) => !src.endsWith('/app.js'));
+    const all = [.../** @type {NodeListOf<HTMLScriptElement>} */ (document.querySelectorAll('head script[type=module]'))];
+    const scripts = all.filter(({ src }) => !src.endsWith('/app.js'));
     if (scripts.length && document.activeElement?.matches('main input, main textarea, main select')) {
         note('Something changed since this page was opened.', 'Show it', () => location.reload());
         return;
@@ -167,8 +110,13 @@ function take(fresh) {
     times();
 }
 
-// Shows another state of this page, without leaving it. Gives whether it could.
+/** @type {AbortController | null} */
 let last = null;
+
+/**
+ * Shows another state of this page, without leaving it. Gives whether it could.
+ * @param {string} address
+ */
 export async function show(address) {
     last?.abort();
     last = new AbortController();
@@ -180,34 +128,9 @@ export async function show(address) {
     return Boolean(fresh);
 }
 
-// How far long work is, by what it is: a line for each, until it is over.
-const bars = new Map();
-
-export function progress({ request, what, done, total }) {
-    const key = request ?? what;
-    let bar = bars.get(key);
-    if (!bar) {
-        const element = document.createElement('div');
-        element.className = 'notice work';
-        const [text, meter] = [document.createElement('span'), document.createElement('progress')];
-        text.id = `work-${bars.size}`;
-        meter.setAttribute('aria-labelledby', text.id);
-        element.append(text, meter);
-        document.getElementById('notices').append(element);
-        bar = { element, text, meter };
-        bars.set(key, bar);
-    }
-    bar.text.textContent = what;
-    bar.meter.max = Math.max(total, 1);
-    bar.meter.value = done;
-    clearTimeout(bar.end);
-    // Work can have several parts: it is over when none follows.
-    bar.end = setTimeout(() => { bar.element.remove(); bars.delete(key); }, done >= total ? 700 : 8000);
-}
-
 // Times in the reader's own words.
 function times() {
-    document.querySelectorAll('main time[datetime]').forEach((element) => {
+    /** @type {NodeListOf<HTMLTimeElement>} */ (document.querySelectorAll('main time[datetime]')).forEach((element) => {
         const time = new Date(element.dateTime);
         if (!Number.isNaN(time.getTime())) {
             element.textContent = time.toLocaleString([], { dateStyle: 'medium', timeStyle: 'short' });
@@ -218,18 +141,21 @@ function times() {
 
 // Something is not what it was, and nobody knows what.
 function anything() {
-    keepers.forEach((hear) => hear({ what: 'vault', act: 'saved', chat: null, book: null, from: null, operation: null, by: null }));
+    keepers.forEach((tell) => tell({ what: 'vault', act: 'saved', chat: null, book: null, from: null, operation: null, by: null }));
     refresh();
 }
 
-// History that stops is told: what is played meanwhile cannot be brought back.
+/**
+ * History that stops is told: what is played meanwhile cannot be brought back.
+ * @param {string | null} why
+ */
 function recorded(why) {
     note(why ? `History is not being recorded: ${why} “forklore doctor” tells what to do.` : null);
 }
-attend('recording', ({ message }) => recorded(message));
+hear('recording', ({ message }) => recorded(message));
 
 let first = true;
-attend('hello', ({ recording }) => {
+hear('hello', ({ recording }) => {
     if (recording) {
         recorded(recording);
     }
@@ -239,16 +165,16 @@ attend('hello', ({ recording }) => {
     }
     first = false;
 });
-attend('change', refresh);
+hear('change', refresh);
 for (const name of ['files', 'fork', 'wait', 'lagged']) {
-    attend(name, anything);
+    hear(name, anything);
 }
-attend('progress', progress);
+hear('progress', progress);
 document.addEventListener('visibilitychange', () => update());
 times();
 listen();
 
-addEventListener('pagehide', () => { source?.close(); source = null; });
+addEventListener('pagehide', leave);
 addEventListener('pageshow', (event) => {
     if (event.persisted) {
         listen();

@@ -1,17 +1,19 @@
 // Travelling along the line: the slider, its buttons and every link to a message of this chat ask for what becomes another, and put it
 // in its place. One step is under way at a time; those in between are left out.
 
+import { address } from './address.js';
 import { Failure, tell } from './api.js';
+import { part, target } from './dom.js';
 import { on } from './live.js';
 
-const slider = document.querySelector('.slider');
+const slider = part('.slider', HTMLElement);
 const { chat } = slider.dataset;
 const last = Number(slider.dataset.last);
-const range = slider.querySelector('input[type=range]');
-const output = slider.querySelector('output');
-const said = document.getElementById('said');
-const page = document.querySelector('main');
-const steps = ['back', 'next', 'mark-back', 'mark-next'].map((name) => slider.querySelector(`[data-step=${name}]`));
+const range = part('input[type=range]', HTMLInputElement, slider);
+const output = part('output', HTMLElement, slider);
+const said = part('#said', HTMLElement);
+const page = part('main', HTMLElement);
+const steps = ['back', 'next', 'mark-back', 'mark-next'].map((name) => part(`[data-step=${name}]`, HTMLAnchorElement, slider));
 
 let shown = Number(range.value);
 let wanted = shown;
@@ -19,20 +21,22 @@ let under = false;
 
 document.documentElement.classList.add('travels');
 
-function address(name, at, from = null) {
-    const said = { chat, at, ...(from === null ? {} : { from }) };
-    return `${name}?${new URLSearchParams(said)}`;
-}
-
-// Text of the server, which escapes all that a story says; nothing in it can run.
+/**
+ * Text of the server, which escapes all that a story says; nothing in it can run.
+ * @param {string} html
+ */
 function made(html) {
     const template = document.createElement('template');
     template.innerHTML = html;
     return template.content;
 }
 
+/**
+ * @param {number} at
+ * @param {number | null} from
+ */
 async function fetched(at, from) {
-    const response = await fetch(address('step', at, from)).catch(() => null);
+    const response = await fetch(address('step', { chat, at, from })).catch(() => null);
     if (!response) {
         throw new Failure({ message: 'Forklore does not answer.', hint: 'Look whether it still runs, then try again.' });
     }
@@ -43,10 +47,13 @@ async function fetched(at, from) {
     return answer;
 }
 
-// Goes to a message. `again`: it is there already, and may have changed.
+/**
+ * Goes to a message. `again`: it is there already, and may have changed.
+ * @param {number} at
+ */
 async function travel(at, again = false) {
     wanted = Math.min(Math.max(at, 0), last);
-    range.value = wanted;
+    range.value = String(wanted);
     read(wanted);
     if (under) {
         return;
@@ -61,60 +68,84 @@ async function travel(at, again = false) {
     } catch (failure) {
         tell(failure);
         wanted = shown;
-        range.value = shown;
+        range.value = String(shown);
         read(shown);
     } finally {
         under = false;
     }
 }
 
+/** @param {number} at */
 function read(at) {
-    output.textContent = at;
+    output.textContent = String(at);
     range.setAttribute('aria-valuetext', `message ${at} of 0 to ${last}`);
 }
 
+/**
+ * What the server answers: parts of the page and lists of entries that are others now, by their names.
+ * @typedef {object} Step
+ * @property {number} at
+ * @property {string} title
+ * @property {string} said
+ * @property {Record<string, string>} parts
+ * @property {Record<string, string[]>} lists
+ * @property {Record<string, string>} entries
+ * @property {(number | null)[]} steps
+ */
+
+/** @param {Step} step */
 function show(step) {
     for (const [name, html] of Object.entries(step.parts)) {
-        const part = page.querySelector(`[data-part="${name}"]`);
-        const open = [...part.querySelectorAll('details[open]')].map((details) => details.className);
-        part.replaceChildren(made(html));
-        open.forEach((name) => part.querySelector(`details.${CSS.escape(name)}`)?.setAttribute('open', ''));
+        const place = part(`[data-part="${name}"]`, HTMLElement, page);
+        const open = [...place.querySelectorAll('details[open]')].map((details) => details.className);
+        place.replaceChildren(made(html));
+        open.forEach((name) => place.querySelector(`details.${CSS.escape(name)}`)?.setAttribute('open', ''));
     }
     for (const [name, keys] of Object.entries(step.lists)) {
-        list(page.querySelector(`[data-list="${name}"]`), keys, step.entries);
+        list(part(`[data-list="${name}"]`, HTMLElement, page), keys, step.entries);
     }
     steps.forEach((link, i) => lead(link, step.steps[i], step.at));
-    slider.querySelector('input[name=from]').value = step.at;
+    part('input[name=from]', HTMLInputElement, slider).value = String(step.at);
     shown = step.at;
     document.title = step.title;
-    history.replaceState(history.state, '', address('moment', step.at));
+    history.replaceState(history.state, '', address('moment', { chat, at: step.at }));
     // What is read out is what one came to rest at.
     if (shown === wanted) {
         said.textContent = step.said;
     }
 }
 
+/**
+ * @param {HTMLAnchorElement} link
+ * @param {number | null} to
+ * @param {number} at
+ */
 function lead(link, to, at) {
     if (to === null) {
         link.removeAttribute('href');
         link.setAttribute('aria-disabled', 'true');
         link.setAttribute('role', 'link');
     } else {
-        link.href = address('moment', to, at);
+        link.href = address('moment', { chat, at: to, from: at });
         link.removeAttribute('aria-disabled');
         link.removeAttribute('role');
     }
 }
 
-// Entries that stay are the same elements, without the marks of the last step.
+/**
+ * Entries that stay are the same elements, without the marks of the last step.
+ * @param {HTMLElement} element
+ * @param {string[]} keys
+ * @param {Record<string, string>} fresh
+ */
 function list(element, keys, fresh) {
-    const there = new Map([...element.children].map((entry) => [entry.dataset.key, entry]));
+    const there = new Map([.../** @type {HTMLCollectionOf<HTMLElement>} */ (element.children)].map((entry) => [entry.dataset.key, entry]));
     const entries = keys.map((key) => {
         const old = there.get(key);
         if (fresh[key]) {
             const entry = made(fresh[key]).firstElementChild;
             if (old?.querySelector('details.fold[open]')) {
-                entry.querySelector('details.fold')?.setAttribute('open', '');
+                entry?.querySelector('details.fold')?.setAttribute('open', '');
             }
             return entry;
         }
@@ -123,7 +154,7 @@ function list(element, keys, fresh) {
             old.querySelectorAll('.flag, .change').forEach((mark) => mark.remove());
         }
         return old;
-    }).filter(Boolean);
+    }).filter((entry) => entry !== null && entry !== undefined);
     const same = entries.length === element.children.length && entries.every((entry, i) => entry === element.children[i]);
     if (!same) {
         element.replaceChildren(...entries);
@@ -133,7 +164,7 @@ function list(element, keys, fresh) {
 range.addEventListener('input', () => travel(Number(range.value)));
 
 page.addEventListener('click', (event) => {
-    const link = event.target.closest('a');
+    const link = target(event)?.closest('a');
     if (!link || event.button !== 0 || event.metaKey || event.ctrlKey || event.shiftKey || event.altKey) {
         return;
     }
@@ -144,7 +175,7 @@ page.addEventListener('click', (event) => {
     }
 });
 
-slider.querySelector('form').addEventListener('submit', (event) => {
+part('form', HTMLFormElement, slider).addEventListener('submit', (event) => {
     event.preventDefault();
     travel(Number(range.value));
 });

@@ -1,20 +1,25 @@
 // Makes what is shown like what the server says now, touching only what differs: whoever reads, types or has a part folded open is not
-// disturbed. Elements are the same if they have the same id, or none and the same place. `data-own` is left to the script that owns it.
+// disturbed. Elements are the same if they have the same id, or none and the same place.
 
+/**
+ * @param {Node} old
+ * @param {Node} fresh
+ */
 export function morph(old, fresh) {
-    if (old.nodeType === Node.TEXT_NODE) {
+    if (old instanceof Text && fresh instanceof Text) {
         if (old.data !== fresh.data) {
             old.data = fresh.data;
         }
-        return;
+    } else if (old instanceof Element && fresh instanceof Element && !old.isEqualNode(fresh)) {
+        attributes(old, fresh);
+        children(old, fresh);
     }
-    if (old.nodeType !== Node.ELEMENT_NODE || old.hasAttribute('data-own') || old.isEqualNode(fresh)) {
-        return;
-    }
-    attributes(old, fresh);
-    children(old, fresh);
 }
 
+/**
+ * @param {Element} old
+ * @param {Element} fresh
+ */
 function attributes(old, fresh) {
     const typing = old === document.activeElement && old.matches('input, textarea, select');
     for (const { name, value } of [...fresh.attributes]) {
@@ -28,22 +33,30 @@ function attributes(old, fresh) {
             old.removeAttribute(name);
         }
     }
-    if (old.matches('input') && !typing && !old.dataset.typed) {
+    if (old instanceof HTMLInputElement && fresh instanceof HTMLInputElement && !typing && !old.dataset.typed) {
         old.value = fresh.value;
         old.checked = fresh.checked;
     }
 }
 
-function alike(a, b) {
-    return a.nodeType === b.nodeType && a.nodeName === b.nodeName && (a.id ?? '') === (b.id ?? '');
+/**
+ * The id of an element; none of anything else.
+ * @param {Node} node
+ */
+function id(node) {
+    return node instanceof Element ? node.id : '';
 }
 
+/**
+ * @param {Element} old
+ * @param {Element} fresh
+ */
 function children(old, fresh) {
     const wanted = [...fresh.childNodes];
     const named = new Map([...old.children].filter((child) => child.id).map((child) => [child.id, child]));
     let at = old.firstChild;
     for (const next of wanted) {
-        const same = next.id && named.get(next.id);
+        const same = named.get(id(next));
         if (same && same.nodeName === next.nodeName) {
             if (same === at) {
                 at = at.nextSibling;
@@ -51,7 +64,7 @@ function children(old, fresh) {
                 old.insertBefore(same, at);
             }
             morph(same, next);
-        } else if (at && !at.id && alike(at, next)) {
+        } else if (at && !id(at) && !id(next) && at.nodeName === next.nodeName) {
             const here = at;
             at = at.nextSibling;
             morph(here, next);
@@ -62,7 +75,7 @@ function children(old, fresh) {
     while (at) {
         const gone = at;
         at = at.nextSibling;
-        if (!(gone.id && wanted.some((next) => next.id === gone.id))) {
+        if (!id(gone) || !wanted.some((next) => id(next) === id(gone))) {
             gone.remove();
         }
     }

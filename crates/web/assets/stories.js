@@ -1,15 +1,21 @@
 // Finding a story by its name, and putting them in order: at once, without asking the server.
 
+import { part } from './dom.js';
+
 const form = document.getElementById('filter');
 const list = document.getElementById('stories');
 
 if (form && list) {
-    const cards = [...list.children].map((card) => ({ card, name: plain(card.dataset.name), ...card.dataset, card }));
-    const { text, order } = form.elements;
+    const cards = [.../** @type {HTMLCollectionOf<HTMLElement>} */ (list.children)].map((card) => {
+        const { name = '', changed = '', health = '', chats, forks, bytes } = card.dataset;
+        return { card, name, changed, health, chats: Number(chats), forks: Number(forks), bytes: Number(bytes) };
+    });
+    const text = part('[name=text]', HTMLInputElement, form);
+    const order = part('[name=order]', HTMLSelectElement, form);
     const ranks = { error: 2, warning: 1, ok: 0 };
     const by = {
-        changed: (a, b) => compare(b.card.dataset.changed, a.card.dataset.changed),
-        name: (a, b) => a.card.dataset.name.localeCompare(b.card.dataset.name),
+        changed: (a, b) => compare(b.changed, a.changed),
+        name: (a, b) => a.name.localeCompare(b.name),
         chats: (a, b) => b.chats - a.chats,
         forks: (a, b) => b.forks - a.forks,
         bytes: (a, b) => b.bytes - a.bytes,
@@ -18,14 +24,12 @@ if (form && list) {
 
     const show = () => {
         const words = plain(text.value).split(/\s+/).filter(Boolean);
-        let shown = 0;
-        for (const one of cards) {
-            const name = plain(one.card.dataset.name);
-            one.card.hidden = !words.every((word) => name.includes(word));
-            shown += !one.card.hidden;
+        for (const { card, name } of cards) {
+            card.hidden = !words.every((word) => plain(name).includes(word));
         }
-        document.getElementById('nothing').hidden = shown > 0;
-        document.getElementById('found').textContent = words.length ? `${shown} of ${cards.length} stories` : '';
+        const shown = cards.filter(({ card }) => !card.hidden).length;
+        part('#nothing', HTMLElement).hidden = shown > 0;
+        part('#found', HTMLElement).textContent = words.length ? `${shown} of ${cards.length} stories` : '';
     };
     const sort = () => list.append(...cards.sort(by[order.value]).map(({ card }) => card));
 
@@ -34,13 +38,13 @@ if (form && list) {
     form.addEventListener('submit', (event) => {
         event.preventDefault();
         // Enter goes to the first one that is left.
-        cards.map(({ card }) => card).filter((card) => !card.hidden).sort((a, b) => a.compareDocumentPosition(b) & Node.DOCUMENT_POSITION_FOLLOWING ? -1 : 1)[0]?.querySelector('a').click();
+        [...list.children].find((card) => card instanceof HTMLElement && !card.hidden)?.querySelector('a')?.click();
     });
-    document.getElementById('all').addEventListener('click', () => { text.value = ''; show(); text.focus(); });
+    part('#all', HTMLElement).addEventListener('click', () => { text.value = ''; show(); text.focus(); });
     // Somebody was faster than this script: the browser took Enter for a question to the server.
     const asked = new URLSearchParams(location.search);
     if (asked.has(text.name)) {
-        text.value ||= asked.get(text.name);
+        text.value ||= asked.get(text.name) ?? '';
         history.replaceState(history.state, '', location.pathname);
         text.focus();
     }
@@ -51,10 +55,15 @@ if (form && list) {
     }
 }
 
+/** @param {string} text */
 function plain(text) {
     return text.normalize('NFD').replace(/\p{M}/gu, '').toLowerCase();
 }
 
+/**
+ * @param {string} a
+ * @param {string} b
+ */
 function compare(a, b) {
     return a < b ? -1 : a > b ? 1 : 0;
 }

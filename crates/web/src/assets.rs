@@ -25,7 +25,10 @@ macro_rules! assets {
 /// All of them. A page's own files bear the name of its module.
 const ASSETS: &[Asset] = assets! {
     "text/css; charset=utf-8": "base.css" "stories.css" "tree.css" "moment.css" "compare.css" "health.css" "log.css" "act.css" "keep.css" "welcome.css";
-    "text/javascript; charset=utf-8": "app.js" "api.js" "live.js" "enter.js" "stories.js" "tree.js" "moment.js" "compare.js" "act.js" "morph.js";
+    "text/javascript; charset=utf-8":
+        "app.js" "api.js" "address.js" "dom.js" "live.js" "events.js" "note.js" "progress.js" "morph.js" "act.js"
+        "enter.js" "stories.js" "moment.js" "compare.js"
+        "tree.js" "tree-drawing.js" "tree-zoom.js" "tree-fold.js" "tree-cursor.js" "tree-tip.js" "tree-pointer.js" "tree-keys.js" "tree-search.js";
     "image/svg+xml": "icon.svg";
 };
 

@@ -2,7 +2,7 @@
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { demo, empty, harbor, PHONE, Site, stage, Visit, writeChat } from './lib/site.js';
+import { empty, harbor, PHONE, Site, stage, Visit, writeChat } from './lib/site.js';
 
 const TREE = 'tree?story=Ottilie+Crake';
 const MAIN = 'Ottilie Crake/Heard Once';
@@ -118,6 +118,22 @@ test('folding hides what is below, zoom keeps what is in the middle', async () =
     assert.ok(await wide() > before);
     await visit.click('[data-zoom="fit"]');
     assert.ok(await visit.run(() => document.getElementById('canvas').scrollWidth <= document.getElementById('canvas').clientWidth + 1), 'all messages are in sight');
+    visit.clean();
+    await visit.close();
+});
+
+test('regression: whoever stands on a line that is folded stands on one line, then and afterwards', async () => {
+    const visit = await visitTree();
+    await visit.run(() => document.getElementById('canvas').focus());
+    const here = () => visit.run(() => [...document.querySelectorAll('.row.here')].map((row) => row.dataset.chat));
+    for (const key of ['ArrowRight', 'ArrowDown']) {
+        await visit.press(key);
+    }
+    assert.notDeepEqual(await here(), [MAIN]);
+    await visit.click('#foldall');
+    assert.deepEqual(await here(), [MAIN]);
+    await visit.click('#foldall');
+    assert.deepEqual(await here(), [MAIN]);
     visit.clean();
     await visit.close();
 });

@@ -1,0 +1,70 @@
+// Where the reader stands in the drawing: on a message of a row, or nowhere yet.
+
+import { part } from './dom.js';
+import { shift } from './tree-drawing.js';
+
+/** @import { Drawing, Row } from './tree-drawing.js' */
+
+export class Cursor {
+    /** @type {{ row: Row, at: number } | null} */
+    here = null;
+
+    /**
+     * @param {Drawing} drawing
+     * @param {HTMLElement} canvas
+     */
+    constructor(drawing, canvas) {
+        this.drawing = drawing;
+        this.canvas = canvas;
+        this.mark = part('.cursor', SVGElement, drawing.svg);
+        drawing.whenPlaced(() => this.#follow());
+    }
+
+    /**
+     * @param {Row} row
+     * @param {number} message
+     */
+    show(row, message, scroll = true) {
+        this.here?.row.element.classList.remove('here');
+        this.here = { row, at: message };
+        row.element.classList.add('here');
+        this.mark.removeAttribute('hidden');
+        const [left, top] = [this.drawing.x(message), row.y];
+        this.mark.setAttribute('transform', shift(left, top));
+        if (scroll) {
+            this.#bring(left, top);
+        }
+    }
+
+    /**
+     * @param {Row} row
+     * @param {number} message
+     */
+    isAt(row, message) {
+        return this.here?.row === row && this.here.at === message;
+    }
+
+    // Into sight, if it is not there.
+    #bring(/** @type {number} */ left, /** @type {number} */ top) {
+        const { canvas } = this;
+        const margin = Math.min(120, canvas.clientWidth / 4);
+        if (left < canvas.scrollLeft + margin || left > canvas.scrollLeft + canvas.clientWidth - margin) {
+            canvas.scrollLeft = left - canvas.clientWidth / 2;
+        }
+        if (top < canvas.scrollTop + 60 || top > canvas.scrollTop + canvas.clientHeight - 60) {
+            canvas.scrollTop = top - canvas.clientHeight / 2;
+        }
+    }
+
+    // Everything has another place. Whoever stood on a row that is folded now stands on the one that it is folded into.
+    #follow() {
+        if (!this.here) {
+            return;
+        }
+        const { row, at } = this.here;
+        const into = row.shown ? row : this.drawing.rows.find((above) => above.shown && above.folded && above.index < row.index && row.index <= above.index + above.below);
+        if (into) {
+            this.show(into, Math.min(at, into.end), false);
+        }
+    }
+}

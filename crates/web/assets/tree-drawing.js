@@ -1,0 +1,201 @@
+// The drawing of a story: the server has drawn it, and here the same parts are moved by the same rules. Whatever has `data-m` stands at
+// that message, every row below the rows above it.
+
+import { part, shape } from './dom.js';
+
+// Between ticks there is room for a number.
+const APART = 56;
+const STEPS = [1, 2, 5, 10, 20, 50, 100, 200, 500, 1000, 2000, 5000, 10000, 20000, 50000, 100000];
+
+/**
+ * A line of the drawing: a chat, or one that is gone (`chat` is null then).
+ * @typedef {object} Row
+ * @property {SVGElement} element
+ * @property {number} index
+ * @property {string | null} chat
+ * @property {string} name
+ * @property {number | null} parent the row that it parted from, and `from`, the message
+ * @property {number | null} from
+ * @property {number} end its last message
+ * @property {number} below how many rows stand below it and belong to it
+ * @property {SVGElement[]} parts
+ * @property {Element[]} lines
+ * @property {Element | null} stem
+ * @property {SVGElement[]} scenes
+ * @property {number} wide how much room its name takes
+ * @property {boolean} folded
+ * @property {boolean} shown
+ * @property {number} y
+ */
+
+export class Drawing {
+    /** @type {(() => void)[]} */
+    #placed = [];
+
+    /** @param {SVGSVGElement} svg */
+    constructor(svg) {
+        this.svg = svg;
+        const size = (/** @type {string} */ name) => Number(svg.dataset[name]);
+        this.size = {
+            left: size('left'), right: size('right'), top: size('top'), row: size('row'), round: size('round'),
+            letter: size('letter'), last: size('last'), scale: size('scale'),
+        };
+        // How many pixels a message takes.
+        this.scale = this.size.scale;
+        /** @type {SVGElement[]} */
+        const elements = [...svg.querySelectorAll('.row')].filter((element) => element instanceof SVGElement);
+        this.rows = elements.map((element, index) => read(element, index, this.size.letter));
+        this.byChat = new Map(this.rows.map((row) => [row.chat, row]));
+        this.byChat.delete(null);
+    }
+
+    /** @param {number} message */
+    x(message) {
+        return this.size.left + message * this.scale;
+    }
+
+    /**
+     * Which message is at a place.
+     * @param {number} place
+     */
+    at(place) {
+        return Math.round((place - this.size.left) / this.scale);
+    }
+
+    /**
+     * The row that a part belongs to.
+     * @param {Element} inside
+     */
+    rowOf(inside) {
+        const element = inside.closest('.row');
+        return this.rows.find((row) => row.element === element);
+    }
+
+    shown() {
+        return this.rows.filter((row) => row.shown);
+    }
+
+    /**
+     * Is called whenever everything has got another place.
+     * @param {() => void} then
+     */
+    whenPlaced(then) {
+        this.#placed.push(then);
+    }
+
+    place() {
+        const { size, svg } = this;
+        let next = 0;
+        let hidden = -1;
+        for (const row of this.rows) {
+            row.shown = row.index > hidden;
+            row.element.classList.toggle('folded', !row.shown);
+            if (!row.shown) {
+                continue;
+            }
+            row.y = size.top + size.row * (next + 0.62);
+            next += 1;
+            if (row.folded) {
+                hidden = row.index + row.below;
+            }
+            this.#draw(row);
+        }
+        const height = size.top + size.row * (next + 0.62);
+        svg.setAttribute('width', round(this.x(size.last) + size.right));
+        svg.setAttribute('height', round(height));
+        this.#axis(height);
+        this.#placed.forEach((then) => then());
+    }
+
+    /** @param {Row} row */
+    #draw(row) {
+        const { size } = this;
+        row.element.setAttribute('transform', shift(0, row.y));
+        const parent = row.from === null || row.parent === null ? null : this.rows[row.parent];
+        const begin = row.from === null ? size.left : this.x(row.from);
+        const up = parent ? parent.y - row.y : 0;
+        const end = this.x(row.end);
+        const bend = begin + size.round;
+        const first = row.from === null ? begin : bend;
+        row.stem?.classList.toggle('far', -up > 12 * size.row);
+        row.stem?.setAttribute('d', `M${round(begin)} ${round(up)}V-${size.round}Q${round(begin)} 0 ${round(bend)} 0`);
+        row.lines.forEach((path) => path.setAttribute('d', `M${round(first)} 0H${round(Math.max(end, first + 4))}`));
+        const label = row.from === null ? begin : bend + 5;
+        for (const part of row.parts) {
+            let [left, top] = [this.x(Number(part.dataset.m)), Number(part.dataset.dy ?? 0)];
+            if (part.classList.contains('label')) {
+                left = label;
+            } else if (part.classList.contains('badges')) {
+                left = Math.max(end, label) + 10;
+            } else if (part.classList.contains('fork')) {
+                top = up;
+            }
+            part.setAttribute('transform', shift(left, top));
+        }
+        this.#scenes(row, label + row.wide);
+    }
+
+    /**
+     * Names of scenes, where there is room for them.
+     * @param {Row} row
+     * @param {number} free
+     */
+    #scenes(row, free) {
+        for (const scene of row.scenes) {
+            const text = scene.querySelector('text');
+            const place = this.x(Number(scene.dataset.m));
+            scene.classList.toggle('shy', place < free);
+            if (text && place >= free) {
+                free = place + Number(text.getAttribute('x')) + text.textContent.length * this.size.letter + 10;
+            }
+        }
+    }
+
+    /** @param {number} height */
+    #axis(height) {
+        const step = STEPS.find((step) => step * this.scale >= APART) ?? 1_000_000;
+        const group = part('.axis', SVGElement, this.svg);
+        group.replaceChildren();
+        for (let message = 0; message <= this.size.last; message += step) {
+            const tick = shape('g', { transform: shift(this.x(message), 0) });
+            const text = shape('text', { y: 14 });
+            text.textContent = String(message);
+            tick.append(shape('path', { d: `M0 22V${round(height)}` }), text);
+            group.append(tick);
+        }
+    }
+}
+
+/**
+ * @param {SVGElement} element
+ * @param {number} index
+ * @param {number} letter
+ * @returns {Row}
+ */
+function read(element, index, letter) {
+    const number = (/** @type {string | undefined} */ text) => (text === undefined ? null : Number(text));
+    const inside = (/** @type {string} */ selector) => [.../** @type {NodeListOf<SVGElement>} */ (element.querySelectorAll(selector))];
+    const { chat = null, parent, from, end, below } = element.dataset;
+    const written = element.querySelector('.label text')?.firstChild;
+    return {
+        element, index, chat,
+        name: (element.querySelector('.label title') ?? written)?.textContent ?? '',
+        parent: number(parent), from: number(from), end: Number(end), below: number(below) ?? 0,
+        parts: inside('[data-m]'), lines: inside('path.line, .hit path'), stem: element.querySelector('.stem'), scenes: inside('.scene'),
+        wide: (written?.textContent?.length ?? 0) * letter * 1.3 + 37,
+        folded: false, shown: true, y: 0,
+    };
+}
+
+/** @param {number} value */
+function round(value) {
+    return String(Math.round(value * 10) / 10);
+}
+
+/**
+ * @param {number} left
+ * @param {number} top
+ */
+export function shift(left, top) {
+    return `translate(${round(left)} ${round(top)})`;
+}
