@@ -9,9 +9,16 @@ const LONGEST = 15_000;
 export const PAGE = BASE;
 
 export class Refusal extends Error {
+    /**
+     * @param {number} status
+     * @param {{ code?: string, message?: string, hint?: string, details?: any }} error
+     */
     constructor(status, { code, message, hint, details } = {}) {
         super(message ?? 'Forklore did not answer.');
-        Object.assign(this, { status, code: code ?? 'NO_ANSWER', hint: hint ?? '', details: details ?? null });
+        this.status = status;
+        this.code = code ?? 'NO_ANSWER';
+        this.hint = hint ?? '';
+        this.details = details ?? null;
     }
 }
 

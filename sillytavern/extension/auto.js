@@ -10,7 +10,8 @@ import { lookAtQueue, state } from './state.js';
 // Scenes of each chat that were there when it was opened, or that have their checkpoint.
 const known = new Map();
 let wanted = false;
-let timer = null;
+/** @type {ReturnType<typeof setTimeout> | undefined} */
+let timer;
 
 export async function readSettings() {
     wanted = Boolean((await api.get('api/config', { key: 'checkpoint.at_scene_break' }).catch(() => null))?.value);

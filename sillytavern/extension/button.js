@@ -5,6 +5,8 @@ import { choose, make } from './dialogs.js';
 import { fork } from './fork.js';
 import * as notices from './notices.js';
 import { setting } from './settings.js';
+import * as st from './st.js';
+import { opened } from './state.js';
 
 export function start() {
     const add = (menu) => {
@@ -17,7 +19,7 @@ export function start() {
     };
     document.querySelectorAll('#message_template .extraMesButtons, #chat .extraMesButtons').forEach(add);
     document.addEventListener('click', (event) => {
-        const at = event.target.closest?.('.forklore_here')?.closest('.mes')?.getAttribute('mesid');
+        const at = st.target(event)?.closest('.forklore_here')?.closest('.mes')?.getAttribute('mesid');
         if (at !== null && at !== undefined) {
             look(Number(at)).catch((error) => notices.refusal('The story at this message', error));
         }
@@ -30,9 +32,8 @@ export function shown() {
 }
 
 async function look(at) {
-    const { here, flush } = await import('./st.js');
-    await flush();
-    const show = await api.get('api/show', { chat: here().address, at });
+    await st.flush();
+    const show = await api.get('api/show', { chat: opened().address, at });
     const { book, running_recap: recap, scene } = show;
     const facts = book.entries.filter(({ role }) => role !== 'registry' && role !== 'index');
     const choice = await choose(`The story at message ${at}`, [

@@ -6,7 +6,7 @@ import { create } from './fork.js';
 import * as notices from './notices.js';
 import { openPanel } from './panel.js';
 import * as st from './st.js';
-import { summary } from './state.js';
+import { opened, summary } from './state.js';
 
 export function start() {
     const { SlashCommandParser, SlashCommand, SlashCommandArgument, SlashCommandNamedArgument, ARGUMENT_TYPE } = st.context();
@@ -26,7 +26,7 @@ export function start() {
     add('panel', async () => { openPanel(); return ''; }, 'Shows the checkpoints and branches of this story.');
     add('state', async () => summary().text, 'Gives whether the story is ready to be forked, as a sentence.');
     add('check', async () => JSON.stringify(await validate()), 'Looks whether this chat and its lorebook are right. Gives JSON.');
-    add('heal', async (args) => JSON.stringify(await heal(st.here().address, args.choose ?? 'rebuild')), 'Puts right what is wrong with this chat. Gives JSON.', [named('choose', 'rebuild, empty, copy, detach or accept')]);
+    add('heal', async (args) => JSON.stringify(await heal(opened().address, args.choose ?? 'rebuild')), 'Puts right what is wrong with this chat. Gives JSON.', [named('choose', 'rebuild, empty, copy, detach or accept')]);
     add('tree', async () => JSON.stringify(await api.get('api/tree', { story: st.here()?.story })), 'Gives the fork tree of this story as JSON.');
     add('undo', async () => {
         const undone = await api.post('api/undo');

@@ -30,6 +30,7 @@ export async function compare(mine, theirs) {
 export function difference(left, right) {
     const key = ({ uid, comment }) => `${uid}\n${comment}`;
     const others = new Map(right.map((entry) => [key(entry), entry]));
+    /** @type {{ onlyA: any[], onlyB: any[], differ: [any, any][], same: number }} */
     const result = { onlyA: [], onlyB: [], differ: [], same: 0 };
     for (const entry of left) {
         const other = others.get(key(entry));

@@ -9,7 +9,7 @@ import { expect } from './guard.js';
 import * as keyed from './keyed.js';
 import * as notices from './notices.js';
 import * as st from './st.js';
-import { lookAtPlugin, lookAtQueue, state, update } from './state.js';
+import { lookAtPlugin, lookAtQueue, opened, state, update } from './state.js';
 import { waitFor } from './wait.js';
 
 // Forks that are being made by `fork` right now; what SillyTavern's saves tell of them is told here and nowhere else.
@@ -27,7 +27,7 @@ export async function fork({ kind, at, swipe = null, name = null }) {
     update({ busy: true });
     try {
         const leave = await permission(kind, at, swipe, name);
-        return leave ? await carryOut(kind, at, swipe, leave.name ?? name, leave) : null;
+        return leave ? await carryOut(kind, at, swipe, name, leave) : null;
     } catch (error) {
         console.error('[Forklore]', error);
         notices.refusal(TITLE[kind], error);
@@ -48,7 +48,8 @@ async function permission(kind, at, swipe, name) {
     if (!['ready', 'unhooked'].includes(await lookAtPlugin())) {
         return (await fallback.consent(kind)) ? {} : null;
     }
-    const chat = st.here().address;
+    const chat = opened().address;
+    /** @type {{ ignore_queue?: boolean, strict?: boolean }} */
     const flags = {};
     let asked = name;
     for (;;) {
@@ -74,7 +75,7 @@ async function permission(kind, at, swipe, name) {
 }
 
 async function carryOut(kind, at, swipe, name, flags) {
-    const chat = st.here().address;
+    const chat = opened().address;
     const protectedBy = state.mode;
     let renew;
     if (protectedBy === 'ready') {
@@ -158,16 +159,20 @@ function identity(fork) {
     return JSON.stringify([fork.chat, fork.state, fork.operation]);
 }
 
-// For other extensions, commands and the panel: the engine makes the fork itself. Throws what stands against it.
+/**
+ * For other extensions, commands and the panel: the engine makes the fork itself. Throws what stands against it.
+ * @param {{
+ *     kind?: 'checkpoint' | 'branch', at?: number, name?: string, swipe?: number, whenReady?: boolean, ignoreQueue?: boolean,
+ *     strict?: boolean, open?: boolean,
+ * }} wanted
+ */
 export async function create({ kind = 'checkpoint', at, name, swipe, whenReady = false, ignoreQueue = false, strict, open } = {}) {
-    if (!st.here()) {
-        throw new api.Refusal(0, { code: 'CHAT_NOT_FOUND', message: 'No chat is open.', hint: 'Open the chat first.' });
-    }
+    opened();
     if (st.isGenerating()) {
         throw new api.Refusal(0, { code: 'CHAT_CHANGED', message: 'A reply is being written.', hint: 'Wait for its end, then fork.' });
     }
     await st.flush();
-    const chat = st.here().address;
+    const chat = opened().address;
     const wanted = { chat, at, name, swipe: kind === 'branch' ? swipe : undefined, ignore_queue: ignoreQueue || undefined, strict };
     if (whenReady) {
         return waitFor({ kind, ...wanted });

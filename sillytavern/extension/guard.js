@@ -22,9 +22,10 @@ export function expect(chat, book, seen = false) {
 }
 
 export function start() {
-    document.addEventListener('pointerdown', ({ target }) => {
-        const choosing = target.closest?.('dialog')?.querySelector('.chat_world_info_selector');
-        if (choosing || target.closest?.('.chat_lorebook_button, #WorldInfo')) {
+    document.addEventListener('pointerdown', (event) => {
+        const pressed = st.target(event);
+        const choosing = pressed?.closest('dialog')?.querySelector('.chat_world_info_selector');
+        if (choosing || pressed?.closest('.chat_lorebook_button, #WorldInfo')) {
             byHand = Date.now();
         }
     }, true);

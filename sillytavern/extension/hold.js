@@ -6,7 +6,10 @@ import { state, update } from './state.js';
 
 // Chats in which the user has decided to go on as it is, until the page is loaded again.
 const waived = new Set();
-// Being looked at.
+/**
+ * Being looked at.
+ * @type {Promise<void> | null}
+ */
 let checking = null;
 let ask = async () => {};
 
@@ -26,12 +29,14 @@ export function start(decide) {
     };
     // Earlier, so that what was typed stays in its field.
     window.addEventListener('click', (event) => {
-        if (isHeld() && event.target.closest?.('#send_but, #option_regenerate, #option_continue, #mes_continue, #mes_impersonate, .swipe_right')) {
+        if (isHeld() && st.target(event)?.closest('#send_but, #option_regenerate, #option_continue, #mes_continue, #mes_impersonate, .swipe_right')) {
             stop(event);
         }
     }, true);
     window.addEventListener('keydown', (event) => {
-        if (isHeld() && event.key === 'Enter' && !event.shiftKey && event.target.id === 'send_textarea' && !event.target.value.startsWith('/')) {
+        const field = st.target(event);
+        const sends = event.key === 'Enter' && !event.shiftKey && field instanceof HTMLTextAreaElement && field.id === 'send_textarea';
+        if (sends && isHeld() && !field.value.startsWith('/')) {
             stop(event);
         }
     }, true);

@@ -13,7 +13,7 @@ export function start() {
         if (wanted) {
             event.stopImmediatePropagation();
             event.preventDefault();
-            document.querySelector('#options')?.style.setProperty('display', 'none');
+            document.getElementById('options')?.style.setProperty('display', 'none');
             fork(wanted);
         }
     }, true);
@@ -25,7 +25,7 @@ function asked(event) {
     if (globalThis.jQuery?.event?.triggered === 'click') {
         return null;
     }
-    const button = event.target.closest?.(BUTTONS);
+    const button = st.target(event)?.closest(BUTTONS);
     if (!button) {
         return null;
     }

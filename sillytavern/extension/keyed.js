@@ -4,31 +4,36 @@
 
 import * as st from './st.js';
 
+// Where SillyTavern keeps prompts; null if it does so elsewhere by now.
 function prompts() {
-    return globalThis.SillyTavern?.libs?.localforage?.createInstance({ name: 'SillyTavern_Prompts' });
+    return SillyTavern.libs?.localforage?.createInstance({ name: 'SillyTavern_Prompts' }) ?? null;
 }
 
 // A fork was made.
 export async function copied({ parent, chat, at, swipe }) {
-    const [from, to] = [st.nameOf(parent), st.nameOf(chat)];
+    const [store, from, to] = [prompts(), st.nameOf(parent), st.nameOf(chat)];
+    if (!store) {
+        return;
+    }
     // SillyTavern saves what it has in memory for the chat that is open by then: all of the parent's, later ones included.
-    const own = await prompts()?.getItem(to);
-    const all = own?.length ? own : await prompts()?.getItem(from);
+    const own = await store.getItem(to);
+    const all = own?.length ? own : await store.getItem(from);
     // Of another swipe nobody knows the prompt.
     const last = swipe === null || swipe === undefined ? at : at - 1;
     const kept = Array.isArray(all) ? all.filter(({ mesId }) => Number(mesId) <= last) : [];
     if (kept.length !== (own?.length ?? 0)) {
-        await prompts().setItem(to, kept);
+        await store.setItem(to, kept);
         await shown(chat);
     }
 }
 
 // A chat has another name.
 export async function renamed(from, to) {
-    const all = from !== to && await prompts()?.getItem(from);
-    if (Array.isArray(all) && all.length && !(await prompts().getItem(to))?.length) {
-        await prompts().setItem(to, all);
-        await prompts().removeItem(from);
+    const store = prompts();
+    const all = from !== to && await store?.getItem(from);
+    if (store && Array.isArray(all) && all.length && !(await store.getItem(to))?.length) {
+        await store.setItem(to, all);
+        await store.removeItem(from);
         await shown(st.here()?.address);
     }
 }

@@ -23,7 +23,7 @@ export function info(title, lines, options) {
 }
 
 // What the engine did, each once, as sentences.
-export function done(title, actions, first = null) {
+export function done(title, actions, first = '') {
     const sentences = actions.map(({ did }) => `${did[0].toUpperCase()}${did.slice(1)}.`);
     info(title, [first, ...new Set(sentences.length ? sentences : ['There was nothing to do.'])]);
 }

@@ -1,6 +1,7 @@
 // What Forklore needs of SillyTavern's page, in one place. What its context offers is taken from there; the few things that it does
 // not offer are imported one by one, and what is not there any more is named in `missing` instead of breaking the rest.
 
+/** @type {string[]} */
 export const missing = [];
 
 async function take(file, name) {
@@ -17,7 +18,10 @@ async function take(file, name) {
     }
 }
 
-// Functions of SillyTavern's that are looked up once.
+/**
+ * Functions of SillyTavern's that are looked up once.
+ * @type {Record<string, any>}
+ */
 const taken = {};
 
 export async function load() {
@@ -30,6 +34,7 @@ export async function load() {
 
 // The chat that SillyTavern has last finished loading. While it loads one, its name is already the new one and its messages are none:
 // a save at that moment would empty the file.
+/** @type {string | null} */
 let loaded = null;
 
 export function follow() {
@@ -47,28 +52,31 @@ export function context() {
     return SillyTavern.getContext();
 }
 
-// The open chat: `address` as the engine names it, `name` as SillyTavern does; null if none is open.
+/**
+ * The open chat: `address` as the engine names it, `name` as SillyTavern does; null if none is open.
+ * @returns {{ address: string, name: string, story: string, group?: string, folder?: string } | null}
+ */
 export function here() {
     const { groupId, groups, characterId, characters } = context();
     if (groupId) {
         const name = groups.find((group) => group.id === groupId)?.chat_id;
         return name ? { address: `group:${groupId}/${name}`, name, group: groupId, story: groupId } : null;
     }
-    const character = characters[characterId];
-    if (characterId === undefined || !character?.chat) {
+    const character = characterId === undefined ? null : characters[Number(characterId)];
+    if (!character?.chat) {
         return null;
     }
     const folder = character.avatar.replace(/\.png$/, '');
     return { address: `${folder}/${character.chat}`, name: character.chat, folder, story: folder };
 }
 
-export function sibling(name) {
-    const open = here();
-    return open.group ? `group:${open.group}/${name}` : `${open.folder}/${name}`;
-}
-
 export function nameOf(address) {
     return address.slice(address.indexOf('/') + 1);
+}
+
+// What an event is about; null if it is no element.
+export function target(event) {
+    return event.target instanceof Element ? event.target : null;
 }
 
 export function isGenerating() {
@@ -112,21 +120,28 @@ export async function fileName(name, ending) {
     return file?.endsWith(ending) && file !== ending ? file.slice(0, -ending.length) : name;
 }
 
-// Books have changed on disk: pages keep them for ever, unless told.
+/**
+ * Books have changed on disk: pages keep them for ever, unless told.
+ * @param {(string | null)[]} names
+ */
 export async function refreshBooks(names = []) {
-    names.filter(Boolean).forEach((name) => taken.worldInfoCache?.delete(name));
+    const changed = names.flatMap((name) => name || []);
+    changed.forEach((name) => taken.worldInfoCache?.delete(name));
     await context().updateWorldInfoList();
     const book = boundBook();
-    const known = Boolean(book) && context().getWorldInfoNames().includes(book);
+    const known = book !== null && context().getWorldInfoNames().includes(book);
     document.querySelectorAll('.chat_lorebook_button').forEach((button) => button.classList.toggle('world_set', known));
-    names.filter(Boolean).forEach((name) => context().reloadWorldInfoEditor(name, false));
+    changed.forEach((name) => context().reloadWorldInfoEditor(name, false));
 }
 
 export function isCached(book) {
     return Boolean(taken.worldInfoCache?.has(book));
 }
 
-// The file of the open chat has changed on disk.
+/**
+ * The file of the open chat has changed on disk.
+ * @param {(string | null)[]} books
+ */
 export async function reload(books = []) {
     await refreshBooks(books);
     await context().reloadCurrentChat();

@@ -3,20 +3,31 @@
 import * as api from './api.js';
 import { here } from './st.js';
 
+/**
+ * @typedef {object} State
+ * @property {'ready' | 'down' | 'unhooked' | 'absent'} mode ready; no engine; the engine is there, but not in front of SillyTavern's
+ *     saves; no plugin
+ * @property {any} plugin what the plugin says of itself
+ * @property {string | null} problem
+ * @property {boolean} listening whether it hears of changes
+ * @property {string | null} version
+ * @property {string | null} recording why history is not being recorded; nothing if it is
+ * @property {any} entered what the engine says of the open chat, see `GET api/enter`
+ * @property {any} queue
+ * @property {string | null} held address of the chat in which generating waits for a decision
+ * @property {boolean} busy whether a fork is being made
+ */
+
+/** @type {State} */
 export const state = {
-    // 'ready', 'down' (no engine), 'unhooked' (the engine is there, but not in front of SillyTavern's saves), 'absent' (no plugin)
     mode: 'absent',
     plugin: null,
     problem: null,
-    // Whether it hears of changes.
     listening: false,
     version: null,
-    // Why history is not being recorded; nothing if it is.
     recording: null,
-    // What the engine says of the open chat, see `GET api/enter`.
     entered: null,
     queue: null,
-    // Address of the chat in which generating waits for a decision.
     held: null,
     busy: false,
 };
@@ -28,9 +39,19 @@ export function subscribe(listener) {
     return () => listeners.delete(listener);
 }
 
+/** @param {Partial<State>} changes */
 export function update(changes) {
     Object.assign(state, changes);
     listeners.forEach((listener) => listener(state));
+}
+
+// The open chat, for what makes no sense without one.
+export function opened() {
+    const open = here();
+    if (!open) {
+        throw new api.Refusal(0, { code: 'CHAT_NOT_FOUND', message: 'No chat is open.', hint: 'Open the chat first.' });
+    }
+    return open;
 }
 
 // Asks the plugin how it is.
