@@ -40,14 +40,18 @@ pub(crate) fn test() -> Result<()> {
         &[("INSTA_UPDATE", "no"), SAME_CASES],
     );
     suite.web();
-    suite.browser(&["doors", "forks", "story", "life", "page"], &SILLYTAVERN[..1]);
+    suite.browser(
+        &["requests", "doors", "forks", "story", "others", "away", "life", "page"],
+        &SILLYTAVERN[..1],
+    );
     suite.end()
 }
 
 /// The property tests with many more cases, every kill instead of some, and long races.
 pub(crate) fn soak() -> Result<()> {
     let mut suite = Suite::new(true);
-    suite.browser(&["doors", "forks", "story", "life", "page", "without-plugin"], &SILLYTAVERN);
+    let files = ["requests", "doors", "forks", "story", "others", "away", "life", "page", "without-plugin"];
+    suite.browser(&files, &SILLYTAVERN);
     suite.step(
         "kills, errors, races and hostile vaults, long",
         "cargo",
