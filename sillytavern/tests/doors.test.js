@@ -5,6 +5,7 @@ import assert from 'node:assert/strict';
 import http from 'node:http';
 import { after, test } from 'node:test';
 import { bench, MAIN } from './lib/bench.js';
+import { listening } from './lib/tavern.js';
 
 const at = bench();
 const servers = [];
@@ -42,7 +43,7 @@ function tries(base, chat) {
         });
         form.submit();
     });
-    const messages = `api/messages?${new URLSearchParams({ chat, from: 0, to: 5 })}`;
+    const messages = `api/messages?${new URLSearchParams({ chat, from: '0', to: '5' })}`;
     return Promise.all(Object.entries({
         stories: read('api/stories'),
         messages: read(messages),
@@ -69,9 +70,8 @@ async function site(base, sandboxed) {
     const frame = `<iframe ${sandboxed ? 'sandbox="allow-scripts allow-forms"' : ''} srcdoc="${inner.replaceAll('&', '&amp;').replaceAll('"', '&quot;')}"></iframe>`;
     const page = `<!doctype html><title>Another site</title><script>addEventListener('message', ({ data }) => { globalThis.got = data; });</script>${frame}`;
     const server = http.createServer((_request, response) => response.setHeader('content-type', 'text/html').end(page));
-    await new Promise((resolve) => server.listen(0, '127.0.0.1', resolve));
     servers.push(server);
-    return server.address().port;
+    return listening(server);
 }
 
 for (const host of ['localhost', '127.0.0.1']) {
@@ -101,7 +101,7 @@ test('SillyTavern\'s own page is answered: it reads, hears, and shows pictures',
     const got = await visit.page.run(async (chat) => {
         const base = '/api/plugins/forklore/';
         const { 'Content-Type': _, ...headers } = SillyTavern.getContext().getRequestHeaders();
-        const response = await fetch(`${base}api/messages?${new URLSearchParams({ chat, from: 0, to: 5 })}`, { headers });
+        const response = await fetch(`${base}api/messages?${new URLSearchParams({ chat, from: '0', to: '5' })}`, { headers });
         const events = await new Promise((resolve) => {
             const source = new EventSource(`${base}api/events`);
             source.addEventListener('hello', (event) => { source.close(); resolve(JSON.parse(event.data).name); });

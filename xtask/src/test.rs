@@ -32,6 +32,7 @@ pub(crate) fn test() -> Result<()> {
         &["doc", "--quiet", "--workspace", "--no-deps", "--document-private-items"],
         &[("RUSTDOCFLAGS", "--deny warnings")],
     );
+    suite.scripts();
     suite.dependencies();
     suite.step(
         "tests",
@@ -130,6 +131,20 @@ impl Suite {
     fn step(&mut self, what: &str, program: &str, args: &[&str], env: &[(&str, &str)]) -> bool {
         let done = run(what, program, args, env, &self.tools, self.soaking);
         self.note(&done)
+    }
+
+    /// Mistakes in what runs in browsers and in node, and types that do not fit.
+    fn scripts(&mut self) {
+        if !self.tools.has("FORKLORE_NODE_MODULES") {
+            return;
+        }
+        let eslint = ".tools/node_modules/eslint/bin/eslint.js";
+        let looked = ["sillytavern", "crates/web", "eslint.config.mjs"];
+        self.step("lints of scripts", "node", &[&[eslint, "--max-warnings", "0"], &looked[..]].concat(), &[]);
+        for config in ["jsconfig.json", "sillytavern/tests/jsconfig.json"] {
+            let tsc = ".tools/node_modules/typescript/bin/tsc";
+            self.step(&format!("types, {config}"), "node", &[tsc, "--project", config], &[]);
+        }
     }
 
     /// Licences, sources and known holes of what we depend on, and what we need not depend on.

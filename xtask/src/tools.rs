@@ -8,8 +8,17 @@ use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
-/// The packages, exactly these: SillyTavern saves with the first; the second finds what keeps people from using a page.
-const PACKAGES: [(&str, &str); 2] = [("write-file-atomic", "5.0.1"), ("axe-core", "4.11.1")];
+/// The packages, exactly these: SillyTavern saves with the first; the second finds what keeps people from using a page; the others find
+/// mistakes in scripts and types that do not fit.
+const PACKAGES: [(&str, &str); 7] = [
+    ("write-file-atomic", "5.0.1"),
+    ("axe-core", "4.11.1"),
+    ("eslint", "9.39.5"),
+    ("@eslint/js", "9.39.5"),
+    ("globals", "16.5.0"),
+    ("typescript", "5.9.3"),
+    ("@types/node", "20.19.43"),
+];
 /// The versions of SillyTavern that must work, newest first. Each has a folder of its own, because their packages differ.
 pub(crate) const SILLYTAVERN: [&str; 2] = ["1.19.0", "1.18.0"];
 
@@ -143,7 +152,7 @@ fn is_root() -> bool {
 
 /// The packages, in a folder that node can find them in.
 fn packages() -> Result<PathBuf, String> {
-    let what = "node's packages, for the race with SillyTavern's saves and the tests of the pages";
+    let what = "node's packages, for looking at scripts, the race with SillyTavern's saves and the tests of the pages";
     if !works("node", &["--version"]) {
         return Err(format!("{what}: install node 18 or newer"));
     }

@@ -61,7 +61,7 @@ test('sides are swapped, and others chosen, by keys alone', async () => {
 });
 
 test('from a moment, and with nothing to compare yet', async () => {
-    const visit = await Visit.start(browser, site, `moment?${new URLSearchParams({ chat: MAIN, at: 30 })}`);
+    const visit = await Visit.start(browser, site, `moment?${new URLSearchParams({ chat: MAIN, at: '30' })}`);
     await visit.click('.doing a[href^=compare]');
     await visit.until('compared with the last message', () => location.pathname.endsWith('/compare') && document.querySelector('.heads') !== null);
     assert.match(await visit.run(() => document.querySelector('.lead').textContent), /B is 12 messages later/);

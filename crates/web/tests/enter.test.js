@@ -3,6 +3,7 @@
 import assert from 'node:assert/strict';
 import http from 'node:http';
 import { test } from 'node:test';
+import { listening } from '../../../sillytavern/tests/lib/tavern.js';
 import { demo, Site, stage, Visit } from './lib/site.js';
 
 let browser;
@@ -56,8 +57,7 @@ test('the address that is printed lets one browser in, once, and leaves nothing 
     }
     const heard = [];
     const neighbour = http.createServer((request, response) => { heard.push(request.headers.cookie ?? ''); response.end('hello'); });
-    await new Promise((resolve) => neighbour.listen(0, '127.0.0.1', resolve));
-    await visit.page.send('Page.navigate', { url: `http://127.0.0.1:${neighbour.address().port}/` });
+    await visit.page.send('Page.navigate', { url: `http://127.0.0.1:${await listening(neighbour)}/` });
     await visit.until('the neighbour', () => document.body.textContent === 'hello');
     neighbour.close();
     assert.ok(heard.length > 0 && heard.every((cookie) => !cookie.includes(value)), heard.join());

@@ -10,7 +10,7 @@ const SECONDS = 20;
 const CHAT = 'Maren Voss/The Lighthouse Road';
 const PLACES = [
     '', 'tree?story=Maren+Voss', 'api/tree?story=Maren+Voss', 'api/stories', 'api/check',
-    `api/show?${new URLSearchParams({ chat: CHAT, at: 20 })}`, `api/messages?${new URLSearchParams({ chat: CHAT, from: 0, to: 19 })}`,
+    `api/show?${new URLSearchParams({ chat: CHAT, at: '20' })}`, `api/messages?${new URLSearchParams({ chat: CHAT, from: '0', to: '19' })}`,
 ];
 
 const site = await Site.start(harbor());

@@ -12,8 +12,12 @@ export const LAST = 72;
 export const GROUP = 'group:1794704887331/1794704887326';
 const PICTURES = process.env.FORKLORE_PICTURES;
 
-// `prepare` may change the vault before the server starts.
+/**
+ * `prepare` may change the vault before the server starts.
+ * @param {{ vault?: string, prepare?: (tavern: Tavern) => void, plugin?: boolean, version?: string }} setup
+ */
 export function bench({ vault = HARBOR, prepare = () => {}, ...setup } = {}) {
+    /** @type {{ tavern?: Tavern, browser?: Browser, visit?: Visit, picture?: (name: string, visit?: any) => Promise<void> }} */
     const at = {};
     before(async () => {
         const extensions = ['like-auto-recap', 'copies-books'].map((name) => path.join(REPOSITORY, 'sillytavern/tests/extensions', name));

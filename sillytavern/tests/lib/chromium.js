@@ -16,6 +16,9 @@ const FLAGS = [
 ];
 
 export class Browser {
+    profile = '';
+    /** @type {any} two more pipes than node's types know of */
+    child;
     #last = 0;
     #calls = new Map();
     #sessions = new Map();
@@ -47,7 +50,11 @@ export class Browser {
         }
         const call = this.#calls.get(id);
         this.#calls.delete(id);
-        error ? call.reject(new Error(`${call.method}: ${error.message}`)) : call.resolve(result);
+        if (error) {
+            call.reject(new Error(`${call.method}: ${error.message}`));
+        } else {
+            call.resolve(result);
+        }
     }
 
     // A tab at an address; `width` 390 for a phone.
@@ -77,12 +84,17 @@ export class Browser {
 
 export class Page {
     // What the page threw or complained about, what the browser complained about, and, with the domain Network enabled, what was asked for.
+    /** @type {string[]} */
     errors = [];
+    /** @type {string[]} */
     logs = [];
+    /** @type {string[]} */
     requests = [];
 
     constructor(browser, session, target) {
-        Object.assign(this, { browser, session, target });
+        this.browser = browser;
+        this.session = session;
+        this.target = target;
     }
 
     send(method, params) {

@@ -3,6 +3,11 @@
 import { pause } from './tavern.js';
 
 export class Visit {
+    /** @type {import('./tavern.js').Tavern} */
+    tavern;
+    /** @type {import('./chromium.js').Page} */
+    page;
+
     // Opens the page and waits until SillyTavern and Forklore are ready.
     static async start(browser, tavern, size) {
         const visit = new Visit();
@@ -20,8 +25,8 @@ export class Visit {
         await this.page.run(() => {
             globalThis.told = [];
             new MutationObserver((records) => {
-                const fresh = records.flatMap(({ addedNodes }) => [...addedNodes]).filter((node) => node.classList?.contains('toast'));
-                globalThis.told.push(...fresh.map((toast) => [...toast.children].map((part) => part.innerText).join('\n')));
+                const fresh = records.flatMap(({ addedNodes }) => [...addedNodes]).filter((node) => node instanceof HTMLElement && node.classList.contains('toast'));
+                globalThis.told.push(...fresh.map((/** @type {any} */ toast) => [...toast.children].map((part) => part.innerText).join('\n')));
             }).observe(document, { childList: true, subtree: true });
         });
     }

@@ -68,6 +68,15 @@ export function stage(there) {
 }
 
 export class Site {
+    /** @type {string | null} */
+    vault;
+    /** @type {import('node:child_process').ChildProcess} */
+    child;
+    // What `forklore serve` says of itself.
+    url = '';
+    token = '';
+    code = '';
+
     // `vault`: a folder that is served as it is; none if null. `args`: more arguments of `forklore serve`.
     static async start(vault, args = [], options = {}) {
         const site = new Site();
@@ -108,6 +117,13 @@ export class Site {
 }
 
 export class Visit {
+    /** @type {Site} */
+    site;
+    /** @type {import('../../../../sillytavern/tests/lib/chromium.js').Page} */
+    page;
+    // Where this browser was let in.
+    base = '';
+
     // An empty tab for a site. `dark`: at night.
     static async tab(browser, site, { width = 1280, height = 900, dark = false } = {}) {
         const visit = new Visit();
@@ -149,7 +165,7 @@ export class Visit {
 
     // An address of this site, as this browser has it.
     at(address) {
-        return new URL(address, this.base ?? this.site.url).href;
+        return new URL(address, this.base || this.site.url).href;
     }
 
     // Goes to another page, relative to the base.
