@@ -2,10 +2,18 @@
 // and sees them before they are sent and when they are answered, however the caller has written the address down. All others pass
 // untouched, and nothing that goes wrong in here keeps a request of SillyTavern's from being sent.
 
+/** @typedef {(answer: { ok: boolean, status: number }) => any} After */
+/** @typedef {(sent: Sent) => After | void | Promise<After | void>} Before */
+
+/** @type {{ paths: Set<string>, method: string, before: Before }[]} */
 const watchers = [];
 
-// `before` gets each request with one of these paths: `text()` gives what is sent, unpacked, and `replace(text)` sends something else
-// instead. The request waits for it. If it gives a function, that is called with the answer's `ok` and `status`, and nobody waits.
+/**
+ * `before` gets each request with one of these paths: `text()` gives what is sent, unpacked, and `replace(text)` sends something else
+ * instead. The request waits for it. If it gives a function, that is called with the answer's `ok` and `status`, and nobody waits.
+ * @param {string[]} paths
+ * @param {Before} before
+ */
 export function watch(paths, before, method = 'POST') {
     if (!watchers.length) {
         surround();
@@ -35,6 +43,7 @@ function interested(address, init) {
 
 async function accompany(concerned, fetch, address, init) {
     const sent = new Sent(address, init);
+    /** @type {(After | void)[]} */
     const afterwards = [];
     for (const { before } of concerned) {
         try {
@@ -57,6 +66,10 @@ function complain(error) {
 
 // A request that is about to be sent. SillyTavern packs long ones.
 export class Sent {
+    /**
+     * @param {RequestInfo | URL} address
+     * @param {RequestInit | undefined} init
+     */
     constructor(address, init) {
         this.address = address;
         this.init = init;
@@ -79,6 +92,7 @@ export class Sent {
         return packed && body.body ? new Response(body.body.pipeThrough(new DecompressionStream('gzip'))).text() : body.text();
     }
 
+    /** @param {string} text */
     replace(text) {
         const headers = this.#headers();
         headers.delete('Content-Encoding');
