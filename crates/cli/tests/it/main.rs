@@ -19,6 +19,7 @@ mod demo;
 mod diff;
 mod disk;
 mod doctor;
+mod documents;
 mod doors;
 mod forks;
 mod harbor;

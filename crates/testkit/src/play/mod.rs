@@ -100,7 +100,19 @@ impl World {
     }
 
     fn perform(&mut self, c: usize, act: &Act) -> bool {
+        // Whose book got another name in another chat is bound to nothing: SillyTavern tells only the open one.
+        let lost = self.chats[c].book.is_some_and(|b| self.chats[c].bound != self.books[b].name);
         match act {
+            Act::Scene { .. }
+            | Act::Again { .. }
+            | Act::Memory { .. }
+            | Act::SidePrompt { .. }
+            | Act::Arc { .. }
+            | Act::Hand { .. }
+                if lost =>
+            {
+                false
+            }
             Act::Say { messages, .. } => {
                 self.say(c, *messages);
                 true

@@ -1,0 +1,92 @@
+//! The documents are true: tables of crates and modules list what there is, pictures are there and shown, links lead somewhere.
+
+use std::collections::BTreeSet;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+fn root() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
+}
+
+fn read(file: &str) -> String {
+    fs::read_to_string(root().join(file)).unwrap()
+}
+
+/// The names in backticks of a text.
+fn quoted(text: &str) -> impl Iterator<Item = &str> {
+    text.split('`').skip(1).step_by(2)
+}
+
+/// The first column of the rows below a line that begins like this.
+fn column(text: &str, heading: &str) -> Vec<String> {
+    let start = text.find(heading).unwrap_or_else(|| panic!("there is no table {heading:?}"));
+    let rows = text[start..].lines().skip(2).take_while(|line| line.starts_with('|'));
+    rows.map(|row| row.split('|').nth(1).unwrap().to_owned()).collect()
+}
+
+/// What is in a folder, by name without an ending.
+fn entries(folder: &str) -> BTreeSet<String> {
+    let entries = fs::read_dir(root().join(folder)).unwrap().map(|entry| entry.unwrap().path());
+    entries.map(|path| path.file_stem().unwrap().to_string_lossy().into_owned()).collect()
+}
+
+#[test]
+fn the_table_of_crates_lists_all_of_them_and_dependencies_point_up_in_it() {
+    let text = read("CONTRIBUTING.md");
+    let column = column(&text, "| folder | holds |");
+    let listed: Vec<&str> = column.iter().flat_map(|cell| quoted(cell)).collect();
+    let crates = listed.iter().filter_map(|folder| folder.strip_prefix("crates/"));
+    let order: Vec<&str> = crates.collect();
+    assert_eq!(order.iter().map(|name| (*name).to_owned()).collect::<BTreeSet<_>>(), entries("crates"));
+    for (i, name) in order.iter().enumerate() {
+        let manifest = read(&format!("crates/{name}/Cargo.toml"));
+        let real = manifest.split("[dev-dependencies]").next().unwrap();
+        for below in real.lines().filter_map(|line| line.strip_prefix("forklore-")?.split('.').next()) {
+            let at = order.iter().position(|other| other == &below).unwrap();
+            assert!(at < i, "{name} stands above {below}, on which it depends");
+        }
+    }
+}
+
+#[test]
+fn the_tables_of_modules_list_all_of_them() {
+    let text = read("CONTRIBUTING.md");
+    for name in ["core", "journal", "vault", "engine"] {
+        let column = column(&text, &format!("| in `crates/{name}/src` |"));
+        let listed: BTreeSet<String> = column.iter().flat_map(|cell| quoted(cell)).map(str::to_owned).collect();
+        let mut there = entries(&format!("crates/{name}/src"));
+        there.remove("lib");
+        assert_eq!(listed, there, "modules of crates/{name}");
+    }
+}
+
+#[test]
+fn every_picture_is_there_and_shown() {
+    let shown: BTreeSet<String> = ["README.md", "docs/guide.md", "docs/design.md", "docs/security.md"]
+        .iter()
+        .flat_map(|file| {
+            let text = read(file);
+            let names = text.split("images/").skip(1);
+            names.filter_map(|rest| Some(rest.split_once(".png")?.0.to_owned())).collect::<Vec<_>>()
+        })
+        .collect();
+    assert_eq!(shown, entries("docs/images"));
+}
+
+#[test]
+fn links_from_one_document_to_another_lead_somewhere() {
+    let formats = entries("docs/formats").into_iter().map(|name| format!("docs/formats/{name}.md"));
+    let others = ["README.md", "CONTRIBUTING.md", "docs/guide.md", "docs/design.md", "docs/security.md"];
+    for file in formats.chain(others.map(str::to_owned)) {
+        let text = read(&file);
+        let folder = Path::new(&file).parent().unwrap().to_owned();
+        for link in text.split("](").skip(1).filter_map(|rest| rest.split(')').next()) {
+            let path = link.split('#').next().unwrap();
+            if path.is_empty() || path.contains("://") {
+                continue;
+            }
+            let target = root().join(&folder).join(path);
+            assert!(target.exists(), "{file} links to {link}, which is not there");
+        }
+    }
+}
