@@ -5,8 +5,9 @@ use std::sync::Arc;
 
 use forklore_archive::Reader;
 use forklore_config::{Config, SettingChange};
-use forklore_core::adapter::auto_recap::registry as registries;
-use forklore_core::fork::{header as headers, registry as indexes, swipe};
+use forklore_core::adapter::auto_recap::AutoRecap;
+use forklore_core::adapter::{Adapter as _, registry as registries};
+use forklore_core::fork::{header as headers, swipe};
 use forklore_core::format::book::Book;
 use forklore_core::format::chat::{Header, Line, Message};
 use forklore_core::format::group::Group;
@@ -195,9 +196,10 @@ pub fn registry(bytes: &[u8]) {
     file.extend(&entry);
     file.extend(br#","1":{"uid":1,"comment":"character-Ana","content":"A girl"}}}"#);
     let images = Book::parse(&file).unwrap().images();
-    let index = indexes::index(&images);
-    assert!(Raw::parse(&index).is_ok(), "an index that is no JSON");
-    indexes::dangling(&images);
+    let metadata = Raw::trust(br#"{"auto_lorebooks":{"registry":{"index":{}}}}"#);
+    let indexes = AutoRecap.reindex(metadata, &images).into_iter().filter_map(|revision| revision.to);
+    indexes.for_each(|index| assert!(Raw::parse(&index).is_ok(), "an index that is no JSON"));
+    registries::dangling(&images);
     play(&vault(&[("worlds/B.json", &file)]));
 }
 

@@ -4,7 +4,7 @@
 //!   file names. Read by spans, never re-written whole.
 //! * [`story`]: what those files mean together: [`story::Moment`]s and lines, [`story::lineage`] (which chat was forked from
 //!   which, and where).
-//! * [`adapter`]: what knows one memory extension: Auto-Recap, MemoryBooks.
+//! * [`adapter`]: what knows one memory extension each, and the words for what they all tell.
 //! * [`state`]: the state at message N by the one rule: every known change of an entry has a clock order and a story position.
 //! * [`fork`]: making a fork: its names, its book, its header.
 //! * [`diff`]: what differs between two states, and where two lines part.

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeSet;
 
+use forklore_core::adapter::settings::Fate;
 use forklore_core::format::names::{book_stem, chat_stem};
 use forklore_core::story::lineage::Link;
 use forklore_fs::{PathError, VaultPath};
@@ -13,6 +14,7 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::undo::finder;
+use crate::chat_settings;
 use crate::warning::{Warning, WarningCode};
 
 /// What was deleted.
@@ -111,7 +113,7 @@ pub fn plan(library: &Library, c: usize) -> Result<DeletePlan, PathError> {
             edits.push(Edit::new(target.clone(), Place::Document, changes));
         }
     }
-    edits.extend(settings_edit(library, &chat.name)?);
+    edits.extend(chat_settings::follow(library, c, Fate::Deleted { from: &chat.name })?);
     if library.cards.get(&story.folder).and_then(|card| card.current_chat.as_deref()).map(chat_stem).as_ref()
         == Some(&chat.name)
         && story.kind == StoryKind::Character
@@ -235,26 +237,4 @@ fn kept_metadata(
         JsonChange::set_in(group, &["chat_metadata"], Json::new(metadata))
     });
     Ok((forget, turn))
-}
-
-/// What Auto-Recap keeps under the chat's name.
-fn settings_edit(library: &Library, chat: &str) -> Result<Option<Edit>, PathError> {
-    if library.settings.recap_chat_maps.iter().all(|(_, ids)| !ids.iter().any(|id| id == chat)) {
-        return Ok(None);
-    }
-    // Another story can have a chat of the same name, and the maps do not tell them apart.
-    if library.chats.iter().filter(|other| other.name == chat).count() > 1 {
-        return Ok(None);
-    }
-    let target = layout::folder(layout::SETTINGS);
-    let bytes = library.fs.read(&target)?.unwrap_or_default();
-    let Ok(settings) = Raw::parse(&bytes) else { return Ok(None) };
-    let mut changes = Vec::new();
-    for (map, _) in &library.settings.recap_chat_maps {
-        let path = ["extension_settings", "auto_recap_memory", map, chat];
-        if settings.at(&path).is_some() {
-            changes.extend(JsonChange::set_in(settings, &path, None));
-        }
-    }
-    Ok((!changes.is_empty()).then_some(Edit::new(target, Place::Document, changes)))
 }

@@ -6,8 +6,9 @@
 //! extensions keep) is what was sent: it may be newer than the file.
 
 use forklore_config::Config;
+use forklore_core::adapter;
 use forklore_core::fork::ForkKind;
-use forklore_core::fork::header::{self as core, HANDLED, Revision};
+use forklore_core::fork::header::{self as core, Revision, handled};
 use forklore_core::format::chat::{Header, Message};
 use forklore_core::format::names::{ForkName, chat_stem};
 use forklore_core::format::record::{ForkRecord, Pending};
@@ -144,9 +145,7 @@ pub fn pending(sent: &Sent<'_>, fork: &Fork, code: &str, message: &str, now: i64
         Revision::without(&["world_info"]),
         Revision::set(&["forklore"], note.write()),
     ];
-    if header.metadata().at(&["auto_lorebooks", "lorebookName"]).is_some() {
-        revisions.push(Revision::set(&["auto_lorebooks", "lorebookName"], b"null".to_vec()));
-    }
+    revisions.extend(adapter::ALL.iter().flat_map(|adapter| adapter.bind(header.metadata(), None)));
     core::apply(Some(sent.header), &revisions).ok()
 }
 
@@ -180,7 +179,7 @@ fn place(library: &Library, parent: usize, sent: &Sent<'_>) -> Result<(usize, Op
 /// What was sent, with everything in it that is the fork's own.
 fn merged(sent: Raw<'_>, planned: Raw<'_>, before: Raw<'_>) -> Result<Vec<u8>, String> {
     let planned = planned.get("chat_metadata").unwrap_or(Raw::NULL);
-    let mut keys: Vec<String> = HANDLED.iter().map(|key| (*key).to_owned()).collect();
+    let mut keys: Vec<String> = handled().map(str::to_owned).collect();
     let now = planned.members().chain(before.members()).filter_map(|(key, _)| key.as_text());
     for key in now {
         let revised = planned.get(&key).map(Raw::bytes) != before.get(&key).map(Raw::bytes);

@@ -6,6 +6,7 @@
 
 pub mod blame;
 pub mod bring;
+mod chat_settings;
 pub mod check;
 pub mod delete;
 pub mod diff;

@@ -1,7 +1,8 @@
 //! `rename`: a chat gets another name, and what pointed at it follows: links on its parent's messages, the parent's name in its forks,
 //! the group's list, what an extension keeps under its name. Its book stays as it is.
 
-use forklore_core::adapter::auto_recap::running::KEYS;
+use forklore_core::adapter;
+use forklore_core::adapter::settings::Fate;
 use forklore_core::fork::header::{self as core, Revision};
 use forklore_core::fork::names::{self, NameError};
 use forklore_core::format::chat::Header;
@@ -17,6 +18,7 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::undo::finder;
+use crate::chat_settings;
 use crate::fork::header::{edit_of, header_edit};
 use crate::warning::{Warning, WarningCode};
 
@@ -104,7 +106,7 @@ pub fn plan(library: &Library, c: usize, typed: &str) -> Result<RenamePlan, Rena
         edits.extend(links(library, parent, &chat.name, &name));
     }
     edits.extend(groups(library, c, &name));
-    edits.extend(settings(library, &chat.name, &name)?);
+    edits.extend(chat_settings::follow(library, c, Fate::Renamed { from: &chat.name, to: &name })?);
     let mut warnings = Vec::new();
     let story = &library.stories[chat.story];
     let current = library.cards.get(&story.folder).and_then(|card| card.current_chat.as_deref());
@@ -174,8 +176,7 @@ pub fn follow(library: &Library, c: usize, from: &str) -> Result<Option<Followin
     if let Some(parent) = chat.lineage.parent {
         edits.extend(links(library, parent, from, &chat.name));
     }
-    let known = library.chats.iter().any(|other| other.name == from);
-    edits.extend(if known { None } else { settings(library, from, &chat.name)? });
+    edits.extend(chat_settings::follow(library, c, Fate::Renamed { from, to: &chat.name })?);
     Ok((!edits.is_empty()).then(|| Following { chat: c, from: from.to_owned(), edits }))
 }
 
@@ -216,14 +217,11 @@ fn header(library: &Library, c: usize, name: &str) -> Result<(Vec<u8>, u64), Ren
 /// The new name where the header tells its own, which was `old`.
 fn own_names(chat: &Chat, old: &str, name: &str) -> Vec<Revision> {
     let metadata = chat.header().metadata();
-    let mut places: Vec<Vec<&str>> = vec![
-        vec!["forklore", "owner", "file"],
-        vec!["auto_recap", "combined_recap", "chat_id"],
-        vec!["auto_recap_checkpoint_state", "chat_id"],
-    ];
-    places.extend(KEYS.iter().map(|key| vec![*key, "chat_id"]));
-    places.retain(|path| metadata.at(path).is_some_and(|now| now.is_text(old)));
-    places.iter().map(|path| Revision::text(path, name)).collect()
+    let own: [&[&str]; 1] = [&["forklore", "owner", "file"]];
+    let noted = adapter::ALL.iter().flat_map(|adapter| adapter.places().own_name).copied();
+    let places = own.into_iter().chain(noted);
+    let named = places.filter(|path| metadata.at(path).is_some_and(|now| now.is_text(old)));
+    named.map(|path| Revision::text(path, name)).collect()
 }
 
 /// A group of an older version keeps the chat's metadata under the new name.
@@ -307,26 +305,4 @@ fn groups(library: &Library, c: usize, name: &str) -> Vec<Edit> {
         }
     }
     edits
-}
-
-/// What Auto-Recap keeps under the chat's name goes by the new one.
-fn settings(library: &Library, old: &str, name: &str) -> Result<Option<Edit>, PathError> {
-    let maps = &library.settings.recap_chat_maps;
-    let shared = library.chats.iter().filter(|other| other.name == old).count() > 1;
-    if shared || maps.iter().all(|(_, ids)| !ids.iter().any(|id| id == old)) {
-        return Ok(None);
-    }
-    let target = layout::folder(layout::SETTINGS);
-    let bytes = library.fs.read(&target)?.unwrap_or_default();
-    let Ok(settings) = Raw::parse(&bytes) else { return Ok(None) };
-    let mut changes = Vec::new();
-    for (map, _) in maps {
-        let path = |id| ["extension_settings", "auto_recap_memory", map.as_str(), id];
-        let Some(value) = settings.at(&path(old)).and_then(|value| Json::new(value.bytes())) else {
-            continue;
-        };
-        changes.extend(JsonChange::set_in(settings, &path(name), Some(value)));
-        changes.extend(JsonChange::set_in(settings, &path(old), None));
-    }
-    Ok((!changes.is_empty()).then_some(Edit::new(target, Place::Document, changes)))
 }

@@ -35,6 +35,13 @@ impl Splice {
     pub fn apply(&self, doc: &[u8]) -> Vec<u8> {
         apply_all(doc, std::slice::from_ref(self))
     }
+
+    /// A splice in a part of a document as one in the document.
+    #[must_use]
+    pub fn moved(self, part: Raw<'_>, doc: &[u8]) -> Self {
+        let by = part.range_in(doc).map_or(0, |range| range.start);
+        Self { range: self.range.start + by..self.range.end + by, with: self.with }
+    }
 }
 
 /// Why an edit cannot be made.

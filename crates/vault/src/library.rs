@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, HashMap};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
-use forklore_core::adapter::auto_recap::running::RunningRecap;
+use forklore_core::adapter::recap::RunningRecap;
 use forklore_core::adapter::{self, Adapter};
 use forklore_core::format::book::{Book as ParsedBook, BookError, BookMap, EntryImage};
 use forklore_core::format::card::Card;

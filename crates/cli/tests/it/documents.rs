@@ -53,7 +53,8 @@ fn the_tables_of_modules_list_all_of_them() {
     let text = read("CONTRIBUTING.md");
     for name in ["core", "journal", "vault", "engine"] {
         let column = column(&text, &format!("| in `crates/{name}/src` |"));
-        let listed: BTreeSet<String> = column.iter().flat_map(|cell| quoted(cell)).map(str::to_owned).collect();
+        let listed: BTreeSet<String> =
+            column.iter().flat_map(|cell| quoted(cell)).map(str::to_owned).collect();
         let mut there = entries(&format!("crates/{name}/src"));
         there.remove("lib");
         assert_eq!(listed, there, "modules of crates/{name}");

@@ -5,6 +5,7 @@ use std::collections::BTreeSet;
 use std::process::{Command, Stdio};
 use std::time::Duration;
 
+use forklore_core::adapter::auto_recap::AutoRecap;
 use forklore_core::fork::timed::{Form, entry_hash};
 use forklore_json::Raw;
 use forklore_testkit::TestVault;
@@ -1083,7 +1084,7 @@ fn settings_by_chat_are_copied_and_all_else_stays() {
 
 #[test]
 fn sticky_and_cooldown_move_to_the_new_book() {
-    for form in [Form::Plain, Form::Wrapped] {
+    for form in [Form::Plain, Form::Wrapped(&AutoRecap)] {
         let mut story = scenes("Main", 3);
         let world = story.book_name();
         let old_book = serde_json::to_vec(&story.book).unwrap();

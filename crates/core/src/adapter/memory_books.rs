@@ -12,6 +12,7 @@
 
 use forklore_json::Raw;
 
+use super::places::Places;
 use super::{Adapter, BookCopy, Mark};
 use crate::fork::header::Revision;
 use crate::format::book::EntryImage;
@@ -95,6 +96,18 @@ impl Adapter for MemoryBooks {
             }
         }
         revisions
+    }
+
+    fn places(&self) -> Places {
+        Places {
+            entry_chats: &[
+                &["STMB_chatId"],
+                &["STMB_sidePromptRegeneration", "chatId"],
+                &["data", "extensions", "aikobots", "topical_clip", "last_message_source", "chat_id"],
+                &["STMB_clipReview", "chatId"],
+            ],
+            ..Places::default()
+        }
     }
 
     fn copies(&self, header: Header<'_>) -> Vec<BookCopy> {

@@ -1,14 +1,36 @@
 //! [`Adapter`]: what knows one memory extension. Auto-Recap is the first, MemoryBooks the second; none is the generic rule.
 //!
-//! An adapter is pure: it reads what an extension left in messages, headers and books and puts it into Forklore's own words
-//! ([`Scene`], [`SceneSighting`], [`Mark`], [`Operation`], [`Work`]). It decides nothing; [`crate::state`] and [`crate::check`] do.
+//! An adapter is pure: it reads what an extension left in messages, headers, books and settings and puts it into Forklore's own words,
+//! and it knows what of that has to change with a fork, a new name or a deletion. It decides nothing; [`crate::state`] and
+//! [`crate::check`] do. The words, which belong to no extension:
+//!
+//! * [`Scene`], [`SceneSighting`], [`Written`]; [`EntryRole`], [`Mark`], [`BookCopy`]; [`Operation`], [`Work`];
+//! * [`recap`]: running and combined recaps; [`registry`]: entries that list entries;
+//! * [`notes`]: what a header says of a fork; [`places`]: where chats and books are named; [`settings`]: what is kept by chat.
+//!
+//! Names, keys and syntax of an extension stand in its adapter and nowhere else; the others ask [`ALL`] or a book's [`Keepers`].
 
 pub mod auto_recap;
+mod entry;
 pub mod memory_books;
+pub mod notes;
+pub mod places;
+mod queue;
+pub mod recap;
+pub mod registry;
+mod scene;
+pub mod settings;
+
+pub use entry::{BookCopy, EntryRole, Mark};
+pub use queue::{Operation, Status, Work};
+pub use scene::{Scene, SceneSighting, SceneVersion, Written};
 
 use forklore_json::Raw;
-use serde::{Deserialize, Serialize};
 
+use self::notes::{BoundBook, CheckpointState, Waiting};
+use self::places::{Path, Places};
+use self::recap::{CombinedRecap, Projection, RunningRecap, StoredVersion};
+use self::registry::{IndexRecord, RegistryLine};
 use crate::fork::header::Revision;
 use crate::format::book::{Book, EntryImage};
 use crate::format::chat::{Header, Message};
@@ -16,10 +38,16 @@ use crate::format::chat::{Header, Message};
 /// All adapters, in the order in which they are asked.
 pub const ALL: [&dyn Adapter; 2] = [&auto_recap::AutoRecap, &memory_books::MemoryBooks];
 
-/// What Forklore asks of a memory extension's data. Every answer has a default: an extension that keeps no queue has none.
+/// What Forklore asks of a memory extension's data. Every answer but the first two has a default: an extension that keeps no queue has
+/// none.
 pub trait Adapter: Sync {
     /// The extension's name, as its users know it.
     fn name(&self) -> &'static str;
+
+    // Books and their entries.
+
+    /// Whether only this extension can have written an entry.
+    fn wrote(&self, comment: &str, entry: Raw<'_>) -> bool;
 
     /// Whether the extension keeps this book, so that sharing it between forks corrupts it.
     fn keeps(&self, book: &Book<'_>) -> bool {
@@ -31,17 +59,9 @@ pub trait Adapter: Sync {
         entries.iter().any(|entry| self.wrote(&entry.comment, entry.raw()))
     }
 
-    /// Whether only this extension can have written an entry.
-    fn wrote(&self, comment: &str, entry: Raw<'_>) -> bool;
-
     /// What an entry with this title is to the extension.
     fn entry_role(&self, _comment: &str) -> EntryRole {
         EntryRole::Fact
-    }
-
-    /// The scene that ends with this message, and the states of the whole book that it has kept.
-    fn scene(&self, _message: Message<'_>) -> Option<(Scene, Vec<SceneSighting>)> {
-        None
     }
 
     /// What an entry of a book with these entries went through, as far as it tells itself, the oldest first: its states, each with where
@@ -71,13 +91,13 @@ pub trait Adapter: Sync {
         entry.clone()
     }
 
-    /// What the extension's notes in a chat's metadata become for a chat that ends with message `at` and has a book with these entries.
-    fn revisions(&self, _metadata: Raw<'_>, _entries: &[EntryImage], _at: usize) -> Vec<Revision> {
-        Vec::new()
+    /// The text of an entry of the book `world` as SillyTavern sees it while the extension is installed, if it puts anything around it.
+    fn wrapped(&self, _content: &[u16], _entry: Raw<'_>, _world: &str) -> Option<Vec<u16>> {
+        None
     }
 
-    /// The last message of a chat that is in a memory, as the extension notes it; also if that memory was deleted since.
-    fn reached(&self, _header: Header<'_>) -> Option<i64> {
+    /// The template by which the extension names a chat's book, with `{{char}}` and `{{chat}}`, if it has one.
+    fn book_template(&self) -> Option<&'static str> {
         None
     }
 
@@ -91,6 +111,108 @@ pub trait Adapter: Sync {
         Vec::new()
     }
 
+    // Scenes and recaps.
+
+    /// The scene that ends with this message, and the states of the whole book that it has kept.
+    fn scene(&self, _message: Message<'_>) -> Option<(Scene, Vec<SceneSighting>)> {
+        None
+    }
+
+    /// The recap of that scene in its chosen version, as people read it.
+    fn recap_text(&self, _message: Message<'_>) -> Option<String> {
+        None
+    }
+
+    /// The same as it is stored, a JSON text.
+    fn stored_recap<'a>(&self, _message: Message<'a>) -> Option<Raw<'a>> {
+        None
+    }
+
+    /// What the extension notes of a text to know it again, as in [`recap::RecapVersion::events`].
+    fn text_hash(&self, _text: &str) -> Option<String> {
+        None
+    }
+
+    /// The last message of a chat that is in a memory, as the extension notes it; also if that memory was deleted since.
+    fn reached(&self, _header: Header<'_>) -> Option<i64> {
+        None
+    }
+
+    /// The running recap in `chat_metadata`.
+    fn running(&self, _metadata: Raw<'_>) -> Option<RunningRecap> {
+        None
+    }
+
+    /// Its versions where they stand, in the same order.
+    fn versions<'a>(&self, _metadata: Raw<'a>) -> Vec<StoredVersion<'a>> {
+        Vec::new()
+    }
+
+    /// What of it becomes a chat's of this name that has a part of its versions; and the others as they stood, to be archived.
+    fn project_running(
+        &self,
+        _metadata: Raw<'_>,
+        _projection: &Projection,
+        _chat: &str,
+    ) -> (Vec<Revision>, Vec<Vec<u8>>) {
+        (Vec::new(), Vec::new())
+    }
+
+    /// A running recap for a chat that has lost its own: these versions, of which the one with this number is in use.
+    fn put_running(
+        &self,
+        _metadata: Raw<'_>,
+        _versions: &[Vec<u8>],
+        _current: i64,
+        _chat: &str,
+    ) -> Vec<Revision> {
+        Vec::new()
+    }
+
+    /// The combined recap in `chat_metadata`.
+    fn combined(&self, _metadata: Raw<'_>) -> Option<CombinedRecap> {
+        None
+    }
+
+    /// The same where it stands, also if it cannot be read.
+    fn stored_combined<'a>(&self, _metadata: Raw<'a>) -> Option<Raw<'a>> {
+        None
+    }
+
+    /// The combined recap of a chat of this name: `fitting` is the one that fits, as it was stored.
+    fn put_combined(&self, _metadata: Raw<'_>, _fitting: Option<&[u8]>, _chat: &str) -> Vec<Revision> {
+        Vec::new()
+    }
+
+    // Registries.
+
+    /// The type that a registry lists, from its text.
+    fn registry_kind<'a>(&self, _content: &'a str) -> Option<&'a str> {
+        None
+    }
+
+    /// The type that a registry lists, from its title.
+    fn registry_title<'a>(&self, _comment: &'a str) -> Option<&'a str> {
+        None
+    }
+
+    /// One line of a registry.
+    fn registry_line(&self, _text: &str) -> Option<RegistryLine> {
+        None
+    }
+
+    /// The working index of the registries in `chat_metadata`.
+    fn index(&self, _metadata: Raw<'_>) -> Vec<IndexRecord> {
+        Vec::new()
+    }
+
+    /// That index as the registries among these entries tell it, if there is one.
+    fn reindex(&self, _metadata: Raw<'_>, _entries: &[EntryImage]) -> Vec<Revision> {
+        Vec::new()
+    }
+
+    // The queue.
+
     /// What the extension's queue, an entry of the book itself, says is being written.
     fn work(&self, _queue: &EntryImage) -> Vec<Work> {
         Vec::new()
@@ -99,6 +221,75 @@ pub trait Adapter: Sync {
     /// Work that waits or runs for this chat.
     fn operations(&self, _header: Header<'_>, _book: Option<&Book<'_>>) -> Vec<Operation> {
         Vec::new()
+    }
+
+    /// The text of a queue entry, in WTF-8, with no operations in it; `None` if it has none already.
+    fn emptied(&self, _queue: &[u8]) -> Option<Vec<u8>> {
+        None
+    }
+
+    // What a fork, a new name and a deletion change.
+
+    /// Keys of `chat_metadata` that other answers of this adapter take care of one by one.
+    fn handled(&self) -> &'static [&'static str] {
+        &[]
+    }
+
+    /// What the extension's notes in a chat's metadata become for a chat that ends with message `at` and has a book with these entries.
+    fn revisions(&self, _metadata: Raw<'_>, _entries: &[EntryImage], _at: usize) -> Vec<Revision> {
+        Vec::new()
+    }
+
+    /// Work that waits in a chat's metadata.
+    fn waiting(&self, _metadata: Raw<'_>) -> Waiting {
+        Waiting::default()
+    }
+
+    /// What its notes become for a chat that is bound to another book, or to none.
+    fn bind(&self, _metadata: Raw<'_>, _book: Option<BoundBook<'_>>) -> Vec<Revision> {
+        Vec::new()
+    }
+
+    /// What corrects its notes if they name another book than the one that the chat is bound to.
+    fn correct_book(&self, _metadata: Raw<'_>, _book: &str) -> Vec<Revision> {
+        Vec::new()
+    }
+
+    /// What is noted in a fork's metadata, which is `metadata` so far, for the extension to find when it is entered.
+    fn checkpoint(&self, _state: &CheckpointState<'_>, _metadata: Raw<'_>) -> Vec<Revision> {
+        Vec::new()
+    }
+
+    /// The title of the scene that a fork was made at, as that note has it.
+    fn checkpoint_scene(&self, _metadata: Raw<'_>) -> Option<String> {
+        None
+    }
+
+    /// Where its data names chats and books.
+    fn places(&self) -> Places {
+        Places::default()
+    }
+
+    /// Where, below `extension_settings`, the extension keeps objects whose keys are names of chats.
+    fn chat_settings(&self) -> &'static [Path] {
+        &[]
+    }
+
+    /// Where, below `extension_settings`, users have a template of their own for the names of books.
+    fn template_setting(&self) -> Option<Path> {
+        None
+    }
+
+    // Words for people.
+
+    /// Where its users choose another version of the running recap.
+    fn selector(&self) -> String {
+        self.name().to_owned()
+    }
+
+    /// How it comes to lose a running recap, as a sentence, if it is known to.
+    fn loses_recaps(&self) -> Option<String> {
+        None
     }
 }
 
@@ -110,6 +301,11 @@ impl Keepers {
     /// Those of all adapters that `keep` it.
     pub fn new(keep: impl Fn(&dyn Adapter) -> bool) -> Self {
         Self(ALL.into_iter().filter(|adapter| keep(*adapter)).collect())
+    }
+
+    /// These, whoever they are.
+    pub fn of(adapters: Vec<&'static dyn Adapter>) -> Self {
+        Self(adapters)
     }
 
     /// Whether nobody but people writes into it.
@@ -162,6 +358,11 @@ pub fn keeper(book: &Book<'_>) -> Option<&'static dyn Adapter> {
     ALL.into_iter().find(|adapter| adapter.keeps(book))
 }
 
+/// The adapter of the extension that made the scene which ends with a message.
+pub fn scene_keeper(message: Message<'_>) -> Option<&'static dyn Adapter> {
+    ALL.into_iter().find(|adapter| adapter.scene(message).is_some())
+}
+
 /// The scene that ends with a message, and the states of the whole book that it has kept, for whichever extension made it.
 pub fn scene(message: Message<'_>) -> Option<(Scene, Vec<SceneSighting>)> {
     ALL.iter().find_map(|adapter| adapter.scene(message))
@@ -175,6 +376,11 @@ pub fn entry_role(comment: &str) -> EntryRole {
         .unwrap_or_default()
 }
 
+/// The adapter of the extension whose queue an entry with this title is.
+pub fn queue_keeper(comment: &str) -> Option<&'static dyn Adapter> {
+    ALL.into_iter().find(|adapter| adapter.entry_role(comment) == EntryRole::Queue)
+}
+
 /// The books that extensions made for a chat, and when, in milliseconds since 1970.
 pub fn made(header: Header<'_>) -> impl Iterator<Item = (String, i64)> {
     ALL.iter().filter_map(move |adapter| adapter.made(header))
@@ -185,224 +391,7 @@ pub fn copies(header: Header<'_>) -> Vec<BookCopy> {
     ALL.iter().flat_map(|adapter| adapter.copies(header)).collect()
 }
 
-/// A book that an extension made as a copy of another.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct BookCopy {
-    /// Name of the copy.
-    pub copy: String,
-    /// Name of the book that it is a copy of.
-    pub source: String,
-    /// Name of the chat that it was made for.
-    pub chat: String,
-    /// Name of the chat that the chat was forked from.
-    pub parent: String,
-    /// When, in milliseconds since 1970.
-    pub time: i64,
-}
-
 /// What a queue that is kept as an entry of the book says is being written, for whichever extension keeps it.
 pub fn work(queue: &EntryImage) -> Vec<Work> {
     ALL.iter().flat_map(|adapter| adapter.work(queue)).collect()
-}
-
-/// A piece of work on a scene that is under way: what it writes belongs to the scene, wherever the story is by then.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Work {
-    /// The message that the scene ends with.
-    pub scene: usize,
-    /// Number of the entry that it writes, if it says.
-    pub uid: Option<i64>,
-    /// Number of the entry whose line in a registry it writes.
-    pub lists: Option<i64>,
-    /// Name of the entry that it makes, if it says.
-    pub name: Option<String>,
-    /// Whether it can make entries that it does not name.
-    pub makes: bool,
-}
-
-impl Work {
-    /// Whether it says that it writes this entry.
-    pub fn names(&self, entry: &EntryImage) -> bool {
-        let titled = |name: &str| {
-            let (comment, name) = (entry.comment.to_lowercase(), name.to_lowercase());
-            !name.is_empty()
-                && comment
-                    .strip_suffix(name.as_str())
-                    .is_some_and(|rest| rest.is_empty() || rest.ends_with('-'))
-        };
-        (self.uid.is_some() && self.uid == entry.uid) || self.name.as_deref().is_some_and(titled)
-    }
-}
-
-/// What an entry is for.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub enum EntryRole {
-    /// Something of the story, or the user's own
-    #[default]
-    Fact,
-    /// A list of other entries by uid
-    Registry,
-    /// A list of other entries by name
-    Index,
-    /// The extension's queue of work
-    Queue,
-}
-
-/// A scene: it ends with the message that it is marked on.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Scene {
-    /// Title, if it has one.
-    pub name: Option<String>,
-    /// Whether the mark is shown. A hidden mark is a deleted one.
-    pub visible: bool,
-    /// Whether it has a recap. A mark without one is an empty bookmark and bounds nothing.
-    pub recapped: bool,
-    /// Which version of the recap is chosen.
-    pub current: i64,
-    /// The versions of its recap.
-    pub versions: Vec<SceneVersion>,
-}
-
-impl Scene {
-    /// Whether it bounds the story: shown, and recapped.
-    pub fn is_real(&self) -> bool {
-        self.visible && self.recapped
-    }
-
-    /// Whether the chosen version was merged into the running recap.
-    pub fn is_combined(&self) -> bool {
-        self.versions.iter().any(|v| v.number == self.current && v.combined)
-    }
-}
-
-/// One version of a scene's recap.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct SceneVersion {
-    /// Its number.
-    pub number: i64,
-    /// When its text was there, in milliseconds since 1970: what its processing wrote came after that.
-    pub started: i64,
-    /// When it was finished, in milliseconds since 1970.
-    pub clock: i64,
-    /// Which entries it is known to have written.
-    pub written: Written,
-    /// Whether it was merged into the running recap.
-    pub combined: bool,
-    /// The book that its snapshot was taken of.
-    pub book: Option<String>,
-    /// How many entries its snapshot holds; 0 if there is none.
-    pub entries: usize,
-}
-
-/// The whole book as a scene's processing left it.
-#[derive(Debug, Clone, PartialEq)]
-pub struct SceneSighting {
-    /// Version of the scene's recap.
-    pub version: i64,
-    /// When, in milliseconds since 1970.
-    pub clock: i64,
-    /// Name of the book.
-    pub book: Option<String>,
-    /// Its entries, as far as the extension wrote them down.
-    pub entries: Vec<EntryImage>,
-}
-
-/// What a scene is known to have written.
-#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
-pub struct Written {
-    /// By number: entries that it made, or says that it made
-    pub uids: Vec<i64>,
-    /// By number: entries that it says it told more of
-    pub told: Vec<i64>,
-    /// By name, lower case
-    pub names: Vec<String>,
-}
-
-impl Written {
-    /// Whether the scene wrote this entry.
-    pub fn has(&self, entry: &EntryImage) -> bool {
-        entry.uid.is_some_and(|uid| self.uids.contains(&uid)) || self.names(entry)
-    }
-
-    /// Whether the scene says by name that it wrote this entry.
-    pub fn names(&self, entry: &EntryImage) -> bool {
-        if self.names.is_empty() {
-            return false;
-        }
-        let comment = entry.comment.to_lowercase();
-        let named = |name: &String| {
-            comment == *name || comment.strip_suffix(name.as_str()).is_some_and(|rest| rest.ends_with('-'))
-        };
-        self.names.iter().any(named)
-    }
-}
-
-/// Where in the story an entry says it was written.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Mark {
-    /// Chat by name; `None` if the entry does not say, which means the chat that the book is bound to.
-    pub chat: Option<String>,
-    /// The last message that it draws on.
-    pub message: usize,
-}
-
-/// One piece of work in an extension's queue.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Operation {
-    /// Its id
-    pub id: String,
-    /// What it does, in the extension's words
-    pub kind: String,
-    /// How far it is
-    pub status: Status,
-    /// Messages that it refers to
-    pub messages: Vec<usize>,
-    /// The book that it would write, if it says
-    pub book: Option<String>,
-    /// How often it was tried again
-    pub retries: i64,
-    /// What went wrong last
-    pub error: Option<String>,
-    /// When it was started, in milliseconds since 1970
-    pub started: Option<i64>,
-}
-
-/// How far an operation is.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Status {
-    /// Waits
-    Pending,
-    /// Runs
-    InProgress,
-    /// Failed and waits to be tried again
-    Retrying,
-    /// Over, in the extension's word for it: completed, failed, cancelled
-    Over(String),
-}
-
-impl Status {
-    /// Reads the extension's word.
-    pub fn read(text: &str) -> Self {
-        match text {
-            "pending" => Self::Pending,
-            "in_progress" => Self::InProgress,
-            "retrying" => Self::Retrying,
-            other => Self::Over(other.to_owned()),
-        }
-    }
-
-    /// The extension's word for it.
-    pub fn as_str(&self) -> &str {
-        match self {
-            Self::Pending => "pending",
-            Self::InProgress => "in_progress",
-            Self::Retrying => "retrying",
-            Self::Over(word) => word,
-        }
-    }
-
-    /// Whether the work is still to be done.
-    pub fn is_open(&self) -> bool {
-        !matches!(self, Self::Over(_))
-    }
 }

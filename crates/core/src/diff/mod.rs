@@ -28,8 +28,8 @@ pub use timed::{Effect, TimedDiff};
 use forklore_json::Raw;
 
 use crate::adapter::Operation;
-use crate::adapter::auto_recap::running::{CombinedRecap, RunningRecap};
-use crate::fork::header::HANDLED;
+use crate::adapter::recap::{self as recaps, CombinedRecap};
+use crate::fork::header::is_handled;
 use crate::state::StateEntry;
 
 /// What a chat holds at a message.
@@ -71,7 +71,7 @@ const BOOKKEEPING: [&str; 3] = ["chat_id_hash", "lastInContextMessageId", "pick_
 
 /// Whether a key of metadata is compared as it stands: what tells chats apart is not, and what is compared in its own way.
 pub fn is_compared(key: &str) -> bool {
-    !HANDLED.contains(&key) && !BOOKKEEPING.contains(&key)
+    !is_handled(key) && !BOOKKEEPING.contains(&key)
 }
 
 /// Whether a key of metadata belongs to the author's note.
@@ -82,8 +82,8 @@ fn is_note(key: &str) -> bool {
 impl<'a> StateDiff<'a> {
     /// Compares two states.
     pub fn of(a: State<'a>, b: State<'a>) -> Self {
-        let running = |state: State<'_>| RunningRecap::read(state.metadata).unwrap_or_default();
-        let combined = [a, b].map(|state| CombinedRecap::read(state.metadata));
+        let running = |state: State<'_>| recaps::running(state.metadata).unwrap_or_default();
+        let combined = [a, b].map(|state| recaps::combined(state.metadata));
         let (mut variables, mut note, mut metadata) = (Vec::new(), Vec::new(), Vec::new());
         for (key, before, after) in fields::members(a.metadata, b.metadata) {
             let key = key.as_text().unwrap_or_default();

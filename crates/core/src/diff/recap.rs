@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use crate::adapter::auto_recap::running::{RecapVersion, RunningRecap};
+use crate::adapter::recap::{RecapVersion, RunningRecap};
 
 /// How one running recap becomes another.
 #[derive(Debug, Clone, Default)]

@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use crate::adapter::auto_recap::registry::{RegistryLine, line};
+use crate::adapter::registry::{RegistryLine, line};
 
 /// How one registry becomes another.
 #[derive(Debug, Clone, Default)]

@@ -6,12 +6,10 @@
 //! * [`rename`]: what in a chat or a book names another one, when that goes by another name.
 //! * [`swipe`]: the last message with another swipe shown.
 //! * [`timed`]: SillyTavern's sticky and cooldown effects, which name the book and would be lost under a new name.
-//! * [`registry`]: Auto-Recap's working index, made anew from the fork's book.
 
 pub mod book;
 pub mod header;
 pub mod names;
-pub mod registry;
 pub mod rename;
 pub mod swipe;
 pub mod timed;

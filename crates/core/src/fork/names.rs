@@ -12,9 +12,6 @@ use crate::format::names::{book_stem, chat_stem, is_kept};
 /// Longest file stem SillyTavern can still save beside its temporary suffix, in bytes.
 pub const LONGEST: usize = 230;
 
-/// How Auto-Recap names a chat's book unless told otherwise.
-pub const BOOK_TEMPLATE: &str = "z-AutoLB-{{char}}-{{chat}}";
-
 /// Why a typed name cannot be the name of a chat.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum NameError {
@@ -48,10 +45,10 @@ pub struct TemplateValues<'a> {
 /// How the name of a fork's book is made.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum BookStyle<'a> {
-    /// As Auto-Recap does.
+    /// By a template, as extensions name the books that they make.
     Template {
-        /// The user's own template, if there is one.
-        template: Option<&'a str>,
+        /// The template, with `{{char}}` and `{{chat}}`.
+        template: &'a str,
         /// Name of the character or group.
         character: &'a str,
     },
@@ -145,7 +142,6 @@ fn fill(template: &str, values: &TemplateValues<'_>) -> Option<String> {
 pub fn book(style: BookStyle<'_>, fork: &str, taken: &dyn Fn(&str) -> bool) -> String {
     let build = |room: usize| match style {
         BookStyle::Template { template, character } => {
-            let template = template.filter(|t| !t.is_empty()).unwrap_or(BOOK_TEMPLATE);
             templated(template, &segment(character, "Unknown"), &segment(fork, "Chat"), room)
         }
         BookStyle::After { book } => joined(&kept(book), &kept(fork), room),
@@ -157,7 +153,7 @@ pub fn book(style: BookStyle<'_>, fork: &str, taken: &dyn Fn(&str) -> bool) -> S
     first_free(copies(), &usable, taken)
 }
 
-/// Auto-Recap's name within `room` bytes. If something has to go, it is the start of the chat's name: forks of one chat differ
+/// A name by a template within `room` bytes. If something has to go, it is the start of the chat's name: forks of one chat differ
 /// at the end.
 fn templated(template: &str, character: &str, chat: &str, room: usize) -> String {
     let name = render(template, character, chat);
@@ -166,7 +162,7 @@ fn templated(template: &str, character: &str, chat: &str, room: usize) -> String
     start_of(&shorter, room).to_owned()
 }
 
-/// Fills Auto-Recap's template, which may have blanks inside the braces, and cleans what stands around the values.
+/// Fills a template, which may have blanks inside the braces, and cleans what stands around the values.
 fn render(template: &str, character: &str, chat: &str) -> String {
     let mut out = String::new();
     let mut rest = template;
@@ -190,7 +186,7 @@ fn render(template: &str, character: &str, chat: &str) -> String {
     kept(&out)
 }
 
-/// A part of a book's name as Auto-Recap cleans it.
+/// A part of a book's name, clean.
 fn segment(text: &str, fallback: &str) -> String {
     let text = if text.is_empty() { fallback } else { text };
     let unfit = |c: char| matches!(c, '\\' | '/' | ':' | '*' | '?' | '"' | '<' | '>' | '|');
@@ -255,6 +251,8 @@ fn end_of(text: &str, room: usize) -> &str {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    const TEMPLATE: &str = "z-AutoLB-{{char}}-{{chat}}";
 
     fn free(_: &str) -> bool {
         false
@@ -323,20 +321,23 @@ mod tests {
     }
 
     #[test]
-    fn names_books_by_auto_recaps_template() {
+    fn names_books_by_a_template() {
         let style = |template| BookStyle::Template { template, character: "Ana/Lee" };
         let fork = "Branch #7 - 2025-11-21@20h36m45s: \"x\"  y";
-        assert_eq!(book(style(None), fork, &free), "z-AutoLB-Ana Lee-Branch #7 - 2025-11-21@20h36m45s x y");
-        assert_eq!(book(style(Some("{{ chat }}: {{{char}} {{x}}")), "$& \n", &free), "$& {Ana Lee {{x}}");
-        assert_eq!(book(style(Some("")), "e\u{301}", &|name| !name.ends_with(')')), "z-AutoLB-Ana Lee-é (2)");
-        assert_eq!(book(style(Some("?")), "x", &free), "book");
-        assert_eq!(book(style(Some("con")), "x", &|name| name == "book"), "book (2)");
+        assert_eq!(
+            book(style(TEMPLATE), fork, &free),
+            "z-AutoLB-Ana Lee-Branch #7 - 2025-11-21@20h36m45s x y"
+        );
+        assert_eq!(book(style("{{ chat }}: {{{char}} {{x}}"), "$& \n", &free), "$& {Ana Lee {{x}}");
+        assert_eq!(book(style(TEMPLATE), "e\u{301}", &|name| !name.ends_with(')')), "z-AutoLB-Ana Lee-é (2)");
+        assert_eq!(book(style("?"), "x", &free), "book");
+        assert_eq!(book(style("con"), "x", &|name| name == "book"), "book (2)");
     }
 
     #[test]
     fn a_long_book_keeps_the_forks_number() {
         let fork = format!("{} - Branch #12", "é".repeat(100));
-        let style = BookStyle::Template { template: None, character: "Ana" };
+        let style = BookStyle::Template { template: TEMPLATE, character: "Ana" };
         let name = book(style, &fork, &free);
         assert!(
             name.len() <= LONGEST && name.starts_with("z-AutoLB-Ana-é") && name.ends_with("é - Branch #12")

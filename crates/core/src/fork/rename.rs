@@ -8,7 +8,8 @@ use forklore_json::{Raw, Splice, Step, apply_all, quote};
 use memchr::memmem;
 
 use super::timed;
-use crate::adapter::auto_recap::running::KEYS;
+use crate::adapter;
+use crate::adapter::places::{Path, Places, values};
 use crate::format::book::{Book, EntryImage};
 use crate::format::media;
 use crate::format::names::{book_stem, chat_stem};
@@ -31,38 +32,20 @@ pub struct Renames {
 /// Finds an entry of a book, by the book's old stem and the entry's number.
 pub type FindEntry<'a> = dyn Fn(&str, i64) -> Option<EntryImage> + 'a;
 
-/// Where `chat_metadata` names chats.
-const CHATS: [&[&str]; 8] = [
-    &["main_chat"],
-    &["forklore", "owner", "file"],
-    &["forklore", "parent", "file"],
-    &["forklore", "root"],
-    &[KEYS[0], "chat_id"],
-    &[KEYS[1], "chat_id"],
-    &["auto_recap", "combined_recap", "chat_id"],
-    &["auto_recap_checkpoint_state", "chat_id"],
-];
+/// Where SillyTavern and Forklore name chats in `chat_metadata`.
+const CHATS: [Path; 4] =
+    [&["main_chat"], &["forklore", "owner", "file"], &["forklore", "parent", "file"], &["forklore", "root"]];
 
-/// Where it names books.
-const BOOKS: [&[&str]; 6] = [
-    &["world_info"],
-    &["auto_lorebooks", "lorebookName"],
-    &["forklore", "book", "name"],
-    &["forklore", "pending", "book"],
-    &["auto_recap_checkpoint_state", "cloned_lorebook_name"],
-    &["auto_recap_checkpoint_state", "original_lorebook_name"],
-];
+/// Where they name books.
+const BOOKS: [Path; 3] = [&["world_info"], &["forklore", "book", "name"], &["forklore", "pending", "book"]];
+
+/// The same for extensions.
+fn noted(of: fn(&Places) -> &'static [Path]) -> impl Iterator<Item = Path> {
+    adapter::ALL.iter().flat_map(move |adapter| of(&adapter.places())).copied()
+}
 
 /// Where it has slugs.
 const SLUGS: [&[&str]; 3] = [&["integrity"], &["forklore", "owner", "slug"], &["forklore", "parent", "slug"]];
-
-/// Where an entry of MemoryBooks names the chat that it was made from.
-const MARKS: [&[&str]; 4] = [
-    &["STMB_chatId"],
-    &["STMB_sidePromptRegeneration", "chatId"],
-    &["data", "extensions", "aikobots", "topical_clip", "last_message_source", "chat_id"],
-    &["STMB_clipReview", "chatId"],
-];
 
 impl Renames {
     fn chat(&self, name: &str) -> Option<&str> {
@@ -83,10 +66,10 @@ impl Renames {
         let header = Raw::parse(line).ok()?;
         let metadata = header.get("chat_metadata")?;
         let mut splices = Splices { doc: line, list: Vec::new() };
-        for path in CHATS {
+        for path in CHATS.into_iter().chain(noted(|places| places.own_name)) {
             splices.rename(metadata.at(path), &|name| self.chat(name));
         }
-        for path in BOOKS {
+        for path in BOOKS.into_iter().chain(noted(|places| places.books)) {
             splices.rename(metadata.at(path), &|name| self.book(name));
         }
         for path in SLUGS {
@@ -113,12 +96,7 @@ impl Renames {
             }
             None => {
                 let path = ["chat_metadata", "forklore", "restored"].map(Step::Key);
-                let splice = forklore_json::remove(header, &path)?;
-                let start = header.range_in(line)?.start;
-                Some(Splice {
-                    range: splice.range.start + start..splice.range.end + start,
-                    with: splice.with,
-                })
+                Some(forklore_json::remove(header, &path)?.moved(header, line))
             }
         }
     }
@@ -135,7 +113,8 @@ impl Renames {
     pub fn in_message(&self, line: &[u8]) -> Option<Vec<u8>> {
         let says = |word: &[u8]| memmem::find(line, word).is_some();
         let links = !self.chats.is_empty() && (says(b"bookmark_link") || says(b"branches"));
-        let scenes = !self.books.is_empty() && says(b"chatLorebookName");
+        let named = |path: Path| path.last().is_some_and(|key| says(key.as_bytes()));
+        let scenes = !self.books.is_empty() && noted(|places| places.message_books).any(named);
         if !links && !scenes {
             return None;
         }
@@ -144,21 +123,13 @@ impl Renames {
         let [extra, swipes] = message.pick(["extra", "swipe_info"]);
         let swipes = swipes.unwrap_or(Raw::NULL).elements().filter_map(|swipe| swipe.get("extra"));
         for extra in extra.into_iter().chain(swipes) {
-            let [bookmark, branches, new, old] =
-                extra.pick(["bookmark_link", "branches", "auto_recap_memory", "auto_summarize_memory"]);
+            let [bookmark, branches] = extra.pick(["bookmark_link", "branches"]);
             let branches = branches.unwrap_or(Raw::NULL).elements();
             for link in bookmark.into_iter().chain(branches) {
                 splices.rename(Some(link), &|name| self.chat(name));
             }
-            let of = |scene: Option<Raw<'_>>, key: &str| scene.and_then(|scene| scene.get(key)).is_some();
-            for (scene, key) in [(new, "scene_recap_metadata"), (old, "scene_summary_metadata")] {
-                if !of(scene, key) {
-                    continue;
-                }
-                let versions = scene.and_then(|scene| scene.get(key)).unwrap_or(Raw::NULL);
-                for (_, version) in versions.members() {
-                    splices.rename(version.get("chatLorebookName"), &|name| self.book(name));
-                }
+            for book in noted(|places| places.message_books).flat_map(|path| values(extra, path)) {
+                splices.rename(Some(book), &|name| self.book(name));
             }
         }
         splices.apply()
@@ -174,7 +145,7 @@ impl Renames {
         });
         if !self.chats.is_empty() {
             for entry in book.entries() {
-                for path in MARKS {
+                for path in noted(|places| places.entry_chats) {
                     splices.rename(entry.raw.at(path), &|name| self.chat(name));
                 }
             }

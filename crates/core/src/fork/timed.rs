@@ -2,29 +2,57 @@
 //!
 //! An effect is kept under `<book>.<uid>` and found by a hash of the entry, the book's name included ([`entry_hash`]). Under a
 //! new name nothing would be found, and what was sticky would silently not be. So the hash is worked out as the browser will:
-//! cyrb53 over the UTF-16 units of what `JSON.stringify` writes. [`Form`] tells which text the browser sees: Auto-Recap wraps
-//! the text of every entry before SillyTavern hashes it.
+//! cyrb53 over the UTF-16 units of what `JSON.stringify` writes. [`Form`] tells which text the browser sees: an extension can
+//! wrap the text of every entry before SillyTavern hashes it.
 
 use std::collections::HashMap;
 
 use forklore_json::{Kind, Raw, Splice, Step, apply_all, quote, set};
 
+use crate::adapter::{ALL, Adapter};
 use crate::format::book::EntryImage;
+use crate::format::js::{Units, js_number, units};
 
 /// In which form the browser hashes the text of entries.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Clone, Copy)]
 pub enum Form {
     /// As it stands in the book.
     Plain,
-    /// In the `<setting_lore>` tag that Auto-Recap puts around it while it is installed.
-    Wrapped,
+    /// In what an extension puts around it while it is installed.
+    Wrapped(&'static dyn Adapter),
+}
+
+impl PartialEq for Form {
+    fn eq(&self, other: &Self) -> bool {
+        self.extension() == other.extension()
+    }
+}
+
+impl Eq for Form {}
+
+impl std::fmt::Debug for Form {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self.extension() {
+            None => f.write_str("Plain"),
+            Some(name) => write!(f, "Wrapped({name})"),
+        }
+    }
 }
 
 impl Form {
-    /// The form in which an entry of the book `world` has this hash; `None` if it has it in neither: then the entry was changed
+    /// The form in which an entry of the book `world` has this hash; `None` if it has it in none: then the entry was changed
     /// since.
     pub fn of(hash: u64, entry: Raw<'_>, world: &str) -> Option<Self> {
-        [Self::Plain, Self::Wrapped].into_iter().find(|form| entry_hash(entry, world, *form) == hash)
+        let wrapped = ALL.into_iter().map(Self::Wrapped);
+        std::iter::once(Self::Plain).chain(wrapped).find(|form| entry_hash(entry, world, *form) == hash)
+    }
+
+    /// The extension that wraps the text.
+    fn extension(self) -> Option<&'static str> {
+        match self {
+            Self::Plain => None,
+            Self::Wrapped(adapter) => Some(adapter.name()),
+        }
     }
 }
 
@@ -122,13 +150,6 @@ fn number(value: Raw<'_>) -> Option<f64> {
     }
 }
 
-/// A text as JavaScript has it. All work here is on these units, because a text may be cut inside an emoji.
-type Units = Vec<u16>;
-
-fn units(text: &str) -> Units {
-    text.encode_utf16().collect()
-}
-
 /// One member on its way to be written.
 enum Value<'a> {
     Raw(Raw<'a>),
@@ -149,7 +170,7 @@ fn stringified(entry: Raw<'_>, world: &str, form: Form) -> Units {
     let content = entry.get("content").and_then(Raw::as_utf16).unwrap_or_default();
     let content = match form {
         Form::Plain => content,
-        Form::Wrapped => wrapped(content, entry, world),
+        Form::Wrapped(adapter) => adapter.wrapped(&content, entry, world).unwrap_or(content),
     };
     let (decorators, content) = split_decorators(content);
     fields.put(units("decorators"), Value::Texts(decorators));
@@ -199,105 +220,6 @@ fn split_decorators(content: Units) -> (Vec<Units>, Units) {
         }
     }
     (decorators, content)
-}
-
-/// A text in the tag that Auto-Recap puts around it. What is blank or has the tag already stays.
-fn wrapped(content: Units, entry: Raw<'_>, world: &str) -> Units {
-    let newline = u16::from(b'\n');
-    let lines = with_plain_newlines(&content);
-    let decorated = if lines.starts_with(&units("@@")) {
-        let all = lines.split(|unit| *unit == newline);
-        all.take_while(|line| line.starts_with(&units("@@"))).map(|line| line.len() + 1).sum()
-    } else {
-        0
-    };
-    let body = trimmed(lines.get(decorated..).unwrap_or_default());
-    let has_tag = body.starts_with(&units("<setting_lore ")) && body.ends_with(&units("</setting_lore>"));
-    if body.is_empty() || has_tag {
-        return content;
-    }
-    [&lines[..decorated], &open_tag(entry, world), &[newline], body, &[newline], &units("</setting_lore>")]
-        .concat()
-}
-
-/// The opening tag, with those of the entry's fields that Auto-Recap shows to the model.
-fn open_tag(entry: Raw<'_>, world: &str) -> Units {
-    let some = |field: &str| entry.get(field).filter(|value| !is_null(*value));
-    let numeric = |field: &str| some(field).filter(|value| value.kind() == Kind::Number);
-    let comment = entry.get("comment").filter(|comment| comment.is_truthy());
-    // An entry can have a field of this name, which then counts.
-    let world = entry.get("world").map_or_else(|| units(world), shown);
-    let keys: Vec<Units> =
-        entry.get("key").map(|keys| keys.elements().map(shown).collect()).unwrap_or_default();
-    let attributes = [
-        ("name", Some(comment.map_or_else(|| units("Unnamed Entry"), shown))),
-        ("uid", Some(some("uid").map_or_else(|| units("unknown"), shown))),
-        ("world", Some(world).filter(|world| !world.is_empty())),
-        ("position", numeric("position").map(shown)),
-        ("order", numeric("order").map(shown)),
-        ("depth", some("depth").map(shown)),
-        ("role", some("role").map(shown)),
-        ("keys", (!keys.is_empty()).then(|| keys.join(&u16::from(b'|')))),
-    ];
-    let mut tag = units("<setting_lore");
-    for (name, value) in attributes {
-        let Some(value) = value else { continue };
-        tag.extend(format!(" {name}=\"").encode_utf16());
-        tag.extend(escaped(&value));
-        tag.push(u16::from(b'"'));
-    }
-    tag.push(u16::from(b'>'));
-    tag
-}
-
-/// A value as JavaScript's `String` writes it; lists and objects, which no such field has, are not told apart.
-fn shown(value: Raw<'_>) -> Units {
-    match value.kind() {
-        Kind::String => value.as_utf16().unwrap_or_default(),
-        Kind::Number => units(&js_number(value).unwrap_or_default()),
-        Kind::Bool => units(&String::from_utf8_lossy(value.bytes())),
-        Kind::Null => Units::new(),
-        Kind::Array | Kind::Object => units("[object Object]"),
-    }
-}
-
-/// Whether the browser gets `null`: the server writes so what is too large for a number.
-fn is_null(value: Raw<'_>) -> bool {
-    value.kind() == Kind::Null || (value.kind() == Kind::Number && js_number(value).is_none())
-}
-
-fn escaped(text: &[u16]) -> Units {
-    let mut out = Units::new();
-    for unit in text {
-        match u8::try_from(*unit) {
-            Ok(b'&') => out.extend("&amp;".encode_utf16()),
-            Ok(b'<') => out.extend("&lt;".encode_utf16()),
-            Ok(b'>') => out.extend("&gt;".encode_utf16()),
-            Ok(b'"') => out.extend("&quot;".encode_utf16()),
-            Ok(b'\'') => out.extend("&apos;".encode_utf16()),
-            _ => out.push(*unit),
-        }
-    }
-    out
-}
-
-fn with_plain_newlines(text: &[u16]) -> Units {
-    let (cr, lf) = (u16::from(b'\r'), u16::from(b'\n'));
-    let before = |i: usize| i.checked_sub(1).and_then(|i| text.get(i)).copied();
-    let kept = text.iter().enumerate().filter(|(i, unit)| **unit != lf || before(*i) != Some(cr));
-    kept.map(|(_, unit)| if *unit == cr { lf } else { *unit }).collect()
-}
-
-/// JavaScript's `trim`.
-fn trimmed(text: &[u16]) -> &[u16] {
-    let is_blank = |unit: &u16| {
-        let c = char::from_u32(u32::from(*unit));
-        // Rust and JavaScript disagree on two characters.
-        *unit == 0xFEFF || (*unit != 0x85 && c.is_some_and(char::is_whitespace))
-    };
-    let Some(start) = text.iter().position(|unit| !is_blank(unit)) else { return &[] };
-    let end = text.iter().rposition(|unit| !is_blank(unit)).unwrap_or(start);
-    &text[start..=end]
 }
 
 /// The members of an object in the order that JavaScript keeps: a key that is put again keeps its place.
@@ -449,42 +371,10 @@ impl Writer {
     }
 }
 
-/// A number as JavaScript writes it: the fewest digits that still mean it. `None` if it is infinite.
-fn js_number(value: Raw<'_>) -> Option<String> {
-    let number: f64 =
-        std::str::from_utf8(value.bytes()).ok()?.parse().ok().filter(|n: &f64| n.is_finite())?;
-    if number == 0.0 {
-        return Some("0".to_owned());
-    }
-    // Rust finds the same digits but has other rules for where the point goes.
-    let scientific = format!("{:e}", number.abs());
-    let (mantissa, exponent) = scientific.split_once('e')?;
-    let digits = mantissa.replace('.', "");
-    let point = exponent.parse::<i32>().ok()? + 1;
-    let sign = if number < 0.0 { "-" } else { "" };
-    Some(format!("{sign}{}", placed(&digits, point)))
-}
-
-/// Digits with the point behind the first `point` of them.
-fn placed(digits: &str, point: i32) -> String {
-    let count = digits.len();
-    match usize::try_from(point) {
-        Ok(before @ 1..=21) if before >= count => format!("{digits}{}", "0".repeat(before - count)),
-        Ok(before @ 1..=21) => format!("{}.{}", &digits[..before], &digits[before..]),
-        _ if (-5..=0).contains(&point) => {
-            format!("0.{}{digits}", "0".repeat(usize::try_from(-point).unwrap_or(0)))
-        }
-        _ => {
-            let (first, rest) = digits.split_at(1);
-            let dot = if rest.is_empty() { "" } else { "." };
-            format!("{first}{dot}{rest}e{:+}", point - 1)
-        }
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::adapter::auto_recap::AutoRecap;
 
     fn raw(json: &str) -> Raw<'_> {
         Raw::parse(json.as_bytes()).unwrap()
@@ -537,7 +427,8 @@ mod tests {
             ),
         ];
         for (world, entry, hashes) in vectors {
-            let found = [Form::Plain, Form::Wrapped].map(|form| entry_hash(raw(entry), world, form));
+            let found =
+                [Form::Plain, Form::Wrapped(&AutoRecap)].map(|form| entry_hash(raw(entry), world, form));
             assert_eq!(found, hashes, "{entry}");
         }
     }
@@ -549,29 +440,9 @@ mod tests {
             r#"{"uid":10,"key":["watch log","log","watch"],"keysecondary":[],"comment":"document-Watch Log","content":"A page has been razored out","constant":false,"vectorized":false,"selective":true,"selectiveLogic":0,"addMemo":false,"order":988,"position":0,"disable":false,"ignoreBudget":true,"excludeRecursion":false,"preventRecursion":false,"matchPersonaDescription":false,"matchCharacterDescription":false,"matchCharacterPersonality":false,"matchCharacterDepthPrompt":false,"matchScenario":false,"matchCreatorNotes":false,"delayUntilRecursion":0,"probability":100,"useProbability":true,"depth":4,"outletName":"","group":"","groupOverride":false,"groupWeight":100,"scanDepth":null,"caseSensitive":null,"matchWholeWords":null,"useGroupScoring":null,"automationId":"","role":0,"sticky":4,"cooldown":null,"delay":null,"triggers":[]}"#,
         );
         let world = "z-AutoLB-Harbor Watch-1794704887326";
-        assert_eq!(Form::of(2_369_099_058_669_754, entry, world), Some(Form::Wrapped));
+        assert_eq!(Form::of(2_369_099_058_669_754, entry, world), Some(Form::Wrapped(&AutoRecap)));
         assert_eq!(Form::of(entry_hash(entry, world, Form::Plain), entry, world), Some(Form::Plain));
         assert_eq!(Form::of(1, entry, world), None);
-    }
-
-    #[test]
-    fn writes_numbers_as_javascript_does() {
-        let vectors = [
-            ("-0", "0"),
-            ("1.50", "1.5"),
-            ("1e3", "1000"),
-            ("9007199254740993", "9007199254740992"),
-            ("123456789012345678901", "123456789012345680000"),
-            ("1e21", "1e+21"),
-            ("0.000001", "0.000001"),
-            ("0.0000001", "1e-7"),
-            ("-1.5E-7", "-1.5e-7"),
-            ("5e-324", "5e-324"),
-        ];
-        for (written, expected) in vectors {
-            assert_eq!(js_number(raw(written)).as_deref(), Some(expected));
-        }
-        assert_eq!(js_number(raw("1e400")), None);
     }
 
     #[test]

@@ -1,6 +1,11 @@
-//! `settings.json`: which books are bound outside the chats, and how Auto-Recap names its books.
+//! `settings.json`: which books are bound outside the chats, how extensions name theirs, and which chats they keep settings for.
+
+use std::collections::BTreeSet;
 
 use forklore_json::Raw;
+
+use crate::adapter::settings::EXTENSIONS;
+use crate::adapter::{ALL, Adapter};
 
 /// What Forklore needs of a user's settings.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
@@ -11,15 +16,11 @@ pub struct Settings {
     pub character_books: Vec<(String, String)>,
     /// Books bound to personas.
     pub persona_books: Vec<String>,
-    /// Auto-Recap's template for the names of its books.
-    pub recap_book_template: Option<String>,
-    /// Chat ids that Auto-Recap keeps settings for, by map.
-    pub recap_chat_maps: Vec<(String, Vec<String>)>,
+    /// Users' own templates for the names of books: extension, template.
+    pub book_templates: Vec<(&'static str, String)>,
+    /// Chats that extensions keep settings for, by name.
+    pub kept_chats: BTreeSet<String>,
 }
-
-/// The maps in Auto-Recap's settings whose keys are chat ids.
-pub const RECAP_CHAT_MAPS: [&str; 4] =
-    ["chats_enabled", "chat_strip_patterns", "chat_profiles", "chat_sticky_presets"];
 
 /// A text that is not empty.
 fn text(value: Option<Raw<'_>>) -> Option<String> {
@@ -48,21 +49,27 @@ impl Settings {
         for (_, persona) in power_user.get("persona_descriptions").unwrap_or(Raw::NULL).members() {
             persona_books.extend(text(persona.get("lorebook")));
         }
-        let extensions = raw.get("extension_settings").unwrap_or(Raw::NULL);
-        let recap = extensions.get("auto_recap_memory").unwrap_or(Raw::NULL);
-        let recap_chat_maps = RECAP_CHAT_MAPS
-            .iter()
-            .map(|map| {
-                let keys = recap.get(map).unwrap_or(Raw::NULL).members().filter_map(|(key, _)| key.as_text());
-                ((*map).to_owned(), keys.map(std::borrow::Cow::into_owned).collect())
-            })
-            .collect();
+        let extensions = raw.get(EXTENSIONS).unwrap_or(Raw::NULL);
+        let template = |adapter: &&dyn Adapter| {
+            let own = text(extensions.at(adapter.template_setting()?))?;
+            Some((adapter.name(), own))
+        };
+        let maps = ALL.iter().flat_map(|adapter| adapter.chat_settings());
+        let chats = maps.flat_map(|map| extensions.at(map).unwrap_or(Raw::NULL).members());
+        let kept_chats =
+            chats.filter_map(|(chat, _)| chat.as_text().map(std::borrow::Cow::into_owned)).collect();
         Self {
             global_books: texts(world_info.get("globalSelect")),
             character_books,
             persona_books,
-            recap_book_template: text(extensions.at(&["autoLorebooks", "nameTemplate"])),
-            recap_chat_maps,
+            book_templates: ALL.iter().filter_map(template).collect(),
+            kept_chats,
         }
+    }
+
+    /// The template by which an extension names books: the user's own, else the extension's.
+    pub fn book_template(&self, adapter: &dyn Adapter) -> Option<&str> {
+        let own = self.book_templates.iter().find(|(name, _)| *name == adapter.name());
+        own.map(|(_, template)| template.as_str()).or_else(|| adapter.book_template())
     }
 }

@@ -15,7 +15,7 @@ use super::order::in_order;
 use super::roll::Roll;
 use super::sight::{BookEvidence, Cast, Content, Head, Look, Scene, Sight, Witness};
 use super::thing::{Kinship, Thing, pair};
-use crate::adapter::auto_recap::text_hash;
+use crate::adapter::recap::text_hashes;
 use crate::adapter::{EntryRole, Keepers, entry_role};
 use crate::format::book::EntryImage;
 
@@ -600,8 +600,11 @@ impl<'a> Builder<'a> {
         let lines: Vec<&str> = content.lines().collect();
         let shorter = (1..lines.len()).rev().map(|n| lines[..n].join("\n"));
         std::iter::once(content.clone()).chain(shorter).find_map(|text| {
-            let hash = text_hash(&text);
-            named.iter().find(|(_, known)| *known == hash).map(|(scene, _)| (*scene, text.clone()))
+            let hashes = text_hashes(&text);
+            named
+                .iter()
+                .find(|(_, known)| hashes.iter().any(|hash| hash == known))
+                .map(|(scene, _)| (*scene, text.clone()))
         })
     }
 

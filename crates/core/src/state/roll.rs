@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use forklore_json::{Raw, quote};
 
-use crate::adapter::auto_recap::registry;
+use crate::adapter::registry;
 use crate::format::book::EntryImage;
 
 /// The order of lines by registry: names in the order in which they stand.

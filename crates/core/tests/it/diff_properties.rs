@@ -173,6 +173,7 @@ fn metadata() -> impl Strategy<Value = String> {
 
 fn operations() -> impl Strategy<Value = Vec<Operation>> {
     let one = (0..3u8, prop::sample::select(vec!["pending", "failed"])).prop_map(|(id, status)| Operation {
+        of: "an extension",
         id: if id == 0 { String::new() } else { format!("op_{id}") },
         kind: "recap".to_owned(),
         status: Status::read(status),

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeSet;
 
+use forklore_core::adapter::auto_recap::AutoRecap;
 use forklore_core::fork::ForkKind;
 use forklore_core::fork::names::{BookStyle, LONGEST, TemplateValues, automatic, book, from_template, typed};
 use forklore_core::fork::timed::{Form, entry_hash, rekey};
@@ -60,9 +61,9 @@ proptest! {
             prop_assert_eq!(chat_stem(&chat), chat);
         }
         let styles = [
-            BookStyle::Template { template: None, character: &other },
-            BookStyle::Template { template: Some(&template), character: &other },
-            BookStyle::Template { template: Some("{{chat}}{{char}}{{chat}}"), character: &other },
+            BookStyle::Template { template: "z-AutoLB-{{char}}-{{chat}}", character: &other },
+            BookStyle::Template { template: &template, character: &other },
+            BookStyle::Template { template: "{{chat}}{{char}}{{chat}}", character: &other },
             BookStyle::After { book: &other },
         ];
         for style in styles {
@@ -90,7 +91,7 @@ proptest! {
         let kept = effects.iter().filter(|((b, uid), (start, _))| *start < visible && (*b != 0 || there[*uid as usize]));
         let expected = object(kept.map(|((b, uid), (start, extra))| match b {
             0 => {
-                let hash = entry_hash(Raw::parse(entry(*uid).as_bytes()).unwrap(), "New", Form::Wrapped);
+                let hash = entry_hash(Raw::parse(entry(*uid).as_bytes()).unwrap(), "New", Form::Wrapped(&AutoRecap));
                 member("New", *uid, hash, *start, extra)
             }
             _ => member(books[*b], *uid, 5, *start, extra),
@@ -98,7 +99,7 @@ proptest! {
         let entries = |uid: i64| there[uid as usize].then(|| {
             EntryImage::new(Some(uid), "", Raw::parse(entry(uid).as_bytes()).unwrap())
         });
-        let found = rekey(Raw::parse(timed.as_bytes()).unwrap(), "Old", "New", &entries, visible, Form::Wrapped);
+        let found = rekey(Raw::parse(timed.as_bytes()).unwrap(), "Old", "New", &entries, visible, Form::Wrapped(&AutoRecap));
         prop_assert_eq!(String::from_utf8(found).unwrap(), expected);
     }
 }

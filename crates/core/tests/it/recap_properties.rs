@@ -1,6 +1,6 @@
 //! The running recap: projecting it to a message.
 
-use forklore_core::adapter::auto_recap::running::{Projection, RecapVersion, RunningRecap};
+use forklore_core::adapter::recap::{Projection, RecapVersion, RunningRecap};
 use proptest::prelude::*;
 
 fn recap() -> impl Strategy<Value = RunningRecap> {
@@ -56,13 +56,4 @@ proptest! {
         let second = kept(&first, &first.project(m, &carries));
         prop_assert_eq!(second, direct);
     }
-}
-
-#[test]
-fn version_zero_is_a_real_version() {
-    let raw = br#"{"auto_recap_running_scene_recaps":{"current_version":0,"versions":[{"version":0,"new_scene_index":3,"content":"x"}]}}"#;
-    let recap = RunningRecap::read(forklore_json::Raw::parse(raw).unwrap()).unwrap();
-    assert_eq!(recap.current, Some(0));
-    let none = br#"{"auto_recap_running_scene_recaps":{"current_version":0,"versions":[]}}"#;
-    assert_eq!(RunningRecap::read(forklore_json::Raw::parse(none).unwrap()).unwrap().current, None);
 }

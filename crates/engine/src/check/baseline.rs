@@ -1,12 +1,11 @@
 //! Forks against what they started with, and what is told on entering one.
 
-use forklore_core::adapter::auto_recap::running::{CombinedRecap, KEYS};
+use forklore_core::adapter::{self, recap};
 use forklore_core::check::{Code, Severity};
 use forklore_core::fork::book::fingerprint;
-use forklore_core::fork::header::{self as core_header, version_hash};
+use forklore_core::fork::header as core_header;
 use forklore_core::format::record::Baseline;
 use forklore_fs::PathError;
-use forklore_json::Raw;
 use forklore_vault::{Chat, Library};
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -41,15 +40,14 @@ pub fn entering(library: &Library, c: usize) -> Option<Entering> {
     let chat = &library.chats[c];
     let record = chat.record.as_ref()?;
     let metadata = chat.header().metadata();
-    let scene = metadata.at(&["auto_recap_checkpoint_state", "scene_break_name"]).and_then(Raw::as_text);
     Some(Entering {
         kind: record.kind.clone(),
         parent: record.parent_file.clone(),
         message: record.message,
-        scene: scene.map(std::borrow::Cow::into_owned),
+        scene: adapter::ALL.iter().find_map(|adapter| adapter.checkpoint_scene(metadata)),
         running_version: chat.running.as_ref().and_then(|running| running.current),
         versions: chat.running.as_ref().map_or(0, |running| running.versions.len()),
-        combined_messages: CombinedRecap::read(metadata).map(|recap| recap.message_count),
+        combined_messages: recap::combined(metadata).map(|recap| recap.message_count),
         created: forklore_journal::oplog::time(record.created),
         moved_on: record.baseline.as_ref().is_some_and(|baseline| !is_untouched(chat, baseline)),
     })
@@ -68,13 +66,8 @@ impl Checker<'_> {
             return Ok(());
         };
         let metadata = chat.header().metadata();
-        let recap = KEYS.iter().find_map(|key| metadata.get(key)).unwrap_or(Raw::NULL);
-        let now: Vec<(i64, String)> = recap
-            .get("versions")
-            .unwrap_or(Raw::NULL)
-            .elements()
-            .filter_map(|raw| Some((raw.get("version").and_then(Raw::as_i64)?, version_hash(raw))))
-            .collect();
+        let now = recap::versions(metadata);
+        let now: Vec<(i64, String)> = now.iter().map(|version| (version.number, version.hash())).collect();
         let mut changed: Vec<String> = Vec::new();
         let gone = baseline
             .versions

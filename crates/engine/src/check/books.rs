@@ -2,8 +2,7 @@
 
 use std::collections::{HashMap, HashSet};
 
-use forklore_core::adapter::auto_recap::registry;
-use forklore_core::adapter::{self, EntryRole, entry_role};
+use forklore_core::adapter::{self, EntryRole, entry_role, registry};
 use forklore_core::check::{Code, Severity};
 use forklore_core::format::book::Book;
 use forklore_core::format::names::book_stem;

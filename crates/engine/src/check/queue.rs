@@ -36,17 +36,20 @@ impl Checker<'_> {
                 "The queue holds work for another lorebook, or for messages that this chat does not have: {}.",
                 list(&foreign, 4)
             );
-            let remedy = "Clear the queue in Auto-Recap before it runs another chat's work on this one.";
-            self.add(Code::QueueForeign, Severity::Error, Some(c), Some(name), message, remedy);
+            let remedy = format!(
+                "Clear the queue in {} before it runs another chat's work on this one.",
+                whose(open.iter().filter(beyond))
+            );
+            self.add(Code::QueueForeign, Severity::Error, Some(c), Some(name), message, &remedy);
         }
-        let stuck = |op: &&Operation| {
+        let is_stuck = |op: &&Operation| {
             op.retries >= MANY_RETRIES
                 || (op.status == Status::InProgress
                     && op.started.is_some_and(|started| self.now - started > LONG))
         };
         let stuck: Vec<String> = open
             .iter()
-            .filter(stuck)
+            .filter(is_stuck)
             .map(|op| match &op.error {
                 Some(error) => format!("{} ({error})", op.kind),
                 None => op.kind.clone(),
@@ -54,10 +57,19 @@ impl Checker<'_> {
             .collect();
         if !stuck.is_empty() {
             let message = format!("Work in the queue does not get done: {}.", list(&stuck, 3));
-            let remedy =
-                "Look at Auto-Recap's queue in SillyTavern: mend the connection, or remove the work.";
-            self.add(Code::QueueStuck, Severity::Warning, Some(c), Some(name), message, remedy);
+            let remedy = format!(
+                "Look at {}'s queue in SillyTavern: mend the connection, or remove the work.",
+                whose(open.iter().filter(is_stuck))
+            );
+            self.add(Code::QueueStuck, Severity::Warning, Some(c), Some(name), message, &remedy);
         }
         Ok(())
     }
+}
+
+/// The extensions whose work it is.
+fn whose<'a>(work: impl Iterator<Item = &'a Operation>) -> String {
+    let mut names: Vec<&str> = work.map(|op| op.of).collect();
+    names.dedup();
+    names.join(" and ")
 }

@@ -2,7 +2,8 @@
 
 use std::collections::HashSet;
 
-use forklore_core::adapter::auto_recap::running::{CombinedRecap, RecapVersion};
+use forklore_core::adapter::Adapter;
+use forklore_core::adapter::recap::{self, RecapVersion};
 use forklore_core::check::{Code, Severity};
 
 use super::{Checker, list};
@@ -16,8 +17,7 @@ impl Checker<'_> {
     /// One text for everything up to a message: if that message is not there, it tells what has not happened.
     fn combined_recap(&mut self, c: usize) {
         let chat = &self.library.chats[c];
-        let Some(recap) = CombinedRecap::read(chat.header().metadata()).filter(|r| !r.fits(chat.head()))
-        else {
+        let Some(recap) = recap::combined(chat.header().metadata()).filter(|r| !r.fits(chat.head())) else {
             return;
         };
         let (covers, has) = (recap.message_count, chat.transcript.len());
@@ -32,6 +32,7 @@ impl Checker<'_> {
         let combined = chat.facts.scenes.iter().filter(|(_, scene)| scene.is_real() && scene.is_combined());
         let combined: Vec<usize> = combined.map(|(message, _)| *message).collect();
         let Some(running) = &chat.running else { return };
+        let keeper = recap::keeper(chat.header().metadata());
         let head = chat.head();
         let current = running.current_place();
         let (mut future, mut foreign) = (Vec::new(), Vec::new());
@@ -75,9 +76,10 @@ impl Checker<'_> {
         if let (Some(number), None) = (running.current, current) {
             let message =
                 format!("Version {number} of the running recap is in use, but there is no such version.");
+            let selector = keeper.map_or_else(|| "the extension".to_owned(), Adapter::selector);
             let remedy =
-                "Run `forklore heal` on this chat, or choose another version in Auto-Recap's selector.";
-            self.add(Code::RecapVersionMissing, Severity::Warning, Some(c), None, message, remedy);
+                format!("Run `forklore heal` on this chat, or choose another version in {selector}.");
+            self.add(Code::RecapVersionMissing, Severity::Warning, Some(c), None, message, &remedy);
         }
         let whole = || running.versions.iter().any(RecapVersion::is_whole);
         if let Some(version) = current.map(|place| &running.versions[place])
@@ -102,8 +104,11 @@ impl Checker<'_> {
                 "Scenes were merged into the running recap, but their versions are gone: {}.",
                 list(&missing, 6)
             );
-            let remedy = "Renaming a chat makes Auto-Recap forget its running recap. `forklore heal` brings it back if history, a backup or a relative has it; else combine the scenes again.";
-            self.add(Code::RecapVersionMissing, Severity::Warning, Some(c), None, message, remedy);
+            let how = keeper.and_then(Adapter::loses_recaps).map(|how| how + " ").unwrap_or_default();
+            let remedy = format!(
+                "{how}`forklore heal` brings it back if history, a backup or a relative has it; else combine the scenes again."
+            );
+            self.add(Code::RecapVersionMissing, Severity::Warning, Some(c), None, message, &remedy);
         }
     }
 }

@@ -3,8 +3,8 @@
 use std::borrow::Cow;
 
 use forklore_core::adapter::Operation;
-use forklore_core::adapter::auto_recap::registry::RegistryLine;
-use forklore_core::adapter::auto_recap::running::{CombinedRecap, RecapVersion};
+use forklore_core::adapter::recap::{CombinedRecap, RecapVersion};
+use forklore_core::adapter::registry::RegistryLine;
 use forklore_core::diff::{
     Effect, Effort, EntryChange, FieldChange, ListDiff, RegistryDiff, StateDiff, TextDiff, ValueChange,
 };

@@ -1,9 +1,9 @@
 //! The metadata of a chat as of a message, for another owner: what a new fork's header says, and a healed chat's.
 
-use forklore_core::adapter;
-use forklore_core::adapter::auto_recap::running::{CombinedRecap, Projection};
+use forklore_core::adapter::notes::BoundBook;
+use forklore_core::adapter::recap::{self, CombinedRecap, Projection};
+use forklore_core::adapter::{self, Adapter};
 use forklore_core::fork::header::{self as core, Revision};
-use forklore_core::fork::registry;
 use forklore_core::fork::timed::{self, Form};
 use forklore_core::format::book::EntryImage;
 use forklore_core::format::record;
@@ -57,7 +57,9 @@ pub(crate) fn revise(
     bind(metadata, binding, &mut revised.revisions);
     if let Some(running) = &chat.running {
         let projection = running.project(at, &|version| library.scene_of(c, version));
-        let (revisions, dropped) = core::running(metadata, &projection, owner);
+        let keeper = recap::keeper(metadata);
+        let projected = keeper.map(|keeper| keeper.project_running(metadata, &projection, owner));
+        let (revisions, dropped) = projected.unwrap_or_default();
         revised.revisions.extend(revisions);
         if !dropped.is_empty() {
             revised.archive.push(("running", core::list(&dropped)));
@@ -66,15 +68,18 @@ pub(crate) fn revise(
     }
     let fitting = library.combined_at(c, at)?;
     let bytes = fitting.as_ref().map(|(_, bytes)| bytes.as_slice());
-    if let (None, Some(later)) = (bytes, metadata.at(&["auto_recap", "combined_recap"])) {
-        revised.archive.push(("combined", later.bytes().to_vec()));
+    if let Some((keeper, stored)) = combined(metadata) {
+        if bytes.is_none() {
+            revised.archive.push(("combined", stored.bytes().to_vec()));
+        }
+        revised.revisions.extend(keeper.put_combined(metadata, bytes, owner));
     }
-    revised.revisions.extend(core::combined(metadata, bytes, owner));
     revised.combined = fitting.map(|(recap, _)| recap);
     if fresh || !matches!(binding, Binding::Same) {
-        let (revisions, waiting) = core::pending(metadata);
-        revised.revisions.extend(revisions);
-        revised.archive.extend(waiting);
+        for waiting in adapter::ALL.iter().map(|adapter| adapter.waiting(metadata)) {
+            revised.revisions.extend(waiting.revisions);
+            revised.archive.extend(waiting.kept);
+        }
         revised.revisions.extend(timers(library, c, at, binding)?);
     }
     if let Binding::Own { entries, .. } = binding {
@@ -135,33 +140,22 @@ pub(crate) fn header_edit(chat: &Chat, mut changes: Vec<JsonChange>) -> Edit {
     Edit::new(file.clone(), Place::Document, changes)
 }
 
+/// The combined recap where it stands, whether it can be read or not, and who keeps it.
+fn combined<'a>(metadata: Raw<'a>) -> Option<(&'static dyn Adapter, Raw<'a>)> {
+    adapter::ALL.into_iter().find_map(|adapter| Some((adapter, adapter.stored_combined(metadata)?)))
+}
+
 fn bind(metadata: Raw<'_>, binding: &Binding<'_>, revisions: &mut Vec<Revision>) {
-    let extension = metadata.get("auto_lorebooks").filter(|m| m.kind() == Kind::Object);
-    match binding {
-        Binding::Same => {}
-        Binding::Unbound => {
-            revisions.push(Revision::without(&["world_info"]));
-            if extension.is_some_and(|e| e.get("lorebookName").is_some()) {
-                revisions.push(Revision::set(&["auto_lorebooks", "lorebookName"], b"null".to_vec()));
-            }
-        }
-        Binding::Own { name, entries } => {
-            revisions.push(Revision::text(&["world_info"], name));
-            if let Some(extension) = extension {
-                revisions.push(Revision::text(&["auto_lorebooks", "lorebookName"], name));
-                // The index that the extension works from is never refreshed by itself: it would offer the parent's entries.
-                let registry = extension.get("registry").filter(|r| r.kind() == Kind::Object);
-                let path: &[&str] = &["auto_lorebooks", "registry", "index"];
-                match registry {
-                    Some(_) => revisions.push(Revision::set(path, registry::index(entries))),
-                    None => {
-                        let whole = core::object(&[("index", registry::index(entries))]);
-                        revisions.push(Revision::set(&path[..2], whole));
-                    }
-                }
-            }
-        }
-    }
+    let book = match binding {
+        Binding::Same => return,
+        Binding::Unbound => None,
+        Binding::Own { name, entries } => Some(BoundBook { name, entries }),
+    };
+    revisions.push(match book {
+        Some(book) => Revision::text(&["world_info"], book.name),
+        None => Revision::without(&["world_info"]),
+    });
+    revisions.extend(adapter::ALL.iter().flat_map(|adapter| adapter.bind(metadata, book)));
 }
 
 /// Sticky and cooldown effects: those that have begun by then, under the name of the book that they go with now.
@@ -188,12 +182,9 @@ fn timers(
         (Binding::Own { name, entries }, Some(old)) => {
             let live = library.book(old)?;
             let live = live.as_ref().and_then(|book| book.parse().ok());
-            let wraps = live.as_ref().is_some_and(|book| {
-                use forklore_core::adapter::Adapter;
-                adapter::auto_recap::AutoRecap.keeps(book)
-            });
+            let keeper = live.as_ref().and_then(adapter::keeper);
             let known = live.as_ref().and_then(|book| form(timers, book, old));
-            let form = known.unwrap_or(if wraps { Form::Wrapped } else { Form::Plain });
+            let form = known.or_else(|| keeper.map(Form::Wrapped)).unwrap_or(Form::Plain);
             let entry = |uid: i64| entries.iter().find(|entry| entry.uid == Some(uid)).cloned();
             timed::rekey(timers, old, name, &entry, visible, form)
         }
@@ -223,7 +214,7 @@ fn as_of(library: &Library, c: usize, at: usize, revised: &mut Revised) -> Resul
     }
     if matches!(then.source, MetadataSource::First | MetadataSource::Inherited) {
         let keys = then.members.iter().map(|(key, _)| key.clone());
-        revised.inherited = keys.filter(|key| !core::HANDLED.contains(&key.as_str())).collect();
+        revised.inherited = keys.filter(|key| !core::is_handled(key)).collect();
         revised.note = inherited::note(&then, at);
     }
     Ok(())
@@ -231,7 +222,7 @@ fn as_of(library: &Library, c: usize, at: usize, revised: &mut Revised) -> Resul
 
 /// The metadata that was seen at the message: every key that nobody handles is as it was then.
 fn as_seen(now: Raw<'_>, then: &[(String, Vec<u8>)], revised: &mut Revised) {
-    let free = |key: &str| !core::HANDLED.contains(&key);
+    let free = |key: &str| !core::is_handled(key);
     for (key, value) in then.iter().filter(|(key, _)| free(key)) {
         if now.get(key).map(Raw::bytes) != Some(value) {
             revised.revisions.push(Revision::set(&[key], value.clone()));

@@ -5,12 +5,13 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use forklore_config::{Config, Undated};
-use forklore_core::adapter::auto_recap::{self, scene};
-use forklore_core::adapter::{self, Adapter, EntryRole, Keepers, entry_role};
+use forklore_core::adapter::notes::CheckpointState;
+use forklore_core::adapter::settings::Fate;
+use forklore_core::adapter::{self, Adapter, EntryRole, Keepers, entry_role, recap, registry};
 use forklore_core::fork::book::{self as new_book, Content};
-use forklore_core::fork::header::{self as core_header, CheckpointState, Revision};
+use forklore_core::fork::header::{self as core_header, Revision};
 use forklore_core::fork::names::{self, BookStyle, TemplateValues};
-use forklore_core::fork::{ForkKind, registry, swipe};
+use forklore_core::fork::{ForkKind, swipe};
 use forklore_core::format::book::{Book, EntryImage};
 use forklore_core::format::chat::Message;
 use forklore_core::format::names::book_stem;
@@ -32,6 +33,7 @@ use super::header::{Binding, revise};
 use super::refuse::{Surroundings, before, judge};
 use super::{ForkBook, ForkCombined, ForkError, ForkRecap, ForkReport, Request};
 use crate::bring::Bring;
+use crate::chat_settings;
 use crate::show::{ShowLeftOut, why};
 use crate::warning::{Warning, WarningCode};
 
@@ -253,13 +255,15 @@ fn plan_as(
         queue_was_empty: waiting == 0,
         has_scene_break: around.scene.is_some(),
         scene_name,
-        scene_recap: scene::stored_recap(shown).map(Raw::bytes),
+        scene_recap: recap::stored(shown).map(Raw::bytes),
         book: book.name(),
+        entries: images.len(),
+        reconstructed: matches!(found.source.kind, SourceKind::Scene),
         original_book: chat.book.as_ref().map(|(name, _)| name.as_str()),
         warnings: &texts,
     };
-    let reconstructed = matches!(found.source.kind, SourceKind::Scene);
-    let mut more = state.revisions(metadata, images.len(), reconstructed);
+    let mut more: Vec<Revision> =
+        adapter::ALL.iter().flat_map(|adapter| adapter.checkpoint(&state, metadata)).collect();
     let record = record(
         library,
         request,
@@ -340,7 +344,7 @@ fn plan_as(
         running_recap: ForkRecap {
             current_version: current.map(|version| version.version),
             versions: projection.kept.len(),
-            scenes: projection.current.and_then(|i| scene_count(chat.header().metadata(), i)),
+            scenes: projection.current.and_then(|i| recap::versions(chat.header().metadata()).get(i)?.scenes),
             archived: projection.dropped.len(),
         },
         combined_recap: revised.combined.map(|r| ForkCombined { message_count: r.message_count }),
@@ -576,20 +580,25 @@ pub(crate) fn book_name(
     let used: HashSet<String> = used.map(str::to_lowercase).collect();
     let taken = |stem: &str| used.contains(&stem.to_lowercase());
     let chat = &library.chats[c];
-    // A missing book cannot tell who kept it; the scenes can.
-    let recap = match &found.live {
-        Some(book) => book.keeper.is_some_and(|keeper| keeper.name() == auto_recap::AutoRecap.name()),
-        None => !chat.facts.scenes.is_empty(),
+    let keeper = match &found.live {
+        Some(book) => book.keeper,
+        None => scene_keeper(library, c),
     };
     let character = &library.stories[chat.story].name;
-    let template = library.settings.recap_book_template.as_deref();
-    let style = match recap {
-        true => BookStyle::Template { template, character },
+    let style = match keeper.and_then(|keeper| library.settings.book_template(keeper)) {
+        Some(template) => BookStyle::Template { template, character },
         // It carries the chat's name already: a number is enough to tell the two apart.
-        false if old.ends_with(fork) => BookStyle::Template { template: Some(old), character },
-        false => BookStyle::After { book: old },
+        None if old.ends_with(fork) => BookStyle::Template { template: old, character },
+        None => BookStyle::After { book: old },
     };
     names::book(style, fork, &taken)
+}
+
+/// Who made a chat's scenes: a book that is gone cannot tell who kept it.
+fn scene_keeper(library: &Library, c: usize) -> Option<&'static dyn Adapter> {
+    let (message, _) = library.chats[c].facts.scenes.first()?;
+    let line = library.message_line(c, *message).ok()??;
+    adapter::scene_keeper(Message::parse(&line).ok()?)
 }
 
 /// Why a book that is kept by hand is not copied for a fork.
@@ -667,24 +676,15 @@ fn naming_parent(library: &Library, c: usize, at: usize, book: &BookPlan) -> Vec
     naming.map(|(message, _)| *message).collect()
 }
 
-fn scene_count(metadata: Raw<'_>, place: usize) -> Option<i64> {
-    let recap = auto_recap::running::KEYS.iter().find_map(|key| metadata.get(key))?;
-    let versions = recap.get("versions")?.elements();
-    let numbered = versions.filter(|v| v.get("version").and_then(Raw::as_i64).is_some());
-    numbered.into_iter().nth(place)?.get("scene_count").and_then(Raw::as_i64)
-}
-
 /// The queue that stays with the parent joins what the record keeps.
 fn with_queue<'a>(mut archive: Vec<(&'a str, Vec<u8>)>, found: &BookAt) -> Vec<(&'a str, Vec<u8>)> {
     let live = found.live.as_ref().and_then(|book| book.parse().ok());
     let queue = live.as_ref().and_then(|book| {
-        book.entries().iter().find(|e| entry_role(&e.comment()) == EntryRole::Queue)?.raw.get("content")
+        let queue = book.entries().iter().find(|e| entry_role(&e.comment()) == EntryRole::Queue)?;
+        let content = queue.raw.get("content")?;
+        new_book::empty_queue(&queue.comment(), &content.as_text()?).map(|_| content)
     });
-    if let Some(content) =
-        queue.filter(|raw| raw.as_text().is_some_and(|text| new_book::empty_queue(&text).is_some()))
-    {
-        archive.push(("queue", content.bytes().to_vec()));
-    }
+    archive.extend(queue.map(|content| ("queue", content.bytes().to_vec())));
     archive
 }
 
@@ -766,7 +766,7 @@ fn edits(
         }
         edits.push(Edit::new(target, Place::Document, changes));
     }
-    edits.extend(settings_edit(library, &chat.name, name)?);
+    edits.extend(chat_settings::follow(library, c, Fate::Forked { from: &chat.name, to: name })?);
     if request.link && config.fork.link_parent {
         edits.extend(link_edit(library, c, request.at, request.kind, name)?);
     }
@@ -798,34 +798,4 @@ pub(crate) fn link_edit(
     };
     let place = Place::Message { index: at, id: row.id.0 };
     Ok(Some(Edit::new(chat.path.clone(), place, vec![change])))
-}
-
-/// Auto-Recap keeps four settings by the name of the chat: the fork gets its parent's.
-fn settings_edit(library: &Library, parent: &str, fork: &str) -> Result<Option<Edit>, ForkError> {
-    let maps = &library.settings.recap_chat_maps;
-    if maps.iter().all(|(_, ids)| !ids.iter().any(|id| id == parent)) {
-        return Ok(None);
-    }
-    let target = layout::folder(layout::SETTINGS);
-    let bytes = library.fs.read(&target)?.unwrap_or_default();
-    let Ok(settings) = Raw::parse(&bytes) else { return Ok(None) };
-    let mut changes = Vec::new();
-    for (map, _) in maps {
-        let path =
-            |id: &str| ["extension_settings", "auto_recap_memory", map, id].map(str::to_owned).to_vec();
-        let value = |id: &str| {
-            let value = settings.at(&path(id).iter().map(String::as_str).collect::<Vec<_>>())?;
-            Json::new(value.bytes())
-        };
-        if let Some(to) = value(parent) {
-            changes.push(JsonChange::Set {
-                path: path(fork),
-                from: value(fork),
-                to: Some(to),
-                next: None,
-                made: 0,
-            });
-        }
-    }
-    Ok((!changes.is_empty()).then_some(Edit::new(target, Place::Document, changes)))
 }

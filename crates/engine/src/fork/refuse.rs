@@ -1,7 +1,7 @@
 //! What is refused before anything happens, and what is only warned of.
 
 use forklore_config::Config;
-use forklore_core::adapter::auto_recap::running::Projection;
+use forklore_core::adapter::recap::Projection;
 use forklore_core::adapter::{Scene, Status};
 use forklore_vault::Library;
 use forklore_vault::state::at::{BookAt, SourceKind};

@@ -1,9 +1,9 @@
 //! What one chat needs: a [`Patient`] is looked at, and gets a [`Treatment`].
 
 use forklore_config::Config;
+use forklore_core::adapter;
 use forklore_core::check::{Code, Finding, Severity};
 use forklore_core::fork::header::Revision;
-use forklore_core::fork::registry;
 use forklore_core::format::book::{Book, EntryImage};
 use forklore_core::format::names::chat_stem;
 use forklore_core::format::record;
@@ -281,17 +281,14 @@ impl Patient<'_> {
         let revisions = &mut treatment.revised.revisions;
         revisions.extend(bound.shared.as_ref().map(|name| Revision::text(&["world_info"], name)));
         // Extensions that make forks leave the parent's name behind; the binding is what counts.
-        let said = chat.header().metadata().at(&["auto_lorebooks", "lorebookName"]);
-        if let (true, Some(said), Some((name, _))) = (same_book, said, &chat.book)
-            && !said.is_text(name)
-        {
-            revisions.push(Revision::text(&["auto_lorebooks", "lorebookName"], name));
+        let metadata = chat.header().metadata();
+        if let (true, Some((name, _))) = (same_book, &chat.book) {
+            revisions.extend(adapter::ALL.iter().flat_map(|adapter| adapter.correct_book(metadata, name)));
         }
         if same_book && stale {
             let entries = chat.book.as_ref().map(|(name, _)| library.book(name)).transpose()?.flatten();
             let entries = entries.map(|book| book.images()).unwrap_or_default();
-            let index = Revision::set(&["auto_lorebooks", "registry", "index"], registry::index(&entries));
-            revisions.push(index);
+            revisions.extend(adapter::ALL.iter().flat_map(|adapter| adapter.reindex(metadata, &entries)));
         }
         if stale && (same_book || bound.own.is_some()) {
             self.did(treatment, Code::RegistryIndexStale, None, "index made anew from its registries");

@@ -3,8 +3,7 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use forklore_core::adapter::auto_recap::registry;
-use forklore_core::adapter::{EntryRole, entry_role};
+use forklore_core::adapter::{EntryRole, entry_role, registry};
 use forklore_core::fork::book::{self as new_book, Content, fingerprint};
 use forklore_core::fork::header::Revision;
 use forklore_core::format::book::{Book as Parsed, EntryImage};

@@ -4,8 +4,7 @@ mod report;
 
 use std::borrow::Cow;
 
-use forklore_core::adapter::auto_recap::scene;
-use forklore_core::adapter::{EntryRole, Operation, entry_role};
+use forklore_core::adapter::{EntryRole, Operation, entry_role, recap};
 use forklore_core::format::chat::Message;
 use forklore_core::state::{StateEntry, Why};
 use forklore_core::story::Moment;
@@ -99,7 +98,7 @@ pub(crate) fn show_scene(library: &Library, c: usize, at: usize) -> Result<Optio
         library.chats[c].facts.scenes.iter().filter(|(message, scene)| *message <= at && scene.is_real());
     let Some((message, found)) = scenes.max_by_key(|(message, _)| *message) else { return Ok(None) };
     let line = library.message_line(c, *message)?.unwrap_or_default();
-    let recap = Raw::parse(&line).ok().and_then(|raw| scene::recap_text(Message::new(raw)));
+    let recap = Raw::parse(&line).ok().and_then(|raw| recap::text(Message::new(raw)));
     Ok(Some(ShowScene { message: *message, name: found.name.clone(), recap }))
 }
 

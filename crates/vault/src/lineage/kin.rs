@@ -3,7 +3,7 @@
 use std::collections::{HashMap, HashSet};
 use std::sync::PoisonError;
 
-use forklore_core::adapter::auto_recap::running::RecapVersion;
+use forklore_core::adapter::recap::RecapVersion;
 use forklore_core::format::names::book_stem;
 use forklore_core::format::record::ForkRecord;
 use forklore_core::story::{align, common_prefix, lineage};

@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
-use forklore_core::adapter::auto_recap::running::RunningRecap;
+use forklore_core::adapter::recap;
 use forklore_core::format::card::Card;
 use forklore_core::format::chat::Message;
 use forklore_core::format::group::Group;
@@ -342,7 +342,7 @@ impl Chat {
         let slug = header.slug();
         let record = ForkRecord::read(header.metadata()).filter(|record| record.belongs_to(slug.as_deref()));
         let book = header.book().map(|name| (name.to_string(), book_stem(&name)));
-        let running = RunningRecap::read(header.metadata());
+        let running = recap::running(header.metadata());
         (self.record, self.running, self.book) = (record, running, book);
     }
 }

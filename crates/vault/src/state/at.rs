@@ -4,7 +4,8 @@ use std::borrow::Cow;
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use forklore_core::adapter::auto_recap::running::CombinedRecap;
+use forklore_core::adapter;
+use forklore_core::adapter::recap::CombinedRecap;
 use forklore_core::format::book::EntryImage;
 use forklore_core::state::{self, Author, Carry, LeftOut, Life, Place, SeenBy, StateEntry};
 use forklore_fs::PathError;
@@ -244,15 +245,13 @@ impl Library {
     /// The combined recap of a chat at a message: its own if it fits, else the last one that does in history or SillyTavern's backups.
     /// With the bytes of the value, to be put elsewhere.
     pub fn combined_at(&self, c: usize, at: usize) -> Result<Option<(CombinedRecap, Vec<u8>)>, PathError> {
-        let read = |metadata: Raw<'_>| {
-            let recap = CombinedRecap::read(metadata).filter(|recap| recap.fits(at))?;
-            let raw = metadata.at(&["auto_recap", "combined_recap"])?;
-            Some((recap, raw.bytes().to_vec()))
-        };
         let metadata = self.chats[c].header().metadata();
-        if CombinedRecap::read(metadata).is_none() {
-            return Ok(None);
-        }
+        let keeper = adapter::ALL.into_iter().find(|adapter| adapter.combined(metadata).is_some());
+        let Some(keeper) = keeper else { return Ok(None) };
+        let read = |metadata: Raw<'_>| {
+            let recap = keeper.combined(metadata).filter(|recap| recap.fits(at))?;
+            Some((recap, keeper.stored_combined(metadata)?.bytes().to_vec()))
+        };
         if let Some(own) = read(metadata) {
             return Ok(Some(own));
         }

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use forklore_core::adapter::auto_recap::running::RecapVersion;
+use forklore_core::adapter::recap::RecapVersion;
 use forklore_core::adapter::{self, Keepers, SceneSighting};
 use forklore_core::format::book::EntryImage;
 use forklore_core::format::chat::Message;

@@ -6,7 +6,7 @@
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::sync::{Arc, Mutex, PoisonError};
 
-use forklore_core::adapter::auto_recap::running::{RecapVersion, RunningRecap};
+use forklore_core::adapter::recap::{self, RecapVersion, RunningRecap};
 use forklore_core::format::names::book_stem;
 use forklore_core::state::{Origin, Scene};
 use forklore_core::story::Moment;
@@ -202,8 +202,7 @@ impl Library {
             return None;
         }
         let older = |metadata: Raw<'_>| {
-            RunningRecap::read(metadata)
-                .filter(|found| oldest(found).is_some_and(|oldest| oldest < oldest_here))
+            recap::running(metadata).filter(|found| oldest(found).is_some_and(|oldest| oldest < oldest_here))
         };
         self.history().ok().flatten()?.lately(&chat.path, &older).ok().flatten()
     }

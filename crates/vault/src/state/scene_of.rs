@@ -1,6 +1,6 @@
 //! [`Library::scene_of`]: which scene a version of a running recap tells of.
 
-use forklore_core::adapter::auto_recap::running::RecapVersion;
+use forklore_core::adapter::recap::RecapVersion;
 use forklore_core::adapter::{Scene, SceneVersion};
 
 use crate::Library;

@@ -3,6 +3,7 @@
 use std::io;
 
 use anstyle::Style;
+use forklore_core::adapter::registry::kind_in_title;
 use forklore_core::diff::ListDiff;
 use forklore_engine::diff::{DiffRegistry, DiffRow};
 
@@ -38,7 +39,7 @@ pub(super) fn registries(
             _ => ("~", WARN),
         };
         let others = registry.fields.iter().filter(|field| field.field != "content");
-        let kind = registry.comment.strip_prefix("_registry_").unwrap_or(&registry.comment);
+        let kind = kind_in_title(&registry.comment);
         writeln!(out, "\n{style}{sign}{style:#}{}", title(registry.uid, kind))?;
         for row in &registry.added {
             self::row(out, row, "+", NEW)?;

@@ -1,22 +1,41 @@
-//! ST-Auto-Recap ("Auto-Recap & Lorebooks", earlier "Auto-Summarize").
+//! ST-Auto-Recap ("Auto-Recap & Lorebooks", earlier "Auto-Summarize"): [`AutoRecap`].
 //!
-//! Per message it keeps a scene with all versions of its recap and, in each, a copy of the whole lorebook ([`scene`]); per
-//! chat the [`running`] recap; in the book [`registry`] entries and a [`queue`] entry. Before November 2025 the word was
-//! "summary" instead of "recap"; both are read.
+//! Per message it keeps a scene with all versions of its recap and, in each, a copy of the whole lorebook; per chat the running recap, a
+//! working index, and what it believes the chat and its book are called; in the book registries and a queue; in the settings four
+//! objects by chat. Before November 2025 the word was "summary" instead of "recap"; both are read.
 
-pub mod queue;
-pub mod registry;
-pub mod running;
-pub mod scene;
+mod checkpoint;
+mod combined;
+mod index;
+mod queue;
+mod registry;
+mod running;
+mod scene;
+mod wrap;
 
-use forklore_json::Raw;
+use forklore_json::{Kind, Raw};
 
+use crate::adapter::notes::{BoundBook, CheckpointState, Waiting};
+use crate::adapter::places::{EVERY, Path, Places};
+use crate::adapter::recap::{CombinedRecap, Projection, RunningRecap, StoredVersion};
+use crate::adapter::registry::{IndexRecord, RegistryLine};
 use crate::adapter::{Adapter, EntryRole, Operation, Scene, SceneSighting, Work};
+use crate::fork::header::{Revision, object};
 use crate::format::book::{Book, EntryImage};
 use crate::format::chat::{Header, Message};
 
+/// The extension's name.
+const NAME: &str = "Auto-Recap";
 /// The title of the entry that holds the queue.
-pub const QUEUE_ENTRY: &str = "__operation_queue";
+const QUEUE_ENTRY: &str = "__operation_queue";
+/// The key of `chat_metadata` that says which book the chat has.
+const BINDING: &str = "auto_lorebooks";
+/// The name of that book below it.
+const BOUND: [&str; 2] = [BINDING, "lorebookName"];
+/// The key of `chat_metadata` with what is being written into the book.
+const PIPELINE: &str = "autoLorebooks";
+/// The keys of a message's `extra`, and of the settings: the module's name, and its older one.
+const MODULES: [&str; 2] = ["auto_recap_memory", "auto_summarize_memory"];
 
 /// The Auto-Recap adapter.
 #[derive(Debug)]
@@ -24,7 +43,7 @@ pub struct AutoRecap;
 
 impl Adapter for AutoRecap {
     fn name(&self) -> &'static str {
-        "Auto-Recap"
+        NAME
     }
 
     fn wrote(&self, comment: &str, entry: Raw<'_>) -> bool {
@@ -42,22 +61,197 @@ impl Adapter for AutoRecap {
         }
     }
 
+    fn wrapped(&self, content: &[u16], entry: Raw<'_>, world: &str) -> Option<Vec<u16>> {
+        wrap::wrapped(content, entry, world)
+    }
+
+    fn book_template(&self) -> Option<&'static str> {
+        Some("z-AutoLB-{{char}}-{{chat}}")
+    }
+
+    fn made(&self, header: Header<'_>) -> Option<(String, i64)> {
+        let note = header.metadata().get(BINDING)?;
+        let book = note.get(BOUND[1]).and_then(Raw::as_text)?.into_owned();
+        Some((book, note.get("attachedAt").and_then(Raw::as_i64)?))
+    }
+
     fn scene(&self, message: Message<'_>) -> Option<(Scene, Vec<SceneSighting>)> {
         scene::scene(message)
+    }
+
+    fn recap_text(&self, message: Message<'_>) -> Option<String> {
+        scene::recap_text(message)
+    }
+
+    fn stored_recap<'a>(&self, message: Message<'a>) -> Option<Raw<'a>> {
+        scene::stored_recap(message)
+    }
+
+    fn text_hash(&self, text: &str) -> Option<String> {
+        Some(text_hash(text))
+    }
+
+    fn running(&self, metadata: Raw<'_>) -> Option<RunningRecap> {
+        running::read(metadata)
+    }
+
+    fn versions<'a>(&self, metadata: Raw<'a>) -> Vec<StoredVersion<'a>> {
+        running::versions(metadata)
+    }
+
+    fn project_running(
+        &self,
+        metadata: Raw<'_>,
+        projection: &Projection,
+        chat: &str,
+    ) -> (Vec<Revision>, Vec<Vec<u8>>) {
+        running::project(metadata, projection, chat)
+    }
+
+    fn put_running(
+        &self,
+        metadata: Raw<'_>,
+        versions: &[Vec<u8>],
+        current: i64,
+        chat: &str,
+    ) -> Vec<Revision> {
+        running::put(metadata, versions, current, chat)
+    }
+
+    fn combined(&self, metadata: Raw<'_>) -> Option<CombinedRecap> {
+        combined::read(metadata)
+    }
+
+    fn stored_combined<'a>(&self, metadata: Raw<'a>) -> Option<Raw<'a>> {
+        combined::stored(metadata)
+    }
+
+    fn put_combined(&self, metadata: Raw<'_>, fitting: Option<&[u8]>, chat: &str) -> Vec<Revision> {
+        combined::put(metadata, fitting, chat)
+    }
+
+    fn registry_kind<'a>(&self, content: &'a str) -> Option<&'a str> {
+        registry::kind_of(content)
+    }
+
+    fn registry_title<'a>(&self, comment: &'a str) -> Option<&'a str> {
+        comment.strip_prefix(registry::PREFIX)
+    }
+
+    fn registry_line(&self, text: &str) -> Option<RegistryLine> {
+        registry::line(text)
+    }
+
+    fn index(&self, metadata: Raw<'_>) -> Vec<IndexRecord> {
+        index::read(metadata)
+    }
+
+    fn reindex(&self, metadata: Raw<'_>, entries: &[EntryImage]) -> Vec<Revision> {
+        let there = metadata.at(&index::PATH).is_some();
+        there.then(|| Revision::set(&index::PATH, index::made_from(entries))).into_iter().collect()
     }
 
     fn work(&self, queue: &EntryImage) -> Vec<Work> {
         queue::work(queue)
     }
 
-    fn made(&self, header: Header<'_>) -> Option<(String, i64)> {
-        let note = header.metadata().get("auto_lorebooks")?;
-        let book = note.get("lorebookName").and_then(Raw::as_text)?.into_owned();
-        Some((book, note.get("attachedAt").and_then(Raw::as_i64)?))
-    }
-
     fn operations(&self, header: Header<'_>, book: Option<&Book<'_>>) -> Vec<Operation> {
         queue::operations(header, book)
+    }
+
+    fn emptied(&self, queue: &[u8]) -> Option<Vec<u8>> {
+        queue::emptied(queue)
+    }
+
+    fn handled(&self) -> &'static [&'static str] {
+        &[
+            BINDING,
+            PIPELINE,
+            queue::OLD_QUEUE,
+            "auto_recap",
+            checkpoint::KEY,
+            checkpoint::RECONSTRUCTED,
+            checkpoint::ENTRIES,
+            checkpoint::MESSAGE,
+            running::KEYS[0],
+            running::KEYS[1],
+        ]
+    }
+
+    fn waiting(&self, metadata: Raw<'_>) -> Waiting {
+        queue::waiting(metadata)
+    }
+
+    fn bind(&self, metadata: Raw<'_>, book: Option<BoundBook<'_>>) -> Vec<Revision> {
+        let Some(note) = metadata.get(BINDING).filter(|note| note.kind() == Kind::Object) else {
+            return Vec::new();
+        };
+        let Some(BoundBook { name, entries }) = book else {
+            let named = note.get(BOUND[1]).is_some();
+            return named.then(|| Revision::set(&BOUND, b"null".to_vec())).into_iter().collect();
+        };
+        // The index that the extension works from is never refreshed by itself: it would offer the parent's entries.
+        let index = index::made_from(entries);
+        let index = match note.get(index::PATH[1]).filter(|registry| registry.kind() == Kind::Object) {
+            Some(_) => Revision::set(&index::PATH, index),
+            None => Revision::set(&index::PATH[..2], object(&[(index::PATH[2], index)])),
+        };
+        vec![Revision::text(&BOUND, name), index]
+    }
+
+    fn correct_book(&self, metadata: Raw<'_>, book: &str) -> Vec<Revision> {
+        let other = metadata.at(&BOUND).is_some_and(|said| !said.is_text(book));
+        other.then(|| Revision::text(&BOUND, book)).into_iter().collect()
+    }
+
+    fn checkpoint(&self, state: &CheckpointState<'_>, metadata: Raw<'_>) -> Vec<Revision> {
+        checkpoint::write(state, metadata)
+    }
+
+    fn checkpoint_scene(&self, metadata: Raw<'_>) -> Option<String> {
+        checkpoint::scene(metadata)
+    }
+
+    fn places(&self) -> Places {
+        Places {
+            own_name: &[
+                &["auto_recap", "combined_recap", "chat_id"],
+                &[checkpoint::KEY, "chat_id"],
+                &[running::KEYS[0], "chat_id"],
+                &[running::KEYS[1], "chat_id"],
+            ],
+            books: &[
+                &BOUND,
+                &[checkpoint::KEY, "cloned_lorebook_name"],
+                &[checkpoint::KEY, "original_lorebook_name"],
+            ],
+            entry_chats: &[],
+            message_books: &[
+                &[MODULES[0], "scene_recap_metadata", EVERY, scene::BOOK],
+                &[MODULES[1], "scene_summary_metadata", EVERY, scene::BOOK],
+            ],
+        }
+    }
+
+    fn chat_settings(&self) -> &'static [Path] {
+        &[
+            &[MODULES[0], "chats_enabled"],
+            &[MODULES[0], "chat_strip_patterns"],
+            &[MODULES[0], "chat_profiles"],
+            &[MODULES[0], "chat_sticky_presets"],
+        ]
+    }
+
+    fn template_setting(&self) -> Option<Path> {
+        Some(&[PIPELINE, "nameTemplate"])
+    }
+
+    fn selector(&self) -> String {
+        format!("{NAME}'s selector")
+    }
+
+    fn loses_recaps(&self) -> Option<String> {
+        Some(format!("Renaming a chat makes {NAME} forget its running recap."))
     }
 }
 

@@ -1,11 +1,25 @@
 //! The queue: JSON text in the entry `__operation_queue`; in the first versions, in `chat_metadata`.
 
-use forklore_json::Raw;
+use forklore_json::{Kind, Raw, Splice, Step, apply_all, set};
 
-use super::QUEUE_ENTRY;
+use super::{NAME, PIPELINE, QUEUE_ENTRY};
+use crate::adapter::notes::Waiting;
 use crate::adapter::{Operation, Status, Work};
+use crate::fork::header::Revision;
 use crate::format::book::{Book, EntryImage};
 use crate::format::chat::Header;
+
+/// Where the first versions of the extension had their queue in `chat_metadata`.
+pub(super) const OLD_QUEUE: &str = "auto_summarize_operation_queue";
+
+/// What the extension writes when nothing waits.
+const EMPTY: &str = r#"{
+  "queue": [],
+  "current_operation_id": null,
+  "paused": false,
+  "version": 1,
+  "queueVersion": 0
+}"#;
 
 /// Keys of an operation's `params` and `metadata` that hold message numbers.
 const MESSAGE_KEYS: [&str; 9] = [
@@ -30,7 +44,7 @@ pub(super) fn operations(header: Header<'_>, book: Option<&Book<'_>>) -> Vec<Ope
         // Nobody can tell that nothing waits in it.
         Err(_) => vec![operation(Raw::trust(br#"{"type":"unreadable queue"}"#))],
     };
-    if let Some(old) = header.metadata().get("auto_summarize_operation_queue") {
+    if let Some(old) = header.metadata().get(OLD_QUEUE) {
         found.extend(read(old));
     }
     found
@@ -54,6 +68,7 @@ fn operation(raw: Raw<'_>) -> Operation {
     messages.sort_unstable();
     messages.dedup();
     Operation {
+        of: NAME,
         id: text("id").unwrap_or_default(),
         kind: text("type").unwrap_or_default(),
         // Without a status it has not been looked at yet.
@@ -106,4 +121,71 @@ fn work_of(raw: Raw<'_>) -> Option<(bool, Work)> {
     let (uid, lists) = if kind == "update_lorebook_registry" { (None, uid) } else { (uid, None) };
     let makes = uid.is_none() && lists.is_none() && name.is_none();
     Some((status == Status::Pending, Work { scene, uid, lists, name, makes }))
+}
+
+/// The text of a queue entry, in WTF-8, with no operations in it; `None` if it has none already. What is cut in the middle of a
+/// character stays as it is.
+pub(super) fn emptied(content: &[u8]) -> Option<Vec<u8>> {
+    let document = Raw::parse(content).ok().filter(|document| document.kind() == Kind::Object);
+    let Some(document) = document else { return Some(EMPTY.as_bytes().to_vec()) };
+    let [queue, current] = document.pick(["queue", "current_operation_id"]);
+    let is_empty = |list: Raw<'_>| list.kind() == Kind::Array && list.elements().next().is_none();
+    let busy = queue.filter(|list| !is_empty(*list)).map(|_| ("queue", &b"[]"[..]));
+    let running =
+        current.filter(|id| id.kind() != Kind::Null).map(|_| ("current_operation_id", &b"null"[..]));
+    let edits = busy.into_iter().chain(running);
+    let edits = edits.filter_map(|(key, value)| set(document, &[Step::key(key)], value).ok());
+    let edits: Vec<Splice> = edits.map(|edit| edit.moved(document, content)).collect();
+    (!edits.is_empty()).then(|| apply_all(content, &edits))
+}
+
+/// Work that waits in `chat_metadata`.
+pub(super) fn waiting(metadata: Raw<'_>) -> Waiting {
+    let mut waiting = Waiting::default();
+    let places: [(&str, [&str; 2], &[u8]); 2] =
+        [("pending", [PIPELINE, "pendingOps"], b"{}"), ("old_queue", [OLD_QUEUE, "queue"], b"[]")];
+    for (name, path, empty) in places {
+        let work = metadata.at(&path);
+        let has_any = |work: &Raw<'_>| work.members().next().is_some() || work.elements().next().is_some();
+        if let Some(work) = work.filter(has_any) {
+            waiting.revisions.push(Revision::set(&path, empty.to_vec()));
+            waiting.kept.push((name, work.bytes().to_vec()));
+        }
+    }
+    waiting
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn empty_queue(text: &str) -> Option<String> {
+        emptied(text.as_bytes()).map(|text| String::from_utf8(text).unwrap())
+    }
+
+    #[test]
+    fn only_the_operations_go() {
+        let text =
+            r#" { "queue":[{"id":"op_1"}],  "paused": true,"current_operation_id": "op_1", "x":1e400 } "#;
+        let emptied = empty_queue(text).unwrap();
+        assert_eq!(emptied, r#" { "queue":[],  "paused": true,"current_operation_id": null, "x":1e400 } "#);
+        assert_eq!(empty_queue(&emptied), None, "once is enough");
+    }
+
+    #[test]
+    fn what_is_empty_stays() {
+        for text in
+            [EMPTY, "{}", r#"{"queue":[ ]}"#, r#"{"queue":[],"current_operation_id":null,"z":"\ud800"}"#]
+        {
+            assert_eq!(empty_queue(text), None);
+        }
+    }
+
+    #[test]
+    fn what_is_no_queue_becomes_one() {
+        for text in ["", "not JSON", "[1]", "null", "{\"queue\":["] {
+            assert_eq!(empty_queue(text).unwrap(), EMPTY);
+        }
+        assert_eq!(empty_queue(r#"{"queue":"odd"}"#).unwrap(), r#"{"queue":[]}"#);
+    }
 }

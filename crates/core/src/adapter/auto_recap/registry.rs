@@ -1,42 +1,17 @@
 //! Registries: entries `_registry_<type>` whose text lists other entries by uid, in three generations of syntax.
 
-use forklore_json::Raw;
+use crate::adapter::registry::RegistryLine;
 
 /// How the title of a registry starts.
-pub const PREFIX: &str = "_registry_";
-
-/// One line of a registry.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct RegistryLine {
-    /// The entry it refers to; `None` in the first generation, which had ids of its own.
-    pub uid: Option<i64>,
-    /// The entry's name, as the registry has it.
-    pub name: String,
-    /// Other names of it.
-    pub aliases: Vec<String>,
-    /// What it is, in a few words; may be empty.
-    pub synopsis: String,
-    /// The line as it stands.
-    pub text: String,
-}
+pub(super) const PREFIX: &str = "_registry_";
 
 /// The type that a registry lists, from its first line `[Registry: type]`.
-pub fn kind_of(content: &str) -> Option<&str> {
+pub(super) fn kind_of(content: &str) -> Option<&str> {
     content.lines().next()?.trim().strip_prefix("[Registry:")?.strip_suffix(']').map(str::trim)
 }
 
-/// The text of a registry that lists nothing.
-pub fn empty(kind: &str) -> String {
-    format!("[Registry: {kind}]")
-}
-
-/// The lines of a registry. What is no line of any known syntax is skipped.
-pub fn lines(content: &str) -> Vec<RegistryLine> {
-    content.lines().filter_map(line).collect()
-}
-
 /// One line: `- UID=9 | name: …`, `- uid: 9 | name: …`, `- id: 9 | name: …` or `- id: char_0001 | name: …`.
-pub fn line(text: &str) -> Option<RegistryLine> {
+pub(super) fn line(text: &str) -> Option<RegistryLine> {
     let item = text.trim().strip_prefix('-')?.trim();
     let (id, rest) = item.split_once(SEPARATOR).unwrap_or((item, ""));
     let id = ["UID=", "uid:", "id:"].iter().find_map(|label| strip_label(id, label))?;
@@ -50,17 +25,6 @@ pub fn line(text: &str) -> Option<RegistryLine> {
         synopsis: unless_dash(synopsis).to_owned(),
         text: text.to_owned(),
     })
-}
-
-/// The old registry text with the new text's line for one uid, in the new text's order.
-pub fn with_line_of(old: &str, new: &str, uid: i64) -> String {
-    let old_lines: Vec<&str> = old.lines().collect();
-    let mut lines: Vec<&str> = new
-        .lines()
-        .filter(|line| old_lines.contains(line) || self::line(line).is_some_and(|l| l.uid == Some(uid)))
-        .collect();
-    lines.extend(old_lines.iter().filter(|line| !new.lines().any(|l| l == **line)));
-    lines.join("\n")
 }
 
 /// What stands between the parts of a line.
@@ -87,29 +51,10 @@ fn strip_label<'a>(text: &'a str, label: &str) -> Option<&'a str> {
     head.eq_ignore_ascii_case(label).then(|| rest.trim())
 }
 
-/// One record of `auto_lorebooks.registry.index`, which the extension works from.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct IndexRecord {
-    /// The entry it refers to.
-    pub uid: i64,
-    /// The entry's name.
-    pub name: String,
-}
-
-/// The working index in `chat_metadata`.
-pub fn index(metadata: Raw<'_>) -> Vec<IndexRecord> {
-    let records = metadata.at(&["auto_lorebooks", "registry", "index"]).unwrap_or(Raw::NULL).members();
-    let read = |(key, record): (Raw<'_>, Raw<'_>)| {
-        let uid = record.get("uid").and_then(Raw::as_i64).or_else(|| key.as_text()?.parse().ok())?;
-        let name = record.get("name").or_else(|| record.get("comment")).and_then(Raw::as_text);
-        Some(IndexRecord { uid, name: name.unwrap_or_default().into_owned() })
-    };
-    records.filter_map(read).collect()
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::adapter::registry::lines;
 
     #[test]
     fn reads_all_generations() {
@@ -132,6 +77,6 @@ mod tests {
         let found: Vec<_> = lines(text).into_iter().map(|l| (l.aliases.join("+"), l.synopsis)).collect();
         let expected = [("mara+captain", "a | b"), ("", ""), ("", ""), ("", "")];
         assert_eq!(found, expected.map(|(aliases, synopsis)| (aliases.to_owned(), synopsis.to_owned())));
-        assert_eq!(lines(&empty("item")), []);
+        assert_eq!(lines("[Registry: item]"), []);
     }
 }

@@ -1,97 +1,31 @@
-//! The running recap: [`RunningRecap`] as stored, [`RunningRecap::project`] to a message; and the [`CombinedRecap`].
+//! The running recap in `chat_metadata`, and what of it is another chat's.
 
-use forklore_json::Raw;
+use forklore_json::{Kind, Raw};
 
-/// `chat_metadata` key of the running recap, and its older name.
-pub const KEYS: [&str; 2] = ["auto_recap_running_scene_recaps", "auto_summarize_running_scene_summaries"];
+use crate::adapter::recap::{Projection, RecapVersion, RunningRecap, StoredVersion};
+use crate::fork::header::{Revision, list};
 
-/// The running recap of a chat: every version that was ever made.
-#[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub struct RunningRecap {
-    /// The chat that the extension believes it belongs to.
-    pub chat_id: Option<String>,
-    /// Number of the version in use; `None` if there is no version at all.
-    pub current: Option<i64>,
-    /// Versions in file order. Numbers can skip and even stand twice.
-    pub versions: Vec<RecapVersion>,
+/// Its key, and its older name.
+pub(super) const KEYS: [&str; 2] =
+    ["auto_recap_running_scene_recaps", "auto_summarize_running_scene_summaries"];
+
+/// The key that a header has it under, and what is there.
+fn stored<'a>(metadata: Raw<'a>) -> Option<(&'static str, Raw<'a>)> {
+    KEYS.into_iter().find_map(|key| Some((key, metadata.get(key)?)))
 }
 
-/// One version of the running recap.
-#[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub struct RecapVersion {
-    /// Its number. 0 is a real version.
-    pub version: i64,
-    /// When it was made, in milliseconds since 1970.
-    pub clock: i64,
-    /// Its text; missing in versions that a broken editor stored.
-    pub content: Option<String>,
-    /// Message of the scene that was merged last.
-    pub scene: usize,
-    /// Events that its making turned into entries: (name, hash of the text).
-    pub events: Vec<(String, String)>,
-}
-
-impl RecapVersion {
-    /// Whether it has a text.
-    pub fn is_whole(&self) -> bool {
-        self.content.as_deref().is_some_and(|content| !content.trim().is_empty())
-    }
-}
-
-/// What is left of a running recap at a message.
-#[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub struct Projection {
-    /// Place of the version in use.
-    pub current: Option<usize>,
-    /// Places of the versions that belong to the line, in file order.
-    pub kept: Vec<usize>,
-    /// Places of the others.
-    pub dropped: Vec<usize>,
-}
-
-impl RunningRecap {
-    /// Reads it out of `chat_metadata`.
-    pub fn read(metadata: Raw<'_>) -> Option<Self> {
-        let raw = KEYS.iter().find_map(|key| metadata.get(key))?;
-        let versions: Vec<RecapVersion> =
-            raw.get("versions").unwrap_or(Raw::NULL).elements().filter_map(read_version).collect();
-        let current = raw.get("current_version").and_then(Raw::as_i64);
-        Some(Self {
-            chat_id: raw.get("chat_id").and_then(Raw::as_text).map(std::borrow::Cow::into_owned),
-            // "current_version": 0 beside an empty list means that there is none.
-            current: current.filter(|_| !versions.is_empty()),
-            versions,
-        })
-    }
-
-    /// The place of the version in use: the first with that number, as the extension looks it up.
-    pub fn current_place(&self) -> Option<usize> {
-        let current = self.current?;
-        self.versions.iter().position(|v| v.version == current)
-    }
-
-    /// The versions that belong to messages 0..=`at` of a line, where `place` tells at which message of the line the scene of a
-    /// version ends, if the line has it.
-    ///
-    /// If nothing is dropped, the version in use stays; otherwise it is the one that goes furthest in the story. A version without a text
-    /// is damaged: then the last whole one counts.
-    pub fn project(&self, at: usize, place: &dyn Fn(&RecapVersion) -> Option<usize>) -> Projection {
-        let places: Vec<Option<usize>> = self.versions.iter().map(place).collect();
-        let all = 0..self.versions.len();
-        let (kept, dropped): (Vec<usize>, Vec<usize>) =
-            all.partition(|i| places[*i].is_some_and(|message| message <= at));
-        let whole = |i: &usize| self.versions[*i].is_whole();
-        let in_use = self.current_place().filter(|_| dropped.is_empty());
-        let current = if let Some(in_use) = in_use.filter(|i| whole(i) || !kept.iter().any(whole)) {
-            Some(in_use)
-        } else {
-            kept.iter().copied().max_by_key(|i| {
-                let v = &self.versions[*i];
-                (v.is_whole(), places[*i], v.clock, *i)
-            })
-        };
-        Projection { current, kept, dropped }
-    }
+/// Reads it.
+pub(super) fn read(metadata: Raw<'_>) -> Option<RunningRecap> {
+    let (_, raw) = stored(metadata)?;
+    let versions: Vec<RecapVersion> =
+        raw.get("versions").unwrap_or(Raw::NULL).elements().filter_map(read_version).collect();
+    let current = raw.get("current_version").and_then(Raw::as_i64);
+    Some(RunningRecap {
+        chat_id: raw.get("chat_id").and_then(Raw::as_text).map(std::borrow::Cow::into_owned),
+        // "current_version": 0 beside an empty list means that there is none.
+        current: current.filter(|_| !versions.is_empty()),
+        versions,
+    })
 }
 
 fn read_version(raw: Raw<'_>) -> Option<RecapVersion> {
@@ -113,27 +47,83 @@ fn event(key: &str) -> Option<(String, String)> {
     Some((name.to_owned(), hash.to_owned()))
 }
 
-/// The combined recap of seed 001: one text for everything up to a message.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct CombinedRecap {
-    /// How many messages it covers.
-    pub message_count: i64,
-    /// Its text.
-    pub content: String,
+/// The versions in file order that have a number, where they stand: those that [`read`] counts.
+pub(super) fn versions<'a>(metadata: Raw<'a>) -> Vec<StoredVersion<'a>> {
+    stored(metadata).map(|(_, recap)| numbered(recap)).unwrap_or_default()
 }
 
-impl CombinedRecap {
-    /// Reads it out of `chat_metadata`.
-    pub fn read(metadata: Raw<'_>) -> Option<Self> {
-        let raw = metadata.at(&["auto_recap", "combined_recap"])?;
-        Some(Self {
-            message_count: raw.get("message_count").and_then(Raw::as_i64)?,
-            content: raw.get("content").and_then(Raw::as_text)?.into_owned(),
-        })
-    }
+fn numbered<'a>(recap: Raw<'a>) -> Vec<StoredVersion<'a>> {
+    let version = |raw: Raw<'a>| {
+        let [number, content, scene, scenes] =
+            raw.pick(["version", "content", "new_scene_index", "scene_count"]);
+        let number = number.and_then(Raw::as_i64)?;
+        Some(StoredVersion { number, content, scene, scenes: scenes.and_then(Raw::as_i64), raw })
+    };
+    recap.get("versions").unwrap_or(Raw::NULL).elements().filter_map(version).collect()
+}
 
-    /// Whether it tells of nothing after message `at`.
-    pub fn fits(&self, at: usize) -> bool {
-        i64::try_from(at).is_ok_and(|at| self.message_count <= at + 1)
+/// What becomes a chat's of this name that has a part of the versions, and the others, to be archived.
+pub(super) fn project(
+    metadata: Raw<'_>,
+    projection: &Projection,
+    chat: &str,
+) -> (Vec<Revision>, Vec<Vec<u8>>) {
+    // What is no recap comes along as it is.
+    let Some((key, recap)) = stored(metadata).filter(|(_, recap)| recap.kind() == Kind::Object) else {
+        return (Vec::new(), Vec::new());
+    };
+    let versions = numbered(recap);
+    let pick = |places: &[usize]| -> Vec<Vec<u8>> {
+        places.iter().filter_map(|i| versions.get(*i)).map(|version| version.raw.bytes().to_vec()).collect()
+    };
+    let (kept, mut dropped) = (pick(&projection.kept), pick(&projection.dropped));
+    let mut revisions = Vec::new();
+    if !dropped.is_empty() {
+        // Nobody can choose a version without a number; but what goes is kept.
+        let all = recap.get("versions").unwrap_or(Raw::NULL).elements();
+        let unnumbered = all.filter(|version| version.get("version").and_then(Raw::as_i64).is_none());
+        dropped.extend(unnumbered.map(|version| version.bytes().to_vec()));
+        revisions.push(Revision::set(&[key, "versions"], list(&kept)));
+    }
+    let current = projection.current.and_then(|i| versions.get(i));
+    // The one in use may have no text, or not be there at all.
+    let in_use = recap.get("current_version").and_then(Raw::as_i64);
+    let other = current.is_some_and(|current| Some(current.number) != in_use);
+    if !dropped.is_empty() || other {
+        // Without any version 0 stands for "none": that is how the extension writes it.
+        let number = current.and_then(|current| current.raw.get("version"));
+        let current = number.map_or(b"0".to_vec(), |number| number.bytes().to_vec());
+        revisions.push(Revision::set(&[key, "current_version"], current));
+    }
+    if key == KEYS[0] && recap.get("chat_id").is_none_or(|id| !id.is_text(chat)) {
+        revisions.push(Revision::text(&[key, "chat_id"], chat));
+    }
+    (revisions, dropped)
+}
+
+/// A running recap of these versions, under the key that the chat has one under, or the newer one.
+pub(super) fn put(metadata: Raw<'_>, versions: &[Vec<u8>], current: i64, chat: &str) -> Vec<Revision> {
+    let key = stored(metadata).map_or(KEYS[0], |(key, _)| key);
+    let mut revisions = vec![
+        Revision::set(&[key, "versions"], list(versions)),
+        Revision::set(&[key, "current_version"], current.to_string().into_bytes()),
+    ];
+    if key == KEYS[0] {
+        revisions.push(Revision::text(&[key, "chat_id"], chat));
+    }
+    revisions
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn version_zero_is_a_real_version() {
+        let current = |text: &str| read(Raw::parse(text.as_bytes()).unwrap()).unwrap().current;
+        let one = r#"{"auto_recap_running_scene_recaps":{"current_version":0,"versions":[{"version":0,"new_scene_index":3,"content":"x"}]}}"#;
+        assert_eq!(current(one), Some(0));
+        let none = r#"{"auto_recap_running_scene_recaps":{"current_version":0,"versions":[]}}"#;
+        assert_eq!(current(none), None);
     }
 }

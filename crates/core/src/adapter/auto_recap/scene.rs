@@ -2,13 +2,17 @@
 
 use forklore_json::{Kind, Raw};
 
+use super::MODULES;
 use crate::adapter::{Scene, SceneSighting, SceneVersion, Written};
 use crate::format::book::EntryImage;
 use crate::format::chat::Message;
 
+/// The key of a version's metadata that names the book that its snapshot was taken of.
+pub(super) const BOOK: &str = "chatLorebookName";
+
 /// The module's data on a message, and the word it uses: "recap", earlier "summary".
 fn module<'a>(message: Message<'a>) -> Option<(Raw<'a>, &'static str)> {
-    let [new, old] = message.extra().pick(["auto_recap_memory", "auto_summarize_memory"]);
+    let [new, old] = message.extra().pick(MODULES);
     new.map(|data| (data, "recap")).or_else(|| old.map(|data| (data, "summary")))
 }
 
@@ -54,7 +58,7 @@ pub(super) fn scene(message: Message<'_>) -> Option<(Scene, Vec<SceneSighting>)>
 /// What is stored with one version of a recap.
 fn version(number: i64, meta: Raw<'_>, recaps: &[Raw<'_>]) -> (SceneVersion, Option<SceneSighting>) {
     let [combined, timestamp, book, entries, created] =
-        meta.pick(["combined_at", "timestamp", "chatLorebookName", "allEntries", "created_entry_uids"]);
+        meta.pick(["combined_at", "timestamp", BOOK, "allEntries", "created_entry_uids"]);
     let [combined, timestamp] = [combined, timestamp].map(|time| time.and_then(Raw::as_i64));
     let entries: Vec<EntryImage> = entries.unwrap_or(Raw::NULL).elements().map(snapshot_entry).collect();
     // The snapshot is taken when the scene is combined; the other time is that of the recap's text.
@@ -78,14 +82,14 @@ fn version(number: i64, meta: Raw<'_>, recaps: &[Raw<'_>]) -> (SceneVersion, Opt
 }
 
 /// The recap of the chosen version as it is stored, a JSON text; `None` if there is none.
-pub fn stored_recap<'a>(message: Message<'a>) -> Option<Raw<'a>> {
+pub(super) fn stored_recap<'a>(message: Message<'a>) -> Option<Raw<'a>> {
     let (data, word) = module(message)?;
     data.get(&format!("scene_{word}_memory"))
         .filter(|raw| raw.as_text().is_some_and(|t| !t.trim().is_empty()))
 }
 
 /// The recap's text of the chosen version, for showing.
-pub fn recap_text(message: Message<'_>) -> Option<String> {
+pub(super) fn recap_text(message: Message<'_>) -> Option<String> {
     let (data, word) = module(message)?;
     let stored = data.get(&format!("scene_{word}_memory"))?.as_text()?.into_owned();
     Some(readable(&stored))

@@ -136,13 +136,9 @@ fn text_of(value: Raw<'_>) -> Cow<'_, [u8]> {
 fn empty_queues(book: &Book<'_>) -> Vec<Splice> {
     let queues = book.entries().iter().filter(|entry| entry_role(&entry.comment()) == EntryRole::Queue);
     let doc = book.raw().bytes();
-    queues.filter_map(|entry| Some(moved(queue::emptying(entry.raw)?, entry.raw, doc))).collect()
-}
-
-/// A splice in a part of a document as one in the document.
-fn moved(splice: Splice, part: Raw<'_>, doc: &[u8]) -> Splice {
-    let by = part.range_in(doc).map_or(0, |range| range.start);
-    Splice { range: splice.range.start + by..splice.range.end + by, with: splice.with }
+    queues
+        .filter_map(|entry| Some(queue::emptying(&entry.comment(), entry.raw)?.moved(entry.raw, doc)))
+        .collect()
 }
 
 /// An entry that is to be in the book.
@@ -195,7 +191,7 @@ fn place<'a>(
                 is_new[n] = false;
                 fit(entry, images[n], part.lead, first)
             }
-            None if entry.is_queue => queue::emptying(entry.raw)
+            None if entry.is_queue => queue::emptying(&entry.comment, entry.raw)
                 .map_or(part.value, |splice| Cow::Owned(splice.apply(entry.raw.bytes()))),
             None => continue,
         };

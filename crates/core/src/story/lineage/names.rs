@@ -67,7 +67,7 @@ pub(super) fn folded(name: &str) -> String {
     name.nfc().flat_map(char::to_lowercase).collect()
 }
 
-/// Whether an alias is a chat's name, or a book's name made from it (`z-AutoLB-Ana-<chat>`).
+/// Whether an alias is a chat's name, or a book's name made from it (`<prefix>-Ana-<chat>`).
 pub(super) fn names(alias: &str, chat: &str) -> bool {
     alias.strip_suffix(chat).is_some_and(|rest| rest.is_empty() || rest.ends_with(['-', ' ']))
 }

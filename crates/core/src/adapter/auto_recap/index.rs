@@ -1,20 +1,34 @@
-//! Auto-Recap's registries in a fork: [`index`] makes the working index anew from the book, [`dangling`] finds lines that lead
-//! nowhere.
+//! The working index of the registries in `chat_metadata`: [`read`], and [`made_from`] a book anew.
 //!
 //! A fork's header has the parent's index, with entries that the fork's book does not have. The registries' own text was put
 //! back to the fork's message with the rest of the book, so it tells what the index should hold.
 
 use std::collections::{BTreeMap, HashMap};
 
-use forklore_json::quote;
+use forklore_json::{Raw, quote};
 
-use crate::adapter::auto_recap::registry::{PREFIX, RegistryLine, kind_of, lines};
+use super::BINDING;
+use crate::adapter::registry::{IndexRecord, RegistryLine, listed};
 use crate::format::book::EntryImage;
 
-/// `auto_lorebooks.registry.index` as the registries in a book tell it, as the bytes of a JSON object.
+/// Where it is in `chat_metadata`.
+pub(super) const PATH: [&str; 3] = [BINDING, "registry", "index"];
+
+/// The index in `chat_metadata`.
+pub(super) fn read(metadata: Raw<'_>) -> Vec<IndexRecord> {
+    let records = metadata.at(&PATH).unwrap_or(Raw::NULL).members();
+    let read = |(key, record): (Raw<'_>, Raw<'_>)| {
+        let uid = record.get("uid").and_then(Raw::as_i64).or_else(|| key.as_text()?.parse().ok())?;
+        let name = record.get("name").or_else(|| record.get("comment")).and_then(Raw::as_text);
+        Some(IndexRecord { uid, name: name.unwrap_or_default().into_owned() })
+    };
+    records.filter_map(read).collect()
+}
+
+/// The index as the registries in a book tell it, as the bytes of a JSON object.
 ///
 /// Keys ascend. Where two registries list the same entry, the later one counts.
-pub fn index(entries: &[EntryImage]) -> Vec<u8> {
+pub(super) fn made_from(entries: &[EntryImage]) -> Vec<u8> {
     let titles: HashMap<i64, &str> = entries.iter().filter_map(|e| Some((e.uid?, &*e.comment))).collect();
     let mut records = BTreeMap::new();
     for (kind, line) in listed(entries) {
@@ -24,25 +38,6 @@ pub fn index(entries: &[EntryImage]) -> Vec<u8> {
     }
     let members: Vec<Vec<u8>> = records.into_values().collect();
     [b"{", &members.join(&b","[..])[..], b"}"].concat()
-}
-
-/// Lines that name entries which are not in the book.
-pub fn dangling(entries: &[EntryImage]) -> Vec<RegistryLine> {
-    let is_there = |uid| entries.iter().any(|entry| entry.uid == Some(uid));
-    let lines = listed(entries).into_iter().map(|(_, line)| line);
-    lines.filter(|line| line.uid.is_some_and(|uid| !is_there(uid))).collect()
-}
-
-/// Every line of every registry, with the type that the registry lists.
-fn listed(entries: &[EntryImage]) -> Vec<(String, RegistryLine)> {
-    let mut found = Vec::new();
-    for entry in entries.iter().filter(|entry| entry.comment.starts_with(PREFIX)) {
-        let content = entry.content();
-        // Without its first line it is no registry for the extension either.
-        let Some(kind) = kind_of(&content) else { continue };
-        found.extend(lines(&content).into_iter().map(|line| (kind.to_owned(), line)));
-    }
-    found
 }
 
 /// One member of the index.
@@ -70,9 +65,8 @@ fn record(uid: i64, kind: &str, line: &RegistryLine, comment: &str) -> Vec<u8> {
 
 #[cfg(test)]
 mod tests {
-    use forklore_json::Raw;
-
     use super::*;
+    use crate::adapter::registry::dangling;
 
     fn entry(uid: i64, comment: &str, content: &str) -> EntryImage {
         EntryImage::new(Some(uid), comment, Raw::trust(b"{}")).with_content(content)
@@ -102,8 +96,8 @@ mod tests {
             r#""aliases":[],"synopsis":""},"#,
             r#""30":{"uid":30,"type":"item","name":"item-Key","comment":"item-Key","aliases":["key"],"synopsis":""}}"#,
         );
-        assert_eq!(String::from_utf8(index(&book())).unwrap(), expected);
-        assert_eq!(index(&[]), b"{}");
+        assert_eq!(String::from_utf8(made_from(&book())).unwrap(), expected);
+        assert_eq!(made_from(&[]), b"{}");
     }
 
     #[test]
