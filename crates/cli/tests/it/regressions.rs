@@ -276,3 +276,40 @@ fn regression_more_chats_than_files_that_may_be_open() {
     assert!(!first.stdout.contains("Too many open files"), "{first}");
     assert_eq!(remembered.stdout, first.stdout);
 }
+
+/// Extensions keep settings by the name of the chat, and two characters can each have a chat of that name: a fork and a rename wrote over
+/// what the other one went by, and a chat whose old name another one has lost its own.
+#[test]
+fn regression_settings_of_a_chat_of_the_same_name_stay() {
+    let enabled = json!({"main": true, "alone": true, "Ending": false});
+    let settings = json!({"extension_settings": {"auto_recap_memory": {"chats_enabled": enabled}}});
+    let said = ["hello", "one", "two"];
+    let vault = || {
+        TestVault::new()
+            .chat("Ana", "main", &json!({"integrity": "a"}), &said)
+            .chat("Ana", "alone", &json!({"integrity": "b"}), &["hi", "ho"])
+            .chat("Bea", "main", &json!({"integrity": "c"}), &said)
+            .chat("Bea", "Ending", &json!({"integrity": "d"}), &["by the sea"])
+            .file("settings.json", settings.to_string().as_bytes())
+    };
+    let after = |args: &[&str]| {
+        let vault = vault();
+        let run = vault.run(FORKLORE, args);
+        assert_eq!(run.code, Some(0), "{args:?}: {run}");
+        let after: Value = serde_json::from_slice(&vault.read("settings.json")).unwrap();
+        after["extension_settings"]["auto_recap_memory"]["chats_enabled"].clone()
+    };
+    for args in [
+        &["branch", "Ana/main", "--at", "1", "--name", "Ending"][..],
+        &["rename", "Ana/alone", "Ending"],
+        &["delete", "Ana/main"],
+    ] {
+        assert_eq!(after(args), enabled, "{args:?}");
+    }
+    let mut both = enabled.clone();
+    both["Mine"] = json!(true);
+    assert_eq!(after(&["rename", "Ana/main", "Mine"]), both, "each has its own");
+    assert_eq!(after(&["branch", "Ana/main", "--at", "1", "--name", "Mine"]), both);
+    let moved = json!({"main": true, "Ending": false, "Mine": true});
+    assert_eq!(after(&["rename", "Ana/alone", "Mine"]), moved);
+}

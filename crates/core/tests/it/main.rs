@@ -6,6 +6,7 @@
     reason = "a test that cannot go on should stop"
 )]
 
+mod adapters;
 mod corpus;
 mod diff_properties;
 mod fork_book_properties;
