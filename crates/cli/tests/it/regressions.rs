@@ -306,7 +306,7 @@ fn regression_settings_of_a_chat_of_the_same_name_stay() {
     ] {
         assert_eq!(after(args), enabled, "{args:?}");
     }
-    let mut both = enabled.clone();
+    let mut both = enabled;
     both["Mine"] = json!(true);
     assert_eq!(after(&["rename", "Ana/main", "Mine"]), both, "each has its own");
     assert_eq!(after(&["branch", "Ana/main", "--at", "1", "--name", "Mine"]), both);

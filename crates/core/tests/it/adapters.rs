@@ -55,7 +55,7 @@ fn sources(dir: &Path, found: &mut Vec<PathBuf>) {
 /// The lines of a source file without its unit tests, which write data as extensions do.
 fn lines(path: &Path) -> Vec<(usize, String)> {
     let text = std::fs::read_to_string(path).unwrap();
-    let lines = text.lines().enumerate().take_while(|(_, line)| line.trim() != "#[cfg(test)]");
+    let lines = text.lines().enumerate().take_while(|(_, line)| *line != "mod tests {");
     lines.map(|(n, line)| (n + 1, line.to_owned())).collect()
 }
 
