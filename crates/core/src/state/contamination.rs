@@ -30,7 +30,9 @@ pub fn contamination(changes: &[Change], book: &[(Thing, EntryImage)]) -> Vec<Co
     for change in changes.iter().filter(|change| !change.line && !matches!(change.place, Place::Elsewhere(_)))
     {
         if let Some(after) = &change.after {
-            let before = change.before.as_ref().map(EntryImage::content).unwrap_or_default();
+            // Who writes an entry anew writes every line of it, those that it had before, too.
+            let before = change.before.as_ref().filter(|_| !change.rewrites);
+            let before = before.map(EntryImage::content).unwrap_or_default();
             let content = after.content();
             let lines = own.entry(&change.thing).or_default();
             for line in content.lines().filter(|line| !before.lines().any(|l| l == *line)) {

@@ -47,6 +47,8 @@ pub struct Life {
     pub present: Vec<(Thing, EntryImage)>,
     /// What it was made from.
     pub(super) base: Settled,
+    /// Whether that was copied as it was: what is missing here was taken out, or came there later.
+    pub(super) is_whole: bool,
     /// Titles and texts that were ever seen in it, and what they are.
     everything: HashMap<u64, Thing>,
     /// The order in which registries list their lines.
@@ -134,6 +136,7 @@ impl Life {
                 sources: Vec::new(),
                 present: Vec::new(),
                 base: Settled::default(),
+                is_whole: matches!(base, Base::Present(..)),
                 everything: HashMap::new(),
                 roll: Roll::default(),
             },
@@ -168,14 +171,14 @@ impl Life {
         life.close();
         attribute(&mut life, &marked, &works, cast);
         if let Base::Copy(source, sight, _) | Base::Present(source, sight, _) = base {
-            let later = life.missed(source, *sight, matches!(base, Base::Present(..)));
+            let later = life.missed(source, *sight);
             life.base.without.extend(later);
         }
         life
     }
 
     /// What was made in the book that this one is a copy of when it had been copied already, from whatever messages, and never came here.
-    fn missed(&self, source: &Life, copied: usize, whole: bool) -> Vec<(Thing, EntryImage)> {
+    fn missed(&self, source: &Life, copied: usize) -> Vec<(Thing, EntryImage)> {
         let of = |thing: &Thing, entry: &EntryImage| (thing.clone(), look_of(entry));
         let deeds = self.deeds.iter().filter_map(|deed| Some(of(&deed.thing, deed.after.as_ref()?)));
         let begun = self.base.state.iter().chain(&self.base.shown).chain(&self.base.with);
@@ -185,7 +188,9 @@ impl Life {
         let things: HashSet<&Thing> = self.base.state.iter().map(|(thing, _)| thing).collect();
         let made = later.filter(|deed| match deed.author {
             Author::Mark(_) => true,
-            Author::Hand(_) | Author::Anybody | Author::Unknown => whole && things.contains(&deed.thing),
+            Author::Hand(_) | Author::Anybody | Author::Unknown => {
+                self.is_whole && things.contains(&deed.thing)
+            }
             _ => false,
         });
         let made = made.filter_map(|deed| Some((&deed.thing, deed.after.as_ref()?)));

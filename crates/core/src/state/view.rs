@@ -69,7 +69,7 @@ pub fn seen_from(lives: &[&Life], line: &Line<'_>) -> Vec<Change> {
                 },
                 cause,
                 rewrites: matches!(deed.author, Author::Mark(_)),
-                made_without: first && deed.after.is_none(),
+                made_without: first && !life.is_whole && deed.after.is_none(),
             });
         }
         let sorted = view.sorted(&changes[own..]);
@@ -246,6 +246,8 @@ impl View<'_> {
                 let from = chat.and_then(|chat| (self.line.ours)(chat, self.interval(chat, deed).0?));
                 dated(from, Some(*until))
             }
+            // Who says himself where he belongs belongs there.
+            Place::Elsewhere(_) => place,
             _ if !there => Place::Unattributed,
             place => place,
         }

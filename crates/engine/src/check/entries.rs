@@ -1,6 +1,7 @@
 //! Contamination: entries that come from after the chat, or from another line.
 
 use forklore_core::check::{Code, Severity};
+use forklore_core::format::book::EntryImage;
 use forklore_core::state::{Cause, Origin, Place, contamination, holes};
 use forklore_fs::PathError;
 
@@ -38,8 +39,12 @@ impl Checker<'_> {
                 Place::Unattributed => true,
                 _ => false,
             };
+            // It may have been written anew since, or be in another line's book alone.
+            let is_there = |entry: &&EntryImage| {
+                change.after.as_ref().is_some_and(|after| entry.content() == after.content())
+            };
             let there = present.iter().find(|(thing, _)| *thing == change.thing).map(|(_, entry)| entry);
-            let Some(there) = there.filter(|_| future_mark) else { continue };
+            let Some(there) = there.filter(|_| future_mark).filter(is_there) else { continue };
             if !future.contains(&there.comment.to_string()) {
                 future.push(there.comment.to_string());
             }

@@ -1,10 +1,12 @@
 //! [`own_book`]: what becomes of the book of a chat that must not, or shall not, go on with the one it is bound to.
 
+use std::collections::HashSet;
+
 use forklore_config::{Config, Undated};
 use forklore_core::fork::book::{self as new_book, Content};
 use forklore_core::format::book::{Book, EntryImage};
 use forklore_core::format::names::book_stem;
-use forklore_core::state::{Why, holes};
+use forklore_core::state::{Thing, Why, holes};
 use forklore_fs::VaultPath;
 use forklore_journal::layout;
 use forklore_vault::Library;
@@ -92,7 +94,11 @@ pub(super) fn own_book(
             }
         }
         (true, ..) if choice == Choice::Rebuild => return Ok(Own::Impossible),
-        _ => library.book_at(c, chat.head(), wanted)?,
+        _ => {
+            let mut found = library.book_at(c, chat.head(), wanted)?;
+            leave_what_it_lacks(library, c, &mut found)?;
+            found
+        }
     };
     let old = found.name.clone().unwrap_or_else(|| old.to_owned());
     let name = book_name(library, c, &chat.name, &old, &found, names);
@@ -126,6 +132,21 @@ pub(super) fn own_book(
     };
     let quarantine = if choice == Choice::Rebuild { quarantined(&found) } else { Vec::new() };
     Ok(Own::Book { name, path, bytes, quarantine, how })
+}
+
+/// Nothing tells when some of the entries came: where the chat has its book to itself and that lacks one, the chat has never had it, or
+/// somebody took it out.
+fn leave_what_it_lacks(library: &Library, c: usize, found: &mut BookAt) -> Result<(), HealError> {
+    let alone = library.chats[c].book_stem().is_some_and(|stem| library.users_of(stem).len() < 2);
+    if !alone || found.live.is_none() {
+        return Ok(());
+    }
+    let lore = library.lore(c)?;
+    let present: HashSet<&Thing> = lore.present().iter().map(|(thing, _)| thing).collect();
+    found
+        .entries
+        .retain(|entry| !entry.undated || entry.thing.as_ref().is_none_or(|thing| present.contains(thing)));
+    Ok(())
 }
 
 /// A copy of the book that a chat shares by choice, for this chat alone.

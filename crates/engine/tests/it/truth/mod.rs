@@ -169,9 +169,6 @@ const WRONG: &[(&str, usize)] = &[
     ("state, Memory, watched", 5),
     ("state, Hand, watched", 1),
     ("healed, Recap", 2),
-    ("healed, Memory", 6),
-    ("right after heal, Memory", 4),
-    ("right after heal, Memory, watched", 1),
 ];
 
 /// So many stories each law is tried on.
