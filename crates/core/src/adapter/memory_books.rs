@@ -55,6 +55,18 @@ impl Adapter for MemoryBooks {
         number("STMB_start").zip(number("STMB_end"))
     }
 
+    fn titled(&self, entry: &EntryImage) -> bool {
+        self.number(entry).is_some() || SIDE_PROMPTS.iter().any(|end| entry.comment.ends_with(end))
+    }
+
+    fn number(&self, entry: &EntryImage) -> Option<u64> {
+        // Memories are numbered, whatever the template of their titles; so are consolidations, by themselves.
+        self.subject(entry)?;
+        let from = entry.comment.find(|c: char| c.is_ascii_digit())?;
+        let digits = &entry.comment[from..];
+        digits[..digits.find(|c: char| !c.is_ascii_digit()).unwrap_or(digits.len())].parse().ok()
+    }
+
     fn chat_of(&self, entry: &EntryImage) -> Option<String> {
         entry.raw().get("STMB_chatId").and_then(Raw::as_text).map(std::borrow::Cow::into_owned)
     }

@@ -76,6 +76,16 @@ pub trait Adapter: Sync {
         None
     }
 
+    /// Whether the title of an entry looks as the extension makes titles.
+    fn titled(&self, _entry: &EntryImage) -> bool {
+        false
+    }
+
+    /// The number that the extension gave an entry in its title. A book has no two of a number.
+    fn number(&self, _entry: &EntryImage) -> Option<u64> {
+        None
+    }
+
     /// The chat that an entry says it belongs to.
     fn chat_of(&self, _entry: &EntryImage) -> Option<String> {
         None
@@ -328,6 +338,16 @@ impl Keepers {
     /// See [`Adapter::subject`].
     pub fn subject(&self, entry: &EntryImage) -> Option<(i64, i64)> {
         self.0.iter().find_map(|adapter| adapter.subject(entry))
+    }
+
+    /// See [`Adapter::titled`].
+    pub fn titled(&self, entry: &EntryImage) -> bool {
+        self.0.iter().any(|adapter| adapter.titled(entry))
+    }
+
+    /// See [`Adapter::number`].
+    pub fn number(&self, entry: &EntryImage) -> Option<u64> {
+        self.0.iter().find_map(|adapter| adapter.number(entry))
     }
 
     /// See [`Adapter::chat_of`].

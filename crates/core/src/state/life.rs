@@ -16,7 +16,7 @@ use super::roll::Roll;
 use super::sight::{BookEvidence, Cast, Content, Head, Look, Scene, Sight, Witness};
 use super::thing::{Kinship, Thing, pair};
 use crate::adapter::recap::text_hashes;
-use crate::adapter::{EntryRole, Keepers, entry_role};
+use crate::adapter::{EntryRole, Keepers, Mark, entry_role};
 use crate::format::book::EntryImage;
 
 /// The timeline of one book.
@@ -249,7 +249,7 @@ struct Builder<'a> {
     snapshot: HashMap<i64, (EntryImage, EntryImage)>,
     next: u32,
     /// Deeds that entries themselves tell of, by their places
-    marked: HashMap<usize, crate::adapter::Mark>,
+    marked: HashMap<usize, Mark>,
     /// What entries tell of themselves
     marks: Marks,
     /// Things of the books that this one was made from, by title and text
@@ -539,7 +539,7 @@ impl<'a> Builder<'a> {
             return;
         }
         let mut was = before.cloned();
-        for (mark, image) in self.layers(before, after, all) {
+        for (mark, image) in self.layers(before, after, all, copied) {
             if was.as_ref().is_some_and(|was| was.agrees_with(&image)) {
                 continue;
             }
@@ -554,6 +554,7 @@ impl<'a> Builder<'a> {
         before: Option<&EntryImage>,
         after: &EntryImage,
         all: &[EntryImage],
+        copied: bool,
     ) -> Vec<(Option<Step>, EntryImage)> {
         if before.is_none()
             && let Some((scene, text)) = self.event(after)
@@ -567,17 +568,21 @@ impl<'a> Builder<'a> {
             image.content() == other.content() && image.is_disabled() == other.is_disabled()
         };
         let known = before.and_then(|before| layers.iter().rposition(|(_, image)| says(image, before)));
-        let same_mark = |mark: &Option<crate::adapter::Mark>| {
-            before.is_some_and(|before| {
-                mark.is_some()
-                    && self.marks.layers(&self.life.keepers, before, all).iter().any(|(m, _)| m == mark)
-            })
+        // A copy says of everything in it that it is its own chat's.
+        let same = |a: &Mark, b: &Mark| a.message == b.message && (copied || a.chat == b.chat);
+        let same_mark = |mark: &Option<Mark>| {
+            let (Some(before), Some(mark)) = (before.filter(|_| known.is_none()), mark) else { return false };
+            let had = self.marks.layers(&self.life.keepers, before, all);
+            had.iter().any(|(had, _)| had.as_ref().is_some_and(|had| same(had, mark)))
         };
-        let from = known.map_or(0, |known| known + 1);
+        // What it was before it got that mark is as old as the mark.
+        let marked = || layers.iter().rposition(|(mark, _)| same_mark(mark));
+        let from = known.map(|known| known + 1).or_else(marked).unwrap_or(0);
         let mut steps: Vec<(Option<Step>, EntryImage)> = layers
             .into_iter()
             .skip(from)
-            // A mark tells of the making. What has it already and changes all the same was changed by somebody else.
+            // A mark tells of the making. What has it already and changes all the same was changed by somebody else, unless it tells
+            // itself what it was before.
             .map(|(mark, image)| (if same_mark(&mark) { None } else { mark }, image))
             .map(|(mark, image)| (mark.map(Step::Mark), image))
             .collect();
@@ -717,7 +722,7 @@ enum Step {
     /// It is an event of this scene.
     Event(usize),
     /// It says so itself.
-    Mark(crate::adapter::Mark),
+    Mark(Mark),
 }
 
 /// Whether two sights of a thing tell the same. Whoever copies a book may number its entries anew and say whose they are now: that is no

@@ -14,10 +14,6 @@ use forklore_fs::PathError;
 use crate::library::{Library, history_error};
 use crate::read::scan::StoredSighting;
 use crate::state::family::EARLIER;
-use crate::state::lore::CopiedBook;
-
-/// A copy that was looked at so soon after it was made has nothing of what its chat did to it, in milliseconds.
-const AT_ONCE: i64 = 2_000;
 
 impl Library {
     /// What is known of a book.
@@ -127,107 +123,6 @@ impl Library {
     pub fn shared_scene(&self, target: usize, other: usize, message: usize) -> Option<usize> {
         let here = self.counterpart(other, message, target)?;
         self.chats[target].facts.scene(here).is_some_and(|scene| scene.recapped).then_some(here)
-    }
-
-    /// Adds what copies tell that extensions made of a book: each is what the book held then, but for what its own chat did to it since.
-    fn add_copies(&self, evidence: &mut BookEvidence) -> Result<(), PathError> {
-        let present: Vec<EntryImage> = match (evidence.sights.last(), self.history()?) {
-            (Some(Sight { witness: Witness::Now, content: Content::Whole(entries), .. }), _) => {
-                entries.to_vec()
-            }
-            // One that is not there any more, because another took its place, is as it was last.
-            (_, Some(history)) => {
-                history.last_look(&evidence.book).map_err(history_error)?.unwrap_or_default()
-            }
-            _ => Vec::new(),
-        };
-        for copy in self.copies().iter().filter(|copy| copy.source == *evidence.book) {
-            let book = self.book(&copy.stem)?.filter(|book| book.parse().is_ok());
-            let first = match self.history()? {
-                Some(history) => history.first_look(&copy.stem).map_err(history_error)?,
-                None => None,
-            };
-            let later = first.as_ref().is_none_or(|(looked, _)| *looked > copy.time.saturating_add(AT_ONCE));
-            let first = first.map(|(_, entries)| entries);
-            let Some(entries) = first.or_else(|| book.map(|book| book.images())) else { continue };
-            let keepers = Keepers::new(|adapter| adapter.kept(&entries));
-            if keepers.is_empty() {
-                continue;
-            }
-            let chat = &self.chats[copy.chat];
-            let fork = chat.lineage.fork_message.unwrap_or_default();
-            let same = |a: &EntryImage, b: &EntryImage| a.content() == b.content() && a.comment == b.comment;
-            let mut then = Vec::new();
-            for entry in &entries {
-                let mut layers = keepers.layers(entry, &entries);
-                while let Some((Some(mark), image)) = layers.last() {
-                    let place = VaultCast(self).place_of(mark, Some(copy.chat), &[]);
-                    // What was played from the copy's own chat on is later than the copy.
-                    let own = place.is_some_and(|place| {
-                        (place.chat == copy.chat && place.message > fork && place.message <= chat.head())
-                            || self.is_ancestor(copy.chat, place.chat)
-                    });
-                    // Copying makes memories say that they are the copy's. What says so without having been told was made there.
-                    let by_itself = keepers.chat_of(image).is_none()
-                        && mark.chat.as_deref().is_some_and(|name| chat_stem(name) == chat.name);
-                    if !(own || by_itself) || present.iter().any(|there| same(there, image)) {
-                        break;
-                    }
-                    layers.pop();
-                }
-                let Some((_, image)) = layers.pop() else { continue };
-                // The copy says that everything in it is its own chat's.
-                let there = present.iter().find(|there| {
-                    there.comment == image.comment && keepers.subject(there) == keepers.subject(&image)
-                });
-                let whose =
-                    there.and_then(|there| keepers.chat_of(there)).unwrap_or_else(|| copy.parent.clone());
-                // The same text: the original itself tells more of it.
-                if let Some(there) = there.filter(|there| there.content() == image.content()) {
-                    // Where one is switched off and the other is not, one of them was switched since: the original, or else both were.
-                    let switch =
-                        image.raw().get("disable").filter(|_| image.is_disabled() != there.is_disabled());
-                    then.push(
-                        switch.map_or_else(|| there.clone(), |switch| there.with_field("disable", switch)),
-                    );
-                    continue;
-                }
-                // Nobody saw the copy when it was made. What its chat may have done to it since tells nothing of the original.
-                if later && !self.is_older(&image, there, &keepers, copy) {
-                    continue;
-                }
-                let ours = keepers.chat_of(&image).is_some_and(|name| chat_stem(&name) == chat.name);
-                then.push(if ours { keepers.hand_over(&image, &whose) } else { image });
-            }
-            let content = Content::Whole(then.into());
-            evidence.sights.push(Sight { time: copy.time, witness: Witness::Copy, content });
-        }
-        Ok(())
-    }
-
-    /// Whether an entry of a copy, as it is now, tells of the original as it was when the copy was made: `there` is the same thing in the
-    /// original now.
-    fn is_older(
-        &self,
-        image: &EntryImage,
-        there: Option<&EntryImage>,
-        keepers: &Keepers,
-        copy: &CopiedBook,
-    ) -> bool {
-        let end = |entry: &EntryImage| {
-            let layers = keepers.layers(entry, std::slice::from_ref(entry));
-            layers.into_iter().rev().find_map(|(mark, _)| mark).map(|mark| mark.message)
-        };
-        match there {
-            // What the original says to be younger was another text then. Where neither tells, either can have been edited since.
-            Some(there) => end(there) > end(image),
-            // Deleted there since, if that chat has ever got so far with its memories; otherwise it was made here.
-            None => {
-                let parent = self.named(self.chats[copy.chat].story, &chat_stem(&copy.parent));
-                let reached = parent.and_then(|parent| keepers.reached(self.chats[parent].header()));
-                keepers.subject(image).is_some_and(|(_, end)| reached.is_some_and(|reached| end <= reached))
-            }
-        }
     }
 
     /// Adds what only SillyTavern's backups still tell: scenes that were lost, texts of events.

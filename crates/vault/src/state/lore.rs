@@ -5,7 +5,7 @@ use std::sync::{Arc, PoisonError};
 
 use forklore_core::adapter::{self, BookCopy};
 use forklore_core::format::book::EntryImage;
-use forklore_core::format::names::book_stem;
+use forklore_core::format::names::{book_stem, chat_stem};
 use forklore_core::state::{
     Ancestor, Base, Carry, Cause, Known, Life, Line, Made, SeenBy, Sight, Thing, Witness, fold,
 };
@@ -236,14 +236,17 @@ impl Library {
                     here.book_stem() == Some(stem) || copy.chat == here.name || self.had(chat, stem)
                 };
                 let copies = adapter::copies(here.header()).into_iter().filter_map(|copy| {
-                    let stem = book_stem(&copy.copy);
-                    own(&copy, &stem).then(|| CopiedBook {
-                        chat,
-                        stem,
-                        source: book_stem(&copy.source),
-                        parent: copy.parent,
-                        time: copy.time,
-                    })
+                    let mut stem = book_stem(&copy.copy);
+                    if !own(&copy, &stem) {
+                        return None;
+                    }
+                    let mut source = book_stem(&copy.source);
+                    // Under a name that is gone it is what its chat is bound to instead.
+                    if copy.chat == here.name {
+                        stem = self.renamed(stem, Some(chat));
+                    }
+                    source = self.renamed(source, self.named(here.story, &chat_stem(&copy.parent)));
+                    Some(CopiedBook { chat, stem, source, parent: copy.parent, time: copy.time })
                 });
                 copies.collect::<Vec<_>>()
             };
@@ -254,6 +257,13 @@ impl Library {
             all.retain(|copy| seen.insert(copy.stem.clone(), copy.chat).is_none());
             all
         })
+    }
+
+    /// The book that a chat is bound to, if there is none of this name; one that Forklore made is another one.
+    fn renamed(&self, stem: String, chat: Option<usize>) -> String {
+        let bound = || chat.and_then(|chat| self.chats[chat].book_stem()).map(str::to_owned);
+        let other = || bound().filter(|bound| !self.made_by_forklore(bound));
+        if self.books.contains_key(&stem) { stem } else { other().unwrap_or(stem) }
     }
 
     fn depth(&self, chat: usize) -> usize {

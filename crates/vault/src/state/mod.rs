@@ -1,8 +1,9 @@
 //! What is known about the books of a chat ([`Lore`]), and their state at any message ([`at`]): `evidence` gathers what tells about a book,
-//! `family` what the scenes of relatives tell; `contamination` is what other lines have left in it.
+//! `copied` what its copies tell, `family` what the scenes of relatives tell; `contamination` is what other lines have left in it.
 
 pub mod at;
 mod contamination;
+mod copied;
 mod evidence;
 mod family;
 mod lore;

@@ -165,10 +165,12 @@ fn setting(keeper: Keeper, seed: u64, looks: bool) -> Setting {
 /// lowered, and emptied.
 const WRONG: &[(&str, usize)] = &[
     ("state, Recap", 13),
-    ("state, Memory", 3),
-    ("state, Memory, watched", 5),
+    ("state, Memory, watched", 2),
     ("state, Hand, watched", 1),
     ("healed, Recap", 2),
+    ("healed, Memory", 2),
+    ("healed, Memory, watched", 1),
+    ("right after heal, Memory, watched", 1),
 ];
 
 /// So many stories each law is tried on.
