@@ -54,16 +54,17 @@ impl Library {
             }
         }
         let mut lives = Lives::default();
-        for stem in self.books_of_line(c) {
-            lives.add(self, &stem)?;
+        let mut books = self.books_of_line(c);
+        for stem in &books {
+            lives.add(self, stem)?;
         }
-        let mut lives = lives.found;
-        let own = self.chats[c].book_stem().and_then(|stem| lives.iter().find(|life| *life.book == *stem));
-        let own = own.cloned();
+        let own = self.chats[c].book_stem();
+        let own = own.and_then(|stem| lives.found.iter().find(|life| *life.book == *stem)).cloned();
         // A book that began as a copy goes on with what its line had. One that did not has nothing of other books.
         if let Some(own) = &own {
-            lives.retain(|life| life.book == own.book || own.sources.contains(&life.book));
+            books = vec![own.book.to_string()];
         }
+        let lives = lives.with_sources(&books);
         let known = self.seen_by(c, &lives);
         let looked = self.first_look(c, &lives);
         let lore = Arc::new(Lore { known, own, lives, looked });
@@ -300,6 +301,10 @@ impl Lives {
         }
         let known = library.lives.lock().unwrap_or_else(PoisonError::into_inner).get(stem).cloned();
         if let Some(life) = known {
+            // It comes with what it was worked out from, as if that had been done now.
+            for source in &life.sources {
+                self.add(library, source)?;
+            }
             self.found.push(life.clone());
             return Ok(Some(life));
         }
@@ -322,6 +327,20 @@ impl Lives {
             }
         }
         Ok(Some(life))
+    }
+
+    /// The lives of some books, each after those that it was worked out from: whatever else was asked for is not among them.
+    fn with_sources(&self, books: &[String]) -> Vec<Arc<Life>> {
+        let mut lives: Vec<Arc<Life>> = Vec::new();
+        let find = |book: &str| self.found.iter().find(|life| *life.book == *book);
+        for life in books.iter().filter_map(|book| find(book)) {
+            for life in life.sources.iter().filter_map(|book| find(book)).chain([life]) {
+                if !lives.iter().any(|known| known.book == life.book) {
+                    lives.push(life.clone());
+                }
+            }
+        }
+        lives
     }
 
     /// Everything that is being worked out, from one on.
@@ -409,18 +428,14 @@ impl Lives {
         at: usize,
         time: i64,
     ) -> Result<Made<'_>, PathError> {
-        for other in library.books_of_line(owner) {
-            if other != stem {
-                self.add(library, &other)?;
-            }
+        let mut line = library.books_of_line(owner);
+        line.retain(|other| other != stem);
+        for other in &line {
+            self.add(library, other)?;
         }
-        let before = library
-            .had_before(owner, stem)
-            .and_then(|before| self.found.iter().find(|life| *life.book == *before).cloned());
-        let mut lives = self.found.clone();
-        if let Some(before) = before {
-            lives.retain(|life| life.book == before.book || before.sources.contains(&life.book));
-        }
+        let before = library.had_before(owner, stem);
+        let before = before.filter(|before| self.found.iter().any(|life| *life.book == **before));
+        let lives = self.with_sources(before.as_ref().map_or(&line[..], std::slice::from_ref));
         let known = library.seen_by(owner, &lives);
         let state = |known: &Known, undated: bool| -> Vec<(Thing, EntryImage)> {
             let state = fold(known, at, usize::MAX, Carry { undated, since: true }, None);
