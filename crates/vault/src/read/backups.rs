@@ -3,6 +3,8 @@
 //! A backup belongs to a line if its last message is on it. Its header then tells how variables, notes and recaps were at that
 //! message. Backups are read only when a question needs them; there can be fifty of each chat.
 
+use forklore_core::format::chat::Header;
+use forklore_core::state::Ancestor;
 use forklore_fs::{NodeKind, PathError, VaultPath};
 use forklore_journal::layout;
 use forklore_json::Raw;
@@ -41,8 +43,23 @@ impl Library {
     /// The backups that can be of this chat, oldest first, each read when it is asked for: together they do not fit into memory.
     pub fn backups(&self, chat: usize) -> Result<impl Iterator<Item = Result<Scan, PathError>>, PathError> {
         let kind = self.stories[self.chats[chat].story].kind;
+        let line = self.line_above(chat);
         let paths = self.backups_of(chat)?.into_iter();
-        Ok(paths.filter_map(move |path| self.scan_backup(&path, kind).transpose()))
+        let scans = paths.filter_map(move |path| self.scan_backup(&path, kind).transpose());
+        Ok(scans.filter(move |scan| scan.as_ref().map_or(true, |scan| self.is_on_line(chat, &line, scan))))
+    }
+
+    /// Whether a backup can tell of a chat. One that another chat can be recognized in tells of that one, and of forks that were made
+    /// from it later.
+    fn is_on_line(&self, chat: usize, line: &[Ancestor], scan: &Scan) -> bool {
+        let header = scan.header.as_deref().map_or(Header::NONE, |header| Header::new(Raw::trust(header)));
+        let Some(slug) = header.slug() else { return true };
+        let is_owner = |other: usize| {
+            let other = self.chats[other].header();
+            other.slug().as_ref() == Some(&slug) && other.main_chat() == header.main_chat()
+        };
+        let is_above = |above: &Ancestor| is_owner(above.chat) && scan.transcript.len() <= above.limit + 1;
+        is_owner(chat) || line.iter().any(is_above) || !(0..self.chats.len()).any(is_owner)
     }
 
     /// The backups that can be of this chat, oldest first.

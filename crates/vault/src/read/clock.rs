@@ -19,6 +19,19 @@ impl Library {
         self.chats[chat].transcript.rows_from(from).take(NEAR).find_map(|row| row.sent)
     }
 
+    /// When a fork was first played on: after its message `fork`, which is `there` in the parent. A message that was edited is the
+    /// parent's as well, and has the time at which that was sent.
+    pub(crate) fn played_from(
+        &self,
+        (chat, fork): (usize, usize),
+        (parent, there): (usize, usize),
+    ) -> Option<i64> {
+        let above = self.chats[parent].transcript.rows_from(there + 1).map(|row| row.sent);
+        let above = above.chain(std::iter::repeat(None));
+        let rows = self.chats[chat].transcript.rows_from(fork + 1).zip(above).take(NEAR);
+        rows.filter(|(row, above)| row.sent != *above).find_map(|(row, _)| row.sent)
+    }
+
     /// The last message that was sent at or before a time.
     pub fn head_at(&self, chat: usize, time: i64) -> Option<usize> {
         let told_before = |end: usize| {

@@ -178,7 +178,7 @@ impl Library {
     }
 
     /// The chats above one, nearest first, and how much of them is its own.
-    fn line_above(&self, c: usize) -> Vec<Ancestor> {
+    pub(crate) fn line_above(&self, c: usize) -> Vec<Ancestor> {
         let mut line: Vec<Ancestor> = Vec::new();
         let (mut at, mut limit, mut left) = (c, usize::MAX, i64::MAX);
         let history = self.history().ok().flatten();
@@ -192,7 +192,7 @@ impl Library {
             limit = if fork <= limit { there } else { self.place_here(at, limit, parent) };
             limit = limit.min(self.chats[parent].head());
             let forked = self.forked_at(at);
-            let played = || self.next_sent(at, fork + 1);
+            let played = || self.played_from((at, fork), (parent, there));
             left = forked.or_else(played).unwrap_or(i64::MAX).min(left);
             let restored = history.and_then(|history| history.restored(self, at)).map(|(seq, _)| (seq, seq));
             let first = restored.or_else(|| history.and_then(|history| history.first_seen(&here.path)));
