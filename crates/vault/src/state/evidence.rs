@@ -148,9 +148,8 @@ impl Library {
                     for version in &scene.versions {
                         let book = version.book.as_deref().map(book_stem);
                         let on_line = here.transcript.moment(*message) == scan.transcript.moment(*message);
-                        let known = |scene: &Scene| {
-                            scene.started == version.started && scene.carried_by(chat).is_some()
-                        };
+                        // What a relative still has was not lost: who does not have it never had it.
+                        let known = |scene: &Scene| scene.started == version.started;
                         if !on_line
                             || book.is_none_or(|book| book != *evidence.book)
                             || evidence.scenes.iter().any(known)
