@@ -132,7 +132,7 @@ async function settle(name, kind, protectedBy, parent, old) {
 
 // A fork is there, whoever made it: the page learns of its book, and the user of what it has.
 export async function welcome(report) {
-    expect(report.chat, report.book.name);
+    expect(report.chat);
     await st.refreshBooks([report.book.name]);
     notices.made(report);
     await keyed.kept(keyed.copied(report));
