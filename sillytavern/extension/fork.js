@@ -26,8 +26,10 @@ export async function fork({ kind, at, swipe = null, name = null }) {
     }
     update({ busy: true });
     try {
-        const leave = await permission(kind, at, swipe, name);
-        return leave ? await carryOut(kind, at, swipe, name, leave) : null;
+        // What is forked is decided here, at the click, once: whatever is opened meanwhile.
+        const wanted = { kind, chat: opened().address, at, swipe, name };
+        const leave = await permission(wanted);
+        return leave ? await carryOut(wanted, leave) : null;
     } catch (error) {
         console.error('[Forklore]', error);
         notices.refusal(TITLE[kind], error);
@@ -39,7 +41,7 @@ export async function fork({ kind, at, swipe = null, name = null }) {
 }
 
 // Whether the fork may be made, and how: null, or the flags for the engine.
-async function permission(kind, at, swipe, name) {
+async function permission({ kind, chat, at, swipe, name }) {
     if (st.isGenerating()) {
         notices.warning(TITLE[kind], 'A reply is being written. Stop it or wait for its end, then fork: otherwise the fork would take the reply with it.');
         return null;
@@ -48,7 +50,6 @@ async function permission(kind, at, swipe, name) {
     if (!['ready', 'unhooked'].includes(await lookAtPlugin())) {
         return (await fallback.consent(kind)) ? {} : null;
     }
-    const chat = opened().address;
     /** @type {{ ignore_queue?: boolean, strict?: boolean }} */
     const flags = {};
     let asked = name;
@@ -74,18 +75,22 @@ async function permission(kind, at, swipe, name) {
     }
 }
 
-async function carryOut(kind, at, swipe, name, flags) {
-    const chat = opened().address;
+async function carryOut(wanted, flags) {
+    const { kind, chat, at, swipe, name } = wanted;
     const protectedBy = state.mode;
-    let renew;
-    if (protectedBy === 'ready') {
-        // Holds for a minute; somebody may think longer about a name.
-        const announce = () => api.post('api/next-fork', { chat, kind, ...flags });
+    const announced = protectedBy === 'ready';
+    const old = new Set((announced ? await recent() : []).map(identity));
+    const announce = () => api.post('api/next-fork', { chat, kind, ...flags });
+    if (announced) {
         await announce();
-        renew = setInterval(() => announce().catch(() => {}), 45_000);
     }
-    const old = new Set((protectedBy === 'ready' ? await recent() : []).map(identity));
+    if (st.here()?.address !== chat || !st.isLoaded()) {
+        return elsewhere(wanted, flags);
+    }
+    // Holds for a minute; somebody may think longer about a name.
+    const renew = announced ? setInterval(() => announce().catch(() => {}), 45_000) : undefined;
     ours.add(chat);
+    st.stay(true);
     try {
         const made = await (kind === 'branch' ? st.branch(at, swipe) : st.checkpoint(at, name));
         if (made) {
@@ -93,9 +98,21 @@ async function carryOut(kind, at, swipe, name, flags) {
         }
         return made || null;
     } finally {
+        st.stay(false);
         clearInterval(renew);
         ours.delete(chat);
     }
+}
+
+// Another chat was opened meanwhile: SillyTavern would fork that one. The engine forks the one that was meant, and the page stays where
+// it is.
+async function elsewhere({ kind, ...wanted }, flags) {
+    if (!['ready', 'unhooked'].includes(state.mode)) {
+        throw new api.Refusal(0, { code: 'CHAT_CHANGED', message: 'Another chat was opened before the fork was made.', hint: 'Nothing was made. Go back and fork again.' });
+    }
+    const report = await api.post(`api/${kind}`, { ...wanted, ...flags });
+    await welcome(report);
+    return st.nameOf(report.chat);
 }
 
 // What became of a fork that SillyTavern has saved.
@@ -167,12 +184,11 @@ function identity(fork) {
  * }} wanted
  */
 export async function create({ kind = 'checkpoint', at, name, swipe, whenReady = false, ignoreQueue = false, strict, open } = {}) {
-    opened();
+    const chat = opened().address;
     if (st.isGenerating()) {
         throw new api.Refusal(0, { code: 'CHAT_CHANGED', message: 'A reply is being written.', hint: 'Wait for its end, then fork.' });
     }
     await st.flush();
-    const chat = opened().address;
     const wanted = { chat, at, name, swipe: kind === 'branch' ? swipe : undefined, ignore_queue: ignoreQueue || undefined, strict };
     if (whenReady) {
         return waitFor({ kind, ...wanted });
@@ -180,7 +196,7 @@ export async function create({ kind = 'checkpoint', at, name, swipe, whenReady =
     const report = await api.post(`api/${kind}`, wanted);
     link(report);
     await welcome(report);
-    if (open ?? kind === 'branch') {
+    if ((open ?? kind === 'branch') && st.here()?.address === chat) {
         await st.open(report.chat);
     }
     return report;

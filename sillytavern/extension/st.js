@@ -230,6 +230,11 @@ export function checkpoint(at, name = null) {
     return taken.createNewBookmark(at, { forceName: name });
 }
 
+// SillyTavern's own way to fork takes what is open at each of its steps: nobody clicks away meanwhile. Dialogs lie above.
+export function stay(still) {
+    document.body.classList.toggle('forklore-forking', still);
+}
+
 export function canFork() {
     return Boolean(taken.branchChat && taken.createNewBookmark);
 }
