@@ -56,6 +56,12 @@ struct Note {
     version: String,
     /// Whether server plugins were off before
     turned_on: bool,
+    /// What stood there; older versions did not write it down
+    #[serde(default)]
+    former: Option<switch::Former>,
+    /// Whether SillyTavern had no settings of its own yet
+    #[serde(default)]
+    first: bool,
     /// The files that were installed, this one not counted
     files: Vec<String>,
 }
@@ -107,15 +113,18 @@ pub fn plan(tavern: &Tavern, engine: &str) -> Result<InstallPlan, InstallError> 
         plan.take_away(tavern, gone)?;
     }
     let config = config(tavern)?;
-    let (text, state) =
+    let turned =
         switch::turn_on(&config.text).map_err(|why| InstallError::Config { file: place(CONFIG), why })?;
-    let turned_on = old.turned_on || (state == switch::State::Off && !tavern.has_other_plugins()?);
-    if state == switch::State::Off {
+    let (mut turned_on, mut former, mut first) = (old.turned_on, old.former, old.first);
+    if let Some((text, stood)) = turned {
+        if !tavern.has_other_plugins()? {
+            (turned_on, former, first) = (true, Some(stood), !config.exists);
+        }
         plan.report.config = Some("server plugins are turned on");
         files.push((place(CONFIG), text.into_bytes()));
     }
     let version = env!("CARGO_PKG_VERSION").to_owned();
-    let note = Note { engine: engine.to_owned(), version, turned_on, files: names };
+    let note = Note { engine: engine.to_owned(), version, turned_on, former, first, files: names };
     // Plain data into memory cannot fail.
     let note = serde_json::to_vec_pretty(&note).unwrap_or_default();
     files.push((place(NOTE), note));
@@ -149,12 +158,20 @@ pub fn plan_removal(tavern: &Tavern) -> Result<InstallPlan, InstallError> {
     // Other plugins may have come to rely on it.
     if old.turned_on && !tavern.has_other_plugins()? {
         let config = config(tavern)?;
-        let turned_off = switch::turn_off(&config.text)
+        let former = old.former.unwrap_or_else(|| switch::Former::Value("false".to_owned()));
+        let turned_back = switch::turn_back(&config.text, &former)
             .map_err(|why| InstallError::Config { file: place(CONFIG), why })?;
-        if let (Some(text), true) = (turned_off, config.exists) {
+        if let (Some(text), true) = (turned_back, config.exists) {
             plan.report.config = Some("server plugins are turned off again");
-            plan.report.written.push(CONFIG.to_owned());
-            plan.write.push((place(CONFIG), text.into_bytes()));
+            let default = tavern.fs.read(&place(DEFAULT_CONFIG))?;
+            if old.first && default.as_deref() == Some(text.as_bytes()) {
+                // SillyTavern was never started with it: it makes its own at its first start.
+                plan.report.removed.push(CONFIG.to_owned());
+                plan.remove.push(place(CONFIG));
+            } else {
+                plan.report.written.push(CONFIG.to_owned());
+                plan.write.push((place(CONFIG), text.into_bytes()));
+            }
         }
     }
     Ok(plan)

@@ -5,7 +5,7 @@ use std::path::Path;
 
 use tempfile::TempDir;
 
-use super::switch::{State, turn_off, turn_on};
+use super::switch::{Former, turn_back, turn_on};
 use super::*;
 
 /// A folder that looks like an install.
@@ -55,14 +55,18 @@ fn the_switch_is_turned_in_its_place() {
         ),
     ];
     for (before, after) in cases {
-        assert_eq!(turn_on(before), Ok((after.to_owned(), State::Off)), "{before:?}");
-        assert_eq!(turn_on(after), Ok((after.to_owned(), State::On)), "{after:?}");
+        let (on, former) = turn_on(before).unwrap().unwrap();
+        assert_eq!(on, after, "{before:?}");
+        assert_eq!(turn_on(after), Ok(None), "{after:?}");
+        assert_eq!(turn_back(after, &former).unwrap().as_deref(), Some(before), "{after:?}");
     }
+    let off = Former::Value("no".to_owned());
+    assert_eq!(turn_back("enableServerPlugins: false\n", &off), Ok(None));
+    let added = Former::Absent("enableServerPlugins: true\n".to_owned());
     assert_eq!(
-        turn_off("a: 1\nenableServerPlugins: true # x\n").unwrap().unwrap(),
-        "a: 1\nenableServerPlugins: false # x\n"
+        turn_back("enableServerPlugins: true # mine now\n", &added).unwrap().unwrap(),
+        "enableServerPlugins: false # mine now\n"
     );
-    assert_eq!(turn_off("enableServerPlugins: false\n"), Ok(None));
     for odd in [
         "{enableServerPlugins: false}",
         "enableServerPlugins: *x\n",
@@ -95,6 +99,30 @@ fn what_is_installed_can_be_installed_again_and_removed() {
     assert!(!dir.path().join("public/scripts/extensions/third-party/forklore").exists());
     assert!(dir.path().join("plugins/package.json").exists());
     assert!(take_out(&tavern).removed.is_empty(), "nothing is left to remove");
+}
+
+#[test]
+fn regression_uninstall_leaves_the_settings_as_they_were_written() {
+    let written = [
+        "port: 8000",
+        "port: 8000\r\n",
+        "enableServerPlugins: \"false\" # off\n",
+        "enableServerPlugins: no\n",
+    ];
+    for config in written {
+        let (dir, tavern) = install(Some(config));
+        put_in(&tavern);
+        // Also after another installation over the first, and with what SillyTavern or its owner has written since.
+        put_in(&tavern);
+        let on = text(&dir, "config.yaml").unwrap();
+        fs::write(dir.path().join("config.yaml"), format!("# mine\n{on}")).unwrap();
+        take_out(&tavern);
+        assert_eq!(text(&dir, "config.yaml").unwrap(), format!("# mine\n{config}"));
+    }
+    let (dir, tavern) = install(None);
+    put_in(&tavern);
+    take_out(&tavern);
+    assert_eq!(text(&dir, "config.yaml"), None, "before the first start there are no settings");
 }
 
 #[test]
