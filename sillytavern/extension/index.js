@@ -92,6 +92,7 @@ function listen() {
         wait: heard,
         change: (event) => {
             books(event);
+            edits.renamed(event).catch((error) => console.warn('[Forklore]', error));
             auto.soon();
         },
     });

@@ -83,14 +83,14 @@ pub fn heal(open: &OpenVault<'_>, cure: &Cure) -> Result<Healed, Failure> {
     Ok(Healed { report, questions: asked.into_inner() })
 }
 
-/// What was chosen for a question; where nobody said anything, a new book harms nobody, and leaving a book that was made for the chat
-/// waits for a word.
+/// What was chosen for a question; where nobody said anything, what is offered first harms nobody, and leaving a book that was made for the
+/// chat waits for a word.
 pub fn chosen(cure: &Cure, question: &Question) -> Option<Choice> {
     let chosen = cure.choices.get(&question.chat).copied().or(cure.choose);
     if question.is_optional() {
         return chosen;
     }
-    chosen.or_else(|| (cure.yes || !question.ask_first).then_some(Choice::Rebuild))
+    chosen.or_else(|| question.choices.first().copied().filter(|_| cure.yes || !question.ask_first))
 }
 
 /// Heals; `decide` is asked where somebody has to decide.

@@ -31,6 +31,8 @@ use super::undo::finder;
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum Choice {
+    /// The same book under its new name
+    Follow,
     /// A new book with what this chat's own line has earned
     Rebuild,
     /// A new book without entries

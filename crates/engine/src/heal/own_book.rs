@@ -25,9 +25,10 @@ pub(super) enum Own {
         quarantine: Vec<EntryImage>,
         how: &'static str,
     },
-    /// The book that was made for the chat is still there.
+    /// The chat's own book is there, under this name.
     Rebind {
         name: String,
+        how: &'static str,
     },
     /// A fork that waits for its book goes on using its parent's, which is kept by hand.
     Shared {
@@ -68,7 +69,12 @@ pub(super) fn own_book(
         && library.books.contains_key(&book_stem(&own))
         && library.known_to_refer_to(&book_stem(&own), &[c]).is_empty()
     {
-        return Ok(Own::Rebind { name: own });
+        return Ok(Own::Rebind { name: own, how: "bound to its own lorebook again" });
+    }
+    if choice == Choice::Follow {
+        let now = library.renamed_book(&book_stem(old), c)?;
+        let how = "bound to its lorebook under the new name";
+        return Ok(now.map_or(Own::Impossible, |name| Own::Rebind { name, how }));
     }
     let wanted =
         Wanted { undated: config.fork.undated == Undated::Carry, unfinished: true, head: false, fill: true };
@@ -128,7 +134,7 @@ pub(super) fn own_book(
         Choice::Detach => return Ok(Own::Detach { how: "bound to no lorebook any more" }),
         // Only a fork has a record to note it in.
         Choice::Accept if chat.lineage.is_fork() => return Ok(Own::Accept),
-        Choice::Accept => return Ok(Own::Impossible),
+        Choice::Accept | Choice::Follow => return Ok(Own::Impossible),
     };
     let quarantine = if choice == Choice::Rebuild { quarantined(&found) } else { Vec::new() };
     Ok(Own::Book { name, path, bytes, quarantine, how })
