@@ -90,21 +90,20 @@ const CHOICES = {
     accept: ['Leave it as it is', 'Forklore notes your decision and does not ask again.'],
 };
 
-// What a chat shares with others that are no relatives of it.
+// A copy of what the chat itself has, not of its parent's.
 const OWN_COPY = ['Give this chat its own copy', 'A copy of the lorebook as it is now, for this chat alone. The others keep theirs.'];
 
 // Something is wrong with the open chat: what it is, and what is to become of its book. `held`: generating waits; then there is
 // 'continue', too.
 export function repair(question, findings, held) {
     const rest = findings.filter((finding) => finding.code !== question?.code && finding.severity !== 'info');
-    // Where a copy is offered first, it is one of the chat's own lorebook.
-    const own = question?.choices[0] === 'copy';
+    const own = question && question.copy_of === question.book;
     const choices = (question?.choices ?? []).map((choice) => [choice, ...(own && choice === 'copy' ? OWN_COPY : CHOICES[choice] ?? [choice])]);
     if (held) {
         choices.push(['continue', 'Continue anyway', 'Generate with what there is now. You will be asked again the next time.']);
     }
     const list = make('ul', rest.map(({ message, remedy }) => make('li', `${message} `, make('span.forklore-quiet', remedy))));
-    const title = own ? 'This chat shares its lorebook' : question ? 'The lorebook of this chat is not right' : 'About this chat';
+    const title = question?.choices[0] === 'copy' ? 'This chat shares its lorebook' : question ? 'The lorebook of this chat is not right' : 'About this chat';
     return choose(title, [
         question && make('p', question.text),
         question?.book && !question.text.includes(question.book) && make('p.forklore-quiet', `Lorebook: ${question.book}`),

@@ -45,6 +45,8 @@ pub struct Asking {
     pub text: String,
     /// What can be chosen
     pub choices: Vec<Choice>,
+    /// The lorebook that `copy` copies
+    pub copy_of: Option<String>,
     /// Whether saying nothing leaves it as it is
     pub ask_first: bool,
 }
@@ -57,6 +59,7 @@ impl From<&Question> for Asking {
             book: question.book.clone(),
             text: question.text.clone(),
             choices: question.choices.clone(),
+            copy_of: question.copy_of.clone(),
             ask_first: question.ask_first,
         }
     }

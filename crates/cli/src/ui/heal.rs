@@ -76,8 +76,7 @@ pub(crate) fn question(question: &Question) -> io::Result<()> {
     writeln!(out, "{BOLD}{}{BOLD:#}", tame(&question.chat))?;
     writeln!(out, "{}", wrap(&question.text, "  "))?;
     let more = if question.ask_first { " (it leaves the one it has; nothing is deleted)" } else { "" };
-    // Where a copy comes first it is one of the chat's own.
-    let own = question.choices.first() == Some(&Choice::Copy);
+    let own = question.copies_its_own();
     let choices = question.choices.iter().map(|choice| match choice {
         Choice::Follow => ("f", "ollow: the same lorebook under its new name".to_owned()),
         Choice::Rebuild => ("r", format!("ebuild: a lorebook with what its own line has earned{more}")),

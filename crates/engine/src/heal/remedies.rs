@@ -14,7 +14,7 @@ use forklore_json::Kind as JsonKind;
 use forklore_vault::{Chat, Library};
 
 use super::links::renamed_links;
-use super::own_book::{Own, choices, has_holes, own_book, own_copy};
+use super::own_book::{Own, choices, has_holes, own_book, own_copy, to_copy};
 use super::recap::lost_recap;
 use super::{Action, Choice, Decide, HealError, Quarantined, Question};
 use crate::fork::header::{Binding, Revised, revise};
@@ -141,7 +141,10 @@ impl Patient<'_> {
 
     fn ask(&self, code: Code, book: &str, text: String, choices: Vec<Choice>, first: bool) -> Option<Choice> {
         let (chat, book) = (self.address.clone(), book.to_owned());
-        (self.decide)(&Question { code, chat, book, text, choices, ask_first: first })
+        let wanted = choices.first() == Some(&Choice::Copy);
+        let copied = if wanted { Some(&*book) } else { to_copy(self.library, self.c) };
+        let copy_of = copied.filter(|_| choices.contains(&Choice::Copy)).map(str::to_owned);
+        (self.decide)(&Question { code, chat, book, text, choices, copy_of, ask_first: first })
     }
 
     /// What becomes of the book, if something has to, or somebody wants it.

@@ -257,8 +257,7 @@ fn quarantined(chat: &str, all: &[Quarantined]) -> Markup {
 fn asking(question: &Asking, chosen: Option<Choice>) -> Markup {
     let field = format!("choose/{}", question.chat);
     let optional = question.code == Code::BookSharedByChoice;
-    // Where a copy comes first it is one of the chat's own.
-    let own = question.choices.first() == Some(&Choice::Copy);
+    let own = question.copy_of.as_ref() == Some(&question.book);
     let best = match question.choices.first() {
         Some(Choice::Follow) => "the same lorebook under its new name",
         _ => "a new lorebook with what its own line has earned",
