@@ -4,6 +4,7 @@
 import * as api from './api.js';
 import * as dialogs from './dialogs.js';
 import { applyEdits, link } from './edits.js';
+import { changed } from './enter.js';
 import * as fallback from './fallback.js';
 import { expect } from './guard.js';
 import * as keyed from './keyed.js';
@@ -89,18 +90,21 @@ async function carryOut(wanted, flags) {
     }
     // Holds for a minute; somebody may think longer about a name.
     const renew = announced ? setInterval(() => announce().catch(() => {}), 45_000) : undefined;
+    let whole = true;
     ours.add(chat);
-    st.stay(true);
     try {
-        const made = await (kind === 'branch' ? st.branch(at, swipe) : st.checkpoint(at, name));
+        const made = await st.staying(() => (kind === 'branch' ? st.branch(at, swipe) : st.checkpoint(at, name)));
         if (made) {
-            await settle(made, kind, protectedBy, chat, old);
+            whole = await settle(made, kind, protectedBy, chat, old);
         }
         return made || null;
     } finally {
-        st.stay(false);
         clearInterval(renew);
         ours.delete(chat);
+        if (!whole) {
+            // It is open, and nobody looks at a chat again that is: what is missing comes as soon as there is an engine.
+            changed();
+        }
     }
 }
 
@@ -115,7 +119,7 @@ async function elsewhere({ kind, ...wanted }, flags) {
     return st.nameOf(report.chat);
 }
 
-// What became of a fork that SillyTavern has saved.
+// What became of a fork that SillyTavern has saved. Gives whether it is whole, as far as it can be here.
 async function settle(name, kind, protectedBy, parent, old) {
     const story = parent.slice(0, parent.indexOf('/') + 1);
     // The engine names chats by their files.
@@ -124,11 +128,11 @@ async function settle(name, kind, protectedBy, parent, old) {
         const result = await outcome(chat, old);
         if (result?.state === 'made') {
             await welcome(result.report);
-            return;
+            return true;
         }
         if (result?.state === 'pending') {
             notices.warning('The fork has no lorebook yet', [result.refusal?.message, 'It was saved without one. Forklore gives it its own as soon as it can.']);
-            return;
+            return false;
         }
     } else if (protectedBy === 'unhooked') {
         const healed = await api.post('api/heal', { chat, choose: 'rebuild' });
@@ -136,15 +140,20 @@ async function settle(name, kind, protectedBy, parent, old) {
         if (st.here()?.address === story + name) {
             await st.reload(healed.actions.map((action) => action.book));
         }
-        return;
+        return true;
     } else {
         fallback.told(name);
-        return;
+        return true;
     }
+    // The engine went meanwhile.
+    await lookAtPlugin();
     const entered = await api.get('api/enter', { chat }).catch(() => null);
     if (!entered?.entering) {
-        notices.warning('The fork was not seen', 'Forklore did not see SillyTavern save it. Open it: it gets its lorebook then.');
+        notices.warning('The fork has no lorebook yet', st.here()?.address === story + name
+            ? 'Forklore was away when SillyTavern saved it, and gives it its own as soon as it is back.'
+            : 'Forklore was away when SillyTavern saved it. It gets its own when you open it.');
     }
+    return false;
 }
 
 // A fork is there, whoever made it: the page learns of its book, and the user of what it has.
@@ -159,9 +168,10 @@ export async function welcome(report) {
 // What the engine did about a fork that has just been saved. `old` are the forks that it told of before.
 async function outcome(chat, old) {
     for (let tries = 0; tries < 40; tries += 1) {
-        const found = (await recent()).find((fork) => fork.chat === chat && !old.has(identity(fork)));
-        if (found) {
-            return found;
+        const known = await api.get('api/recent').catch(() => null);
+        const found = known?.forks.find((fork) => fork.chat === chat && !old.has(identity(fork)));
+        if (found || !known) {
+            return found ?? null;
         }
         await st.pause(250);
     }

@@ -231,8 +231,13 @@ export function checkpoint(at, name = null) {
 }
 
 // SillyTavern's own way to fork takes what is open at each of its steps: nobody clicks away meanwhile. Dialogs lie above.
-export function stay(still) {
-    document.body.classList.toggle('forklore-forking', still);
+export async function staying(work) {
+    document.body.classList.add('forklore-forking');
+    try {
+        return await work();
+    } finally {
+        document.body.classList.remove('forklore-forking');
+    }
 }
 
 export function canFork() {
