@@ -11,6 +11,7 @@ import * as keyed from './keyed.js';
 import * as notices from './notices.js';
 import * as st from './st.js';
 import { lookAtPlugin, lookAtQueue, opened, state, update } from './state.js';
+import { inTurn } from './turn.js';
 import { waitFor } from './wait.js';
 
 // Forks that are being made by `fork` right now; what SillyTavern's saves tell of them is told here and nowhere else.
@@ -30,7 +31,7 @@ export async function fork({ kind, at, swipe = null, name = null }) {
         // What is forked is decided here, at the click, once: whatever is opened meanwhile.
         const wanted = { kind, chat: opened().address, at, swipe, name };
         const leave = await permission(wanted);
-        return leave ? await carryOut(wanted, leave) : null;
+        return leave ? await inTurn(() => carryOut(wanted, leave)) : null;
     } catch (error) {
         console.error('[Forklore]', error);
         notices.refusal(TITLE[kind], error);
