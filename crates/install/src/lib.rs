@@ -12,7 +12,7 @@ mod tavern;
 
 use std::path::Path;
 
-use forklore_fs::{PathError, VaultPath, Vfs};
+use forklore_fs::{PathError, RealFs, VaultPath, Vfs};
 use serde::{Deserialize, Serialize};
 
 pub use tavern::{NotFound, Tavern};
@@ -62,6 +62,9 @@ struct Note {
     /// Whether SillyTavern had no settings of its own yet
     #[serde(default)]
     first: bool,
+    /// What stood in the settings of npm's launcher, if that was changed, too
+    #[serde(default)]
+    launcher: Option<switch::Former>,
     /// The files that were installed, this one not counted
     files: Vec<String>,
 }
@@ -95,6 +98,8 @@ pub struct InstallPlan {
     pub report: Report,
     write: Vec<(VaultPath, Vec<u8>)>,
     remove: Vec<VaultPath>,
+    /// New settings of npm's launcher
+    launcher: Option<Vec<u8>>,
 }
 
 /// Works out an installation. `engine` is the program that the plugin is to start.
@@ -123,8 +128,18 @@ pub fn plan(tavern: &Tavern, engine: &str) -> Result<InstallPlan, InstallError> 
         plan.report.config = Some("server plugins are turned on");
         files.push((place(CONFIG), text.into_bytes()));
     }
+    let mut launcher = old.launcher;
+    if let Some(text) = launcher_config(tavern)? {
+        let turned = switch::turn_on(&text)
+            .map_err(|why| InstallError::Config { file: place(tavern::LAUNCHER_CONFIG), why })?;
+        if let Some((text, stood)) = turned {
+            launcher = Some(stood);
+            plan.report.config = Some("server plugins are turned on");
+            plan.turn_launcher(tavern, text);
+        }
+    }
     let version = env!("CARGO_PKG_VERSION").to_owned();
-    let note = Note { engine: engine.to_owned(), version, turned_on, former, first, files: names };
+    let note = Note { engine: engine.to_owned(), version, turned_on, former, first, launcher, files: names };
     // Plain data into memory cannot fail.
     let note = serde_json::to_vec_pretty(&note).unwrap_or_default();
     files.push((place(NOTE), note));
@@ -174,6 +189,13 @@ pub fn plan_removal(tavern: &Tavern) -> Result<InstallPlan, InstallError> {
             }
         }
     }
+    if let (Some(former), Some(text), false) =
+        (&old.launcher, launcher_config(tavern)?, tavern.has_other_plugins()?)
+        && let Ok(Some(text)) = switch::turn_back(&text, former)
+    {
+        plan.report.config = Some("server plugins are turned off again");
+        plan.turn_launcher(tavern, text);
+    }
     Ok(plan)
 }
 
@@ -199,6 +221,12 @@ pub fn installed(tavern: &Tavern) -> Result<Option<Installed>, InstallError> {
         return Ok(None);
     }
     let on = config(tavern).ok().and_then(|config| switch::is_on(&config.text).ok());
+    let launched = launcher_config(tavern).ok().flatten().map(|text| switch::is_on(&text).ok());
+    // Whichever of the two it is started with: it has to be on there.
+    let on = match launched {
+        Some(launched) => on.zip(launched).map(|(own, launched)| own && launched),
+        None => on,
+    };
     let mut differ = 0;
     for (folder, embedded) in [(PLUGIN, embedded::PLUGIN), (EXTENSION, embedded::EXTENSION)] {
         for (name, content) in embedded {
@@ -223,7 +251,14 @@ impl InstallPlan {
             config: None,
             dry_run: true,
         };
-        Self { report, write: Vec::new(), remove: Vec::new() }
+        Self { report, write: Vec::new(), remove: Vec::new(), launcher: None }
+    }
+
+    /// The launcher's settings are to be these.
+    fn turn_launcher(&mut self, tavern: &Tavern, text: String) {
+        let place = tavern.launcher.as_ref().map(|fs| fs.root().join(tavern::LAUNCHER_CONFIG));
+        self.report.written.extend(place.map(|place| place.display().to_string()));
+        self.launcher = Some(text.into_bytes());
     }
 
     /// A file goes, if it is one that can have been installed, and is there.
@@ -247,16 +282,10 @@ impl InstallPlan {
         let (config, files): (Vec<_>, Vec<_>) =
             self.write.into_iter().partition(|(path, _)| path.as_str() == CONFIG);
         for (path, content) in files.into_iter().chain(config) {
-            fs.make_dir(&path.parent())?;
-            let new = place(&format!("{path}.forklore-new"));
-            match fs.unlink(&new) {
-                Err(e) if !e.is_missing() => return Err(e.into()),
-                // Gone, or never there: either way the name is free.
-                _ => {}
-            }
-            fs.create(&new, &content)?;
-            fs.sync_file(&new)?;
-            fs.replace(&new, &path)?;
+            put(fs, &path, &content)?;
+        }
+        if let (Some(fs), Some(content)) = (&tavern.launcher, self.launcher) {
+            put(fs, &place(tavern::LAUNCHER_CONFIG), &content)?;
         }
         for path in &self.remove {
             // Up to the folders that are SillyTavern's own; one with something in it stays.
@@ -270,6 +299,20 @@ impl InstallPlan {
         }
         Ok(Report { dry_run: false, ..self.report })
     }
+}
+
+/// Puts a file there, whole or not at all.
+fn put(fs: &RealFs, path: &VaultPath, content: &[u8]) -> Result<(), InstallError> {
+    fs.make_dir(&path.parent())?;
+    let new = place(&format!("{path}.forklore-new"));
+    match fs.unlink(&new) {
+        Err(e) if !e.is_missing() => return Err(e.into()),
+        // Gone, or never there: either way the name is free.
+        _ => {}
+    }
+    fs.create(&new, content)?;
+    fs.sync_file(&new)?;
+    Ok(fs.replace(&new, path)?)
 }
 
 fn place(name: &str) -> VaultPath {
@@ -298,6 +341,18 @@ fn config(tavern: &Tavern) -> Result<ConfigText, InstallError> {
     let why = "it is no UTF-8 text";
     let text = String::from_utf8(bytes).map_err(|_| InstallError::Config { file: place(CONFIG), why })?;
     Ok(ConfigText { text, exists })
+}
+
+/// The settings of npm's launcher, if it is what starts this install; before its first start, what it would begin with.
+fn launcher_config(tavern: &Tavern) -> Result<Option<String>, InstallError> {
+    let Some(fs) = &tavern.launcher else { return Ok(None) };
+    let file = place(tavern::LAUNCHER_CONFIG);
+    let bytes = match fs.read(&file)? {
+        Some(bytes) => bytes,
+        None => tavern.fs.read(&place(DEFAULT_CONFIG))?.unwrap_or_default(),
+    };
+    let why = "it is no UTF-8 text";
+    String::from_utf8(bytes).map(Some).map_err(|_| InstallError::Config { file, why })
 }
 
 #[cfg(test)]

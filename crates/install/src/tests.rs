@@ -146,6 +146,39 @@ fn another_version_clears_up_and_others_files_stay() {
 }
 
 #[test]
+fn regression_an_install_of_npm_gets_its_switch_where_its_launcher_reads_it() {
+    let (dir, _) = install(None);
+    let home = tempfile::tempdir().unwrap();
+    let npm = home.path().join("node_modules/sillytavern");
+    fs::create_dir_all(npm.parent().unwrap()).unwrap();
+    fs::rename(dir.path(), &npm).unwrap();
+    let data = home.path().join("share");
+    let config = data.join(tavern::LAUNCHER_CONFIG);
+    fs::create_dir_all(config.parent().unwrap()).unwrap();
+    let written = "port: 8123\nenableServerPlugins: no\n";
+    fs::write(&config, written).unwrap();
+    let tavern = Tavern::open_beside(&npm, Some(&data)).unwrap();
+    assert_eq!(tavern.port(), 8123, "doctor asks there");
+    let report = put_in(&tavern);
+    assert!(report.written.contains(&config.display().to_string()), "{report:?}");
+    assert_eq!(fs::read_to_string(&config).unwrap(), written.replace("no\n", "true\n"));
+    assert_eq!(installed(&tavern).unwrap().unwrap().on, Some(true));
+    fs::write(&config, written).unwrap();
+    assert_eq!(installed(&tavern).unwrap().unwrap().on, Some(false), "the launcher would not load it");
+    put_in(&tavern);
+    take_out(&tavern);
+    assert_eq!(fs::read_to_string(&config).unwrap(), written);
+
+    // Before its first start there are none: it begins with them.
+    fs::remove_file(&config).unwrap();
+    put_in(&tavern);
+    assert_eq!(fs::read_to_string(&config).unwrap(), "# default\nenableServerPlugins: true\n");
+    // Where nobody's launcher starts it, nothing outside of the install is touched.
+    let (_dir, plain) = install(None);
+    assert!(plain.launcher.is_none());
+}
+
+#[test]
 fn an_install_is_found_from_near() {
     let (dir, _) = install(None);
     let inside = dir.path().join("data/default-user");
