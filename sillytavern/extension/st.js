@@ -23,12 +23,15 @@ async function take(file, name) {
  * @type {Record<string, any>}
  */
 const taken = {};
+/** @type {{ world_names?: string[] } | null} */
+let worldInfo = null;
 
 export async function load() {
     const wanted = {
         branchChat: 'scripts/bookmarks.js', createNewBookmark: 'scripts/bookmarks.js', editGroup: 'scripts/group-chats.js',
         openGroupById: 'scripts/group-chats.js', worldInfoCache: 'scripts/world-info.js',
     };
+    worldInfo = await import('/scripts/world-info.js').catch(() => null);
     await Promise.all(Object.entries(wanted).map(async ([name, file]) => { taken[name] = await take(file, name); }));
 }
 
@@ -93,8 +96,9 @@ export function ownBook() {
     return integrity && forklore?.owner?.slug === integrity ? forklore.book?.name ?? null : null;
 }
 
+// SillyTavern 1.13 does not offer them by a function.
 export function bookNames() {
-    return context().getWorldInfoNames();
+    return context().getWorldInfoNames?.() ?? worldInfo?.world_names ?? [];
 }
 
 // Which book a request of SillyTavern's saves: the name comes first in what it sends.

@@ -6,3 +6,4 @@ export function createNewBookmark(message: number, options?: { forceName?: strin
 export function checkWorldInfo(chat: string[], maxContext: number, isDryRun: boolean, scan?: object): Promise<any>;
 export function openGroupById(id: string): Promise<boolean>;
 export function deleteWorldInfo(name: string): Promise<boolean>;
+export const world_names: string[];

@@ -31,6 +31,9 @@ const NOTE: &str = "plugins/forklore/engine.json";
 const CONFIG: &str = "config.yaml";
 const DEFAULT_CONFIG: &str = "default/config.yaml";
 
+/// The oldest SillyTavern that Forklore works with.
+pub const OLDEST: &str = "1.13.5";
+
 /// Why nothing can be installed, or removed. Nothing was changed.
 #[derive(Debug, thiserror::Error)]
 pub enum InstallError {
@@ -42,6 +45,9 @@ pub enum InstallError {
         /// What is odd about it
         why: &'static str,
     },
+    /// It is older than anything that Forklore was tried with.
+    #[error("SillyTavern {0} is too old: Forklore works with {OLDEST} and newer")]
+    TooOld(String),
     /// The system said no.
     #[error(transparent)]
     Path(#[from] PathError),
@@ -105,6 +111,9 @@ pub struct InstallPlan {
 /// Works out an installation. `engine` is the program that the plugin is to start.
 pub fn plan(tavern: &Tavern, engine: &str) -> Result<InstallPlan, InstallError> {
     let fs = &tavern.fs;
+    if let Some(version) = tavern.version().filter(|version| numbers(version) < numbers(OLDEST)) {
+        return Err(InstallError::TooOld(version.to_owned()));
+    }
     let old = note(tavern)?;
     let mut plan = InstallPlan::new(tavern);
     let mut files: Vec<(VaultPath, Vec<u8>)> = Vec::new();
@@ -299,6 +308,11 @@ impl InstallPlan {
         }
         Ok(Report { dry_run: false, ..self.report })
     }
+}
+
+/// A version as numbers that can be compared; what is no number counts as none.
+fn numbers(version: &str) -> Vec<u64> {
+    version.split(['.', '-', '+']).map_while(|part| part.parse().ok()).collect()
 }
 
 /// Puts a file there, whole or not at all.

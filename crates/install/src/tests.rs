@@ -179,6 +179,24 @@ fn regression_an_install_of_npm_gets_its_switch_where_its_launcher_reads_it() {
 }
 
 #[test]
+fn regression_a_sillytavern_that_is_too_old_is_refused_in_a_sentence() {
+    let (dir, _) = install(Some("port: 1\n"));
+    for (version, fits) in
+        [("1.13.4", false), ("1.9.12", false), ("1.13.5", true), ("1.16.0", true), ("2.0.0-rc1", true)]
+    {
+        let package = format!(r#"{{"name": "sillytavern", "version": "{version}"}}"#);
+        fs::write(dir.path().join("package.json"), package).unwrap();
+        let planned = plan(&Tavern::open(dir.path()).unwrap(), "/opt/forklore");
+        match planned {
+            Ok(_) => assert!(fits, "{version}"),
+            Err(e) => {
+                assert!(!fits && e.to_string().contains("works with 1.13.5 and newer"), "{version}: {e}")
+            }
+        }
+    }
+}
+
+#[test]
 fn an_install_is_found_from_near() {
     let (dir, _) = install(None);
     let inside = dir.path().join("data/default-user");
