@@ -190,7 +190,7 @@ fn regression_a_sillytavern_that_is_too_old_is_refused_in_a_sentence() {
         match planned {
             Ok(_) => assert!(fits, "{version}"),
             Err(e) => {
-                assert!(!fits && e.to_string().contains("works with 1.13.5 and newer"), "{version}: {e}")
+                assert!(!fits && e.to_string().contains("works with 1.13.5 and newer"), "{version}: {e}");
             }
         }
     }
