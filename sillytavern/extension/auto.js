@@ -47,7 +47,9 @@ async function look() {
     for (const at of fresh) {
         done.add(at);
         const has = chats.some((chat) => chat.parent === open.address && chat.kind === 'checkpoint' && chat.fork_message === at);
-        if (!has && st.here()?.address === open.address) {
+        // A flag that somebody has set stays.
+        const flagged = st.context().chat[at]?.extra?.bookmark_link;
+        if (!has && !flagged && st.here()?.address === open.address) {
             await create({ kind: 'checkpoint', at, open: false }).catch((error) => notices.refusal('No checkpoint at the end of the scene', error));
         }
     }

@@ -10,11 +10,7 @@ const RECENT = 4000;
 export function watchBooks() {
     const own = new Map();
     watch(['/api/worldinfo/edit'], async (request) => {
-        // The name comes first in what SillyTavern sends.
-        const name = /^\{"name":("(?:[^"\\]|\\.)*")/.exec(await request.text())?.[1];
-        if (name) {
-            own.set(JSON.parse(name), Date.now());
-        }
+        own.set(st.bookOf(await request.text()), Date.now());
     });
     return ({ what, book }) => {
         if (what === 'book' && book && Date.now() - (own.get(book) ?? 0) > RECENT && st.isCached(book)) {

@@ -82,6 +82,7 @@ export function sure(title, text, yes) {
 }
 
 const CHOICES = {
+    follow: ['Use the renamed one', 'The same lorebook under its new name.'],
     rebuild: ['Rebuild it', 'A new lorebook with what this line of the story has earned, from scenes and history.'],
     empty: ['Start with an empty one', 'A new lorebook without entries.'],
     copy: ['Copy the parent\'s', 'A copy of the lorebook of the chat that this one was forked from, as it is now.'],
@@ -89,16 +90,21 @@ const CHOICES = {
     accept: ['Leave it as it is', 'Forklore notes your decision and does not ask again.'],
 };
 
+// A copy of what the chat itself has, not of its parent's.
+const OWN_COPY = ['Give this chat its own copy', 'A copy of the lorebook as it is now, for this chat alone. The others keep theirs.'];
+
 // Something is wrong with the open chat: what it is, and what is to become of its book. `held`: generating waits; then there is
 // 'continue', too.
 export function repair(question, findings, held) {
     const rest = findings.filter((finding) => finding.code !== question?.code && finding.severity !== 'info');
-    const choices = (question?.choices ?? []).map((choice) => [choice, ...(CHOICES[choice] ?? [choice])]);
+    const own = question && question.copy_of === question.book;
+    const choices = (question?.choices ?? []).map((choice) => [choice, ...(own && choice === 'copy' ? OWN_COPY : CHOICES[choice] ?? [choice])]);
     if (held) {
         choices.push(['continue', 'Continue anyway', 'Generate with what there is now. You will be asked again the next time.']);
     }
     const list = make('ul', rest.map(({ message, remedy }) => make('li', `${message} `, make('span.forklore-quiet', remedy))));
-    return choose(question ? 'The lorebook of this chat is not right' : 'About this chat', [
+    const title = question?.choices[0] === 'copy' ? 'This chat shares its lorebook' : question ? 'The lorebook of this chat is not right' : 'About this chat';
+    return choose(title, [
         question && make('p', question.text),
         question?.book && !question.text.includes(question.book) && make('p.forklore-quiet', `Lorebook: ${question.book}`),
         rest.length && (question ? make('details', make('summary', `${rest.length} more`), list) : list),

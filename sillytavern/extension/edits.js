@@ -86,17 +86,51 @@ async function apply({ file, message, changes }) {
 
 // The engine has put a link to a fork into the file of the open chat: the page's own copy gets it, too, or its next save would lose it.
 export function link({ kind, chat: fork, parent, at }) {
-    const message = st.here()?.address === parent ? st.context().chat[at] : null;
+    const { chat } = st.context();
+    const message = st.here()?.address === parent ? chat[at] : null;
     if (!message) {
         return;
     }
     const name = st.nameOf(fork);
     message.extra ??= {};
     if (kind === 'checkpoint') {
-        message.extra.bookmark_link = name;
-        document.querySelector(`#chat .mes[mesid="${at}"]`)?.setAttribute('bookmark_link', name);
+        flag(chat, at, name);
     } else {
         set(message.extra, { path: ['branches'], include: name });
+    }
+}
+
+// A chat has another name, whoever gave it: what this page has in memory leads there, too. SillyTavern would make an empty chat of the old
+// name. The file says it already, so nothing is saved.
+export async function renamed({ what, act, chat: address, from }) {
+    const open = st.here();
+    if (what !== 'chat' || act !== 'renamed' || !address || !from || !open || !address.startsWith(open.group ? 'group:' : `${open.folder}/`)) {
+        return;
+    }
+    const [old, name] = [from.slice(from.lastIndexOf('/') + 1), st.nameOf(address)];
+    const isIt = async (link) => typeof link === 'string' && (link === old || await st.fileName(link, '.jsonl') === old);
+    const { chat, chatMetadata } = st.context();
+    for (const [at, { extra }] of chat.entries()) {
+        if (await isIt(extra?.bookmark_link)) {
+            flag(chat, at, name);
+        }
+        for (const branch of Array.isArray(extra?.branches) ? extra.branches : []) {
+            if (await isIt(branch)) {
+                set(extra, { path: ['branches'], exclude: branch });
+                set(extra, { path: ['branches'], include: name });
+            }
+        }
+    }
+    if (await isIt(chatMetadata.main_chat)) {
+        chatMetadata.main_chat = name;
+    }
+}
+
+// The flag of a message leads to a chat.
+function flag(chat, at, name) {
+    chat[at].extra.bookmark_link = name;
+    if (chat === st.context().chat) {
+        document.querySelector(`#chat .mes[mesid="${at}"]`)?.setAttribute('bookmark_link', name);
     }
 }
 

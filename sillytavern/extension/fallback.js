@@ -62,7 +62,7 @@ async function isolate(request) {
 }
 
 async function unused(wanted) {
-    const taken = new Set(st.context().getWorldInfoNames().map((name) => name.toLowerCase()));
+    const taken = new Set(st.bookNames().map((name) => name.toLowerCase()));
     const stem = await st.fileName(wanted, '.json');
     let name = stem;
     for (let n = 2; taken.has(name.toLowerCase()); n += 1) {

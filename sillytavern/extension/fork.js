@@ -4,12 +4,14 @@
 import * as api from './api.js';
 import * as dialogs from './dialogs.js';
 import { applyEdits, link } from './edits.js';
+import { changed } from './enter.js';
 import * as fallback from './fallback.js';
 import { expect } from './guard.js';
 import * as keyed from './keyed.js';
 import * as notices from './notices.js';
 import * as st from './st.js';
 import { lookAtPlugin, lookAtQueue, opened, state, update } from './state.js';
+import { inTurn } from './turn.js';
 import { waitFor } from './wait.js';
 
 // Forks that are being made by `fork` right now; what SillyTavern's saves tell of them is told here and nowhere else.
@@ -26,8 +28,10 @@ export async function fork({ kind, at, swipe = null, name = null }) {
     }
     update({ busy: true });
     try {
-        const leave = await permission(kind, at, swipe, name);
-        return leave ? await carryOut(kind, at, swipe, name, leave) : null;
+        // What is forked is decided here, at the click, once: whatever is opened meanwhile.
+        const wanted = { kind, chat: opened().address, at, swipe, name };
+        const leave = await permission(wanted);
+        return leave ? await inTurn(() => carryOut(wanted, leave)) : null;
     } catch (error) {
         console.error('[Forklore]', error);
         notices.refusal(TITLE[kind], error);
@@ -39,7 +43,7 @@ export async function fork({ kind, at, swipe = null, name = null }) {
 }
 
 // Whether the fork may be made, and how: null, or the flags for the engine.
-async function permission(kind, at, swipe, name) {
+async function permission({ kind, chat, at, swipe, name }) {
     if (st.isGenerating()) {
         notices.warning(TITLE[kind], 'A reply is being written. Stop it or wait for its end, then fork: otherwise the fork would take the reply with it.');
         return null;
@@ -48,7 +52,6 @@ async function permission(kind, at, swipe, name) {
     if (!['ready', 'unhooked'].includes(await lookAtPlugin())) {
         return (await fallback.consent(kind)) ? {} : null;
     }
-    const chat = opened().address;
     /** @type {{ ignore_queue?: boolean, strict?: boolean }} */
     const flags = {};
     let asked = name;
@@ -74,31 +77,50 @@ async function permission(kind, at, swipe, name) {
     }
 }
 
-async function carryOut(kind, at, swipe, name, flags) {
-    const chat = opened().address;
+async function carryOut(wanted, flags) {
+    const { kind, chat, at, swipe, name } = wanted;
     const protectedBy = state.mode;
-    let renew;
-    if (protectedBy === 'ready') {
-        // Holds for a minute; somebody may think longer about a name.
-        const announce = () => api.post('api/next-fork', { chat, kind, ...flags });
+    const announced = protectedBy === 'ready';
+    const old = new Set((announced ? await recent() : []).map(identity));
+    const announce = () => api.post('api/next-fork', { chat, kind, ...flags });
+    if (announced) {
         await announce();
-        renew = setInterval(() => announce().catch(() => {}), 45_000);
     }
-    const old = new Set((protectedBy === 'ready' ? await recent() : []).map(identity));
+    if (st.here()?.address !== chat || !st.isLoaded()) {
+        return elsewhere(wanted, flags);
+    }
+    // Holds for a minute; somebody may think longer about a name.
+    const renew = announced ? setInterval(() => announce().catch(() => {}), 45_000) : undefined;
+    let whole = true;
     ours.add(chat);
     try {
-        const made = await (kind === 'branch' ? st.branch(at, swipe) : st.checkpoint(at, name));
+        const made = await st.staying(() => (kind === 'branch' ? st.branch(at, swipe) : st.checkpoint(at, name)));
         if (made) {
-            await settle(made, kind, protectedBy, chat, old);
+            whole = await settle(made, kind, protectedBy, chat, old);
         }
         return made || null;
     } finally {
         clearInterval(renew);
         ours.delete(chat);
+        if (!whole) {
+            // It is open, and nobody looks at a chat again that is: what is missing comes as soon as there is an engine.
+            changed();
+        }
     }
 }
 
-// What became of a fork that SillyTavern has saved.
+// Another chat was opened meanwhile: SillyTavern would fork that one. The engine forks the one that was meant, and the page stays where
+// it is.
+async function elsewhere({ kind, ...wanted }, flags) {
+    if (!['ready', 'unhooked'].includes(state.mode)) {
+        throw new api.Refusal(0, { code: 'CHAT_CHANGED', message: 'Another chat was opened before the fork was made.', hint: 'Nothing was made. Go back and fork again.' });
+    }
+    const report = await api.post(`api/${kind}`, { ...wanted, ...flags });
+    await welcome(report);
+    return st.nameOf(report.chat);
+}
+
+// What became of a fork that SillyTavern has saved. Gives whether it is whole, as far as it can be here.
 async function settle(name, kind, protectedBy, parent, old) {
     const story = parent.slice(0, parent.indexOf('/') + 1);
     // The engine names chats by their files.
@@ -107,11 +129,11 @@ async function settle(name, kind, protectedBy, parent, old) {
         const result = await outcome(chat, old);
         if (result?.state === 'made') {
             await welcome(result.report);
-            return;
+            return true;
         }
         if (result?.state === 'pending') {
             notices.warning('The fork has no lorebook yet', [result.refusal?.message, 'It was saved without one. Forklore gives it its own as soon as it can.']);
-            return;
+            return false;
         }
     } else if (protectedBy === 'unhooked') {
         const healed = await api.post('api/heal', { chat, choose: 'rebuild' });
@@ -119,20 +141,25 @@ async function settle(name, kind, protectedBy, parent, old) {
         if (st.here()?.address === story + name) {
             await st.reload(healed.actions.map((action) => action.book));
         }
-        return;
+        return true;
     } else {
         fallback.told(name);
-        return;
+        return true;
     }
+    // The engine went meanwhile.
+    await lookAtPlugin();
     const entered = await api.get('api/enter', { chat }).catch(() => null);
     if (!entered?.entering) {
-        notices.warning('The fork was not seen', 'Forklore did not see SillyTavern save it. Open it: it gets its lorebook then.');
+        notices.warning('The fork has no lorebook yet', st.here()?.address === story + name
+            ? 'Forklore was away when SillyTavern saved it, and gives it its own as soon as it is back.'
+            : 'Forklore was away when SillyTavern saved it. It gets its own when you open it.');
     }
+    return false;
 }
 
 // A fork is there, whoever made it: the page learns of its book, and the user of what it has.
 export async function welcome(report) {
-    expect(report.chat, report.book.name);
+    expect(report.chat);
     await st.refreshBooks([report.book.name]);
     notices.made(report);
     await keyed.kept(keyed.copied(report));
@@ -142,9 +169,10 @@ export async function welcome(report) {
 // What the engine did about a fork that has just been saved. `old` are the forks that it told of before.
 async function outcome(chat, old) {
     for (let tries = 0; tries < 40; tries += 1) {
-        const found = (await recent()).find((fork) => fork.chat === chat && !old.has(identity(fork)));
-        if (found) {
-            return found;
+        const known = await api.get('api/recent').catch(() => null);
+        const found = known?.forks.find((fork) => fork.chat === chat && !old.has(identity(fork)));
+        if (found || !known) {
+            return found ?? null;
         }
         await st.pause(250);
     }
@@ -167,12 +195,11 @@ function identity(fork) {
  * }} wanted
  */
 export async function create({ kind = 'checkpoint', at, name, swipe, whenReady = false, ignoreQueue = false, strict, open } = {}) {
-    opened();
+    const chat = opened().address;
     if (st.isGenerating()) {
         throw new api.Refusal(0, { code: 'CHAT_CHANGED', message: 'A reply is being written.', hint: 'Wait for its end, then fork.' });
     }
     await st.flush();
-    const chat = opened().address;
     const wanted = { chat, at, name, swipe: kind === 'branch' ? swipe : undefined, ignore_queue: ignoreQueue || undefined, strict };
     if (whenReady) {
         return waitFor({ kind, ...wanted });
@@ -180,7 +207,7 @@ export async function create({ kind = 'checkpoint', at, name, swipe, whenReady =
     const report = await api.post(`api/${kind}`, wanted);
     link(report);
     await welcome(report);
-    if (open ?? kind === 'branch') {
+    if ((open ?? kind === 'branch') && st.here()?.address === chat) {
         await st.open(report.chat);
     }
     return report;

@@ -55,7 +55,7 @@ async function begin() {
         return keyed.kept(keyed.renamed(stem(oldFileName), stem(newFileName)));
     });
     [eventTypes.MESSAGE_RECEIVED, eventTypes.MESSAGE_SENT, eventTypes.WORLDINFO_UPDATED, eventTypes.GENERATION_ENDED].forEach((event) => eventSource.on(event, auto.soon));
-    globalThis.Forklore = { version, create, validate: commands.validate, state: () => ({ mode: state.mode, listening: state.listening, ...summary(), chat: st.here()?.address ?? null, held: hold.isHeld(), queue: state.queue, entered: state.entered }) };
+    globalThis.Forklore = { version, create, validate: commands.validate, state: () => ({ mode: state.mode, listening: state.listening, ...summary(), chat: st.here()?.address ?? null, held: hold.isHeld(), queue: state.queue, entered: state.entered, guarded: guard.watches(st.here()?.address) }) };
     if (state.mode !== 'absent') {
         listen();
         auto.readSettings();
@@ -92,6 +92,7 @@ function listen() {
         wait: heard,
         change: (event) => {
             books(event);
+            edits.renamed(event).catch((error) => console.warn('[Forklore]', error));
             auto.soon();
         },
     });

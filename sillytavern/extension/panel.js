@@ -46,7 +46,7 @@ async function render(body, popup) {
     const [story] = stories;
     const redraw = () => render(body, popup);
     const versions = mismatch();
-    const act = (label, symbol, run) => button(label, symbol, run, true);
+    const act = (label, symbol, run) => button(label, symbol, run, label);
     body.replaceChildren(make('div.forklore-top',
         head(story.name),
         versions ? make('p.forklore-error', versions) : '',
@@ -67,8 +67,12 @@ function link() {
 }
 
 async function begin(kind, popup) {
-    const at = st.context().chat.length - 1;
-    const name = kind === 'checkpoint' ? await st.context().Popup.show.input('Create checkpoint', 'Its name; leave it empty to have one made.', '') : '';
+    const { chat, Popup } = st.context();
+    const at = chat.length - 1;
+    const flag = chat[at]?.extra?.bookmark_link;
+    const text = make('div', make('p', 'Its name; leave it empty to have one made.'),
+        flag ? make('p', `The flag of this message leads to "${flag}". It will lead to the new checkpoint; the other one stays in the list.`) : null);
+    const name = kind === 'checkpoint' ? await Popup.show.input('Create checkpoint', text.innerHTML, '') : '';
     if (name === null || name === false) {
         return;
     }
@@ -92,7 +96,7 @@ function row(chat, open, popup, redraw) {
     const actions = make('div.forklore-actions',
         mends ? button('Heal', 'kit-medical', async () => { await heal(chat.chat, 'rebuild'); await redraw(); }) : null,
         chat.book.state === 'shared' && !mends
-            ? button('Give it its own copy of the lorebook', 'copy', async () => { await heal(chat.chat, 'copy'); await redraw(); }) : null,
+            ? button('Give it its own copy of the lorebook', 'copy', async () => { await heal(chat.chat, 'copy'); await redraw(); }, 'Own copy') : null,
         here ? null : button('Open', 'folder-open', async () => { await popup.completeAffirmative(); await st.open(chat.chat); }),
         here ? null : button('Compare with the open chat', 'code-compare', () => compare(open.address, chat.chat)),
         button('Rename', 'pencil', async () => { await rename(chat, here); await redraw(); }),
@@ -124,8 +128,9 @@ function badge(tone, text, title = '') {
     return element;
 }
 
-function button(label, symbol, run, told = false) {
-    const element = make('div.menu_button.interactable', icon(symbol), told ? make('span', label) : null);
+// `told`: what stands on it beside the picture.
+function button(label, symbol, run, told = '') {
+    const element = make('div.menu_button.interactable', icon(symbol), told ? make('span', told) : null);
     Object.assign(element, { title: label, tabIndex: 0, role: 'button', ariaLabel: label });
     element.addEventListener('click', async () => {
         if (element.classList.contains('disabled')) {

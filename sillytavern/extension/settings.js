@@ -6,7 +6,7 @@ export const OPTIONS = {
     intercept: [true, 'Look before a fork is made', 'Save first, ask the engine, and tell what stands against it.'],
     adopt: [true, 'Adopt forks on entry', 'A fork that was made without Forklore gets a lorebook of its own when you open it.'],
     hold: [true, 'Hold generation while the lorebook is wrong', 'You can always continue anyway.'],
-    guard: [true, 'Keep the lorebook of a fresh fork', 'If another extension binds another one to it, the right one is put back.'],
+    guard: [true, 'Keep the lorebook of a fresh fork', 'If another extension binds a copy to it, the right one is put back. What you choose yourself stays.'],
     notices: [true, 'Tell what was made and restored', 'Without this, only problems are told.'],
     button: [true, 'Button on messages', 'In the menu of every message.'],
     badge: [true, 'State beside the message field', 'Shows whether the story is ready to be forked.'],

@@ -23,12 +23,15 @@ async function take(file, name) {
  * @type {Record<string, any>}
  */
 const taken = {};
+/** @type {{ world_names?: string[] } | null} */
+let worldInfo = null;
 
 export async function load() {
     const wanted = {
         branchChat: 'scripts/bookmarks.js', createNewBookmark: 'scripts/bookmarks.js', editGroup: 'scripts/group-chats.js',
         openGroupById: 'scripts/group-chats.js', worldInfoCache: 'scripts/world-info.js',
     };
+    worldInfo = await import('/scripts/world-info.js').catch(() => null);
     await Promise.all(Object.entries(wanted).map(async ([name, file]) => { taken[name] = await take(file, name); }));
 }
 
@@ -87,6 +90,23 @@ export function boundBook() {
     return context().chatMetadata?.world_info || null;
 }
 
+// The book that the open chat was made with, as its own header tells. One that has a fork's name only, or a fork's record only, is none.
+export function ownBook() {
+    const { integrity, forklore } = context().chatMetadata ?? {};
+    return integrity && forklore?.owner?.slug === integrity ? forklore.book?.name ?? null : null;
+}
+
+// SillyTavern 1.13 does not offer them by a function.
+export function bookNames() {
+    return context().getWorldInfoNames?.() ?? worldInfo?.world_names ?? [];
+}
+
+// Which book a request of SillyTavern's saves: the name comes first in what it sends.
+export function bookOf(text) {
+    const name = /^\{"name":("(?:[^"\\]|\\.)*")/.exec(text)?.[1];
+    return name ? JSON.parse(name) : null;
+}
+
 // Writes what the page has not written yet: the chat, and the book if the page holds another one than the disk. Saves are delayed by a
 // second and a second book's save cancels the first one's, so the page's copy is the newer one.
 export async function flush() {
@@ -97,7 +117,7 @@ export async function flush() {
     if (book && taken.worldInfoCache?.has(book)) {
         const held = await context().loadWorldInfo(book);
         const saved = await post('/api/worldinfo/get', { name: book });
-        if (JSON.stringify(held) !== JSON.stringify(saved) && context().getWorldInfoNames().includes(book)) {
+        if (JSON.stringify(held) !== JSON.stringify(saved) && bookNames().includes(book)) {
             await context().saveWorldInfo(book, held, true);
         }
     }
@@ -129,7 +149,7 @@ export async function refreshBooks(names = []) {
     changed.forEach((name) => taken.worldInfoCache?.delete(name));
     await context().updateWorldInfoList();
     const book = boundBook();
-    const known = book !== null && context().getWorldInfoNames().includes(book);
+    const known = book !== null && bookNames().includes(book);
     document.querySelectorAll('.chat_lorebook_button').forEach((button) => button.classList.toggle('world_set', known));
     changed.forEach((name) => context().reloadWorldInfoEditor(name, false));
 }
@@ -212,6 +232,16 @@ export function branch(at, swipe = null) {
 
 export function checkpoint(at, name = null) {
     return taken.createNewBookmark(at, { forceName: name });
+}
+
+// SillyTavern's own way to fork takes what is open at each of its steps: nobody clicks away meanwhile. Dialogs lie above.
+export async function staying(work) {
+    document.body.classList.add('forklore-forking');
+    try {
+        return await work();
+    } finally {
+        document.body.classList.remove('forklore-forking');
+    }
 }
 
 export function canFork() {

@@ -7,7 +7,7 @@ import fs from 'node:fs';
 import path from 'node:path';
 import { test } from 'node:test';
 import { bench, MAIN, STORY } from './lib/bench.js';
-import { before, isWhole } from './lib/forks.js';
+import { before, isWhole, newFork } from './lib/forks.js';
 import { pause } from './lib/tavern.js';
 import { Visit } from './lib/visit.js';
 
@@ -30,6 +30,48 @@ test('the engine dies: the fork is saved unbound, the user hears of it, and it i
     await visit.page.until('it has its book', () => Forklore.state().entered?.hold === false && Forklore.state().entered.book.state === 'own');
     isWhole(tavern, was, `${STORY}/${fork}`, 45);
     assert.equal(tavern.child.exitCode, null, 'SillyTavern is still up');
+});
+
+test('regression: the engine dies while a branch is made with its button: the open fork is finished by itself', async () => {
+    const { tavern, visit } = at;
+    await visit.open(MAIN);
+    await visit.clearNotices();
+    const was = before(tavern, MAIN);
+    // SillyTavern is about to save the fork when the engine goes.
+    await visit.page.run(() => {
+        const { fetch } = window;
+        window.fetch = async (address, init) => {
+            if (String(address).endsWith('/api/chats/save') && document.body.classList.contains('forklore-forking')) {
+                window.fetch = fetch;
+                globalThis.saving = true;
+                while (globalThis.saving) {
+                    await new Promise((resolve) => { setTimeout(resolve, 20); });
+                }
+            }
+            return fetch(address, init);
+        };
+    });
+    await visit.message(43, '.mes_create_branch');
+    await visit.page.until('it is about to be saved', () => globalThis.saving);
+    const kill = () => tavern.engines().forEach((engine) => process.kill(engine, 'SIGKILL'));
+    kill();
+    const killing = setInterval(kill, 50);
+    let fork;
+    try {
+        await visit.page.run(() => { globalThis.saving = false; });
+        fork = await newFork(tavern, was);
+        await visit.page.until('it is open', (fork) => Forklore.state().chat === fork && SillyTavern.getContext().chat.length === 44, fork);
+        assert.equal(tavern.header(fork).world_info, undefined, 'never its parent\'s book');
+    } finally {
+        clearInterval(killing);
+    }
+    await visit.page.until('it has its book', (fork) => {
+        const { entered } = Forklore.state();
+        return entered?.chat === fork && entered.hold === false && entered.book.state === 'own';
+    }, fork);
+    await visit.notice('The fork has its lorebook now');
+    assert.deepEqual(await visit.dialogs(), []);
+    isWhole(tavern, was, fork, 43);
 });
 
 // Kills a process when one of its threads is about to rename a file for the `nth` time. Gives what it had renamed before, or null if it

@@ -154,6 +154,35 @@ test('during generation nothing is forked', async () => {
     assert.deepEqual(before(tavern, MAIN), was);
 });
 
+// What was clicked is meant, whatever is opened meanwhile.
+for (const path of ['plugin', 'api/plan', 'api/next-fork']) {
+    test(`regression: another chat is opened right after the click, while ${path} is asked: the chat that was clicked is forked`, async () => {
+        const { tavern, visit } = at;
+        const other = 'Maren Voss/The Lighthouse Road';
+        await visit.open(MAIN);
+        await visit.clearNotices();
+        const was = before(tavern, MAIN);
+        // The answer comes when the other chat is open.
+        await visit.page.run((path, other) => {
+            const { fetch } = window;
+            window.fetch = async (address, init) => {
+                const answer = await fetch(address, init);
+                if (String(address).includes(`/forklore/${path}`)) {
+                    window.fetch = fetch;
+                    await SillyTavern.getContext().openCharacterChat(other);
+                }
+                return answer;
+            };
+        }, path, other.slice('Maren Voss/'.length));
+        await visit.message(45, '.mes_create_branch');
+        const fork = await newFork(tavern, was);
+        await visit.notice('Branch created');
+        await visit.idle();
+        isWhole(tavern, was, fork, 45);
+        assert.equal(await visit.here(), other, 'and the page stays where it went');
+    });
+}
+
 test('what the page has not saved yet is in the fork, and stays in the parent', async () => {
     const { tavern, visit } = at;
     await visit.open(MAIN);

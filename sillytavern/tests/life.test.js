@@ -88,6 +88,46 @@ test('two tabs on the same chat: both fork, both play on, nothing is mixed up', 
     }
 });
 
+test('regression: two tabs branch at the same moment: two forks, and no alarm', async () => {
+    const { tavern, browser, visit } = at;
+    await visit.open(MAIN);
+    const second = await Visit.start(browser, tavern);
+    const tabs = [visit, second];
+    try {
+        await second.open(MAIN);
+        const was = before(tavern, MAIN);
+        // Whoever has looked for a free name waits with it until both have been clicked.
+        await Promise.all(tabs.map((tab) => tab.page.run(() => {
+            const { fetch } = window;
+            window.fetch = async (address, init) => {
+                const answer = await fetch(address, init);
+                if (String(address).endsWith('/api/characters/chats') && document.body.classList.contains('forklore-forking')) {
+                    window.fetch = fetch;
+                    globalThis.named = true;
+                    while (!globalThis.bothClicked) {
+                        await new Promise((resolve) => { setTimeout(resolve, 20); });
+                    }
+                }
+                return answer;
+            };
+        })));
+        await visit.message(50, '.mes_create_branch');
+        await visit.page.until('a name is chosen', () => globalThis.named);
+        await second.message(50, '.mes_create_branch');
+        await second.page.until('the second is under way', () => Forklore.state().tone === 'busy');
+        await Promise.all(tabs.map((tab) => tab.page.run(() => { globalThis.bothClicked = true; })));
+        const forks = [];
+        for (const tab of tabs) {
+            forks.push(await tab.away(MAIN));
+            assert.deepEqual(await tab.dialogs(), []);
+        }
+        assert.notEqual(forks[0], forks[1]);
+        forks.forEach((fork) => isWhole(tavern, was, fork, 50));
+    } finally {
+        await second.close();
+    }
+});
+
 test('renaming and deleting in SillyTavern: lineage holds, the book of a deleted fork is in the trash', async () => {
     const { tavern, visit } = at;
     await visit.open(MAIN);

@@ -1,9 +1,9 @@
-// Other extensions that bind books of their own to a fork: the right book wins.
+// Other extensions that bind books of their own to a fork: the right book wins. What people bind stays.
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { bench, MAIN } from './lib/bench.js';
-import { before, isWhole, newFork } from './lib/forks.js';
+import { before, entries, isWhole, newFork } from './lib/forks.js';
 import { pause } from './lib/tavern.js';
 
 const at = bench();
@@ -50,10 +50,70 @@ test('an extension that copies books on entry: the right book wins', async () =>
         await pause(100);
     }
     isWhole(tavern, was, fork, 30);
-    // Their copy is of no use to anybody: it is in the trash, not lost.
-    const inTrash = () => tavern.forklore('trash').items.map(({ path }) => path);
-    for (let tries = 0; tries < 50 && !inTrash().includes(`worlds/${theirs.at(-1)}.json`); tries += 1) {
+    assert.ok(tavern.books().includes(theirs.at(-1)), 'and what they made is theirs: it is not deleted');
+});
+
+// Makes a branch, and gives it with its book.
+async function branched(message) {
+    const { tavern, visit } = at;
+    await visit.open(MAIN);
+    await visit.clearNotices();
+    await visit.message(message, '.mes_create_branch');
+    const fork = await visit.away(MAIN);
+    await visit.notice('Branch created');
+    return { fork, book: tavern.header(fork).world_info };
+}
+
+const released = () => at.visit.page.until('the guard has let go', () => !Forklore.state().guarded);
+
+async function bound(fork, book) {
+    for (let tries = 0; tries < 100 && at.tavern.header(fork).world_info !== book; tries += 1) {
         await pause(100);
     }
-    assert.ok(inTrash().includes(`worlds/${theirs.at(-1)}.json`), `${theirs} in ${inTrash()}`);
+    assert.equal(at.tavern.header(fork).world_info, book);
+}
+
+test('regression: a lorebook that is renamed right after the fork keeps its new name', async () => {
+    const { tavern, visit } = at;
+    const { fork, book } = await branched(45);
+    const text = entries(tavern.book(book));
+    await visit.page.click('#WIDrawerIcon');
+    await visit.page.run((book) => {
+        const list = document.querySelector('#world_editor_select');
+        list.value = [...list.options].find((option) => option.textContent === book).value;
+        list.dispatchEvent(new Event('change', { bubbles: true }));
+    }, book);
+    await visit.page.click('#world_popup_name_button');
+    await visit.dialog('Enter a new name');
+    // Typing takes its time: here it passes at once.
+    await visit.page.run(() => {
+        const { now } = Date;
+        Date.now = () => now() + 11_000;
+        document.querySelector('dialog[open] .popup-input').value = 'A name of my own';
+    });
+    await visit.page.click('dialog[open] .popup-button-ok');
+    await bound(fork, 'A name of my own');
+    await released();
+    await bound(fork, 'A name of my own');
+    assert.deepEqual(entries(tavern.book('A name of my own')), text);
+    assert.deepEqual(tavern.forklore('trash').items.filter(({ path }) => path.startsWith('worlds/')), []);
+    assert.ok(!(await visit.notices()).some((notice) => notice.includes('Another extension')), 'nobody is accused');
+    await visit.reload();
+});
+
+test('regression: a lorebook that a script binds right after the fork stays bound, and one click goes back', async () => {
+    const { tavern, visit } = at;
+    const { fork, book } = await branched(44);
+    await visit.page.run(async () => {
+        const context = SillyTavern.getContext();
+        await context.saveWorldInfo('Made by a script', { entries: {} }, true);
+        context.chatMetadata.world_info = 'Made by a script';
+        await context.saveMetadata();
+    });
+    await visit.notice('This fork has another lorebook now');
+    await released();
+    await bound(fork, 'Made by a script');
+    assert.ok(tavern.books().includes('Made by a script'));
+    await visit.page.run(() => [...document.querySelectorAll('.toast')].find((toast) => toast.textContent.includes('another lorebook now')).click());
+    await bound(fork, book);
 });

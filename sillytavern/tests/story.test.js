@@ -201,6 +201,24 @@ test('a fork that was made without Forklore is adopted on entry', async () => {
     assert.deepEqual(findings, []);
 });
 
+test('regression: the panel says beforehand that a flag will lead to the new checkpoint', async () => {
+    const { tavern, visit } = at;
+    await visit.open(MAIN);
+    await visit.slash(`/checkpoint-create mesId=${LAST} Flagged before`);
+    await visit.notice('Checkpoint created');
+    await visit.idle();
+    await visit.slash('/forklore-panel');
+    await visit.page.run(() => toastr.remove());
+    await visit.page.click('.forklore-bar .menu_button', { text: 'Checkpoint here' });
+    await visit.dialog('leads to "Flagged before"');
+    await at.picture('flag');
+    await visit.page.run(() => { [...document.querySelectorAll('dialog[open] .popup-input')].at(-1).value = 'Flagged now'; });
+    await visit.page.click('dialog[open]:last-of-type .popup-button-ok');
+    await visit.notice('"Flagged before" is still there');
+    assert.equal(tavern.chat(MAIN)[LAST + 1].extra.bookmark_link, 'Flagged now');
+    ['Flagged before', 'Flagged now'].forEach((name) => tavern.forklore('delete', `${STORY}/${name}`));
+});
+
 test('the panel: forks with their state, compare, rename, open, delete', async () => {
     const { tavern, visit } = at;
     await visit.open(MAIN);

@@ -65,7 +65,7 @@ interface TavernContext {
     executeSlashCommandsWithOptions(text: string): Promise<{ pipe: string } | null>;
     getCurrentChatId(): string | undefined;
     getRequestHeaders(): Record<string, string>;
-    getWorldInfoNames(): string[];
+    getWorldInfoNames?(): string[];
     loadWorldInfo(name: string): Promise<any>;
     saveWorldInfo(name: string, book: any, immediately?: boolean): Promise<void>;
     updateWorldInfoList(): Promise<void>;

@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, bail};
 
-use crate::tools::{SILLYTAVERN, Tools};
+use crate::tools::{OLDER, SILLYTAVERN, Tools};
 use crate::unused::unused;
 
 /// No step takes longer, unless it soaks: what hangs is to be told from what is slow.
@@ -42,17 +42,31 @@ pub(crate) fn test() -> Result<()> {
     );
     suite.web();
     suite.browser(
-        &["requests", "doors", "forks", "story", "others", "away", "life", "page"],
+        &["requests", "doors", "forks", "story", "others", "away", "life", "renames", "copies", "page"],
         &SILLYTAVERN[..1],
     );
+    suite.browser(&["versions"], &OLDER);
     suite.end()
 }
 
 /// The property tests with many more cases, every kill instead of some, and long races.
 pub(crate) fn soak() -> Result<()> {
     let mut suite = Suite::new(true);
-    let files = ["requests", "doors", "forks", "story", "others", "away", "life", "page", "without-plugin"];
+    let files = [
+        "requests",
+        "doors",
+        "forks",
+        "story",
+        "others",
+        "away",
+        "life",
+        "renames",
+        "copies",
+        "page",
+        "without-plugin",
+    ];
     suite.browser(&files, &SILLYTAVERN);
+    suite.browser(&["versions"], &OLDER);
     suite.step(
         "kills, errors, races and hostile vaults, long",
         "cargo",

@@ -21,6 +21,8 @@ const PACKAGES: [(&str, &str); 7] = [
 ];
 /// The versions of SillyTavern that must work, newest first. Each has a folder of its own, because their packages differ.
 pub(crate) const SILLYTAVERN: [&str; 2] = ["1.19.0", "1.18.0"];
+/// Older ones that must work, too, as far as they have what is tried: one in the middle, and the oldest.
+pub(crate) const OLDER: [&str; 2] = ["1.16.0", "1.13.5"];
 
 /// What judges our dependencies.
 const CARGO_DENY: &str = "0.20.2";
@@ -178,7 +180,7 @@ fn packages() -> Result<PathBuf, String> {
 
 /// All versions of SillyTavern, in the folder that holds them.
 fn taverns() -> Result<PathBuf, String> {
-    SILLYTAVERN.iter().try_for_each(|version| sillytavern(version).map(|_| ()))?;
+    SILLYTAVERN.iter().chain(&OLDER).try_for_each(|version| sillytavern(version).map(|_| ()))?;
     folder().canonicalize().map_err(|e| format!("SillyTavern: {e}"))
 }
 

@@ -45,6 +45,8 @@ pub struct Asking {
     pub text: String,
     /// What can be chosen
     pub choices: Vec<Choice>,
+    /// The lorebook that `copy` copies
+    pub copy_of: Option<String>,
     /// Whether saying nothing leaves it as it is
     pub ask_first: bool,
 }
@@ -57,6 +59,7 @@ impl From<&Question> for Asking {
             book: question.book.clone(),
             text: question.text.clone(),
             choices: question.choices.clone(),
+            copy_of: question.copy_of.clone(),
             ask_first: question.ask_first,
         }
     }
@@ -83,14 +86,14 @@ pub fn heal(open: &OpenVault<'_>, cure: &Cure) -> Result<Healed, Failure> {
     Ok(Healed { report, questions: asked.into_inner() })
 }
 
-/// What was chosen for a question; where nobody said anything, a new book harms nobody, and leaving a book that was made for the chat
-/// waits for a word.
+/// What was chosen for a question; where nobody said anything, what is offered first harms nobody, and leaving a book that was made for the
+/// chat waits for a word.
 pub fn chosen(cure: &Cure, question: &Question) -> Option<Choice> {
     let chosen = cure.choices.get(&question.chat).copied().or(cure.choose);
     if question.is_optional() {
         return chosen;
     }
-    chosen.or_else(|| (cure.yes || !question.ask_first).then_some(Choice::Rebuild))
+    chosen.or_else(|| question.choices.first().copied().filter(|_| cure.yes || !question.ask_first))
 }
 
 /// Heals; `decide` is asked where somebody has to decide.

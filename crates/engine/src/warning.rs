@@ -55,6 +55,8 @@ codes! {
     CurrentChat = "CURRENT_CHAT",
     /// The book holds another line's story.
     EntryForeign = "ENTRY_FOREIGN",
+    /// The flag of the message led to another checkpoint.
+    FlagReplaced = "FLAG_REPLACED",
     /// Forks were made from the chat.
     HasForks = "HAS_FORKS",
     /// Images and files do not come along.

@@ -12,7 +12,7 @@ mod tavern;
 
 use std::path::Path;
 
-use forklore_fs::{PathError, VaultPath, Vfs};
+use forklore_fs::{PathError, RealFs, VaultPath, Vfs};
 use serde::{Deserialize, Serialize};
 
 pub use tavern::{NotFound, Tavern};
@@ -31,6 +31,9 @@ const NOTE: &str = "plugins/forklore/engine.json";
 const CONFIG: &str = "config.yaml";
 const DEFAULT_CONFIG: &str = "default/config.yaml";
 
+/// The oldest SillyTavern that Forklore works with.
+pub const OLDEST: &str = "1.13.5";
+
 /// Why nothing can be installed, or removed. Nothing was changed.
 #[derive(Debug, thiserror::Error)]
 pub enum InstallError {
@@ -42,6 +45,9 @@ pub enum InstallError {
         /// What is odd about it
         why: &'static str,
     },
+    /// It is older than anything that Forklore was tried with.
+    #[error("SillyTavern {0} is too old: Forklore works with {OLDEST} and newer")]
+    TooOld(String),
     /// The system said no.
     #[error(transparent)]
     Path(#[from] PathError),
@@ -56,6 +62,15 @@ struct Note {
     version: String,
     /// Whether server plugins were off before
     turned_on: bool,
+    /// What stood there; older versions did not write it down
+    #[serde(default)]
+    former: Option<switch::Former>,
+    /// Whether SillyTavern had no settings of its own yet
+    #[serde(default)]
+    first: bool,
+    /// What stood in the settings of npm's launcher, if that was changed, too
+    #[serde(default)]
+    launcher: Option<switch::Former>,
     /// The files that were installed, this one not counted
     files: Vec<String>,
 }
@@ -89,11 +104,16 @@ pub struct InstallPlan {
     pub report: Report,
     write: Vec<(VaultPath, Vec<u8>)>,
     remove: Vec<VaultPath>,
+    /// New settings of npm's launcher
+    launcher: Option<Vec<u8>>,
 }
 
 /// Works out an installation. `engine` is the program that the plugin is to start.
 pub fn plan(tavern: &Tavern, engine: &str) -> Result<InstallPlan, InstallError> {
     let fs = &tavern.fs;
+    if let Some(version) = tavern.version().filter(|version| numbers(version) < numbers(OLDEST)) {
+        return Err(InstallError::TooOld(version.to_owned()));
+    }
     let old = note(tavern)?;
     let mut plan = InstallPlan::new(tavern);
     let mut files: Vec<(VaultPath, Vec<u8>)> = Vec::new();
@@ -107,15 +127,28 @@ pub fn plan(tavern: &Tavern, engine: &str) -> Result<InstallPlan, InstallError> 
         plan.take_away(tavern, gone)?;
     }
     let config = config(tavern)?;
-    let (text, state) =
+    let turned =
         switch::turn_on(&config.text).map_err(|why| InstallError::Config { file: place(CONFIG), why })?;
-    let turned_on = old.turned_on || (state == switch::State::Off && !tavern.has_other_plugins()?);
-    if state == switch::State::Off {
+    let (mut turned_on, mut former, mut first) = (old.turned_on, old.former, old.first);
+    if let Some((text, stood)) = turned {
+        if !tavern.has_other_plugins()? {
+            (turned_on, former, first) = (true, Some(stood), !config.exists);
+        }
         plan.report.config = Some("server plugins are turned on");
         files.push((place(CONFIG), text.into_bytes()));
     }
+    let mut launcher = old.launcher;
+    if let Some(text) = launcher_config(tavern)? {
+        let turned = switch::turn_on(&text)
+            .map_err(|why| InstallError::Config { file: place(tavern::LAUNCHER_CONFIG), why })?;
+        if let Some((text, stood)) = turned {
+            launcher = Some(stood);
+            plan.report.config = Some("server plugins are turned on");
+            plan.turn_launcher(tavern, text);
+        }
+    }
     let version = env!("CARGO_PKG_VERSION").to_owned();
-    let note = Note { engine: engine.to_owned(), version, turned_on, files: names };
+    let note = Note { engine: engine.to_owned(), version, turned_on, former, first, launcher, files: names };
     // Plain data into memory cannot fail.
     let note = serde_json::to_vec_pretty(&note).unwrap_or_default();
     files.push((place(NOTE), note));
@@ -149,13 +182,28 @@ pub fn plan_removal(tavern: &Tavern) -> Result<InstallPlan, InstallError> {
     // Other plugins may have come to rely on it.
     if old.turned_on && !tavern.has_other_plugins()? {
         let config = config(tavern)?;
-        let turned_off = switch::turn_off(&config.text)
+        let former = old.former.unwrap_or_else(|| switch::Former::Value("false".to_owned()));
+        let turned_back = switch::turn_back(&config.text, &former)
             .map_err(|why| InstallError::Config { file: place(CONFIG), why })?;
-        if let (Some(text), true) = (turned_off, config.exists) {
+        if let (Some(text), true) = (turned_back, config.exists) {
             plan.report.config = Some("server plugins are turned off again");
-            plan.report.written.push(CONFIG.to_owned());
-            plan.write.push((place(CONFIG), text.into_bytes()));
+            let default = tavern.fs.read(&place(DEFAULT_CONFIG))?;
+            if old.first && default.as_deref() == Some(text.as_bytes()) {
+                // SillyTavern was never started with it: it makes its own at its first start.
+                plan.report.removed.push(CONFIG.to_owned());
+                plan.remove.push(place(CONFIG));
+            } else {
+                plan.report.written.push(CONFIG.to_owned());
+                plan.write.push((place(CONFIG), text.into_bytes()));
+            }
         }
+    }
+    if let (Some(former), Some(text), false) =
+        (&old.launcher, launcher_config(tavern)?, tavern.has_other_plugins()?)
+        && let Ok(Some(text)) = switch::turn_back(&text, former)
+    {
+        plan.report.config = Some("server plugins are turned off again");
+        plan.turn_launcher(tavern, text);
     }
     Ok(plan)
 }
@@ -182,6 +230,12 @@ pub fn installed(tavern: &Tavern) -> Result<Option<Installed>, InstallError> {
         return Ok(None);
     }
     let on = config(tavern).ok().and_then(|config| switch::is_on(&config.text).ok());
+    let launched = launcher_config(tavern).ok().flatten().map(|text| switch::is_on(&text).ok());
+    // Whichever of the two it is started with: it has to be on there.
+    let on = match launched {
+        Some(launched) => on.zip(launched).map(|(own, launched)| own && launched),
+        None => on,
+    };
     let mut differ = 0;
     for (folder, embedded) in [(PLUGIN, embedded::PLUGIN), (EXTENSION, embedded::EXTENSION)] {
         for (name, content) in embedded {
@@ -206,7 +260,14 @@ impl InstallPlan {
             config: None,
             dry_run: true,
         };
-        Self { report, write: Vec::new(), remove: Vec::new() }
+        Self { report, write: Vec::new(), remove: Vec::new(), launcher: None }
+    }
+
+    /// The launcher's settings are to be these.
+    fn turn_launcher(&mut self, tavern: &Tavern, text: String) {
+        let place = tavern.launcher.as_ref().map(|fs| fs.root().join(tavern::LAUNCHER_CONFIG));
+        self.report.written.extend(place.map(|place| place.display().to_string()));
+        self.launcher = Some(text.into_bytes());
     }
 
     /// A file goes, if it is one that can have been installed, and is there.
@@ -230,16 +291,10 @@ impl InstallPlan {
         let (config, files): (Vec<_>, Vec<_>) =
             self.write.into_iter().partition(|(path, _)| path.as_str() == CONFIG);
         for (path, content) in files.into_iter().chain(config) {
-            fs.make_dir(&path.parent())?;
-            let new = place(&format!("{path}.forklore-new"));
-            match fs.unlink(&new) {
-                Err(e) if !e.is_missing() => return Err(e.into()),
-                // Gone, or never there: either way the name is free.
-                _ => {}
-            }
-            fs.create(&new, &content)?;
-            fs.sync_file(&new)?;
-            fs.replace(&new, &path)?;
+            put(fs, &path, &content)?;
+        }
+        if let (Some(fs), Some(content)) = (&tavern.launcher, self.launcher) {
+            put(fs, &place(tavern::LAUNCHER_CONFIG), &content)?;
         }
         for path in &self.remove {
             // Up to the folders that are SillyTavern's own; one with something in it stays.
@@ -253,6 +308,25 @@ impl InstallPlan {
         }
         Ok(Report { dry_run: false, ..self.report })
     }
+}
+
+/// A version as numbers that can be compared; what is no number counts as none.
+fn numbers(version: &str) -> Vec<u64> {
+    version.split(['.', '-', '+']).map_while(|part| part.parse().ok()).collect()
+}
+
+/// Puts a file there, whole or not at all.
+fn put(fs: &RealFs, path: &VaultPath, content: &[u8]) -> Result<(), InstallError> {
+    fs.make_dir(&path.parent())?;
+    let new = place(&format!("{path}.forklore-new"));
+    match fs.unlink(&new) {
+        Err(e) if !e.is_missing() => return Err(e.into()),
+        // Gone, or never there: either way the name is free.
+        _ => {}
+    }
+    fs.create(&new, content)?;
+    fs.sync_file(&new)?;
+    Ok(fs.replace(&new, path)?)
 }
 
 fn place(name: &str) -> VaultPath {
@@ -281,6 +355,18 @@ fn config(tavern: &Tavern) -> Result<ConfigText, InstallError> {
     let why = "it is no UTF-8 text";
     let text = String::from_utf8(bytes).map_err(|_| InstallError::Config { file: place(CONFIG), why })?;
     Ok(ConfigText { text, exists })
+}
+
+/// The settings of npm's launcher, if it is what starts this install; before its first start, what it would begin with.
+fn launcher_config(tavern: &Tavern) -> Result<Option<String>, InstallError> {
+    let Some(fs) = &tavern.launcher else { return Ok(None) };
+    let file = place(tavern::LAUNCHER_CONFIG);
+    let bytes = match fs.read(&file)? {
+        Some(bytes) => bytes,
+        None => tavern.fs.read(&place(DEFAULT_CONFIG))?.unwrap_or_default(),
+    };
+    let why = "it is no UTF-8 text";
+    String::from_utf8(bytes).map(Some).map_err(|_| InstallError::Config { file, why })
 }
 
 #[cfg(test)]

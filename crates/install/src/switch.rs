@@ -1,17 +1,23 @@
-//! The one switch in SillyTavern's `config.yaml` that plugins need: [`turn_on`] and [`turn_off`] change its value in its place.
+//! The one switch in SillyTavern's `config.yaml` that plugins need: [`turn_on`] changes its value in its place, [`turn_back`] gives back what
+//! stood there.
 //!
 //! No YAML is read and written again: that would lose the comments. The key stands at the beginning of a line, as SillyTavern writes
 //! it; where the file is written in another way, somebody is told to do it by hand.
 
 use std::ops::Range;
 
+use serde::{Deserialize, Serialize};
+
 const KEY: &str = "enableServerPlugins";
 
-/// How the switch stood.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum State {
-    On,
-    Off,
+/// What stood where the switch was turned on.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub(crate) enum Former {
+    /// This value, as it was written; it may be empty.
+    Value(String),
+    /// Nothing: this was added.
+    Absent(String),
 }
 
 /// Whether the switch is on.
@@ -19,28 +25,44 @@ pub(crate) fn is_on(text: &str) -> Result<bool, &'static str> {
     Ok(find(text)?.is_some_and(|(_, on)| on))
 }
 
-/// The text with the switch on, and how it stood.
-pub(crate) fn turn_on(text: &str) -> Result<(String, State), &'static str> {
+/// The text with the switch on, and what stood there; nothing if it is on already.
+pub(crate) fn turn_on(text: &str) -> Result<Option<(String, Former)>, &'static str> {
     match find(text)? {
-        Some((_, true)) => Ok((text.to_owned(), State::On)),
-        Some((value, false)) => Ok((splice(text, value, "true"), State::Off)),
+        Some((_, true)) => Ok(None),
+        Some((value, false)) => {
+            let former = text[value.clone()].to_owned();
+            // Where nothing stood, the value needs a blank before it.
+            let on = if former.is_empty() { " true" } else { "true" };
+            Ok(Some((splice(text, value, on), Former::Value(former))))
+        }
         None => {
             let end = if text.contains("\r\n") { "\r\n" } else { "\n" };
             let gap = if text.is_empty() || text.ends_with('\n') { "" } else { end };
-            Ok((format!("{text}{gap}{KEY}: true{end}"), State::Off))
+            let added = format!("{gap}{KEY}: true{end}");
+            Ok(Some((format!("{text}{added}"), Former::Absent(added))))
         }
     }
 }
 
-/// The text with the switch off; nothing if it is off already.
-pub(crate) fn turn_off(text: &str) -> Result<Option<String>, &'static str> {
-    Ok(find(text)?.filter(|(_, on)| *on).map(|(value, _)| splice(text, value, "false")))
+/// The text with the switch as it stood before; nothing if it is off already.
+pub(crate) fn turn_back(text: &str, former: &Former) -> Result<Option<String>, &'static str> {
+    let Some((value, _)) = find(text)?.filter(|(_, on)| *on) else { return Ok(None) };
+    Ok(Some(match former {
+        Former::Absent(added) => match text.rfind(added.as_str()) {
+            Some(at) => splice(text, at..at + added.len(), ""),
+            // Somebody has written the line anew since.
+            None => splice(text, value, "false"),
+        },
+        Former::Value(former) if former.is_empty() => {
+            let start = text[..value.start].trim_end_matches([' ', '\t']).len();
+            splice(text, start..value.end, "")
+        }
+        Former::Value(former) => splice(text, value, former),
+    }))
 }
 
 fn splice(text: &str, place: Range<usize>, value: &str) -> String {
-    // Where nothing stood, the value needs a blank before it.
-    let blank = if place.is_empty() { " " } else { "" };
-    format!("{}{blank}{value}{}", &text[..place.start], &text[place.end..])
+    format!("{}{value}{}", &text[..place.start], &text[place.end..])
 }
 
 /// Where the value stands, and whether it is on.

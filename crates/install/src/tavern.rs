@@ -10,6 +10,24 @@ use serde::Deserialize;
 pub struct Tavern {
     pub(crate) fs: RealFs,
     pub(crate) version: Option<String>,
+    /// Where npm's launcher keeps settings and data, for all installs of this user; only for an install that npm has put there.
+    pub(crate) launcher: Option<RealFs>,
+}
+
+/// The launcher's settings, below the folder in which programs keep their data.
+pub(crate) const LAUNCHER_CONFIG: &str =
+    if cfg!(windows) { "SillyTavern/Data/config.yaml" } else { "SillyTavern/config.yaml" };
+
+/// The folder in which programs keep a user's data.
+fn data_folder() -> Option<PathBuf> {
+    let var = |name: &str| std::env::var_os(name).filter(|value| !value.is_empty()).map(PathBuf::from);
+    if cfg!(windows) {
+        var("LOCALAPPDATA")
+    } else if cfg!(target_os = "macos") {
+        Some(var("HOME")?.join("Library/Application Support"))
+    } else {
+        var("XDG_DATA_HOME").or_else(|| Some(var("HOME")?.join(".local/share")))
+    }
 }
 
 /// Why there is no install.
@@ -32,11 +50,19 @@ struct Package {
 impl Tavern {
     /// The install in a folder.
     pub fn open(dir: &Path) -> Option<Self> {
+        Self::open_beside(dir, data_folder().as_deref())
+    }
+
+    /// The install in a folder, with the folder in which programs keep their data.
+    pub(crate) fn open_beside(dir: &Path, data: Option<&Path>) -> Option<Self> {
         let fs = RealFs::new(dir).ok()?;
         let file = |name: &str| fs.read(&VaultPath::new(name).ok()?).ok().flatten();
         let package: Package = serde_json::from_slice(&file("package.json")?).ok()?;
         file("server.js").filter(|_| package.name == "sillytavern")?;
-        Some(Self { fs, version: package.version })
+        // `npx sillytavern` and `npm install --global` start what lies here with the settings in the user's own folder.
+        let by_npm = fs.root().parent().is_some_and(|parent| parent.ends_with("node_modules"));
+        let launcher = data.filter(|_| by_npm).and_then(|data| RealFs::new(data).ok());
+        Some(Self { fs, version: package.version, launcher })
     }
 
     /// The install that was named, or one that is near: around `here`, below it, or in the user's own folder.
@@ -61,8 +87,10 @@ impl Tavern {
 
     /// The port that it listens on, by its settings.
     pub fn port(&self) -> u16 {
-        let file = |name: &str| self.fs.read(&VaultPath::new(name).ok()?).ok().flatten();
-        let text = String::from_utf8(file("config.yaml").unwrap_or_default()).unwrap_or_default();
+        let read = |fs: &RealFs, name: &str| fs.read(&VaultPath::new(name).ok()?).ok().flatten();
+        let launcher = self.launcher.as_ref().and_then(|fs| read(fs, LAUNCHER_CONFIG));
+        let bytes = launcher.or_else(|| read(&self.fs, "config.yaml"));
+        let text = String::from_utf8(bytes.unwrap_or_default()).unwrap_or_default();
         let value = text.lines().find_map(|line| line.strip_prefix("port:"));
         let value =
             value.map(|value| value.split('#').next().unwrap_or_default().trim().trim_matches(['"', '\'']));

@@ -5,7 +5,7 @@ use std::path::Path;
 
 use tempfile::TempDir;
 
-use super::switch::{State, turn_off, turn_on};
+use super::switch::{Former, turn_back, turn_on};
 use super::*;
 
 /// A folder that looks like an install.
@@ -55,14 +55,18 @@ fn the_switch_is_turned_in_its_place() {
         ),
     ];
     for (before, after) in cases {
-        assert_eq!(turn_on(before), Ok((after.to_owned(), State::Off)), "{before:?}");
-        assert_eq!(turn_on(after), Ok((after.to_owned(), State::On)), "{after:?}");
+        let (on, former) = turn_on(before).unwrap().unwrap();
+        assert_eq!(on, after, "{before:?}");
+        assert_eq!(turn_on(after), Ok(None), "{after:?}");
+        assert_eq!(turn_back(after, &former).unwrap().as_deref(), Some(before), "{after:?}");
     }
+    let off = Former::Value("no".to_owned());
+    assert_eq!(turn_back("enableServerPlugins: false\n", &off), Ok(None));
+    let added = Former::Absent("enableServerPlugins: true\n".to_owned());
     assert_eq!(
-        turn_off("a: 1\nenableServerPlugins: true # x\n").unwrap().unwrap(),
-        "a: 1\nenableServerPlugins: false # x\n"
+        turn_back("enableServerPlugins: true # mine now\n", &added).unwrap().unwrap(),
+        "enableServerPlugins: false # mine now\n"
     );
-    assert_eq!(turn_off("enableServerPlugins: false\n"), Ok(None));
     for odd in [
         "{enableServerPlugins: false}",
         "enableServerPlugins: *x\n",
@@ -98,6 +102,30 @@ fn what_is_installed_can_be_installed_again_and_removed() {
 }
 
 #[test]
+fn regression_uninstall_leaves_the_settings_as_they_were_written() {
+    let written = [
+        "port: 8000",
+        "port: 8000\r\n",
+        "enableServerPlugins: \"false\" # off\n",
+        "enableServerPlugins: no\n",
+    ];
+    for config in written {
+        let (dir, tavern) = install(Some(config));
+        put_in(&tavern);
+        // Also after another installation over the first, and with what SillyTavern or its owner has written since.
+        put_in(&tavern);
+        let on = text(&dir, "config.yaml").unwrap();
+        fs::write(dir.path().join("config.yaml"), format!("# mine\n{on}")).unwrap();
+        take_out(&tavern);
+        assert_eq!(text(&dir, "config.yaml").unwrap(), format!("# mine\n{config}"));
+    }
+    let (dir, tavern) = install(None);
+    put_in(&tavern);
+    take_out(&tavern);
+    assert_eq!(text(&dir, "config.yaml"), None, "before the first start there are no settings");
+}
+
+#[test]
 fn another_version_clears_up_and_others_files_stay() {
     let (dir, tavern) = install(None);
     put_in(&tavern);
@@ -115,6 +143,57 @@ fn another_version_clears_up_and_others_files_stay() {
     let gone = take_out(&tavern);
     assert_eq!(gone.config, None, "another plugin needs the switch");
     assert_eq!(text(&dir, "plugins/forklore/mine.txt").unwrap(), "mine");
+}
+
+#[test]
+fn regression_an_install_of_npm_gets_its_switch_where_its_launcher_reads_it() {
+    let (dir, _) = install(None);
+    let home = tempfile::tempdir().unwrap();
+    let npm = home.path().join("node_modules/sillytavern");
+    fs::create_dir_all(npm.parent().unwrap()).unwrap();
+    fs::rename(dir.path(), &npm).unwrap();
+    let data = home.path().join("share");
+    let config = data.join(tavern::LAUNCHER_CONFIG);
+    fs::create_dir_all(config.parent().unwrap()).unwrap();
+    let written = "port: 8123\nenableServerPlugins: no\n";
+    fs::write(&config, written).unwrap();
+    let tavern = Tavern::open_beside(&npm, Some(&data)).unwrap();
+    assert_eq!(tavern.port(), 8123, "doctor asks there");
+    let report = put_in(&tavern);
+    assert!(report.written.contains(&config.display().to_string()), "{report:?}");
+    assert_eq!(fs::read_to_string(&config).unwrap(), written.replace("no\n", "true\n"));
+    assert_eq!(installed(&tavern).unwrap().unwrap().on, Some(true));
+    fs::write(&config, written).unwrap();
+    assert_eq!(installed(&tavern).unwrap().unwrap().on, Some(false), "the launcher would not load it");
+    put_in(&tavern);
+    take_out(&tavern);
+    assert_eq!(fs::read_to_string(&config).unwrap(), written);
+
+    // Before its first start there are none: it begins with them.
+    fs::remove_file(&config).unwrap();
+    put_in(&tavern);
+    assert_eq!(fs::read_to_string(&config).unwrap(), "# default\nenableServerPlugins: true\n");
+    // Where nobody's launcher starts it, nothing outside of the install is touched.
+    let (_dir, plain) = install(None);
+    assert!(plain.launcher.is_none());
+}
+
+#[test]
+fn regression_a_sillytavern_that_is_too_old_is_refused_in_a_sentence() {
+    let (dir, _) = install(Some("port: 1\n"));
+    for (version, fits) in
+        [("1.13.4", false), ("1.9.12", false), ("1.13.5", true), ("1.16.0", true), ("2.0.0-rc1", true)]
+    {
+        let package = format!(r#"{{"name": "sillytavern", "version": "{version}"}}"#);
+        fs::write(dir.path().join("package.json"), package).unwrap();
+        let planned = plan(&Tavern::open(dir.path()).unwrap(), "/opt/forklore");
+        match planned {
+            Ok(_) => assert!(fits, "{version}"),
+            Err(e) => {
+                assert!(!fits && e.to_string().contains("works with 1.13.5 and newer"), "{version}: {e}");
+            }
+        }
+    }
 }
 
 #[test]

@@ -1,8 +1,13 @@
 //! Who is bound to a book: chats, and everything else that makes a book active.
 
+use forklore_core::format::book::EntryImage;
 use forklore_core::format::names::book_stem;
+use forklore_fs::PathError;
+use forklore_journal::layout;
 
 use crate::Library;
+use crate::history::{Observed, Timeline, read_book};
+use crate::library::history_error;
 
 impl Library {
     /// Where else than in its chats a book is active for a chat, in phrases.
@@ -63,4 +68,48 @@ impl Library {
         }
         found
     }
+
+    /// The name that a book has now which is not there any more. SillyTavern gives a book another name by saving it anew and deleting the
+    /// old one, and only the open chat follows: so it is the book that history saw come, after the other was last seen and with the
+    /// very same entries, and that is nobody else's.
+    pub fn renamed_book(&self, stem: &str, chat: usize) -> Result<Option<String>, PathError> {
+        let (Some(history), Ok(old)) = (self.history()?, layout::book(stem)) else { return Ok(None) };
+        let Some((went, entries)) = sight(history, history.track(&old).iter().rev())? else {
+            return Ok(None);
+        };
+        for (other, path) in &self.books {
+            let track = history.track(path);
+            let older = track.first().is_some_and(|first| *first < went);
+            if older || !self.known_to_refer_to(other, &[chat]).is_empty() {
+                continue;
+            }
+            let then = match sight(history, track.iter())? {
+                Some((_, then)) => Some(then),
+                // Nobody has looked since.
+                None => self.book(other)?.map(|book| book.images()),
+            };
+            if then.is_some_and(|then| is_same(&entries, &then)) {
+                return Ok(Some(other.clone()));
+            }
+        }
+        Ok(None)
+    }
+}
+
+/// The first of these observations that shows a book, and its entries.
+fn sight<'a>(
+    history: &Timeline,
+    mut track: impl Iterator<Item = &'a usize>,
+) -> Result<Option<(usize, Vec<EntryImage>)>, PathError> {
+    let book = track.find_map(|i| match &history.seen[*i].observation.what {
+        Observed::Book(book) => Some((*i, book.content)),
+        _ => None,
+    });
+    let Some((i, content)) = book else { return Ok(None) };
+    Ok(read_book(history.store(), &content).map_err(history_error)?.map(|entries| (i, entries)))
+}
+
+/// Whether both are the same entries, and not nothing: any two empty books are alike.
+fn is_same(a: &[EntryImage], b: &[EntryImage]) -> bool {
+    !a.is_empty() && a.len() == b.len() && a.iter().zip(b).all(|(a, b)| a.uid == b.uid && a.agrees_with(b))
 }

@@ -69,7 +69,9 @@ export class Tavern {
         this.port = await freePort();
         this.url = `http://127.0.0.1:${this.port}/`;
         const log = fs.openSync(path.join(this.dir, 'server.log'), 'a');
-        const args = ['server.js', '--listen', 'false', '--browserLaunchEnabled', 'false', '--port', String(this.port), '--dataRoot', this.data];
+        // Older ones read their packages only below their own folder, where these are links.
+        const links = this.version.startsWith('1.13.') ? ['--preserve-symlinks'] : [];
+        const args = [...links, 'server.js', '--listen', 'false', '--browserLaunchEnabled', 'false', '--port', String(this.port), '--dataRoot', this.data];
         this.child = spawn(process.execPath, args, {
             cwd: this.tree, stdio: ['ignore', log, log], // It would take this repository for its own.
             env: { ...process.env, FORKLORE_BIN: FORKLORE, GIT_DIR: '/dev/null' },

@@ -140,6 +140,7 @@ codes! {
     Overloaded = "OVERLOADED", Refused, 503;
     QueueNotEmpty = "QUEUE_NOT_EMPTY", Refused, 409;
     ReadOnly = "READ_ONLY", Refused, 409;
+    SillytavernTooOld = "SILLYTAVERN_TOO_OLD", Refused, 409;
     StateUnresolvable = "STATE_UNRESOLVABLE", Refused, 409;
     StoryNotFound = "STORY_NOT_FOUND", Refused, 404;
     SwipeNotFound = "SWIPE_NOT_FOUND", Refused, 404;

@@ -45,6 +45,8 @@ pub(crate) struct Args {
 /// What becomes of a lorebook.
 #[derive(Debug, Clone, Copy, ValueEnum)]
 enum Chosen {
+    /// The same one under its new name, if it was renamed
+    Follow,
     /// A new one with what the chat's own line has earned
     Rebuild,
     /// A new one without entries
@@ -60,6 +62,7 @@ enum Chosen {
 impl From<Chosen> for Choice {
     fn from(chosen: Chosen) -> Self {
         match chosen {
+            Chosen::Follow => Self::Follow,
             Chosen::Rebuild => Self::Rebuild,
             Chosen::Empty => Self::Empty,
             Chosen::Copy => Self::Copy,
@@ -92,7 +95,9 @@ fn ask(question: &Question) -> Option<Choice> {
     let mut answer = String::new();
     io::stdin().lock().read_line(&mut answer).ok()?;
     match answer.trim().to_lowercase().as_str() {
-        "" | "r" | "rebuild" | "y" | "yes" => Some(Choice::Rebuild),
+        "" | "y" | "yes" => question.choices.first().copied(),
+        "f" | "follow" => Some(Choice::Follow),
+        "r" | "rebuild" => Some(Choice::Rebuild),
         "e" | "empty" => Some(Choice::Empty),
         "c" | "copy" => Some(Choice::Copy),
         "d" | "detach" => Some(Choice::Detach),

@@ -71,6 +71,10 @@ fn failure(e: &InstallError) -> Failure {
             let hint = "Nothing was changed. Put the file right in a text editor, and try again.";
             Failure::new(ErrorCode::ConfigUnclear, message, hint)
         }
+        InstallError::TooOld(_) => {
+            let hint = "Nothing was changed. Update SillyTavern, and install again. The command line works without it.";
+            Failure::new(ErrorCode::SillytavernTooOld, message, hint)
+        }
         InstallError::Path(_) => {
             let hint = "Look at the rights of SillyTavern's folder and at the disk. Installing again finishes what was begun.";
             Failure::new(ErrorCode::Io, forklore_api::capital(&message), hint)

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::io::{self, Write as _};
 
 use forklore_core::check::Severity;
-use forklore_engine::heal::{HealReport, Question};
+use forklore_engine::heal::{Choice, HealReport, Question};
 
 use super::count;
 use super::style::{BOLD, DIM, GOOD, NOTE, WARN, tame, wrap};
@@ -76,17 +76,24 @@ pub(crate) fn question(question: &Question) -> io::Result<()> {
     writeln!(out, "{BOLD}{}{BOLD:#}", tame(&question.chat))?;
     writeln!(out, "{}", wrap(&question.text, "  "))?;
     let more = if question.ask_first { " (it leaves the one it has; nothing is deleted)" } else { "" };
-    let choices = [
-        ("r", format!("ebuild: a lorebook with what its own line has earned{more}")),
-        ("e", "mpty: a new lorebook without entries".to_owned()),
-        ("c", "opy: the parent's lorebook as it is now".to_owned()),
-        ("d", "etach: no lorebook".to_owned()),
-        ("a", "ccept: leave it, and say no more about it".to_owned()),
-        ("n", "othing now".to_owned()),
-    ];
-    for (key, rest) in choices {
+    let own = question.copies_its_own();
+    let choices = question.choices.iter().map(|choice| match choice {
+        Choice::Follow => ("f", "ollow: the same lorebook under its new name".to_owned()),
+        Choice::Rebuild => ("r", format!("ebuild: a lorebook with what its own line has earned{more}")),
+        Choice::Empty => ("e", "mpty: a new lorebook without entries".to_owned()),
+        Choice::Copy if own => ("c", "opy: its lorebook as it is now, for this chat alone".to_owned()),
+        Choice::Copy => ("c", "opy: the parent's lorebook as it is now".to_owned()),
+        Choice::Detach => ("d", "etach: no lorebook".to_owned()),
+        Choice::Accept => ("a", "ccept: leave it, and say no more about it".to_owned()),
+    });
+    for (key, rest) in choices.chain([("n", "othing now".to_owned())]) {
         writeln!(out, "  {NOTE}{key}{NOTE:#}{rest}")?;
     }
-    write!(out, "  [rebuild] ")?;
+    let first = match question.choices.first() {
+        Some(Choice::Follow) => "follow",
+        Some(Choice::Copy) => "copy",
+        _ => "rebuild",
+    };
+    write!(out, "  [{first}] ")?;
     out.flush()
 }

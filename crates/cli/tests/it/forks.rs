@@ -463,6 +463,24 @@ fn a_checkpoint_and_a_branch_of_a_group_are_in_the_groups_list() {
 }
 
 #[test]
+fn regression_a_checkpoint_that_takes_over_a_flag_says_so() {
+    let vault = TestVault::harbor();
+    let told = |report: &Value| {
+        let warnings = report["warnings"].as_array().unwrap();
+        let about = warnings.iter().find(|warning| warning["code"] == "FLAG_REPLACED");
+        about.map(|warning| string(warning, "message").to_owned())
+    };
+    let checkpoint = |name: &str| fork(&vault, &["checkpoint", MAIN, "--at", "52", "--name", name]);
+    assert_eq!(told(&checkpoint("First")), None);
+    let said = told(&checkpoint("Second")).unwrap();
+    assert!(said.contains("led to \"First\"") && said.contains("still there"), "{said}");
+    // A flag that leads nowhere is no loss, and a branch takes none over.
+    vault.json(FORKLORE, &["delete", "Maren Voss/Second"]);
+    assert_eq!(told(&fork(&vault, &["branch", MAIN, "--at", "52"])), None);
+    assert_eq!(told(&checkpoint("Third")), None);
+}
+
+#[test]
 fn show_of_a_fork_is_show_of_its_parent_at_every_message_before_it() {
     let vault = TestVault::harbor();
     let report = fork(&vault, &["branch", MAIN, "--at", "52"]);

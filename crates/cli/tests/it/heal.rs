@@ -134,6 +134,53 @@ fn with_missing_book() -> TestVault {
 }
 
 #[test]
+fn regression_a_renamed_lorebook_is_found_again_and_nobody_elses_is_taken() {
+    let chat = "Ana/main";
+    let vault = TestVault::new()
+        .chat("Ana", "main", &json!({"integrity": "a", "world_info": "B"}), &["hello", "one"])
+        .chat("Ben", "main", &json!({"integrity": "b", "world_info": "Copy of B"}), &["hi", "two"])
+        .book("B", &[("Town", "By the sea"), ("River", "Cold")]);
+    vault.json(FORKLORE, &["watch", "--once"]);
+    // As SillyTavern renames: saved anew, the old one deleted, and only the open chat follows.
+    let book = vault.read("worlds/B.json");
+    vault.write("worlds/Copy of B.json", &book);
+    std::fs::remove_file(vault.root().join("worlds/B.json")).unwrap();
+    vault.json(FORKLORE, &["watch", "--once"]);
+    let planned = vault.json(FORKLORE, &["heal", chat, "--dry-run", "--choose", "follow"]);
+    assert_eq!(planned["actions"], json!([]), "that one is Ben's: {planned:#}");
+    vault.write("worlds/Towns and rivers.json", &book);
+    vault.json(FORKLORE, &["watch", "--once"]);
+    let before = vault.snapshot();
+    let healed = vault.json(FORKLORE, &["heal", chat]);
+    assert_eq!(healed["actions"][0]["did"], "bound to its lorebook under the new name", "{healed:#}");
+    assert_eq!(text(&metadata(&vault, chat), "world_info"), "Towns and rivers");
+    assert_eq!(vault.json(FORKLORE, &["check", chat])["ok"], true);
+    assert_eq!(vault.run(FORKLORE, &["undo"]).code, Some(0));
+    assert!(vault.snapshot() == before, "undo left something changed");
+}
+
+#[test]
+fn regression_a_chat_that_shares_the_memory_of_another_story_gets_its_own_copy_when_asked() {
+    let (chat, other) = ("Ben/main", "Ana/main");
+    let registry = ("_registry_character", "[Registry: character]");
+    let vault = TestVault::new()
+        .chat("Ana", "main", &json!({"integrity": "a", "world_info": "B"}), &["hello", "one"])
+        .chat("Ben", "main", &json!({"integrity": "b", "world_info": "B"}), &["hi", "two"])
+        .book("B", &[registry, ("character-Ana", "A girl")]);
+    let shared = |chat: &str| {
+        let findings = vault.json(FORKLORE, &["check", chat])["findings"].clone();
+        findings.as_array().unwrap().iter().any(|finding| finding["code"] == "BOOK_SHARED")
+    };
+    assert!(shared(chat));
+    assert!(vault.json(FORKLORE, &["heal", chat])["operation"].is_null(), "nobody asked for it");
+    let healed = vault.json(FORKLORE, &["heal", chat, "--choose", "copy"]);
+    assert_eq!(healed["actions"][0]["did"], "a copy of its lorebook, for this chat alone: 2 entries");
+    assert_ne!(text(&metadata(&vault, chat), "world_info"), "B");
+    assert_eq!(text(&metadata(&vault, other), "world_info"), "B");
+    assert!(!shared(chat) && !shared(other));
+}
+
+#[test]
 fn each_choice_for_a_missing_book_works_and_can_be_undone() {
     let fork = "Ana/main - Branch #1";
     for (choice, book, entries) in

@@ -254,6 +254,8 @@ fn around_the_vault() {
     fs::create_dir(&tavern).unwrap();
     refused(&vault, &["install", "--sillytavern", "st"], "NO_SILLYTAVERN");
     fs::write(tavern.join("server.js"), "").unwrap();
+    fs::write(tavern.join("package.json"), r#"{"name":"sillytavern","version":"1.12.0"}"#).unwrap();
+    refused(&vault, &["install", "--sillytavern", "st"], "SILLYTAVERN_TOO_OLD");
     fs::write(tavern.join("package.json"), r#"{"name":"sillytavern","version":"1.19.0"}"#).unwrap();
     fs::create_dir_all(tavern.join("plugins")).unwrap();
     fs::create_dir_all(tavern.join("public")).unwrap();

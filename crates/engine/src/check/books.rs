@@ -79,7 +79,12 @@ impl Checker<'_> {
             "Its lorebook is also written by {}: what happens there shows up here, and the other way round.",
             and_more(&names, with.len())
         );
-        let remedy = "Run `forklore heal` before playing on: this chat gets a lorebook of its own, with what its own line has earned.";
+        let remedy = match severity {
+            Severity::Error => {
+                "Run `forklore heal` before playing on: this chat gets a lorebook of its own, with what its own line has earned."
+            }
+            _ => "Run `forklore heal CHAT --choose copy`: this chat gets a copy of the lorebook for itself.",
+        };
         self.add(Code::BookShared, severity, Some(c), Some(name), message, remedy);
     }
 

@@ -14,10 +14,10 @@ use forklore_core::fork::names::{self, BookStyle, TemplateValues};
 use forklore_core::fork::{ForkKind, swipe};
 use forklore_core::format::book::{Book, EntryImage};
 use forklore_core::format::chat::Message;
-use forklore_core::format::names::book_stem;
+use forklore_core::format::names::{book_stem, chat_stem};
 use forklore_core::format::record::{ForkRecord, RECORD_VERSION};
 use forklore_core::state::{Contamination, StateEntry};
-use forklore_core::story::lineage::ParentNote;
+use forklore_core::story::lineage::{Link, ParentNote};
 use forklore_core::story::swipe_moments;
 use forklore_fs::{OpenFile, PathError, VaultPath, Vfs};
 use forklore_journal as journal;
@@ -199,6 +199,19 @@ fn plan_as(
             "What waits in the queue ({waiting}) stayed with the parent: what it would write is not in the fork"
         );
         warnings.push(Warning { code: WarningCode::QueueIgnored, message });
+    }
+    if request.kind == ForkKind::Checkpoint && request.link && config.fork.link_parent {
+        let mut links = chat.facts.links();
+        let flag = links.find(|(message, link, _)| *message == request.at && *link == Link::Bookmark);
+        // One that leads nowhere is no loss.
+        if let Some(old) = flag.and_then(|(_, _, name)| library.named(chat.story, &chat_stem(name))) {
+            let old = &library.chats[old].name;
+            let message = format!(
+                "The flag of message {} led to \"{old}\", and leads to the new checkpoint now; \"{old}\" is still there",
+                request.at
+            );
+            warnings.push(Warning { code: WarningCode::FlagReplaced, message });
+        }
     }
     let stem = chat.book_stem().unwrap_or_default();
     let machine_kept = found.live.is_some() && library.is_machine_kept(stem)?;
@@ -409,7 +422,7 @@ fn fork_name(library: &Library, request: &Request, config: &Config) -> Result<St
         library.fs.list(&dir)?.iter().map(|node| node.name.to_lowercase()).collect();
     let story = &library.stories[chat.story];
     for name in library.groups.get(&story.folder).into_iter().flat_map(|group| &group.chats) {
-        used.insert(format!("{}.jsonl", forklore_core::format::names::chat_stem(name).to_lowercase()));
+        used.insert(format!("{}.jsonl", chat_stem(name).to_lowercase()));
     }
     let taken = |stem: &str| used.contains(&format!("{}.jsonl", stem.to_lowercase()));
     if let Some(typed) = &request.name {

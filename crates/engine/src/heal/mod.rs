@@ -31,6 +31,8 @@ use super::undo::finder;
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum Choice {
+    /// The same book under its new name
+    Follow,
     /// A new book with what this chat's own line has earned
     Rebuild,
     /// A new book without entries
@@ -56,11 +58,18 @@ pub struct Question {
     pub text: String,
     /// What can be chosen here
     pub choices: Vec<Choice>,
+    /// The book that would be copied: the parent's, or the chat's own
+    pub copy_of: Option<String>,
     /// Whether saying nothing leaves it as it is: the chat would leave a book that it uses now
     pub ask_first: bool,
 }
 
 impl Question {
+    /// Whether a copy would be one of the chat's own book.
+    pub fn copies_its_own(&self) -> bool {
+        self.copy_of.as_ref() == Some(&self.book)
+    }
+
     /// Whether nothing is wrong: it is answered only by whoever wants something else.
     pub fn is_optional(&self) -> bool {
         self.code == Code::BookSharedByChoice

@@ -25,9 +25,10 @@ pub(super) enum Own {
         quarantine: Vec<EntryImage>,
         how: &'static str,
     },
-    /// The book that was made for the chat is still there.
+    /// The chat's own book is there, under this name.
     Rebind {
         name: String,
+        how: &'static str,
     },
     /// A fork that waits for its book goes on using its parent's, which is kept by hand.
     Shared {
@@ -41,11 +42,18 @@ pub(super) enum Own {
     Impossible,
 }
 
+/// The book that a chat can have a copy of: its parent's; its own, if it has no parent, or that has none.
+pub(super) fn to_copy(library: &Library, c: usize) -> Option<&str> {
+    let chat = &library.chats[c];
+    let parent = chat.lineage.parent.and_then(|p| library.chats[p].book.as_ref());
+    let (name, stem) = parent.or(chat.book.as_ref())?;
+    library.books.contains_key(stem).then_some(name)
+}
+
 /// What somebody can choose for the book of a chat.
 pub(super) fn choices(library: &Library, c: usize) -> Vec<Choice> {
     let chat = &library.chats[c];
-    let parent = chat.lineage.parent.and_then(|p| library.chats[p].book_stem());
-    let copy = parent.or(chat.book_stem()).is_some_and(|stem| library.books.contains_key(stem));
+    let copy = to_copy(library, c).is_some();
     let mut all = vec![Choice::Rebuild, Choice::Empty];
     all.extend(copy.then_some(Choice::Copy));
     all.push(Choice::Detach);
@@ -68,7 +76,12 @@ pub(super) fn own_book(
         && library.books.contains_key(&book_stem(&own))
         && library.known_to_refer_to(&book_stem(&own), &[c]).is_empty()
     {
-        return Ok(Own::Rebind { name: own });
+        return Ok(Own::Rebind { name: own, how: "bound to its own lorebook again" });
+    }
+    if choice == Choice::Follow {
+        let now = library.renamed_book(&book_stem(old), c)?;
+        let how = "bound to its lorebook under the new name";
+        return Ok(now.map_or(Own::Impossible, |name| Own::Rebind { name, how }));
     }
     let wanted =
         Wanted { undated: config.fork.undated == Undated::Carry, unfinished: true, head: false, fill: true };
@@ -112,11 +125,8 @@ pub(super) fn own_book(
         }
         Choice::Empty => (empty(None), "a new lorebook, empty"),
         Choice::Copy => {
-            let from = chat.lineage.parent.and_then(|p| library.chats[p].book.clone()).map(|(name, _)| name);
-            let from = from.or_else(|| chat.book.as_ref().map(|(name, _)| name.clone()));
-            let Some(live) = from.map(|name| library.book(&name)).transpose()?.flatten() else {
-                return Ok(Own::Impossible);
-            };
+            let Some(from) = to_copy(library, c) else { return Ok(Own::Impossible) };
+            let Some(live) = library.book(from)? else { return Ok(Own::Impossible) };
             let Ok(book) = live.parse() else { return Ok(Own::Impossible) };
             let how = if chat.lineage.parent.is_some() {
                 "a copy of the parent's lorebook as it is now"
@@ -128,7 +138,7 @@ pub(super) fn own_book(
         Choice::Detach => return Ok(Own::Detach { how: "bound to no lorebook any more" }),
         // Only a fork has a record to note it in.
         Choice::Accept if chat.lineage.is_fork() => return Ok(Own::Accept),
-        Choice::Accept => return Ok(Own::Impossible),
+        Choice::Accept | Choice::Follow => return Ok(Own::Impossible),
     };
     let quarantine = if choice == Choice::Rebuild { quarantined(&found) } else { Vec::new() };
     Ok(Own::Book { name, path, bytes, quarantine, how })

@@ -14,7 +14,7 @@ use forklore_json::Kind as JsonKind;
 use forklore_vault::{Chat, Library};
 
 use super::links::renamed_links;
-use super::own_book::{Own, choices, has_holes, own_book, own_copy};
+use super::own_book::{Own, choices, has_holes, own_book, own_copy, to_copy};
 use super::recap::lost_recap;
 use super::{Action, Choice, Decide, HealError, Quarantined, Question};
 use crate::fork::header::{Binding, Revised, revise};
@@ -79,6 +79,8 @@ struct Remedy {
     book: String,
     /// The findings that it answers
     codes: Vec<Code>,
+    /// Whether nothing must be done, and a copy is one of the chat's own book
+    wanted: bool,
 }
 
 /// The book that the metadata is to go with.
@@ -139,7 +141,10 @@ impl Patient<'_> {
 
     fn ask(&self, code: Code, book: &str, text: String, choices: Vec<Choice>, first: bool) -> Option<Choice> {
         let (chat, book) = (self.address.clone(), book.to_owned());
-        (self.decide)(&Question { code, chat, book, text, choices, ask_first: first })
+        let wanted = choices.first() == Some(&Choice::Copy);
+        let copied = if wanted { Some(&*book) } else { to_copy(self.library, self.c) };
+        let copy_of = copied.filter(|_| choices.contains(&Choice::Copy)).map(str::to_owned);
+        (self.decide)(&Question { code, chat, book, text, choices, copy_of, ask_first: first })
     }
 
     /// What becomes of the book, if something has to, or somebody wants it.
@@ -155,26 +160,38 @@ impl Patient<'_> {
             // A fork that shares may get its own unasked; a chat that leaves a book which was made for it may not.
             let owner = library.owner_of(stem) == Some(self.c) || library.users_of(stem).len() < 2;
             let ask_first = owner && !matches!(code, Code::BookMissing | Code::BookForeign);
-            let choice = self.ask(code, book, self.text(code), choices(library, self.c), ask_first);
-            return Ok(choice.map(|choice| Remedy { choice, book: book.clone(), codes }));
+            let (mut text, mut choices) = (self.text(code), choices(library, self.c));
+            if code == Code::BookMissing
+                && let Some(now) = library.renamed_book(stem, self.c)?
+            {
+                text = format!("{text} It seems to be called \"{now}\" now.");
+                choices.insert(0, Choice::Follow);
+            }
+            let choice = self.ask(code, book, text, choices, ask_first);
+            return Ok(choice.map(|choice| Remedy { choice, book: book.clone(), codes, wanted: false }));
         }
         if let Some(pending) = record::Pending::read(chat.header().metadata()) {
             let (code, book) = (Code::PendingFork, pending.book.unwrap_or_default());
             let choice = self.ask(code, &book, self.text(code), choices(library, self.c), false);
             codes.push(code);
-            return Ok(choice.map(|choice| Remedy { choice, book, codes }));
+            return Ok(choice.map(|choice| Remedy { choice, book, codes, wanted: false }));
         }
-        // A book that is kept by hand may be shared. Whoever wants his own for this chat says so.
+        // A book that is kept by hand may be shared, and one that a chat of another story writes, too, is that one's affair as well.
+        // Whoever wants his own for this chat says so.
         if let Some((book, stem)) = chat.book.as_ref().filter(|_| self.named)
             && library.users_of(stem).len() > 1
             && library.books.contains_key(stem)
-            && !library.is_machine_kept(stem)?
         {
-            let code = Code::BookSharedByChoice;
-            let text = format!("Other chats use the lorebook \"{book}\", too, which is kept by hand.");
+            let by_hand = format!("Other chats use the lorebook \"{book}\", too, which is kept by hand.");
+            let (code, text) = match library.is_machine_kept(stem)? {
+                false => (Code::BookSharedByChoice, by_hand),
+                true if self.has(Code::BookShared) => (Code::BookShared, self.text(Code::BookShared)),
+                true => return Ok(None),
+            };
             let choices = vec![Choice::Copy, Choice::Empty, Choice::Detach];
             let choice = self.ask(code, book, text, choices, true).filter(|choice| *choice != Choice::Accept);
-            return Ok(choice.map(|choice| Remedy { choice, book: book.clone(), codes: vec![code] }));
+            let (book, codes) = (book.clone(), vec![code]);
+            return Ok(choice.map(|choice| Remedy { choice, book, codes, wanted: true }));
         }
         Ok(None)
     }
@@ -183,9 +200,8 @@ impl Patient<'_> {
     fn bind(&self, remedy: &Remedy, treatment: &mut Treatment) -> Result<Bound, HealError> {
         let (library, c) = (self.library, self.c);
         let mut bound = Bound::default();
-        let by_choice = remedy.codes == [Code::BookSharedByChoice];
         let own = match remedy.choice {
-            Choice::Rebuild | Choice::Copy if by_choice => own_copy(library, c, self.names)?,
+            Choice::Rebuild | Choice::Copy if remedy.wanted => own_copy(library, c, self.names)?,
             choice => own_book(library, c, choice, &remedy.book, self.config, self.names)?,
         };
         match own {
@@ -203,9 +219,13 @@ impl Patient<'_> {
                 treatment.book = Some((path, name.clone(), bytes));
                 bound.own = Some((name, images));
             }
-            Own::Rebind { name } => {
+            Own::Rebind { name, how } => {
                 let images = library.book(&name)?.map(|book| book.images()).unwrap_or_default();
-                self.did(treatment, Code::BookForeign, Some(&name), "bound to its own lorebook again");
+                let code = match remedy.choice {
+                    Choice::Follow => Code::BookMissing,
+                    _ => Code::BookForeign,
+                };
+                self.did(treatment, code, Some(&name), how);
                 treatment.binding = Some(Some(name.clone()));
                 bound.own = Some((name, images));
             }

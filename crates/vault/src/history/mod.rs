@@ -30,6 +30,7 @@ use forklore_journal::operation::Operation;
 use forklore_store::{Store, StoreError};
 pub use observation::{BookSeen, By, ChatSeen, Observation, Observed};
 pub use past::{Past, PastError};
+pub(crate) use recorder::read_book;
 pub use recorder::{Depth, Looked, Recorder, Sight};
 pub use rescue::rescue;
 pub use saves::compare;

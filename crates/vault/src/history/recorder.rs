@@ -567,7 +567,7 @@ pub(super) fn scan_stored(store: &Store, content: &Id, group: bool) -> Result<Sc
 }
 
 /// The entries of a book in the store; `None` if it was not readable as a book.
-pub(super) fn read_book(store: &Store, content: &Id) -> Result<Option<Vec<EntryImage>>, HistoryError> {
+pub(crate) fn read_book(store: &Store, content: &Id) -> Result<Option<Vec<EntryImage>>, HistoryError> {
     let mut bytes = Vec::new();
     store.read_document(content, &mut bytes)?;
     Ok(Book::parse(&bytes).map(|book| book.images()).ok())

@@ -257,13 +257,18 @@ fn quarantined(chat: &str, all: &[Quarantined]) -> Markup {
 fn asking(question: &Asking, chosen: Option<Choice>) -> Markup {
     let field = format!("choose/{}", question.chat);
     let optional = question.code == Code::BookSharedByChoice;
+    let own = question.copy_of.as_ref() == Some(&question.book);
+    let best = match question.choices.first() {
+        Some(Choice::Follow) => "the same lorebook under its new name",
+        _ => "a new lorebook with what its own line has earned",
+    };
     html! {
         label.ask {
             span { strong { bdi { (question.chat) } } " " (question.text) }
             select id=(field) name=(field) {
-                option value="" selected[chosen.is_none()] { @if optional { "Go on sharing it" } @else if question.ask_first { "Leave it as it is for now" } @else { "What is best (a new lorebook with what its own line has earned)" } }
+                option value="" selected[chosen.is_none()] { @if optional { "Go on sharing it" } @else if question.ask_first { "Leave it as it is for now" } @else { "What is best (" (best) ")" } }
                 @for choice in &question.choices {
-                    @let meaning = if optional && *choice == Choice::Copy { "A copy of it, for this chat alone" } else { meaning(*choice) };
+                    @let meaning = if own && *choice == Choice::Copy { "A copy of it, for this chat alone" } else { meaning(*choice) };
                     option value=(word(*choice)) selected[chosen == Some(*choice)] { (meaning) }
                 }
             }
@@ -273,6 +278,7 @@ fn asking(question: &Asking, chosen: Option<Choice>) -> Markup {
 
 fn word(choice: Choice) -> &'static str {
     match choice {
+        Choice::Follow => "follow",
         Choice::Rebuild => "rebuild",
         Choice::Empty => "empty",
         Choice::Copy => "copy",
@@ -283,6 +289,7 @@ fn word(choice: Choice) -> &'static str {
 
 fn meaning(choice: Choice) -> &'static str {
     match choice {
+        Choice::Follow => "The same lorebook under its new name",
         Choice::Rebuild => "A new lorebook with what its own line has earned",
         Choice::Empty => "A new lorebook without entries",
         Choice::Copy => "A copy of its parent's lorebook as it is now",
