@@ -78,9 +78,13 @@ pub fn seen_from(lives: &[&Life], line: &Line<'_>) -> Vec<Change> {
         // Whatever another book was made with was there before anybody saw that one, and so was everything before it.
         let mut before = i64::MAX;
         for change in changes[own..].iter_mut().rev() {
-            let copied =
-                change.after.as_ref().and_then(|after| copied.get(&(&change.thing, everything_key(after))));
-            before = before.min(copied.copied().filter(|_| !change.line).unwrap_or(i64::MAX));
+            let text = |entry: &Option<EntryImage>| entry.as_ref().map(everything_key);
+            // What changes something else of an entry may do so at any time.
+            let brought =
+                text(&change.after).filter(|_| !change.line && text(&change.before) != text(&change.after));
+            let copies = brought.and_then(|text| copied.get(&(&change.thing, text))).into_iter().flatten();
+            let times = copies.filter(|(copy, _)| copy.sources.contains(&life.book)).map(|(_, time)| *time);
+            before = times.min().unwrap_or(i64::MAX).min(before);
             change.clock = change.clock.min(before);
         }
     }
@@ -89,9 +93,11 @@ pub fn seen_from(lives: &[&Life], line: &Line<'_>) -> Vec<Change> {
     changes
 }
 
-/// What books were made with: each thing with its text, and when the first of them was seen.
-fn copied<'a>(lives: &[&'a Life]) -> HashMap<(&'a Thing, u64), i64> {
-    let mut copied = HashMap::new();
+/// What books were made with: for each thing with its text the books, and when each of them was seen first.
+type Copies<'a> = HashMap<(&'a Thing, u64), Vec<(&'a Life, i64)>>;
+
+fn copied<'a>(lives: &[&'a Life]) -> Copies<'a> {
+    let mut copied = Copies::new();
     for life in lives {
         let Some(first) = life.sights.get(1).filter(|_| matches!(life.sights[0].by, SeenBy::Base(_))) else {
             continue;
@@ -100,8 +106,7 @@ fn copied<'a>(lives: &[&'a Life]) -> HashMap<(&'a Thing, u64), i64> {
             continue;
         }
         for (thing, entry) in &life.base.state {
-            let time = copied.entry((thing, everything_key(entry))).or_insert(first.time);
-            *time = first.time.min(*time);
+            copied.entry((thing, everything_key(entry))).or_default().push((life, first.time));
         }
     }
     copied
