@@ -189,7 +189,7 @@ pub fn plan_removal(tavern: &Tavern) -> Result<InstallPlan, InstallError> {
             plan.report.config = Some("server plugins are turned off again");
             let default = tavern.fs.read(&place(DEFAULT_CONFIG))?;
             if old.first && default.as_deref() == Some(text.as_bytes()) {
-                // SillyTavern was never started with it: it makes its own at its first start.
+                // Nothing but what SillyTavern begins with: it makes its own again.
                 plan.report.removed.push(CONFIG.to_owned());
                 plan.remove.push(place(CONFIG));
             } else {

@@ -169,9 +169,18 @@ impl Copied<'_> {
         }
     }
 
-    /// Whether something that only the copy has was deleted in the original: if that chat has ever got so far with its memories, and
-    /// nothing else has its number. Otherwise it was made in the copy.
+    /// Whether something that only the copy has was deleted in the original; otherwise it was made in the copy.
+    ///
+    /// Numbers are given in their order: what came before something that both have was there when that was copied. Else it was, if that
+    /// chat has ever got so far with its memories, and nothing else has its number.
     fn was_deleted(&self, image: &EntryImage) -> bool {
+        let same = |entry: &EntryImage, there: &EntryImage| {
+            entry.comment == there.comment && entry.content() == there.content()
+        };
+        let both = |entry: &&EntryImage| self.original.iter().any(|there| same(entry, there));
+        if self.entries.iter().filter(both).any(|entry| entry.uid > image.uid) {
+            return self.keepers.subject(image).is_some();
+        }
         let reached =
             self.parent.and_then(|parent| self.keepers.reached(self.library.chats[parent].header()));
         let number = self.keepers.number(image);

@@ -260,11 +260,16 @@ impl Library {
         })
     }
 
-    /// The book that a chat is bound to, if there is none of this name; one that Forklore made is another one.
+    /// The book that a chat is bound to, if nobody has ever seen one of this name.
     fn renamed(&self, stem: String, chat: Option<usize>) -> String {
+        let is_known = |stem: &str| {
+            let history = self.history().ok().flatten();
+            self.books.contains_key(stem)
+                || history.is_some_and(|history| history.first_look(stem).is_ok_and(|look| look.is_some()))
+        };
         let bound = || chat.and_then(|chat| self.chats[chat].book_stem()).map(str::to_owned);
         let other = || bound().filter(|bound| !self.made_by_forklore(bound));
-        if self.books.contains_key(&stem) { stem } else { other().unwrap_or(stem) }
+        if is_known(&stem) { stem } else { other().unwrap_or(stem) }
     }
 
     fn depth(&self, chat: usize) -> usize {
