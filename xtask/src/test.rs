@@ -12,6 +12,8 @@ use crate::unused::unused;
 
 /// No step takes longer, unless it soaks: what hangs is to be told from what is slow.
 const PATIENCE: Duration = Duration::from_secs(30 * 60);
+/// Nor does a file of tests in a browser.
+const PATIENCE_IN_BROWSER: Duration = Duration::from_secs(8 * 60);
 
 /// The test command gives the same answer twice: its property tests try the same cases every time. New ones are looked for by `soak`.
 const SAME_CASES: (&str, &str) = ("PROPTEST_RNG_SEED", "1900");
@@ -143,8 +145,12 @@ impl Suite {
     }
 
     fn step(&mut self, what: &str, program: &str, args: &[&str], env: &[(&str, &str)]) -> bool {
-        let done = run(what, program, args, env, &self.tools, self.soaking);
+        let done = run(what, program, args, env, &self.tools, self.patience());
         self.note(&done)
+    }
+
+    fn patience(&self) -> Duration {
+        if self.soaking { 20 * PATIENCE } else { PATIENCE }
     }
 
     /// Mistakes in what runs in browsers and in node, and types that do not fit.
@@ -171,7 +177,7 @@ impl Suite {
             let deny = deny.to_string_lossy().into_owned();
             self.step("dependencies", &deny, &["check", "licenses", "bans", "sources"], &[]);
             // The list of known holes is fetched from elsewhere, which not every machine may do.
-            let known = run("known holes", &deny, &["fetch", "db"], &[], &self.tools, self.soaking);
+            let known = run("known holes", &deny, &["fetch", "db"], &[], &self.tools, self.patience());
             match known {
                 Ok(()) => {
                     self.step("known holes", &deny, &["check", "advisories"], &[]);
@@ -224,7 +230,7 @@ impl Suite {
     /// A file of tests in a browser. One that fails is run once more: a browser on a busy machine can miss what is there in a moment,
     /// and that is told apart from what is wrong. Who soaks has the time to find out why, so there it counts as a failure.
     fn in_browser(&mut self, what: &str, file: &str, env: &[(&str, &str)]) {
-        let once = || run(what, "node", &["--test", file], env, &self.tools, self.soaking);
+        let once = || run(what, "node", &["--test", file], env, &self.tools, PATIENCE_IN_BROWSER);
         let Err(first) = once() else { return };
         println!("== {first}. Once more, in case it was the machine");
         match once() {
@@ -261,11 +267,10 @@ fn run(
     args: &[&str],
     env: &[(&str, &str)],
     tools: &Tools,
-    soaking: bool,
+    patience: Duration,
 ) -> Result<()> {
     println!("== {what}: {program} {}", args.join(" "));
     let start = Instant::now();
-    let patience = if soaking { 20 * PATIENCE } else { PATIENCE };
     let env = env.iter().map(|(key, value)| (*key, OsString::from(value)));
     let mut command = Command::new(program);
     command.args(args).envs(env).envs(tools.env.iter().cloned());

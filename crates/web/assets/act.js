@@ -93,7 +93,7 @@ function refused(form, submitter, failure) {
         box.append(line);
     }
     document.getElementById('refusal')?.remove();
-    const near = submitter?.closest('.deed, .trash > li, .card') ?? form;
+    const near = submitter?.closest('.action, .trash > li, .card') ?? form;
     if (near.matches('li')) {
         near.append(box);
     } else {

@@ -152,7 +152,7 @@ test('the log undoes what nobody has played on, and says why it does not undo th
     const { chat } = await site.api('branch', {}, { chat: HEARD, at: 16, name: 'Played on' });
     fs.appendFileSync(path.join(site.vault, 'chats', `${chat}.jsonl`), `\n${JSON.stringify({ name: 'You', is_user: true, mes: 'And then?' })}`);
     const visit = await visiting(site, 'log');
-    await visit.click('.deed:first-child button', { text: 'Undo' });
+    await visit.click('.action:first-child button', { text: 'Undo' });
     await visit.until('a refusal', () => /MOVED_ON/.test(document.querySelector('#refusal')?.innerText));
     assert.ok(there(site, chat));
     await visit.close();

@@ -22,17 +22,17 @@ async function visiting(site, address, options) {
 test('what the command line does appears, and whoever reads is not disturbed', async () => {
     const site = await Site.start(demo());
     const visit = await visiting(site, 'log');
-    await visit.run(() => { document.querySelector('.deed details').open = true; document.querySelector('.deed summary').focus(); });
+    await visit.run(() => { document.querySelector('.action details').open = true; document.querySelector('.action summary').focus(); });
     execFileSync(FORKLORE, ['--vault', site.vault, 'branch', HEARD, '--at', '16', '--name', 'From the terminal'], { stdio: 'ignore' });
-    await visit.until('it appears', () => /From the terminal/.test(document.querySelector('.deeds').innerText));
+    await visit.until('it appears', () => /From the terminal/.test(document.querySelector('.actions').innerText));
     const seen = await visit.run(() => ({
         same: window.same,
         open: document.activeElement.parentElement.open,
-        focus: document.activeElement.matches('.deed:nth-child(2) summary'),
+        focus: document.activeElement.matches('.action:nth-child(2) summary'),
     }));
     assert.deepEqual(seen, { same: true, open: true, focus: true });
     execFileSync(FORKLORE, ['--vault', site.vault, 'undo'], { stdio: 'ignore' });
-    await visit.until('undone', () => document.querySelector('.deed.undone') !== null);
+    await visit.until('undone', () => document.querySelector('.action.undone') !== null);
     assert.equal(await visit.run(() => window.same), true);
     visit.clean();
     await visit.close();

@@ -93,7 +93,7 @@ pub fn fork(wish: &Wish, plan: &PlanReport, waits: &[Waiting]) -> Page {
                 }
             }
         }
-        div.open {
+        div.sides {
             form.card #wish method="get" action="act" data-preview {
                 h2 { "What you want" }
                 input type="hidden" name="chat" value=(wish.chat);
@@ -268,7 +268,7 @@ pub fn rename(chat: &str, typed: Option<&str>, plan: Option<&Result<RenameReport
         (way(chat, None, "Rename"))
         h1 { "Rename" }
         p.lead { "The chat keeps its lorebook and its place in the tree. What points to it follows." }
-        div.open {
+        div.sides {
             form.card #wish method="get" action="act" data-preview {
                 h2 { "What you want" }
                 input type="hidden" name="kind" value="rename";

@@ -21,7 +21,7 @@ pub fn page(actions: &Actions, trash: &TrashReport) -> Page {
         }
         section aria-label="Operations" {
             @if actions.actions.is_empty() { p.quiet { "Nothing yet. Make a checkpoint or a branch from any message of a story." } }
-            ol.deeds { @for action in &actions.actions { (row(action, actions.redo.as_deref())) } }
+            ol.actions { @for action in &actions.actions { (row(action, actions.redo.as_deref())) } }
             @if actions.all > actions.actions.len() {
                 p { a.button href="log?all=true" { "Show all " (words::number(actions.all)) } }
             }

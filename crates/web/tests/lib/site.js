@@ -94,6 +94,10 @@ export class Site {
             });
         });
         Object.assign(site, JSON.parse(line));
+        // A test that fails leaves its site behind: that must neither keep the others from ending nor outlive them.
+        site.child.unref();
+        site.child.stdout.unref();
+        process.on('exit', () => site.child.kill('SIGKILL'));
         return site;
     }
 
@@ -108,6 +112,7 @@ export class Site {
 
     async stop() {
         const over = new Promise((resolve) => this.child.once('exit', resolve));
+        this.child.ref();
         this.child.kill('SIGINT');
         await over;
         if (this.vault?.startsWith(os.tmpdir())) {
