@@ -61,8 +61,13 @@ impl TestVault {
 
     /// A copy of the fixture vault `harbor`.
     pub fn harbor() -> Self {
+        Self::real("harbor")
+    }
+
+    /// A copy of one of the vaults in `fixtures` that the real software made.
+    pub fn real(name: &str) -> Self {
         let vault = Self { dir: tempfile::tempdir().unwrap() };
-        copy(&fixtures().join("harbor"), &vault.root());
+        copy(&fixtures().join(name), &vault.root());
         vault
     }
 

@@ -13,6 +13,7 @@ mod history;
 mod isolation;
 mod lineage;
 mod random;
+mod real;
 mod remember;
 mod trash;
 mod travel;

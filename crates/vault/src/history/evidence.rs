@@ -192,6 +192,14 @@ impl Timeline {
             not_before = not_before.max(library.sent(player.chat, then.1).unwrap_or(i64::MIN));
             not_after = not_after.min(library.next_sent(player.chat, then.1 + 1).unwrap_or(i64::MAX));
         }
+        // Who saw a chat that was given a copy of the book looked after that was made.
+        for copy in library.copies() {
+            let seen = || self.track(&library.chats[copy.chat].path).first().copied();
+            let is_of = layout::book(&copy.source).is_ok_and(|book| book == self.seen[i].observation.file);
+            if is_of && seen().is_some_and(|first| first <= i || together(first)) {
+                not_before = not_before.max(copy.time);
+            }
+        }
         let seq = self.seen[i].seq;
         let player = last_played(players, i, &together, &looked);
         let place = self.player(i).and_then(|j| {
@@ -346,6 +354,10 @@ fn last_played(
         lasts().filter(|(j, other)| *other != chat && beside(*j)).chain([(save, chat)]).collect();
     if others.len() == 1 {
         return Some(chat);
+    }
+    // At the first look everything is new, whatever backups tell of some chats before it.
+    if !(0..save).any(|j| looked(j).is_some() && looked(j) != looked(save)) {
+        return None;
     }
     // But who makes a fork goes on in the fork: of those that were saved then, it is the one that had not been there before.
     let is_new = |(j, chat): &&(usize, usize)| {
