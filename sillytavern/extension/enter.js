@@ -76,7 +76,8 @@ async function enter(fresh) {
     warn(found, told === open.address);
     told = open.address;
     await applyEdits(fresh);
-    if (hold.isHeld()) {
+    // What this page is just making may lack its book for a moment: nobody is asked about that.
+    if (hold.isHeld() && !own) {
         decide();
     }
 }
@@ -124,6 +125,8 @@ async function mend(entered, chat) {
         await flush(entered);
         const { finished, reports } = await api.post('api/pending/finish', { chat });
         if (finished.length) {
+            // Whoever was asked about it need not answer any more.
+            dialogs.dismiss();
             await st.reload(reports.flatMap(({ actions }) => actions.map((action) => action.book)));
             notices.done('The fork has its lorebook now', reports.flatMap(({ actions }) => actions));
             return true;

@@ -7,7 +7,7 @@ import path from 'node:path';
 import { test } from 'node:test';
 import { bench, MAIN, STORY } from './lib/bench.js';
 import { before, entries } from './lib/forks.js';
-import { pause } from './lib/tavern.js';
+import { becomes } from './lib/tavern.js';
 
 const BY_HAND = 'Kept by hand';
 const STRANGER = `${STORY}/Another beginning`;
@@ -23,17 +23,6 @@ const at = bench({
         }
     },
 });
-
-async function becomes(what, so) {
-    for (let tries = 0; tries < 150; tries += 1) {
-        const is = await so();
-        if (is) {
-            return is;
-        }
-        await pause(100);
-    }
-    return assert.fail(`never: ${what}`);
-}
 
 // A lorebook of its own, and the others keep theirs.
 async function hasItsOwn(chat, book, bytes) {

@@ -6,23 +6,11 @@ import path from 'node:path';
 import { test } from 'node:test';
 import { bench, LAST, MAIN, STORY } from './lib/bench.js';
 import { before, isWhole, newFork } from './lib/forks.js';
-import { pause } from './lib/tavern.js';
+import { becomes, pause } from './lib/tavern.js';
 import { Visit } from './lib/visit.js';
 
 const at = bench();
 const OTHER = `${STORY}/The Lighthouse Road`;
-
-// Waits until something is so.
-async function becomes(what, so) {
-    for (let tries = 0; tries < 150; tries += 1) {
-        const is = await so();
-        if (is) {
-            return is;
-        }
-        await pause(100);
-    }
-    return assert.fail(`never: ${what}`);
-}
 
 // The story of the fixture is not without faults. What people do here must add none.
 const errors = (tavern, chat) => tavern.forklore('check', chat).findings.filter(({ severity }) => severity === 'error').map(({ code }) => code);

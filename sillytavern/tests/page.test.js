@@ -78,7 +78,7 @@ test('a branch made on the page is whole, opens in SillyTavern with one click, a
     await reader.close();
 
     const log = await read('log');
-    await log.click(`.deed:has(a[href*="${operation}"]) button`, { text: 'Undo' });
+    await log.click(`.action:has(a[href*="${operation}"]) button`, { text: 'Undo' });
     await log.until('undone', () => location.pathname.endsWith('/done') && /Undone/.test(document.querySelector('h1').textContent));
     assert.ok(!tavern.forklore('tree', STORY).stories[0].chats.some(({ chat }) => chat === fork));
     log.clean();

@@ -209,3 +209,15 @@ async function answers(address) {
 export function pause(milliseconds) {
     return new Promise((resolve) => setTimeout(resolve, milliseconds));
 }
+
+// Waits until something is so, and gives it.
+export async function becomes(what, so) {
+    for (let tries = 0; tries < 150; tries += 1) {
+        const is = await so();
+        if (is) {
+            return is;
+        }
+        await pause(100);
+    }
+    throw new Error(`never: ${what}`);
+}
