@@ -131,7 +131,8 @@ fn cargo_deny() -> Result<PathBuf, String> {
     let root = folder().to_string_lossy().into_owned();
     let package = format!("cargo-deny@{CARGO_DENY}");
     // It judges in a second however it is built, and is built in half the time without optimisation.
-    let _installed = works("cargo", &["install", "--quiet", "--debug", "--locked", "--root", &root, &package]);
+    let _installed =
+        works("cargo", &["install", "--quiet", "--debug", "--locked", "--root", &root, &package]);
     if there(&own) {
         return Ok(own);
     }

@@ -332,7 +332,12 @@ impl EntryImage {
     pub fn with_field(&self, field: &str, value: Raw<'_>) -> Self {
         let raw = self.raw();
         match forklore_json::set(raw, &[forklore_json::Step::key(field)], value.bytes()) {
-            Ok(splice) => Self { raw: Shared::new(splice.apply(raw.bytes())), ..self.clone() },
+            Ok(splice) => {
+                // The title is kept beside the bytes.
+                let title = value.as_text().filter(|_| field == "comment");
+                let comment = title.map_or_else(|| self.comment.clone(), Arc::from);
+                Self { uid: self.uid, comment, raw: Shared::new(splice.apply(raw.bytes())) }
+            }
             // Not an object: there is no place for a field.
             Err(_) => self.clone(),
         }

@@ -21,39 +21,49 @@ use crate::library::{Library, history_error};
 const AT_ONCE: i64 = 2_000;
 
 impl Library {
-    /// Adds what copies tell that extensions made of a book.
+    /// Adds what copies tell that extensions made of a book, and what the book tells itself if it is such a copy.
     pub(super) fn add_copies(&self, evidence: &mut BookEvidence) -> Result<(), PathError> {
-        let original: Option<Vec<EntryImage>> = match (evidence.sights.last(), self.history()?) {
-            (Some(Sight { witness: Witness::Now, content: Content::Whole(entries), .. }), _) => {
-                Some(entries.to_vec())
-            }
-            // One that is not there any more, because another took its place, is as it was last.
-            (_, Some(history)) => history.last_look(&evidence.book).map_err(history_error)?,
-            _ => None,
-        };
-        let is_lost = original.is_none();
-        let original = original.unwrap_or_default();
-        for copy in self.copies().iter().filter(|copy| copy.source == *evidence.book) {
-            let book = self.book(&copy.stem)?.filter(|book| book.parse().is_ok());
-            let first = match self.history()? {
-                Some(history) => history.first_look(&copy.stem).map_err(history_error)?,
-                None => None,
-            };
-            let fresh =
-                first.as_ref().is_some_and(|(looked, _)| *looked <= copy.time.saturating_add(AT_ONCE));
-            let first = first.map(|(_, entries)| entries);
-            let Some(entries) = first.or_else(|| book.map(|book| book.images())) else { continue };
-            let keepers = Keepers::new(|adapter| adapter.kept(&entries) || adapter.kept(&original));
-            if keepers.is_empty() {
-                continue;
-            }
-            let parent = self.named(self.chats[copy.chat].story, &chat_stem(&copy.parent));
-            let copied =
-                Copied { library: self, copy, parent, keepers, original: &original, is_lost, entries, fresh };
-            let content = Content::Whole(copied.then().into());
+        let book = &evidence.book;
+        let told = self.copies().iter().filter(|copy| copy.source == **book || copy.stem == **book);
+        let told: Vec<&CopiedBook> = told.filter(|copy| copy.source != copy.stem).collect();
+        for copy in told {
+            let Some(copied) = self.copied(copy)? else { continue };
+            let then = if copy.source == *evidence.book { Some(copied.then()) } else { copied.began() };
+            let Some(entries) = then else { continue };
+            let content = Content::Whole(entries.into());
             evidence.sights.push(Sight { time: copy.time, witness: Witness::Copy, content });
         }
         Ok(())
+    }
+
+    /// A copy and what it was made from, if both are an extension's.
+    fn copied<'a>(&'a self, copy: &'a CopiedBook) -> Result<Option<Copied<'a>>, PathError> {
+        let history = self.history()?;
+        let now = |stem: &str| -> Result<Option<Vec<EntryImage>>, PathError> {
+            let book = self.book(stem)?.filter(|book| book.parse().is_ok());
+            Ok(book.map(|book| book.images()))
+        };
+        let original = match (now(&copy.source)?, history) {
+            // One that is not there any more, because another took its place, is as it was last.
+            (None, Some(history)) => history.last_look(&copy.source).map_err(history_error)?,
+            (original, _) => original,
+        };
+        let is_lost = original.is_none();
+        let original = original.unwrap_or_default();
+        let first = match history {
+            Some(history) => history.first_look(&copy.stem).map_err(history_error)?,
+            None => None,
+        };
+        let fresh = first.as_ref().is_some_and(|(looked, _)| *looked <= copy.time.saturating_add(AT_ONCE));
+        let entries = match first {
+            Some((_, entries)) => Some(entries),
+            None => now(&copy.stem)?,
+        };
+        let Some(entries) = entries else { return Ok(None) };
+        let keepers = Keepers::new(|adapter| adapter.kept(&entries) || adapter.kept(&original));
+        let parent = self.named(self.chats[copy.chat].story, &chat_stem(&copy.parent));
+        let copied = Copied { library: self, copy, parent, keepers, original, is_lost, entries, fresh };
+        Ok(Some(copied).filter(|copied| !copied.keepers.is_empty()))
     }
 }
 
@@ -65,7 +75,7 @@ struct Copied<'a> {
     parent: Option<usize>,
     keepers: Keepers,
     /// The book, as it is now
-    original: &'a [EntryImage],
+    original: Vec<EntryImage>,
     /// Whether nothing is left of it
     is_lost: bool,
     /// The copy, as it was seen first
@@ -75,8 +85,23 @@ struct Copied<'a> {
 }
 
 impl Copied<'_> {
+    /// What the copy held, told by itself where nothing tells which of the two texts is the older one; nothing if that is nowhere so.
+    fn began(&self) -> Option<Vec<EntryImage>> {
+        let told = |entry: &EntryImage| {
+            let image = self.begun(entry)?;
+            let there = &self.original[self.counterpart(&image, &HashSet::new())?];
+            Some(self.is_open(there, &image))
+        };
+        self.entries.iter().any(|entry| told(entry) == Some(true)).then(|| self.told_by(true))
+    }
+
     /// What the book held.
     fn then(&self) -> Vec<EntryImage> {
+        self.told_by(false)
+    }
+
+    /// What both held, by what either of them says where nothing tells.
+    fn told_by(&self, copy: bool) -> Vec<EntryImage> {
         let mut then = Vec::new();
         let mut met: HashSet<usize> = HashSet::new();
         for entry in &self.entries {
@@ -85,9 +110,14 @@ impl Copied<'_> {
             met.extend(there);
             let there = there.map(|i| &self.original[i]);
             then.extend(match there {
-                Some(there) if there.content() == image.content() => Some(self.older_look(there, &image)),
+                Some(there) if there.content() == image.content() => {
+                    let then = self.older_look(there, &image);
+                    Some(if copy { with_switch(with_title(&image, &then), &then) } else { then })
+                }
+                Some(there) if copy && self.is_open(there, &image) => Some(image),
                 Some(there) if !self.fresh && !self.is_younger(there, &image) => self.before(there),
                 None if !self.fresh && !self.is_lost && !self.was_deleted(&image) => None,
+                _ if copy => Some(image),
                 _ => Some(self.handed_back(&image, there)),
             });
         }
@@ -107,7 +137,9 @@ impl Copied<'_> {
         let fork = chat.lineage.fork_message.unwrap_or_default();
         let same = |a: &EntryImage, b: &EntryImage| a.content() == b.content() && a.comment == b.comment;
         let mut layers = self.keepers.layers(entry, &self.entries);
-        while let Some((Some(mark), image)) = layers.last() {
+        while let [earlier @ .., (Some(mark), image)] = &layers[..] {
+            // Either of them can have switched it off by a summary of its own.
+            let switch = earlier.last().is_some_and(|(_, before)| same(before, image));
             let place = VaultCast(self.library).place_of(mark, Some(self.copy.chat), &[]);
             // What was played from the copy's own chat on is later than the copy.
             let own = place.is_some_and(|place| {
@@ -117,7 +149,7 @@ impl Copied<'_> {
             // Copying makes memories say that they are the copy's. What says so without having been told was made there.
             let by_itself = self.keepers.chat_of(image).is_none()
                 && mark.chat.as_deref().is_some_and(|name| chat_stem(name) == chat.name);
-            if !(own || by_itself) || self.original.iter().any(|there| same(there, image)) {
+            if !(own || by_itself) || !switch && self.original.iter().any(|there| same(there, image)) {
                 break;
             }
             layers.pop();
@@ -139,25 +171,21 @@ impl Copied<'_> {
 
     /// One text in both: the original tells more of it, but for a title and a switch that it was given since.
     fn older_look(&self, there: &EntryImage, image: &EntryImage) -> EntryImage {
-        let mut then = there.clone();
         let retitled = self.keepers.titled(image) && !self.keepers.titled(there);
-        if image.comment != there.comment
-            && (self.fresh || retitled)
-            && let Some(title) = image.raw().get("comment")
-        {
-            then = then.with_field("comment", title);
-        }
-        let switched = image.is_disabled() != there.is_disabled() && (self.fresh || there.is_disabled());
-        match image.raw().get("disable").filter(|_| switched) {
-            Some(switch) => then.with_field("disable", switch),
-            None => then,
-        }
+        let title = if self.fresh || retitled { image } else { there };
+        let switch = if self.fresh || there.is_disabled() { image } else { there };
+        with_switch(with_title(there, title), switch)
     }
 
     /// The last message that an entry says it was written from.
     fn end(&self, entry: &EntryImage) -> Option<usize> {
         let layers = self.keepers.layers(entry, std::slice::from_ref(entry));
         layers.into_iter().rev().find_map(|(mark, _)| mark).map(|mark| mark.message)
+    }
+
+    /// Whether nothing tells which of two texts is the older one: a hand wrote one of them.
+    fn is_open(&self, there: &EntryImage, image: &EntryImage) -> bool {
+        !self.fresh && there.content() != image.content() && self.end(there) == self.end(image)
     }
 
     /// Whether the original says to be younger than what the copy shows.
@@ -194,7 +222,7 @@ impl Copied<'_> {
 
     /// An entry of the original as it was when the chat had got no further.
     fn before(&self, there: &EntryImage) -> Option<EntryImage> {
-        let mut layers = self.keepers.layers(there, self.original);
+        let mut layers = self.keepers.layers(there, &self.original);
         while layers.last().is_some_and(|(mark, _)| mark.as_ref().is_some_and(|mark| self.is_later(mark))) {
             layers.pop();
         }
@@ -218,5 +246,21 @@ impl Copied<'_> {
             return image.clone();
         }
         self.keepers.hand_over(image, &whose().unwrap_or_else(|| self.copy.parent.clone()))
+    }
+}
+
+/// An entry with the title of another.
+fn with_title(entry: &EntryImage, other: &EntryImage) -> EntryImage {
+    match other.raw().get("comment").filter(|_| entry.comment != other.comment) {
+        Some(title) => entry.with_field("comment", title),
+        None => entry.clone(),
+    }
+}
+
+/// An entry as another is switched.
+fn with_switch(entry: EntryImage, other: &EntryImage) -> EntryImage {
+    match other.raw().get("disable").filter(|_| entry.is_disabled() != other.is_disabled()) {
+        Some(switch) => entry.with_field("disable", switch),
+        None => entry,
     }
 }
