@@ -26,7 +26,7 @@ use crate::cache::View;
 use crate::history::{HistoryError, Timeline};
 use crate::lineage::{Alignments, Kin};
 use crate::read::scan::{Facts, Snapshots};
-use crate::state::{CopiedBook, Families, Lore, ToldScene};
+use crate::state::{CopiedBook, Families, Lore, Names, ToldScene};
 
 /// What kind of story it is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, JsonSchema)]
@@ -192,6 +192,8 @@ pub struct Library {
     pub(crate) lives: Mutex<HashMap<String, Arc<Life>>>,
     /// The scenes of all chats, by the book that they wrote into.
     pub(crate) scenes: OnceLock<BTreeMap<String, Vec<ToldScene>>>,
+    /// Names of books that are gone, and those that came after them.
+    pub(crate) names: OnceLock<Names>,
     /// The books that extensions made as copies of others.
     pub(crate) copies: OnceLock<Vec<CopiedBook>>,
     /// History, read when a question needs it.

@@ -18,14 +18,19 @@ use crate::Library;
 const LATELY: usize = 64;
 
 impl Timeline {
-    /// Adds every look at a book.
-    pub fn add_looks(&self, evidence: &mut BookEvidence, library: &Library) -> Result<(), HistoryError> {
-        let Ok(file) = layout::book(&evidence.book) else { return Ok(()) };
+    /// Adds every look at a book by one of its names.
+    pub fn add_looks(
+        &self,
+        name: &str,
+        evidence: &mut BookEvidence,
+        library: &Library,
+    ) -> Result<(), HistoryError> {
+        let Ok(file) = layout::book(name) else { return Ok(()) };
         let track = self.track(&file);
         if track.is_empty() {
             return Ok(());
         }
-        let players = self.players_of(&evidence.book, library);
+        let players = self.players_of(name, library);
         let users = players.iter().filter(|player| !player.was_other);
         evidence.users.extend(users.map(|player| player.chat));
         evidence.users.sort_unstable();
@@ -118,6 +123,15 @@ impl Timeline {
         let looked = track.first().and_then(|first| self.seen[*first].observation.looked);
         let entries = BookReplay::at(self, track.get(..1).unwrap_or_default())?.entries;
         Ok(entries.map(|entries| (looked.unwrap_or(i64::MAX), entries)))
+    }
+
+    /// A book as history saw it first at a time or later.
+    pub fn look_after(&self, book: &str, time: i64) -> Result<Option<Vec<EntryImage>>, HistoryError> {
+        let Ok(file) = layout::book(book) else { return Ok(None) };
+        let track = self.track(&file);
+        let later = |i: &usize| self.seen[*i].observation.looked.is_some_and(|looked| looked >= time);
+        let Some(end) = track.iter().position(later) else { return Ok(None) };
+        Ok(BookReplay::at(self, &track[..=end])?.entries)
     }
 
     /// A book as history saw it last.

@@ -83,6 +83,7 @@ impl Library {
             last_lore: Mutex::default(),
             lives: Mutex::default(),
             scenes: OnceLock::new(),
+            names: OnceLock::new(),
             copies: OnceLock::new(),
             history: OnceLock::new(),
             until: None,

@@ -40,20 +40,29 @@ impl Library {
     fn copied<'a>(&'a self, copy: &'a CopiedBook) -> Result<Option<Copied<'a>>, PathError> {
         let history = self.history()?;
         let now = |stem: &str| -> Result<Option<Vec<EntryImage>>, PathError> {
-            let book = self.book(stem)?.filter(|book| book.parse().is_ok());
+            let book = self.book_known_as(stem)?.filter(|book| book.parse().is_ok());
             Ok(book.map(|book| book.images()))
         };
-        let original = match (now(&copy.source)?, history) {
-            // One that is not there any more, because another took its place, is as it was last.
-            (None, Some(history)) => history.last_look(&copy.source).map_err(history_error)?,
-            (original, _) => original,
-        };
+        // The sooner after the copy, the less has been done to it since. One that is not there any more is as it was last.
+        let mut original = None;
+        for (history, name) in
+            history.iter().flat_map(|h| self.names_of(&copy.source).map(move |name| (h, name)))
+        {
+            original = original.or(history.look_after(name, copy.time).map_err(history_error)?);
+        }
+        let source = now(&copy.source)?;
+        original = original.or_else(|| source.clone());
+        if let (None, Some(history)) = (&original, history) {
+            original = history.last_look(&copy.source).map_err(history_error)?;
+        }
         let is_lost = original.is_none();
         let original = original.unwrap_or_default();
-        let first = match history {
-            Some(history) => history.first_look(&copy.stem).map_err(history_error)?,
-            None => None,
-        };
+        let mut first = None;
+        for (history, name) in
+            history.into_iter().flat_map(|h| self.names_of(&copy.stem).map(move |name| (h, name)))
+        {
+            first = first.or(history.first_look(name).map_err(history_error)?);
+        }
         let fresh = first.as_ref().is_some_and(|(looked, _)| *looked <= copy.time.saturating_add(AT_ONCE));
         let entries = match first {
             Some((_, entries)) => Some(entries),
@@ -62,7 +71,8 @@ impl Library {
         let Some(entries) = entries else { return Ok(None) };
         let keepers = Keepers::new(|adapter| adapter.kept(&entries) || adapter.kept(&original));
         let parent = self.named(self.chats[copy.chat].story, &chat_stem(&copy.parent));
-        let copied = Copied { library: self, copy, parent, keepers, original, is_lost, entries, fresh };
+        let now = source.unwrap_or_default();
+        let copied = Copied { library: self, copy, parent, keepers, original, now, is_lost, entries, fresh };
         Ok(Some(copied).filter(|copied| !copied.keepers.is_empty()))
     }
 }
@@ -74,8 +84,10 @@ struct Copied<'a> {
     /// The chat that the book was copied in
     parent: Option<usize>,
     keepers: Keepers,
-    /// The book, as it is now
+    /// The book, as it was seen first since
     original: Vec<EntryImage>,
+    /// The book, as it is now
+    now: Vec<EntryImage>,
     /// Whether nothing is left of it
     is_lost: bool,
     /// The copy, as it was seen first
@@ -212,7 +224,7 @@ impl Copied<'_> {
         let reached =
             self.parent.and_then(|parent| self.keepers.reached(self.library.chats[parent].header()));
         let number = self.keepers.number(image);
-        let is_taken = self.original.iter().any(|there| {
+        let is_taken = self.original.iter().chain(&self.now).any(|there| {
             there.uid == image.uid && self.end(there).is_some()
                 || number.is_some() && self.keepers.number(there) == number
         });

@@ -26,7 +26,7 @@ impl Library {
             by_choice: false,
             owner,
             lost: !owner.is_some_and(|owner| self.has_kept(owner, stem)),
-            users: self.users_of(stem).to_vec(),
+            users: self.names_of(stem).flat_map(|name| self.users_of(name)).copied().collect(),
             made: self.made_at(stem),
             scenes: told.iter().map(|told| told.scene.clone()).collect(),
             sights: Vec::new(),
@@ -40,10 +40,13 @@ impl Library {
             }
         }
         if let Some(history) = self.history()? {
-            history.add_looks(&mut evidence, self).map_err(history_error)?;
+            for name in self.names_of(stem) {
+                history.add_looks(name, &mut evidence, self).map_err(history_error)?;
+            }
         }
         let is_there = !stem.ends_with(EARLIER);
-        let live = if is_there { self.book(stem)?.filter(|book| book.parse().is_ok()) } else { None };
+        let live =
+            if is_there { self.book_known_as(stem)?.filter(|book| book.parse().is_ok()) } else { None };
         if let Some(live) = &live {
             let content = Content::Whole(live.images().into());
             evidence.sights.push(Sight { time: i64::MAX, witness: Witness::Now, content });
@@ -65,7 +68,7 @@ impl Library {
     /// Whether a chat is bound to a book, or scenes were played in it that were written there.
     fn has_kept(&self, chat: usize, stem: &str) -> bool {
         let told = self.scenes().get(stem).map_or(&[][..], Vec::as_slice);
-        self.users_of(stem).contains(&chat)
+        self.names_of(stem).any(|name| self.users_of(name).contains(&chat))
             || self.had(chat, stem)
             || told.iter().any(|told| self.is_played(&told.scene, chat))
     }
@@ -73,7 +76,9 @@ impl Library {
     /// Whether a chat was seen bound to a book, now or before.
     pub(crate) fn had(&self, chat: usize, stem: &str) -> bool {
         let history = self.history().ok().flatten();
-        history.is_some_and(|history| history.bound_to(stem).any(|file| *file == self.chats[chat].path))
+        history.is_some_and(|history| {
+            self.names_of(stem).any(|name| history.bound_to(name).any(|file| *file == self.chats[chat].path))
+        })
     }
 
     /// The chat that a book was made for: the one that the others who name it come from, in their headers or in their scenes.
@@ -81,7 +86,7 @@ impl Library {
         let scenes = self.scenes().get(stem).map_or(&[][..], Vec::as_slice);
         let wrote = |chat: usize| scenes.iter().filter(|told| told.scene.origin.chat == chat).count();
         let mut named: Vec<usize> = scenes.iter().map(|told| told.scene.origin.chat).collect();
-        named.extend(self.users_of(stem));
+        named.extend(self.names_of(stem).flat_map(|name| self.users_of(name)));
         named.extend(self.copies().iter().filter(|copy| copy.stem == stem).map(|copy| copy.chat));
         if named.is_empty() {
             named.extend((0..self.chats.len()).filter(|chat| self.had(*chat, stem)));
@@ -196,7 +201,7 @@ impl Library {
         }
         stems.sort_unstable();
         stems.dedup();
-        for stem in stems.into_iter().filter(|stem| **stem != *evidence.book) {
+        for stem in stems.into_iter().filter(|stem| *self.known_as(stem) != *evidence.book) {
             let Some(book) = self.book(stem)? else { continue };
             let Ok(parsed) = book.parse() else { continue };
             let named = |title: &str| lacking.iter().any(|(_, name)| is_titled(title, name));

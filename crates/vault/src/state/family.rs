@@ -76,6 +76,7 @@ impl Library {
                 for version in &scene.versions {
                     let book = version.book.as_deref().map(book_stem);
                     let Some(book) = book.or_else(|| chat.book_stem().map(str::to_owned)) else { continue };
+                    let book = self.known_as(&book).to_owned();
                     // Names are given again: a scene that is older than the book was written into an earlier one of that name.
                     let is_older = |begun: &Begun| {
                         version.clock < begun.time && !(begun.chat == c && *message >= begun.messages)

@@ -5,7 +5,7 @@ use std::sync::{Arc, PoisonError};
 
 use forklore_core::adapter::{self, BookCopy};
 use forklore_core::format::book::EntryImage;
-use forklore_core::format::names::{book_stem, chat_stem};
+use forklore_core::format::names::book_stem;
 use forklore_core::state::{
     Ancestor, Base, Carry, Cause, Known, Life, Line, Made, SeenBy, Sight, Thing, Witness, fold,
 };
@@ -58,7 +58,7 @@ impl Library {
         for stem in &books {
             lives.add(self, stem)?;
         }
-        let own = self.chats[c].book_stem();
+        let own = self.chats[c].book_stem().map(|stem| self.known_as(stem));
         let own = own.and_then(|stem| lives.found.iter().find(|life| *life.book == *stem)).cloned();
         // A book that began as a copy goes on with what its line had. One that did not has nothing of other books.
         if let Some(own) = &own {
@@ -115,16 +115,15 @@ impl Library {
 
     /// The first observation that shows a chat bound to another book than this one, which it had before.
     fn left(&self, chat: usize, book: &str) -> Option<u64> {
-        let here = &self.chats[chat];
-        let history = self.history().ok().flatten().filter(|_| here.book_stem() != Some(book))?;
-        let bindings = history.bindings_of(&here.path);
+        let own = self.chats[chat].book_stem().map(|stem| self.known_as(stem));
+        let bindings = if own == Some(book) { Vec::new() } else { self.bindings(chat) };
         let last = bindings.iter().rposition(|(had, ..)| *had == book)?;
         Some(bindings.get(last + 1).map_or(u64::MAX, |(_, seq, _)| *seq))
     }
 
     /// The book that a chat had before this one, if history tells.
     fn had_before(&self, chat: usize, book: &str) -> Option<String> {
-        let bindings = self.history().ok().flatten()?.bindings_of(&self.chats[chat].path);
+        let bindings = self.bindings(chat);
         let first = bindings.iter().position(|(had, ..)| *had == book).unwrap_or(bindings.len());
         bindings.get(first.checked_sub(1)?).map(|(had, ..)| (*had).to_owned())
     }
@@ -148,10 +147,13 @@ impl Library {
     /// The last message that a chat had when it was bound to this book instead of another one, if history tells of that.
     fn rebound(&self, chat: usize, book: &str) -> Option<usize> {
         let here = &self.chats[chat];
-        let bindings = self.history().ok().flatten()?.bindings_of(&here.path);
+        let bindings = self.bindings(chat);
         match bindings.iter().position(|(had, ..)| *had == book) {
             Some(first) => bindings.get(first).filter(|_| first > 0).map(|(_, _, head)| *head),
-            None => bindings.last().filter(|_| here.book_stem() == Some(book)).map(|_| here.head()),
+            None => {
+                let is_own = here.book_stem().is_some_and(|stem| self.known_as(stem) == book);
+                bindings.last().filter(|_| is_own).map(|_| here.head())
+            }
         }
     }
 
@@ -165,12 +167,13 @@ impl Library {
         for chat in line {
             // A past state that was brought back goes on from the books of then.
             let restored = history.and_then(|history| history.restored(self, chat));
-            stems.extend(restored.into_iter().flat_map(|(_, books)| books));
-            let bindings = history.map(|history| history.bindings_of(&self.chats[chat].path));
-            let had = bindings.into_iter().flatten().map(|(book, ..)| book.to_owned());
-            stems.extend(had.filter(|book| self.chats[chat].book_stem() != Some(book)));
+            let books = restored.into_iter().flat_map(|(_, books)| books);
+            stems.extend(books.map(|book| self.known_as(&book).to_owned()));
+            let own = self.chats[chat].book_stem().map(|stem| self.known_as(stem));
+            let had = self.bindings(chat).into_iter().map(|(book, ..)| book);
+            stems.extend(had.filter(|book| own != Some(*book)).map(str::to_owned));
             stems.extend(self.told_books(chat).into_iter().map(str::to_owned));
-            stems.extend(self.chats[chat].book_stem().map(str::to_owned));
+            stems.extend(own.map(str::to_owned));
         }
         let mut seen = HashSet::new();
         stems.retain(|stem| seen.insert(stem.clone()));
@@ -233,20 +236,16 @@ impl Library {
         self.copies.get_or_init(|| {
             let of = |(chat, here): (usize, &crate::Chat)| {
                 // SillyTavern's forks copy the header of their parent: only the chat that is or was bound to the copy is the one.
+                let bound = here.book_stem().map(|stem| self.known_as(stem));
                 let own = |copy: &BookCopy, stem: &str| {
-                    here.book_stem() == Some(stem) || copy.chat == here.name || self.had(chat, stem)
+                    bound == Some(stem) || copy.chat == here.name || self.had(chat, stem)
                 };
                 let copies = adapter::copies(here.header()).into_iter().filter_map(|copy| {
-                    let mut stem = book_stem(&copy.copy);
+                    let (stem, source) = (book_stem(&copy.copy), book_stem(&copy.source));
+                    let (stem, source) = (self.known_as(&stem).to_owned(), self.known_as(&source).to_owned());
                     if !own(&copy, &stem) {
                         return None;
                     }
-                    let mut source = book_stem(&copy.source);
-                    // Under a name that is gone it is what its chat is bound to instead.
-                    if copy.chat == here.name {
-                        stem = self.renamed(stem, Some(chat));
-                    }
-                    source = self.renamed(source, self.named(here.story, &chat_stem(&copy.parent)));
                     Some(CopiedBook { chat, stem, source, parent: copy.parent, time: copy.time })
                 });
                 copies.collect::<Vec<_>>()
@@ -258,18 +257,6 @@ impl Library {
             all.retain(|copy| seen.insert(copy.stem.clone(), copy.chat).is_none());
             all
         })
-    }
-
-    /// The book that a chat is bound to, if nobody has ever seen one of this name.
-    fn renamed(&self, stem: String, chat: Option<usize>) -> String {
-        let is_known = |stem: &str| {
-            let history = self.history().ok().flatten();
-            self.books.contains_key(stem)
-                || history.is_some_and(|history| history.first_look(stem).is_ok_and(|look| look.is_some()))
-        };
-        let bound = || chat.and_then(|chat| self.chats[chat].book_stem()).map(str::to_owned);
-        let other = || bound().filter(|bound| !self.made_by_forklore(bound));
-        if is_known(&stem) { stem } else { other().unwrap_or(stem) }
     }
 
     fn depth(&self, chat: usize) -> usize {

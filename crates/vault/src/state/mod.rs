@@ -1,5 +1,5 @@
 //! What is known about the books of a chat ([`Lore`]), and their state at any message ([`at`]): `evidence` gathers what tells about a book,
-//! `copied` what its copies tell, `family` what the scenes of relatives tell; `contamination` is what other lines have left in it.
+//! `copied` what its copies tell, `renamed` which names are one book's, `family` what the scenes of relatives tell; `contamination` is what other lines have left in it.
 
 pub mod at;
 mod contamination;
@@ -8,9 +8,11 @@ mod evidence;
 mod family;
 mod lore;
 mod queue;
+mod renamed;
 mod scene_of;
 
 pub use family::Tellers;
 pub(crate) use family::{Families, ToldScene};
 pub(crate) use lore::CopiedBook;
 pub use lore::Lore;
+pub(crate) use renamed::Names;

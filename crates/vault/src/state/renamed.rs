@@ -1,0 +1,156 @@
+//! The names of books. SillyTavern gives a book another name by saving it anew and deleting the old one, and only the open chat follows:
+//! headers, notes of extensions, scenes and history speak of it by names that are gone. Here it is one book, under the first of them.
+
+use std::collections::{HashMap, HashSet};
+
+use forklore_core::adapter;
+use forklore_core::format::book::EntryImage;
+use forklore_core::format::names::{book_stem, chat_stem};
+use forklore_fs::PathError;
+
+use crate::history::Timeline;
+use crate::library::{Book, Library, history_error};
+
+/// Names that are gone and those that came after them.
+#[derive(Debug, Default)]
+pub(crate) struct Names {
+    /// The first name of a book, by those that it had later
+    first: HashMap<String, String>,
+    /// The name that a book has now, by its first
+    now: HashMap<String, String>,
+}
+
+impl Library {
+    /// The name that a book is known by.
+    pub(crate) fn known_as<'a>(&'a self, stem: &'a str) -> &'a str {
+        self.names().first.get(stem).map_or(stem, String::as_str)
+    }
+
+    /// All names of a book that is known by one: that, and the one that it has now.
+    pub(crate) fn names_of<'a>(&'a self, stem: &'a str) -> impl Iterator<Item = &'a str> {
+        [stem].into_iter().chain(self.names().now.get(stem).map(String::as_str))
+    }
+
+    /// A book as it is now, by the name that it is known by.
+    pub(crate) fn book_known_as(&self, stem: &str) -> Result<Option<std::sync::Arc<Book>>, PathError> {
+        self.book(self.names_of(stem).last().unwrap_or(stem))
+    }
+
+    /// The books that a chat was seen bound to, by the names that they are known by, as [`Timeline::bindings_of`].
+    pub(crate) fn bindings(&self, chat: usize) -> Vec<(&str, u64, usize)> {
+        let history = self.history().ok().flatten();
+        let mut bindings =
+            history.map(|history| history.bindings_of(&self.chats[chat].path)).unwrap_or_default();
+        bindings.iter_mut().for_each(|(book, ..)| *book = self.known_as(book));
+        bindings.dedup_by(|later, earlier| later.0 == earlier.0);
+        bindings
+    }
+
+    fn names(&self) -> &Names {
+        // What cannot be read tells nothing.
+        self.names.get_or_init(|| self.find_names().unwrap_or_default())
+    }
+
+    fn find_names(&self) -> Result<Names, PathError> {
+        let mut later: HashMap<String, HashSet<String>> = HashMap::new();
+        for (before, after) in self.told_names()? {
+            later.entry(before).or_default().insert(after);
+        }
+        // Where two say something different, it is not known.
+        later.retain(|_, names| names.len() == 1);
+        let later: HashMap<String, String> = later
+            .into_iter()
+            .filter_map(|(before, names)| Some((before, names.into_iter().next()?)))
+            .collect();
+        let followed: HashSet<&String> = later.values().collect();
+        let mut names = Names::default();
+        for first in later.keys().filter(|name| !followed.contains(name)) {
+            let mut at = first;
+            while let Some(next) = later.get(at).filter(|next| *next != first) {
+                if names.first.insert(next.clone(), first.clone()).is_some() {
+                    break;
+                }
+                at = next;
+            }
+            names.now.insert(first.clone(), at.clone());
+        }
+        Ok(names)
+    }
+
+    /// Names that are gone, each with the one that a chat which had it has instead.
+    fn told_names(&self) -> Result<Vec<(String, String)>, PathError> {
+        let mut told = Vec::new();
+        for (c, chat) in self.chats.iter().enumerate() {
+            let Some(now) = chat.book_stem() else { continue };
+            for (before, after) in
+                self.history()?.into_iter().flat_map(|history| bound_after_another(history, chat, now))
+            {
+                if self.is_next_name(&before, &after)? {
+                    told.push((before, after));
+                }
+            }
+            for copy in adapter::copies(chat.header()) {
+                // SillyTavern's forks have the header of their parent, with its notes.
+                let above = chat.lineage.parent.and_then(|parent| self.chats[parent].book_stem());
+                let (stem, source) = (book_stem(&copy.copy), book_stem(&copy.source));
+                if (copy.chat == chat.name || above == Some(&stem)) && self.is_next_name(&stem, now)? {
+                    told.push((stem, now.to_owned()));
+                }
+                let parent = self.named(chat.story, &chat_stem(&copy.parent)).filter(|parent| *parent != c);
+                if let Some(bound) = parent.and_then(|parent| self.chats[parent].book_stem())
+                    && self.is_next_name(&source, bound)?
+                {
+                    told.push((source, bound.to_owned()));
+                }
+            }
+        }
+        Ok(told)
+    }
+
+    /// Whether a book that a chat has instead of one that is gone can be that one.
+    fn is_next_name(&self, before: &str, after: &str) -> Result<bool, PathError> {
+        if before == after || self.books.contains_key(before) || self.is_made_as(after) {
+            return Ok(false);
+        }
+        let Some(history) = self.history()? else { return Ok(self.books.contains_key(after)) };
+        let track = |stem: &str| {
+            let file = forklore_journal::layout::book(stem);
+            file.map(|file| history.track(&file).to_vec()).unwrap_or_default()
+        };
+        let (old, new) = (track(before), track(after));
+        let last = history.last_look(before).map_err(history_error)?;
+        let first = match history.first_look(after).map_err(history_error)? {
+            Some((_, entries)) => Some(entries),
+            None => self.book(after)?.filter(|book| book.parse().is_ok()).map(|book| book.images()),
+        };
+        let came_later = match (old.first(), new.first()) {
+            (Some(old), Some(new)) => old < new,
+            (None, Some(_)) => false,
+            _ => true,
+        };
+        Ok(came_later && first.is_some_and(|first| last.is_none_or(|last| goes_on(&last, &first))))
+    }
+
+    /// Whether somebody says to have made a book of this name.
+    fn is_made_as(&self, stem: &str) -> bool {
+        let made = |chat: &crate::Chat| {
+            adapter::made(chat.header()).any(|(book, _)| book_stem(&book) == stem)
+                || adapter::copies(chat.header()).iter().any(|copy| book_stem(&copy.copy) == stem)
+        };
+        self.made_by_forklore(stem) || self.chats.iter().any(made)
+    }
+}
+
+/// The books that a chat had one after the other, in pairs; the last is the one that it has now.
+fn bound_after_another(history: &Timeline, chat: &crate::Chat, now: &str) -> Vec<(String, String)> {
+    let bindings = history.bindings_of(&chat.path);
+    let mut books: Vec<&str> = bindings.iter().map(|(book, ..)| *book).chain([now]).collect();
+    books.dedup();
+    books.windows(2).map(|pair| (pair[0].to_owned(), pair[1].to_owned())).collect()
+}
+
+/// Whether a book can be what became of another: something of it is in both, or there was nothing in it.
+fn goes_on(before: &[EntryImage], after: &[EntryImage]) -> bool {
+    let texts: HashSet<_> = before.iter().map(|entry| entry.content()).collect();
+    before.is_empty() || after.iter().any(|entry| texts.contains(&entry.content()))
+}
