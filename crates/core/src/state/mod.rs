@@ -37,6 +37,9 @@ pub use sight::{BookEvidence, Cast, Content, Head, Look, Scene, Sight, Witness};
 pub use thing::Thing;
 pub use view::{Ancestor, Line, seen_from};
 
+use std::collections::HashMap;
+use std::sync::Arc;
+
 use schemars::JsonSchema;
 use serde::Serialize;
 
@@ -88,6 +91,7 @@ impl Known {
     /// What a line sees of the lives of books. Books come after those that they are copies of.
     pub fn of(lives: &[&Life], line: &Line<'_>) -> Self {
         let mut known = Self { changes: seen_from(lives, line), ..Self::default() };
+        make_way(&mut known.changes);
         lives.iter().for_each(|life| known.roll.learn_from(&life.roll));
         known
     }
@@ -96,6 +100,29 @@ impl Known {
     #[must_use]
     pub fn with(&self, changes: Vec<Change>) -> Self {
         Self { changes, roll: self.roll.clone() }
+    }
+}
+
+/// What was made in the place of something that had been deleted can belong to an earlier message than the deletion: a side prompt is deleted
+/// and run again. Then the old one makes way there, because nobody ever had both.
+fn make_way(changes: &mut [Change]) {
+    let mut deleted: HashMap<(String, Arc<str>), usize> = HashMap::new();
+    for n in 0..changes.len() {
+        let change = &changes[n];
+        match (&change.before, &change.after, change.place) {
+            (Some(before), None, _) if !change.line => {
+                deleted.insert((change.book.clone(), before.comment.clone()), n);
+            }
+            (None, Some(after), Place::Ours(message)) if !change.line => {
+                let (book, title) = (change.book.clone(), after.comment.clone());
+                let Some(gone) = deleted.remove(&(book, title)) else { continue };
+                let gone = &mut changes[gone];
+                if matches!(gone.place, Place::Ours(later) if later > message) {
+                    gone.place = Place::Ours(message);
+                }
+            }
+            _ => {}
+        }
     }
 }
 

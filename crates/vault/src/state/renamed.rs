@@ -8,7 +8,7 @@ use forklore_core::format::book::EntryImage;
 use forklore_core::format::names::{book_stem, chat_stem};
 use forklore_fs::PathError;
 
-use crate::history::Timeline;
+use crate::history::{By, Timeline};
 use crate::library::{Book, Library, history_error};
 
 /// Names that are gone and those that came after them.
@@ -123,6 +123,11 @@ impl Library {
             Some((_, entries)) => Some(entries),
             None => self.book(after)?.filter(|book| book.parse().is_ok()).map(|book| book.images()),
         };
+        // What Forklore was seen to write is a book of its own.
+        let by = new.first().map(|first| &history.seen[*first].observation.by);
+        if matches!(by, Some(By::Operation(_))) {
+            return Ok(false);
+        }
         let came_later = match (old.first(), new.first()) {
             (Some(old), Some(new)) => old < new,
             (None, Some(_)) => false,
@@ -134,7 +139,9 @@ impl Library {
     /// Whether somebody says to have made a book of this name.
     fn is_made_as(&self, stem: &str) -> bool {
         let made = |chat: &crate::Chat| {
-            adapter::made(chat.header()).any(|(book, _)| book_stem(&book) == stem)
+            let record = chat.record.as_ref().and_then(|record| record.book.as_deref());
+            record.is_some_and(|book| book_stem(book) == stem)
+                || adapter::made(chat.header()).any(|(book, _)| book_stem(&book) == stem)
                 || adapter::copies(chat.header()).iter().any(|copy| book_stem(&copy.copy) == stem)
         };
         self.made_by_forklore(stem) || self.chats.iter().any(made)

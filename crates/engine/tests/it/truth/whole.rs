@@ -150,7 +150,12 @@ fn heal_all(fs: &Arc<SimFs>, now: i64) -> Result<Vec<String>, String> {
     let did = plan.report.actions.iter().map(|action| format!("{}: {}", action.chat, action.did)).collect();
     let vault: Arc<dyn Vfs> = fs.clone();
     history::before(&vault, &plan.files(&library), now).map_err(|e| e.to_string())?;
-    heal::execute(&library, plan, now).map_err(|e| e.to_string())?;
+    let healed = heal::execute(&library, plan, now).map_err(|e| e.to_string())?;
+    // As the program does.
+    let log = OpLog::read(&**fs).map_err(|e| e.to_string())?;
+    if let Some(id) = &healed.operation {
+        history::note(&vault, log.find(id).map_err(|e| e.to_string())?, now).map_err(|e| e.to_string())?;
+    }
     Ok(did)
 }
 
