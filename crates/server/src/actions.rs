@@ -4,13 +4,13 @@
 
 use std::collections::BTreeMap;
 
-use forklore_api::fork::Wanted;
 use forklore_api::ops::{self, Cleaning, Deletion, Redoing, Renaming, Restored, Restoring, Undoing};
 use forklore_api::retention::{self, Forgetting};
 use forklore_api::{Failure, config, heal};
 use forklore_config::Value;
 use forklore_core::fork::ForkKind;
 use forklore_engine::delete::DeleteReport;
+use forklore_engine::fork::ForkRequest;
 use forklore_engine::heal::Choice;
 use forklore_engine::rename::RenameReport;
 use forklore_engine::retention::{ForgetReport, PruneReport};
@@ -119,12 +119,24 @@ impl Fields {
         }
     }
 
-    pub(crate) fn fork_kind(&self) -> Option<ForkKind> {
-        match self.text("kind") {
-            Some("branch") => Some(ForkKind::Branch),
-            Some("checkpoint") => Some(ForkKind::Checkpoint),
-            _ => None,
-        }
+    /// The fork that is asked for, if one is.
+    pub(crate) fn fork(&self) -> Result<Option<ForkRequest>, Failure> {
+        let kind = match self.text("kind") {
+            Some("branch") => ForkKind::Branch,
+            Some("checkpoint") => ForkKind::Checkpoint,
+            _ => return Ok(None),
+        };
+        Ok(Some(ForkRequest {
+            kind: Some(kind),
+            at: self.number("at")?,
+            name: self.text("name").map(str::to_owned),
+            swipe: self.number("swipe")?,
+            when_ready: self.flag("when_ready"),
+            ignore_queue: self.flag("ignore_queue"),
+            strict: self.choice("strict"),
+            copy_book: self.flag("copy_book"),
+            ..ForkRequest::of(self.needed("chat")?)
+        }))
     }
 
     pub(crate) fn rules(&self, dry_run: bool) -> Result<Forgetting, Failure> {
@@ -146,8 +158,8 @@ impl Fields {
 
 /// Does what a form asks for, and gives the address of the page that shows it.
 pub(crate) fn perform(call: &Call, fields: &Fields) -> Result<String, Failure> {
-    if let Some(kind) = fields.fork_kind() {
-        return fork(call, kind, fields);
+    if let Some(request) = fields.fork()? {
+        return fork(call, &request);
     }
     let log = link::log;
     let done = |operation: Option<String>, other: String| operation.map_or(other, |id| link::done(&id));
@@ -207,24 +219,11 @@ pub(crate) fn perform(call: &Call, fields: &Fields) -> Result<String, Failure> {
     })
 }
 
-fn fork(call: &Call, kind: ForkKind, fields: &Fields) -> Result<String, Failure> {
-    let wanted = Wanted {
-        chat: fields.needed("chat")?,
-        at: fields.number("at")?,
-        name: fields.text("name").map(str::to_owned),
-        swipe: fields.number("swipe")?,
-        when_ready: fields.flag("when_ready"),
-        ignore_queue: fields.flag("ignore_queue"),
-        strict: fields.choice("strict"),
-        link: true,
-        copy_book: fields.flag("copy_book"),
-        dry_run: false,
-    };
-    let word = fields.text("kind").unwrap_or_default();
-    Ok(match queued_forks::make(call, kind, &wanted)? {
+fn fork(call: &Call, request: &ForkRequest) -> Result<String, Failure> {
+    Ok(match queued_forks::make(call, request)? {
         ForkAnswer::Made(report) => {
             report.operation.as_deref().map_or_else(|| link::moment(&report.chat, None), link::done)
         }
-        ForkAnswer::Waits { .. } => link::act(word, &wanted.chat, wanted.at),
+        ForkAnswer::Waits { .. } => link::act(request.kind().as_str(), &request.chat, request.at),
     })
 }

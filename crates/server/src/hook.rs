@@ -1,14 +1,13 @@
-//! Subject SillyTavern's plugin asks: [`prepare`] before a chat is saved that may be a fork, [`resolve`] when the save is over, [`seen()`]
+//! What SillyTavern's plugin asks: [`prepare`] before a chat is saved that may be a fork, [`resolve`] when the save is over, [`seen()`]
 //! when SillyTavern has changed something.
 
 use std::time::{Duration, Instant};
 
 use forklore_api::{ErrorCode, Failure, FailureReport, Kind, OpenVault, now};
 use forklore_config::Config;
-use forklore_core::fork::ForkKind;
 use forklore_core::format::names::{book_stem, chat_stem};
-use forklore_engine::fork::ForkReport;
-use forklore_engine::hook::{self, Fork, Sent, Wishes};
+use forklore_engine::fork::{ForkReport, ForkRequest};
+use forklore_engine::hook::{self, Fork, Sent};
 use forklore_engine::reported::{self, Cleared};
 use forklore_engine::{rename, undo};
 use forklore_journal::Recovered;
@@ -54,7 +53,7 @@ pub(crate) struct Save {
     last: Option<Box<RawValue>>,
 }
 
-/// Subject is to become of a save.
+/// What is to become of a save.
 #[derive(Debug, Default, Serialize, JsonSchema)]
 pub(crate) struct Prepared {
     /// `pass`: save it as it is; `fork`, `pending`: save it with this header
@@ -66,7 +65,7 @@ pub(crate) struct Prepared {
     header: Option<Box<RawValue>>,
     /// To settle it with
     ticket: Option<String>,
-    /// Subject is made
+    /// What is made
     report: Option<ForkReport>,
     /// Why it has to wait
     refusal: Option<FailureReport>,
@@ -85,35 +84,15 @@ pub(crate) struct Ticket {
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Over {
-    /// Subject `prepare` gave
+    /// What `prepare` gave
     ticket: String,
 }
 
-/// Subject became of it.
+/// What became of it.
 #[derive(Debug, Serialize, JsonSchema)]
 pub(crate) struct Resolved {
     /// `made`, `pending`, `taken_back`, or `gone`: nobody knows of it any more
     state: &'static str,
-}
-
-/// How the next fork of a chat is to be made.
-#[derive(Debug, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
-pub(crate) struct NextFork {
-    /// Address of the chat that will be forked
-    chat: String,
-    /// The last message of the fork; any if left out
-    at: Option<usize>,
-    /// Checkpoint or branch; otherwise its name tells
-    kind: Option<ForkKind>,
-    /// Fork although work waits in the queue
-    #[serde(default)]
-    ignore_queue: bool,
-    /// Refuse what would be a warning; as the settings say if left out
-    strict: Option<bool>,
-    /// A copy even of a lorebook that is shared by choice
-    #[serde(default)]
-    copy_book: bool,
 }
 
 /// Until when a wish holds.
@@ -124,42 +103,38 @@ pub(crate) struct Wished {
 }
 
 /// A wish, by the address of the chat that will be forked.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone)]
 pub(crate) struct Wish {
-    wishes: Wishes,
-    at: Option<usize>,
+    request: ForkRequest,
     until: Instant,
 }
 
 /// Says how the next fork of a chat that SillyTavern saves is to be made.
-pub(crate) fn next_fork(call: &Call, next: &NextFork) -> Result<Wished, Failure> {
+pub(crate) fn next_fork(call: &Call, request: ForkRequest) -> Result<Wished, Failure> {
+    let ForkRequest { name, swipe, when_ready, link, dry_run, .. } = &request;
+    if name.is_some() || swipe.is_some() || *when_ready || !link || *dry_run {
+        return Err(usage(
+            "The body is not understood: name, swipe and link are what SillyTavern makes them",
+        ));
+    }
     let address = call.ask(|open| {
         let shared = open.shared()?;
-        let chat = shared.library.find_chat(&next.chat)?;
+        let chat = shared.library.find_chat(&request.chat)?;
         Ok(shared.library.address(chat).to_string())
     })?;
-    let wishes = Wishes {
-        kind: next.kind,
-        ignore_queue: next.ignore_queue,
-        strict: next.strict,
-        copy_book: next.copy_book,
-    };
     let begun = Instant::now();
     let mut all = lock(&call.vault.wishes);
     all.retain(|_, wish| wish.until > begun);
-    all.insert(address, Wish { wishes, at: next.at, until: begun + WISH });
+    all.insert(address, Wish { request, until: begun + WISH });
     Ok(Wished { until: time(now() + i64::try_from(WISH.as_millis()).unwrap_or_default()) })
 }
 
 /// The wish for a fork, used up.
-fn wishes(call: &Call, address: &str, at: usize) -> Wishes {
+fn wish(call: &Call, address: &str, at: usize) -> Option<ForkRequest> {
     let mut all = lock(&call.vault.wishes);
-    match all.get(address) {
-        Some(wish) if wish.until > Instant::now() && wish.at.is_none_or(|wanted| wanted == at) => {
-            all.remove(address).map(|wish| wish.wishes).unwrap_or_default()
-        }
-        _ => Wishes::default(),
-    }
+    let wish = all.get(address)?;
+    let holds = wish.until > Instant::now() && wish.request.at.is_none_or(|wanted| wanted == at);
+    if holds { all.remove(address).map(|wish| wish.request) } else { None }
 }
 
 /// Before SillyTavern saves: whether it is a fork, and what it needs to be whole.
@@ -218,8 +193,8 @@ fn try_prepare(call: &Call, open: &OpenVault<'_>, sent: &Sent<'_>) -> Result<Pre
     let chat = parent.clone().map(|parent| Address { chat: fork.name.clone(), ..parent }.to_string());
     let pass = Prepared { chat, overwritten, ..pass };
     let parent = parent.map(|parent| parent.to_string()).unwrap_or_default();
-    let wishes = wishes(call, &parent, sent.messages.saturating_sub(1));
-    match whole(open, &library, sent, &fork, wishes) {
+    let wish = wish(call, &parent, sent.messages.saturating_sub(1));
+    match whole(open, &library, sent, &fork, wish.as_ref()) {
         Ok((report, header)) => {
             let header = Some(raw(header)?);
             Ok(Prepared { act: "fork", header, report: Some(report), ..pass })
@@ -237,11 +212,11 @@ fn whole(
     library: &Library,
     sent: &Sent<'_>,
     fork: &Fork,
-    wishes: Wishes,
+    wish: Option<&ForkRequest>,
 ) -> Result<(ForkReport, Vec<u8>), Failure> {
     let config = Config::load(&*open.fs)?;
     let time = now();
-    Ok(hook::prepare(library, sent, fork, wishes, &config, time, time + UNTIL)?)
+    Ok(hook::prepare(library, sent, fork, wish, &config, time, time + UNTIL)?)
 }
 
 fn raw(bytes: Vec<u8>) -> Result<Box<RawValue>, Failure> {
@@ -311,9 +286,9 @@ pub(crate) struct Report {
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Seen {
-    /// Subject it was done with
+    /// What it was done with
     what: Subject,
-    /// Subject was done
+    /// What was done
     act: Act,
     /// A group's chat
     #[serde(default)]
@@ -347,16 +322,16 @@ enum Act {
     Deleted,
 }
 
-/// Subject followed from it.
+/// What followed from it.
 #[derive(Debug, Serialize, JsonSchema)]
 pub(crate) struct Followed {
-    /// Subject was done, if anything
+    /// What was done, if anything
     did: Vec<Did>,
-    /// Subject could not be done
+    /// What could not be done
     failed: Vec<Undone>,
 }
 
-/// Subject did not follow from one thing.
+/// What did not follow from one thing.
 #[derive(Debug, Serialize, JsonSchema)]
 pub(crate) struct Undone {
     /// Number of the event
@@ -367,7 +342,7 @@ pub(crate) struct Undone {
     error: FailureReport,
 }
 
-/// Subject followed from one thing.
+/// What followed from one thing.
 #[derive(Debug, Serialize, JsonSchema)]
 pub(crate) struct Did {
     /// Number of the event
@@ -382,7 +357,7 @@ pub(crate) struct Did {
 pub(crate) fn seen(call: &Call, report: &Report) -> Followed {
     let (mut did, mut failed) = (Vec::new(), Vec::new());
     if report.lost {
-        // Subject cannot be done now is done when the vault is next opened.
+        // What cannot be done now is done when the vault is next opened.
         let _later = catch_up(call);
     }
     let mut busy: Option<Failure> = None;
@@ -483,7 +458,7 @@ fn follow_rename(open: &OpenVault<'_>, seen: &Seen, name: &str, from: &str) -> R
     Ok(Cleared { operation: Some(operation), ..Cleared::default() })
 }
 
-/// Subject follows from what SillyTavern did.
+/// What follows from what SillyTavern did.
 fn follow(call: &Call, seen: &Seen) -> Result<Cleared, Failure> {
     if let (Act::Renamed, Subject::Chat, Some(name), Some(from)) =
         (seen.act, seen.what, &seen.name, &seen.from)

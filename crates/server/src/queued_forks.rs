@@ -4,11 +4,11 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-use forklore_api::fork::{self, Asked, Wanted};
+use forklore_api::fork::{self, Asked};
 use forklore_api::look::{self, OneChat};
 use forklore_api::{ErrorCode, Failure, FailureReport};
 use forklore_core::fork::ForkKind;
-use forklore_engine::fork::ForkReport;
+use forklore_engine::fork::{ForkReport, ForkRequest};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -99,14 +99,14 @@ pub(crate) struct Cancelled {
 }
 
 /// Makes a fork, or lets it wait.
-pub(crate) fn make(call: &Call, kind: ForkKind, wanted: &Wanted) -> Result<ForkAnswer, Failure> {
-    match call.change(|open| fork::fork(open, kind, wanted))? {
+pub(crate) fn make(call: &Call, request: &ForkRequest) -> Result<ForkAnswer, Failure> {
+    match call.change(|open| fork::fork(open, request))? {
         Asked::Made(report) => {
             made(&call.vault, &report);
             Ok(ForkAnswer::Made(report))
         }
         Asked::Waits { count, types } => {
-            let wait = begin(&call.vault, kind, wanted, count, types)?;
+            let wait = begin(&call.vault, request, count, types)?;
             Ok(ForkAnswer::Waits { wait })
         }
     }
@@ -121,13 +121,12 @@ fn made(vault: &Vault, report: &ForkReport) {
 
 fn begin(
     vault: &Arc<Vault>,
-    kind: ForkKind,
-    wanted: &Wanted,
+    request: &ForkRequest,
     count: usize,
     types: Vec<String>,
 ) -> Result<Wait, Failure> {
     let id = format!("w{}", vault.number());
-    let wait = Wait { id, kind, chat: wanted.chat.clone(), at: wanted.at, count, types };
+    let wait = Wait { id, kind: request.kind(), chat: request.chat.clone(), at: request.at, count, types };
     let waiting = Arc::new(Waiting { wait: wait.clone(), cancelled: AtomicBool::new(false) });
     {
         let mut waits = lock(&vault.waits);
@@ -141,9 +140,9 @@ fn begin(
         }
         waits.push(waiting.clone());
     }
-    let (vault, wanted) = (vault.clone(), wanted.clone());
+    let (vault, request) = (vault.clone(), request.clone());
     std::thread::spawn(move || {
-        let told = watch(&vault, &waiting, &wanted);
+        let told = watch(&vault, &waiting, &request);
         lock(&vault.waits).retain(|other| !Arc::ptr_eq(other, &waiting));
         vault.tell(Event::Wait(told));
     });
@@ -151,9 +150,9 @@ fn begin(
 }
 
 /// Looks at the queue until it is empty, and forks then.
-fn watch(vault: &Arc<Vault>, waiting: &Waiting, wanted: &Wanted) -> WaitTold {
+fn watch(vault: &Arc<Vault>, waiting: &Waiting, request: &ForkRequest) -> WaitTold {
     let call = Call { vault: vault.clone(), request: None };
-    let Wait { id, kind, chat, .. } = waiting.wait.clone();
+    let Wait { id, chat, .. } = waiting.wait.clone();
     let mut told = WaitTold {
         id,
         chat: chat.clone(),
@@ -172,7 +171,7 @@ fn watch(vault: &Arc<Vault>, waiting: &Waiting, wanted: &Wanted) -> WaitTold {
         let looked = call.ask(|open| look::queue(open, &OneChat { chat: chat.clone() }));
         let asked = match looked {
             Ok(queue) if !queue.idle => Ok(Asked::Waits { count: queue.count, types: queue.types }),
-            Ok(_) => call.change(|open| fork::fork(open, kind, wanted)),
+            Ok(_) => call.change(|open| fork::fork(open, request)),
             Err(failure) => Err(failure),
         };
         match asked {

@@ -10,7 +10,7 @@ use axum::response::{IntoResponse as _, Response};
 use axum::routing::{get, post};
 use axum::{Router, middleware};
 use forklore_api::config::{self, Who};
-use forklore_api::fork::{self, Wanted};
+use forklore_api::fork;
 use forklore_api::look::{self, AnyChat, AnyStory, OneChat, OneStory, Pair, Search, Spot, Stretch};
 use forklore_api::ops::{self, Cleaning, Deletion, Limit, Redoing, Renaming, Restoring, Undoing};
 use forklore_api::past::{self, Blaming, Bringing, Looking};
@@ -18,12 +18,13 @@ use forklore_api::retention::Forgetting;
 use forklore_api::{ErrorCode, Failure, document, enter, heal};
 use forklore_config::SettingReport;
 use forklore_core::fork::ForkKind;
+use forklore_engine::fork::ForkRequest;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use tower_http::limit::RequestBodyLimitLayer;
 use tower_http::set_header::SetResponseHeaderLayer;
 
-use crate::answer::{failed, json, refused};
+use crate::answer::{failed, json, refused, usage};
 use crate::doorman::Right;
 use crate::events::{self, Event, ForkTold, VaultChange};
 use crate::guard::{Places, guard, token};
@@ -44,7 +45,7 @@ struct Nothing {}
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 struct Pruning {
-    /// VaultChange nothing, and tell the size
+    /// Change nothing, and tell the size
     #[serde(default)]
     dry_run: bool,
 }
@@ -264,9 +265,14 @@ pub(crate) fn table() -> Table {
         .get("/api/enter", "What there is to say and to decide on entering a chat", |call, of: OneChat| {
             call.ask(|open| enter::enter(open, &of))
         })
-        .get("/api/plan", "Whether a fork could be made now, and what it would be", |call, fork| {
-            call.ask(|open| fork::plan(open, &fork))
-        })
+        .get(
+            "/api/plan",
+            "Whether a fork could be made now, and what it would be",
+            |call, of: ForkRequest| match of.kind {
+                Some(_) => call.ask(|open| fork::plan(open, &of)),
+                None => Err(usage("The query is not understood: missing field `kind`")),
+            },
+        )
         .get("/api/queue", "What a memory extension still has to do", |call, of: OneChat| {
             call.ask(|open| look::queue(open, &of))
         })
@@ -293,11 +299,11 @@ pub(crate) fn table() -> Table {
             Ok(Recent { forks: call.vault.recent(of.chat.as_deref()) })
         });
     table
-        .post_with("/api/checkpoint", "Make a checkpoint", ORDINARY, forked, |call, wanted: Wanted| {
-            queued_forks::make(call, ForkKind::Checkpoint, &wanted)
+        .post_with("/api/checkpoint", "Make a checkpoint", ORDINARY, forked, |call, of: ForkRequest| {
+            queued_forks::make(call, &said_by_path(ForkKind::Checkpoint, of)?)
         })
-        .post_with("/api/branch", "Make a branch", ORDINARY, forked, |call, wanted: Wanted| {
-            queued_forks::make(call, ForkKind::Branch, &wanted)
+        .post_with("/api/branch", "Make a branch", ORDINARY, forked, |call, of: ForkRequest| {
+            queued_forks::make(call, &said_by_path(ForkKind::Branch, of)?)
         })
         .post("/api/waits/cancel", "A fork that waits is not wanted any more", |call, of: Cancelling| {
             queued_forks::cancel(call, &of.id)
@@ -342,7 +348,7 @@ pub(crate) fn table() -> Table {
             },
         )
         .post("/api/next-fork", "How the next fork that SillyTavern saves is to be made", |call, next| {
-            hook::next_fork(call, &next)
+            hook::next_fork(call, next)
         })
         .post_with(
             "/api/hook/prepare",
@@ -359,6 +365,14 @@ pub(crate) fn table() -> Table {
             |_| StatusCode::OK,
             |call, report| Ok(hook::seen(call, &report)),
         )
+}
+
+/// The fork that is asked for on the path of its kind, where nothing else has to say it.
+fn said_by_path(kind: ForkKind, request: ForkRequest) -> Result<ForkRequest, Failure> {
+    match request.kind {
+        None => Ok(ForkRequest { kind: Some(kind), ..request }),
+        Some(_) => Err(usage("The body is not understood: the path says already which `kind` it is")),
+    }
 }
 
 async fn listen(State(vaults): State<Arc<Vaults>>, request: Request) -> Response {
@@ -508,7 +522,7 @@ async fn choose(State(vaults): State<Arc<Vaults>>, request: Request) -> Response
     let first = match (chosen.path, chosen.demo) {
         (Some(path), false) => First::Folder(path),
         (None, true) => First::Demo,
-        _ => return failed(&crate::answer::usage("Choose a folder or the demo story, one of both")),
+        _ => return failed(&usage("Choose a folder or the demo story, one of both")),
     };
     opened(vaults, move |vaults| (vaults.setup.as_ref().ok_or_else(no_setup)?.choose)(first)).await
 }

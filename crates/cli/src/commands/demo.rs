@@ -8,7 +8,7 @@ use forklore_api::{ErrorCode, Failure, capital};
 use forklore_config::Config;
 use forklore_core::fork::ForkKind;
 use forklore_demo::{Demo, DemoError};
-use forklore_engine::fork::{self, ForkReport, Request};
+use forklore_engine::fork::{self, ForkReport, ForkRequest};
 use forklore_engine::{check, tree};
 use forklore_fs::RealFs;
 use forklore_vault::{Library, Progress, settle};
@@ -80,16 +80,11 @@ fn checkpoint(demo: &Demo, fs: &Arc<RealFs>, progress: &dyn Progress) -> Result<
     let right = settle::take_right(&**fs, now)?;
     let library = Library::load_with(fs.clone(), right, progress)?;
     let wanted = &demo.checkpoint;
-    let request = Request {
-        kind: ForkKind::Checkpoint,
-        chat: library.find_chat(&format!("{}/{}", demo.folder, wanted.parent))?,
-        at: wanted.at,
+    let request = ForkRequest {
+        kind: Some(ForkKind::Checkpoint),
+        at: Some(wanted.at),
         name: Some(wanted.name.clone()),
-        swipe: None,
-        strict: None,
-        ignore_queue: false,
-        link: true,
-        copy_book: false,
+        ..ForkRequest::of(format!("{}/{}", demo.folder, wanted.parent))
     };
     let plan = fork::plan(&library, &request, &Config::default(), &forklore_engine::fresh_slug(), now)?;
     Ok(fork::execute(&library, plan, now)?)

@@ -31,7 +31,8 @@ use serde_json::json;
 
 use super::header::{Binding, revise};
 use super::refuse::{Surroundings, before, judge};
-use super::{ForkBook, ForkCombined, ForkError, ForkRecap, ForkReport, Request};
+use super::request::{ForkRequest, Spot};
+use super::{ForkBook, ForkCombined, ForkError, ForkRecap, ForkReport};
 use crate::bring::Bring;
 use crate::chat_settings;
 use crate::show::{ShowLeftOut, why};
@@ -109,7 +110,7 @@ pub(crate) struct Restored {
 /// Works a fork out. `slug` is a fresh identity for it, `now` the time in milliseconds since 1970.
 pub fn plan(
     library: &Library,
-    request: &Request,
+    request: &ForkRequest,
     config: &Config,
     slug: &str,
     now: i64,
@@ -120,28 +121,30 @@ pub fn plan(
 /// As [`plan`], of a chat in a library of the past.
 pub(crate) fn plan_of(
     library: &Library,
-    request: &Request,
+    request: &ForkRequest,
     config: &Config,
     slug: &str,
     now: i64,
     restored: Option<Restored>,
 ) -> Result<ForkPlan, ForkError> {
-    let waiting = before(library, request)?;
-    let name = &fork_name(library, request, config)?;
-    plan_as(library, request, config, slug, now, Settled { waiting, name, restored })
+    let spot = &request.spot(library)?;
+    let waiting = before(library, spot)?;
+    let name = &fork_name(library, spot, config)?;
+    plan_as(library, spot, config, slug, now, Settled { waiting, name, restored })
 }
 
 /// Works a fork out whose name SillyTavern has chosen already.
 pub(crate) fn plan_named(
     library: &Library,
-    request: &Request,
+    request: &ForkRequest,
     config: &Config,
     slug: &str,
     now: i64,
     name: &str,
 ) -> Result<ForkPlan, ForkError> {
-    let waiting = before(library, request)?;
-    plan_as(library, request, config, slug, now, Settled { waiting, name, restored: None })
+    let spot = &request.spot(library)?;
+    let waiting = before(library, spot)?;
+    plan_as(library, spot, config, slug, now, Settled { waiting, name, restored: None })
 }
 
 /// What is settled about a fork before it is worked out.
@@ -156,20 +159,20 @@ struct Settled<'a> {
 
 fn plan_as(
     library: &Library,
-    request: &Request,
+    spot: &Spot<'_>,
     config: &Config,
     slug: &str,
     now: i64,
     settled: Settled<'_>,
 ) -> Result<ForkPlan, ForkError> {
     let Settled { waiting, name, restored } = settled;
-    let c = request.chat;
+    let c = spot.chat;
     let chat = &library.chats[c];
-    let line = library.message_line(c, request.at)?.unwrap_or_default();
+    let line = library.message_line(c, spot.at)?.unwrap_or_default();
     let message = Message::new(Raw::parse(&line).unwrap_or(Raw::NULL));
-    let last = request.swipe.map(|k| other_swipe(request, message, k)).transpose()?.flatten();
+    let last = spot.request.swipe.map(|k| other_swipe(spot, message, k)).transpose()?.flatten();
     // What was told of the shown swipe is not told of another one: the state is that of the message before.
-    let state_at = if last.is_some() { request.at.saturating_sub(1) } else { request.at };
+    let state_at = if last.is_some() { spot.at.saturating_sub(1) } else { spot.at };
     let wanted = Wanted {
         undated: config.fork.undated == Undated::Carry,
         unfinished: waiting == 0,
@@ -191,24 +194,24 @@ fn plan_as(
         let running = chat.running.as_ref();
         let projection = running.map(|r| r.project(state_at, &|version| library.scene_of(c, version)));
         let shown = swiped.as_ref().map(|shown| shown.as_ref().map(|(scene, snapshot)| (scene, *snapshot)));
-        Surroundings::of(library, c, request.at, shown, projection.as_ref())
+        Surroundings::of(library, c, spot.at, shown, projection.as_ref())
     };
-    let mut warnings = judge(request, config, &around, &found)?;
+    let mut warnings = judge(spot, config, &around, &found)?;
     if waiting > 0 {
         let message = format!(
             "What waits in the queue ({waiting}) stayed with the parent: what it would write is not in the fork"
         );
         warnings.push(Warning { code: WarningCode::QueueIgnored, message });
     }
-    if request.kind == ForkKind::Checkpoint && request.link && config.fork.link_parent {
+    if spot.kind == ForkKind::Checkpoint && spot.request.link && config.fork.link_parent {
         let mut links = chat.facts.links();
-        let flag = links.find(|(message, link, _)| *message == request.at && *link == Link::Bookmark);
+        let flag = links.find(|(message, link, _)| *message == spot.at && *link == Link::Bookmark);
         // One that leads nowhere is no loss.
         if let Some(old) = flag.and_then(|(_, _, name)| library.named(chat.story, &chat_stem(name))) {
             let old = &library.chats[old].name;
             let message = format!(
                 "The flag of message {} led to \"{old}\", and leads to the new checkpoint now; \"{old}\" is still there",
-                request.at
+                spot.at
             );
             warnings.push(Warning { code: WarningCode::FlagReplaced, message });
         }
@@ -218,7 +221,7 @@ fn plan_as(
     if found.source.kind == SourceKind::Head && machine_kept {
         warn_of_stains(&library.contamination(c)?, &mut warnings);
     }
-    let book = plan_book(library, request, config, name, &found, &mut warnings)?;
+    let book = plan_book(library, spot, config, name, &found, &mut warnings)?;
     // Read as SillyTavern will: what is wrong with it is found before anything is written.
     let read = book.buffer().map(|bytes| Book::parse(bytes)).transpose();
     let read = read.map_err(|e| ForkError::NotVerified(e.to_string()))?;
@@ -233,18 +236,17 @@ fn plan_as(
     let revised = revise(library, c, state_at, name, &binding, true)?;
     let file = library.fs.open(&chat.path)?;
     let (header_end, carriage_return) = header_end(library, c, &*file)?;
-    let row = chat.transcript.row(request.at).unwrap_or_default();
+    let row = chat.transcript.row(spot.at).unwrap_or_default();
     if row.start < header_end || row.len == 0 {
         // What is remembered of the chat is torn, and the chat itself could not be read again.
-        let why = format!("message {} cannot be found in it", request.at);
+        let why = format!("message {} cannot be found in it", spot.at);
         return Err(ForkError::CorruptChat { chat: chat.name.clone(), why });
     }
     let body_end = if last.is_some() { row.start } else { row.start + u64::from(row.len) };
-    let moment = match (&last, request.swipe) {
-        (Some(_), Some(k)) => swipe_moments(chat.transcript.moment_before(request.at), message)
-            .get(k)
-            .copied()
-            .unwrap_or_default(),
+    let moment = match (&last, spot.request.swipe) {
+        (Some(_), Some(k)) => {
+            swipe_moments(chat.transcript.moment_before(spot.at), message).get(k).copied().unwrap_or_default()
+        }
         _ => row.moment,
     };
 
@@ -263,7 +265,7 @@ fn plan_as(
     let scene_name = around.scene.and_then(|scene| scene.name.as_deref());
     let state = CheckpointState {
         now,
-        message: request.at,
+        message: spot.at,
         chat: name,
         queue_was_empty: waiting == 0,
         has_scene_break: around.scene.is_some(),
@@ -279,7 +281,7 @@ fn plan_as(
         adapter::ALL.iter().flat_map(|adapter| adapter.checkpoint(&state, metadata)).collect();
     let record = record(
         library,
-        request,
+        spot,
         name,
         slug,
         now,
@@ -313,7 +315,7 @@ fn plan_as(
     let (target, address) = place(library, c, name)?;
     // Where older versions keep the metadata of a group's chats, a fork has it in the same place.
     let kept = chat.kept.is_some().then(|| std::mem::take(&mut header));
-    let edits = edits(library, request, config, name, kept.as_deref())?;
+    let edits = edits(library, spot, config, name, kept.as_deref())?;
     let running = chat.running.as_ref();
     let projection = revised.projection.unwrap_or_default();
     let current = projection.current.and_then(|i| running?.versions.get(i));
@@ -335,11 +337,11 @@ fn plan_as(
     };
     let report = ForkReport {
         operation: None,
-        kind: request.kind,
+        kind: spot.kind,
         chat: address.to_string(),
         parent: library.address(c).to_string(),
-        at: request.at,
-        swipe: request.swipe,
+        at: spot.at,
+        swipe: spot.request.swipe,
         moment: moment.to_string(),
         book: ForkBook {
             name: match &book {
@@ -352,7 +354,7 @@ fn plan_as(
             shared: matches!(book, BookPlan::Shared),
             undated: undated(&found).len(),
             left_out,
-            scenes_naming_parent: naming_parent(library, c, request.at, &book),
+            scenes_naming_parent: naming_parent(library, c, spot.at, &book),
         },
         running_recap: ForkRecap {
             current_version: current.map(|version| version.version),
@@ -390,12 +392,12 @@ fn plan_as(
 }
 
 /// The line of the last message with another swipe shown; nothing if it is the one that is shown anyway.
-fn other_swipe(request: &Request, message: Message<'_>, k: usize) -> Result<Option<Vec<u8>>, ForkError> {
+fn other_swipe(spot: &Spot<'_>, message: Message<'_>, k: usize) -> Result<Option<Vec<u8>>, ForkError> {
     let swipes = message.swipes().count();
     let shown = message.raw().get("swipe_id").and_then(Raw::as_i64).unwrap_or(0);
     let line = swipe::show(message.raw(), k);
     match line {
-        None => Err(ForkError::NoSuchSwipe { at: request.at, swipe: k, swipes }),
+        None => Err(ForkError::NoSuchSwipe { at: spot.at, swipe: k, swipes }),
         Some(_) if i64::try_from(k) == Ok(shown) => Ok(None),
         some => Ok(some),
     }
@@ -414,8 +416,8 @@ fn header_end(library: &Library, c: usize, file: &dyn OpenFile) -> Result<(u64, 
 }
 
 /// The name of the fork: as typed, by the user's template, or as SillyTavern would make it.
-fn fork_name(library: &Library, request: &Request, config: &Config) -> Result<String, ForkError> {
-    let chat = &library.chats[request.chat];
+fn fork_name(library: &Library, spot: &Spot<'_>, config: &Config) -> Result<String, ForkError> {
+    let chat = &library.chats[spot.chat];
     // Names are compared without regard to case: on some systems they are the same file.
     let dir = chat.path.parent();
     let mut used: HashSet<String> =
@@ -425,7 +427,7 @@ fn fork_name(library: &Library, request: &Request, config: &Config) -> Result<St
         used.insert(format!("{}.jsonl", chat_stem(name).to_lowercase()));
     }
     let taken = |stem: &str| used.contains(&format!("{}.jsonl", stem.to_lowercase()));
-    if let Some(typed) = &request.name {
+    if let Some(typed) = &spot.request.name {
         let name = names::typed(typed).map_err(|why| ForkError::InvalidName { name: typed.clone(), why })?;
         return if taken(&name) { Err(ForkError::NameTaken(name)) } else { Ok(name) };
     }
@@ -434,7 +436,7 @@ fn fork_name(library: &Library, request: &Request, config: &Config) -> Result<St
     let parents = siblings.filter_map(|chat| chat.header().main_chat().map(|name| name.to_lowercase()));
     let remembered: HashSet<String> = parents.collect();
     let taken = |stem: &str| taken(stem) || remembered.contains(&stem.to_lowercase());
-    if request.kind == ForkKind::Checkpoint {
+    if spot.kind == ForkKind::Checkpoint {
         if !config.checkpoint.auto_name {
             return Err(ForkError::NameRequired);
         }
@@ -442,12 +444,12 @@ fn fork_name(library: &Library, request: &Request, config: &Config) -> Result<St
             .facts
             .scenes
             .iter()
-            .filter(|(message, scene)| *message <= request.at && scene.is_real())
+            .filter(|(message, scene)| *message <= spot.at && scene.is_real())
             .collect();
         let values = TemplateValues {
             scene_number: Some(real.len()).filter(|n| *n > 0),
             scene_name: real.last().and_then(|(_, scene)| scene.name.as_deref()),
-            message: request.at,
+            message: spot.at,
             chat: &chat.name,
         };
         let template = &config.checkpoint.name_template;
@@ -457,7 +459,7 @@ fn fork_name(library: &Library, request: &Request, config: &Config) -> Result<St
             return Ok(name);
         }
     }
-    Ok(names::automatic(&chat.name, request.kind, &taken))
+    Ok(names::automatic(&chat.name, spot.kind, &taken))
 }
 
 /// File and address of a new chat beside another.
@@ -503,19 +505,19 @@ impl BookPlan {
 
 fn plan_book(
     library: &Library,
-    request: &Request,
+    spot: &Spot<'_>,
     config: &Config,
     fork: &str,
     found: &BookAt,
     warnings: &mut Vec<Warning>,
 ) -> Result<BookPlan, ForkError> {
-    let c = request.chat;
+    let c = spot.chat;
     let (Some(name), Some(stem)) = (&found.name, library.chats[c].book_stem()) else {
         return Ok(BookPlan::None);
     };
     let hand_kept = found.live.is_some() && !library.is_machine_kept(stem)?;
     if hand_kept
-        && !request.copy_book
+        && !spot.request.copy_book
         && let Some(reason) = stays_shared(library, c, config, stem)
     {
         let message = format!(
@@ -704,7 +706,7 @@ fn with_queue<'a>(mut archive: Vec<(&'a str, Vec<u8>)>, found: &BookAt) -> Vec<(
 #[allow(clippy::too_many_arguments, reason = "a record draws on everything that was worked out")]
 fn record(
     library: &Library,
-    request: &Request,
+    spot: &Spot<'_>,
     name: &str,
     slug: &str,
     now: i64,
@@ -714,13 +716,13 @@ fn record(
     metadata: Raw<'_>,
     restored: Option<&Restored>,
 ) -> ForkRecord {
-    let c = request.chat;
+    let c = spot.chat;
     let chat = &library.chats[c];
     let (root, depth) = root_of(library, c);
     let fingerprint = read.map(new_book::fingerprint);
     ForkRecord {
         version: RECORD_VERSION,
-        kind: request.kind.as_str().to_owned(),
+        kind: spot.kind.as_str().to_owned(),
         owner_file: name.to_owned(),
         owner_slug: slug.to_owned(),
         parent_file: chat.name.clone(),
@@ -728,12 +730,12 @@ fn record(
             || chat.header().slug().unwrap_or_default().into_owned(),
             |restored| restored.parent_slug.clone(),
         ),
-        message: restored.map_or(request.at, |restored| restored.message),
+        message: restored.map_or(spot.at, |restored| restored.message),
         moment: restored.map_or(moment, |restored| &restored.moment).to_owned(),
         root,
         depth: depth + 1,
         book: book.name().map(str::to_owned),
-        baseline: Some(core_header::baseline(metadata, request.at + 1, moment.to_owned(), fingerprint)),
+        baseline: Some(core_header::baseline(metadata, spot.at + 1, moment.to_owned(), fingerprint)),
         accepted: Vec::new(),
         created: now,
         adopted: false,
@@ -758,12 +760,12 @@ pub(crate) fn root_of(library: &Library, c: usize) -> (String, usize) {
 /// Edits of files that SillyTavern writes, too: what points at the fork.
 fn edits(
     library: &Library,
-    request: &Request,
+    spot: &Spot<'_>,
     config: &Config,
     name: &str,
     header: Option<&[u8]>,
 ) -> Result<Vec<Edit>, ForkError> {
-    let c = request.chat;
+    let c = spot.chat;
     let chat = &library.chats[c];
     let story = &library.stories[chat.story];
     let mut edits = Vec::new();
@@ -780,8 +782,8 @@ fn edits(
         edits.push(Edit::new(target, Place::Document, changes));
     }
     edits.extend(chat_settings::follow(library, c, Fate::Forked { from: &chat.name, to: name })?);
-    if request.link && config.fork.link_parent {
-        edits.extend(link_edit(library, c, request.at, request.kind, name)?);
+    if spot.request.link && config.fork.link_parent {
+        edits.extend(link_edit(library, c, spot.at, spot.kind, name)?);
     }
     Ok(edits)
 }

@@ -266,7 +266,7 @@ fn warnings(library: &Library, c: usize, old: &str, found: &BookAt, at: usize) -
     }
     if let Some(distance) = found.source.distance.filter(|distance| *distance > 0) {
         let message =
-            format!("RestoreTarget is known of the lorebook is from {distance} messages before message {at}");
+            format!("What is known of the lorebook is from {distance} messages before message {at}");
         warnings.push(Warning { code: WarningCode::StateOlder, message });
     }
     warnings

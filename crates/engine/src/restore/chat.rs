@@ -14,16 +14,16 @@ use forklore_journal::operation::{Edit, JsonChange, Kind, Place};
 use forklore_journal::oplog::time;
 use forklore_journal::{About, layout};
 use forklore_json::Raw;
-use forklore_vault::Library;
 use forklore_vault::history::past::{address_of, stem_of};
 use forklore_vault::history::{Past, PastError};
+use forklore_vault::{Address, Library};
 
 use super::book::{own_record, same_book};
 use super::{Act, Request, RestoreError, RestorePlan, RestoreReport, RestoredBook, When, until};
 use crate::bring::Bring;
 use crate::fork::header::rebind;
 use crate::fork::plan::{Restored, book_bytes, book_name, link_edit, plan_of};
-use crate::fork::{self, ForkError, ForkReport};
+use crate::fork::{self, ForkError, ForkReport, ForkRequest};
 use crate::undo::finder;
 use crate::warning::{Warning, WarningCode};
 
@@ -62,7 +62,7 @@ fn there(
     match request.when {
         When::Last => Err(RestoreError::WhichState(chat.name.clone())),
         When::Message(at) if at < chat.transcript.len() => {
-            let request = work.branch(c, at, request.ignore_queue, true);
+            let request = work.branch(&library.address(c), at, request.ignore_queue, true);
             let mut plan = fork::plan(library, &request, config, slug, now)?;
             plan.bring(library, &chat.path, None)?;
             Ok(planned(plan, None))
@@ -120,17 +120,16 @@ struct Work<'a> {
 }
 
 impl Work<'_> {
-    fn branch(&self, chat: usize, at: usize, ignore_queue: bool, link: bool) -> fork::Request {
-        fork::Request {
-            kind: ForkKind::Branch,
-            chat,
-            at,
+    fn branch(&self, chat: &Address, at: usize, ignore_queue: bool, link: bool) -> ForkRequest {
+        ForkRequest {
+            kind: Some(ForkKind::Branch),
+            at: Some(at),
             name: self.request.name.clone(),
-            swipe: None,
             strict: Some(false),
             ignore_queue,
             link,
             copy_book: !link,
+            ..ForkRequest::of(chat.to_string())
         }
     }
 
@@ -158,7 +157,7 @@ impl Work<'_> {
         // What is only asked of new branches is not asked of the past.
         let mut config = self.config.clone();
         (config.fork.strict, config.checkpoint.require_scene_break) = (false, false);
-        let request = self.branch(t, last, true, false);
+        let request = self.branch(&then.address(t), last, true, false);
         let mut plan = plan_of(&then, &request, &config, self.slug, self.now, Some(restored))?;
         if let Some(c) = c.filter(|_| common > 0 && self.config.fork.link_parent) {
             let link = link_edit(self.library, c, message, ForkKind::Branch, plan.name())?;
@@ -310,7 +309,7 @@ fn find(then: &Library, past: &Past) -> Result<usize, RestoreError> {
 
 fn behind(past: &Past) -> Vec<Warning> {
     let message = format!(
-        "RestoreTarget was saved after that is not stored, because it is large or was forgotten: this is the chat as it was at {}",
+        "What was saved after that is not stored, because it is large or was forgotten: this is the chat as it was at {}",
         time(past.clock)
     );
     if past.behind { vec![Warning { code: WarningCode::NotTheLast, message }] } else { Vec::new() }

@@ -10,7 +10,7 @@ use std::sync::Arc;
 use forklore_config::Config;
 use forklore_core::check::Severity;
 use forklore_core::fork::ForkKind;
-use forklore_engine::fork::{self, Request};
+use forklore_engine::fork::{self, ForkRequest};
 use forklore_engine::undo::{self, UndoError};
 use forklore_engine::{check, delete, heal};
 use forklore_fs::{RealFs, SimFs, VaultPath, Vfs};
@@ -382,16 +382,11 @@ impl World {
         let library = self.library();
         let chat = library.find_chat(&format!("Ana/{name}")).unwrap();
         let link = self.random.below(4) > 0;
-        let request = Request {
-            kind,
-            chat,
-            at,
-            name: None,
-            swipe: None,
-            strict: None,
-            ignore_queue: false,
+        let request = ForkRequest {
+            kind: Some(kind),
+            at: Some(at),
             link,
-            copy_book: false,
+            ..ForkRequest::of(library.address(chat).to_string())
         };
         let slug = format!("slug {now}");
         let plan = fork::plan(&library, &request, &Config::default(), &slug, now).unwrap();

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use forklore_config::Config;
 use forklore_core::fork::ForkKind;
-use forklore_engine::fork::{self, Request};
+use forklore_engine::fork::{self, ForkRequest};
 use forklore_engine::trash::{self, GcReport, GcRequest};
 use forklore_engine::undo::{self, UndoError};
 use forklore_engine::{delete, needed};
@@ -41,16 +41,11 @@ fn library(fs: &Arc<SimFs>) -> (Library, OpLog) {
 
 fn checkpoint(fs: &Arc<SimFs>, now: i64) {
     let (library, _) = library(fs);
-    let request = Request {
-        kind: ForkKind::Checkpoint,
-        chat: library.find_chat("Rain").unwrap(),
-        at: 1,
+    let request = ForkRequest {
+        kind: Some(ForkKind::Checkpoint),
+        at: Some(1),
         name: Some("Fork".to_owned()),
-        swipe: None,
-        strict: None,
-        ignore_queue: false,
-        link: true,
-        copy_book: false,
+        ..ForkRequest::of("Rain")
     };
     let plan = fork::plan(&library, &request, &Config::default(), "slug", now).unwrap();
     fork::execute(&library, plan, now).unwrap();

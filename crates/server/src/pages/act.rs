@@ -13,12 +13,12 @@ use axum::extract::{Request, State};
 use axum::http::{HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse as _, Response};
 use axum::routing::post;
-use forklore_api::fork::{self, Possible};
+use forklore_api::fork;
 use forklore_api::look::{self, AnyChat, OneChat};
 use forklore_api::ops::{self, Cleaning, Deletion, Limit, Renaming};
 use forklore_api::{ErrorCode, Failure, FailureReport, config, heal, retention};
 use forklore_config::Value;
-use forklore_web::pages::act::{Waiting, Wish};
+use forklore_web::pages::act::Waiting;
 use forklore_web::pages::retention::Said;
 use forklore_web::{Frame, Page, pages};
 use serde::Serialize;
@@ -47,34 +47,14 @@ type Asked = BTreeMap<String, String>;
 
 fn act(call: &Call, asked: Asked) -> Result<Page, Failure> {
     let fields = Fields(asked);
-    let chat = fields.needed("chat")?;
-    if let Some(kind) = fields.fork_kind() {
-        let wish = Wish {
-            kind,
-            chat,
-            at: fields.number("at")?,
-            name: fields.text("name").map(str::to_owned),
-            swipe: fields.number("swipe")?,
-            strict: fields.choice("strict"),
-            copy_book: fields.flag("copy_book"),
-            ignore_queue: fields.flag("ignore_queue"),
-        };
-        let possible = Possible {
-            kind,
-            chat: wish.chat.clone(),
-            at: wish.at,
-            name: wish.name.clone(),
-            swipe: wish.swipe,
-            ignore_queue: wish.ignore_queue,
-            strict: wish.strict,
-            copy_book: wish.copy_book,
-        };
-        let plan = call.ask(|open| fork::plan(open, &possible))?;
+    if let Some(wish) = fields.fork()? {
+        let plan = call.ask(|open| fork::plan(open, &wish))?;
         let waits = queued_forks::list(call).waits.into_iter().filter(|wait| wait.chat == wish.chat);
         let waits: Vec<Waiting> =
             waits.map(|wait| Waiting { id: wait.id, kind: wait.kind, at: wait.at }).collect();
         return Ok(pages::act::fork(&wish, &plan, &waits));
     }
+    let chat = fields.needed("chat")?;
     match fields.text("kind").unwrap_or_default() {
         "rename" => {
             call.ask(|open| look::queue(open, &OneChat { chat: chat.clone() }))?;
