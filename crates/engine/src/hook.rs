@@ -18,7 +18,7 @@ use forklore_journal::layout;
 use forklore_json::Raw;
 use forklore_vault::Library;
 
-use super::fork::{ForkError, ForkReport, ForkRequest, plan, prepare as publish};
+use super::fork::{ForkError, ForkReport, ForkRequest, plan_named, prepare as publish};
 
 /// A chat that SillyTavern is about to save.
 #[derive(Debug, Clone, Copy)]
@@ -105,7 +105,7 @@ pub fn prepare(
         ForkRequest { chat: address, at: Some(at), swipe, name: Some(fork.name.clone()), ..wished };
     // After a checkpoint the page saves the parent with the link; after a branch it forgets to.
     request.link = request.kind() == ForkKind::Branch;
-    let plan = plan::plan_named(library, &request, config, &fork.slug, now, &fork.name)?;
+    let plan = plan_named(library, &request, config, &fork.slug, now, &fork.name)?;
     let before = library.chats[parent].header().metadata();
     let header = merged(sent.header, Raw::parse(&plan.header).unwrap_or(Raw::NULL), before)
         .map_err(|why| ForkError::CorruptChat { chat: fork.name.clone(), why })?;

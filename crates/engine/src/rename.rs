@@ -19,7 +19,7 @@ use serde::Serialize;
 
 use super::undo::finder;
 use crate::chat_settings;
-use crate::fork::header::{edit_of, header_edit};
+use crate::header::{edit_of, header_edit};
 use crate::warning::{Warning, WarningCode};
 
 /// What was renamed.

@@ -2,11 +2,15 @@
 //!
 //! [`ForkRequest`] is what somebody asks for. [`plan()`] decides everything and changes nothing: a [`ForkPlan`] can be printed. [`execute()`] lets it happen, all or nothing.
 
+mod body;
+mod book;
+mod edits;
 mod execute;
-pub(crate) mod header;
-mod inherited;
-pub(crate) mod plan;
+mod header;
+mod name;
+mod plan;
 mod refuse;
+mod report;
 mod request;
 
 use forklore_core::fork::ForkKind;
@@ -20,6 +24,7 @@ use serde::Serialize;
 
 pub use self::execute::{execute, prepare};
 pub use self::plan::{ForkPlan, plan};
+pub(crate) use self::plan::{Restored, plan_named, plan_of_past};
 pub use self::request::ForkRequest;
 use super::show::{ShowLeftOut, ShowSource};
 use crate::warning::Warning;

@@ -1,12 +1,12 @@
 //! What is refused before anything happens, and what is only warned of.
 
 use forklore_config::Config;
-use forklore_core::adapter::recap::Projection;
 use forklore_core::adapter::{Scene, Status};
 use forklore_vault::Library;
 use forklore_vault::state::at::{BookAt, SourceKind};
 
 use super::ForkError;
+use super::body::LastLine;
 use super::request::Spot;
 use crate::warning::{Warning, WarningCode};
 
@@ -59,16 +59,11 @@ pub(super) struct Surroundings<'a> {
 }
 
 impl<'a> Surroundings<'a> {
-    /// `shown` is the scene, if any, that ends with the swipe which the fork shows instead of the parent's, and whether it has a
-    /// snapshot.
-    pub(super) fn of(
-        library: &'a Library,
-        c: usize,
-        at: usize,
-        shown: Option<Option<(&'a Scene, bool)>>,
-        running: Option<&Projection>,
-    ) -> Self {
+    pub(super) fn of(library: &'a Library, spot: &Spot<'_>, last: &'a LastLine) -> Self {
+        let Spot { chat: c, at, .. } = *spot;
         let chat = &library.chats[c];
+        let running = chat.running.as_ref();
+        let running = running.map(|r| r.project(last.state_at(at), &|version| library.scene_of(c, version)));
         let kept = |scene: &Scene| {
             let mut here = chat.snapshots.sightings.iter().filter(|seen| seen.message == at);
             // Entries that were too many to keep are none the less there.
@@ -76,7 +71,7 @@ impl<'a> Surroundings<'a> {
                 seen.version == scene.current && seen.entries.as_ref().is_none_or(|all| !all.is_empty())
             })
         };
-        let here = shown.unwrap_or_else(|| chat.facts.scene(at).map(|scene| (scene, kept(scene))));
+        let here = last.scene().unwrap_or_else(|| chat.facts.scene(at).map(|scene| (scene, kept(scene))));
         let snapshot = here.is_some_and(|(_, snapshot)| snapshot);
         let here = here.map(|(scene, _)| scene);
         let scene = here.filter(|scene| scene.visible);
