@@ -1,4 +1,5 @@
-//! Forks that wait: somebody wants one, and work is still in the queue. [`Waiting`] is one of them.
+//! Forks that somebody asks for: [`make`] makes one, or lets it wait while work is still in the queue; [`list`] and [`cancel`] are for
+//! those that wait.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -6,62 +7,21 @@ use std::time::Duration;
 
 use forklore_api::fork::{self, Asked};
 use forklore_api::look::{self, OneChat};
-use forklore_api::{ErrorCode, Failure, FailureReport};
-use forklore_core::fork::ForkKind;
+use forklore_api::{ErrorCode, Failure};
 use forklore_engine::fork::{ForkReport, ForkRequest};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::answer::refused;
-use crate::events::{Event, VaultChange};
-use crate::vaults::{Call, Vault, lock, passes};
+use crate::events::{Event, VaultChange, WaitTold};
+use crate::lock::lock;
+use crate::under_way::{Wait, Waiting};
+use crate::vault::{Call, Vault, passes};
 
 /// How often the queue is looked at.
 const LOOK: Duration = Duration::from_secs(1);
 /// How many can wait in one vault.
 const MOST: usize = 16;
-
-/// A fork that waits.
-pub(crate) struct Waiting {
-    wait: Wait,
-    cancelled: AtomicBool,
-}
-
-/// A fork that waits, as it is told.
-#[derive(Debug, Clone, Serialize, JsonSchema)]
-pub(crate) struct Wait {
-    /// What it is called here
-    pub(crate) id: String,
-    /// Checkpoint or branch
-    pub(crate) kind: ForkKind,
-    /// Address of the chat to fork
-    pub(crate) chat: String,
-    /// The last message of the fork; the last one of the chat if null
-    pub(crate) at: Option<usize>,
-    /// How many operations waited when it began
-    pub(crate) count: usize,
-    /// What they were, each once
-    pub(crate) types: Vec<String>,
-}
-
-/// How it goes with a fork that waits.
-#[derive(Debug, Clone, Serialize, JsonSchema)]
-pub(crate) struct WaitTold {
-    /// What it is called here
-    pub(crate) id: String,
-    /// Address of the chat to fork
-    pub(crate) chat: String,
-    /// `waiting`, `made`, `failed` or `cancelled`
-    pub(crate) state: &'static str,
-    /// How many operations wait
-    pub(crate) count: usize,
-    /// What they are, each once
-    pub(crate) types: Vec<String>,
-    /// What was made
-    pub(crate) report: Option<ForkReport>,
-    /// Why it failed
-    pub(crate) error: Option<FailureReport>,
-}
 
 /// A fork that was made, or one that waits.
 #[derive(Debug, Clone, Serialize, JsonSchema)]
@@ -129,7 +89,7 @@ fn begin(
     let wait = Wait { id, kind: request.kind(), chat: request.chat.clone(), at: request.at, count, types };
     let waiting = Arc::new(Waiting { wait: wait.clone(), cancelled: AtomicBool::new(false) });
     {
-        let mut waits = lock(&vault.waits);
+        let mut waits = lock(&vault.under_way.waits);
         if waits.len() >= MOST {
             let message = format!("{MOST} forks are waiting already");
             return Err(refused(
@@ -143,7 +103,7 @@ fn begin(
     let (vault, request) = (vault.clone(), request.clone());
     std::thread::spawn(move || {
         let told = watch(&vault, &waiting, &request);
-        lock(&vault.waits).retain(|other| !Arc::ptr_eq(other, &waiting));
+        lock(&vault.under_way.waits).retain(|other| !Arc::ptr_eq(other, &waiting));
         vault.tell(Event::Wait(told));
     });
     Ok(wait)
@@ -199,12 +159,12 @@ fn watch(vault: &Arc<Vault>, waiting: &Waiting, request: &ForkRequest) -> WaitTo
 
 /// All that wait.
 pub(crate) fn list(call: &Call) -> Waits {
-    Waits { waits: lock(&call.vault.waits).iter().map(|waiting| waiting.wait.clone()).collect() }
+    Waits { waits: lock(&call.vault.under_way.waits).iter().map(|waiting| waiting.wait.clone()).collect() }
 }
 
 /// One is not wanted any more.
 pub(crate) fn cancel(call: &Call, id: &str) -> Result<Cancelled, Failure> {
-    let waits = lock(&call.vault.waits);
+    let waits = lock(&call.vault.under_way.waits);
     let Some(waiting) = waits.iter().find(|waiting| waiting.wait.id == id) else {
         let message = format!("No fork {id:?} is waiting");
         return Err(refused(

@@ -13,7 +13,7 @@ use forklore_engine::{check, tree};
 use forklore_fs::RealFs;
 use forklore_vault::{Library, Progress, settle};
 
-use super::Context;
+use crate::context::Context;
 use crate::ui;
 
 /// Build a small story to play with, and look around in it
@@ -37,9 +37,9 @@ pub(crate) fn run(context: &Context, args: &Args) -> Result<ExitCode, Failure> {
         }
         return Ok(ExitCode::SUCCESS);
     }
-    let (made, fork) = make(&args.dir, &ui::Bar::new(context))?;
+    let (made, fork) = make(&args.dir, &ui::Bar::new(context.json))?;
     let fs = Arc::new(RealFs::new(&args.dir)?);
-    let library = Library::load(fs, &ui::Bar::new(context))?;
+    let library = Library::load(fs, &ui::Bar::new(context.json))?;
     let checked = check::check(&library, None, forklore_api::now());
     let report = tree::tree(&library, None, &checked.findings)?;
     if context.json {

@@ -9,7 +9,7 @@ use forklore_config::Config;
 use forklore_core::fork::ForkKind;
 use forklore_engine::fork::ForkRequest;
 
-use super::Context;
+use crate::context::Context;
 use crate::ui;
 
 /// Keep the story at a message, to come back to
@@ -116,7 +116,7 @@ fn run(context: &Context, args: &Common, kind: ForkKind, swipe: Option<usize>) -
         match context.ask_to_replace(|open| fork::fork(open, &request))? {
             Asked::Made(report) => break report,
             Asked::Waits { count, .. } => {
-                ui::waiting(context, count);
+                ui::waiting(context.json, count);
                 // Others may change the vault meanwhile: that is what is waited for.
                 std::thread::sleep(Duration::from_secs(1));
             }
