@@ -12,7 +12,7 @@ use forklore_vault::{Chat, Library, StoryKind};
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use super::undo::finder;
+use super::finder::finder;
 use crate::warning::{Warning, WarningCode};
 use crate::{chat_settings, links};
 

@@ -12,6 +12,7 @@ pub mod delete;
 pub mod diff;
 pub mod doctor;
 pub mod export;
+mod finder;
 pub mod fork;
 pub mod gained;
 mod header;

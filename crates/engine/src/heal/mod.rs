@@ -25,7 +25,7 @@ use serde::{Deserialize, Serialize};
 
 use self::remedies::{Patient, Treatment};
 use super::check::check;
-use super::undo::finder;
+use super::finder::finder;
 
 /// What becomes of a book that is missing, another chat's, or shared.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]

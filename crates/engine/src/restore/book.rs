@@ -22,12 +22,12 @@ use super::{
     phrase, until,
 };
 use crate::blame::choose;
+use crate::finder::finder;
 use crate::fork::ForkError;
 use crate::header::{edit_of, rebind};
 use crate::heal::unneeded;
 use crate::history::{Did, differing};
 use crate::new_book;
-use crate::undo::finder;
 use crate::warning::{Warning, WarningCode};
 
 pub(super) fn plan(library: &Library, request: &Request, slug: &str) -> Result<RestorePlan, RestoreError> {

@@ -21,10 +21,10 @@ use super::book::{own_record, same_book};
 use super::chat::{Work, behind, find};
 use super::{Act, RestoreError, RestorePlan, RestoreReport, RestoredBook};
 use crate::bring::Bring;
+use crate::finder::finder;
 use crate::fork::ForkError;
 use crate::header::rebind;
 use crate::new_book;
-use crate::undo::finder;
 use crate::warning::{Warning, WarningCode};
 
 impl Work<'_> {
@@ -33,7 +33,7 @@ impl Work<'_> {
         let (library, then) = (self.library, self.library.past(past)?);
         let t = find(&then, past)?;
         let (target, name) = self.name(&past.file)?;
-        let mut report = RestoreReport {
+        let report = RestoreReport {
             operation: None,
             what: "chat",
             chat: address_of(&target),
@@ -48,7 +48,7 @@ impl Work<'_> {
             files: Vec::new(),
             pending: Vec::new(),
         };
-        let mut back = Back {
+        let back = Back {
             fs: then.fs.clone(),
             source: past.file.clone(),
             header: None,
@@ -57,10 +57,12 @@ impl Work<'_> {
             edits: Vec::new(),
             media: Bring::with(library, &*then.fs.open(&past.file)?, None, &past.file, Some(past.until))?,
         };
+        let mut returning = Returning { work: self, then: &then, t, name, report, back };
         if past.file.as_str().starts_with(layout::GROUP_CHATS) {
-            self.list_in_group(&then, t, &name, &mut report, &mut back);
+            returning.list_in_group();
         }
-        self.bring_book(&then, t, &name, &mut report, &mut back)?;
+        returning.bring_book()?;
+        let Returning { mut report, back, .. } = returning;
         report.media = back.media.paths().map(|path| path.as_str().to_owned()).collect();
         report.warnings.extend(back.media.warning());
         let made = back.media.paths().chain(back.book.iter().map(|(path, _)| path)).chain([&back.target]);
@@ -87,27 +89,6 @@ impl Work<'_> {
         }
     }
 
-    /// A group's chat is in its list again, if its group is still there.
-    fn list_in_group(
-        &self,
-        then: &Library,
-        t: usize,
-        name: &str,
-        report: &mut RestoreReport,
-        back: &mut Back,
-    ) {
-        match self.group(then, t) {
-            Some((id, edit)) => {
-                report.chat = format!("group:{id}/{name}");
-                back.edits.extend(edit);
-            }
-            None => {
-                let message = "No group lists the chat: SillyTavern shows it once it is in the list of chats of its group".to_owned();
-                report.warnings.push(Warning { code: WarningCode::Unlisted, message });
-            }
-        }
-    }
-
     /// The group that a chat belongs to, and the edit that lists it there again.
     fn group(&self, then: &Library, t: usize) -> Option<(String, Option<Edit>)> {
         let groups = &self.library.groups;
@@ -122,66 +103,80 @@ impl Work<'_> {
         let edit = Edit::new(target, Place::Document, vec![change]);
         Some((group.id.clone(), Some(edit).filter(|_| !group.chats.iter().any(|chat| chat == name))))
     }
+}
+
+/// A chat that is being brought back: what is told of it, and what will be done, so far.
+struct Returning<'a> {
+    work: &'a Work<'a>,
+    /// The vault of the past, and the chat's number there
+    then: &'a Library,
+    t: usize,
+    /// The name that it comes back under
+    name: String,
+    report: RestoreReport,
+    back: Back,
+}
+
+impl Returning<'_> {
+    /// A group's chat is in its list again, if its group is still there.
+    fn list_in_group(&mut self) {
+        match self.work.group(self.then, self.t) {
+            Some((id, edit)) => {
+                self.report.chat = format!("group:{id}/{}", self.name);
+                self.back.edits.extend(edit);
+            }
+            None => {
+                let message = "No group lists the chat: SillyTavern shows it once it is in the list of chats of its group".to_owned();
+                self.report.warnings.push(Warning { code: WarningCode::Unlisted, message });
+            }
+        }
+    }
 
     /// The chat has its book again: as it is, as it was, or one of its own where another has its name by now.
-    fn bring_book(
-        &self,
-        then: &Library,
-        t: usize,
-        name: &str,
-        report: &mut RestoreReport,
-        back: &mut Back,
-    ) -> Result<(), RestoreError> {
-        let Some((bound, stem)) = &then.chats[t].book else { return Ok(()) };
+    fn bring_book(&mut self) -> Result<(), RestoreError> {
+        let Some((bound, stem)) = &self.then.chats[self.t].book else { return Ok(()) };
         let named = Some(bound.clone());
-        report.book = RestoredBook { name: named.clone(), from: named, ..RestoredBook::default() };
-        match Book::of(self.library, then, t, bound, stem)? {
+        self.report.book = RestoredBook { name: named.clone(), from: named, ..RestoredBook::default() };
+        match Book::of(self.work.library, self.then, self.t, bound, stem)? {
             Book::Unknown => {
                 let message = format!(
                     "The lorebook \"{bound}\" is not there, and history has not seen it: the chat comes back without"
                 );
-                report.warnings.push(Warning { code: WarningCode::BookMissing, message });
+                self.report.warnings.push(Warning { code: WarningCode::BookMissing, message });
             }
-            Book::There(entries) => report.book.entries = entries,
+            Book::There(entries) => self.report.book.entries = entries,
             Book::Gone { path, bytes, entries } => {
-                (report.book.entries, report.book.made) = (entries, true);
-                back.book = Some((path, bytes));
+                (self.report.book.entries, self.report.book.made) = (entries, true);
+                self.back.book = Some((path, bytes));
             }
             Book::Changed => {
                 let message = format!(
                     "The lorebook \"{bound}\" is another by now: the chat comes back with one of its own, as it was then"
                 );
-                report.warnings.push(Warning { code: WarningCode::BookChangedSince, message });
-                self.give_own_book(then, t, name, bound, report, back)?;
+                self.report.warnings.push(Warning { code: WarningCode::BookChangedSince, message });
+                self.give_own_book(bound)?;
             }
         }
         Ok(())
     }
 
     /// A book of its own with what its old one held then; the header says so.
-    fn give_own_book(
-        &self,
-        then: &Library,
-        t: usize,
-        name: &str,
-        bound: &str,
-        report: &mut RestoreReport,
-        back: &mut Back,
-    ) -> Result<(), RestoreError> {
+    fn give_own_book(&mut self, bound: &str) -> Result<(), RestoreError> {
+        let (then, t, slug) = (self.then, self.t, self.work.slug);
         let chat = &then.chats[t];
         let found = then.book_as_it_is(t)?;
-        let own = new_book::name(then, t, name, bound, &found, &[]);
+        let own = new_book::name(then, t, &self.name, bound, &found, &[]);
         let path = layout::book(&own).map_err(|_| RestoreError::NameTaken(own.clone()))?;
         let bytes = new_book::bytes(&found, &own, &chat.name);
         let read = forklore_core::format::book::Book::parse(&bytes);
         let read = read.map_err(|e| ForkError::NotVerified(e.to_string()))?;
-        let mut revisions = vec![Revision::text(&["integrity"], self.slug)];
+        let mut revisions = vec![Revision::text(&["integrity"], slug)];
         revisions.extend(rebind(then, t, &own, &read.images())?);
-        revisions.extend(own_record(chat, self.slug, &own, &fingerprint(&read)));
-        back.header = Some(header(then, t, &revisions)?);
-        report.book.name = Some(own);
-        (report.book.entries, report.book.made) = (read.entries().len(), true);
-        back.book = Some((path, bytes));
+        revisions.extend(own_record(chat, slug, &own, &fingerprint(&read)));
+        self.back.header = Some(header(then, t, &revisions)?);
+        self.report.book.name = Some(own);
+        (self.report.book.entries, self.report.book.made) = (read.entries().len(), true);
+        self.back.book = Some((path, bytes));
         Ok(())
     }
 }
