@@ -11,12 +11,13 @@ use forklore_config::Config;
 use forklore_core::fork::ForkKind;
 use forklore_engine::fork::{self, ForkRequest};
 use forklore_engine::show::show;
-use forklore_fs::{RealFs, VaultPath, Vfs};
+use forklore_fs::{RealFs, Vfs};
 use forklore_vault::history::Watch;
 use forklore_vault::{Library, NoProgress};
 use serde_json::{Value, json};
 
 use crate::explain::explain;
+use crate::path;
 use crate::random::Random;
 
 const QUEUE: &str = "__operation_queue";
@@ -67,10 +68,6 @@ struct World {
     chats: Vec<Chat>,
     said: usize,
     trace: Vec<String>,
-}
-
-fn path(text: &str) -> VaultPath {
-    VaultPath::new(text).unwrap()
 }
 
 #[allow(clippy::disallowed_methods, reason = "the files get their times from the system, too")]

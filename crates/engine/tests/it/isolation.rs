@@ -13,12 +13,13 @@ use forklore_core::fork::ForkKind;
 use forklore_engine::fork::{self, ForkRequest};
 use forklore_engine::undo::{self, UndoError};
 use forklore_engine::{check, delete, heal};
-use forklore_fs::{RealFs, SimFs, VaultPath, Vfs};
+use forklore_fs::{RealFs, SimFs, Vfs};
 use forklore_journal::oplog::OpLog;
 use forklore_vault::{Library, NoProgress};
 use serde_json::{Value, json};
 
 use crate::explain::explain;
+use crate::path;
 use crate::random::Random;
 
 const REGISTRY: &str = "_registry_fact";
@@ -99,10 +100,6 @@ struct World {
     clock: i64,
     files: BTreeMap<String, Vec<u8>>,
     trace: Vec<String>,
-}
-
-fn path(text: &str) -> VaultPath {
-    VaultPath::new(text).unwrap()
 }
 
 impl World {

@@ -11,11 +11,9 @@ use forklore_vault::read::scan::scan;
 use forklore_vault::{Library, NoProgress, cache};
 use serde_json::json;
 
-const NOW: i64 = 1_800_000_000_000;
+use crate::path;
 
-fn path(text: &str) -> VaultPath {
-    VaultPath::new(text).unwrap()
-}
+const NOW: i64 = 1_800_000_000_000;
 
 /// A chat that is large enough to be remembered, and worth aligning, with scenes, snapshots and links. With 1,200 words a message
 /// it is small; with 3,000 forks are remembered as parts of it.

@@ -8,19 +8,17 @@ use forklore_engine::fork::{self, ForkRequest};
 use forklore_engine::trash::{self, GcReport, GcRequest};
 use forklore_engine::undo::{self, UndoError};
 use forklore_engine::{delete, needed};
-use forklore_fs::{SimFs, VaultPath, Vfs};
+use forklore_fs::{SimFs, Vfs};
 use forklore_journal::object_path;
 use forklore_journal::operation::ObjectId;
 use forklore_journal::oplog::OpLog;
 use forklore_vault::history::{Timeline, Watch};
 use forklore_vault::{Library, NoProgress};
 
+use crate::path;
+
 const NOW: i64 = 1_800_000_000_000;
 const DAY: i64 = 24 * 60 * 60 * 1000;
-
-fn path(text: &str) -> VaultPath {
-    VaultPath::new(text).unwrap()
-}
 
 fn vault() -> Arc<SimFs> {
     let fs = SimFs::new();
