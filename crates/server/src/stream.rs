@@ -1,4 +1,4 @@
-//! [`stream`]: a vault's events as they happen, for whoever listens (server-sent events).
+//! [`stream()`]: a vault's events as they happen, for whoever listens (server-sent events).
 
 use std::convert::Infallible;
 use std::sync::Arc;
