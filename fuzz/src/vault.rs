@@ -6,7 +6,7 @@ use std::sync::Arc;
 use forklore_config::Config;
 use forklore_core::fork::ForkKind;
 use forklore_engine::check::check;
-use forklore_engine::fork::{self, Request};
+use forklore_engine::fork::{self, ForkRequest};
 use forklore_engine::show::show;
 use forklore_engine::stories::stories;
 use forklore_engine::tree::tree;
@@ -118,16 +118,14 @@ pub(crate) fn play(fs: &Arc<SimFs>) {
 /// Says whether everything should be as before.
 fn fork_and_back(fs: &Arc<dyn Vfs>, chat: usize, at: usize, swipe: Option<usize>) -> bool {
     let Ok(library) = Library::load(fs.clone(), &NoProgress) else { return true };
-    let request = Request {
-        kind: ForkKind::Checkpoint,
-        chat,
-        at,
+    let request = ForkRequest {
+        kind: Some(ForkKind::Checkpoint),
+        at: Some(at),
         name: Some("Fork".to_owned()),
         swipe,
-        strict: None,
         ignore_queue: true,
-        link: true,
         copy_book: true,
+        ..ForkRequest::of(library.address(chat).to_string())
     };
     let Ok(plan) = fork::plan(&library, &request, &Config::default(), "fresh", NOW) else { return true };
     let Ok(report) = fork::execute(&library, plan, NOW) else { return true };

@@ -1,9 +1,10 @@
 //! The `forklore` command.
 //!
-//! `main` parses, `commands` holds one file a verb (its arguments, whose docs are the help text, and a thin function), `ui`
-//! draws for people. What is asked, answered and refused is `forklore-api`'s affair; rules live in the engine, none here.
+//! `main` parses, `commands` holds one file a verb (its arguments, whose docs are the help text, and a thin function), `context` asks the
+//! vault, `ui` draws for people. What is asked, answered and refused is `forklore-api`'s affair; rules live in the engine, none here.
 
 mod commands;
+mod context;
 mod find;
 mod ui;
 
@@ -12,19 +13,20 @@ use std::process::ExitCode;
 use clap::Parser;
 use forklore_api::Failure;
 
-use crate::commands::{Cli, Context};
+use crate::commands::Cli;
+use crate::context::Context;
 
 fn main() -> ExitCode {
     let cli = match Cli::try_parse() {
         Ok(cli) => cli,
         Err(e) => return usage(&e),
     };
-    let context = Context::new(&cli);
+    let context = Context::new(cli.vault.as_deref(), cli.json, cli.dry_run);
     match commands::run(&context, &cli.command) {
         Ok(code) => code,
         Err(e) if e.is_broken_pipe() => ExitCode::SUCCESS,
         Err(e) => {
-            ui::error(&context, &e);
+            ui::error(&e, context.json);
             ExitCode::from(e.code.kind().exit_code())
         }
     }

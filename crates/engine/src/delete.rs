@@ -4,7 +4,6 @@ use std::collections::BTreeSet;
 
 use forklore_core::adapter::settings::Fate;
 use forklore_core::format::names::{book_stem, chat_stem};
-use forklore_core::story::lineage::Link;
 use forklore_fs::{PathError, VaultPath};
 use forklore_journal::operation::{Edit, Json, JsonChange, Kind, Listed, Place};
 use forklore_journal::{About, TxError, layout};
@@ -13,9 +12,9 @@ use forklore_vault::{Chat, Library, StoryKind};
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use super::undo::finder;
-use crate::chat_settings;
+use super::finder::finder;
 use crate::warning::{Warning, WarningCode};
+use crate::{chat_settings, links};
 
 /// What was deleted.
 #[derive(Debug, Clone, Serialize, JsonSchema)]
@@ -54,7 +53,7 @@ pub struct DeletePlan {
 /// Works out what goes with chat `c`.
 pub fn plan(library: &Library, c: usize) -> Result<DeletePlan, PathError> {
     let chat = &library.chats[c];
-    let mut report = DeleteReport {
+    let report = DeleteReport {
         operation: None,
         chat: library.address(c).to_string(),
         books: Vec::new(),
@@ -62,96 +61,113 @@ pub fn plan(library: &Library, c: usize) -> Result<DeletePlan, PathError> {
         files: Vec::new(),
         warnings: Vec::new(),
     };
-    let mut retire = vec![chat.path.clone()];
-    for stem in own_books(library, c)? {
-        let Some(path) = library.books.get(&stem) else { continue };
-        match library.referring_to(&stem, &[c]).first() {
-            Some(who) => report.kept.push(KeptBook { name: stem, why: format!("{who} refers to it") }),
-            None => {
-                retire.push(path.clone());
-                report.books.push(stem);
+    let mut plan = DeletePlan { report, edits: links::without(library, c)?, retire: vec![chat.path.clone()] };
+    plan.take_books(library, c)?;
+    plan.leave_groups(library, chat)?;
+    plan.edits.extend(chat_settings::follow(library, c, Fate::Deleted { from: &chat.name })?);
+    plan.report.warnings.extend(opens_with_character(library, chat));
+    plan.report.warnings.extend(still_shared(library, c)?);
+    plan.report.warnings.extend(has_forks(library, c));
+    let touched = plan.retire.iter().chain(plan.edits.iter().map(|edit| &edit.target));
+    plan.report.files = touched.map(|path| path.as_str().to_owned()).collect();
+    plan.report.files.dedup();
+    Ok(plan)
+}
+
+impl DeletePlan {
+    /// The chat's own books go with it, unless something else refers to them.
+    fn take_books(&mut self, library: &Library, c: usize) -> Result<(), PathError> {
+        let report = &mut self.report;
+        for stem in own_books(library, c)? {
+            let Some(path) = library.books.get(&stem) else { continue };
+            match library.referring_to(&stem, &[c]).first() {
+                Some(who) => report.kept.push(KeptBook { name: stem, why: format!("{who} refers to it") }),
+                None => {
+                    self.retire.push(path.clone());
+                    report.books.push(stem);
+                }
             }
         }
+        if let Some(stem) = library.chats[c].book_stem()
+            && library.books.contains_key(stem)
+            && !report.books.iter().any(|book| book == stem)
+            && !report.kept.iter().any(|kept| kept.name == stem)
+        {
+            let why = "it is kept by hand, not made for this chat".to_owned();
+            report.kept.push(KeptBook { name: stem.to_owned(), why });
+        }
+        Ok(())
     }
-    if let Some(stem) = chat.book_stem()
-        && library.books.contains_key(stem)
-        && !report.books.iter().any(|book| book == stem)
-        && !report.kept.iter().any(|kept| kept.name == stem)
-    {
-        let why = "it is kept by hand, not made for this chat".to_owned();
-        report.kept.push(KeptBook { name: stem.to_owned(), why });
+
+    /// Groups list the chat no longer, and open another one.
+    fn leave_groups(&mut self, library: &Library, chat: &Chat) -> Result<(), PathError> {
+        let listing =
+            library.groups.values().filter(|_| library.stories[chat.story].kind == StoryKind::Group);
+        for group in listing.filter(|group| group.chats.iter().any(|name| chat_stem(name) == chat.name)) {
+            let Ok(target) = layout::folder(layout::GROUPS).join(&format!("{}.json", group.file)) else {
+                continue;
+            };
+            // As the group has it: not always the file's name.
+            let listed = group.chats.iter().enumerate().filter(|(_, name)| chat_stem(name) == chat.name);
+            // From the end, so that each stands where it is said to stand when it goes, and when it comes back.
+            let leave =
+                listed.rev().map(|(n, name)| JsonChange::Exclude(Listed::new(&["chats"], name).at(Some(n))));
+            let current = group.current_chat.as_ref().filter(|name| chat_stem(name) == chat.name);
+            let next = current.and_then(|_| opened_instead(library, chat, &group.chats));
+            let open = current
+                .zip(next.as_ref())
+                .map(|(current, next)| JsonChange::set(&["chat_id"], Json::text(current), Json::text(next)));
+            let (forget, turn) = kept_metadata(library, &target, chat, next.as_deref())?;
+            let leave: Vec<JsonChange> = leave.chain(forget).collect();
+            let open: Vec<JsonChange> = open.into_iter().chain(turn).collect();
+            // Two edits: that another chat was opened since is no reason not to list this one again.
+            for changes in [leave, open].into_iter().filter(|changes| !changes.is_empty()) {
+                self.edits.push(Edit::new(target.clone(), Place::Document, changes));
+            }
+        }
+        Ok(())
     }
-    let mut edits = unlink_edits(library, c)?;
+}
+
+/// The chat that a group opens from now on: SillyTavern would make the deleted one anew, with nothing but the greeting.
+fn opened_instead(library: &Library, chat: &Chat, listed: &[String]) -> Option<String> {
+    let parent = chat.lineage.parent.map(|p| library.chats[p].name.clone());
+    let parent = parent.filter(|parent| listed.contains(parent));
+    parent.or_else(|| listed.iter().find(|name| chat_stem(name) != chat.name).cloned())
+}
+
+fn opens_with_character(library: &Library, chat: &Chat) -> Option<Warning> {
     let story = &library.stories[chat.story];
-    let listing = library.groups.values().filter(|_| story.kind == StoryKind::Group);
-    for group in listing.filter(|group| group.chats.iter().any(|name| chat_stem(name) == chat.name)) {
-        let Ok(target) = layout::folder(layout::GROUPS).join(&format!("{}.json", group.file)) else {
-            continue;
-        };
-        // As the group has it: not always the file's name.
-        let listed = group.chats.iter().enumerate().filter(|(_, name)| chat_stem(name) == chat.name);
-        // From the end, so that each stands where it is said to stand when it goes, and when it comes back.
-        let leave: Vec<JsonChange> = listed
-            .rev()
-            .map(|(n, name)| JsonChange::Exclude(Listed::new(&["chats"], name).at(Some(n))))
-            .collect();
-        let mut open = Vec::new();
-        let mut next = None;
-        if let Some(current) = group.current_chat.as_ref().filter(|name| chat_stem(name) == chat.name) {
-            // SillyTavern would make the chat anew, with nothing but the greeting.
-            next = chat.lineage.parent.map(|p| library.chats[p].name.clone());
-            next = next.filter(|next| group.chats.contains(next));
-            next = next.or_else(|| group.chats.iter().find(|name| chat_stem(name) != chat.name).cloned());
-            let set = |next: &String| JsonChange::set(&["chat_id"], Json::text(current), Json::text(next));
-            open.extend(next.as_ref().map(set));
-        }
-        let (forget, turn) = kept_metadata(library, &target, chat, next.as_deref())?;
-        let leave = leave.into_iter().chain(forget).collect();
-        open.extend(turn);
-        // Two edits: that another chat was opened since is no reason not to list this one again.
-        for changes in [leave, open].into_iter().filter(|changes| !changes.is_empty()) {
-            edits.push(Edit::new(target.clone(), Place::Document, changes));
-        }
+    let current = library.cards.get(&story.folder).and_then(|card| card.current_chat.as_deref());
+    let is_it = story.kind == StoryKind::Character && current.map(chat_stem).as_ref() == Some(&chat.name);
+    let message = "It is the chat that opens with the character: open another one in SillyTavern first, or it makes a new chat of this name".to_owned();
+    is_it.then_some(Warning { code: WarningCode::CurrentChat, message })
+}
+
+/// Once this chat is gone, nothing tells any more what of a shared book is its own.
+fn still_shared(library: &Library, c: usize) -> Result<Option<Warning>, PathError> {
+    let Some(stem) = library.chats[c].book_stem() else { return Ok(None) };
+    let sharing = library.users_of(stem).iter().filter(|other| **other != c && library.related(c, **other));
+    let sharing: Vec<&str> = sharing.map(|other| library.chats[*other].name.as_str()).collect();
+    let [first, ..] = sharing[..] else { return Ok(None) };
+    if !library.is_machine_kept(stem)? {
+        return Ok(None);
     }
-    edits.extend(chat_settings::follow(library, c, Fate::Deleted { from: &chat.name })?);
-    if library.cards.get(&story.folder).and_then(|card| card.current_chat.as_deref()).map(chat_stem).as_ref()
-        == Some(&chat.name)
-        && story.kind == StoryKind::Character
-    {
-        let message = "It is the chat that opens with the character: open another one in SillyTavern first, or it makes a new chat of this name".to_owned();
-        report.warnings.push(Warning { code: WarningCode::CurrentChat, message });
-    }
-    // Once this chat is gone, nothing tells any more what of a shared book is its own.
-    let sharing = chat.book_stem().map_or(&[][..], |stem| library.users_of(stem));
-    let sharing: Vec<&str> = sharing
-        .iter()
-        .filter(|other| **other != c && library.related(c, **other))
-        .map(|other| library.chats[*other].name.as_str())
-        .collect();
-    if let [first, ..] = sharing[..]
-        && let Some((_, stem)) = &chat.book
-        && library.is_machine_kept(stem)?
-    {
-        let more = if sharing.len() > 1 { format!(" and {} more", sharing.len() - 1) } else { String::new() };
-        let message = format!(
-            "\"{first}\"{more} still writes into its lorebook: run `forklore heal` first, or what is whose can no longer be told"
-        );
-        report.warnings.push(Warning { code: WarningCode::BookShared, message });
-    }
+    let more = if sharing.len() > 1 { format!(" and {} more", sharing.len() - 1) } else { String::new() };
+    let message = format!(
+        "\"{first}\"{more} still writes into its lorebook: run `forklore heal` first, or what is whose can no longer be told"
+    );
+    Ok(Some(Warning { code: WarningCode::BookShared, message }))
+}
+
+fn has_forks(library: &Library, c: usize) -> Option<Warning> {
     let forks = library.chats.iter().filter(|other| other.lineage.parent == Some(c)).count();
-    if forks > 0 {
-        let message = match forks {
-            1 => "One chat was forked from it: it keeps everything it has, and loses its parent".to_owned(),
-            n => format!(
-                "{n} chats were forked from it: they keep everything they have, and lose their parent"
-            ),
-        };
-        report.warnings.push(Warning { code: WarningCode::HasForks, message });
-    }
-    let touched = retire.iter().chain(edits.iter().map(|edit| &edit.target));
-    report.files = touched.map(|path| path.as_str().to_owned()).collect();
-    report.files.dedup();
-    Ok(DeletePlan { report, edits, retire })
+    let message = match forks {
+        0 => return None,
+        1 => "One chat was forked from it: it keeps everything it has, and loses its parent".to_owned(),
+        n => format!("{n} chats were forked from it: they keep everything they have, and lose their parent"),
+    };
+    Some(Warning { code: WarningCode::HasForks, message })
 }
 
 /// Does it.
@@ -185,36 +201,6 @@ pub(crate) fn own_books(library: &Library, c: usize) -> Result<BTreeSet<String>,
         own.insert(stem.clone());
     }
     Ok(own)
-}
-
-/// The links of the parent's messages that lead to this chat.
-fn unlink_edits(library: &Library, c: usize) -> Result<Vec<Edit>, PathError> {
-    let chat = &library.chats[c];
-    let Some(p) = chat.lineage.parent else { return Ok(Vec::new()) };
-    let parent = &library.chats[p];
-    let mut edits = Vec::new();
-    for (message, link, name) in parent.facts.links().filter(|(_, _, name)| chat_stem(name) == chat.name) {
-        let Some(row) = parent.transcript.row(message) else { continue };
-        let change = match link {
-            Link::Bookmark => {
-                let line = library.message_line(p, message)?.unwrap_or_default();
-                let raw = Raw::parse(&line).unwrap_or(Raw::NULL);
-                let path = ["extra", "bookmark_link"];
-                let set = JsonChange::set_in(raw, &path, None)
-                    .filter(|_| raw.at(&path).is_some_and(|now| now.is_text(name)));
-                set.unwrap_or_else(|| JsonChange::set(&path, Json::text(name), None))
-            }
-            Link::Branch => {
-                let mut beside =
-                    parent.facts.links().filter(|(m, link, _)| *m == message && *link == Link::Branch);
-                let at = beside.position(|(_, _, other)| other == name);
-                JsonChange::Exclude(Listed::new(&["extra", "branches"], name).at(at))
-            }
-        };
-        let place = Place::Message { index: message, id: row.id.0 };
-        edits.push(Edit::new(parent.path.clone(), place, vec![change]));
-    }
-    Ok(edits)
 }
 
 /// What a group of an older version keeps for a chat goes with it, and what it keeps for the chat that is opened instead takes its place.

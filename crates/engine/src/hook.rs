@@ -10,7 +10,7 @@ use forklore_core::adapter;
 use forklore_core::fork::ForkKind;
 use forklore_core::fork::header::{self as core, Revision, handled};
 use forklore_core::format::chat::{Header, Message};
-use forklore_core::format::names::{ForkName, chat_stem};
+use forklore_core::format::names::chat_stem;
 use forklore_core::format::record::{ForkRecord, Pending};
 use forklore_core::story::{identify, swipe_moments};
 use forklore_fs::VaultPath;
@@ -18,7 +18,7 @@ use forklore_journal::layout;
 use forklore_json::Raw;
 use forklore_vault::Library;
 
-use super::fork::{ForkError, ForkReport, Request, plan, prepare as publish};
+use super::fork::{ForkError, ForkReport, ForkRequest, plan_named, prepare as publish};
 
 /// A chat that SillyTavern is about to save.
 #[derive(Debug, Clone, Copy)]
@@ -57,19 +57,6 @@ pub struct Fork {
     pub slug: String,
 }
 
-/// What the user wants of a fork, where somebody has asked.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct Wishes {
-    /// Checkpoint or branch; otherwise its name tells
-    pub kind: Option<ForkKind>,
-    /// Whether work that waits in the queue is no reason to refuse
-    pub ignore_queue: bool,
-    /// Whether everything that would be a warning is a refusal; as the settings say if nothing is said
-    pub strict: Option<bool>,
-    /// Whether it gets a copy even of a book that is shared by choice
-    pub copy_book: bool,
-}
-
 /// Tells what a save is. `None` if SillyTavern will not save such a thing either.
 pub fn judge(library: &Library, sent: &Sent<'_>) -> Option<Verdict> {
     let dir = match sent.folder {
@@ -97,12 +84,13 @@ pub fn judge(library: &Library, sent: &Sent<'_>) -> Option<Verdict> {
     Some(Verdict { fork, overwrites })
 }
 
-/// What a fork needs before SillyTavern writes its chat: the book is there, and the header that names it is the answer.
+/// What a fork needs before SillyTavern writes its chat: the book is there, and the header that names it is the answer. `wish` is what the
+/// user wants of it, where somebody has asked; what the page chooses, it has chosen.
 pub fn prepare(
     library: &Library,
     sent: &Sent<'_>,
     fork: &Fork,
-    wishes: Wishes,
+    wish: Option<&ForkRequest>,
     config: &Config,
     now: i64,
     until: i64,
@@ -111,20 +99,13 @@ pub fn prepare(
         || forklore_vault::AddressError::NoSuchChat { wanted: fork.parent.to_string(), like: Vec::new() };
     let parent = library.chats.iter().position(|chat| chat.path == fork.parent).ok_or_else(not_there)?;
     let (at, swipe) = place(library, parent, sent)?;
-    let kind = wishes.kind.unwrap_or_else(|| kind_of(&fork.name));
-    let request = Request {
-        kind,
-        chat: parent,
-        at,
-        name: None,
-        swipe,
-        strict: wishes.strict,
-        ignore_queue: wishes.ignore_queue,
-        // After a checkpoint the page saves the parent with the link; after a branch it forgets to.
-        link: kind == ForkKind::Branch,
-        copy_book: wishes.copy_book,
-    };
-    let plan = plan::plan_named(library, &request, config, &fork.slug, now, &fork.name)?;
+    let address = library.address(parent).to_string();
+    let wished = wish.cloned().unwrap_or_else(|| ForkRequest::of(""));
+    let mut request =
+        ForkRequest { chat: address, at: Some(at), swipe, name: Some(fork.name.clone()), ..wished };
+    // After a checkpoint the page saves the parent with the link; after a branch it forgets to.
+    request.link = request.kind() == ForkKind::Branch;
+    let plan = plan_named(library, &request, config, &fork.slug, now, &fork.name)?;
     let before = library.chats[parent].header().metadata();
     let header = merged(sent.header, Raw::parse(&plan.header).unwrap_or(Raw::NULL), before)
         .map_err(|why| ForkError::CorruptChat { chat: fork.name.clone(), why })?;
@@ -147,14 +128,6 @@ pub fn pending(sent: &Sent<'_>, fork: &Fork, code: &str, message: &str, now: i64
     ];
     revisions.extend(adapter::ALL.iter().flat_map(|adapter| adapter.bind(header.metadata(), None)));
     core::apply(Some(sent.header), &revisions).ok()
-}
-
-/// SillyTavern's own names tell branches; whatever somebody typed is a checkpoint.
-fn kind_of(name: &str) -> ForkKind {
-    match ForkName::read(name) {
-        ForkName::Branch(_) => ForkKind::Branch,
-        ForkName::Checkpoint(_) | ForkName::Plain => ForkKind::Checkpoint,
-    }
 }
 
 /// The message of the parent that the fork ends with, and the swipe of it, if it shows another one.

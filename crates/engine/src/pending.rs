@@ -10,7 +10,7 @@ use forklore_vault::Library;
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use super::undo::finder;
+use super::finder::finder;
 
 /// What is still to be done.
 #[derive(Debug, Clone, Serialize, JsonSchema)]

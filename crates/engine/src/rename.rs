@@ -17,9 +17,9 @@ use forklore_vault::{Chat, Library, StoryKind};
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use super::undo::finder;
+use super::finder::finder;
 use crate::chat_settings;
-use crate::fork::header::{edit_of, header_edit};
+use crate::header::{edit_of, header_edit};
 use crate::warning::{Warning, WarningCode};
 
 /// What was renamed.

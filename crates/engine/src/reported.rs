@@ -17,7 +17,7 @@ use forklore_json::Raw;
 use forklore_vault::{Library, StoryKind};
 
 use super::delete::own_books;
-use super::undo::finder;
+use super::finder::finder;
 
 /// What was done.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]

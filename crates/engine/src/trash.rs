@@ -12,7 +12,7 @@ use forklore_vault::{Library, cache};
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use super::undo::finder;
+use super::finder::finder;
 use crate::bring::Bring;
 use crate::warning::Warning;
 

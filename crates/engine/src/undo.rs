@@ -5,7 +5,7 @@ use std::collections::HashSet;
 
 use forklore_core::fork::book::fingerprint;
 use forklore_core::format::names::{book_stem, chat_stem};
-use forklore_fs::{OpenFile, PathError, VaultPath};
+use forklore_fs::{PathError, VaultPath};
 use forklore_journal as journal;
 use forklore_journal::operation::{
     Awaits, Edit, FileId, JsonChange, Kind, ObjectId, Operation, Publish, Step,
@@ -14,11 +14,11 @@ use forklore_journal::oplog::{FindError, OpLog};
 use forklore_journal::{About, TxError, layout, object_path};
 use forklore_json::Raw;
 use forklore_vault::read::media::{self, Linked};
-use forklore_vault::read::scan::{locate, locate_in};
 use forklore_vault::{Chat, Library};
 use schemars::JsonSchema;
 use serde::Serialize;
 
+use super::finder::finder;
 use super::trash::linked_by;
 use crate::bring::Bring;
 
@@ -315,19 +315,6 @@ fn as_if_alone(log: &OpLog, operation: &Operation, edit: &Edit) -> Edit {
         }
     }
     edit
-}
-
-/// Finds messages in chats that the library has read; others are looked through.
-pub(crate) fn finder(
-    library: &Library,
-) -> impl Fn(&Edit, &dyn OpenFile) -> std::io::Result<Option<std::ops::Range<u64>>> {
-    |edit, file| {
-        let chat = library.chats.iter().find(|chat| chat.path == edit.target);
-        match chat.filter(|chat| chat.identity.is_some() && chat.identity == file.identity().ok()) {
-            Some(chat) => Ok(locate_in(&chat.transcript, edit)),
-            None => locate(&*library.fs, edit, file),
-        }
-    }
 }
 
 /// What happened in a file since it was made; nothing if SillyTavern only wrote the same thing anew.

@@ -2,16 +2,12 @@
 //!
 //! [`perform`] does what a form asks for, and gives the address of the page that shows what came of it.
 
-use std::collections::BTreeMap;
-
-use forklore_api::fork::Wanted;
 use forklore_api::ops::{self, Cleaning, Deletion, Redoing, Renaming, Restored, Restoring, Undoing};
 use forklore_api::retention::{self, Forgetting};
 use forklore_api::{Failure, config, heal};
 use forklore_config::Value;
-use forklore_core::fork::ForkKind;
 use forklore_engine::delete::DeleteReport;
-use forklore_engine::heal::Choice;
+use forklore_engine::fork::ForkRequest;
 use forklore_engine::rename::RenameReport;
 use forklore_engine::retention::{ForgetReport, PruneReport};
 use forklore_engine::trash::GcReport;
@@ -20,8 +16,9 @@ use forklore_web::link;
 
 use crate::answer::usage;
 use crate::events::{Event, VaultChange};
+use crate::form::Fields;
 use crate::queued_forks::{self, ForkAnswer};
-use crate::vaults::Call;
+use crate::vault::Call;
 
 /// Tells that an operation happened, if one did.
 fn tell(call: &Call, act: &'static str, chat: Option<&str>, operation: Option<&str>) {
@@ -85,69 +82,10 @@ pub(crate) fn prune(call: &Call, dry_run: bool) -> Result<PruneReport, Failure> 
     call.change(|open| retention::prune(open, dry_run))
 }
 
-/// The fields of a form, or of an address.
-#[derive(Debug, Clone, Default)]
-pub(crate) struct Fields(pub(crate) BTreeMap<String, String>);
-
-impl Fields {
-    /// What stands in a field; a field that is left empty says nothing.
-    pub(crate) fn text(&self, name: &str) -> Option<&str> {
-        self.0.get(name).map(String::as_str).filter(|text| !text.trim().is_empty())
-    }
-
-    pub(crate) fn needed(&self, name: &str) -> Result<String, Failure> {
-        self.text(name).map(str::to_owned).ok_or_else(|| usage(format!("The field \"{name}\" is empty")))
-    }
-
-    pub(crate) fn number<T: std::str::FromStr>(&self, name: &str) -> Result<Option<T>, Failure> {
-        let parse = |text: &str| {
-            text.trim().parse().map_err(|_| usage(format!("\"{name}\" is no number that fits: {text:?}")))
-        };
-        self.text(name).map(parse).transpose()
-    }
-
-    pub(crate) fn flag(&self, name: &str) -> bool {
-        self.text(name) == Some("true")
-    }
-
-    /// Yes, no, or nothing said.
-    pub(crate) fn choice(&self, name: &str) -> Option<bool> {
-        match self.text(name) {
-            Some("true") => Some(true),
-            Some("false") => Some(false),
-            _ => None,
-        }
-    }
-
-    pub(crate) fn fork_kind(&self) -> Option<ForkKind> {
-        match self.text("kind") {
-            Some("branch") => Some(ForkKind::Branch),
-            Some("checkpoint") => Some(ForkKind::Checkpoint),
-            _ => None,
-        }
-    }
-
-    pub(crate) fn rules(&self, dry_run: bool) -> Result<Forgetting, Failure> {
-        let (last, daily, weekly) = (self.number("last")?, self.number("daily")?, self.number("weekly")?);
-        Ok(Forgetting { last, daily, weekly, dry_run })
-    }
-
-    /// What was chosen for single chats: `choose/ADDRESS`.
-    pub(crate) fn choices(&self) -> Result<BTreeMap<String, Choice>, Failure> {
-        let said = self.0.iter().filter(|(_, value)| !value.is_empty());
-        let said = said.filter_map(|(name, value)| Some((name.strip_prefix("choose/")?, value)));
-        said.map(|(chat, value)| {
-            let choice = serde_json::from_value(serde_json::Value::String(value.clone()));
-            Ok((chat.to_owned(), choice.map_err(|_| usage(format!("{value:?} cannot be chosen")))?))
-        })
-        .collect()
-    }
-}
-
 /// Does what a form asks for, and gives the address of the page that shows it.
 pub(crate) fn perform(call: &Call, fields: &Fields) -> Result<String, Failure> {
-    if let Some(kind) = fields.fork_kind() {
-        return fork(call, kind, fields);
+    if let Some(request) = fields.fork()? {
+        return fork(call, &request);
     }
     let log = link::log;
     let done = |operation: Option<String>, other: String| operation.map_or(other, |id| link::done(&id));
@@ -207,24 +145,11 @@ pub(crate) fn perform(call: &Call, fields: &Fields) -> Result<String, Failure> {
     })
 }
 
-fn fork(call: &Call, kind: ForkKind, fields: &Fields) -> Result<String, Failure> {
-    let wanted = Wanted {
-        chat: fields.needed("chat")?,
-        at: fields.number("at")?,
-        name: fields.text("name").map(str::to_owned),
-        swipe: fields.number("swipe")?,
-        when_ready: fields.flag("when_ready"),
-        ignore_queue: fields.flag("ignore_queue"),
-        strict: fields.choice("strict"),
-        link: true,
-        copy_book: fields.flag("copy_book"),
-        dry_run: false,
-    };
-    let word = fields.text("kind").unwrap_or_default();
-    Ok(match queued_forks::make(call, kind, &wanted)? {
+fn fork(call: &Call, request: &ForkRequest) -> Result<String, Failure> {
+    Ok(match queued_forks::make(call, request)? {
         ForkAnswer::Made(report) => {
             report.operation.as_deref().map_or_else(|| link::moment(&report.chat, None), link::done)
         }
-        ForkAnswer::Waits { .. } => link::act(word, &wanted.chat, wanted.at),
+        ForkAnswer::Waits { .. } => link::act(request.kind().as_str(), &request.chat, request.at),
     })
 }

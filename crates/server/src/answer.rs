@@ -1,8 +1,8 @@
-//! How failures become answers. The table of codes has the HTTP status of each.
+//! How failures become answers: [`Refused`]. The table of codes has the HTTP status of each.
 
 use axum::body::Body;
 use axum::http::{HeaderValue, StatusCode, header};
-use axum::response::Response;
+use axum::response::{IntoResponse, Response};
 use forklore_api::{ErrorCode, Failure, document};
 use serde::Serialize;
 
@@ -38,7 +38,26 @@ pub(crate) fn json<T: Serialize>(status: StatusCode, value: &T) -> Response {
     response
 }
 
-/// The answer that tells of a failure.
-pub(crate) fn failed(failure: &Failure) -> Response {
-    json(status(failure), &failure.as_json())
+/// Why a request is not answered with what it asks for. Handlers and extractors give it up with `?`.
+#[derive(Debug)]
+pub(crate) enum Refused {
+    /// For a reason that can be told
+    Failed(Box<Failure>),
+    /// The thread that worked on it died
+    Died,
+}
+
+impl From<Failure> for Refused {
+    fn from(failure: Failure) -> Self {
+        Self::Failed(Box::new(failure))
+    }
+}
+
+impl IntoResponse for Refused {
+    fn into_response(self) -> Response {
+        match self {
+            Self::Failed(failure) => json(status(&failure), &failure.as_json()),
+            Self::Died => StatusCode::INTERNAL_SERVER_ERROR.into_response(),
+        }
+    }
 }

@@ -10,7 +10,9 @@ use std::sync::{Arc, Mutex};
 use axum::http::Uri;
 use axum::http::uri::PathAndQuery;
 
-use crate::vaults::{Vault, lock, secret};
+use crate::lock::lock;
+use crate::secret::secret;
+use crate::vault::Vault;
 
 /// How many codes and sessions there are at most; the oldest go first.
 const MOST: usize = 256;

@@ -1,26 +1,19 @@
-//! [`Event`]: what pages are told while it happens, as server-sent events.
+//! [`Event`]: what pages are told while it happens. [`Telling`] tells them how far long work is.
 
-use std::convert::Infallible;
+use std::sync::Mutex;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
-use axum::response::sse::{self, KeepAlive, Sse};
-use forklore_api::{Failure, FailureReport};
+use axum::response::sse;
+use forklore_api::FailureReport;
 use forklore_engine::fork::ForkReport;
 use forklore_vault::Progress;
-use futures_util::{Stream, StreamExt as _, stream};
 use schemars::JsonSchema;
 use serde::Serialize;
-use tokio::sync::watch;
-use tokio_stream::wrappers::BroadcastStream;
+use tokio::sync::broadcast;
 
-use crate::queued_forks::WaitTold;
-use crate::routes::Hello;
-use crate::vaults::{Vault, lock};
+use crate::lock::lock;
 
-/// How often a line is sent although nothing happens, so that nobody along the way hangs up.
-const HEARTBEAT: Duration = Duration::from_secs(15);
 /// Work that is over by then is not worth telling of.
 const SHORT: Duration = Duration::from_millis(300);
 /// How often at most it is told how far work is.
@@ -98,6 +91,25 @@ pub(crate) struct ForkTold {
     pub(crate) refusal: Option<FailureReport>,
 }
 
+/// How it goes with a fork that waits.
+#[derive(Debug, Clone, Serialize, JsonSchema)]
+pub(crate) struct WaitTold {
+    /// What it is called here
+    pub(crate) id: String,
+    /// Address of the chat to fork
+    pub(crate) chat: String,
+    /// `waiting`, `made`, `failed` or `cancelled`
+    pub(crate) state: &'static str,
+    /// How many operations wait
+    pub(crate) count: usize,
+    /// What they are, each once
+    pub(crate) types: Vec<String>,
+    /// What was made
+    pub(crate) report: Option<ForkReport>,
+    /// Why it failed
+    pub(crate) error: Option<FailureReport>,
+}
+
 /// How far long work is.
 #[derive(Debug, Clone, Serialize, JsonSchema)]
 pub(crate) struct Far {
@@ -123,7 +135,7 @@ impl Event {
         }
     }
 
-    fn write(&self) -> sse::Event {
+    pub(crate) fn write(&self) -> sse::Event {
         match self {
             Self::Change(change) => event(self.name(), change),
             Self::Fork(fork) => event(self.name(), fork),
@@ -135,37 +147,15 @@ impl Event {
     }
 }
 
-fn event<T: Serialize>(name: &str, data: &T) -> sse::Event {
+/// An event of this name.
+pub(crate) fn event<T: Serialize>(name: &str, data: &T) -> sse::Event {
     // One line: a stream of events knows no longer data.
     sse::Event::default().event(name).data(serde_json::to_string(data).unwrap_or_default())
 }
 
-/// The stream of a vault's events.
-pub(crate) fn stream(
-    vault: &Arc<Vault>,
-    mut ending: watch::Receiver<bool>,
-) -> Result<Sse<impl Stream<Item = Result<sse::Event, Infallible>> + use<>>, Failure> {
-    let (events, permit) = vault.listen()?;
-    let listening = BroadcastStream::new(events);
-    vault.watch();
-    let hello = event("hello", &Hello::of(vault));
-    let events = listening.map(|event_or_lag| match event_or_lag {
-        Ok(happened) => happened.write(),
-        Err(_) => event("lagged", &serde_json::json!({})),
-    });
-    let end = async move { drop(ending.wait_for(|ends| *ends).await) };
-    let all = stream::once(async move { hello }).chain(events).take_until(end);
-    let all = all.map(move |event| {
-        // As long as somebody listens.
-        let _permit = &permit;
-        Ok(event)
-    });
-    Ok(Sse::new(all).keep_alive(KeepAlive::new().interval(HEARTBEAT)))
-}
-
 /// Tells how far long work is. Short work is not told of.
 pub(crate) struct Telling {
-    vault: Arc<Vault>,
+    events: broadcast::Sender<Event>,
     request: Option<String>,
     work: Mutex<Option<Work>>,
     done: AtomicU64,
@@ -179,13 +169,14 @@ struct Work {
 }
 
 impl Telling {
-    pub(crate) fn new(vault: &Arc<Vault>, request: Option<String>) -> Self {
-        Self { vault: vault.clone(), request, work: Mutex::default(), done: AtomicU64::new(0) }
+    pub(crate) fn new(events: broadcast::Sender<Event>, request: Option<String>) -> Self {
+        Self { events, request, work: Mutex::default(), done: AtomicU64::new(0) }
     }
 
     fn tell(&self, work: &Work, done: u64) {
         let (request, what) = (self.request.clone(), work.what.clone());
-        self.vault.tell(Event::Progress(Far { request, what, done, total: work.total }));
+        // Nobody may be listening.
+        let _nobody = self.events.send(Event::Progress(Far { request, what, done, total: work.total }));
     }
 }
 

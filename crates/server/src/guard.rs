@@ -7,10 +7,10 @@ use std::sync::Arc;
 use axum::extract::{Request, State};
 use axum::http::{HeaderMap, HeaderValue, Method, header};
 use axum::middleware::Next;
-use axum::response::Response;
+use axum::response::{IntoResponse as _, Response};
 use forklore_api::{ErrorCode, Failure};
 
-use crate::answer::{failed, refused};
+use crate::answer::{Refused, refused};
 
 /// The names that the server goes by: `127.0.0.1:8377`, `localhost:8377`.
 #[derive(Debug)]
@@ -90,7 +90,7 @@ fn has_port(host: &str) -> bool {
 pub(crate) async fn guard(State(places): State<Arc<Places>>, request: Request, next: Next) -> Response {
     match places.check(request.headers()) {
         Ok(()) => next.run(request).await,
-        Err(failure) => failed(&failure),
+        Err(failure) => Refused::from(failure).into_response(),
     }
 }
 

@@ -1,27 +1,26 @@
-//! Subject SillyTavern's plugin asks: [`prepare`] before a chat is saved that may be a fork, [`resolve`] when the save is over, [`seen()`]
-//! when SillyTavern has changed something.
+//! What SillyTavern's plugin asks: [`prepare`] before a chat is saved that may be a fork, [`resolve`] when the save is over.
+//! [`next_fork`] is how somebody wants the next one to be.
 
 use std::time::{Duration, Instant};
 
-use forklore_api::{ErrorCode, Failure, FailureReport, Kind, OpenVault, now};
+use forklore_api::{Failure, FailureReport, OpenVault, now};
 use forklore_config::Config;
-use forklore_core::fork::ForkKind;
-use forklore_core::format::names::{book_stem, chat_stem};
-use forklore_engine::fork::ForkReport;
-use forklore_engine::hook::{self, Fork, Sent, Wishes};
-use forklore_engine::reported::{self, Cleared};
-use forklore_engine::{rename, undo};
+use forklore_engine::fork::{ForkReport, ForkRequest};
+use forklore_engine::hook::{self, Fork, Sent};
+use forklore_engine::{reported, undo};
 use forklore_journal::Recovered;
 use forklore_journal::oplog::{OpLog, time};
 use forklore_json::Raw;
-use forklore_vault::{Address, Library, StoryKind, settle};
+use forklore_vault::{Address, Library, settle};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 
 use crate::answer::usage;
 use crate::events::{Event, ForkTold, VaultChange};
-use crate::vaults::{Call, lock};
+use crate::lock::lock;
+use crate::under_way::{Ticket, Wish};
+use crate::vault::Call;
 
 /// How long a fork waits for SillyTavern to write its chat. A save of hundreds of megabytes takes a minute.
 const UNTIL: i64 = 10 * 60 * 1000;
@@ -54,7 +53,7 @@ pub(crate) struct Save {
     last: Option<Box<RawValue>>,
 }
 
-/// Subject is to become of a save.
+/// What is to become of a save.
 #[derive(Debug, Default, Serialize, JsonSchema)]
 pub(crate) struct Prepared {
     /// `pass`: save it as it is; `fork`, `pending`: save it with this header
@@ -66,7 +65,7 @@ pub(crate) struct Prepared {
     header: Option<Box<RawValue>>,
     /// To settle it with
     ticket: Option<String>,
-    /// Subject is made
+    /// What is made
     report: Option<ForkReport>,
     /// Why it has to wait
     refusal: Option<FailureReport>,
@@ -74,46 +73,19 @@ pub(crate) struct Prepared {
     overwritten: Option<String>,
 }
 
-/// A save that is under way.
-#[derive(Debug, Clone)]
-pub(crate) struct Ticket {
-    fork: Option<ForkTold>,
-    overwritten: Option<String>,
-}
-
 /// A save that is over.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Over {
-    /// Subject `prepare` gave
+    /// What `prepare` gave
     ticket: String,
 }
 
-/// Subject became of it.
+/// What became of it.
 #[derive(Debug, Serialize, JsonSchema)]
 pub(crate) struct Resolved {
     /// `made`, `pending`, `taken_back`, or `gone`: nobody knows of it any more
     state: &'static str,
-}
-
-/// How the next fork of a chat is to be made.
-#[derive(Debug, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
-pub(crate) struct NextFork {
-    /// Address of the chat that will be forked
-    chat: String,
-    /// The last message of the fork; any if left out
-    at: Option<usize>,
-    /// Checkpoint or branch; otherwise its name tells
-    kind: Option<ForkKind>,
-    /// Fork although work waits in the queue
-    #[serde(default)]
-    ignore_queue: bool,
-    /// Refuse what would be a warning; as the settings say if left out
-    strict: Option<bool>,
-    /// A copy even of a lorebook that is shared by choice
-    #[serde(default)]
-    copy_book: bool,
 }
 
 /// Until when a wish holds.
@@ -123,43 +95,32 @@ pub(crate) struct Wished {
     until: String,
 }
 
-/// A wish, by the address of the chat that will be forked.
-#[derive(Debug, Clone, Copy)]
-pub(crate) struct Wish {
-    wishes: Wishes,
-    at: Option<usize>,
-    until: Instant,
-}
-
 /// Says how the next fork of a chat that SillyTavern saves is to be made.
-pub(crate) fn next_fork(call: &Call, next: &NextFork) -> Result<Wished, Failure> {
+pub(crate) fn next_fork(call: &Call, request: ForkRequest) -> Result<Wished, Failure> {
+    let ForkRequest { name, swipe, when_ready, link, dry_run, .. } = &request;
+    if name.is_some() || swipe.is_some() || *when_ready || !link || *dry_run {
+        return Err(usage(
+            "The body is not understood: name, swipe and link are what SillyTavern makes them",
+        ));
+    }
     let address = call.ask(|open| {
         let shared = open.shared()?;
-        let chat = shared.library.find_chat(&next.chat)?;
+        let chat = shared.library.find_chat(&request.chat)?;
         Ok(shared.library.address(chat).to_string())
     })?;
-    let wishes = Wishes {
-        kind: next.kind,
-        ignore_queue: next.ignore_queue,
-        strict: next.strict,
-        copy_book: next.copy_book,
-    };
     let begun = Instant::now();
-    let mut all = lock(&call.vault.wishes);
+    let mut all = lock(&call.vault.under_way.wishes);
     all.retain(|_, wish| wish.until > begun);
-    all.insert(address, Wish { wishes, at: next.at, until: begun + WISH });
+    all.insert(address, Wish { request, until: begun + WISH });
     Ok(Wished { until: time(now() + i64::try_from(WISH.as_millis()).unwrap_or_default()) })
 }
 
 /// The wish for a fork, used up.
-fn wishes(call: &Call, address: &str, at: usize) -> Wishes {
-    let mut all = lock(&call.vault.wishes);
-    match all.get(address) {
-        Some(wish) if wish.until > Instant::now() && wish.at.is_none_or(|wanted| wanted == at) => {
-            all.remove(address).map(|wish| wish.wishes).unwrap_or_default()
-        }
-        _ => Wishes::default(),
-    }
+fn wish(call: &Call, address: &str, at: usize) -> Option<ForkRequest> {
+    let mut all = lock(&call.vault.under_way.wishes);
+    let wish = all.get(address)?;
+    let holds = wish.until > Instant::now() && wish.request.at.is_none_or(|wanted| wanted == at);
+    if holds { all.remove(address).map(|wish| wish.request) } else { None }
 }
 
 /// Before SillyTavern saves: whether it is a fork, and what it needs to be whole.
@@ -182,7 +143,7 @@ pub(crate) fn prepare(call: &Call, save: &Save) -> Result<Prepared, Failure> {
     let mut prepared = call.change(|open| try_prepare(call, open, &sent))?;
     if prepared.act != "pass" || prepared.overwritten.is_some() {
         let ticket = format!("t{}-{}", call.vault.number(), uuid::Uuid::new_v4().simple());
-        let mut tickets = lock(&call.vault.tickets);
+        let mut tickets = lock(&call.vault.under_way.tickets);
         if tickets.len() >= TICKETS {
             tickets.clear();
         }
@@ -218,8 +179,8 @@ fn try_prepare(call: &Call, open: &OpenVault<'_>, sent: &Sent<'_>) -> Result<Pre
     let chat = parent.clone().map(|parent| Address { chat: fork.name.clone(), ..parent }.to_string());
     let pass = Prepared { chat, overwritten, ..pass };
     let parent = parent.map(|parent| parent.to_string()).unwrap_or_default();
-    let wishes = wishes(call, &parent, sent.messages.saturating_sub(1));
-    match whole(open, &library, sent, &fork, wishes) {
+    let wish = wish(call, &parent, sent.messages.saturating_sub(1));
+    match whole(open, &library, sent, &fork, wish.as_ref()) {
         Ok((report, header)) => {
             let header = Some(raw(header)?);
             Ok(Prepared { act: "fork", header, report: Some(report), ..pass })
@@ -237,11 +198,11 @@ fn whole(
     library: &Library,
     sent: &Sent<'_>,
     fork: &Fork,
-    wishes: Wishes,
+    wish: Option<&ForkRequest>,
 ) -> Result<(ForkReport, Vec<u8>), Failure> {
     let config = Config::load(&*open.fs)?;
     let time = now();
-    Ok(hook::prepare(library, sent, fork, wishes, &config, time, time + UNTIL)?)
+    Ok(hook::prepare(library, sent, fork, wish, &config, time, time + UNTIL)?)
 }
 
 fn raw(bytes: Vec<u8>) -> Result<Box<RawValue>, Failure> {
@@ -251,13 +212,13 @@ fn raw(bytes: Vec<u8>) -> Result<Box<RawValue>, Failure> {
 
 /// The save is over, however it went: what is on disk decides.
 pub(crate) fn resolve(call: &Call, over: &Over) -> Result<Resolved, Failure> {
-    let Some(ticket) = lock(&call.vault.tickets).remove(&over.ticket) else {
+    let Some(ticket) = lock(&call.vault.under_way.tickets).remove(&over.ticket) else {
         return Ok(Resolved { state: "gone" });
     };
     let settled = call.change(|open| settle(open, &ticket));
     if settled.is_err() {
         // It is still to be settled; whoever asks again finds it.
-        lock(&call.vault.tickets).insert(over.ticket.clone(), ticket.clone());
+        lock(&call.vault.under_way.tickets).insert(over.ticket.clone(), ticket.clone());
     }
     let state = settled?;
     if let Some(fork) = ticket.fork {
@@ -294,219 +255,4 @@ fn settle(open: &OpenVault<'_>, ticket: &Ticket) -> Result<&'static str, Failure
         }
     }
     Ok(state)
-}
-
-/// Things that SillyTavern has done.
-#[derive(Debug, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
-pub(crate) struct Report {
-    /// In the order in which they happened
-    events: Vec<Seen>,
-    /// Whether others were lost: what can be found out about them from the disk is done
-    #[serde(default)]
-    lost: bool,
-}
-
-/// One thing that SillyTavern has done.
-#[derive(Debug, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
-pub(crate) struct Seen {
-    /// Subject it was done with
-    what: Subject,
-    /// Subject was done
-    act: Act,
-    /// A group's chat
-    #[serde(default)]
-    group: bool,
-    /// Folder of the character's chats
-    folder: Option<String>,
-    /// Its present name: of the chat, the book, the folder of the character, the id of the group
-    name: Option<String>,
-    /// Its former name
-    from: Option<String>,
-    /// `chat_metadata` that a deleted chat had
-    #[schemars(with = "Option<serde_json::Value>")]
-    metadata: Option<Box<RawValue>>,
-}
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, JsonSchema)]
-#[serde(rename_all = "lowercase")]
-enum Subject {
-    Chat,
-    Book,
-    Group,
-    Character,
-    Settings,
-}
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, JsonSchema)]
-#[serde(rename_all = "lowercase")]
-enum Act {
-    Saved,
-    Renamed,
-    Deleted,
-}
-
-/// Subject followed from it.
-#[derive(Debug, Serialize, JsonSchema)]
-pub(crate) struct Followed {
-    /// Subject was done, if anything
-    did: Vec<Did>,
-    /// Subject could not be done
-    failed: Vec<Undone>,
-}
-
-/// Subject did not follow from one thing.
-#[derive(Debug, Serialize, JsonSchema)]
-pub(crate) struct Undone {
-    /// Number of the event
-    event: usize,
-    /// Whether to tell it again later
-    again: bool,
-    /// Why
-    error: FailureReport,
-}
-
-/// Subject followed from one thing.
-#[derive(Debug, Serialize, JsonSchema)]
-pub(crate) struct Did {
-    /// Number of the event
-    event: usize,
-    /// The operation
-    operation: Option<String>,
-    /// Books that went to the trash
-    books: Vec<String>,
-}
-
-/// SillyTavern has changed something.
-pub(crate) fn seen(call: &Call, report: &Report) -> Followed {
-    let (mut did, mut failed) = (Vec::new(), Vec::new());
-    if report.lost {
-        // Subject cannot be done now is done when the vault is next opened.
-        let _later = catch_up(call);
-    }
-    let mut busy: Option<Failure> = None;
-    for (event, seen) in report.events.iter().enumerate() {
-        let change = change(seen);
-        call.vault.recording.nudge(&format!("{} {}", change.what, change.act));
-        call.vault.tell(Event::Change(change));
-        // Each waits for another Forklore for a while: once is enough for all.
-        let followed = match &busy {
-            Some(failure) if seen.act == Act::Deleted => Err(failure.clone()),
-            _ => follow(call, seen),
-        };
-        let cleared = match followed {
-            Ok(cleared) => cleared,
-            Err(failure) => {
-                let again = failure.code.kind() != Kind::Usage;
-                failed.push(Undone { event, again, error: failure.told() });
-                busy = busy.or(Some(failure).filter(|failure| failure.code == ErrorCode::Busy));
-                continue;
-            }
-        };
-        if cleared.operation.is_some() {
-            for book in &cleared.books {
-                let change = VaultChange::operation("deleted", None, cleared.operation.as_deref());
-                call.vault.tell(Event::Change(VaultChange {
-                    what: "book",
-                    book: Some(book.clone()),
-                    ..change
-                }));
-            }
-            did.push(Did { event, operation: cleared.operation, books: cleared.books });
-        }
-    }
-    Followed { did, failed }
-}
-
-/// Does what should have followed from deletions that nobody told of: while there was no engine, or too much to tell.
-pub(crate) fn catch_up(call: &Call) -> Result<(), Failure> {
-    let missed = call.ask(|open| Ok(reported::may_have_missed(&*open.fs, &OpLog::read(&*open.fs)?)?))?;
-    if !missed {
-        return Ok(());
-    }
-    let cleared = call.change(|open| {
-        let library = open.library_to_change(false)?;
-        Ok(reported::missed(&library, &OpLog::read(&*open.fs)?, now())?)
-    })?;
-    if cleared.operation.is_some() {
-        call.vault.tell(Event::Change(VaultChange::vault()));
-    }
-    Ok(())
-}
-
-fn change(seen: &Seen) -> VaultChange {
-    let name = seen.name.clone();
-    let chat = |name: &String| match &seen.folder {
-        Some(folder) if !seen.group => format!("{folder}/{}", chat_stem(name)),
-        _ => format!("group:-/{}", chat_stem(name)),
-    };
-    VaultChange {
-        what: match seen.what {
-            Subject::Chat => "chat",
-            Subject::Book => "book",
-            Subject::Group => "group",
-            Subject::Character => "character",
-            Subject::Settings => "settings",
-        },
-        act: match seen.act {
-            Act::Saved => "saved",
-            Act::Renamed => "renamed",
-            Act::Deleted => "deleted",
-        },
-        chat: match seen.what {
-            Subject::Chat => name.as_ref().map(chat),
-            Subject::Group | Subject::Character => name.clone(),
-            Subject::Book | Subject::Settings => None,
-        },
-        book: name.filter(|_| seen.what == Subject::Book).map(|name| book_stem(&name)),
-        from: seen.from.clone(),
-        operation: None,
-        by: "sillytavern",
-    }
-}
-
-/// A chat has another name: what still says the former one follows, before a page reads it.
-fn follow_rename(open: &OpenVault<'_>, seen: &Seen, name: &str, from: &str) -> Result<Cleared, Failure> {
-    let library = open.library_to_change(false)?;
-    let is_it = |c: &usize| {
-        let story = &library.stories[library.chats[*c].story];
-        let here = match story.kind {
-            StoryKind::Character => !seen.group && seen.folder.as_deref() == Some(&story.folder),
-            StoryKind::Group => seen.group,
-        };
-        here && library.chats[*c].name == name
-    };
-    let Some(c) = (0..library.chats.len()).find(is_it) else { return Ok(Cleared::default()) };
-    let Some(following) = rename::follow(&library, c, from)? else { return Ok(Cleared::default()) };
-    let operation = rename::execute_following(&library, following, now())?;
-    Ok(Cleared { operation: Some(operation), ..Cleared::default() })
-}
-
-/// Subject follows from what SillyTavern did.
-fn follow(call: &Call, seen: &Seen) -> Result<Cleared, Failure> {
-    if let (Act::Renamed, Subject::Chat, Some(name), Some(from)) =
-        (seen.act, seen.what, &seen.name, &seen.from)
-    {
-        return call.change(|open| follow_rename(open, seen, &chat_stem(name), &chat_stem(from)));
-    }
-    let (Act::Deleted, Some(name)) = (seen.act, &seen.name) else { return Ok(Cleared::default()) };
-    let kind = match seen.what {
-        Subject::Chat => None,
-        Subject::Character => Some(StoryKind::Character),
-        Subject::Group => Some(StoryKind::Group),
-        Subject::Book | Subject::Settings => return Ok(Cleared::default()),
-    };
-    let metadata = seen.metadata.as_deref().map(|raw| raw.get().as_bytes().to_vec()).unwrap_or_default();
-    let metadata = Raw::parse(&metadata).unwrap_or(Raw::NULL);
-    call.change(|open| {
-        let library = open.library_to_change(false)?;
-        let log = OpLog::read(&*open.fs)?;
-        let folder = seen.folder.as_deref().filter(|_| !seen.group);
-        Ok(match kind {
-            Some(kind) => reported::gone(&library, &log, kind, name, now())?,
-            None if folder.is_none() && !seen.group => Cleared::default(),
-            None => reported::deleted(&library, &log, folder, &chat_stem(name), metadata, now())?,
-        })
-    })
 }

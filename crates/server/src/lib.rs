@@ -1,14 +1,15 @@
 //! Forklore over HTTP: the calls of `forklore-api`, with the same documents as the command line (`docs/formats/http.md`).
 //!
 //! * [`Server`] listens; [`Options`] say where. It answers on the addresses that it knows to be its own (`guard`), and only to whom
-//!   has a token: each token opens one vault (`vaults`) and reaches nothing else. Browsers get sessions instead (`doorman`), and nobody
-//!   stays who says nothing (`listen`).
+//!   has a token: each token opens one vault (`vaults`) and reaches nothing else. Browsers get sessions instead (`doorman`, `entrance`),
+//!   and nobody stays who says nothing (`listen`).
 //! * `routes` is the table of everything that can be asked. A line of it is a path, a sentence, and a plain function from a request to
-//!   an answer; the router and the OpenAPI description are both made from it (`table`).
+//!   an answer; the router and the OpenAPI description are both made from it (`table`). What a request says is taken out of it in one
+//!   place (`extract`); what is refused becomes an answer in another (`answer`).
 //! * `pages` are for people: the same reports, as HTML (`forklore-web`).
 //! * `actions` are the changes, for the API and for the forms of pages alike.
-//! * `events` tells pages what happens while it happens; `queued_forks` holds forks that wait for a queue; `hook` is what SillyTavern's
-//!   plugin asks before and after SillyTavern saves a chat.
+//! * `events` are what pages are told while it happens, in a `stream`; `queued_forks` are forks that wait for a queue; `hook` is what
+//!   SillyTavern's plugin asks before and after SillyTavern saves a chat, and `reported` what it tells of.
 //!
 //! There is no rule in here: a handler asks the vault and answers what it says. Work is done on threads of its own, since the engine
 //! is not asynchronous; what changes a vault is done one after the other.
@@ -16,20 +17,31 @@
 mod actions;
 mod answer;
 mod doorman;
+mod entrance;
 mod events;
+mod extract;
+mod form;
 mod guard;
+mod hello;
 mod hook;
 mod listen;
+mod lock;
 mod pages;
 mod queued_forks;
 mod recording;
+mod reported;
 mod routes;
+mod secret;
+mod setup;
+mod stream;
 mod table;
+mod under_way;
+mod vault;
 mod vaults;
 
 use std::io;
 use std::net::SocketAddr;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::Arc;
 
 use forklore_api::Failure;
@@ -37,26 +49,8 @@ use tokio::net::TcpListener;
 
 use crate::doorman::Right;
 use crate::guard::Places;
+pub use crate::setup::{First, Setup};
 use crate::vaults::Vaults;
-
-/// What somebody wants to look at who has no vault open.
-#[derive(Debug)]
-pub enum First {
-    /// A folder that they named: a user's, or one around it
-    Folder(PathBuf),
-    /// The demo story
-    Demo,
-}
-
-/// How a vault is found when the server starts without one. Whoever starts it knows; the server asks when a person has chosen.
-pub struct Setup {
-    /// Vaults that were found on this machine
-    pub folders: Vec<PathBuf>,
-    /// Where the demo story would be made
-    pub demo: PathBuf,
-    /// Finds or makes what was chosen, and gives the vault's folder
-    pub choose: Box<dyn Fn(First) -> Result<PathBuf, Failure> + Send + Sync>,
-}
 
 /// Where to listen, and for whom.
 pub struct Options {
@@ -140,7 +134,7 @@ impl Codes {
 
 /// A secret that nobody guesses, to let somebody in with.
 pub fn secret() -> String {
-    vaults::secret()
+    secret::secret()
 }
 
 /// The path that everything is below: empty, or with a slash before it and none behind.

@@ -25,7 +25,7 @@ use tokio_io_timeout::TimeoutStream;
 use tower::ServiceExt as _;
 
 use crate::doorman::leave_room;
-use crate::vaults::lock;
+use crate::lock::lock;
 
 /// How long a connection may say nothing, or take to say what it wants.
 const SILENCE: Duration = Duration::from_secs(10);

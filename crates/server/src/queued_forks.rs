@@ -1,67 +1,27 @@
-//! Forks that wait: somebody wants one, and work is still in the queue. [`Waiting`] is one of them.
+//! Forks that somebody asks for: [`make`] makes one, or lets it wait while work is still in the queue; [`list`] and [`cancel`] are for
+//! those that wait.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-use forklore_api::fork::{self, Asked, Wanted};
+use forklore_api::fork::{self, Asked};
 use forklore_api::look::{self, OneChat};
-use forklore_api::{ErrorCode, Failure, FailureReport};
-use forklore_core::fork::ForkKind;
-use forklore_engine::fork::ForkReport;
+use forklore_api::{ErrorCode, Failure};
+use forklore_engine::fork::{ForkReport, ForkRequest};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::answer::refused;
-use crate::events::{Event, VaultChange};
-use crate::vaults::{Call, Vault, lock, passes};
+use crate::events::{Event, VaultChange, WaitTold};
+use crate::lock::lock;
+use crate::under_way::{Wait, Waiting};
+use crate::vault::{Call, Vault, passes};
 
 /// How often the queue is looked at.
 const LOOK: Duration = Duration::from_secs(1);
 /// How many can wait in one vault.
 const MOST: usize = 16;
-
-/// A fork that waits.
-pub(crate) struct Waiting {
-    wait: Wait,
-    cancelled: AtomicBool,
-}
-
-/// A fork that waits, as it is told.
-#[derive(Debug, Clone, Serialize, JsonSchema)]
-pub(crate) struct Wait {
-    /// What it is called here
-    pub(crate) id: String,
-    /// Checkpoint or branch
-    pub(crate) kind: ForkKind,
-    /// Address of the chat to fork
-    pub(crate) chat: String,
-    /// The last message of the fork; the last one of the chat if null
-    pub(crate) at: Option<usize>,
-    /// How many operations waited when it began
-    pub(crate) count: usize,
-    /// What they were, each once
-    pub(crate) types: Vec<String>,
-}
-
-/// How it goes with a fork that waits.
-#[derive(Debug, Clone, Serialize, JsonSchema)]
-pub(crate) struct WaitTold {
-    /// What it is called here
-    pub(crate) id: String,
-    /// Address of the chat to fork
-    pub(crate) chat: String,
-    /// `waiting`, `made`, `failed` or `cancelled`
-    pub(crate) state: &'static str,
-    /// How many operations wait
-    pub(crate) count: usize,
-    /// What they are, each once
-    pub(crate) types: Vec<String>,
-    /// What was made
-    pub(crate) report: Option<ForkReport>,
-    /// Why it failed
-    pub(crate) error: Option<FailureReport>,
-}
 
 /// A fork that was made, or one that waits.
 #[derive(Debug, Clone, Serialize, JsonSchema)]
@@ -99,14 +59,14 @@ pub(crate) struct Cancelled {
 }
 
 /// Makes a fork, or lets it wait.
-pub(crate) fn make(call: &Call, kind: ForkKind, wanted: &Wanted) -> Result<ForkAnswer, Failure> {
-    match call.change(|open| fork::fork(open, kind, wanted))? {
+pub(crate) fn make(call: &Call, request: &ForkRequest) -> Result<ForkAnswer, Failure> {
+    match call.change(|open| fork::fork(open, request))? {
         Asked::Made(report) => {
             made(&call.vault, &report);
             Ok(ForkAnswer::Made(report))
         }
         Asked::Waits { count, types } => {
-            let wait = begin(&call.vault, kind, wanted, count, types)?;
+            let wait = begin(&call.vault, request, count, types)?;
             Ok(ForkAnswer::Waits { wait })
         }
     }
@@ -121,16 +81,15 @@ fn made(vault: &Vault, report: &ForkReport) {
 
 fn begin(
     vault: &Arc<Vault>,
-    kind: ForkKind,
-    wanted: &Wanted,
+    request: &ForkRequest,
     count: usize,
     types: Vec<String>,
 ) -> Result<Wait, Failure> {
     let id = format!("w{}", vault.number());
-    let wait = Wait { id, kind, chat: wanted.chat.clone(), at: wanted.at, count, types };
+    let wait = Wait { id, kind: request.kind(), chat: request.chat.clone(), at: request.at, count, types };
     let waiting = Arc::new(Waiting { wait: wait.clone(), cancelled: AtomicBool::new(false) });
     {
-        let mut waits = lock(&vault.waits);
+        let mut waits = lock(&vault.under_way.waits);
         if waits.len() >= MOST {
             let message = format!("{MOST} forks are waiting already");
             return Err(refused(
@@ -141,19 +100,19 @@ fn begin(
         }
         waits.push(waiting.clone());
     }
-    let (vault, wanted) = (vault.clone(), wanted.clone());
+    let (vault, request) = (vault.clone(), request.clone());
     std::thread::spawn(move || {
-        let told = watch(&vault, &waiting, &wanted);
-        lock(&vault.waits).retain(|other| !Arc::ptr_eq(other, &waiting));
+        let told = watch(&vault, &waiting, &request);
+        lock(&vault.under_way.waits).retain(|other| !Arc::ptr_eq(other, &waiting));
         vault.tell(Event::Wait(told));
     });
     Ok(wait)
 }
 
 /// Looks at the queue until it is empty, and forks then.
-fn watch(vault: &Arc<Vault>, waiting: &Waiting, wanted: &Wanted) -> WaitTold {
+fn watch(vault: &Arc<Vault>, waiting: &Waiting, request: &ForkRequest) -> WaitTold {
     let call = Call { vault: vault.clone(), request: None };
-    let Wait { id, kind, chat, .. } = waiting.wait.clone();
+    let Wait { id, chat, .. } = waiting.wait.clone();
     let mut told = WaitTold {
         id,
         chat: chat.clone(),
@@ -172,7 +131,7 @@ fn watch(vault: &Arc<Vault>, waiting: &Waiting, wanted: &Wanted) -> WaitTold {
         let looked = call.ask(|open| look::queue(open, &OneChat { chat: chat.clone() }));
         let asked = match looked {
             Ok(queue) if !queue.idle => Ok(Asked::Waits { count: queue.count, types: queue.types }),
-            Ok(_) => call.change(|open| fork::fork(open, kind, wanted)),
+            Ok(_) => call.change(|open| fork::fork(open, request)),
             Err(failure) => Err(failure),
         };
         match asked {
@@ -200,12 +159,12 @@ fn watch(vault: &Arc<Vault>, waiting: &Waiting, wanted: &Wanted) -> WaitTold {
 
 /// All that wait.
 pub(crate) fn list(call: &Call) -> Waits {
-    Waits { waits: lock(&call.vault.waits).iter().map(|waiting| waiting.wait.clone()).collect() }
+    Waits { waits: lock(&call.vault.under_way.waits).iter().map(|waiting| waiting.wait.clone()).collect() }
 }
 
 /// One is not wanted any more.
 pub(crate) fn cancel(call: &Call, id: &str) -> Result<Cancelled, Failure> {
-    let waits = lock(&call.vault.waits);
+    let waits = lock(&call.vault.under_way.waits);
     let Some(waiting) = waits.iter().find(|waiting| waiting.wait.id == id) else {
         let message = format!("No fork {id:?} is waiting");
         return Err(refused(

@@ -15,7 +15,7 @@ use forklore_vault::{Library, NoProgress};
 use tokio::sync::broadcast;
 
 use crate::events::{Event, Recorded};
-use crate::vaults::lock;
+use crate::lock::lock;
 
 /// How soon a file that was being written is looked at again.
 const SOON: Duration = Duration::from_millis(500);

@@ -1,36 +1,37 @@
 //! The table of everything that can be asked, and the [`app`] that answers it.
 
-use std::path::PathBuf;
 use std::sync::{Arc, OnceLock};
 
 use axum::body::Bytes;
-use axum::extract::{Request, State};
+use axum::extract::State;
 use axum::http::{HeaderName, HeaderValue, Method, StatusCode, header};
-use axum::response::{IntoResponse as _, Response};
+use axum::response::{IntoResponse, Response};
 use axum::routing::{get, post};
 use axum::{Router, middleware};
 use forklore_api::config::{self, Who};
-use forklore_api::fork::{self, Wanted};
 use forklore_api::look::{self, AnyChat, AnyStory, OneChat, OneStory, Pair, Search, Spot, Stretch};
 use forklore_api::ops::{self, Cleaning, Deletion, Limit, Redoing, Renaming, Restoring, Undoing};
 use forklore_api::past::{self, Blaming, Bringing, Looking};
 use forklore_api::retention::Forgetting;
-use forklore_api::{ErrorCode, Failure, document, enter, heal};
+use forklore_api::{ErrorCode, Failure, document, enter, fork, heal};
 use forklore_config::SettingReport;
 use forklore_core::fork::ForkKind;
+use forklore_engine::fork::ForkRequest;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use tower_http::limit::RequestBodyLimitLayer;
 use tower_http::set_header::SetResponseHeaderLayer;
 
-use crate::answer::{failed, json, refused};
-use crate::doorman::Right;
-use crate::events::{self, Event, ForkTold, VaultChange};
-use crate::guard::{Places, guard, token};
+use crate::answer::{Refused, json, refused, usage};
+use crate::events::{Event, ForkTold, VaultChange};
+use crate::extract::ORDINARY;
+use crate::guard::{Places, guard};
+use crate::hello::Hello;
 use crate::queued_forks::{self, Cancelling, ForkAnswer};
-use crate::table::{ORDINARY, Pass, Table, body, called};
-use crate::vaults::{Vault, Vaults};
-use crate::{First, actions, hook, pages};
+use crate::table::{Pass, Table};
+use crate::vault::Call;
+use crate::vaults::Vaults;
+use crate::{actions, entrance, hook, pages, reported, stream};
 
 /// The largest body of all: a header with everything that an extension ever kept in it.
 const LARGEST: usize = 64 << 20;
@@ -44,36 +45,9 @@ struct Nothing {}
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 struct Pruning {
-    /// VaultChange nothing, and tell the size
+    /// Change nothing, and tell the size
     #[serde(default)]
     dry_run: bool,
-}
-
-/// Who answers.
-#[derive(Debug, Clone, Serialize, JsonSchema)]
-pub(crate) struct Hello {
-    /// Always `forklore`
-    name: &'static str,
-    /// Version of the program
-    version: &'static str,
-    /// Version of this API
-    api: u32,
-    /// Name of the vault's folder
-    vault: String,
-    /// Why history is not being recorded at the moment; nothing if it is
-    recording: Option<String>,
-}
-
-impl Hello {
-    pub(crate) fn of(vault: &Vault) -> Self {
-        Self {
-            name: "forklore",
-            version: env!("CARGO_PKG_VERSION"),
-            api: 1,
-            vault: vault.name(),
-            recording: vault.recording.trouble(),
-        }
-    }
 }
 
 /// That the server is there.
@@ -83,71 +57,6 @@ struct Health {
     ok: bool,
     /// Version of the program
     version: &'static str,
-}
-
-/// A vault to open.
-#[derive(Debug, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
-struct Opening {
-    /// Absolute path of a SillyTavern user folder
-    path: PathBuf,
-}
-
-/// What there is to choose from at the first visit.
-#[derive(Debug, Serialize, JsonSchema)]
-struct Choices {
-    /// Vaults that were found on this machine
-    folders: Vec<String>,
-    /// Where the demo story would be made
-    demo: String,
-}
-
-/// What was chosen: one of both.
-#[derive(Debug, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
-struct Chosen {
-    /// A SillyTavern folder: a user's, or one around it
-    path: Option<PathBuf>,
-    /// The demo story
-    #[serde(default)]
-    demo: bool,
-}
-
-/// A vault that is open.
-#[derive(Debug, Serialize, JsonSchema)]
-struct Opened {
-    /// What opens it from now on
-    token: String,
-    /// Name of its folder
-    vault: String,
-    /// Lets one browser in, once
-    code: String,
-}
-
-/// Who wants in.
-#[derive(Debug, Default, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
-struct Knock {
-    /// The code in the address that was printed; not needed with a token
-    code: Option<String>,
-}
-
-/// A browser that was let in.
-#[derive(Debug, Serialize, JsonSchema)]
-struct LetIn {
-    /// Name of the vault's folder; nothing if a vault is to be chosen first
-    vault: Option<String>,
-    /// Where the pages are for this browser, relative to the base
-    to: Option<String>,
-    /// What a vault is chosen with
-    key: Option<String>,
-}
-
-/// A way in for another browser.
-#[derive(Debug, Serialize, JsonSchema)]
-struct AnotherCode {
-    /// Works once, behind `#code=` in the address
-    code: String,
 }
 
 /// One setting, or all.
@@ -195,44 +104,44 @@ pub(crate) fn table() -> Table {
             "text/event-stream",
             get(listen),
         )
-        .own::<LetIn>(
+        .own::<entrance::LetIn>(
             (Method::POST, "/api/session"),
             "Let a browser in, for a code or a token: it gets a session as a cookie",
             Pass::Free,
             "application/json",
-            post(enter),
+            post(entrance::enter),
         )
-        .with_body::<Knock>()
-        .own::<AnotherCode>(
+        .with_body::<entrance::Knock>()
+        .own::<entrance::AnotherCode>(
             (Method::POST, "/api/code"),
             "A code that lets another browser in, once",
             Pass::Token,
             "application/json",
-            post(another),
+            post(entrance::another),
         )
-        .own::<Opened>(
+        .own::<entrance::Opened>(
             (Method::POST, "/api/vaults"),
             "Open a vault",
             Pass::Key,
             "application/json",
-            post(open),
+            post(entrance::open),
         )
-        .with_body::<Opening>()
-        .own::<Choices>(
+        .with_body::<entrance::Opening>()
+        .own::<entrance::Choices>(
             (Method::GET, "/api/setup"),
             "What there is to choose from, if there is no vault yet",
             Pass::Key,
             "application/json",
-            get(setup),
+            get(entrance::setup),
         )
-        .own::<Opened>(
+        .own::<entrance::Opened>(
             (Method::POST, "/api/setup"),
             "Open the vault that was chosen",
             Pass::Key,
             "application/json",
-            post(choose),
+            post(entrance::choose),
         )
-        .with_body::<Chosen>();
+        .with_body::<entrance::Chosen>();
     let table = table
         .get("/api/hello", "Who answers, and for which vault", |call, _: Nothing| Ok(Hello::of(&call.vault)))
         .get("/api/stories", "List the stories", |call, _: Nothing| call.ask(look::stories))
@@ -264,9 +173,14 @@ pub(crate) fn table() -> Table {
         .get("/api/enter", "What there is to say and to decide on entering a chat", |call, of: OneChat| {
             call.ask(|open| enter::enter(open, &of))
         })
-        .get("/api/plan", "Whether a fork could be made now, and what it would be", |call, fork| {
-            call.ask(|open| fork::plan(open, &fork))
-        })
+        .get(
+            "/api/plan",
+            "Whether a fork could be made now, and what it would be",
+            |call, of: ForkRequest| match of.kind {
+                Some(_) => call.ask(|open| fork::plan(open, &of)),
+                None => Err(usage("The query is not understood: missing field `kind`")),
+            },
+        )
         .get("/api/queue", "What a memory extension still has to do", |call, of: OneChat| {
             call.ask(|open| look::queue(open, &of))
         })
@@ -293,11 +207,14 @@ pub(crate) fn table() -> Table {
             Ok(Recent { forks: call.vault.recent(of.chat.as_deref()) })
         });
     table
-        .post_with("/api/checkpoint", "Make a checkpoint", ORDINARY, forked, |call, wanted: Wanted| {
-            queued_forks::make(call, ForkKind::Checkpoint, &wanted)
-        })
-        .post_with("/api/branch", "Make a branch", ORDINARY, forked, |call, wanted: Wanted| {
-            queued_forks::make(call, ForkKind::Branch, &wanted)
+        .post_with::<ORDINARY, _, _>(
+            "/api/checkpoint",
+            "Make a checkpoint",
+            forked,
+            |call, of: ForkRequest| queued_forks::make(call, &said_by_path(ForkKind::Checkpoint, of)?),
+        )
+        .post_with::<ORDINARY, _, _>("/api/branch", "Make a branch", forked, |call, of: ForkRequest| {
+            queued_forks::make(call, &said_by_path(ForkKind::Branch, of)?)
         })
         .post("/api/waits/cancel", "A fork that waits is not wanted any more", |call, of: Cancelling| {
             queued_forks::cancel(call, &of.id)
@@ -342,46 +259,43 @@ pub(crate) fn table() -> Table {
             },
         )
         .post("/api/next-fork", "How the next fork that SillyTavern saves is to be made", |call, next| {
-            hook::next_fork(call, &next)
+            hook::next_fork(call, next)
         })
-        .post_with(
+        .post_with::<LARGEST, _, _>(
             "/api/hook/prepare",
             "Before SillyTavern saves a chat that may be a fork",
-            LARGEST,
             |_| StatusCode::OK,
             |call, save| hook::prepare(call, &save),
         )
         .post("/api/hook/resolve", "When that save is over", |call, over| hook::resolve(call, &over))
-        .post_with(
+        .post_with::<LARGEST, _, _>(
             "/api/seen",
             "What SillyTavern has changed",
-            LARGEST,
             |_| StatusCode::OK,
-            |call, report| Ok(hook::seen(call, &report)),
+            |call, report| Ok(reported::seen(call, &report)),
         )
 }
 
-async fn listen(State(vaults): State<Arc<Vaults>>, request: Request) -> Response {
-    match called(&vaults, &request) {
-        Ok(call) => {
-            let mut response = match events::stream(&call.vault, vaults.ending.subscribe()) {
-                Ok(stream) => stream.into_response(),
-                Err(failure) => return failed(&failure),
-            };
-            // A proxy that packs or holds back what it passes on would keep events from arriving.
-            let headers = response.headers_mut();
-            headers.insert(header::CACHE_CONTROL, HeaderValue::from_static("no-cache, no-transform"));
-            headers.insert(HeaderName::from_static("x-accel-buffering"), HeaderValue::from_static("no"));
-            response
-        }
-        Err(failure) => failed(&failure),
+/// The fork that is asked for on the path of its kind, where nothing else has to say it.
+fn said_by_path(kind: ForkKind, request: ForkRequest) -> Result<ForkRequest, Failure> {
+    match request.kind {
+        None => Ok(ForkRequest { kind: Some(kind), ..request }),
+        Some(_) => Err(usage("The body is not understood: the path says already which `kind` it is")),
     }
+}
+
+/// What happens in a vault, while it happens.
+async fn listen(State(vaults): State<Arc<Vaults>>, call: Call) -> Result<impl IntoResponse, Refused> {
+    let events = stream::stream(&call.vault, vaults.ending.subscribe())?;
+    // A proxy that packs or holds back what it passes on would keep events from arriving.
+    let straight = [("cache-control", "no-cache, no-transform"), ("x-accel-buffering", "no")];
+    Ok((straight, events))
 }
 
 /// The description of this API: it never changes while the program runs.
 async fn description() -> Response {
     static WRITTEN: OnceLock<Bytes> = OnceLock::new();
-    let write = || document(&crate::openapi()).map(Bytes::from).unwrap_or_default();
+    let write = || document(&table().openapi()).map(Bytes::from).unwrap_or_default();
     let written = WRITTEN.get_or_init(write).clone();
     (
         [(header::CONTENT_TYPE, "application/json; charset=utf-8"), (header::CACHE_CONTROL, "no-store")],
@@ -390,138 +304,15 @@ async fn description() -> Response {
         .into_response()
 }
 
-/// A code or a token comes in the body or as a header, so no other page can let a browser in.
-async fn enter(State(vaults): State<Arc<Vaults>>, request: Request) -> Response {
-    let by_token = token(request.headers()).map(|_| called(&vaults, &request));
-    let right = match by_token {
-        Some(Ok(call)) => Some(Right::Use(call.vault)),
-        Some(Err(failure)) => return failed(&failure),
-        None => match body::<Knock>(request, ORDINARY).await {
-            Ok(entering) => entering.code.and_then(|code| vaults.doorman.redeem(&code)),
-            Err(failure) => return failed(&failure),
-        },
-    };
-    let vault = match right {
-        Some(Right::Use(vault)) => vault,
-        Some(Right::Choose) => {
-            return json(StatusCode::OK, &LetIn { vault: None, to: None, key: vaults.key_to_choose() });
-        }
-        None => {
-            let hint = "Each works once. Press Enter where `forklore serve` runs, and open the address that it prints.";
-            return failed(&refused(
-                ErrorCode::CodeUsed,
-                "This address was used already, or is of another server",
-                hint,
-            ));
-        }
-    };
-    let name = vault.name();
-    let session = vaults.doorman.admit(vault);
-    let entered = LetIn { vault: Some(name), to: Some(format!("~{}/", session.room)), key: None };
-    let mut response = json(StatusCode::OK, &entered);
-    if let Ok(cookie) = HeaderValue::from_str(&vaults.doorman.set_cookie(&session)) {
-        response.headers_mut().insert(header::SET_COOKIE, cookie);
-    }
-    response
-}
-
-/// A way in for another browser.
-async fn another(State(vaults): State<Arc<Vaults>>, request: Request) -> Response {
-    match called(&vaults, &request) {
-        Ok(call) => json(StatusCode::OK, &AnotherCode { code: vaults.doorman.code(Right::Use(call.vault)) }),
-        Err(failure) => failed(&failure),
-    }
-}
-
-/// Lets only whoever has the key pass.
-fn with_key(vaults: &Vaults, request: &Request) -> Result<(), Failure> {
-    let shown = token(request.headers());
-    if shown.is_some_and(|shown| vaults.is_key(shown)) {
-        return Ok(());
-    }
-    Err(match shown.and_then(|token| vaults.find(token)) {
-        Some(_) => refused(ErrorCode::NotAllowed, "A vault's token opens no other vault", "Use the key."),
-        None => {
-            refused(ErrorCode::NoToken, "Vaults are opened with the key", "Start `forklore serve --managed`.")
-        }
-    })
-}
-
-async fn open(State(vaults): State<Arc<Vaults>>, request: Request) -> Response {
-    if let Err(failure) = with_key(&vaults, &request) {
-        return failed(&failure);
-    }
-    let opening: Opening = match body(request, ORDINARY).await {
-        Ok(opening) => opening,
-        Err(failure) => return failed(&failure),
-    };
-    opened(vaults, move |_| Ok(opening.path)).await
-}
-
-/// Opens a vault that is still to be found.
-async fn opened(
-    vaults: Arc<Vaults>,
-    find: impl FnOnce(&Vaults) -> Result<PathBuf, Failure> + Send + 'static,
-) -> Response {
-    let open = move || {
-        let (token, vault) = vaults.open(&find(&vaults)?)?;
-        let code = vaults.doorman.code(Right::Use(vault.clone()));
-        Ok((token, vault, code))
-    };
-    match tokio::task::spawn_blocking(open).await {
-        Ok(Ok((token, vault, code))) => json(StatusCode::OK, &Opened { token, vault: vault.name(), code }),
-        Ok(Err(failure)) => failed(&failure),
-        Err(_) => StatusCode::INTERNAL_SERVER_ERROR.into_response(),
-    }
-}
-
-fn no_setup() -> Failure {
-    refused(
-        ErrorCode::NotAllowed,
-        "This server has its vault already",
-        "Start `forklore serve` where there is none.",
-    )
-}
-
-/// What there is to choose from at the first visit.
-async fn setup(State(vaults): State<Arc<Vaults>>, request: Request) -> Response {
-    match (with_key(&vaults, &request), &vaults.setup) {
-        (Err(failure), _) => failed(&failure),
-        (Ok(()), None) => failed(&no_setup()),
-        (Ok(()), Some(setup)) => {
-            let text = |path: &PathBuf| path.display().to_string();
-            let folders = setup.folders.iter().map(text).collect();
-            json(StatusCode::OK, &Choices { folders, demo: text(&setup.demo) })
-        }
-    }
-}
-
-/// What was chosen at the first visit.
-async fn choose(State(vaults): State<Arc<Vaults>>, request: Request) -> Response {
-    if let Err(failure) = with_key(&vaults, &request) {
-        return failed(&failure);
-    }
-    let chosen: Chosen = match body(request, ORDINARY).await {
-        Ok(chosen) => chosen,
-        Err(failure) => return failed(&failure),
-    };
-    let first = match (chosen.path, chosen.demo) {
-        (Some(path), false) => First::Folder(path),
-        (None, true) => First::Demo,
-        _ => return failed(&crate::answer::usage("Choose a folder or the demo story, one of both")),
-    };
-    opened(vaults, move |vaults| (vaults.setup.as_ref().ok_or_else(no_setup)?.choose)(first)).await
-}
-
 /// What answers everything.
 pub(crate) fn app(vaults: Arc<Vaults>, places: Arc<Places>, prefix: &str) -> Router {
     let no_route = async || {
         let hint = "docs/formats/http.md and api/openapi.json tell what there is.";
-        failed(&refused(ErrorCode::NoRoute, "There is nothing here", hint))
+        Refused::from(refused(ErrorCode::NoRoute, "There is nothing here", hint))
     };
     let wrong_method = async || {
         let hint = "Looking is GET, changing is POST.";
-        failed(&Failure::new(ErrorCode::WrongMethod, "This is not asked like that", hint))
+        Refused::from(refused(ErrorCode::WrongMethod, "This is not asked like that", hint))
     };
     let routes = table().router().merge(pages::router());
     let home = format!("{prefix}/");

@@ -2,31 +2,21 @@
 //! neither can tell of something that the other does not know.
 
 use std::sync::Arc;
-use std::time::Duration;
 
 use axum::Router;
-use axum::body::Bytes;
-use axum::extract::{Query, Request, State};
-use axum::http::{Method, StatusCode, header};
-use axum::response::{IntoResponse as _, Response};
+use axum::http::{Method, StatusCode};
 use axum::routing::{MethodFilter, MethodRouter, on};
-use forklore_api::{ErrorCode, Failure};
+use forklore_api::Failure;
 use schemars::generate::{SchemaGenerator, SchemaSettings};
 use schemars::{JsonSchema, Schema};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde_json::{Map, Value, json};
 
-use crate::answer::{failed, json as answer, refused, usage};
-use crate::doorman::Room;
-use crate::guard::{session, token};
-use crate::vaults::{Call, Vaults, Work, work};
-
-/// The largest body of an ordinary request.
-pub(crate) const ORDINARY: usize = 1 << 20;
-
-/// How long a body may take to arrive.
-const PATIENCE: Duration = Duration::from_secs(60);
+use crate::answer::{Refused, json as answer};
+use crate::extract::{Body, ORDINARY, Query};
+use crate::vault::{Call, Work};
+use crate::vaults::Vaults;
 
 /// What has to be shown to be answered.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -82,9 +72,9 @@ impl Table {
         summary: &'static str,
         call: fn(&Call, Q) -> Result<A, Failure>,
     ) -> Self {
-        let handler = move |State(vaults): State<Arc<Vaults>>, request: Request| async move {
-            let asked = called(&vaults, &request).and_then(|called| Ok((called, query::<Q>(&request)?)));
-            respond(asked, Work::Look, call, |_| StatusCode::OK).await
+        let handler = async move |called: Call, Query(query): Query<Q>| {
+            let done = called.work(Work::Look, move |called| call(called, query)).await?;
+            Ok::<_, Refused>(answer(StatusCode::OK, &done))
         };
         let (query, answer) = (self.asking.subschema_for::<Q>(), self.answering.subschema_for::<A>());
         self.lines.push(Line {
@@ -107,25 +97,20 @@ impl Table {
         summary: &'static str,
         call: fn(&Call, B) -> Result<A, Failure>,
     ) -> Self {
-        self.post_with(path, summary, ORDINARY, |_| StatusCode::OK, call)
+        self.post_with::<ORDINARY, B, A>(path, summary, |_| StatusCode::OK, call)
     }
 
-    /// As [`Table::post`], with a body of up to `most` bytes and a status that depends on the answer.
-    pub(crate) fn post_with<B: Asked, A: Answered>(
+    /// As [`Table::post`], with a body of up to `MOST` bytes and a status that depends on the answer.
+    pub(crate) fn post_with<const MOST: usize, B: Asked, A: Answered>(
         mut self,
         path: &'static str,
         summary: &'static str,
-        most: usize,
         status: fn(&A) -> StatusCode,
         call: fn(&Call, B) -> Result<A, Failure>,
     ) -> Self {
-        let handler = move |State(vaults): State<Arc<Vaults>>, request: Request| async move {
-            let called = match called(&vaults, &request) {
-                Ok(called) => called,
-                Err(failure) => return failed(&failure),
-            };
-            let asked = body::<B>(request, most).await.map(|body| (called, body));
-            respond(asked, Work::Change, call, status).await
+        let handler = async move |called: Call, Body(body): Body<B, MOST>| {
+            let done = called.work(Work::Change, move |called| call(called, body)).await?;
+            Ok::<_, Refused>(answer(status(&done), &done))
         };
         let (body, answer) = (self.asking.subschema_for::<B>(), self.answering.subschema_for::<A>());
         self.lines.push(Line {
@@ -248,92 +233,4 @@ fn parameters(query: &Schema, definitions: &Map<String, Value>) -> Value {
         })
     };
     members.map(parameter).collect()
-}
-
-/// Which vault a request is about.
-pub(crate) fn called(vaults: &Vaults, request: &Request) -> Result<Call, Failure> {
-    let headers = request.headers();
-    let shown = token(headers);
-    let vault = match (shown, request.extensions().get::<Room>()) {
-        (Some(token), _) => vaults.find(token),
-        (None, Some(Room(room))) => {
-            let doorman = &vaults.doorman;
-            let sessions = session(headers, request.method(), &doorman.cookie)?;
-            sessions.into_iter().find_map(|id| doorman.find(id, room))
-        }
-        (None, None) => None,
-    };
-    let Some(vault) = vault else {
-        return Err(if shown.is_some_and(|token| vaults.is_key(token)) {
-            refused(
-                ErrorCode::NotAllowed,
-                "The key opens vaults and nothing else",
-                "Use the token of a vault.",
-            )
-        } else {
-            let hint =
-                "Send the header \"Authorization: Bearer TOKEN\"; `forklore serve --json` prints the token.";
-            refused(ErrorCode::NoToken, "No vault is opened by this request", hint)
-        });
-    };
-    let request = headers.get("x-forklore-request").and_then(|value| value.to_str().ok());
-    let request = request.map(|text| text.chars().take(64).collect());
-    Ok(Call { vault, request })
-}
-
-/// What is asked in the address.
-pub(crate) fn query<Q: DeserializeOwned>(request: &Request) -> Result<Q, Failure> {
-    let query = Query::<Q>::try_from_uri(request.uri());
-    query
-        .map(|Query(query)| query)
-        .map_err(|e| usage(format!("The query is not understood: {}", e.body_text())))
-}
-
-/// The body of a request, if it is JSON and not too large.
-pub(crate) async fn body<B: DeserializeOwned>(request: Request, most: usize) -> Result<B, Failure> {
-    let media = request.headers().get(header::CONTENT_TYPE).and_then(|value| value.to_str().ok());
-    let media = media.unwrap_or_default().split(';').next().unwrap_or_default().trim().to_lowercase();
-    let too_large = || {
-        let message = format!("The body is larger than {most} bytes");
-        refused(ErrorCode::TooLarge, message, "Send less at once.")
-    };
-    let told = request.headers().get(header::CONTENT_LENGTH).and_then(|value| value.to_str().ok());
-    if told.and_then(|text| text.parse::<usize>().ok()).is_some_and(|len| len > most) {
-        return Err(too_large());
-    }
-    let bytes = bytes(request, most).await?.ok_or_else(too_large)?;
-    if bytes.is_empty() {
-        return serde_json::from_slice(b"{}").map_err(|e| usage(format!("The body is empty: {e}")));
-    }
-    if media != "application/json" {
-        return Err(usage("The body is no JSON: its Content-Type is not application/json"));
-    }
-    serde_json::from_slice(&bytes).map_err(|e| usage(format!("The body is not understood: {e}")))
-}
-
-/// All bytes of a body, if they come in time; nothing if they are too many.
-pub(crate) async fn bytes(request: Request, most: usize) -> Result<Option<Bytes>, Failure> {
-    let all = tokio::time::timeout(PATIENCE, axum::body::to_bytes(request.into_body(), most));
-    let late =
-        |_| refused(ErrorCode::TooSlow, "The body did not arrive in time", "Send it again, all at once.");
-    Ok(all.await.map_err(late)?.ok())
-}
-
-/// Does the work on a thread of its own, and answers.
-async fn respond<Q: Send + 'static, A: Answered>(
-    asked: Result<(Call, Q), Failure>,
-    kind: Work,
-    call: fn(&Call, Q) -> Result<A, Failure>,
-    status: fn(&A) -> StatusCode,
-) -> Response {
-    let (called, asked) = match asked {
-        Ok(asked) => asked,
-        Err(failure) => return failed(&failure),
-    };
-    match work(called.vault.clone(), kind, move || call(&called, asked)).await {
-        Ok(Ok(done)) => answer(status(&done), &done),
-        Ok(Err(failure)) => failed(&failure),
-        // The engine does not panic; if it ever does, others are served all the same.
-        Err(_) => StatusCode::INTERNAL_SERVER_ERROR.into_response(),
-    }
 }

@@ -5,7 +5,7 @@ use std::process::ExitCode;
 use forklore_api::Failure;
 use forklore_api::past::{self, Blaming};
 
-use super::Context;
+use crate::context::Context;
 use crate::ui;
 
 /// Tell which message each part of a lorebook comes from

@@ -5,7 +5,7 @@ use std::process::ExitCode;
 use forklore_api::Failure;
 use forklore_api::look::{self, AnyChat};
 
-use super::Context;
+use crate::context::Context;
 use crate::ui;
 
 /// Look for everything that is wrong in a vault

@@ -2,10 +2,8 @@
 
 use std::process::ExitCode;
 
-use clap::CommandFactory;
 use clap_complete::Shell;
 
-use super::Cli;
 use forklore_api::Failure;
 
 /// Print a script that lets a shell complete Forklore's commands
@@ -20,9 +18,9 @@ pub(crate) struct Args {
     shell: Shell,
 }
 
-pub(crate) fn run(args: &Args) -> Result<ExitCode, Failure> {
+pub(crate) fn run(args: &Args, mut all: clap::Command) -> Result<ExitCode, Failure> {
     let mut script = Vec::new();
-    clap_complete::generate(args.shell, &mut Cli::command(), "forklore", &mut script);
+    clap_complete::generate(args.shell, &mut all, "forklore", &mut script);
     std::io::Write::write_all(&mut std::io::stdout(), &script)?;
     Ok(ExitCode::SUCCESS)
 }

@@ -6,7 +6,7 @@ use forklore_api::config::{self, Who};
 use forklore_api::{Failure, OpenVault};
 use forklore_config::SettingChange;
 
-use super::Context;
+use crate::context::Context;
 use crate::ui;
 
 /// Show and change the settings of the vault

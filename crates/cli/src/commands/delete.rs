@@ -5,7 +5,7 @@ use std::process::ExitCode;
 use forklore_api::Failure;
 use forklore_api::ops::{self, Deletion};
 
-use super::Context;
+use crate::context::Context;
 use crate::ui;
 
 /// Move a chat and its own lorebook to the trash

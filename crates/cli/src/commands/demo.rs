@@ -8,12 +8,12 @@ use forklore_api::{ErrorCode, Failure, capital};
 use forklore_config::Config;
 use forklore_core::fork::ForkKind;
 use forklore_demo::{Demo, DemoError};
-use forklore_engine::fork::{self, ForkReport, Request};
+use forklore_engine::fork::{self, ForkReport, ForkRequest};
 use forklore_engine::{check, tree};
 use forklore_fs::RealFs;
 use forklore_vault::{Library, Progress, settle};
 
-use super::Context;
+use crate::context::Context;
 use crate::ui;
 
 /// Build a small story to play with, and look around in it
@@ -37,9 +37,9 @@ pub(crate) fn run(context: &Context, args: &Args) -> Result<ExitCode, Failure> {
         }
         return Ok(ExitCode::SUCCESS);
     }
-    let (made, fork) = make(&args.dir, &ui::Bar::new(context))?;
+    let (made, fork) = make(&args.dir, &ui::Bar::new(context.json))?;
     let fs = Arc::new(RealFs::new(&args.dir)?);
-    let library = Library::load(fs, &ui::Bar::new(context))?;
+    let library = Library::load(fs, &ui::Bar::new(context.json))?;
     let checked = check::check(&library, None, forklore_api::now());
     let report = tree::tree(&library, None, &checked.findings)?;
     if context.json {
@@ -80,16 +80,11 @@ fn checkpoint(demo: &Demo, fs: &Arc<RealFs>, progress: &dyn Progress) -> Result<
     let right = settle::take_right(&**fs, now)?;
     let library = Library::load_with(fs.clone(), right, progress)?;
     let wanted = &demo.checkpoint;
-    let request = Request {
-        kind: ForkKind::Checkpoint,
-        chat: library.find_chat(&format!("{}/{}", demo.folder, wanted.parent))?,
-        at: wanted.at,
+    let request = ForkRequest {
+        kind: Some(ForkKind::Checkpoint),
+        at: Some(wanted.at),
         name: Some(wanted.name.clone()),
-        swipe: None,
-        strict: None,
-        ignore_queue: false,
-        link: true,
-        copy_book: false,
+        ..ForkRequest::of(format!("{}/{}", demo.folder, wanted.parent))
     };
     let plan = fork::plan(&library, &request, &Config::default(), &forklore_engine::fresh_slug(), now)?;
     Ok(fork::execute(&library, plan, now)?)

@@ -6,7 +6,7 @@ use clap::{Arg, ArgAction, ArgMatches, FromArgMatches, value_parser};
 use forklore_api::Failure;
 use forklore_api::look::{self, Spot};
 
-use super::Context;
+use crate::context::Context;
 use crate::ui;
 
 /// Show what differs between two states of a story

@@ -12,7 +12,7 @@ use forklore_core::check::Health;
 use forklore_install::{Installed, Tavern, installed};
 use serde::Serialize;
 
-use super::Context;
+use crate::context::Context;
 use crate::ui;
 
 /// Look at how Forklore is doing here, and say what to do

@@ -9,7 +9,7 @@ use forklore_core::format::names::sanitize;
 use forklore_engine::export::ExportReport;
 use forklore_fs::{RealFs, VaultPath, Vfs};
 
-use super::Context;
+use crate::context::Context;
 use crate::ui;
 
 /// Write a story, or one line of it, into a file that `forklore import` reads

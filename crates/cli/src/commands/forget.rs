@@ -5,7 +5,7 @@ use std::process::ExitCode;
 use forklore_api::Failure;
 use forklore_api::retention::{self, Forgetting};
 
-use super::Context;
+use crate::context::Context;
 use crate::ui;
 
 /// Let old contents of history go, by rule

@@ -4,11 +4,12 @@ use std::process::ExitCode;
 use std::time::Duration;
 
 use forklore_api::Failure;
-use forklore_api::fork::{self, Asked, Wanted};
+use forklore_api::fork::{self, Asked};
 use forklore_config::Config;
 use forklore_core::fork::ForkKind;
+use forklore_engine::fork::ForkRequest;
 
-use super::Context;
+use crate::context::Context;
 use crate::ui;
 
 /// Keep the story at a message, to come back to
@@ -98,7 +99,8 @@ pub(crate) fn branch(context: &Context, args: &BranchArgs) -> Result<ExitCode, F
 }
 
 fn run(context: &Context, args: &Common, kind: ForkKind, swipe: Option<usize>) -> Result<ExitCode, Failure> {
-    let wanted = Wanted {
+    let request = ForkRequest {
+        kind: Some(kind),
         chat: args.chat.clone(),
         at: args.at,
         name: args.name.clone(),
@@ -111,10 +113,10 @@ fn run(context: &Context, args: &Common, kind: ForkKind, swipe: Option<usize>) -
         dry_run: context.dry_run,
     };
     let report = loop {
-        match context.ask_to_replace(|open| fork::fork(open, kind, &wanted))? {
+        match context.ask_to_replace(|open| fork::fork(open, &request))? {
             Asked::Made(report) => break report,
             Asked::Waits { count, .. } => {
-                ui::waiting(context, count);
+                ui::waiting(context.json, count);
                 // Others may change the vault meanwhile: that is what is waited for.
                 std::thread::sleep(Duration::from_secs(1));
             }

@@ -5,7 +5,7 @@ use std::process::ExitCode;
 use forklore_api::Failure;
 use forklore_api::ops::{self, Cleaning};
 
-use super::Context;
+use crate::context::Context;
 use crate::ui;
 
 /// Clean up: lorebooks that nothing needs any more, and what is old in the trash

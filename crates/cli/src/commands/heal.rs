@@ -8,7 +8,7 @@ use forklore_api::heal::{self, Cure};
 use forklore_api::{Failure, OpenVault};
 use forklore_engine::heal::{Choice, Question};
 
-use super::Context;
+use crate::context::Context;
 use crate::ui;
 
 /// Give every fork what is its own, and repair what `check` found

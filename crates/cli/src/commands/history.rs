@@ -5,7 +5,7 @@ use std::process::ExitCode;
 use forklore_api::Failure;
 use forklore_api::past::{self, Looking};
 
-use super::Context;
+use crate::context::Context;
 use crate::ui;
 
 /// Tell what happened to a chat and its lorebooks, newest last

@@ -7,8 +7,8 @@ use forklore_api::export_import::{self, Arriving};
 use forklore_api::{ErrorCode, Failure};
 use forklore_fs::{VaultPath, Vfs};
 
-use super::Context;
 use super::export::place;
+use crate::context::Context;
 use crate::ui;
 
 /// Bring a story in from a file that `forklore export` wrote

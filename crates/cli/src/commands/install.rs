@@ -6,7 +6,7 @@ use std::process::ExitCode;
 use forklore_api::{ErrorCode, Failure};
 use forklore_install::{InstallError, NotFound, Report, Tavern, plan, plan_removal};
 
-use super::Context;
+use crate::context::Context;
 use crate::ui;
 
 /// Put Forklore into SillyTavern

@@ -5,7 +5,7 @@ use std::process::ExitCode;
 use forklore_api::Failure;
 use forklore_api::ops::{self, Limit};
 
-use super::Context;
+use crate::context::Context;
 use crate::ui;
 
 /// List what Forklore has done in the vault, newest first

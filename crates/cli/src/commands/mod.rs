@@ -1,4 +1,4 @@
-//! One file a verb. [`Cli`] is the whole command line; [`Context`] is what every command needs.
+//! One file a verb. [`Cli`] is the whole command line, [`run`] does what it says.
 
 mod blame;
 mod check;
@@ -28,16 +28,12 @@ mod undo;
 mod watch;
 
 use std::path::PathBuf;
-use std::process::{ExitCode, Stdio};
-use std::sync::Arc;
+use std::process::ExitCode;
 
-use clap::{Parser, Subcommand};
-use forklore_api::{Failure, OpenVault, note};
-use forklore_fs::{RealFs, Vfs};
-use forklore_journal::Recovered;
+use clap::{CommandFactory as _, Parser, Subcommand};
+use forklore_api::Failure;
 
-use crate::find;
-use crate::ui::{self, Bar};
+use crate::context::Context;
 
 /// Fork your story, keep its lore
 ///
@@ -112,76 +108,6 @@ pub(crate) enum Command {
     Completions(completions::Args),
 }
 
-/// What every command needs to know of its call.
-#[derive(Debug)]
-pub(crate) struct Context {
-    pub(crate) json: bool,
-    pub(crate) dry_run: bool,
-    vault: Option<PathBuf>,
-}
-
-impl Context {
-    pub(crate) fn new(cli: &Cli) -> Self {
-        let named = cli.vault.clone().or_else(|| std::env::var_os("FORKLORE_VAULT").map(PathBuf::from));
-        // An empty name is no name: that is how shells unset things.
-        Self { json: cli.json, dry_run: cli.dry_run, vault: named.filter(|dir| !dir.as_os_str().is_empty()) }
-    }
-
-    /// Opens the vault without reading it.
-    fn vault(&self) -> Result<Arc<RealFs>, Failure> {
-        Ok(Arc::new(find::open(self.vault.as_deref())?))
-    }
-
-    /// Asks the vault something, and records what was done to it.
-    fn ask<T>(&self, call: impl FnOnce(&OpenVault<'_>) -> Result<T, Failure>) -> Result<T, Failure> {
-        self.ask_in(&self.vault()?, call)
-    }
-
-    /// As [`Context::ask`], for what puts a large file in the place of another: nobody waits until the system has let go of that.
-    fn ask_to_replace<T>(
-        &self,
-        call: impl FnOnce(&OpenVault<'_>) -> Result<T, Failure>,
-    ) -> Result<T, Failure> {
-        let real = self.vault()?;
-        real.hold_removed();
-        self.ask_in(&real, call)
-    }
-
-    fn ask_in<T>(
-        &self,
-        real: &Arc<RealFs>,
-        call: impl FnOnce(&OpenVault<'_>) -> Result<T, Failure>,
-    ) -> Result<T, Failure> {
-        let told = |found: &[Recovered]| ui::recovered(self, found);
-        let fs: Arc<dyn Vfs> = real.clone();
-        let before = note::operations(&*fs);
-        let bar = Bar::new(self);
-        let answer = call(&OpenVault {
-            fs: fs.clone(),
-            progress: &bar,
-            told: &told,
-            settle: true,
-            library_cache: None,
-        })?;
-        // What was done is done: that it could not be recorded is only told.
-        if let Err(e) = note::since(&fs, &before, &|id| in_background(real, id).is_ok()) {
-            ui::not_noted(self, &e.message);
-        }
-        Ok(answer)
-    }
-}
-
-/// Starts a process that records what an operation touched. It also lets go of the largest file that was removed, as its input, which it
-/// does not read: that takes a while, and nobody should wait for it.
-fn in_background(vault: &RealFs, id: &str) -> std::io::Result<()> {
-    let mut command = std::process::Command::new(std::env::current_exe()?);
-    command.arg("--vault").arg(vault.root()).args(["watch", "--operation", id]);
-    let removed = vault.removed().into_iter().max_by_key(|file| file.metadata().map_or(0, |meta| meta.len()));
-    command.stdin(removed.map_or_else(Stdio::null, Stdio::from));
-    command.stdout(Stdio::null()).stderr(Stdio::null());
-    command.spawn().map(drop)
-}
-
 pub(crate) fn run(context: &Context, command: &Command) -> Result<ExitCode, Failure> {
     match command {
         Command::Stories(args) => stories::run(context, args),
@@ -213,6 +139,6 @@ pub(crate) fn run(context: &Context, command: &Command) -> Result<ExitCode, Fail
         Command::Install(args) => install::install(context, args),
         Command::Uninstall(args) => install::uninstall(context, args),
         Command::Demo(args) => demo::run(context, args),
-        Command::Completions(args) => completions::run(args),
+        Command::Completions(args) => completions::run(args, Cli::command()),
     }
 }

@@ -5,7 +5,7 @@ use std::process::ExitCode;
 use forklore_api::Failure;
 use forklore_api::ops::{self, Renaming};
 
-use super::Context;
+use crate::context::Context;
 use crate::ui;
 
 /// Give a chat another name

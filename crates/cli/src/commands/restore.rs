@@ -7,7 +7,7 @@ use forklore_api::past::{self, Bringing};
 use forklore_api::{Failure, OpenVault};
 use forklore_engine::restore::RestoreReport;
 
-use super::Context;
+use crate::context::Context;
 use crate::ui;
 
 /// Bring the past back, beside the present

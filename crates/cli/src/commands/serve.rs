@@ -10,8 +10,9 @@ use forklore_vault::NoProgress;
 use serde::Deserialize;
 use serde_json::json;
 
-use super::Context;
 use crate::{find, ui};
+
+use crate::context::Context;
 
 /// Show the stories in a browser, and answer other programs
 ///

@@ -5,7 +5,7 @@ use std::process::ExitCode;
 use forklore_api::Failure;
 use forklore_api::look::{self, Spot};
 
-use super::Context;
+use crate::context::Context;
 use crate::ui;
 
 /// Show the state of a chat at a message

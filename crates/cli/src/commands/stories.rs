@@ -4,7 +4,7 @@ use std::process::ExitCode;
 
 use forklore_api::{Failure, look};
 
-use super::Context;
+use crate::context::Context;
 use crate::ui;
 
 /// List the stories: every character and group with its chats

@@ -6,7 +6,7 @@ use clap::builder::NonEmptyStringValueParser;
 use forklore_api::Failure;
 use forklore_api::ops::{self, Restored, Restoring};
 
-use super::Context;
+use crate::context::Context;
 use crate::ui;
 
 /// List what is in the trash, and bring it back

@@ -5,7 +5,7 @@ use std::process::ExitCode;
 use forklore_api::Failure;
 use forklore_api::look::{self, AnyStory};
 
-use super::Context;
+use crate::context::Context;
 use crate::ui;
 
 /// Draw the fork tree of a story

@@ -7,7 +7,7 @@ use forklore_api::Failure;
 use forklore_api::ops::{self, Redoing, Undoing};
 use forklore_engine::undo::UndoReport;
 
-use super::Context;
+use crate::context::Context;
 use crate::ui;
 
 /// Take back what Forklore did

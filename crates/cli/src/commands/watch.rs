@@ -10,7 +10,7 @@ use forklore_vault::history::{self, Watch};
 use forklore_vault::{Library, NoProgress};
 use serde::Serialize;
 
-use super::Context;
+use crate::context::Context;
 use crate::ui::{self, Bar};
 
 /// Record every change of chats and lorebooks while SillyTavern runs
@@ -62,11 +62,11 @@ pub(crate) fn run(context: &Context, args: &Args) -> Result<ExitCode, Failure> {
     let mut watch = Watch::open(fs.clone())?;
     let mut backups = 0;
     if !args.no_backups {
-        let library = Library::load(fs, &Bar::new(context))?;
-        backups = history::rescue(&library, now(), &Bar::new(context))?;
+        let library = Library::load(fs, &Bar::new(context.json))?;
+        backups = history::rescue(&library, now(), &Bar::new(context.json))?;
     }
     if args.once {
-        let looked = watch.sweep(now(), &Bar::new(context))?;
+        let looked = watch.sweep(now(), &Bar::new(context.json))?;
         let recorded = looked.recorded.iter().map(|file| file.as_str().to_owned()).collect();
         let report = WatchReport { recorded, backups };
         if context.json {
@@ -87,14 +87,14 @@ fn keep_watching(
 ) -> Result<ExitCode, Failure> {
     let folders = ["chats", "group chats", "worlds"].map(|name| real.root().join(name));
     let hints = Hints::of(&folders.each_ref().map(std::path::PathBuf::as_path));
-    let first = watch.sweep(now(), &Bar::new(context))?;
-    ui::watching(context, first.recorded.len(), real.root())?;
+    let first = watch.sweep(now(), &Bar::new(context.json))?;
+    ui::watching(context.json, first.recorded.len(), real.root())?;
     loop {
         hints.wait(Duration::from_secs(args.every));
         match watch.sweep(now(), &NoProgress) {
             Ok(looked) => {
                 for file in &looked.recorded {
-                    ui::saw(context, file.as_str(), watch.recorder().last(file))?;
+                    ui::saw(context.json, file.as_str(), watch.recorder().last(file))?;
                 }
                 // A file that was being written is looked at again soon, whether or not the system reports its end.
                 if !looked.unfinished.is_empty() {

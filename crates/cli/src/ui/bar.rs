@@ -7,8 +7,6 @@ use std::time::Duration;
 use forklore_vault::Progress;
 use indicatif::{ProgressBar, ProgressStyle};
 
-use crate::commands::Context;
-
 /// Draws how far reading is. Short work never shows it.
 pub(crate) struct Bar {
     shown: bool,
@@ -19,8 +17,9 @@ pub(crate) struct Bar {
 const WORTH_SHOWING: u64 = 64 << 20;
 
 impl Bar {
-    pub(crate) fn new(context: &Context) -> Self {
-        Self { shown: !context.json && std::io::stderr().is_terminal(), bar: OnceLock::new() }
+    /// None where a program reads `json`.
+    pub(crate) fn new(json: bool) -> Self {
+        Self { shown: !json && std::io::stderr().is_terminal(), bar: OnceLock::new() }
     }
 }
 

@@ -5,8 +5,9 @@ use std::io::{self, Write as _};
 use forklore_core::state::Cause;
 use forklore_engine::blame::{BlameEntry, BlameReport, Stamp};
 
+use super::parts::headline;
 use super::style::{DIM, GOOD, NOTE, cut, pad, tame, width};
-use super::{count, headline, when};
+use super::words::{count, when};
 
 /// Width of the column with what made a change.
 const CAUSE: usize = 22;

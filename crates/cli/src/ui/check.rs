@@ -5,8 +5,9 @@ use std::io::{self, Write as _};
 use forklore_core::check::{Code, Finding, Severity};
 use forklore_engine::check::CheckReport;
 
+use super::parts::headline;
 use super::style::{BAD, BOLD, DIM, GOOD, NOTE, WARN, tame, wrap};
-use super::{count, headline};
+use super::words::count;
 
 /// Prints the findings, the worst first.
 pub(crate) fn check(report: &CheckReport, chats: usize) -> io::Result<()> {

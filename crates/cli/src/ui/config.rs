@@ -6,7 +6,7 @@ use forklore_api::config::{OwnersReport, SettingsReport};
 use forklore_config::{SettingReport, Value};
 use unicode_width::UnicodeWidthStr as _;
 
-use super::headline;
+use super::parts::headline;
 use super::style::{BOLD, DIM, GOOD, NOTE, cut, pad, tame, wrap};
 
 /// A longer value is cut in the list; asked for alone, it is whole.

@@ -5,8 +5,8 @@ use std::io::{self, Write as _};
 use forklore_engine::delete::DeleteReport;
 use forklore_engine::rename::RenameReport;
 
+use super::parts::{LABEL, files, take_back, warning};
 use super::style::{BOLD, DIM, GOOD, pad, tame};
-use super::{LABEL, files, take_back, warning};
 
 /// Tells what was deleted, or would be.
 pub(crate) fn deleted(report: &DeleteReport) -> io::Result<()> {

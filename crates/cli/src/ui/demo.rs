@@ -7,8 +7,11 @@ use forklore_demo::Demo;
 use forklore_engine::fork::ForkReport;
 use forklore_engine::tree::TreeReport;
 
+use super::fork::forked;
+use super::parts::headline;
 use super::style::{BOLD, DIM, GOOD, NOTE, wrap};
-use super::{forked, headline, quoted, tree};
+use super::tree::tree;
+use super::words::quoted;
 
 /// What `--dry-run` says.
 pub(crate) fn demo_plan(dir: &Path) -> io::Result<()> {

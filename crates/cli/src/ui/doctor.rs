@@ -5,8 +5,8 @@ use std::io::{self, Write as _};
 use forklore_api::doctor::Point;
 use forklore_core::check::Health;
 
-use super::count;
 use super::style::{BAD, BOLD, DIM, GOOD, WARN, pad, wrap};
+use super::words::count;
 
 /// The longest name of a point, and a gap.
 const NAMES: usize = 13;

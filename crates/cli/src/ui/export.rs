@@ -4,8 +4,9 @@ use std::io::{self, Write as _};
 
 use forklore_engine::export::ExportReport;
 
+use super::parts::{files, warning};
 use super::style::{BOLD, DIM, GOOD, tame, wrap};
-use super::{count, files, quoted, size, warning};
+use super::words::{count, quoted, size};
 
 /// Tells what is in the file, or would be.
 pub(crate) fn exported(report: &ExportReport) -> io::Result<()> {

@@ -4,8 +4,9 @@ use std::io::{self, Write as _};
 
 use forklore_engine::retention::{ForgetReport, PruneReport};
 
+use super::parts::headline;
 use super::style::{BOLD, DIM, GOOD, pad, tame};
-use super::{count, headline, size};
+use super::words::{count, size};
 
 /// Tells what was forgotten, or would be.
 pub(crate) fn forgotten(report: &ForgetReport, dry_run: bool) -> io::Result<()> {

@@ -5,9 +5,8 @@ use std::io::{self, IsTerminal as _, Write as _};
 use forklore_engine::fork::ForkReport;
 use forklore_journal::Recovered;
 
-use super::count;
 use super::style::{BOLD, DIM, GOOD, NOTE, tame, wrap};
-use crate::commands::Context;
+use super::words::count;
 
 /// Tells what was made, or would be.
 pub(crate) fn forked(report: &ForkReport, warnings: bool) -> io::Result<()> {
@@ -66,19 +65,19 @@ pub(crate) fn forked(report: &ForkReport, warnings: bool) -> io::Result<()> {
     }
     if warnings {
         for warning in &report.warnings {
-            super::warning(&mut out, &warning.message)?;
+            super::parts::warning(&mut out, &warning.message)?;
         }
     }
     for path in &report.pending {
         let text = format!("{path} could not be changed: the link to the fork is not in it.");
-        super::warning(&mut out, &tame(&text))?;
+        super::parts::warning(&mut out, &tame(&text))?;
     }
-    super::take_back(&mut out, report.operation.as_deref())
+    super::parts::take_back(&mut out, report.operation.as_deref())
 }
 
 /// Tells, where somebody looks on, that a queue is waited for.
-pub(crate) fn waiting(context: &Context, operations: usize) {
-    if !context.json && io::stderr().is_terminal() {
+pub(crate) fn waiting(json: bool, operations: usize) {
+    if !json && io::stderr().is_terminal() {
         let mut err = anstream::stderr().lock();
         // Nobody is left to tell that this could not be told.
         let _gone =
@@ -88,8 +87,8 @@ pub(crate) fn waiting(context: &Context, operations: usize) {
 }
 
 /// Tells what the start found unfinished.
-pub(crate) fn recovered(context: &Context, found: &[Recovered]) {
-    if context.json {
+pub(crate) fn recovered(json: bool, found: &[Recovered]) {
+    if json {
         return;
     }
     let mut err = anstream::stderr().lock();

@@ -6,8 +6,8 @@ use std::io::{self, Write as _};
 use forklore_core::check::Severity;
 use forklore_engine::heal::{Choice, HealReport, Question};
 
-use super::count;
 use super::style::{BOLD, DIM, GOOD, NOTE, WARN, tame, wrap};
+use super::words::count;
 
 /// Tells what was done, or would be, chat by chat.
 pub(crate) fn healed(report: &HealReport, dry_run: bool) -> io::Result<()> {

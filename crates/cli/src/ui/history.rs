@@ -6,8 +6,9 @@ use forklore_core::state::Cause;
 use forklore_core::story::Touch;
 use forklore_engine::history::{Did, EntryEvent, Event, HistoryReport, Line, Span};
 
+use super::parts::headline;
 use super::style::{BOLD, BRANCH, DIM, NOTE, WARN, pad, tame, wrap};
-use super::{count, headline, when};
+use super::words::{count, when};
 
 /// Width of time, message and observation, with the blanks behind them.
 const INDENT: usize = 16 + 2 + MESSAGE + 2 + OBSERVATION + 2;

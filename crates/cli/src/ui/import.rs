@@ -4,8 +4,9 @@ use std::io::{self, Write as _};
 
 use forklore_engine::import::{ImportReport, Imported};
 
+use super::parts::{LABEL, files, take_back, warning};
 use super::style::{BOLD, DIM, GOOD, NOTE, pad, tame};
-use super::{LABEL, count, files, size, take_back, warning};
+use super::words::{count, size};
 
 /// Tells what came in, or would.
 pub(crate) fn imported(report: &ImportReport) -> io::Result<()> {

@@ -4,7 +4,7 @@ use std::io::{self, Write as _};
 
 use forklore_install::Report;
 
-use super::files;
+use super::parts::files;
 use super::style::{BOLD, DIM, GOOD, tame};
 
 /// Tells what was installed or removed, or would be.

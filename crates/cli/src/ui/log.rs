@@ -5,7 +5,7 @@ use std::io::{self, Write as _};
 use forklore_journal::oplog::{LogEntry, LogReport};
 
 use super::style::{DIM, NOTE, WARN, pad, tame, wrap};
-use super::{count, when};
+use super::words::{count, when};
 
 /// Width of the time and the kind, with the blanks behind them.
 const INDENT: usize = 16 + 2 + KIND + 2;
@@ -30,7 +30,7 @@ pub(crate) fn log(report: &LogReport, all: usize) -> io::Result<()> {
         let text = format!(
             "The file {name} in .forklore/ops cannot be read: it is damaged, or a newer Forklore wrote it"
         );
-        super::warning(&mut out, &tame(&text))?;
+        super::parts::warning(&mut out, &tame(&text))?;
     }
     Ok(())
 }

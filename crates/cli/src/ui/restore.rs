@@ -6,7 +6,7 @@ use forklore_engine::history::Did;
 use forklore_engine::restore::RestoreReport;
 
 use super::style::{BOLD, DIM, GONE, GOOD, NEW, NOTE, tame, wrap};
-use super::{count, when};
+use super::words::{count, when};
 
 /// How many entries are listed.
 const LISTED: usize = 12;
@@ -44,15 +44,15 @@ pub(crate) fn brought_back(report: &RestoreReport) -> io::Result<()> {
     }
     entries(&mut out, report)?;
     for warning in &report.warnings {
-        super::warning(&mut out, &tame(&warning.message))?;
+        super::parts::warning(&mut out, &tame(&warning.message))?;
     }
     for path in &report.pending {
-        super::warning(&mut out, &tame(&format!("{path} could not be changed")))?;
+        super::parts::warning(&mut out, &tame(&format!("{path} could not be changed")))?;
     }
     if done && matches!(report.what, "book" | "entry") {
         writeln!(out, "  {DIM}Reload SillyTavern's page: it still has the old lorebook in memory.{DIM:#}")?;
     }
-    super::take_back(&mut out, report.operation.as_deref())
+    super::parts::take_back(&mut out, report.operation.as_deref())
 }
 
 fn entries(out: &mut impl io::Write, report: &RestoreReport) -> io::Result<()> {
@@ -87,7 +87,7 @@ pub(crate) fn ask_to_bind(report: &RestoreReport) -> io::Result<()> {
     writeln!(out, "{}", wrap(&text, "  "))?;
     entries(&mut out, report)?;
     for warning in &report.warnings {
-        super::warning(&mut out, &tame(&warning.message))?;
+        super::parts::warning(&mut out, &tame(&warning.message))?;
     }
     write!(out, "  Go on? [y/N] ")?;
     out.flush()

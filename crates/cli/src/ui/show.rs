@@ -4,8 +4,9 @@ use std::io::{self, Write as _};
 
 use forklore_engine::show::{ShowBook, ShowEntry, ShowReport};
 
+use super::parts::headline;
 use super::style::{BOLD, DIM, GOOD, NOTE, WARN, cut, tame, width, wrap};
-use super::{count, headline};
+use super::words::count;
 
 /// How much of a text is shown unless all of it is asked for.
 const EXCERPT_LINES: usize = 4;

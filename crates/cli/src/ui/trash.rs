@@ -4,8 +4,9 @@ use std::io::{self, Write as _};
 
 use forklore_engine::trash::{GcReport, RestoreReport, TrashItem, TrashReport};
 
+use super::parts::{files, headline, take_back, warning};
 use super::style::{BOLD, DIM, GOOD, NOTE, pad, tame, wrap};
-use super::{count, files, headline, size, take_back, warning, when};
+use super::words::{count, size, when};
 
 /// Prints what is in the trash; `days` is how long things stay there.
 pub(crate) fn trash(report: &TrashReport, days: u32) -> io::Result<()> {

@@ -8,8 +8,9 @@ use forklore_engine::stories::StoriesReport;
 use forklore_engine::tree::{StoryTree, TreeChat, TreeReport};
 use unicode_width::UnicodeWidthStr;
 
+use super::parts::headline;
 use super::style::{BAD, BOLD, BRANCH, DIM, GOOD, NOTE, WARN, cut_middle, pad, tame, width};
-use super::{count, headline, size};
+use super::words::{count, size};
 
 /// Prints the stories as a table.
 pub(crate) fn stories(report: &StoriesReport) -> io::Result<()> {

@@ -4,8 +4,8 @@ use std::io::{self, Write as _};
 
 use forklore_engine::undo::UndoReport;
 
+use super::parts::{files, take_back, warning};
 use super::style::{DIM, GOOD, tame};
-use super::{files, take_back, warning};
 
 /// Tells what was undone or done again, or would be.
 pub(crate) fn undone(report: &UndoReport) -> io::Result<()> {

@@ -6,9 +6,8 @@ use std::path::Path;
 use forklore_journal::oplog;
 use forklore_vault::history::{Observation, Observed};
 
-use super::count;
 use super::style::{DIM, GOOD, WARN, tame};
-use crate::commands::Context;
+use super::words::count;
 
 /// Tells what one look found.
 pub(crate) fn watched(recorded: &[String], backups: usize) -> io::Result<()> {
@@ -30,8 +29,8 @@ pub(crate) fn watched(recorded: &[String], backups: usize) -> io::Result<()> {
 }
 
 /// Tells that it looks from now on.
-pub(crate) fn watching(context: &Context, recorded: usize, vault: &Path) -> io::Result<()> {
-    if context.json {
+pub(crate) fn watching(json: bool, recorded: usize, vault: &Path) -> io::Result<()> {
+    if json {
         return Ok(());
     }
     let mut out = anstream::stdout().lock();
@@ -45,9 +44,9 @@ pub(crate) fn watching(context: &Context, recorded: usize, vault: &Path) -> io::
 }
 
 /// Tells of one change. With `--json`, one document a line.
-pub(crate) fn saw(context: &Context, file: &str, seen: Option<&Observation>) -> io::Result<()> {
+pub(crate) fn saw(json: bool, file: &str, seen: Option<&Observation>) -> io::Result<()> {
     let mut out = anstream::stdout().lock();
-    if context.json {
+    if json {
         let line = serde_json::json!({"recorded": file, "observation": seen});
         writeln!(out, "{line}")?;
         return out.flush();
@@ -71,8 +70,8 @@ pub(crate) fn not_recorded(why: &str) -> io::Result<()> {
 }
 
 /// Tells that an operation is not in history.
-pub(crate) fn not_noted(context: &Context, why: &str) {
-    if context.json {
+pub(crate) fn not_noted(json: bool, why: &str) {
+    if json {
         return;
     }
     let mut out = anstream::stderr().lock();

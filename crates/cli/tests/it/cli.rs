@@ -4,15 +4,10 @@ use forklore_testkit::TestVault;
 use serde_json::json;
 
 use crate::FORKLORE;
+use crate::set_up::rain;
 
 fn vault() -> TestVault {
-    TestVault::new()
-        .chat(
-            "Ana",
-            "Rain",
-            &json!({"integrity": "a", "world_info": "Lore"}),
-            &["hello", "one", "two", "three"],
-        )
+    rain()
         .chat(
             "Ana",
             "Rain - Branch #1",

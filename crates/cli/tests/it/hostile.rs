@@ -6,6 +6,7 @@ use forklore_testkit::TestVault;
 use serde_json::{Value, json};
 
 use crate::FORKLORE;
+use crate::set_up::did;
 
 /// A main chat with an extension's book.
 fn vault() -> TestVault {
@@ -14,12 +15,6 @@ fn vault() -> TestVault {
     TestVault::new()
         .chat("Ana", "main", &metadata, &["hello", "one", "two", "three"])
         .book("B", &[registry, ("character-Ana", "A girl")])
-}
-
-fn ok(vault: &TestVault, args: &[&str]) -> Value {
-    let answer = vault.json(FORKLORE, args);
-    assert!(answer["error"].is_null(), "{args:?}: {answer:#}");
-    answer
 }
 
 /// Refused with this code, and nothing changed.
@@ -37,25 +32,25 @@ fn objects(vault: &TestVault) -> Vec<std::path::PathBuf> {
 #[test]
 fn regression_a_damaged_copy_in_the_trash_does_not_swallow_the_file() {
     let vault = vault();
-    let _fork = ok(&vault, &["branch", "Ana/main", "--name", "fork"]);
+    let _fork = did(&vault, &["branch", "Ana/main", "--name", "fork"]);
     let before = vault.snapshot();
-    let _deleted = ok(&vault, &["delete", "Ana/fork"]);
-    let _undone = ok(&vault, &["undo"]);
+    let _deleted = did(&vault, &["delete", "Ana/fork"]);
+    let _undone = did(&vault, &["undo"]);
     assert!(!objects(&vault).is_empty());
     for object in objects(&vault) {
         fs::write(object, b"rotten").unwrap();
     }
     // The same content goes again, to where the rotten copies lie.
-    let _deleted = ok(&vault, &["delete", "Ana/fork"]);
-    let _undone = ok(&vault, &["undo"]);
+    let _deleted = did(&vault, &["delete", "Ana/fork"]);
+    let _undone = did(&vault, &["undo"]);
     assert!(vault.snapshot() == before);
 }
 
 #[test]
 fn regression_a_damaged_copy_is_not_brought_back_as_if_it_were_whole() {
     let vault = vault();
-    let _fork = ok(&vault, &["branch", "Ana/main", "--name", "fork"]);
-    let _deleted = ok(&vault, &["delete", "Ana/fork"]);
+    let _fork = did(&vault, &["branch", "Ana/main", "--name", "fork"]);
+    let _deleted = did(&vault, &["delete", "Ana/fork"]);
     for object in objects(&vault) {
         let bytes = fs::read(&object).unwrap();
         fs::write(object, &bytes[..bytes.len() / 2]).unwrap();
@@ -68,14 +63,14 @@ fn regression_a_damaged_copy_is_not_brought_back_as_if_it_were_whole() {
 fn regression_undo_does_not_take_a_book_that_somebody_uses() {
     // The fork goes by another name now.
     let vault = vault();
-    let _fork = ok(&vault, &["branch", "Ana/main", "--name", "fork"]);
+    let _fork = did(&vault, &["branch", "Ana/main", "--name", "fork"]);
     let chats = vault.root().join("chats/Ana");
     fs::rename(chats.join("fork.jsonl"), chats.join("renamed.jsonl")).unwrap();
     refused(&vault, &["undo"], "MOVED_ON");
 
     // SillyTavern has forked the fork, book and all.
     let vault = self::vault();
-    let made = ok(&vault, &["branch", "Ana/main", "--name", "fork"]);
+    let made = did(&vault, &["branch", "Ana/main", "--name", "fork"]);
     let book = made["book"]["name"].as_str().unwrap();
     let native = json!({"integrity": "n", "world_info": book, "main_chat": "fork"});
     let vault = vault.chat("Ana", "fork - Branch #1", &native, &["hello", "one", "two", "three"]);
@@ -85,7 +80,7 @@ fn regression_undo_does_not_take_a_book_that_somebody_uses() {
 #[test]
 fn regression_healing_never_binds_a_chat_to_another_forks_book() {
     let vault = vault();
-    let made = ok(&vault, &["branch", "Ana/main", "--name", "F"]);
+    let made = did(&vault, &["branch", "Ana/main", "--name", "F"]);
     let book = made["book"]["name"].as_str().unwrap().to_owned();
     // The user renames the book and the chat, and a new fork takes both names.
     let worlds = vault.root().join("worlds");
@@ -95,41 +90,41 @@ fn regression_healing_never_binds_a_chat_to_another_forks_book() {
     let text = text.replacen(&format!("\"world_info\":\"{book}\""), "\"world_info\":\"My nice book\"", 1);
     fs::remove_file(chats.join("F.jsonl")).unwrap();
     fs::write(chats.join("Old F.jsonl"), text).unwrap();
-    let again = ok(&vault, &["branch", "Ana/main", "--name", "F"]);
+    let again = did(&vault, &["branch", "Ana/main", "--name", "F"]);
     assert_eq!(again["book"]["name"], book);
-    let _healed = ok(&vault, &["heal", "--yes"]);
+    let _healed = did(&vault, &["heal", "--yes"]);
     let old = String::from_utf8(vault.read("chats/Ana/Old F.jsonl")).unwrap();
     assert!(old.contains("\"world_info\":\"My nice book\""), "{}", &old[..400]);
-    assert_eq!(ok(&vault, &["check"])["ok"], true);
+    assert_eq!(did(&vault, &["check"])["ok"], true);
 }
 
 #[test]
 fn regression_a_checkpoint_that_is_gone_is_not_linked_to_again() {
     let vault = vault();
-    let _one = ok(&vault, &["checkpoint", "Ana/main", "--at", "2", "--name", "one"]);
+    let _one = did(&vault, &["checkpoint", "Ana/main", "--at", "2", "--name", "one"]);
     let first = vault.json(FORKLORE, &["log"])["operations"][0]["id"].as_str().unwrap().to_owned();
-    let _two = ok(&vault, &["checkpoint", "Ana/main", "--at", "2", "--name", "two"]);
-    let _undone = ok(&vault, &["undo", &first]);
-    let _undone = ok(&vault, &["undo"]);
+    let _two = did(&vault, &["checkpoint", "Ana/main", "--at", "2", "--name", "two"]);
+    let _undone = did(&vault, &["undo", &first]);
+    let _undone = did(&vault, &["undo"]);
     assert!(!String::from_utf8(vault.read("chats/Ana/main.jsonl")).unwrap().contains("bookmark_link"));
 }
 
 #[test]
 fn regression_settings_that_cannot_be_read_may_refer_to_anything() {
     let vault = vault();
-    let _fork = ok(&vault, &["branch", "Ana/main", "--name", "fork"]);
+    let _fork = did(&vault, &["branch", "Ana/main", "--name", "fork"]);
     fs::remove_file(vault.root().join("chats/Ana/fork.jsonl")).unwrap();
-    assert_eq!(ok(&vault, &["gc", "--dry-run"])["books"].as_array().unwrap().len(), 1);
+    assert_eq!(did(&vault, &["gc", "--dry-run"])["books"].as_array().unwrap().len(), 1);
     let vault = vault.file("settings.json", b"{ broken");
-    assert_eq!(ok(&vault, &["gc"])["books"], json!([]));
-    assert!(ok(&vault, &["check"]).to_string().contains("settings.json"));
+    assert_eq!(did(&vault, &["gc"])["books"], json!([]));
+    assert!(did(&vault, &["check"]).to_string().contains("settings.json"));
 }
 
 #[test]
 fn regression_a_copied_operation_does_not_undo_itself() {
     let vault = vault();
-    let made = ok(&vault, &["branch", "Ana/main", "--name", "fork"]);
-    let _undone = ok(&vault, &["undo"]);
+    let made = did(&vault, &["branch", "Ana/main", "--name", "fork"]);
+    let _undone = did(&vault, &["undo"]);
     let ops = vault.root().join(".forklore/ops");
     for entry in fs::read_dir(&ops).unwrap().map(|e| e.unwrap().path()).collect::<Vec<_>>() {
         let name = entry.file_stem().unwrap().to_str().unwrap();
@@ -137,8 +132,8 @@ fn regression_a_copied_operation_does_not_undo_itself() {
     }
     fs::create_dir(ops.join("folder.op")).unwrap();
     fs::create_dir(vault.root().join(".forklore/tx/folder")).unwrap();
-    let _redone = ok(&vault, &["redo"]);
-    let log = ok(&vault, &["log"]);
+    let _redone = did(&vault, &["redo"]);
+    let log = did(&vault, &["log"]);
     let fork = log["operations"].as_array().unwrap().iter().find(|op| op["id"] == made["operation"]).unwrap();
     assert!(fork["undone_by"].is_null(), "{log:#}");
 }
@@ -147,7 +142,7 @@ fn regression_a_copied_operation_does_not_undo_itself() {
 #[test]
 fn regression_a_link_is_refused_instead_of_being_moved() {
     let vault = vault();
-    let made = ok(&vault, &["branch", "Ana/main", "--name", "fork"]);
+    let made = did(&vault, &["branch", "Ana/main", "--name", "fork"]);
     let book = vault.root().join(format!("worlds/{}.json", made["book"]["name"].as_str().unwrap()));
     fs::create_dir(vault.root().join("store")).unwrap();
     fs::rename(&book, vault.root().join("store/b.json")).unwrap();
@@ -157,7 +152,7 @@ fn regression_a_link_is_refused_instead_of_being_moved() {
     assert!(book.is_symlink() && vault.root().join("store/b.json").exists());
     assert!(vault.root().join("chats/Ana/fork.jsonl").exists());
     // And nothing stands in the way of what comes next.
-    let _fork = ok(&vault, &["branch", "Ana/main"]);
+    let _fork = did(&vault, &["branch", "Ana/main"]);
 }
 
 /// A system without `openat2`: paths are followed part by part, and lead as far as they did.
@@ -229,7 +224,7 @@ fn regression_a_file_that_cannot_be_read_keeps_nothing_else_waiting() {
             if chat.is_dir() && !chat.is_symlink() { fs::remove_dir(&chat) } else { fs::remove_file(&chat) }
                 .unwrap();
             fs::rename(&aside, &chat).unwrap();
-            let _settled = ok(&vault, &["branch", "Bea/other", "--at", "0"]);
+            let _settled = did(&vault, &["branch", "Bea/other", "--at", "0"]);
             assert_eq!(fs::read_dir(vault.root().join(".forklore/tx")).unwrap().count(), 0, "{at}");
             let text = String::from_utf8(vault.read("chats/Ana/main.jsonl")).unwrap();
             let forked = vault.root().join("chats/Ana/fork.jsonl").exists();

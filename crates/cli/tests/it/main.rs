@@ -35,6 +35,7 @@ mod regressions;
 mod remedies;
 mod seeds;
 mod serve;
+mod set_up;
 #[cfg(unix)]
 mod sillytavern;
 mod told;

@@ -9,7 +9,7 @@ use std::path::Path;
 use forklore_testkit::TestVault;
 use serde_json::{Value, json};
 
-use crate::FORKLORE;
+use crate::set_up::did;
 
 /// Somebody who is not running the tests.
 const OWNER: (u32, u32) = (12_345, 23_456);
@@ -80,17 +80,11 @@ fn close(vault: &TestVault) {
     }
 }
 
-fn ok(vault: &TestVault, args: &[&str]) -> Value {
-    let answer = vault.json(FORKLORE, args);
-    assert!(answer["error"].is_null(), "{args:?}: {answer:#}");
-    answer
-}
-
 /// A command after which every file that was there is as it was, what is new is not more readable than `limit`, and Forklore's own is
 /// nobody else's.
 fn keeps(vault: &TestVault, args: &[&str], limit: u32) -> Value {
     let before = all(vault);
-    let answer = ok(vault, args);
+    let answer = did(vault, args);
     let wanted_owner = of(&vault.root()).owner;
     for (name, is) in all(vault) {
         assert_eq!(is.owner, wanted_owner, "{args:?}: {name}");
@@ -169,7 +163,7 @@ fn regression_modes_owners_and_tags_are_kept_by_every_command_and_its_undo() {
 #[test]
 fn exports_and_what_an_older_forklore_left_open_are_closed() {
     let vault = vault();
-    ok(&vault, &["checkpoint", "Ana/main", "--at", "2", "--name", "kept"]);
+    did(&vault, &["checkpoint", "Ana/main", "--at", "2", "--name", "kept"]);
     let own = vault.root().join(".forklore");
     for path in [own.clone(), own.join("tx"), own.join("ops")] {
         fs::set_permissions(path, Permissions::from_mode(0o755)).unwrap();
@@ -178,15 +172,15 @@ fn exports_and_what_an_older_forklore_left_open_are_closed() {
     fs::create_dir(&out).unwrap();
     fs::set_permissions(&out, Permissions::from_mode(0o755)).unwrap();
     let file = out.join("ana.forklore");
-    ok(&vault, &["export", "Ana", "--output", file.to_str().unwrap()]);
+    did(&vault, &["export", "Ana", "--output", file.to_str().unwrap()]);
     assert_eq!(of(&file).mode, 0o600);
-    ok(&vault, &["undo"]);
+    did(&vault, &["undo"]);
     assert_eq!(of(&own).mode, 0o700);
 
     // In another vault it belongs to whom that belongs.
     let other = TestVault::new();
     close(&other);
-    ok(&other, &["import", file.to_str().unwrap()]);
+    did(&other, &["import", file.to_str().unwrap()]);
     let owner = of(&other.root()).owner;
     for (name, is) in all(&other) {
         assert_eq!(is.owner, owner, "{name}");
@@ -209,7 +203,7 @@ fn regression_whatever_comes_first_the_folder_is_for_nobody_else() {
         for dir in ["", "chats", "chats/Ana", "worlds"] {
             fs::set_permissions(vault.root().join(dir), Permissions::from_mode(0o755)).unwrap();
         }
-        ok(&vault, args);
+        did(&vault, args);
         let own = all(&vault).into_iter().filter(|(name, _)| name.starts_with(".forklore"));
         let open: Vec<String> = own.filter(|(_, is)| is.mode & 0o077 != 0).map(|(name, _)| name).collect();
         assert!(open.is_empty(), "{args:?}: {open:?}");

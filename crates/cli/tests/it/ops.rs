@@ -6,29 +6,11 @@ use forklore_testkit::{Run, TestVault};
 use serde_json::{Value, json};
 
 use crate::FORKLORE;
+use crate::set_up::{did, small};
 
 const ROAD: &str = "Maren Voss/The Lighthouse Road";
 const ROAD_FILE: &str = "chats/Maren Voss/The Lighthouse Road.jsonl";
 const WATCH: &str = "group:1794704887331/1794704887326";
-
-/// A chat with a book that is kept by hand.
-fn small() -> TestVault {
-    TestVault::new()
-        .chat(
-            "Ana",
-            "Rain",
-            &json!({"integrity": "a", "world_info": "Lore"}),
-            &["hello", "one", "two", "three"],
-        )
-        .book("Lore", &[("The sea", "It is cold."), ("The cat", "It is wet.")])
-}
-
-/// Runs a command that must work; its JSON.
-fn did(vault: &TestVault, args: &[&str]) -> Value {
-    let document = vault.json(FORKLORE, args);
-    assert!(document.get("error").is_none(), "{args:?}: {document:#}");
-    document
-}
 
 /// Runs a command that must be refused and change nothing; its code.
 fn refused(vault: &TestVault, args: &[&str]) -> String {

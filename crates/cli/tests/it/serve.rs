@@ -118,6 +118,23 @@ fn answers_are_what_the_command_line_prints() {
 }
 
 #[test]
+fn what_a_route_says_already_or_cannot_do_is_refused_in_a_fork() {
+    let vault = TestVault::new();
+    story(&vault, &[]);
+    let server = serve(&vault, &[]);
+    let usage = (400, "USAGE".to_owned());
+    let twice = json!({"chat": "Ana/Main", "kind": "branch"});
+    assert_eq!(server.http.post("api/checkpoint", &twice).code(), usage);
+    assert_eq!(server.http.post("api/branch", &twice).code(), usage);
+    assert_eq!(server.http.query("api/plan", &[("chat", "Ana/Main")]).code(), usage);
+    for (field, value) in [("name", json!("Mine")), ("swipe", json!(1)), ("link", json!(false))] {
+        let next = json!({"chat": "Ana/Main", field: value});
+        assert_eq!(server.http.post("api/next-fork", &next).code(), usage, "{field}");
+    }
+    assert!(server.http.post("api/next-fork", &json!({"chat": "Ana/Main"})).ok()["until"].is_string());
+}
+
+#[test]
 fn every_use_case_can_be_asked() {
     let vault = TestVault::new();
     story(&vault, &[]);

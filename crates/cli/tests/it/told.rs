@@ -13,6 +13,7 @@ use serde_json::{Value, json};
 use crate::FORKLORE;
 use crate::disk::{ChatFile, fork, refused, warnings};
 use crate::kills::strace::{Strace, skipped};
+use crate::set_up::did;
 
 /// A main chat with an extension's book, and a group.
 fn vault() -> TestVault {
@@ -24,12 +25,6 @@ fn vault() -> TestVault {
         .book("B", &[("_registry_character", "[Registry: character]"), ("character-Ana", "A girl")])
         .file("groups/1.json", group.to_string().as_bytes())
         .file("group chats/100.jsonl", b"{\"chat_metadata\":{}}\n{\"mes\":\"x\",\"name\":\"A\"}")
-}
-
-fn ok(vault: &TestVault, args: &[&str]) -> Value {
-    let answer = vault.json(FORKLORE, args);
-    assert!(answer["error"].is_null(), "{args:?}: {answer:#}");
-    answer
 }
 
 /// Code, severity and remedy of everything that `check` says of a chat, or of all.
@@ -67,7 +62,7 @@ fn a_fork_whose_book_is_anothers() {
     assert!(!has(&findings(&vault, &["check"]), "BOOK_FOREIGN", "error"));
     rebind(&vault, "Ana/fork", &others);
     assert!(has(&findings(&vault, &["check", "Ana/fork"]), "BOOK_FOREIGN", "error"));
-    ok(&vault, &["heal", "Ana/fork", "--yes"]);
+    did(&vault, &["heal", "Ana/fork", "--yes"]);
     assert_eq!(ChatFile::at(&vault, "Ana/fork").book(), own, "bound to its own again");
     // One that the user keeps, bound on purpose.
     let vault = vault.book("By hand", &[("Sea", "Wide")]);
@@ -121,7 +116,7 @@ fn where_chats_come_from() {
 fn what_is_kept_and_rots() {
     let vault = vault();
     fork(&vault, &["branch", "Ana/main", "--name", "fork"]);
-    ok(&vault, &["delete", "Ana/fork"]);
+    did(&vault, &["delete", "Ana/fork"]);
     assert!(!has(&findings(&vault, &["check", "--deep"]), "HISTORY_DAMAGED", "error"));
     for object in fs::read_dir(vault.root().join(".forklore/objects")).unwrap() {
         fs::write(object.unwrap().path(), "rot").unwrap();
@@ -139,15 +134,15 @@ fn travellers_are_told_what_is_missing() {
     vault.write("groups/2.json", br#"{"id":"2","name":"Empty","members":[],"chat_id":"","chats":[]}"#);
     refused(&vault, &["export", "group:2"], "EMPTY_STORY");
     refused(&vault, &["import", "nothing.forklore"], "IO");
-    ok(&vault, &["export", "Ana", "-o", "ana.forklore"]);
+    did(&vault, &["export", "Ana", "-o", "ana.forklore"]);
     refused(&vault, &["import", "ana.forklore", "--into", "group:1"], "OTHER_KIND");
     fs::remove_dir_all(vault.root().join("chats/Ana")).unwrap();
-    assert_eq!(warnings(&ok(&vault, &["import", "ana.forklore"])), ["NO_CARD"]);
+    assert_eq!(warnings(&did(&vault, &["import", "ana.forklore"])), ["NO_CARD"]);
     // Chats of a group that nobody knows.
     fs::remove_file(vault.root().join("groups/1.json")).unwrap();
-    ok(&vault, &["export", "group:-", "-o", "band.forklore"]);
+    did(&vault, &["export", "group:-", "-o", "band.forklore"]);
     fs::remove_file(vault.root().join("group chats/100.jsonl")).unwrap();
-    assert_eq!(warnings(&ok(&vault, &["import", "band.forklore"])), ["NO_GROUP"]);
+    assert_eq!(warnings(&did(&vault, &["import", "band.forklore"])), ["NO_GROUP"]);
 }
 
 #[test]
@@ -156,10 +151,10 @@ fn regression_a_group_whose_file_has_blanks_around_it_can_be_imported() {
     let group =
         " \n{\"id\":\"1\",\"name\":\"Band\",\"members\":[],\"chat_id\":\"100\",\"chats\":[\"100\"]}\n";
     vault.write("groups/1.json", group.as_bytes());
-    ok(&vault, &["export", "group:1", "-o", "band.forklore"]);
+    did(&vault, &["export", "group:1", "-o", "band.forklore"]);
     fs::remove_file(vault.root().join("groups/1.json")).unwrap();
     fs::remove_file(vault.root().join("group chats/100.jsonl")).unwrap();
-    ok(&vault, &["import", "band.forklore"]);
+    did(&vault, &["import", "band.forklore"]);
     assert_eq!(String::from_utf8(vault.read("groups/1.json")).unwrap(), group);
 }
 
@@ -174,20 +169,20 @@ fn what_only_happens_in_a_moment_has_its_code_too() {
 fn the_past_tells_what_it_is_not() {
     // A group's chat whose group is gone.
     let vault = vault();
-    ok(&vault, &["watch", "--once"]);
+    did(&vault, &["watch", "--once"]);
     fs::remove_file(vault.root().join("group chats/100.jsonl")).unwrap();
     fs::remove_file(vault.root().join("groups/1.json")).unwrap();
-    ok(&vault, &["watch", "--once"]);
-    assert_eq!(warnings(&ok(&vault, &["restore", "group:-/100"])), ["UNLISTED"]);
+    did(&vault, &["watch", "--once"]);
+    assert_eq!(warnings(&did(&vault, &["restore", "group:-/100"])), ["UNLISTED"]);
 
     // A chat that is gone, and whose book went on.
     fs::remove_file(vault.root().join("chats/Ana/main.jsonl")).unwrap();
-    ok(&vault, &["watch", "--once"]);
+    did(&vault, &["watch", "--once"]);
     refused(&vault, &["restore", "Ana/main", "--book", "--at", "1", "--yes"], "CHAT_DELETED");
     let book = String::from_utf8(vault.read("worlds/B.json")).unwrap().replace("A girl", "A woman");
     vault.write("worlds/B.json", book.as_bytes());
-    ok(&vault, &["watch", "--once"]);
-    let back = ok(&vault, &["restore", "Ana/main"]);
+    did(&vault, &["watch", "--once"]);
+    let back = did(&vault, &["restore", "Ana/main"]);
     assert_eq!(warnings(&back), ["BOOK_CHANGED_SINCE"]);
     assert_ne!(back["book"]["name"], "B");
 
@@ -197,12 +192,12 @@ fn the_past_tells_what_it_is_not() {
         .chat("Ana", "main", &a, &["hello", "one"])
         .chat("Ana", "second", &b, &["ho", "two"])
         .book("H", &[("Sea", "Cold")]);
-    ok(&vault, &["watch", "--once"]);
+    did(&vault, &["watch", "--once"]);
     let vault = vault.chat("Ana", "main", &a, &["hello", "one", "two"]);
-    ok(&vault, &["watch", "--once"]);
+    did(&vault, &["watch", "--once"]);
     let vault = vault.book("H", &[("Sea", "Warm")]);
-    ok(&vault, &["watch", "--once"]);
-    let back = ok(&vault, &["restore", "Ana/main", "--entry", "Sea", "--at", "1", "--yes"]);
+    did(&vault, &["watch", "--once"]);
+    let back = did(&vault, &["restore", "Ana/main", "--entry", "Sea", "--at", "1", "--yes"]);
     assert_eq!(warnings(&back), ["BOOK_LEFT_TO_OTHERS"]);
 }
 
@@ -211,17 +206,17 @@ fn a_chat_that_was_too_large_to_be_kept_by_the_way() {
     let text = "x".repeat(17 << 20);
     let metadata = json!({"integrity": "a"});
     let vault = TestVault::new().chat("Ana", "main", &metadata, &["hello", &text, &text]);
-    ok(&vault, &["watch", "--once"]);
+    did(&vault, &["watch", "--once"]);
     let vault = vault.chat("Ana", "main", &metadata, &["hello", &text, &text, "one more"]);
     // A fork looks at its parent by the way, in a process of its own; what is large is left for `watch`.
-    let seen = || ok(&vault, &["history", "Ana/main"])["observations"].clone();
+    let seen = || did(&vault, &["history", "Ana/main"])["observations"].clone();
     let before = seen();
-    ok(&vault, &["checkpoint", "Ana/main", "--at", "0", "--name", "kept"]);
+    did(&vault, &["checkpoint", "Ana/main", "--at", "0", "--name", "kept"]);
     while seen() == before {
         std::thread::sleep(std::time::Duration::from_millis(20));
     }
     fs::remove_file(vault.root().join("chats/Ana/main.jsonl")).unwrap();
-    ok(&vault, &["watch", "--once"]);
+    did(&vault, &["watch", "--once"]);
     let back = vault.json(FORKLORE, &["restore", "Ana/main"]);
     assert!(warnings(&back).contains(&"NOT_THE_LAST"), "{back:#}");
 }
@@ -242,7 +237,7 @@ fn forks_and_deletions_warn() {
     png.extend(u32::try_from(card.len()).unwrap().to_be_bytes());
     png.extend([&b"tEXt"[..], card, b"\0\0\0\0"].concat());
     let vault = vault.file("characters/Ana.png", &png);
-    let deleted = ok(&vault, &["delete", "Ana/Main"]);
+    let deleted = did(&vault, &["delete", "Ana/Main"]);
     assert!(warnings(&deleted).contains(&"CURRENT_CHAT"), "{deleted:#}");
 }
 

@@ -14,17 +14,7 @@ use forklore_vault::history::Timeline;
 use serde_json::{Value, json};
 
 use crate::FORKLORE;
-
-fn small() -> TestVault {
-    TestVault::new()
-        .chat(
-            "Ana",
-            "Rain",
-            &json!({"integrity": "a", "world_info": "Lore"}),
-            &["hello", "one", "two", "three"],
-        )
-        .book("Lore", &[("The sea", "It is cold."), ("The cat", "It is wet.")])
-}
+use crate::set_up::small;
 
 fn watch(vault: &TestVault) -> Vec<String> {
     let report = vault.json(FORKLORE, &["watch", "--once"]);

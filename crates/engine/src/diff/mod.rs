@@ -1,6 +1,6 @@
 //! `diff`: how the state of a chat at a message becomes another: a chat at two messages, two forks, a fork and its parent.
 //!
-//! Both sides are what a fork made there would hold: the book by [`Library::book_at`], the header as `fork::header` revises it.
+//! Both sides are what a fork made there would hold: the book by [`Library::book_at`], the header as `header` revises it.
 
 mod describe;
 mod report;
@@ -8,7 +8,7 @@ mod words;
 
 use forklore_core::adapter::Operation;
 use forklore_core::diff::{Effort, Parting, State, StateDiff, TextDiff, is_compared};
-use forklore_core::fork::header;
+use forklore_core::fork::header::apply;
 use forklore_core::format::chat::{Header, Message};
 use forklore_core::state::StateEntry;
 use forklore_core::story::Moment;
@@ -18,7 +18,7 @@ use forklore_vault::Library;
 use forklore_vault::state::at::{Source, Wanted};
 pub use report::*;
 
-use crate::fork;
+use crate::header;
 use crate::show::{self, ShowError};
 use crate::warning::Warning;
 
@@ -104,11 +104,9 @@ impl Found {
         let found = library.book_at(side.chat, at, Wanted::default()).map_err(ShowError::from)?;
         let warnings = show::doubts(&found);
         // What a fork made here would have for a header.
-        let revised =
-            fork::header::revise(library, side.chat, at, &chat.name, &fork::header::Binding::Same, true)?;
+        let revised = header::revise(library, side.chat, at, &chat.name, &header::Binding::Same, true)?;
         let now = Some(chat.header().raw()).filter(|raw| *raw != Header::NONE.raw());
-        let header =
-            header::apply(now, &revised.revisions).unwrap_or_else(|_| chat.header().raw().bytes().to_vec());
+        let header = apply(now, &revised.revisions).unwrap_or_else(|_| chat.header().raw().bytes().to_vec());
         Ok(Self {
             chat: side.chat,
             at,

@@ -7,7 +7,7 @@ use forklore_vault::{Library, Made};
 
 use super::plan::Restored;
 use super::{ForkError, ForkPlan, ForkReport};
-use crate::undo::finder;
+use crate::finder::finder;
 
 /// Makes the fork: its book and its chat appear together or not at all.
 pub fn execute(library: &Library, plan: ForkPlan, now: i64) -> Result<ForkReport, ForkError> {

@@ -1,237 +1,116 @@
-//! The metadata of a chat as of a message, for another owner: what a new fork's header says, and a healed chat's.
+//! The header line of a fork: [`Draft::header`]. It has a new identity, names its parent, and keeps a record of what it was made from.
 
-use forklore_core::adapter::notes::BoundBook;
-use forklore_core::adapter::recap::{self, CombinedRecap, Projection};
-use forklore_core::adapter::{self, Adapter};
-use forklore_core::fork::header::{self as core, Revision};
-use forklore_core::fork::timed::{self, Form};
-use forklore_core::format::book::EntryImage;
-use forklore_core::format::record;
-use forklore_fs::PathError;
-use forklore_journal::operation::{Edit, Json, JsonChange, Place};
-use forklore_json::{Kind, Raw};
-use forklore_vault::state::at::MetadataSource;
-use forklore_vault::{Chat, Library};
+use forklore_core::adapter::notes::CheckpointState;
+use forklore_core::adapter::{self, EntryRole, entry_role, recap};
+use forklore_core::fork::book as core_book;
+use forklore_core::fork::header::{self as core_header, Revision};
+use forklore_core::format::record::{ForkRecord, RECORD_VERSION};
+use forklore_journal as journal;
+use forklore_json::Raw;
+use forklore_vault::state::at::{BookAt, SourceKind};
+use serde_json::json;
 
-use super::inherited;
+use super::ForkError;
+use super::book::undated;
+use super::plan::{Draft, Restored};
+use crate::show::ShowSource;
 
-/// The book that the metadata is to go with.
-pub(crate) enum Binding<'a> {
-    /// The one that it goes with now
-    Same,
-    /// Another one, with these entries
-    Own { name: &'a str, entries: &'a [EntryImage] },
-    /// None
-    Unbound,
-}
-
-/// Metadata as of a message.
-#[derive(Default)]
-pub(crate) struct Revised {
-    pub(crate) revisions: Vec<Revision>,
-    /// The running recap's versions that belong here
-    pub(crate) projection: Option<Projection>,
-    /// The combined recap that fits
-    pub(crate) combined: Option<CombinedRecap>,
-    /// Members of the record that keep what is left out
-    pub(crate) archive: Vec<(&'static str, Vec<u8>)>,
-    /// Keys that are as of now, or as they were first seen, because nothing tells how they were
-    pub(crate) inherited: Vec<String>,
-    /// The same in words
-    pub(crate) note: Option<String>,
-}
-
-/// The metadata of chat `c` as of message `at`, for a chat called `owner`. Work that waits is left to the parent of a `fresh` fork;
-/// a chat that stays with its book keeps it.
-pub(crate) fn revise(
-    library: &Library,
-    c: usize,
-    at: usize,
-    owner: &str,
-    binding: &Binding<'_>,
-    fresh: bool,
-) -> Result<Revised, PathError> {
-    let chat = &library.chats[c];
-    let metadata = chat.header().metadata();
-    let mut revised = Revised::default();
-    bind(metadata, binding, &mut revised.revisions);
-    if let Some(running) = &chat.running {
-        let projection = running.project(at, &|version| library.scene_of(c, version));
-        let keeper = recap::keeper(metadata);
-        let projected = keeper.map(|keeper| keeper.project_running(metadata, &projection, owner));
-        let (revisions, dropped) = projected.unwrap_or_default();
-        revised.revisions.extend(revisions);
-        if !dropped.is_empty() {
-            revised.archive.push(("running", core::list(&dropped)));
-        }
-        revised.projection = Some(projection);
-    }
-    let fitting = library.combined_at(c, at)?;
-    let bytes = fitting.as_ref().map(|(_, bytes)| bytes.as_slice());
-    if let Some((keeper, stored)) = combined(metadata) {
-        if bytes.is_none() {
-            revised.archive.push(("combined", stored.bytes().to_vec()));
-        }
-        revised.revisions.extend(keeper.put_combined(metadata, bytes, owner));
-    }
-    revised.combined = fitting.map(|(recap, _)| recap);
-    if fresh || !matches!(binding, Binding::Same) {
-        for waiting in adapter::ALL.iter().map(|adapter| adapter.waiting(metadata)) {
-            revised.revisions.extend(waiting.revisions);
-            revised.archive.extend(waiting.kept);
-        }
-        revised.revisions.extend(timers(library, c, at, binding)?);
-    }
-    if let Binding::Own { entries, .. } = binding {
-        let notes = adapter::ALL.iter().flat_map(|adapter| adapter.revisions(metadata, entries, at));
-        revised.revisions.extend(notes);
-    }
-    as_of(library, c, at, &mut revised)?;
-    Ok(revised)
-}
-
-/// What binding chat `c` to another book with these entries changes in its header.
-pub(crate) fn rebind(
-    library: &Library,
-    c: usize,
-    name: &str,
-    entries: &[EntryImage],
-) -> Result<Vec<Revision>, PathError> {
-    let chat = &library.chats[c];
-    let binding = Binding::Own { name, entries };
-    let mut revisions = Vec::new();
-    bind(chat.header().metadata(), &binding, &mut revisions);
-    revisions.extend(timers(library, c, chat.head(), &binding)?);
-    Ok(revisions)
-}
-
-/// Revisions of a chat's header as an edit of its file, or of its group's, where older versions keep it. `None` if the header holds what
-/// no operation can name.
-pub(crate) fn edit_of(chat: &Chat, revisions: Vec<Revision>, required: bool) -> Option<Edit> {
-    let header = chat.header().raw();
-    let mut changes = Vec::new();
-    // What is no object has room for nothing: as in a fork (`core::apply`), an empty one takes its place first.
-    if let Some(odd) = header.get("chat_metadata").filter(|metadata| metadata.kind() != Kind::Object) {
-        changes.push(JsonChange::set(&["chat_metadata"], Some(Json::new(odd.bytes())?), Json::new(b"{}")));
-    }
-    for revision in revisions {
-        let path: Vec<&str> = revision.path.iter().map(String::as_str).collect();
-        let to = match revision.to {
-            Some(value) => Some(Json::new(&value)?),
-            None => None,
+impl Draft<'_> {
+    /// The header line.
+    pub(super) fn header(&self) -> Result<Vec<u8>, ForkError> {
+        let chat = self.parent();
+        let broken = |e: forklore_json::EditError| ForkError::CorruptChat {
+            chat: chat.name.clone(),
+            why: format!("its header cannot be edited ({e})"),
         };
-        changes.push(JsonChange::set_in(header, &path, to)?);
+        let mut revisions =
+            vec![Revision::text(&["integrity"], self.slug), Revision::text(&["main_chat"], &chat.name)];
+        revisions.extend(self.revised.revisions.iter().cloned());
+        let before = Some(chat.header().raw()).filter(|raw| *raw != Raw::NULL);
+        let so_far = core_header::apply(before, &revisions).map_err(broken)?;
+        // What extensions and the record note down is what the fork has by now.
+        let metadata = Raw::trust(&so_far).get("chat_metadata").unwrap_or(Raw::NULL);
+        let mut more = self.checkpoint_notes(metadata);
+        more.push(Revision::set(&["forklore"], self.record(metadata)));
+        let mut header = core_header::apply(Some(Raw::trust(&so_far)), &more).map_err(broken)?;
+        if self.body.carriage_return {
+            header.push(b'\r');
+        }
+        // The system can share the blocks of a long chat, if what follows the header stays where it was in its block.
+        let range = &self.body.range;
+        if chat.kept.is_none() && range.end.saturating_sub(range.start) > 1 << 20 {
+            journal::pad(&mut header, range.start);
+        }
+        Ok(header)
     }
-    Some(Edit { required, ..header_edit(chat, changes) })
-}
 
-/// Changes of a chat's header as an edit of the file that holds it.
-pub(crate) fn header_edit(chat: &Chat, mut changes: Vec<JsonChange>) -> Edit {
-    let Some((file, kept)) = &chat.kept else {
-        return Edit::new(chat.path.clone(), Place::Header, changes);
-    };
-    let mut missing = kept.missing;
-    for change in &mut changes {
-        // Nothing but values is changed in headers.
-        let JsonChange::Set { path, made, .. } = change else { continue };
-        path.splice(..1, kept.path.iter().cloned());
-        *made += std::mem::take(&mut missing);
+    /// What extensions note down about a fork when it is made.
+    fn checkpoint_notes(&self, metadata: Raw<'_>) -> Vec<Revision> {
+        let texts: Vec<String> = self.warnings.iter().map(|w| w.message.clone()).collect();
+        let state = CheckpointState {
+            now: self.now,
+            message: self.spot.at,
+            chat: self.name,
+            queue_was_empty: self.waiting == 0,
+            has_scene_break: self.around.scene.is_some(),
+            scene_name: self.around.scene.and_then(|scene| scene.name.as_deref()),
+            scene_recap: recap::stored(self.last.shown()).map(Raw::bytes),
+            book: self.book.name(),
+            entries: self.book.own().map_or(0, |own| own.entries.len()),
+            reconstructed: matches!(self.found.source.kind, SourceKind::Scene),
+            original_book: self.parent().book.as_ref().map(|(name, _)| name.as_str()),
+            warnings: &texts,
+        };
+        adapter::ALL.iter().flat_map(|adapter| adapter.checkpoint(&state, metadata)).collect()
     }
-    Edit::new(file.clone(), Place::Document, changes)
+
+    /// The record, with what is known of the book and what is kept aside.
+    fn record(&self, metadata: Raw<'_>) -> Vec<u8> {
+        let (spot, chat, restored) = (self.spot, self.parent(), self.restored);
+        let (root, depth) = self.library.root_of(spot.chat);
+        let moment = self.body.moment.to_string();
+        let fingerprint = self.book.own().map(|own| own.fingerprint.clone());
+        let parents_slug = || chat.header().slug().unwrap_or_default().into_owned();
+        let record = ForkRecord {
+            version: RECORD_VERSION,
+            kind: spot.kind.as_str().to_owned(),
+            owner_file: self.name.to_owned(),
+            owner_slug: self.slug.to_owned(),
+            parent_file: chat.name.clone(),
+            parent_slug: restored.map_or_else(parents_slug, |restored| restored.parent_slug.clone()),
+            message: restored.map_or(spot.at, |restored| restored.message),
+            moment: restored.map_or(&moment, |restored| &restored.moment).clone(),
+            root,
+            depth: depth + 1,
+            book: self.book.name().map(str::to_owned),
+            baseline: Some(core_header::baseline(metadata, spot.at + 1, moment.clone(), fingerprint)),
+            accepted: Vec::new(),
+            created: self.now,
+            adopted: false,
+            restored: restored.map(|Restored { seq, .. }| *seq),
+        };
+        let about_book = [
+            ("from", json!(chat.book.as_ref().map(|(name, _)| name)).to_string().into_bytes()),
+            ("source", serde_json::to_vec(&ShowSource::from(self.found.source)).unwrap_or_default()),
+            ("left_out", serde_json::to_vec(&self.left_out()).unwrap_or_default()),
+            ("undated", json!(undated(self.found)).to_string().into_bytes()),
+        ];
+        let kept = [
+            ("inherited", json!(self.revised.inherited).to_string().into_bytes()),
+            ("archive", core_header::object(&with_queue(self.revised.archive.clone(), self.found))),
+        ];
+        record.write(&about_book, &kept)
+    }
 }
 
-/// The combined recap where it stands, whether it can be read or not, and who keeps it.
-fn combined<'a>(metadata: Raw<'a>) -> Option<(&'static dyn Adapter, Raw<'a>)> {
-    adapter::ALL.into_iter().find_map(|adapter| Some((adapter, adapter.stored_combined(metadata)?)))
-}
-
-fn bind(metadata: Raw<'_>, binding: &Binding<'_>, revisions: &mut Vec<Revision>) {
-    let book = match binding {
-        Binding::Same => return,
-        Binding::Unbound => None,
-        Binding::Own { name, entries } => Some(BoundBook { name, entries }),
-    };
-    revisions.push(match book {
-        Some(book) => Revision::text(&["world_info"], book.name),
-        None => Revision::without(&["world_info"]),
+/// The queue that stays with the parent joins what the record keeps.
+fn with_queue<'a>(mut archive: Vec<(&'a str, Vec<u8>)>, found: &BookAt) -> Vec<(&'a str, Vec<u8>)> {
+    let live = found.live.as_ref().and_then(|book| book.parse().ok());
+    let queue = live.as_ref().and_then(|book| {
+        let queue = book.entries().iter().find(|e| entry_role(&e.comment()) == EntryRole::Queue)?;
+        let content = queue.raw.get("content")?;
+        core_book::empty_queue(&queue.comment(), &content.as_text()?).map(|_| content)
     });
-    revisions.extend(adapter::ALL.iter().flat_map(|adapter| adapter.bind(metadata, book)));
-}
-
-/// Sticky and cooldown effects: those that have begun by then, under the name of the book that they go with now.
-fn timers(
-    library: &Library,
-    c: usize,
-    at: usize,
-    binding: &Binding<'_>,
-) -> Result<Option<Revision>, PathError> {
-    let chat = &library.chats[c];
-    let now = chat.header().metadata().get("timedWorldInfo");
-    let read = |then: Raw<'_>| Some(then.get("timedWorldInfo").map(|timers| timers.bytes().to_vec()));
-    let then = if at < chat.head() { library.header_then(c, at, &read)? } else { None };
-    let timers = match &then {
-        Some((_, then)) => then.as_deref().map(Raw::trust),
-        None => now,
-    };
-    let Some(timers) = timers else { return Ok(now.map(|_| Revision::without(&["timedWorldInfo"]))) };
-    let visible = chat.transcript.rows_from(0).take(at + 1).filter(|row| !row.hidden).count();
-    // A fork that waits for its book still has the effects of its parent's.
-    let waiting = record::Pending::read(chat.header().metadata()).and_then(|pending| pending.book);
-    let old = chat.book.as_ref().map(|(name, _)| name.clone()).or(waiting);
-    let rekeyed = match (binding, &old) {
-        (Binding::Own { name, entries }, Some(old)) => {
-            let live = library.book(old)?;
-            let live = live.as_ref().and_then(|book| book.parse().ok());
-            let keeper = live.as_ref().and_then(adapter::keeper);
-            let known = live.as_ref().and_then(|book| form(timers, book, old));
-            let form = known.or_else(|| keeper.map(Form::Wrapped)).unwrap_or(Form::Plain);
-            let entry = |uid: i64| entries.iter().find(|entry| entry.uid == Some(uid)).cloned();
-            timed::rekey(timers, old, name, &entry, visible, form)
-        }
-        // Nothing changes its name; what has not begun yet goes all the same.
-        _ => timed::rekey(timers, "\u{0}", "\u{0}", &|_| None, visible, Form::Plain),
-    };
-    let changed = now.is_none_or(|now| !Raw::trust(&rekeyed).says_the_same(now));
-    Ok(changed.then(|| Revision::set(&["timedWorldInfo"], rekeyed)))
-}
-
-/// Which form of an entry's text the browser hashed: one effect whose entry has not changed since tells it for all.
-fn form(timers: Raw<'_>, book: &forklore_core::format::book::Book<'_>, name: &str) -> Option<Form> {
-    timers.members().flat_map(|(_, effects)| effects.members()).find_map(|(key, effect)| {
-        let key = key.as_text()?;
-        let uid: i64 = key.strip_prefix(name)?.strip_prefix('.')?.parse().ok()?;
-        let entry = book.entries().iter().find(|entry| entry.uid() == Some(uid))?;
-        let hash = effect.get("hash").and_then(Raw::as_i64).and_then(|n| u64::try_from(n).ok())?;
-        Form::of(hash, entry.raw, name)
-    })
-}
-
-/// Everything as of the message, as far as anything tells; else it is as of later and said to be.
-fn as_of(library: &Library, c: usize, at: usize, revised: &mut Revised) -> Result<(), PathError> {
-    let then = library.metadata_at(c, at)?;
-    if !matches!(then.source, MetadataSource::Head | MetadataSource::Inherited) {
-        as_seen(library.chats[c].header().metadata(), &then.members, revised);
-    }
-    if matches!(then.source, MetadataSource::First | MetadataSource::Inherited) {
-        let keys = then.members.iter().map(|(key, _)| key.clone());
-        revised.inherited = keys.filter(|key| !core::is_handled(key)).collect();
-        revised.note = inherited::note(&then, at);
-    }
-    Ok(())
-}
-
-/// The metadata that was seen at the message: every key that nobody handles is as it was then.
-fn as_seen(now: Raw<'_>, then: &[(String, Vec<u8>)], revised: &mut Revised) {
-    let free = |key: &str| !core::is_handled(key);
-    for (key, value) in then.iter().filter(|(key, _)| free(key)) {
-        if now.get(key).map(Raw::bytes) != Some(value) {
-            revised.revisions.push(Revision::set(&[key], value.clone()));
-        }
-    }
-    for (key, _) in now.members() {
-        let Some(key) = key.as_text().filter(|key| free(key)) else { continue };
-        if !then.iter().any(|(then, _)| *then == *key) {
-            revised.revisions.push(Revision::without(&[&key]));
-        }
-    }
+    archive.extend(queue.map(|content| ("queue", content.bytes().to_vec())));
+    archive
 }

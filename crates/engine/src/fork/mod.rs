@@ -1,12 +1,17 @@
 //! `checkpoint` and `branch`: a new chat with the whole state of the story at a message.
 //!
-//! [`plan()`] decides everything and changes nothing: a [`ForkPlan`] can be printed. [`execute()`] lets it happen, all or nothing.
+//! [`ForkRequest`] is what somebody asks for. [`plan()`] decides everything and changes nothing: a [`ForkPlan`] can be printed. [`execute()`] lets it happen, all or nothing.
 
+mod body;
+mod book;
+mod edits;
 mod execute;
-pub(crate) mod header;
-mod inherited;
-pub(crate) mod plan;
+mod header;
+mod name;
+mod plan;
 mod refuse;
+mod report;
+mod request;
 
 use forklore_core::fork::ForkKind;
 use forklore_core::fork::names::NameError;
@@ -19,31 +24,10 @@ use serde::Serialize;
 
 pub use self::execute::{execute, prepare};
 pub use self::plan::{ForkPlan, plan};
+pub(crate) use self::plan::{Restored, plan_named, plan_of_past};
+pub use self::request::ForkRequest;
 use super::show::{ShowLeftOut, ShowSource};
 use crate::warning::Warning;
-
-/// What a user asks for.
-#[derive(Debug, Clone)]
-pub struct Request {
-    /// Checkpoint or branch
-    pub kind: ForkKind,
-    /// Number of the chat
-    pub chat: usize,
-    /// The last message of the fork
-    pub at: usize,
-    /// Name of the fork, as typed; one is made if there is none
-    pub name: Option<String>,
-    /// The swipe of the last message that the fork shows
-    pub swipe: Option<usize>,
-    /// Whether everything that would be a warning is a refusal; as the settings say if nothing is said
-    pub strict: Option<bool>,
-    /// Whether work that waits in the queue is no reason to refuse
-    pub ignore_queue: bool,
-    /// Whether the parent's message gets a link to the fork
-    pub link: bool,
-    /// Whether the fork gets a copy of its own even of a book that is shared by choice
-    pub copy_book: bool,
-}
 
 /// What was made, or would be.
 #[derive(Debug, Clone, Serialize, JsonSchema)]

@@ -1,25 +1,26 @@
 //! What is refused before anything happens, and what is only warned of.
 
 use forklore_config::Config;
-use forklore_core::adapter::recap::Projection;
 use forklore_core::adapter::{Scene, Status};
 use forklore_vault::Library;
 use forklore_vault::state::at::{BookAt, SourceKind};
 
-use super::{ForkError, Request};
+use super::ForkError;
+use super::body::LastLine;
+use super::request::Spot;
 use crate::warning::{Warning, WarningCode};
 
 /// The checks that need nothing but the request: message, chat, queue.
-pub(super) fn before(library: &Library, request: &Request) -> Result<usize, ForkError> {
-    let chat = &library.chats[request.chat];
+pub(super) fn before(library: &Library, spot: &Spot<'_>) -> Result<usize, ForkError> {
+    let chat = &library.chats[spot.chat];
     if let Some(why) = &chat.unreadable {
         return Err(ForkError::CorruptChat { chat: chat.name.clone(), why: why.clone() });
     }
     let messages = chat.transcript.len();
-    if request.at >= messages {
-        return Err(ForkError::NoSuchMessage { at: request.at, chat: chat.name.clone(), messages });
+    if spot.at >= messages {
+        return Err(ForkError::NoSuchMessage { at: spot.at, chat: chat.name.clone(), messages });
     }
-    let waiting = library.operations(request.chat)?;
+    let waiting = library.operations(spot.chat)?;
     let kinds: Vec<String> =
         waiting
             .iter()
@@ -32,7 +33,7 @@ pub(super) fn before(library: &Library, request: &Request) -> Result<usize, Fork
                 }
             })
             .collect();
-    if !kinds.is_empty() && !request.ignore_queue {
+    if !kinds.is_empty() && !spot.request.ignore_queue {
         let count = kinds.len();
         let mut kinds = kinds;
         kinds.sort();
@@ -58,16 +59,11 @@ pub(super) struct Surroundings<'a> {
 }
 
 impl<'a> Surroundings<'a> {
-    /// `shown` is the scene, if any, that ends with the swipe which the fork shows instead of the parent's, and whether it has a
-    /// snapshot.
-    pub(super) fn of(
-        library: &'a Library,
-        c: usize,
-        at: usize,
-        shown: Option<Option<(&'a Scene, bool)>>,
-        running: Option<&Projection>,
-    ) -> Self {
+    pub(super) fn of(library: &'a Library, spot: &Spot<'_>, last: &'a LastLine) -> Self {
+        let Spot { chat: c, at, .. } = *spot;
         let chat = &library.chats[c];
+        let running = chat.running.as_ref();
+        let running = running.map(|r| r.project(last.state_at(at), &|version| library.scene_of(c, version)));
         let kept = |scene: &Scene| {
             let mut here = chat.snapshots.sightings.iter().filter(|seen| seen.message == at);
             // Entries that were too many to keep are none the less there.
@@ -75,7 +71,7 @@ impl<'a> Surroundings<'a> {
                 seen.version == scene.current && seen.entries.as_ref().is_none_or(|all| !all.is_empty())
             })
         };
-        let here = shown.unwrap_or_else(|| chat.facts.scene(at).map(|scene| (scene, kept(scene))));
+        let here = last.scene().unwrap_or_else(|| chat.facts.scene(at).map(|scene| (scene, kept(scene))));
         let snapshot = here.is_some_and(|(_, snapshot)| snapshot);
         let here = here.map(|(scene, _)| scene);
         let scene = here.filter(|scene| scene.visible);
@@ -94,13 +90,13 @@ impl<'a> Surroundings<'a> {
 
 /// Warnings about the scene and the state; those that are required by the settings are refusals.
 pub(super) fn judge(
-    request: &Request,
+    spot: &Spot<'_>,
     config: &Config,
     around: &Surroundings<'_>,
     book: &BookAt,
 ) -> Result<Vec<Warning>, ForkError> {
     let at = around.at;
-    let strict = request.strict.unwrap_or(config.fork.strict);
+    let strict = spot.request.strict.unwrap_or(config.fork.strict);
     let mut warnings = Vec::new();
     let mut tell = |required: bool, useful: bool, code: WarningCode, message: String| {
         let warning = Warning { code, message };
@@ -117,7 +113,7 @@ pub(super) fn judge(
         return Err(ForkError::Unresolvable { book: name.clone(), at });
     }
     // Who says that this fork may be loose has been told what is missing.
-    let needs_break = strict || (config.checkpoint.require_scene_break && request.strict.is_none());
+    let needs_break = strict || (config.checkpoint.require_scene_break && spot.request.strict.is_none());
     if around.scene.is_none() {
         let message = format!("Message {at} does not end a scene");
         tell(needs_break, around.has_scenes, WarningCode::NoSceneBreak, message)?;

@@ -25,7 +25,7 @@ use serde::{Deserialize, Serialize};
 
 use self::remedies::{Patient, Treatment};
 use super::check::check;
-use super::undo::finder;
+use super::finder::finder;
 
 /// What becomes of a book that is missing, another chat's, or shared.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -196,7 +196,7 @@ pub fn plan(
     let mut rebound: BTreeMap<usize, Option<String>> = BTreeMap::new();
     // Parents before their forks.
     let mut order = chats;
-    order.sort_by_key(|c| super::fork::plan::root_of(library, *c).1);
+    order.sort_by_key(|c| library.root_of(*c).1);
     for c in order {
         let address = library.address(c).to_string();
         let own: Vec<&Finding> = findings.iter().filter(|f| f.chat.as_deref() == Some(&address)).collect();

@@ -3,7 +3,7 @@
 use std::collections::HashSet;
 
 use forklore_config::{Config, Undated};
-use forklore_core::fork::book::{self as new_book, Content};
+use forklore_core::fork::book::{Content, assemble};
 use forklore_core::format::book::{Book, EntryImage};
 use forklore_core::format::names::book_stem;
 use forklore_core::state::{Thing, Why, holes};
@@ -13,7 +13,7 @@ use forklore_vault::Library;
 use forklore_vault::state::at::{BookAt, Wanted};
 
 use super::{Choice, HealError};
-use crate::fork::plan::{book_bytes, book_name, stays_shared};
+use crate::new_book;
 
 /// What becomes of the book.
 pub(super) enum Own {
@@ -99,7 +99,7 @@ pub(super) fn own_book(
                     return Ok(Own::Detach { how: "its parent has no lorebook that it could have" });
                 }
                 (Choice::Rebuild, Some(name))
-                    if hand_kept && stays_shared(library, parent, config, stem).is_some() =>
+                    if hand_kept && new_book::stays_shared(library, parent, config, stem).is_some() =>
                 {
                     return Ok(Own::Shared { name: name.clone() });
                 }
@@ -114,15 +114,16 @@ pub(super) fn own_book(
         }
     };
     let old = found.name.clone().unwrap_or_else(|| old.to_owned());
-    let name = book_name(library, c, &chat.name, &old, &found, names);
+    let name = new_book::name(library, c, &chat.name, &old, &found, names);
     let Ok(path) = layout::book(&name) else { return Ok(Own::Impossible) };
-    let empty = |over: Option<&Book<'_>>| new_book::assemble(Content::Entries { over, entries: &[] }, &name);
+    let empty = |over: Option<&Book<'_>>| assemble(Content::Entries { over, entries: &[] }, &name);
     let (bytes, how) = match choice {
         // Nothing tells what was in it. An empty one would look as if all were well, and the file may yet come back.
         Choice::Rebuild if found.live.is_none() && found.entries.is_empty() => return Ok(Own::Impossible),
-        Choice::Rebuild => {
-            (book_bytes(&found, &name, &chat.name), "a lorebook of its own with what its own line has earned")
-        }
+        Choice::Rebuild => (
+            new_book::bytes(&found, &name, &chat.name),
+            "a lorebook of its own with what its own line has earned",
+        ),
         Choice::Empty => (empty(None), "a new lorebook, empty"),
         Choice::Copy => {
             let Some(from) = to_copy(library, c) else { return Ok(Own::Impossible) };
@@ -133,7 +134,7 @@ pub(super) fn own_book(
             } else {
                 "a copy of its lorebook as it is now"
             };
-            (new_book::assemble(Content::AsItIs(&book), &name), how)
+            (assemble(Content::AsItIs(&book), &name), how)
         }
         Choice::Detach => return Ok(Own::Detach { how: "bound to no lorebook any more" }),
         // Only a fork has a record to note it in.
@@ -164,9 +165,9 @@ pub(super) fn own_copy(library: &Library, c: usize, names: &[String]) -> Result<
     let chat = &library.chats[c];
     let found = library.book_as_it_is(c)?;
     let (Some(old), Some(live)) = (&found.name, &found.live) else { return Ok(Own::Impossible) };
-    let name = book_name(library, c, &chat.name, old, &found, names);
+    let name = new_book::name(library, c, &chat.name, old, &found, names);
     let (Ok(path), Ok(book)) = (layout::book(&name), live.parse()) else { return Ok(Own::Impossible) };
-    let bytes = new_book::assemble(Content::AsItIs(&book), &name);
+    let bytes = assemble(Content::AsItIs(&book), &name);
     let how = "a copy of its lorebook, for this chat alone";
     Ok(Own::Book { name, path, bytes, quarantine: Vec::new(), how })
 }

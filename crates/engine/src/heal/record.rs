@@ -14,8 +14,7 @@ use forklore_vault::{Chat, Library};
 
 use super::HealError;
 use super::remedies::Treatment;
-use crate::fork::header::edit_of;
-use crate::fork::plan::root_of;
+use crate::header::edit_of;
 
 impl Treatment {
     /// The edits that it means. `slugs` are those that chats get in the same operation.
@@ -78,7 +77,7 @@ impl Treatment {
         let message = chat.lineage.fork_message.unwrap_or(chat.head()).min(chat.head());
         let moment = chat.transcript.moment(message).map(|m| m.to_string()).unwrap_or_default();
         let head = chat.transcript.moment(chat.head()).map(|m| m.to_string()).unwrap_or_default();
-        let (root, depth) = root_of(library, c);
+        let (root, depth) = library.root_of(c);
         let print = self.book.as_ref().and_then(|(_, _, bytes)| Some(fingerprint(&Book::parse(bytes).ok()?)));
         let bound = match &self.binding {
             Some(binding) => binding.clone().filter(|_| !self.shared),

@@ -17,7 +17,7 @@ use super::links::renamed_links;
 use super::own_book::{Own, choices, has_holes, own_book, own_copy, to_copy};
 use super::recap::lost_recap;
 use super::{Action, Choice, Decide, HealError, Quarantined, Question};
-use crate::fork::header::{Binding, Revised, revise};
+use crate::header::{Binding, Revised, revise};
 
 /// What one chat gets.
 #[derive(Default)]

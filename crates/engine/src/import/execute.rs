@@ -21,10 +21,11 @@ use forklore_vault::history::transfer::{Arrival, LONGEST_OBJECT, Travelling};
 use forklore_vault::progress::Progress;
 use forklore_vault::read::lines::Lines;
 
-use super::plan::{ImportPlan, Joined, content};
+use super::found::content;
+use super::plan::{ImportPlan, Joined};
 use super::source::open;
 use super::{ImportError, ImportReport};
-use crate::undo::finder;
+use crate::finder::finder;
 
 /// Lets it happen: everything is there afterwards, or nothing. `now` is in milliseconds since 1970.
 pub fn execute(

@@ -5,6 +5,8 @@
 //! Forklore chooses. Whatever is in it is read bit by bit.
 
 mod execute;
+mod found;
+mod media;
 mod plan;
 mod source;
 

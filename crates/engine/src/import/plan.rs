@@ -2,33 +2,20 @@
 
 use std::collections::btree_map::Entry;
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
-use std::io::Read;
 
-use forklore_archive::{ArchiveError, Manifest, Member, MemberKind, Reader, Seal};
+use forklore_archive::{Manifest, Member, MemberKind, Seal};
 use forklore_core::fork::names;
-use forklore_core::format::card::Card;
-use forklore_core::format::chat::Header;
-use forklore_core::format::media::place as media_place;
-use forklore_core::format::names::{book_stem, chat_stem, sanitize};
-use forklore_fs::{OpenFile, PathError, VaultPath, Vfs};
-use forklore_journal as journal;
+use forklore_core::format::names::{chat_stem, sanitize};
+use forklore_fs::{OpenFile, PathError, VaultPath};
 use forklore_journal::layout;
-use forklore_journal::operation::ObjectId;
-use forklore_json::Raw;
-use forklore_vault::history::transfer::{Landing, Travelling};
-use forklore_vault::history::watch::is_watched;
-use forklore_vault::history::{Observation, Observed};
+use forklore_vault::history::transfer::Landing;
 use forklore_vault::progress::Progress;
-use forklore_vault::read::lines::Lines;
-use forklore_vault::read::media::{can_hold, is_free};
 use forklore_vault::{Library, StoryKind};
 
+use super::found::Found;
 use super::source::open;
-use super::{ImportError, ImportReport, Imported, ImportedMedia, Left, Request};
+use super::{ImportError, ImportReport, Imported, Left, Request};
 use crate::warning::{Warning, WarningCode};
-
-/// Books, cards and groups are looked at as a whole; a larger one is none.
-pub(super) const LARGEST: u64 = 256 << 20;
 
 /// An import that is worked out.
 pub struct ImportPlan {
@@ -97,123 +84,6 @@ pub fn plan(
     plan.name_slugs(library, &found);
     plan.place_named(&found)?;
     Ok(plan)
-}
-
-/// What was found in a file.
-#[derive(Default)]
-struct Found {
-    /// Slugs that chats have
-    own: Vec<String>,
-    /// Slugs that chats have, or had
-    slugs: BTreeSet<String>,
-    /// Stems of the books that chats are bound to
-    bound: BTreeSet<String>,
-    /// Files that history tells of
-    seen: BTreeSet<VaultPath>,
-    observations: usize,
-    /// What images and files are, by number
-    media: HashMap<usize, ObjectId>,
-    /// Whether the card is one
-    card: bool,
-    /// Whether the group is one
-    group: bool,
-}
-
-impl Found {
-    fn read<R: Read>(
-        reader: &mut Reader<R>,
-        manifest: &Manifest,
-        progress: &dyn Progress,
-    ) -> Result<Self, ImportError> {
-        let mut found = Self::default();
-        let mut names: HashSet<(MemberKind, &str)> = HashSet::new();
-        while let Some(n) = reader.next_member()? {
-            let member = &manifest.members[n];
-            if !names.insert((member.kind, &member.name)) {
-                return Err(ImportError::damaged("two of its files have one name"));
-            }
-            let whole = matches!(member.kind, MemberKind::Book | MemberKind::Card | MemberKind::Group);
-            if whole && member.bytes > LARGEST {
-                return Err(ArchiveError::Bomb(format!("{} bytes in one file", member.bytes)).into());
-            }
-            match member.kind {
-                MemberKind::Book | MemberKind::Objects => {}
-                MemberKind::Card => found.card = Card::parse(&content(reader)?).is_some(),
-                MemberKind::Group => {
-                    let group = content(reader)?;
-                    found.group =
-                        Raw::parse(&group).is_ok_and(|raw| raw.kind() == forklore_json::Kind::Object);
-                }
-                MemberKind::Media => drop(found.media.insert(n, hash(reader)?)),
-                MemberKind::Chat => {
-                    let mut lines = Lines::new(&mut *reader);
-                    if let Some(line) = lines.next_line().map_err(ArchiveError::from)? {
-                        found.chat(line.bytes);
-                    }
-                }
-                MemberKind::Observations => {
-                    let mut lines = Lines::new(&mut *reader);
-                    while let Some(line) = lines.next_line().map_err(ArchiveError::from)? {
-                        if !line.whole {
-                            return Err(ImportError::damaged("a line of its history is too long"));
-                        }
-                        let seen = Travelling::read(line.bytes).map_err(ImportError::of_arrival)?;
-                        found.observation(&seen.observation)?;
-                    }
-                }
-            }
-            progress.advance(member.bytes);
-        }
-        Ok(found)
-    }
-
-    fn chat(&mut self, line: &[u8]) {
-        let Ok(raw) = Raw::parse(line) else { return };
-        let header = Header::new(raw);
-        self.own.extend(header.slug().map(std::borrow::Cow::into_owned));
-        self.slugs.extend(self.own.last().cloned());
-        self.bound.extend(header.book().map(|name| book_stem(&name)));
-        let record = header.metadata().at(&["forklore", "book", "name"]).and_then(Raw::as_text);
-        self.bound.extend(record.map(|name| book_stem(&name)));
-    }
-
-    fn observation(&mut self, observation: &Observation) -> Result<(), ImportError> {
-        let mut file = |file: &VaultPath| {
-            let told = is_watched(file);
-            self.seen.insert(file.clone());
-            if told { Ok(()) } else { Err(ImportError::damaged("its history tells of other files")) }
-        };
-        file(&observation.file)?;
-        match &observation.what {
-            Observed::Chat(chat) => {
-                chat.was.iter().try_for_each(&mut file)?;
-                if let Some(book) = &chat.book {
-                    file(
-                        &layout::book(book).map_err(|_| ImportError::damaged("its history names no book"))?,
-                    )?;
-                }
-                self.slugs.extend(chat.slug.clone());
-            }
-            Observed::Book(_) | Observed::Gone => {}
-            Observed::Forget { .. } => return Err(ImportError::damaged("its history forgets")),
-        }
-        self.observations += 1;
-        Ok(())
-    }
-}
-
-/// What a member is, however large.
-fn hash<R: Read>(reader: &mut Reader<R>) -> Result<ObjectId, ArchiveError> {
-    let mut hasher = blake3::Hasher::new();
-    std::io::copy(reader, &mut hasher)?;
-    Ok(hasher.finalize().into())
-}
-
-/// All of a member that is not large.
-pub(super) fn content<R: Read>(reader: &mut Reader<R>) -> Result<Vec<u8>, ArchiveError> {
-    let mut content = Vec::new();
-    reader.take(LARGEST).read_to_end(&mut content)?;
-    Ok(content)
 }
 
 /// Where chats go.
@@ -288,35 +158,6 @@ impl Names {
     }
 }
 
-/// Whether the file of this name is what arrives, `bytes` long.
-fn is_same(fs: &dyn Vfs, path: &VaultPath, bytes: u64, arriving: Option<&ObjectId>) -> bool {
-    let same_length = matches!(fs.identity(path), Ok(Some(there)) if there.len == bytes);
-    same_length && journal::hash(fs, path).is_ok_and(|(there, _)| Some(&there) == arriving)
-}
-
-/// The first of `name (2)`, `name (3)` that is free and given to nobody, or has the same content.
-fn beside(
-    fs: &dyn Vfs,
-    path: &VaultPath,
-    given: &HashSet<String>,
-    same: &dyn Fn(&VaultPath) -> bool,
-) -> Option<VaultPath> {
-    let dir = path.parent();
-    let used: HashSet<String> = fs.list(&dir).ok()?.iter().map(|node| node.name.to_lowercase()).collect();
-    let (stem, extension) = match path.name().rsplit_once('.') {
-        Some((stem, extension)) if !stem.is_empty() => (stem, format!(".{extension}")),
-        _ => (path.name(), String::new()),
-    };
-    let fits = |path: &VaultPath| {
-        let taken = used.contains(&path.name().to_lowercase());
-        let given = given.contains(&path.as_str().to_lowercase());
-        if taken { same(path) } else { !given && is_free(fs, path) }
-    };
-    // No folder has more files than that.
-    let mut names = (2..100_000).map(|n| format!("{stem} ({n}){extension}"));
-    names.find_map(|name| dir.join(&name).ok().filter(fits))
-}
-
 /// The stems of files in a folder.
 fn stems(library: &Library, dir: &VaultPath, extension: &str) -> Result<HashSet<String>, PathError> {
     let nodes = library.fs.list(dir)?;
@@ -325,17 +166,17 @@ fn stems(library: &Library, dir: &VaultPath, extension: &str) -> Result<HashSet<
 }
 
 impl ImportPlan {
-    fn members(&self, kind: MemberKind) -> Vec<(usize, Member)> {
+    pub(super) fn members(&self, kind: MemberKind) -> Vec<(usize, Member)> {
         let members = self.manifest.members.iter().enumerate().filter(|(_, member)| member.kind == kind);
         members.map(|(n, member)| (n, member.clone())).collect()
     }
 
-    fn place(&mut self, n: usize, target: VaultPath) {
+    pub(super) fn place(&mut self, n: usize, target: VaultPath) {
         self.report.bytes += self.manifest.members[n].bytes;
         self.targets[n] = Some(target);
     }
 
-    fn left(&mut self, what: &str, why: &str) {
+    pub(super) fn left(&mut self, what: &str, why: &str) {
         self.report.left.push(Left { what: what.to_owned(), why: why.to_owned() });
     }
 
@@ -475,55 +316,6 @@ impl ImportPlan {
                 let message = "There is no group for the chats: SillyTavern does not show them".to_owned();
                 self.report.warnings.push(Warning { code: WarningCode::NoGroup, message });
             }
-        }
-        Ok(())
-    }
-
-    /// Images and files go where they were. What is there is never written over: if it is the same, it is taken for what arrives; if it
-    /// is another one, what arrives gets a name beside it, and its chats link to that.
-    fn place_media(&mut self, library: &Library, found: &Found) -> Result<(), ImportError> {
-        let fs = &*library.fs;
-        let mut given: HashSet<String> = HashSet::new();
-        let mut renamed = 0;
-        for (n, member) in self.members(MemberKind::Media) {
-            let place = media_place(&member.name).filter(|place| *place == member.name);
-            let path = place.and_then(|place| VaultPath::new(&place).ok());
-            let path =
-                path.ok_or_else(|| ImportError::damaged("it has an image or a file for another place"))?;
-            let arriving = found.media.get(&n);
-            if !can_hold(fs, &path) && !is_same(fs, &path, member.bytes, arriving) {
-                self.left(&member.name, "its folder cannot be written, or is not where the vault is");
-                continue;
-            }
-            if is_free(fs, &path) && given.insert(path.as_str().to_lowercase()) {
-                self.report.media.push(ImportedMedia { from: member.name, path: path.as_str().to_owned() });
-                self.place(n, path);
-                continue;
-            }
-            if is_same(fs, &path, member.bytes, arriving) {
-                self.report.media_here += 1;
-                continue;
-            }
-            let Some(beside) = beside(fs, &path, &given, &|path| is_same(fs, path, member.bytes, arriving))
-            else {
-                self.left(&member.name, "nothing can be put there");
-                continue;
-            };
-            renamed += 1;
-            self.landing.renames.media.insert(member.name.clone(), beside.as_str().to_owned());
-            if !is_free(fs, &beside) {
-                self.report.media_here += 1;
-                continue;
-            }
-            given.insert(beside.as_str().to_lowercase());
-            self.report.media.push(ImportedMedia { from: member.name, path: beside.as_str().to_owned() });
-            self.place(n, beside);
-        }
-        if renamed > 0 {
-            let message = format!(
-                "Here already, with other content: {renamed} of the images and files. Theirs are beside them, and the imported chats link to those"
-            );
-            self.report.warnings.push(Warning { code: WarningCode::MediaRenamed, message });
         }
         Ok(())
     }

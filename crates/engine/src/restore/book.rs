@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use forklore_core::adapter::{EntryRole, entry_role, registry};
-use forklore_core::fork::book::{self as new_book, Content, fingerprint};
+use forklore_core::fork::book::{Content, assemble, fingerprint};
 use forklore_core::fork::header::Revision;
 use forklore_core::format::book::{Book as Parsed, EntryImage};
 use forklore_core::state::Change;
@@ -22,12 +22,12 @@ use super::{
     phrase, until,
 };
 use crate::blame::choose;
+use crate::finder::finder;
 use crate::fork::ForkError;
-use crate::fork::header::{edit_of, rebind};
-use crate::fork::plan::{book_bytes, book_name};
+use crate::header::{edit_of, rebind};
 use crate::heal::unneeded;
 use crate::history::{Did, differing};
-use crate::undo::finder;
+use crate::new_book;
 use crate::warning::{Warning, WarningCode};
 
 pub(super) fn plan(library: &Library, request: &Request, slug: &str) -> Result<RestorePlan, RestoreError> {
@@ -53,16 +53,16 @@ pub(super) fn plan(library: &Library, request: &Request, slug: &str) -> Result<R
         When::Message(at) => at,
         _ => found.source.message.unwrap_or(chat.head()),
     };
-    let name = book_name(library, c, &chat.name, &old, &found, &[]);
+    let name = new_book::name(library, c, &chat.name, &old, &found, &[]);
     let path = layout::book(&name).map_err(|_| RestoreError::NameTaken(name.clone()))?;
     let (what, bytes, title) = match &request.what {
         RestoreTarget::Entry(wanted) => {
             let images = entry(library, c, wanted, at, &found, &present)?;
             let over = now.as_ref().and_then(|book| book.parse().ok());
             let content = Content::Entries { over: over.as_ref(), entries: &images.0 };
-            ("entry", new_book::assemble(content, &name), format!("The entry \"{}\"", images.1))
+            ("entry", assemble(content, &name), format!("The entry \"{}\"", images.1))
         }
-        _ => ("book", book_bytes(&found, &name, &chat.name), "The lorebook".to_owned()),
+        _ => ("book", new_book::bytes(&found, &name, &chat.name), "The lorebook".to_owned()),
     };
     // Read as SillyTavern will: what is wrong with it is found before anything is written.
     let read = Parsed::parse(&bytes).map_err(|e| ForkError::NotVerified(e.to_string()))?;
@@ -266,7 +266,7 @@ fn warnings(library: &Library, c: usize, old: &str, found: &BookAt, at: usize) -
     }
     if let Some(distance) = found.source.distance.filter(|distance| *distance > 0) {
         let message =
-            format!("RestoreTarget is known of the lorebook is from {distance} messages before message {at}");
+            format!("What is known of the lorebook is from {distance} messages before message {at}");
         warnings.push(Warning { code: WarningCode::StateOlder, message });
     }
     warnings

@@ -1,30 +1,17 @@
-//! A past state of a chat as a new branch; a chat that was deleted, under its name again.
-
-use std::collections::HashSet;
-use std::sync::Arc;
+//! A past state of a chat as a new branch. What was deleted comes back under its name (`deleted`).
 
 use forklore_config::Config;
-use forklore_core::fork::book::fingerprint;
-use forklore_core::fork::{ForkKind, header as core_header, names};
-use forklore_core::format::chat::BOM;
+use forklore_core::fork::ForkKind;
 use forklore_core::story::common_prefix;
-use forklore_fs::{Part, PathError, VaultPath, Vfs};
-use forklore_journal as journal;
-use forklore_journal::operation::{Edit, JsonChange, Kind, Place};
+use forklore_fs::VaultPath;
 use forklore_journal::oplog::time;
-use forklore_journal::{About, layout};
-use forklore_json::Raw;
-use forklore_vault::Library;
-use forklore_vault::history::past::{address_of, stem_of};
+use forklore_vault::history::past::stem_of;
 use forklore_vault::history::{Past, PastError};
+use forklore_vault::{Address, Library};
 
-use super::book::{own_record, same_book};
 use super::{Act, Request, RestoreError, RestorePlan, RestoreReport, RestoredBook, When, until};
-use crate::bring::Bring;
-use crate::fork::header::rebind;
-use crate::fork::plan::{Restored, book_bytes, book_name, link_edit, plan_of};
-use crate::fork::{self, ForkError, ForkReport};
-use crate::undo::finder;
+use crate::fork::{self, ForkError, ForkReport, ForkRequest, Restored, plan_of_past};
+use crate::links;
 use crate::warning::{Warning, WarningCode};
 
 /// Warnings about where a branch is made; what comes back as it was is made nowhere.
@@ -62,7 +49,7 @@ fn there(
     match request.when {
         When::Last => Err(RestoreError::WhichState(chat.name.clone())),
         When::Message(at) if at < chat.transcript.len() => {
-            let request = work.branch(c, at, request.ignore_queue, true);
+            let request = work.branch(&library.address(c), at, request.ignore_queue, true);
             let mut plan = fork::plan(library, &request, config, slug, now)?;
             plan.bring(library, &chat.path, None)?;
             Ok(planned(plan, None))
@@ -111,26 +98,25 @@ fn gone(
     }
 }
 
-struct Work<'a> {
-    library: &'a Library,
-    request: &'a Request,
+pub(super) struct Work<'a> {
+    pub(super) library: &'a Library,
+    pub(super) request: &'a Request,
     config: &'a Config,
-    slug: &'a str,
+    pub(super) slug: &'a str,
     now: i64,
 }
 
 impl Work<'_> {
-    fn branch(&self, chat: usize, at: usize, ignore_queue: bool, link: bool) -> fork::Request {
-        fork::Request {
-            kind: ForkKind::Branch,
-            chat,
-            at,
+    fn branch(&self, chat: &Address, at: usize, ignore_queue: bool, link: bool) -> ForkRequest {
+        ForkRequest {
+            kind: Some(ForkKind::Branch),
+            at: Some(at),
             name: self.request.name.clone(),
-            swipe: None,
             strict: Some(false),
             ignore_queue,
             link,
             copy_book: !link,
+            ..ForkRequest::of(chat.to_string())
         }
     }
 
@@ -158,10 +144,10 @@ impl Work<'_> {
         // What is only asked of new branches is not asked of the past.
         let mut config = self.config.clone();
         (config.fork.strict, config.checkpoint.require_scene_break) = (false, false);
-        let request = self.branch(t, last, true, false);
-        let mut plan = plan_of(&then, &request, &config, self.slug, self.now, Some(restored))?;
+        let request = self.branch(&then.address(t), last, true, false);
+        let mut plan = plan_of_past(&then, &request, &config, self.slug, self.now, Some(restored))?;
         if let Some(c) = c.filter(|_| common > 0 && self.config.fork.link_parent) {
-            let link = link_edit(self.library, c, message, ForkKind::Branch, plan.name())?;
+            let link = links::to_fork(self.library, c, message, ForkKind::Branch, plan.name())?;
             plan.report.files.extend(link.iter().map(|edit| edit.target.as_str().to_owned()));
             plan.edits.extend(link);
         }
@@ -171,134 +157,10 @@ impl Work<'_> {
         plan.bring(self.library, &past.file, Some(past.until))?;
         Ok(planned(plan, Some((past, at.is_none()))))
     }
-
-    /// A chat that was deleted, as it was last.
-    fn back(&self, past: &Past) -> Result<RestorePlan, RestoreError> {
-        let (library, then) = (self.library, self.library.past(past)?);
-        let t = find(&then, past)?;
-        let chat = &then.chats[t];
-        let (target, name) = self.name(&past.file)?;
-        let mut report = RestoreReport {
-            operation: None,
-            what: "chat",
-            chat: String::new(),
-            of: then.address(t).to_string(),
-            at: chat.head(),
-            observation: Some(past.seq),
-            seen: Some(time(past.clock)),
-            book: RestoredBook::default(),
-            entries: Vec::new(),
-            media: Vec::new(),
-            warnings: behind(past),
-            files: Vec::new(),
-            pending: Vec::new(),
-        };
-        let mut back = Back {
-            fs: then.fs.clone(),
-            source: past.file.clone(),
-            header: None,
-            target: target.clone(),
-            book: None,
-            edits: Vec::new(),
-            media: Bring::with(library, &*then.fs.open(&past.file)?, None, &past.file, Some(past.until))?,
-        };
-        report.chat = address_of(&target);
-        if past.file.as_str().starts_with(layout::GROUP_CHATS) {
-            match self.group(&then, t) {
-                Some((id, edit)) => {
-                    report.chat = format!("group:{id}/{name}");
-                    back.edits.extend(edit);
-                }
-                None => {
-                    let message = "No group lists the chat: SillyTavern shows it once it is in the list of chats of its group".to_owned();
-                    report.warnings.push(Warning { code: WarningCode::Unlisted, message });
-                }
-            }
-        }
-        if let Some((bound, stem)) = &chat.book {
-            report.book = RestoredBook {
-                name: Some(bound.clone()),
-                from: Some(bound.clone()),
-                ..RestoredBook::default()
-            };
-            match Book::of(library, &then, t, bound, stem)? {
-                Book::Unknown => {
-                    let message = format!(
-                        "The lorebook \"{bound}\" is not there, and history has not seen it: the chat comes back without"
-                    );
-                    report.warnings.push(Warning { code: WarningCode::BookMissing, message });
-                }
-                Book::There(entries) => report.book.entries = entries,
-                Book::Gone { path, bytes, entries } => {
-                    (report.book.entries, report.book.made) = (entries, true);
-                    back.book = Some((path, bytes));
-                }
-                Book::Changed => {
-                    let found = then.book_as_it_is(t)?;
-                    let own = book_name(&then, t, &name, bound, &found, &[]);
-                    let path = layout::book(&own).map_err(|_| RestoreError::NameTaken(own.clone()))?;
-                    let bytes = book_bytes(&found, &own, &chat.name);
-                    let read = forklore_core::format::book::Book::parse(&bytes);
-                    let read = read.map_err(|e| ForkError::NotVerified(e.to_string()))?;
-                    let mut revisions = vec![core_header::Revision::text(&["integrity"], self.slug)];
-                    revisions.extend(rebind(&then, t, &own, &read.images())?);
-                    let print = fingerprint(&read);
-                    revisions.extend(own_record(chat, self.slug, &own, &print));
-                    back.header = Some(header(&then, t, &revisions)?);
-                    let message = format!(
-                        "The lorebook \"{bound}\" is another by now: the chat comes back with one of its own, as it was then"
-                    );
-                    report.warnings.push(Warning { code: WarningCode::BookChangedSince, message });
-                    report.book.name = Some(own);
-                    (report.book.entries, report.book.made) = (read.entries().len(), true);
-                    back.book = Some((path, bytes));
-                }
-            }
-        }
-        report.media = back.media.paths().map(|path| path.as_str().to_owned()).collect();
-        report.warnings.extend(back.media.warning());
-        let made = back.media.paths().chain(back.book.iter().map(|(path, _)| path)).chain([&back.target]);
-        let touched = made.chain(back.edits.iter().map(|edit| &edit.target));
-        report.files = touched.map(|path| path.as_str().to_owned()).collect();
-        Ok(RestorePlan { report, act: Act::Back(back) })
-    }
-
-    /// The name that a chat comes back under: its own, unless another one is asked for.
-    fn name(&self, file: &VaultPath) -> Result<(VaultPath, String), RestoreError> {
-        let dir = file.parent();
-        let used: HashSet<String> =
-            self.library.fs.list(&dir)?.iter().map(|node| node.name.to_lowercase()).collect();
-        let taken = |name: &str| used.contains(&format!("{}.jsonl", name.to_lowercase()));
-        let name = match &self.request.name {
-            Some(typed) => {
-                names::typed(typed).map_err(|why| ForkError::InvalidName { name: typed.clone(), why })?
-            }
-            None => stem_of(file).to_owned(),
-        };
-        match dir.join(&format!("{name}.jsonl")) {
-            Ok(target) if !taken(&name) => Ok((target, name)),
-            _ => Err(RestoreError::NameTaken(name)),
-        }
-    }
-
-    /// The group that a chat belongs to, and the edit that lists it there again.
-    fn group(&self, then: &Library, t: usize) -> Option<(String, Option<Edit>)> {
-        let groups = &self.library.groups;
-        let typed = self.request.chat.strip_prefix("group:").and_then(|rest| rest.split_once('/'));
-        let told = Some(then.stories[then.chats[t].story].folder.as_str());
-        let only = groups.keys().next().filter(|_| groups.len() == 1).map(String::as_str);
-        let group =
-            [typed.map(|(id, _)| id), told, only].into_iter().flatten().find_map(|id| groups.get(id))?;
-        let name = self.request.name.as_deref().unwrap_or(&then.chats[t].name);
-        let target = layout::folder(layout::GROUPS).join(&format!("{}.json", group.file)).ok()?;
-        let change = JsonChange::include(&["chats"], name);
-        let edit = Edit::new(target, Place::Document, vec![change]);
-        Some((group.id.clone(), Some(edit).filter(|_| !group.chats.iter().any(|chat| chat == name))))
-    }
 }
 
 /// The chat in the library of the past.
-fn find(then: &Library, past: &Past) -> Result<usize, RestoreError> {
+pub(super) fn find(then: &Library, past: &Past) -> Result<usize, RestoreError> {
     let found = then.chats.iter().position(|chat| chat.path == past.file);
     let chat = || stem_of(&past.file).to_owned();
     let t = found.ok_or_else(|| PastError::NeverSeen(chat()))?;
@@ -308,9 +170,9 @@ fn find(then: &Library, past: &Past) -> Result<usize, RestoreError> {
     }
 }
 
-fn behind(past: &Past) -> Vec<Warning> {
+pub(super) fn behind(past: &Past) -> Vec<Warning> {
     let message = format!(
-        "RestoreTarget was saved after that is not stored, because it is large or was forgotten: this is the chat as it was at {}",
+        "What was saved after that is not stored, because it is large or was forgotten: this is the chat as it was at {}",
         time(past.clock)
     );
     if past.behind { vec![Warning { code: WarningCode::NotTheLast, message }] } else { Vec::new() }
@@ -343,108 +205,4 @@ fn planned(plan: fork::ForkPlan, past: Option<(&Past, bool)>) -> RestorePlan {
         pending: Vec::new(),
     };
     RestorePlan { report, act: Act::Branch(Box::new(plan)) }
-}
-
-/// What there is of the book that a deleted chat was bound to.
-enum Book {
-    /// It is as it was, and nobody else's: with so many entries
-    There(usize),
-    /// Its file is gone, and its name is free
-    Gone { path: VaultPath, bytes: Vec<u8>, entries: usize },
-    /// There is another one of its name by now, or others use it
-    Changed,
-    /// History has never seen it
-    Unknown,
-}
-
-impl Book {
-    fn of(library: &Library, then: &Library, t: usize, name: &str, stem: &str) -> Result<Self, PathError> {
-        let (was, is) = (then.book(name)?, library.book(name)?);
-        let count = |book: &forklore_vault::Book| book.parse().map_or(0, |book| book.entries().len());
-        let Some(was) = was else {
-            return Ok(is.map_or(Self::Unknown, |is| Self::There(count(&is))));
-        };
-        let entries = count(&was);
-        let Some(is) = is else {
-            let free = library.referring_to(stem, &[]).is_empty();
-            return Ok(match layout::book(name) {
-                Ok(path) if free => Self::Gone { path, bytes: was.bytes().to_vec(), entries },
-                _ => Self::Changed,
-            });
-        };
-        // What an extension keeps for one chat is not shared with its relatives; what is kept by hand is everybody's.
-        let relatives = then.users_of(stem).iter().any(|user| *user != t && then.related(t, *user));
-        let shared = relatives && library.is_machine_kept(stem)?;
-        Ok(if same_book(&was, &is) && !shared { Self::There(entries) } else { Self::Changed })
-    }
-}
-
-/// The header line with revisions made, and where the line ended in the file.
-fn header(
-    then: &Library,
-    t: usize,
-    revisions: &[core_header::Revision],
-) -> Result<(Vec<u8>, u64), RestoreError> {
-    let chat = &then.chats[t];
-    let corrupt = || RestoreError::CorruptHeader(chat.name.clone());
-    let fail = |source| PathError { path: chat.path.clone(), doing: "read", source };
-    let file = then.fs.open(&chat.path)?;
-    let place = journal::header_line(&*file).map_err(fail)?;
-    let line = file.read_range(place.clone()).map_err(fail)?;
-    let mark = if line.starts_with(BOM) { BOM } else { &[] };
-    let mut bytes = mark.to_vec();
-    // What stood before the header, such as an empty line, means nothing.
-    let raw = Some(chat.header().raw()).filter(|raw| *raw != Raw::NULL).ok_or_else(corrupt)?;
-    bytes.extend(core_header::apply(Some(raw), revisions).map_err(|_| corrupt())?);
-    bytes.extend(line.last().filter(|byte| **byte == b'\r'));
-    Ok((bytes, place.end))
-}
-
-/// A chat that comes back.
-pub(super) struct Back {
-    /// Where to find it
-    fs: Arc<dyn Vfs>,
-    source: VaultPath,
-    /// Its header line, if that changes, and where the old one ended
-    header: Option<(Vec<u8>, u64)>,
-    target: VaultPath,
-    book: Option<(VaultPath, Vec<u8>)>,
-    edits: Vec<Edit>,
-    media: Bring,
-}
-
-impl Back {
-    pub(super) fn execute(
-        self,
-        library: &Library,
-        mut report: RestoreReport,
-        now: i64,
-    ) -> Result<RestoreReport, RestoreError> {
-        let file = self.fs.open(&self.source)?;
-        let fail = |source| PathError { path: self.source.clone(), doing: "read", source };
-        let len = file.identity().map_err(fail)?.len;
-        // With its last chat, SillyTavern may have removed the character's folder.
-        library.fs.make_dir(&self.target.parent())?;
-        let mut tx = library.begin(now)?;
-        self.media.stage(library, &mut tx)?;
-        if let Some((path, bytes)) = &self.book {
-            tx.publish(path.clone(), &[Part::Bytes(bytes)], std::slice::from_ref(path))?;
-        }
-        let parts = match &self.header {
-            Some((header, end)) => vec![Part::Bytes(header), Part::Range(&*file, *end..len)],
-            None => vec![Part::Range(&*file, 0..len)],
-        };
-        tx.publish(self.target.clone(), &parts, std::slice::from_ref(&self.source))?;
-        self.edits.into_iter().try_for_each(|edit| tx.edit(edit))?;
-        report.operation = Some(tx.id().to_owned());
-        let about = About {
-            kind: Kind::Restore,
-            chat: Some(report.chat.clone()),
-            summary: format!("brought {} back, which had been deleted", report.of),
-            undoes: None,
-        };
-        let outcome = tx.commit(about, &finder(library))?;
-        report.pending = outcome.pending.iter().chain(&outcome.void).map(|p| p.as_str().to_owned()).collect();
-        Ok(report)
-    }
 }

@@ -6,6 +6,7 @@
 
 mod book;
 mod chat;
+mod deleted;
 
 use forklore_config::Config;
 use forklore_fs::PathError;
@@ -192,7 +193,7 @@ pub struct RestorePlan {
 
 enum Act {
     Branch(Box<fork::ForkPlan>),
-    Back(chat::Back),
+    Back(deleted::Back),
     Bind(book::Bind),
 }
 

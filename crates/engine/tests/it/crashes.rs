@@ -7,11 +7,13 @@
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-use forklore_fs::{Attributes, Crash, Part, SimFs, VaultPath, Vfs};
+use forklore_fs::{Attributes, Crash, Part, SimFs, Vfs};
 use forklore_journal as journal;
 use forklore_journal::operation::{Awaits, Edit, Json, JsonChange, Kind, Place};
 use forklore_journal::{About, Tx, TxError, folders};
 use forklore_vault::settle;
+
+use crate::path;
 
 const PARENT: &str = "chats/Ana/main.jsonl";
 const CHAT: &str = "chats/Ana/fork.jsonl";
@@ -19,10 +21,6 @@ const BOOK: &str = "worlds/fork.json";
 const OLD_BOOK: &str = "worlds/old.json";
 const GROUP: &str = "groups/1.json";
 const NOW: i64 = 1_800_000_000_000;
-
-fn path(text: &str) -> VaultPath {
-    VaultPath::new(text).unwrap()
-}
 
 /// A parent with two messages and what SillyTavern's page has added to it so far.
 fn parent(saves: usize, linked: bool) -> Vec<u8> {

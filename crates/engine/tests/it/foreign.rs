@@ -1,15 +1,13 @@
 //! Operations that somebody else put into a vault: sealed, whole, and never acted upon.
 
-use forklore_fs::{SimFs, VaultPath, Vfs};
+use forklore_fs::{SimFs, Vfs};
 use forklore_journal::folders;
 use forklore_vault::settle;
 use serde_json::{Value, json};
 
-const NOW: i64 = 1_800_000_000_000;
+use crate::path;
 
-fn path(text: &str) -> VaultPath {
-    VaultPath::new(text).unwrap()
-}
+const NOW: i64 = 1_800_000_000_000;
 
 fn sealed(operation: &Value) -> Vec<u8> {
     let document = serde_json::to_vec_pretty(operation).unwrap();

@@ -9,14 +9,15 @@ use std::sync::Arc;
 
 use forklore_config::Config;
 use forklore_core::fork::ForkKind;
-use forklore_engine::fork::{self, Request};
+use forklore_engine::fork::{self, ForkRequest};
 use forklore_engine::show::show;
-use forklore_fs::{RealFs, VaultPath, Vfs};
+use forklore_fs::{RealFs, Vfs};
 use forklore_vault::history::Watch;
 use forklore_vault::{Library, NoProgress};
 use serde_json::{Value, json};
 
 use crate::explain::explain;
+use crate::path;
 use crate::random::Random;
 
 const QUEUE: &str = "__operation_queue";
@@ -67,10 +68,6 @@ struct World {
     chats: Vec<Chat>,
     said: usize,
     trace: Vec<String>,
-}
-
-fn path(text: &str) -> VaultPath {
-    VaultPath::new(text).unwrap()
 }
 
 #[allow(clippy::disallowed_methods, reason = "the files get their times from the system, too")]
@@ -377,16 +374,11 @@ impl World {
         self.trace.push(format!("{name} at {at} of {}", self.chats[c].name));
         let library = Library::load(self.fs.clone(), &NoProgress).unwrap();
         let from = library.chats.iter().position(|chat| chat.name == self.chats[c].name).unwrap();
-        let request = Request {
-            kind: ForkKind::Branch,
-            chat: from,
-            at,
+        let request = ForkRequest {
+            kind: Some(ForkKind::Branch),
+            at: Some(at),
             name: Some(name.clone()),
-            swipe: None,
-            strict: None,
-            ignore_queue: false,
-            link: true,
-            copy_book: false,
+            ..ForkRequest::of(library.address(from).to_string())
         };
         let slug = format!("slug of {name}");
         let plan = fork::plan(&library, &request, &Config::default(), &slug, now());

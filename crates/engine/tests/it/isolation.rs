@@ -10,15 +10,16 @@ use std::sync::Arc;
 use forklore_config::Config;
 use forklore_core::check::Severity;
 use forklore_core::fork::ForkKind;
-use forklore_engine::fork::{self, Request};
+use forklore_engine::fork::{self, ForkRequest};
 use forklore_engine::undo::{self, UndoError};
 use forklore_engine::{check, delete, heal};
-use forklore_fs::{RealFs, SimFs, VaultPath, Vfs};
+use forklore_fs::{RealFs, SimFs, Vfs};
 use forklore_journal::oplog::OpLog;
 use forklore_vault::{Library, NoProgress};
 use serde_json::{Value, json};
 
 use crate::explain::explain;
+use crate::path;
 use crate::random::Random;
 
 const REGISTRY: &str = "_registry_fact";
@@ -99,10 +100,6 @@ struct World {
     clock: i64,
     files: BTreeMap<String, Vec<u8>>,
     trace: Vec<String>,
-}
-
-fn path(text: &str) -> VaultPath {
-    VaultPath::new(text).unwrap()
 }
 
 impl World {
@@ -382,16 +379,11 @@ impl World {
         let library = self.library();
         let chat = library.find_chat(&format!("Ana/{name}")).unwrap();
         let link = self.random.below(4) > 0;
-        let request = Request {
-            kind,
-            chat,
-            at,
-            name: None,
-            swipe: None,
-            strict: None,
-            ignore_queue: false,
+        let request = ForkRequest {
+            kind: Some(kind),
+            at: Some(at),
             link,
-            copy_book: false,
+            ..ForkRequest::of(library.address(chat).to_string())
         };
         let slug = format!("slug {now}");
         let plan = fork::plan(&library, &request, &Config::default(), &slug, now).unwrap();

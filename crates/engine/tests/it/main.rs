@@ -18,3 +18,10 @@ mod remember;
 mod trash;
 mod travel;
 mod truth;
+
+use forklore_fs::VaultPath;
+
+/// The path of a file in a vault.
+fn path(text: &str) -> VaultPath {
+    VaultPath::new(text).unwrap()
+}

@@ -5,17 +5,15 @@ use std::sync::Arc;
 use forklore_config::Config;
 use forklore_core::fork::ForkKind;
 use forklore_core::story::{Row, Transcript};
-use forklore_engine::fork::{self, Request};
+use forklore_engine::fork::{self, ForkRequest};
 use forklore_fs::{RealFs, SimFs, VaultPath, Vfs};
 use forklore_vault::read::scan::scan;
 use forklore_vault::{Library, NoProgress, cache};
 use serde_json::json;
 
-const NOW: i64 = 1_800_000_000_000;
+use crate::path;
 
-fn path(text: &str) -> VaultPath {
-    VaultPath::new(text).unwrap()
-}
+const NOW: i64 = 1_800_000_000_000;
 
 /// A chat that is large enough to be remembered, and worth aligning, with scenes, snapshots and links. With 1,200 words a message
 /// it is small; with 3,000 forks are remembered as parts of it.
@@ -53,16 +51,11 @@ fn fork_at(fs: &Arc<SimFs>, chat: &str, kind: ForkKind, at: usize) -> String {
 
 fn try_fork(library: &Library, chat: &str, kind: ForkKind, at: usize) -> Result<String, fork::ForkError> {
     let chat = library.find_chat(chat).unwrap();
-    let request = Request {
-        kind,
-        chat,
-        at,
+    let request = ForkRequest {
+        kind: Some(kind),
+        at: Some(at),
         name: Some(format!("{} at {at}", library.chats[chat].name)),
-        swipe: None,
-        strict: None,
-        ignore_queue: false,
-        link: true,
-        copy_book: false,
+        ..ForkRequest::of(library.address(chat).to_string())
     };
     let plan = fork::plan(library, &request, &Config::default(), &format!("slug {at}"), NOW)?;
     fork::execute(library, plan, NOW)?;

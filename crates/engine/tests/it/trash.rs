@@ -4,23 +4,21 @@ use std::sync::Arc;
 
 use forklore_config::Config;
 use forklore_core::fork::ForkKind;
-use forklore_engine::fork::{self, Request};
+use forklore_engine::fork::{self, ForkRequest};
 use forklore_engine::trash::{self, GcReport, GcRequest};
 use forklore_engine::undo::{self, UndoError};
 use forklore_engine::{delete, needed};
-use forklore_fs::{SimFs, VaultPath, Vfs};
+use forklore_fs::{SimFs, Vfs};
 use forklore_journal::object_path;
 use forklore_journal::operation::ObjectId;
 use forklore_journal::oplog::OpLog;
 use forklore_vault::history::{Timeline, Watch};
 use forklore_vault::{Library, NoProgress};
 
+use crate::path;
+
 const NOW: i64 = 1_800_000_000_000;
 const DAY: i64 = 24 * 60 * 60 * 1000;
-
-fn path(text: &str) -> VaultPath {
-    VaultPath::new(text).unwrap()
-}
 
 fn vault() -> Arc<SimFs> {
     let fs = SimFs::new();
@@ -41,16 +39,11 @@ fn library(fs: &Arc<SimFs>) -> (Library, OpLog) {
 
 fn checkpoint(fs: &Arc<SimFs>, now: i64) {
     let (library, _) = library(fs);
-    let request = Request {
-        kind: ForkKind::Checkpoint,
-        chat: library.find_chat("Rain").unwrap(),
-        at: 1,
+    let request = ForkRequest {
+        kind: Some(ForkKind::Checkpoint),
+        at: Some(1),
         name: Some("Fork".to_owned()),
-        swipe: None,
-        strict: None,
-        ignore_queue: false,
-        link: true,
-        copy_book: false,
+        ..ForkRequest::of("Rain")
     };
     let plan = fork::plan(&library, &request, &Config::default(), "slug", now).unwrap();
     fork::execute(&library, plan, now).unwrap();

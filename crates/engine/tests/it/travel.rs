@@ -13,13 +13,10 @@ use forklore_journal::oplog::OpLog;
 use forklore_vault::history::{Timeline, Watch};
 use forklore_vault::{Library, NoProgress, settle};
 
+use crate::path;
 use crate::random::Random;
 
 const NOW: i64 = 1_800_000_000_000;
-
-fn path(text: &str) -> VaultPath {
-    VaultPath::new(text).unwrap()
-}
 
 struct Vault {
     fs: Arc<dyn Vfs>,

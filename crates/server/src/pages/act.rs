@@ -9,26 +9,25 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use axum::Router;
-use axum::extract::{Request, State};
-use axum::http::{HeaderValue, StatusCode, header};
+use axum::extract::{FromRequest as _, Request};
+use axum::http::{HeaderMap, HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse as _, Response};
 use axum::routing::post;
-use forklore_api::fork::{self, Possible};
 use forklore_api::look::{self, AnyChat, OneChat};
 use forklore_api::ops::{self, Cleaning, Deletion, Limit, Renaming};
-use forklore_api::{ErrorCode, Failure, FailureReport, config, heal, retention};
+use forklore_api::{Failure, FailureReport, config, fork, heal, retention};
 use forklore_config::Value;
-use forklore_web::pages::act::{Waiting, Wish};
+use forklore_web::pages::act::Waiting;
 use forklore_web::pages::retention::Said;
-use forklore_web::{Frame, Page, pages};
+use forklore_web::{Page, pages};
 use serde::Serialize;
 
-use super::{answer, page, through};
-use crate::actions::{self, Fields};
-use crate::answer::{failed, json, refused, status, usage};
-use crate::queued_forks;
-use crate::table::{ORDINARY, body, bytes, called};
-use crate::vaults::{Call, Vaults, Work, work};
+use super::frame::{failed, frame, page};
+use crate::answer::{Refused, json, usage};
+use crate::form::Fields;
+use crate::vault::{Call, Work};
+use crate::vaults::Vaults;
+use crate::{actions, queued_forks};
 
 /// How many operations the log shows at first.
 const SHOWN: usize = 100;
@@ -47,34 +46,14 @@ type Asked = BTreeMap<String, String>;
 
 fn act(call: &Call, asked: Asked) -> Result<Page, Failure> {
     let fields = Fields(asked);
-    let chat = fields.needed("chat")?;
-    if let Some(kind) = fields.fork_kind() {
-        let wish = Wish {
-            kind,
-            chat,
-            at: fields.number("at")?,
-            name: fields.text("name").map(str::to_owned),
-            swipe: fields.number("swipe")?,
-            strict: fields.choice("strict"),
-            copy_book: fields.flag("copy_book"),
-            ignore_queue: fields.flag("ignore_queue"),
-        };
-        let possible = Possible {
-            kind,
-            chat: wish.chat.clone(),
-            at: wish.at,
-            name: wish.name.clone(),
-            swipe: wish.swipe,
-            ignore_queue: wish.ignore_queue,
-            strict: wish.strict,
-            copy_book: wish.copy_book,
-        };
-        let plan = call.ask(|open| fork::plan(open, &possible))?;
+    if let Some(wish) = fields.fork()? {
+        let plan = call.ask(|open| fork::plan(open, &wish))?;
         let waits = queued_forks::list(call).waits.into_iter().filter(|wait| wait.chat == wish.chat);
         let waits: Vec<Waiting> =
             waits.map(|wait| Waiting { id: wait.id, kind: wait.kind, at: wait.at }).collect();
         return Ok(pages::act::fork(&wish, &plan, &waits));
     }
+    let chat = fields.needed("chat")?;
     match fields.text("kind").unwrap_or_default() {
         "rename" => {
             call.ask(|open| look::queue(open, &OneChat { chat: chat.clone() }))?;
@@ -156,42 +135,24 @@ struct Next {
 }
 
 /// Does what a form asks for.
-async fn perform(State(vaults): State<Arc<Vaults>>, request: Request) -> Response {
-    let through = through(request.headers());
-    let accept = request.headers().get(header::ACCEPT).and_then(|value| value.to_str().ok());
+async fn perform(headers: HeaderMap, call: Result<Call, Refused>, request: Request) -> Response {
+    let frame = frame(&headers, &call);
+    let accept = headers.get(header::ACCEPT).and_then(|value| value.to_str().ok());
     let script = accept.is_some_and(|accept| accept.contains("application/json"));
-    let call = match called(&vaults, &request) {
-        Ok(call) => call,
-        Err(failure) if script => return failed(&failure),
-        Err(failure) => {
-            let frame = Frame { vault: String::new(), through };
-            return answer(status(&failure), &frame, &pages::failure::page(&failure));
-        }
-    };
-    let frame = Frame { vault: call.vault.name(), through };
-    let done = match fields(request).await {
-        Ok(fields) => work(call.vault.clone(), Work::Change, move || actions::perform(&call, &fields)).await,
-        Err(failure) => Ok(Err(failure)),
-    };
-    match done {
-        Ok(Ok(to)) if script => json(StatusCode::OK, &Next { to }),
-        Ok(Ok(to)) => match HeaderValue::from_str(&to) {
+    match performed(call, request).await {
+        Ok(to) if script => json(StatusCode::OK, &Next { to }),
+        Ok(to) => match HeaderValue::from_str(&to) {
             Ok(to) => (StatusCode::SEE_OTHER, [(header::LOCATION, to)]).into_response(),
             Err(_) => StatusCode::INTERNAL_SERVER_ERROR.into_response(),
         },
-        Ok(Err(failure)) if script => failed(&failure),
-        Ok(Err(failure)) => answer(status(&failure), &frame, &pages::failure::page(&failure)),
-        Err(_) => StatusCode::INTERNAL_SERVER_ERROR.into_response(),
+        Err(refused) if script => refused.into_response(),
+        Err(refused) => failed(&frame, refused),
     }
 }
 
-/// The fields that are sent, as a form or as JSON.
-async fn fields(request: Request) -> Result<Fields, Failure> {
-    let media = request.headers().get(header::CONTENT_TYPE).and_then(|value| value.to_str().ok());
-    if !media.is_some_and(|media| media.starts_with("application/x-www-form-urlencoded")) {
-        return Ok(Fields(body(request, ORDINARY).await?));
-    }
-    let too_large = || refused(ErrorCode::TooLarge, "The form is too large", "Send less at once.");
-    let bytes = bytes(request, ORDINARY).await?.ok_or_else(too_large)?;
-    Ok(Fields(form_urlencoded::parse(&bytes).into_owned().collect()))
+async fn performed(call: Result<Call, Refused>, request: Request) -> Result<String, Refused> {
+    // Nobody reads what a stranger sends.
+    let call = call?;
+    let fields = Fields::from_request(request, &()).await?;
+    call.work(Work::Change, move |call| actions::perform(call, &fields)).await
 }

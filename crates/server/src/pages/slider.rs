@@ -3,19 +3,19 @@
 use std::sync::Arc;
 
 use axum::Router;
-use axum::extract::{Request, State};
 use axum::http::StatusCode;
-use axum::response::{IntoResponse as _, Response};
+use axum::response::Response;
 use axum::routing::get;
 use forklore_api::moment::{self, SliderStep};
 use forklore_api::{Failure, look};
 use forklore_web::{Page, pages};
 use serde::Deserialize;
 
-use super::page;
-use crate::answer::{failed, json};
-use crate::table::{called, query};
-use crate::vaults::{Call, Vaults, Work, work};
+use super::frame::page;
+use crate::answer::{Refused, json};
+use crate::extract::Query;
+use crate::vault::{Call, Work};
+use crate::vaults::Vaults;
 
 pub(super) fn router() -> Router<Arc<Vaults>> {
     Router::new().route("/moment", page(moment)).route("/step", get(step)).route("/compare", page(compare))
@@ -27,23 +27,13 @@ fn moment(call: &Call, step: SliderStep) -> Result<Page, Failure> {
 }
 
 /// What becomes another when the slider is moved.
-async fn step(State(vaults): State<Arc<Vaults>>, request: Request) -> Response {
-    let asked = called(&vaults, &request).and_then(|call| Ok((call, query::<SliderStep>(&request)?)));
-    let (call, step) = match asked {
-        Ok(asked) => asked,
-        Err(failure) => return failed(&failure),
-    };
+async fn step(call: Call, Query(step): Query<SliderStep>) -> Result<Response, Refused> {
     let all = step.from.is_none();
-    let vault = call.vault.clone();
-    let made = move || {
+    let made = move |call: &Call| {
         let moment = call.ask(|open| moment::moment(open, &step))?;
-        Ok::<_, Failure>(pages::moment::step(&moment, all))
+        Ok(pages::moment::step(&moment, all))
     };
-    match work(vault, Work::Look, made).await {
-        Ok(Ok(step)) => json(StatusCode::OK, &step),
-        Ok(Err(failure)) => failed(&failure),
-        Err(_) => StatusCode::INTERNAL_SERVER_ERROR.into_response(),
-    }
+    Ok(json(StatusCode::OK, &call.work(Work::Look, made).await?))
 }
 
 /// Two moments: as the API names them. A form sends what was left empty as an empty text.

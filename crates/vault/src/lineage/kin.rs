@@ -118,6 +118,20 @@ impl Library {
         parents.take(self.chats.len())
     }
 
+    /// The chat that a line of forks began with, also if it is gone, and how many forks lie between.
+    pub fn root_of(&self, chat: usize) -> (String, usize) {
+        let (mut here, mut depth) = (chat, 0);
+        loop {
+            let known = &self.chats[here].lineage;
+            match (known.parent, &known.note) {
+                (Some(parent), _) if depth < self.chats.len() => here = parent,
+                (None, Some(lineage::ParentNote::Missing(name))) => return (name.clone(), depth + 1),
+                _ => return (self.chats[here].name.clone(), depth),
+            }
+            depth += 1;
+        }
+    }
+
     /// Works out who is related to whom, and who shares a book with whom.
     pub(crate) fn find_kin(&self) -> Kin {
         let family_of = families(&self.chats);

@@ -157,6 +157,8 @@ impl Library {
         }
         let hand_kept = live.is_some() && !self.is_machine_kept(stem)?;
         let alone = hand_kept || self.users_of(stem).iter().all(|user| *user == c || !self.related(c, *user));
+        // At the last message the book is what it is, and nothing has to be worked out; unless a relative writes into it, too, whose
+        // part would have to come out.
         if wanted.head
             && wanted.unfinished
             && at == chat.head()
@@ -283,6 +285,8 @@ fn from_evidence(
         _ => true,
     };
     let present = lore.present();
+    // From the first look of history on everything is known, and if nothing came later the book of today is the answer. Before that
+    // scenes tell; where there are none either, there is only the book of today, or nothing.
     let kind = match (dated, present.is_empty()) {
         _ if covered && !known.changes.iter().any(later) => SourceKind::Unchanged,
         _ if covered => SourceKind::History,
@@ -290,6 +294,7 @@ fn from_evidence(
         (false, false) => SourceKind::Degraded,
         (false, true) => SourceKind::None,
     };
+    // Snapshots keep only some fields of an entry: the rest comes from what it is today.
     let donors: HashMap<_, _> =
         present.iter().map(|(_, entry)| ((entry.uid, entry.comment.clone()), entry)).collect();
     // Numbers that the book itself gives twice are its own affair.

@@ -97,6 +97,8 @@ impl Library {
             let book = self.chats[*chat].record.as_ref().and_then(|record| record.book.as_deref());
             book.is_some_and(|book| book_stem(book) == stem)
         };
+        // A record says whose it is. Where none does: of those that no other comes from, the one that copied it, else the one whose
+        // scenes went there most, else the one whose name it has.
         if let Some(owner) = named.iter().copied().find(recorded) {
             return Some(owner);
         }
@@ -254,6 +256,7 @@ impl Cast for VaultCast<'_> {
 
     fn played(&self, chat: usize, after: i64, until: i64) -> bool {
         let own = self.0.chats[chat].lineage.fork_message.map_or(0, |fork| fork + 1);
+        // What a fork has from its parent was not played in it, whenever it was sent.
         let next = self.0.head_at(chat, after).map_or(own, |head| own.max(head + 1));
         self.0.next_sent(chat, next).is_some_and(|sent| after < sent && sent <= until)
     }
@@ -265,6 +268,8 @@ impl Cast for VaultCast<'_> {
 
     fn place_of(&self, mark: &adapter::Mark, owner: Option<usize>, users: &[usize]) -> Option<Origin> {
         let mut owner = owner?;
+        // A mark that names no chat is the owner's. If the owner has not got that far, it is the one user's who has; of several nobody
+        // knows which.
         if mark.chat.is_none() && mark.message > self.head(owner) {
             let mut able = users.iter().copied().filter(|user| mark.message <= self.head(*user));
             owner = able.next().filter(|_| able.next().is_none()).unwrap_or(owner);

@@ -100,10 +100,13 @@ impl Library {
                     let told = &mut scenes[place];
                     // One that is not combined yet is still at work.
                     let finished = if version.combined { version.clock } else { i64::MAX };
+                    // Of several who carry it the last counts, and whoever has it finished before who has not: a fork that was made while
+                    // it was at work carries it unfinished for ever.
                     told.scene.finished = match told.scene.finished {
                         i64::MIN | i64::MAX => finished,
                         known => known.max(version.clock),
                     };
+                    // The list of what it wrote grows while it is at work: the longest is the whole one.
                     if told.scene.written.uids.len() < version.written.uids.len() {
                         told.scene.written = version.written.clone();
                     }
@@ -177,6 +180,7 @@ impl Library {
                         && scene.carriers.iter().any(|(chat, _)| self.related(*chat, c))
                 };
                 let carried = |scene: &&mut Scene| scene.carried_by(c) == Some(version.scene);
+                // Relatives carry the same version: what it tells is told once.
                 if done.contains(&(self.family_number(c), version.version, version.clock)) {
                     continue;
                 }
@@ -224,6 +228,8 @@ impl Library {
                 continue;
             }
             tellers.all.push(c);
+            // Chats with the same moment there have the same messages up to it, so one of them can answer for all. Two are
+            // remembered, because the one who asks does not count.
             let group = lines.entry(here.transcript.moment(version.scene)).or_insert(tellers.groups.len());
             match tellers.groups.get_mut(*group) {
                 Some((_, second)) => *second = second.or(Some(c)),

@@ -106,6 +106,8 @@ impl Library {
             return same;
         }
         let there = |message: usize| Some((message, self.counterpart(chat, message, here)?));
+        // It is not there any more. What stood around it and still is tells where it stood: as far behind the neighbour before
+        // as it was, and before the neighbour after.
         let before = (0..message).rev().take(FAR).find_map(there);
         let after = (message + 1..=self.chats[chat].head()).take(FAR).find_map(there);
         let end = after.map_or(self.chats[here].transcript.len(), |(_, place)| place);
@@ -192,11 +194,14 @@ impl Library {
                 break;
             }
             let (there, fork) = self.fork_of(at, parent);
+            // Two limits count: where this chat left its parent, and where the line had left this chat already. The nearer one holds.
             limit = if fork <= limit { there } else { self.place_here(at, limit, parent) };
             limit = limit.min(self.chats[parent].head());
             let forked = self.forked_at(at);
             let played = || self.played_from((at, fork), (parent, there));
+            // The line left a chat no later than whoever stands between: what happened up there afterwards is not its own.
             left = forked.or_else(played).unwrap_or(i64::MAX).min(left);
+            // What was brought back began when it was looked at, long before its own file was first seen.
             let restored = history.and_then(|history| history.restored(self, at)).map(|(seq, _)| (seq, seq));
             let first = restored.or_else(|| history.and_then(|history| history.first_seen(&here.path)));
             looked = looked.into_iter().chain(first).min();
@@ -212,11 +217,13 @@ impl Library {
         let record = here.record.as_ref();
         let told = record.map(|record| record.message).or(here.lineage.fork_message).unwrap_or(here.head());
         let history = self.history().ok().flatten();
+        // Numbers of messages are those of the time when it was noted. What history first saw of the fork is nearest to that time.
         let seen = history.and_then(|history| history.first_head(&here.path, told + 1));
         let fork = seen.unwrap_or_else(|| self.place_here(parent, told.min(above.head()), c));
         let fork = fork.min(here.head());
         let moment = above.transcript.moment(told).map(|moment| moment.to_string());
         let there = match record {
+            // The parent still has that very message under that number.
             Some(record) if moment.as_ref() == Some(&record.moment) => told,
             _ => self.place_here(c, fork, parent),
         };
@@ -291,6 +298,7 @@ impl Lives {
             }
             return Ok(Some(life));
         }
+        // Only what is not entangled was kept: it is the same whatever was asked for before.
         let known = library.lives.lock().unwrap_or_else(PoisonError::into_inner).get(stem).cloned();
         if let Some(life) = known {
             // It comes with what it was worked out from, as if that had been done now.
@@ -301,6 +309,7 @@ impl Lives {
             return Ok(Some(life));
         }
         if let Some(place) = self.building.iter().position(|(building, _)| building == stem) {
+            // A ring: this book is being worked out already, further up. Everything from there on rests on where we came in.
             self.entangle(place);
             return Ok(None);
         }
@@ -346,6 +355,8 @@ impl Lives {
         let Some(owner) = evidence.owner else {
             return Ok(Arc::new(Life::of(evidence, &Base::Nothing, &cast)));
         };
+        // Who says most about how the book began comes first: a note of the extension that copied it, our own record, the snapshots
+        // that its chat carries, and last that the chat was bound to another one before.
         if let Some(copy) = library.copies().iter().find(|copy| copy.stem == stem)
             && let Some(source) = self.add(library, &copy.source)?
         {

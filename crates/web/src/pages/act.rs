@@ -7,7 +7,7 @@ use forklore_api::ops::Action;
 use forklore_api::{ErrorCode, FailureReport};
 use forklore_core::fork::ForkKind;
 use forklore_engine::delete::DeleteReport;
-use forklore_engine::fork::ForkReport;
+use forklore_engine::fork::{ForkReport, ForkRequest};
 use forklore_engine::rename::RenameReport;
 use forklore_engine::show::{ShowLeftOut, ShowSource};
 use forklore_engine::warning::Warning;
@@ -15,27 +15,6 @@ use maud::{Markup, html};
 
 use super::parts;
 use crate::{Here, Page, link, words};
-
-/// What stands in the form.
-#[derive(Debug, Clone)]
-pub struct Wish {
-    /// Checkpoint or branch
-    pub kind: ForkKind,
-    /// Address of the chat
-    pub chat: String,
-    /// The last message
-    pub at: Option<usize>,
-    /// The name that was typed
-    pub name: Option<String>,
-    /// The swipe
-    pub swipe: Option<usize>,
-    /// Refuse what would be a warning; as the settings say if nothing is
-    pub strict: Option<bool>,
-    /// A copy even of a book that is shared by choice
-    pub copy_book: bool,
-    /// Although work waits
-    pub ignore_queue: bool,
-}
 
 /// A fork that waits for the queue.
 #[derive(Debug, Clone)]
@@ -67,9 +46,9 @@ fn way(chat: &str, at: Option<usize>, what: &str) -> Markup {
 }
 
 /// A checkpoint or branch that could be made.
-pub fn fork(wish: &Wish, plan: &PlanReport, waits: &[Waiting]) -> Page {
-    let what = word(wish.kind);
-    let title = match wish.kind {
+pub fn fork(wish: &ForkRequest, plan: &PlanReport, waits: &[Waiting]) -> Page {
+    let what = word(wish.kind());
+    let title = match wish.kind() {
         ForkKind::Branch => "Branch here",
         ForkKind::Checkpoint => "Checkpoint here",
     };
@@ -77,7 +56,7 @@ pub fn fork(wish: &Wish, plan: &PlanReport, waits: &[Waiting]) -> Page {
         (way(&wish.chat, wish.at, title))
         h1 { (title) }
         p.lead {
-            @match wish.kind {
+            @match wish.kind() {
                 ForkKind::Branch => "A branch is a new chat that goes on from this message, with a lorebook of its own as it was then.",
                 ForkKind::Checkpoint => "A checkpoint keeps the story as it is at this message, with a lorebook of its own, for coming back to.",
             }
@@ -100,8 +79,8 @@ pub fn fork(wish: &Wish, plan: &PlanReport, waits: &[Waiting]) -> Page {
                 @if let Some(swipe) = wish.swipe { input type="hidden" name="swipe" value=(swipe); }
                 fieldset {
                     legend { "What" }
-                    (radio("kind", "branch", "Branch", wish.kind == ForkKind::Branch))
-                    (radio("kind", "checkpoint", "Checkpoint", wish.kind == ForkKind::Checkpoint))
+                    (radio("kind", "branch", "Branch", wish.kind() == ForkKind::Branch))
+                    (radio("kind", "checkpoint", "Checkpoint", wish.kind() == ForkKind::Checkpoint))
                 }
                 label { span { "Name" }
                     input #wish-name name="name" value=[wish.name.as_deref()] placeholder=[plan.report.as_ref().map(|report| name(&report.chat))] autocomplete="off" maxlength="200";

@@ -6,8 +6,8 @@ use anstyle::Style;
 use forklore_core::diff::{Identity, ListDiff};
 use forklore_engine::diff::{DiffBook, DiffChange, DiffEntry, DiffField, DiffReport};
 
+use super::short::{short_value, shortened};
 use super::text::hunks;
-use super::{short_value, shortened};
 use crate::ui::style::{BOLD, DIM, GONE, NEW, WARN, cut, pad, tame, width, wrap};
 
 /// How many rows of a text that only one side has are shown unless all of it is asked for.

@@ -5,9 +5,9 @@ use std::io;
 use anstyle::Style;
 use forklore_engine::diff::{Chosen, DiffMessage, DiffReport, DiffSide, DiffSpan, DiffTranscript};
 
-use super::shortened;
+use super::short::shortened;
 use super::text::hunks;
-use crate::ui::headline;
+use crate::ui::parts::headline;
 use crate::ui::style::{BOLD, DIM, GONE, NEW, NOTE, WARN, cut, tame, width, wrap};
 
 /// The sides, and a sentence about where they part.

@@ -4,6 +4,7 @@ mod book;
 mod header;
 mod registries;
 mod rest;
+mod short;
 mod text;
 
 use std::io::{self, Write as _};
@@ -14,10 +15,8 @@ use self::book::book;
 use self::header::header;
 use self::registries::registries;
 use self::rest::{combined, queue, running, timed, value};
-use super::style::{BOLD, DIM, cut, tame, wrap};
-
-/// How many characters of a text that only one side has are looked at, unless all of it is asked for.
-const EXCERPT: usize = 600;
+use super::parts::warning;
+use super::style::{BOLD, DIM, tame, wrap};
 
 /// Prints the page. `full` shows whole texts, and what probably means nothing, too.
 pub(crate) fn diff(report: &DiffReport, full: bool) -> io::Result<()> {
@@ -53,16 +52,6 @@ pub(crate) fn diff(report: &DiffReport, full: bool) -> io::Result<()> {
     doubts(&mut out, report)
 }
 
-/// The beginning of a text: nobody waits for the layout of a megabyte of which four rows are shown.
-fn shortened(text: &str) -> String {
-    text.chars().take(EXCERPT).collect()
-}
-
-/// A value on one line.
-fn short_value(json: &str, full: bool) -> String {
-    if full { tame(json) } else { cut(&shortened(json), 60) }
-}
-
 /// What is not as exact as it could be.
 fn doubts(out: &mut impl io::Write, report: &DiffReport) -> io::Result<()> {
     let mut texts: Vec<String> = Vec::new();
@@ -84,5 +73,5 @@ fn doubts(out: &mut impl io::Write, report: &DiffReport) -> io::Result<()> {
     if !texts.is_empty() {
         writeln!(out)?;
     }
-    texts.iter().try_for_each(|text| super::warning(out, &tame(text)))
+    texts.iter().try_for_each(|text| warning(out, &tame(text)))
 }

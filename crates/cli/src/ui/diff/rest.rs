@@ -6,10 +6,10 @@ use forklore_core::diff::TextDiff;
 use forklore_engine::diff::{DiffEffect, DiffReport, DiffRunning, DiffValue, DiffVersion};
 use forklore_engine::show::ShowCombined;
 
-use super::short_value;
+use super::short::short_value;
 use super::text::hunks;
-use crate::ui::count;
 use crate::ui::style::{BOLD, DIM, GONE, NEW, WARN, tame};
+use crate::ui::words::count;
 
 pub(super) fn running(
     out: &mut impl io::Write,

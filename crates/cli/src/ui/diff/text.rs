@@ -6,8 +6,8 @@ use anstyle::Style;
 use forklore_core::diff::{Hunk, Line, Op, Part, TextDiff};
 use unicode_width::{UnicodeWidthChar as _, UnicodeWidthStr as _};
 
-use crate::ui::count;
 use crate::ui::style::{DIM, GONE, NEW, cut, tame, width};
+use crate::ui::words::count;
 
 /// How much of a text that differs is shown unless all of it is asked for.
 struct Limits {

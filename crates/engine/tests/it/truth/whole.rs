@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use forklore_config::Config;
 use forklore_core::fork::ForkKind;
-use forklore_engine::fork::{self, Request};
+use forklore_engine::fork::{self, ForkRequest};
 use forklore_engine::show::show;
 use forklore_engine::{check, heal, undo};
 use forklore_fs::{NodeKind, SimFs, VaultPath, Vfs};
@@ -72,16 +72,11 @@ pub(super) fn fork_and_undo(
     let here = library(fs);
     let chat = here.find_chat(address).map_err(|e| e.to_string())?;
     let told = shown(&here, chat, at)?;
-    let request = Request {
-        kind: ForkKind::Branch,
-        chat,
-        at,
-        name: None,
-        swipe: None,
-        strict: None,
+    let request = ForkRequest {
+        kind: Some(ForkKind::Branch),
+        at: Some(at),
         ignore_queue: true,
-        link: true,
-        copy_book: false,
+        ..ForkRequest::of(here.address(chat).to_string())
     };
     let plan =
         fork::plan(&here, &request, &Config::default(), "slug of a fork", now).map_err(|e| e.to_string())?;
