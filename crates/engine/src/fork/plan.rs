@@ -329,9 +329,16 @@ fn plan_as(
     {
         guards.push((path.clone(), id.into()));
     }
-    let entries = match &book {
-        BookPlan::Shared => found.live.as_ref().and_then(|b| b.parse().ok()).map_or(0, |b| b.entries().len()),
-        _ => images.len(),
+    let of_story = |comment: &str| entry_role(comment) == EntryRole::Fact;
+    let (entries, facts) = match &book {
+        BookPlan::Shared => {
+            let live = found.live.as_ref().and_then(|book| book.parse().ok());
+            live.map_or((0, 0), |book| {
+                let facts = book.entries().iter().filter(|entry| of_story(&entry.comment())).count();
+                (book.entries().len(), facts)
+            })
+        }
+        _ => (images.len(), images.iter().filter(|image| of_story(&image.comment)).count()),
     };
     let report = ForkReport {
         operation: None,
@@ -348,6 +355,7 @@ fn plan_as(
             },
             from: found.name.clone(),
             entries,
+            facts,
             source: found.source.into(),
             shared: matches!(book, BookPlan::Shared),
             undated: undated(&found).len(),

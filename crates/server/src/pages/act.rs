@@ -69,7 +69,13 @@ fn act(call: &Call, asked: Asked) -> Result<Page, Failure> {
             strict: wish.strict,
             copy_book: wish.copy_book,
         };
-        let plan = call.ask(|open| fork::plan(open, &possible))?;
+        let mut plan = call.ask(|open| fork::plan(open, &possible))?;
+        let warned = "checkpoint.show_warnings";
+        if call.ask(|open| config::setting(open, config::Who::Anybody, warned))?.value == Value::Flag(false)
+            && let Some(report) = &mut plan.report
+        {
+            report.warnings.clear();
+        }
         let waits = queued_forks::list(call).waits.into_iter().filter(|wait| wait.chat == wish.chat);
         let waits: Vec<Waiting> =
             waits.map(|wait| Waiting { id: wait.id, kind: wait.kind, at: wait.at }).collect();
