@@ -15,6 +15,8 @@ import { plain, work } from './words.js';
 
 // A fork may get its own book unasked; anything else is asked.
 const UNASKED = new Set(['BOOK_SHARED', 'PENDING_FORK']);
+// What is worth knowing and nothing has to be done about: the panel has it.
+const QUIET = new Set(['BASELINE_CHANGED', 'BOOK_ALSO_GLOBAL', 'PARENT_MISSING', 'TMP_LITTER']);
 let turn = 0;
 let told = null;
 let entered = null;
@@ -151,7 +153,7 @@ async function mend(entered, chat) {
 
 // What is wrong without standing in the way. The rest is a click away.
 function warn({ findings, hold: held }, again) {
-    const worth = findings.filter(({ severity }) => severity === 'warning' || (severity === 'error' && !held));
+    const worth = findings.filter(({ code, severity }) => !QUIET.has(code) && (severity === 'warning' || (severity === 'error' && !held)));
     if (!worth.length || again || held) {
         return;
     }

@@ -5,6 +5,7 @@ import * as api from './api.js';
 import * as arrive from './arrive.js';
 import * as auto from './auto.js';
 import * as button from './button.js';
+import * as chatlist from './chatlist.js';
 import * as commands from './commands.js';
 import * as edits from './edits.js';
 import * as enter from './enter.js';
@@ -49,6 +50,7 @@ async function begin() {
     addMenu();
     panel.addBadge(setting('badge'));
     place.start();
+    chatlist.start();
     eventSource.on(eventTypes.CHAT_CHANGED, () => {
         enter.changed(true);
         auto.soon();

@@ -192,6 +192,23 @@ test('the panel makes a branch when the queue is empty, as the buttons of messag
     assert.match(await only(visit), /^Branch created/);
 });
 
+test('SillyTavern\'s own list of chats is a tree', async () => {
+    const { visit } = at;
+    await visit.open(MAIN);
+    await visit.clearNotices();
+    await visit.page.click('#options_button');
+    await visit.page.click('#option_select_chat');
+    const lineage = await visit.page.until('the list is a tree', (name) => {
+        const row = document.querySelector(`.forklore-chats .select_chat_block[file_name^="${name}"]`)?.closest('.select_chat_block_wrapper');
+        return row?.querySelector('.forklore-lineage')?.textContent;
+    }, 'Seen on a phone');
+    assert.equal(lineage, `Checkpoint of ${nameOf(MAIN)} at 28`);
+    await at.picture('chats');
+    const [parent, fork] = await visit.page.run((names) => names.map((name) => document.querySelector(`#select_chat_div .select_chat_block[file_name^="${name}"]`).getBoundingClientRect().y), [nameOf(MAIN), 'Seen on a phone']);
+    assert.ok(parent < fork, 'a fork stands below its parent');
+    await visit.page.click('#select_chat_cross');
+});
+
 test('the drawer speaks of the vault in words', async () => {
     const { visit } = at;
     await visit.page.until('the settings', () => document.querySelectorAll('#forklore_settings .forklore-engine label').length > 10);
