@@ -64,6 +64,6 @@ function tell(row, { kind, parent, fork_message: at }) {
     if (KIND[kind] && parent) {
         const [symbol, word] = KIND[kind];
         const from = at === null ? '' : ` at ${at}`;
-        row.querySelector('#select_chat_name_wrapper, .select_chat_block')?.after(make('small.forklore-lineage', icon(symbol), `${word} of ${st.nameOf(parent)}${from}`));
+        row.querySelector('.select_chat_block_mes')?.before(make('small.forklore-lineage', icon(symbol), `${word} of ${st.nameOf(parent)}${from}`));
     }
 }
