@@ -2,6 +2,8 @@
 // settings that decide about names and warnings.
 
 import assert from 'node:assert/strict';
+import fs from 'node:fs';
+import path from 'node:path';
 import { test } from 'node:test';
 import { bench, LAST, MAIN, STORY } from './lib/bench.js';
 import { before, isWhole, newFork } from './lib/forks.js';
@@ -107,6 +109,7 @@ test('a checkpoint: SillyTavern\'s dialog has the name by the settings, and the 
     tavern.forklore('config', 'checkpoint.name_template', '--unset');
     // Who wants to name every checkpoint is asked until there is a name.
     tavern.forklore('config', 'checkpoint.auto_name', 'false');
+    tavern.forklore('config', 'checkpoint.show_warnings', 'false');
     await visit.clearNotices();
     await visit.message(41, '.mes_create_bookmark');
     await visit.dialog('The settings ask for one');
@@ -114,7 +117,10 @@ test('a checkpoint: SillyTavern\'s dialog has the name by the settings, and the 
     await visit.page.until('it asks again', () => [...document.querySelectorAll('dialog[open]:not([closing])')].some((dialog) => dialog.innerText.includes('The settings ask for one')));
     await typed(visit, 'Named by hand');
     assert.match(await only(visit), /^Checkpoint created from message 41\nNamed by hand/);
-    tavern.forklore('config', 'checkpoint.auto_name', '--unset');
+    await press(visit, 'Details');
+    assert.doesNotMatch(await visit.dialog('from message 41 of'), /does not end a scene/, 'who wants no warnings gets none');
+    await visit.page.click('dialog[open] .popup-button-ok');
+    ['auto_name', 'show_warnings'].forEach((name) => tavern.forklore('config', `checkpoint.${name}`, '--unset'));
 });
 
 test('the sign above the messages tells where one is, and leads to the parent, the siblings and the page', async () => {
@@ -207,6 +213,17 @@ test('SillyTavern\'s own list of chats is a tree', async () => {
     const [parent, fork] = await visit.page.run((names) => names.map((name) => document.querySelector(`#select_chat_div .select_chat_block[file_name^="${name}"]`).getBoundingClientRect().y), [nameOf(MAIN), 'Seen on a phone']);
     assert.ok(parent < fork, 'a fork stands below its parent');
     await visit.page.click('#select_chat_cross');
+});
+
+test('a fork whose lorebook is gone: the dialog leads back to the parent', async () => {
+    const { tavern, visit } = at;
+    const chat = `${STORY}/Called otherwise`;
+    fs.rmSync(path.join(tavern.vault, 'worlds', `${tavern.header(chat).world_info}.json`));
+    await visit.open(chat);
+    assert.match(await visit.dialog('is not right'), new RegExp(`Back to ${nameOf(MAIN)}`));
+    await at.picture('back');
+    await visit.choose('parent');
+    await visit.settled(MAIN);
 });
 
 test('the drawer speaks of the vault in words', async () => {
