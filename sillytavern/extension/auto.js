@@ -6,6 +6,7 @@ import { create } from './fork.js';
 import * as notices from './notices.js';
 import * as st from './st.js';
 import { lookAtQueue, state } from './state.js';
+import { vaultSetting } from './vault.js';
 
 // Scenes of each chat that were there when it was opened, or that have their checkpoint.
 const known = new Map();
@@ -14,7 +15,7 @@ let wanted = false;
 let timer;
 
 export async function readSettings() {
-    wanted = Boolean((await api.get('api/config', { key: 'checkpoint.at_scene_break' }).catch(() => null))?.value);
+    wanted = Boolean(await vaultSetting('checkpoint.at_scene_break'));
 }
 
 export function soon() {

@@ -7,6 +7,7 @@ import * as notices from './notices.js';
 import { setting } from './settings.js';
 import * as st from './st.js';
 import { opened } from './state.js';
+import { count, facts as told } from './words.js';
 
 export function start() {
     const add = (menu) => {
@@ -35,10 +36,10 @@ async function look(at) {
     await st.flush();
     const show = await api.get('api/show', { chat: opened().address, at });
     const { book, running_recap: recap, scene } = show;
-    const facts = book.entries.filter(({ role }) => role !== 'registry' && role !== 'index');
+    const facts = told(book.entries);
     const choice = await choose(`The story at message ${at}`, [
         make('p', scene ? `Last scene: ${scene.name ?? 'unnamed'} (message ${scene.message})` : 'No scene has ended by then.'),
-        make('p', book.name ? `Lorebook: ${facts.length} entries${notices.exactness({ source: book.source, left_out: book.left_out })}` : 'No lorebook'),
+        make('p', book.name ? `Lorebook: ${count(facts.length, 'entry', 'entries')}${notices.exactness({ source: book.source, left_out: book.left_out })}` : 'No lorebook'),
         facts.length ? make('details', make('summary', 'Entries'), make('ul', facts.map((entry) => make('li', entry.comment || `entry ${entry.uid}`)))) : null,
         book.left_out.length ? make('details', make('summary', `Left out: ${book.left_out.length}`), make('ul', book.left_out.map((entry) => make('li', `${entry.comment}: ${entry.why}`)))) : null,
         recap.current_version === null ? null : make('details', make('summary', `Running recap: v${recap.current_version}`), make('pre', recap.content ?? '')),

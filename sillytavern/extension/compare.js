@@ -3,11 +3,12 @@
 import * as api from './api.js';
 import { choose, make } from './dialogs.js';
 import { nameOf } from './st.js';
+import { count, facts } from './words.js';
 
 export async function compare(mine, theirs) {
     const [a, b] = await Promise.all([mine, theirs].map((chat) => api.get('api/show', { chat })));
     // Lists that a memory extension keeps of its entries say the same once more.
-    const [left, right] = [a, b].map(({ book }) => book.entries.filter(({ role }) => role !== 'registry' && role !== 'index'));
+    const [left, right] = [a, b].map(({ book }) => facts(book.entries));
     const { onlyA, onlyB, differ, same } = difference(left, right);
     const recap = (show) => (show.running_recap.current_version === null ? 'none' : `v${show.running_recap.current_version}`);
     await choose('Compared', [
@@ -18,7 +19,7 @@ export async function compare(mine, theirs) {
             line('Running recap', recap(a), recap(b)),
             line('Lorebook', a.book.name ?? 'none', b.book.name ?? 'none'),
             line('Entries', left.length, right.length)),
-        make('p', `${same} entries are the same.`),
+        make('p', `${count(same, 'entry is', 'entries are')} the same.`),
         part('Only in the open chat', onlyA, 'added'),
         part('Only in the other', onlyB, 'removed'),
         differ.length ? make('details', make('summary', `Different: ${differ.length}`), differ.map(([left, right]) => make('div.forklore-pair',

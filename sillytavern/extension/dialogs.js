@@ -1,8 +1,8 @@
 // Questions to the user, in SillyTavern's own popups. Each gives a word for what was chosen, or null.
 
 import { clear } from './notices.js';
-import { context } from './st.js';
-import { work } from './state.js';
+import { context, nameOf } from './st.js';
+import { plain, work } from './words.js';
 
 // An element: `make('p.class', 'text', child…)`.
 export function make(what, ...content) {
@@ -58,7 +58,7 @@ const REQUIRED = new Set(['NO_SCENE_BREAK', 'NO_SCENE_RECAP', 'NO_SCENE_SNAPSHOT
 // A fork was refused. `queue` may be waited for.
 export function refused(kind, refusal, queue) {
     const title = kind === 'checkpoint' ? 'This checkpoint cannot be made now' : 'This branch cannot be made now';
-    const text = [make('p', refusal.message), refusal.hint && make('p.forklore-quiet', refusal.hint)];
+    const text = [make('p', plain(refusal.message)), plain(refusal.hint) && make('p.forklore-quiet', plain(refusal.hint))];
     if (refusal.code === 'QUEUE_NOT_EMPTY') {
         return choose(title, [make('p', `The memory extension is not done with this story: ${work(queue)}. A fork made now would lack what is being written.`)], [
             ['wait', 'Create when ready', 'Goes on by itself when the queue is empty. You can play on meanwhile.'],
@@ -77,6 +77,19 @@ export function refused(kind, refusal, queue) {
     return choose(title, text, [], 'OK');
 }
 
+// A name for a checkpoint, where the settings want one. Nothing if somebody thinks better of it.
+export async function named() {
+    for (;;) {
+        const name = await context().Popup.show.input('Create Checkpoint', 'Its name. The settings ask for one.', '');
+        if (name === null || name === false) {
+            return null;
+        }
+        if (name.trim()) {
+            return name;
+        }
+    }
+}
+
 export function sure(title, text, yes) {
     return choose(title, make('p', text), [['yes', yes]]);
 }
@@ -93,21 +106,32 @@ const CHOICES = {
 // A copy of what the chat itself has, not of its parent's.
 const OWN_COPY = ['Give this chat its own copy', 'A copy of the lorebook as it is now, for this chat alone. The others keep theirs.'];
 
-// Something is wrong with the open chat: what it is, and what is to become of its book. `held`: generating waits; then there is
-// 'continue', too.
-export function repair(question, findings, held) {
+// A way back to where the chat was forked from, as a choice.
+export function back(place) {
+    return place?.parent ? [['parent', `Back to ${nameOf(place.parent)}`, 'The chat that this one was forked from. This one stays as it is.']] : [];
+}
+
+/**
+ * Something is wrong with a chat: what it is, and what is to become of its book. `hold`: generating waits; then there is 'continue', too.
+ * @param {any} question
+ * @param {{ findings: any[], hold: boolean, place: any }} entered
+ */
+export function repair(question, { findings, hold, place }) {
     const rest = findings.filter((finding) => finding.code !== question?.code && finding.severity !== 'info');
-    const own = question && question.copy_of === question.book;
+    const own = question && (question.copy_of === question.book || (hold && !place?.parent));
     const choices = (question?.choices ?? []).map((choice) => [choice, ...(own && choice === 'copy' ? OWN_COPY : CHOICES[choice] ?? [choice])]);
-    if (held) {
-        choices.push(['continue', 'Continue anyway', 'Generate with what there is now. You will be asked again the next time.']);
+    if (!question && rest.some(({ remedy }) => remedy?.includes('forklore heal'))) {
+        choices.push(['rebuild', 'Heal this chat', 'What is wrong is put right as far as it can be. Nothing is lost.']);
     }
-    const list = make('ul', rest.map(({ message, remedy }) => make('li', `${message} `, make('span.forklore-quiet', remedy))));
+    if (hold) {
+        choices.push(['continue', 'Continue anyway', 'Generate with what there is now. You will be asked again the next time.'], ...back(place));
+    }
+    const list = make('ul', rest.map(({ message, remedy }) => make('li', `${plain(message)} `, make('span.forklore-quiet', plain(remedy)))));
     const title = question?.choices[0] === 'copy' ? 'This chat shares its lorebook' : question ? 'The lorebook of this chat is not right' : 'About this chat';
     return choose(title, [
-        question && make('p', question.text),
+        question && make('p', plain(question.text)),
         question?.book && !question.text.includes(question.book) && make('p.forklore-quiet', `Lorebook: ${question.book}`),
         rest.length && (question ? make('details', make('summary', `${rest.length} more`), list) : list),
-        held && make('p', 'Nothing is generated until you decide.'),
-    ].filter(Boolean), choices, question ? 'Decide later' : 'Close');
+        hold && make('p', 'Nothing is generated until you decide.'),
+    ].filter(Boolean), choices, question ? 'Not now' : 'Close');
 }

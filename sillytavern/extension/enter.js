@@ -4,16 +4,19 @@
 import * as api from './api.js';
 import * as dialogs from './dialogs.js';
 import { applyEdits } from './edits.js';
-import { ours } from './fork.js';
 import { expect } from './guard.js';
 import * as hold from './hold.js';
 import * as notices from './notices.js';
+import { isMakingAny } from './ours.js';
 import { setting } from './settings.js';
 import * as st from './st.js';
-import { lookAtPlugin, state, update, work } from './state.js';
+import { lookAtPlugin, state, update } from './state.js';
+import { plain, work } from './words.js';
 
 // A fork may get its own book unasked; anything else is asked.
 const UNASKED = new Set(['BOOK_SHARED', 'PENDING_FORK']);
+// What is worth knowing and nothing has to be done about: the panel has it.
+const QUIET = new Set(['BASELINE_CHANGED', 'BOOK_ALSO_GLOBAL', 'PARENT_MISSING', 'TMP_LITTER']);
 let turn = 0;
 let told = null;
 let entered = null;
@@ -33,12 +36,14 @@ export function changed(fresh = false) {
 async function enter(fresh) {
     const mine = ++turn;
     const open = st.here();
+    // A fork that this page is just making is told of by whoever makes it.
+    const own = isMakingAny();
     if (open?.address !== entered) {
         dialogs.dismiss();
     }
     const left = entered;
     entered = open?.address;
-    if (left && left !== entered && !ours.size) {
+    if (left && left !== entered && !own) {
         warnOfWork(left).catch(() => {});
     }
     hold.release();
@@ -55,8 +60,6 @@ async function enter(fresh) {
     if (mine !== turn) {
         return;
     }
-    // A fork that this page is just making is told of by whoever makes it.
-    const own = ours.size > 0;
     if (!own && await mendOnce(found, open.address)) {
         return;
     }
@@ -68,12 +71,12 @@ async function enter(fresh) {
         hold.hold(open.address);
     }
     if (found.entering && told !== open.address && !own) {
-        notices.restored(found.entering);
+        notices.restored(found.entering, open.name);
     }
     if (found.entering && Date.now() - Date.parse(found.entering.created) < 30_000) {
         expect(open.address);
     }
-    warn(found, told === open.address);
+    warn(found, own || told === open.address);
     told = open.address;
     await applyEdits(fresh);
     // What this page is just making may lack its book for a moment: nobody is asked about that.
@@ -150,13 +153,13 @@ async function mend(entered, chat) {
 
 // What is wrong without standing in the way. The rest is a click away.
 function warn({ findings, hold: held }, again) {
-    const worth = findings.filter(({ severity }) => severity === 'warning' || (severity === 'error' && !held));
+    const worth = findings.filter(({ code, severity }) => !QUIET.has(code) && (severity === 'warning' || (severity === 'error' && !held)));
     if (!worth.length || again || held) {
         return;
     }
     const first = worth.find(({ severity }) => severity === 'error') ?? worth[0];
     const more = worth.length > 1 ? `this and ${worth.length - 1} more` : 'it';
-    notices.warning('About this chat', [shortened(first.message), `Click to see what can be done about ${more}.`], { onclick: () => decide() });
+    notices.warning('About this chat', [shortened(plain(first.message)), `Click to see what can be done about ${more}.`], { onclick: () => decide() });
 }
 
 function shortened(text) {
@@ -173,11 +176,13 @@ export async function decide() {
     try {
         const [question] = entered.questions;
         const choice = question || !entered.hold
-            ? await dialogs.repair(question, entered.findings, entered.hold)
+            ? await dialogs.repair(question, entered)
             : await dialogs.choose('This fork has no lorebook yet', dialogs.make('p', entered.pending?.message ?? 'Forklore could not give it one.'), [
-                ['again', 'Try again'], ['continue', 'Continue anyway', 'Generate without a lorebook.'],
-            ], 'Decide later');
-        if (choice === 'continue') {
+                ['again', 'Try again'], ['continue', 'Continue anyway', 'Generate without a lorebook.'], ...dialogs.back(entered.place),
+            ], 'Not now');
+        if (choice === 'parent') {
+            await st.open(entered.place.parent);
+        } else if (choice === 'continue') {
             hold.waive(entered.chat);
         } else if (choice === 'again') {
             await changed();
@@ -188,6 +193,15 @@ export async function decide() {
         notices.refusal('The lorebook was not changed', error);
     } finally {
         asking = false;
+    }
+}
+
+// What there is to say of any chat, with what can be done about it.
+export async function askAbout(chat) {
+    const found = await api.get('api/enter', { chat });
+    const choice = await dialogs.repair(found.questions[0], { ...found, hold: false, place: null });
+    if (choice) {
+        await heal(chat, choice);
     }
 }
 

@@ -52,7 +52,9 @@ async function isolate(request) {
     }
     const book = metadata.world_info;
     if (book) {
-        const copy = await unused(`${book} - ${name}`.slice(0, 200));
+        // Of a fork's own copy the first lorebook's name is enough: names do not grow with every fork of a fork.
+        const first = book.endsWith(` - ${open.name}`) ? book.slice(0, -` - ${open.name}`.length) : book;
+        const copy = await unused(`${first} - ${name}`.slice(0, 200));
         await st.context().saveWorldInfo(copy, { ...await st.context().loadWorldInfo(book), name: copy }, true);
         metadata.world_info = copy;
         copied.set(name, copy);

@@ -2,20 +2,20 @@
 // became of it. SillyTavern's own save passes the plugin, which is where the fork gets its book.
 
 import * as api from './api.js';
+import { checkpoint } from './checkpoint.js';
 import * as dialogs from './dialogs.js';
 import { applyEdits, link } from './edits.js';
 import { changed } from './enter.js';
 import * as fallback from './fallback.js';
 import { expect } from './guard.js';
 import * as keyed from './keyed.js';
+import * as made from './made.js';
 import * as notices from './notices.js';
+import { during } from './ours.js';
 import * as st from './st.js';
 import { lookAtPlugin, lookAtQueue, opened, state, update } from './state.js';
 import { inTurn } from './turn.js';
 import { waitFor } from './wait.js';
-
-// Forks that are being made by `fork` right now; what SillyTavern's saves tell of them is told here and nowhere else.
-export const ours = new Set();
 
 const TITLE = { branch: 'Create branch', checkpoint: 'Create checkpoint' };
 
@@ -31,7 +31,7 @@ export async function fork({ kind, at, swipe = null, name = null }) {
         // What is forked is decided here, at the click, once: whatever is opened meanwhile.
         const wanted = { kind, chat: opened().address, at, swipe, name };
         const leave = await permission(wanted);
-        return leave ? await inTurn(() => carryOut(wanted, leave)) : null;
+        return leave ? await inTurn(() => carryOut({ ...wanted, name: leave.name }, leave)) : null;
     } catch (error) {
         console.error('[Forklore]', error);
         notices.refusal(TITLE[kind], error);
@@ -42,7 +42,10 @@ export async function fork({ kind, at, swipe = null, name = null }) {
     }
 }
 
-// Whether the fork may be made, and how: null, or the flags for the engine.
+/**
+ * Whether the fork may be made, and how: null, or the flags for the engine, its name, and a name to suggest where SillyTavern asks for one.
+ * @returns {Promise<{ flags: { ignore_queue?: boolean, strict?: boolean }, name: string | null, suggested: string } | null>}
+ */
 async function permission({ kind, chat, at, swipe, name }) {
     if (st.isGenerating()) {
         notices.warning(TITLE[kind], 'A reply is being written. Stop it or wait for its end, then fork: otherwise the fork would take the reply with it.');
@@ -50,7 +53,7 @@ async function permission({ kind, chat, at, swipe, name }) {
     }
     await st.flush();
     if (!['ready', 'unhooked'].includes(await lookAtPlugin())) {
-        return (await fallback.consent(kind)) ? {} : null;
+        return (await fallback.consent(kind)) ? { flags: {}, name, suggested: '' } : null;
     }
     /** @type {{ ignore_queue?: boolean, strict?: boolean }} */
     const flags = {};
@@ -58,7 +61,15 @@ async function permission({ kind, chat, at, swipe, name }) {
     for (;;) {
         const plan = await api.get('api/plan', { kind, chat, at, swipe, name: asked, ...flags });
         if (plan.ready) {
-            return flags;
+            return { flags, name, suggested: st.nameOf(plan.report.chat) };
+        }
+        if (plan.refusal.code === 'INVALID_NAME' && !asked) {
+            // The settings want a name for every checkpoint.
+            [name, asked] = Array(2).fill(await dialogs.named());
+            if (!name) {
+                return null;
+            }
+            continue;
         }
         const choice = await dialogs.refused(kind, plan.refusal, plan.queue);
         if (choice === 'wait') {
@@ -77,7 +88,7 @@ async function permission({ kind, chat, at, swipe, name }) {
     }
 }
 
-async function carryOut(wanted, flags) {
+async function carryOut(wanted, { flags, suggested }) {
     const { kind, chat, at, swipe, name } = wanted;
     const protectedBy = state.mode;
     const announced = protectedBy === 'ready';
@@ -92,16 +103,16 @@ async function carryOut(wanted, flags) {
     // Holds for a minute; somebody may think longer about a name.
     const renew = announced ? setInterval(() => announce().catch(() => {}), 45_000) : undefined;
     let whole = true;
-    ours.add(chat);
     try {
-        const made = await st.staying(() => (kind === 'branch' ? st.branch(at, swipe) : st.checkpoint(at, name)));
-        if (made) {
-            whole = await settle(made, kind, protectedBy, chat, old);
-        }
-        return made || null;
+        return await during(chat, async () => {
+            const fork = await st.staying(() => (kind === 'branch' ? st.branch(at, swipe) : checkpoint(at, name, suggested)));
+            if (fork) {
+                whole = await settle(fork, kind, protectedBy, chat, old);
+            }
+            return fork || null;
+        });
     } finally {
         clearInterval(renew);
-        ours.delete(chat);
         if (!whole) {
             // It is open, and nobody looks at a chat again that is: what is missing comes as soon as there is an engine.
             changed();
@@ -161,7 +172,7 @@ async function settle(name, kind, protectedBy, parent, old) {
 export async function welcome(report) {
     expect(report.chat);
     await st.refreshBooks([report.book.name]);
-    notices.made(report);
+    await made.tell(report);
     await keyed.kept(keyed.copied(report));
     await applyEdits(false);
 }
@@ -204,11 +215,13 @@ export async function create({ kind = 'checkpoint', at, name, swipe, whenReady =
     if (whenReady) {
         return waitFor({ kind, ...wanted });
     }
-    const report = await api.post(`api/${kind}`, wanted);
-    link(report);
-    await welcome(report);
-    if ((open ?? kind === 'branch') && st.here()?.address === chat) {
-        await st.open(report.chat);
-    }
-    return report;
+    return during(chat, async () => {
+        const report = await api.post(`api/${kind}`, wanted);
+        link(report);
+        await welcome(report);
+        if ((open ?? kind === 'branch') && st.here()?.address === chat) {
+            await st.open(report.chat);
+        }
+        return report;
+    });
 }

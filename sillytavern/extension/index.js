@@ -5,17 +5,20 @@ import * as api from './api.js';
 import * as arrive from './arrive.js';
 import * as auto from './auto.js';
 import * as button from './button.js';
+import * as chatlist from './chatlist.js';
 import * as commands from './commands.js';
 import * as edits from './edits.js';
 import * as enter from './enter.js';
 import * as fallback from './fallback.js';
-import { create, ours, welcome } from './fork.js';
+import { create, welcome } from './fork.js';
 import * as guard from './guard.js';
 import * as hold from './hold.js';
 import * as intercept from './intercept.js';
 import * as keyed from './keyed.js';
 import * as options from './options.js';
+import { isMaking } from './ours.js';
 import * as panel from './panel.js';
+import * as place from './place.js';
 import { setting } from './settings.js';
 import * as st from './st.js';
 import { lookAtPlugin, state, summary, update } from './state.js';
@@ -46,6 +49,8 @@ async function begin() {
     guard.start();
     addMenu();
     panel.addBadge(setting('badge'));
+    place.start();
+    chatlist.start();
     eventSource.on(eventTypes.CHAT_CHANGED, () => {
         enter.changed(true);
         auto.soon();
@@ -82,7 +87,7 @@ function listen() {
         error: () => update({ listening: false }),
         fork: (event) => {
             // Others made it: another extension, another tab, another device.
-            const mine = ours.has(event.report?.parent);
+            const mine = isMaking(event.report?.parent);
             const story = st.here()?.address.split('/')[0];
             if (event.state === 'made' && !mine && event.chat?.split('/')[0] === story) {
                 welcome(event.report);
@@ -119,6 +124,8 @@ function applied(name) {
         panel.addBadge(setting('badge'));
     } else if (name === 'button') {
         button.shown();
+    } else if (name === 'place') {
+        place.draw();
     }
 }
 

@@ -1,7 +1,7 @@
 // The short texts that appear at the edge of the page.
 
 import { setting } from './settings.js';
-import { nameOf } from './st.js';
+import { count, plain } from './words.js';
 
 // Text of others is shown as text.
 const LOOK = { escapeHtml: true, timeOut: 7000, extendedTimeOut: 10_000, toastClass: 'toast forklore-toast' };
@@ -34,40 +34,42 @@ export function clear() {
 }
 
 export function refusal(title, error) {
-    return problem(title, [error.message, error.hint]);
+    return problem(title, [plain(error.message), plain(error.hint)]);
 }
 
-// A fork was made: what it has.
-export function made(report) {
-    const title = report.kind === 'checkpoint' ? 'Checkpoint created' : 'Branch created';
-    if (setting('notices')) {
-        toast('success', title, [
-            nameOf(report.chat),
-            report.book.name ? `Lorebook: ${report.book.name}${report.book.shared ? ' (shared, kept by hand)' : ''}` : 'No lorebook',
-            report.book.name && !report.book.shared && `Entries: ${report.book.entries}${exactness(report.book)}`,
-            recap(report.running_recap.current_version, report.running_recap.versions),
-            report.combined_recap && `Combined recap: ${report.combined_recap.message_count} messages`,
-            ...(report.notes ?? []),
-        ]);
+/**
+ * A notice with buttons, `[[label, what it does]…]`. Whichever is pressed, the notice has done its work.
+ * @param {'success' | 'info' | 'warning'} kind
+ */
+export function withActions(kind, title, lines, actions, options = {}) {
+    const shown = toast(kind, title, lines, { ...options, toastClass: 'toast forklore-toast forklore-acts' });
+    const bar = document.createElement('div');
+    bar.className = 'forklore-toast-actions';
+    for (const [label, act] of actions) {
+        const button = document.createElement('button');
+        button.textContent = label;
+        button.addEventListener('click', (event) => {
+            event.stopPropagation();
+            toastr.clear(shown, { force: true });
+            Promise.resolve().then(act).catch((error) => refusal(label, error));
+        });
+        bar.append(button);
     }
-    if (report.warnings.length) {
-        warning(`${title}, but`, report.warnings.map((warning) => warning.message));
-    }
+    shown?.[0]?.append(bar);
+    return shown;
 }
 
 // A fork that Forklore made was opened.
-export function restored(entering) {
+export function restored(entering, name) {
     const what = { branch: 'Branch', checkpoint: 'Checkpoint', copy: 'Copy' }[entering.kind];
-    info(`${what} loaded`, [
-        entering.scene ?? `From message ${entering.message} of ${entering.parent}`,
-        recap(entering.running_version, entering.versions),
-        entering.combined_messages !== null && `Combined recap: ${entering.combined_messages} messages`,
-        `Created: ${new Date(entering.created).toLocaleString()}`,
+    info(`${what} loaded: ${name}`, [
+        `From message ${entering.message} of ${entering.parent}`,
+        [entering.scene, entering.running_version === null ? null : `recap v${entering.running_version}`].filter(Boolean).join(' · '),
     ]);
 }
 
-function recap(version, versions) {
-    return version === null || version === undefined ? null : `Running recap: v${version} (${versions} ${versions === 1 ? 'version' : 'versions'})`;
+export function recap(version, versions) {
+    return version === null || version === undefined ? null : `Running recap: v${version} (${count(versions, 'version')})`;
 }
 
 export function exactness({ source, left_out: left = [] }) {

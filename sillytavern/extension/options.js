@@ -9,13 +9,21 @@ import { change, OPTIONS, setting } from './settings.js';
 import { missing } from './st.js';
 import { mismatch, state, subscribe } from './state.js';
 
-const WORDS = { 'fork.undated': ['carry', 'leave'] };
-const LABELS = {
-    'checkpoint.auto_name': 'Make a name when none is given', 'checkpoint.name_template': 'Pattern for such names',
-    'checkpoint.require_scene_break': 'Checkpoints only at a scene break', 'checkpoint.show_warnings': 'Warn when something is missing',
-    'checkpoint.at_scene_break': 'Checkpoint at every scene break, by itself', 'fork.strict': 'Strict: refuse instead of warning',
-    'fork.undated': 'Entries that nothing dates', 'fork.link_parent': 'Link the fork in its parent', 'books.shared': 'Lorebooks that forks share',
-    'trash.days': 'Days in the trash',
+const WORDS = { 'fork.undated': [['carry', 'Take them along'], ['leave', 'Leave them out']] };
+// What a setting of the vault is called and means here. One that is not listed belongs to the vault's owner and is set at the command line.
+const SETTINGS = {
+    'checkpoint.auto_name': ['Make a name when none is given', 'Otherwise every checkpoint has to be named.'],
+    'checkpoint.name_template': ['Pattern for such names', 'For example "Scene {scene_number} - {scene_name}". Empty: as SillyTavern names them.'],
+    'checkpoint.require_scene_break': ['Only where a scene ends', 'Checkpoints and branches elsewhere are refused; you can still make one all the same.'],
+    'checkpoint.show_warnings': ['Say what is missing or inexact', 'When a checkpoint or branch is made.'],
+    'checkpoint.at_scene_break': ['Checkpoint at every scene break, by itself', 'When a scene has ended and the memory extension is done with it.'],
+    'fork.strict': ['Strict', 'Where something is missing or inexact, a fork is refused. Otherwise it is made, and you are told.'],
+    'fork.undated': ['Lorebook entries of unknown age', 'Nothing tells whether they were there at the message.'],
+    'fork.link_parent': ['Link the fork in its parent', 'The flag or the branch mark on the message.'],
+    'books.shared': ['Lorebooks that forks share', 'Instead of getting their own. One name a line.'],
+    'trash.days': ['Days in the trash', 'Older things may be removed for good when you clean up. 0: never.'],
+    'history.operations': ['Remember what Forklore changes', 'Every change becomes a part of the history.'],
+    'history.media': ['Keep images and files', 'Those that messages link to, so that they come back with a chat.'],
 };
 
 export function start(applied) {
@@ -68,24 +76,25 @@ function field(input, label, meaning) {
 async function engineSettings(place) {
     try {
         const { settings } = await api.get('api/config');
-        place.replaceChildren(...settings.map((one) => engineField(one)));
+        place.replaceChildren(...settings.filter(({ key }) => SETTINGS[key]).map((one) => engineField(one)));
     } catch (error) {
         place.replaceChildren(make('p.forklore-quiet', `They can be seen when the engine is running. ${error.message}`));
     }
 }
 
-function engineField({ key, value, meaning }) {
+function engineField({ key, value }) {
     const words = WORDS[key];
     const list = Array.isArray(value);
     const input = make(words ? 'select.text_pole' : list ? 'textarea.text_pole' : typeof value === 'boolean' ? 'input' : 'input.text_pole');
-    words?.forEach((word) => input.append(new Option(word, word)));
+    words?.forEach(([word, label]) => input.append(new Option(label, word)));
     if (!words && !list) {
         input.type = { boolean: 'checkbox', number: 'number' }[typeof value] ?? 'text';
     }
     input.name = `forklore_${key}`;
     show(input, value);
     input.addEventListener('change', () => save(input, key, value));
-    return field(input, LABELS[key] ?? key, list ? `${meaning} One name a line.` : meaning);
+    const [label, meaning] = SETTINGS[key];
+    return field(input, label, meaning);
 }
 
 function show(input, value) {

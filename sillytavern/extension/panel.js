@@ -3,12 +3,14 @@
 import * as api from './api.js';
 import { compare } from './compare.js';
 import * as dialogs from './dialogs.js';
-import { heal } from './enter.js';
-import { create } from './fork.js';
-import * as keyed from './keyed.js';
+import { askAbout, heal } from './enter.js';
+import { fork } from './fork.js';
+import * as manage from './manage.js';
 import * as notices from './notices.js';
 import * as st from './st.js';
 import { mismatch, state, subscribe, summary } from './state.js';
+import { openTrash } from './trash.js';
+import { count } from './words.js';
 
 const { make, icon } = dialogs;
 const KIND = { main: ['book', 'Main chat'], branch: ['code-branch', 'Branch'], checkpoint: ['flag', 'Checkpoint'], copy: ['clone', 'Copy'] };
@@ -53,6 +55,7 @@ async function render(body, popup) {
         make('div.forklore-bar',
             act('Checkpoint here', 'flag', () => begin('checkpoint', popup)),
             act('Branch here', 'code-branch', () => begin('branch', popup)),
+            act('Trash', 'trash-can', async () => { await openTrash(open); await redraw(); }),
             act('Refresh', 'rotate', redraw),
             page ? link() : '')),
         make('div.forklore-tree', story.chats.map((chat) => row(chat, open, popup, redraw))),
@@ -67,17 +70,8 @@ function link() {
 }
 
 async function begin(kind, popup) {
-    const { chat, Popup } = st.context();
-    const at = chat.length - 1;
-    const flag = chat[at]?.extra?.bookmark_link;
-    const text = make('div', make('p', 'Its name; leave it empty to have one made.'),
-        flag ? make('p', `The flag of this message leads to "${flag}". It will lead to the new checkpoint; the other one stays in the list.`) : null);
-    const name = kind === 'checkpoint' ? await Popup.show.input('Create checkpoint', text.innerHTML, '') : '';
-    if (name === null || name === false) {
-        return;
-    }
     await popup.completeAffirmative();
-    await create({ kind, at, name: name || undefined });
+    await fork({ kind, at: st.context().chat.length - 1 });
 }
 
 function row(chat, open, popup, redraw) {
@@ -88,24 +82,24 @@ function row(chat, open, popup, redraw) {
     const from = chat.fork_message === null ? '' : `from message ${chat.fork_message} · `;
     const badges = [
         badge(tone, book, chat.book.name ?? ''),
-        current === null ? null : badge('quiet', `recap v${current}`, `${chat.running_recap.versions} versions`),
-        chat.scenes.length ? badge('quiet', `${chat.scenes.length} ${chat.scenes.length === 1 ? 'scene' : 'scenes'}`) : null,
-        chat.health === 'ok' ? null : badge(chat.health, chat.health === 'error' ? 'needs care' : 'look at it', (chat.findings ?? []).join(', ')),
+        current === null ? null : badge('quiet', `recap v${current}`, count(chat.running_recap.versions, 'version')),
+        chat.scenes.length ? badge('quiet', count(chat.scenes.length, 'scene')) : null,
+        chat.health === 'ok' ? null : care(chat, redraw),
     ];
     const mends = chat.health === 'error';
     const actions = make('div.forklore-actions',
-        mends ? button('Heal', 'kit-medical', async () => { await heal(chat.chat, 'rebuild'); await redraw(); }) : null,
+        mends ? button('Heal', 'kit-medical', async () => { await heal(chat.chat, 'rebuild'); await redraw(); }, 'Heal') : null,
         chat.book.state === 'shared' && !mends
             ? button('Give it its own copy of the lorebook', 'copy', async () => { await heal(chat.chat, 'copy'); await redraw(); }, 'Own copy') : null,
-        here ? null : button('Open', 'folder-open', async () => { await popup.completeAffirmative(); await st.open(chat.chat); }),
-        here ? null : button('Compare with the open chat', 'code-compare', () => compare(open.address, chat.chat)),
-        button('Rename', 'pencil', async () => { await rename(chat, here); await redraw(); }),
-        here ? null : button('Move to the trash', 'trash-can', async () => { await remove(chat, open); await redraw(); }));
+        here ? null : button('Open', 'folder-open', async () => { await popup.completeAffirmative(); await st.open(chat.chat); }, 'Open'),
+        here ? null : button('Compare with the open chat', 'code-compare', () => compare(open.address, chat.chat), 'Compare'),
+        button('Rename', 'pencil', async () => { await manage.rename(chat.chat); await redraw(); }, 'Rename'),
+        here ? null : button('Move to the trash', 'trash-can', async () => { await manage.remove(chat.chat); await redraw(); }, 'Trash'));
     const line = make(`div.forklore-row${here ? '.forklore-here' : ''}`,
         make('span.forklore-kind', icon(symbol)),
         make('div.forklore-what',
             make('div.forklore-name', short(chat), here ? make('em', ' open') : null),
-            make('div.forklore-badges', make('small', `${from}${chat.messages} messages`), badges)),
+            make('div.forklore-badges', make('small', `${from}${count(chat.messages, 'message')}`), badges)),
         actions);
     line.style.setProperty('--depth', Math.min(chat.depth ?? 0, 6));
     line.dataset.chat = chat.chat;
@@ -128,6 +122,18 @@ function badge(tone, text, title = '') {
     return element;
 }
 
+// What is wrong with a chat is a click away, with what can be done about it.
+function care(chat, redraw) {
+    const element = badge(chat.health, chat.health === 'error' ? 'needs care' : 'look at it', 'What is wrong, and what can be done about it');
+    Object.assign(element, { tabIndex: 0, role: 'button' });
+    element.classList.add('forklore-care', 'interactable');
+    element.addEventListener('click', async () => {
+        await askAbout(chat.chat).catch((error) => notices.refusal('About this chat', error));
+        await redraw();
+    });
+    return element;
+}
+
 // `told`: what stands on it beside the picture.
 function button(label, symbol, run, told = '') {
     const element = make('div.menu_button.interactable', icon(symbol), told ? make('span', told) : null);
@@ -146,46 +152,6 @@ function button(label, symbol, run, told = '') {
         }
     });
     return element;
-}
-
-async function rename(chat, here) {
-    const old = st.nameOf(chat.chat);
-    const name = await st.context().Popup.show.input('Rename', 'The new name of this chat:', old);
-    if (!name || name === old) {
-        return;
-    }
-    if (here) {
-        // SillyTavern's page must know.
-        await st.context().renameChat(old, name);
-        return;
-    }
-    await api.post('api/rename', { chat: chat.chat, name });
-    await keyed.kept(keyed.renamed(old, name));
-    const { groupId, groups } = st.context();
-    const group = groups.find(({ id }) => id === groupId);
-    if (group) {
-        group.chats = group.chats.map((item) => (item === old ? name : item));
-        await st.saveGroup(groupId);
-    }
-}
-
-async function remove(chat, open) {
-    const plan = await api.post('api/delete', { chat: chat.chat, dry_run: true });
-    const text = [
-        make('p', `"${st.nameOf(chat.chat)}" goes to Forklore's trash${plan.books.length ? `, with its lorebook "${plan.books.join('", "')}"` : ''}. It can be brought back.`),
-        ...(plan.warnings ?? []).map((warning) => make('p.forklore-quiet', warning.message)),
-    ];
-    if (await dialogs.choose('Move this chat to the trash?', text, [['yes', 'Move to the trash']]) !== 'yes') {
-        return;
-    }
-    await api.post('api/delete', { chat: chat.chat });
-    await keyed.kept(keyed.deleted(st.nameOf(chat.chat)));
-    const group = st.context().groups.find(({ id }) => id === open.group);
-    if (group) {
-        group.chats = group.chats.filter((item) => item !== st.nameOf(chat.chat));
-        await st.saveGroup(open.group);
-    }
-    await st.refreshBooks(plan.books);
 }
 
 // The small button beside the message field.

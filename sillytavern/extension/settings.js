@@ -8,6 +8,8 @@ export const OPTIONS = {
     hold: [true, 'Hold generation while the lorebook is wrong', 'You can always continue anyway.'],
     guard: [true, 'Keep the lorebook of a fresh fork', 'If another extension binds a copy to it, the right one is put back. What you choose yourself stays.'],
     notices: [true, 'Tell what was made and restored', 'Without this, only problems are told.'],
+    place: [true, 'Where you are, above the messages', 'In a fork: what it was forked from, with ways to its parent and its siblings.'],
+    chats: [true, 'Tree in "Manage chat files"', 'Forks stand below what they were forked from.'],
     button: [true, 'Button on messages', 'In the menu of every message.'],
     badge: [true, 'State beside the message field', 'Shows whether the story is ready to be forked.'],
 };

@@ -2,6 +2,7 @@
 
 import * as api from './api.js';
 import { here } from './st.js';
+import { work } from './words.js';
 
 /**
  * @typedef {object} State
@@ -91,7 +92,7 @@ export function mismatch() {
 
 // One sentence about how things are, and a word for its colour.
 export function summary() {
-    const { mode, held, queue, busy, problem, recording } = state;
+    const { mode, held, queue, busy, problem, recording, entered } = state;
     if (mode === 'absent') {
         return { tone: 'error', text: 'Forks are not protected: Forklore\'s server plugin is not running.' };
     }
@@ -116,10 +117,8 @@ export function summary() {
     if (mode === 'unhooked') {
         return { tone: 'warning', text: 'Ready, but forks get their lorebook only after they were saved: this SillyTavern is not known to the plugin.' };
     }
+    if (entered && !entered.ok) {
+        return { tone: 'error', text: 'This chat needs care.' };
+    }
     return { tone: 'ok', text: 'Ready to fork.' };
-}
-
-export function work({ count, types }) {
-    const kinds = types?.length ? ` (${types.map((type) => type.replaceAll('_', ' ')).join(', ')})` : '';
-    return `${count} ${count === 1 ? 'operation' : 'operations'} still to be done${kinds}`;
 }

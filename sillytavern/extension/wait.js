@@ -3,8 +3,9 @@
 import * as api from './api.js';
 import { link } from './edits.js';
 import * as notices from './notices.js';
+import { during } from './ours.js';
 import * as st from './st.js';
-import { work } from './state.js';
+import { facts, work } from './words.js';
 
 const EVERY = 1500;
 
@@ -24,13 +25,15 @@ export async function waitFor({ kind, ...wanted }) {
     return report;
 }
 
-async function arrive(report, kind, welcome) {
-    link(report);
-    await welcome(report);
-    const stayed = st.here()?.address === report.parent;
-    if (kind === 'branch' && stayed && !st.isGenerating()) {
-        await st.open(report.chat);
-    }
+function arrive(report, kind, welcome) {
+    return during(report.parent, async () => {
+        link(report);
+        await welcome(report);
+        const stayed = st.here()?.address === report.parent;
+        if (kind === 'branch' && stayed && !st.isGenerating()) {
+            await st.open(report.chat);
+        }
+    });
 }
 
 async function over(wait, toast) {
@@ -64,7 +67,7 @@ async function result(wait) {
         throw new api.Refusal(0, { message: 'The fork was not made.', hint: 'Try it again.' });
     }
     const show = await api.get('api/show', { chat: operation.chat });
-    const book = { ...show.book, entries: show.book.entries.length, left_out: [] };
+    const book = { ...show.book, entries: show.book.entries.length, facts: facts(show.book.entries).length, left_out: [] };
     const recap = { current_version: show.running_recap.current_version, versions: show.running_recap.versions.length };
     return { ...operation, parent: wait.chat, at: wait.at, book, running_recap: recap, combined_recap: show.combined_recap, warnings: [] };
 }

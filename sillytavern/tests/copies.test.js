@@ -16,7 +16,7 @@ const at = bench({
         fs.writeFileSync(path.join(vault, 'worlds', `${BY_HAND}.json`), JSON.stringify({ entries: { 0: { uid: 0, key: ['x'], comment: 'Mine', content: 'Written by me.' } } }));
         const [line] = fs.readFileSync(path.join(vault, 'chats', `${MAIN}.jsonl`), 'utf8').split('\n');
         const { world_info: kept } = JSON.parse(line).chat_metadata;
-        for (const [name, book] of [['First by hand', BY_HAND], ['Second by hand', BY_HAND], ['Another beginning', kept]]) {
+        for (const [name, book] of [['First by hand', BY_HAND], ['Second by hand', BY_HAND], ['Another beginning', kept], ['Bare', undefined]]) {
             const header = { chat_metadata: { integrity: name, world_info: book }, user_name: 'unused', character_name: 'unused' };
             const message = { name: STORY, is_user: false, mes: `${name} begins.`, send_date: '2026-11-15T01:00:00.000Z', extra: {} };
             fs.writeFileSync(path.join(vault, 'chats', STORY, `${name}.jsonl`), [header, message].map((line) => JSON.stringify(line)).join('\n'));
@@ -75,6 +75,34 @@ test('regression: a chat that shares the memory of a stranger is offered its own
     await visit.choose('copy');
     assert.deepEqual(await hasItsOwn(STRANGER, was.book, was.bytes), entries(JSON.parse(was.bytes)));
     assert.equal(tavern.header(MAIN).world_info, was.book);
+});
+
+// What the notice of a fork has to press.
+async function offered() {
+    const { visit } = at;
+    await visit.notice('Branch created');
+    return visit.page.run(() => [...document.querySelectorAll('.forklore-toast-actions button')].map((button) => button.textContent));
+}
+
+test('the notice of a fork asks for a look only where there is something to do', async () => {
+    const { tavern, visit } = at;
+    await visit.open(`${STORY}/Bare`);
+    await visit.clearNotices();
+    await visit.message(0, '.mes_create_branch');
+    await visit.away(`${STORY}/Bare`);
+    assert.deepEqual(await offered(), ['Undo', 'Rename', 'Details'], 'that a chat without a lorebook has a fork without one is normal');
+    const chat = `${STORY}/Second by hand`;
+    const bytes = fs.readFileSync(path.join(tavern.vault, 'worlds', `${BY_HAND}.json`), 'utf8');
+    await visit.open(chat);
+    await visit.clearNotices();
+    await visit.message(0, '.mes_create_branch');
+    const fork = await visit.away(chat);
+    assert.deepEqual(await offered(), ['Undo', 'Rename', '1 thing to look at']);
+    await at.picture('to-look-at');
+    await visit.page.click('.forklore-toast-actions button', { text: 'to look at' });
+    assert.doesNotMatch(await visit.dialog('goes on using'), /--copy-book/);
+    await visit.choose('copy');
+    await hasItsOwn(fork, BY_HAND, bytes);
 });
 
 test('a lorebook that is kept by hand and shared: the panel gives a chat its own copy by one click', async () => {

@@ -208,13 +208,15 @@ test('regression: the panel says beforehand that a flag will lead to the new che
     await visit.notice('Checkpoint created');
     await visit.idle();
     await visit.slash('/forklore-panel');
-    await visit.page.run(() => toastr.remove());
+    await visit.clearNotices();
     await visit.page.click('.forklore-bar .menu_button', { text: 'Checkpoint here' });
-    await visit.dialog('leads to "Flagged before"');
+    await visit.dialog('will be unlinked and replaced');
     await at.picture('flag');
     await visit.page.run(() => { [...document.querySelectorAll('dialog[open] .popup-input')].at(-1).value = 'Flagged now'; });
     await visit.page.click('dialog[open]:last-of-type .popup-button-ok');
-    await visit.notice('"Flagged before" is still there');
+    await visit.notice('Checkpoint created');
+    await visit.idle();
+    assert.ok(tavern.header(`${STORY}/Flagged before`), 'the other one stays');
     assert.equal(tavern.chat(MAIN)[LAST + 1].extra.bookmark_link, 'Flagged now');
     ['Flagged before', 'Flagged now'].forEach((name) => tavern.forklore('delete', `${STORY}/${name}`));
 });

@@ -94,6 +94,7 @@ declare var SillyTavern: {
 
 /** A toast is an element in jQuery's clothes. */
 interface Toast {
+    [index: number]: HTMLElement;
     find(selector: string): { text(text: string): void };
 }
 

@@ -44,7 +44,10 @@ pub(crate) fn test() -> Result<()> {
     );
     suite.web();
     suite.browser(
-        &["requests", "doors", "forks", "story", "others", "away", "life", "renames", "copies", "page"],
+        &[
+            "requests", "doors", "forks", "story", "others", "away", "life", "notices", "renames", "copies",
+            "page",
+        ],
         &SILLYTAVERN[..1],
     );
     suite.browser(&["versions"], &OLDER);
@@ -62,6 +65,7 @@ pub(crate) fn soak() -> Result<()> {
         "others",
         "away",
         "life",
+        "notices",
         "renames",
         "copies",
         "page",

@@ -8,7 +8,7 @@ use forklore_core::check::{Code, Finding, Severity};
 use forklore_engine::check::{self, Entering};
 use forklore_engine::heal::{self, Choice, HealReport, Question};
 use forklore_engine::pending::{self, PendingFork, PendingReport};
-use forklore_engine::tree::{self, TreeBook};
+use forklore_engine::tree::{self, Place, TreeBook};
 use forklore_journal::oplog::OpLog;
 use forklore_vault::Library;
 use schemars::JsonSchema;
@@ -31,6 +31,8 @@ pub struct EnterReport {
     pub hold: bool,
     /// What was found
     pub findings: Vec<Finding>,
+    /// Where it stands in its story
+    pub place: Place,
     /// What to tell of a fork that Forklore made
     pub entering: Option<Entering>,
     /// If it is a fork that waits for its book
@@ -93,6 +95,7 @@ pub fn enter(open: &OpenVault<'_>, of: &OneChat) -> Result<EnterReport, Failure>
         ok: checked.ok,
         hold: pending.is_some() || checked.findings.iter().any(wrong),
         findings: checked.findings,
+        place: tree::place_of(library, c),
         entering: checked.entering,
         pending,
         book: tree::book_of(library, c)?,

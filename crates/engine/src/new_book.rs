@@ -39,9 +39,21 @@ pub(crate) fn name(
         Some(template) => BookStyle::Template { template, character },
         // It carries the chat's name already: a number is enough to tell the two apart.
         None if old.ends_with(fork) => BookStyle::Template { template: old, character },
-        None => BookStyle::After { book: old },
+        None => BookStyle::After { book: names::first_book(old, &line_names(library, c)) },
     };
     names::book(style, fork, &taken)
+}
+
+/// What a chat and those that it comes from are called, and what they were called when they got their books.
+fn line_names(library: &Library, c: usize) -> Vec<&str> {
+    let mut names = Vec::new();
+    let mut here = Some(c);
+    while let Some(chat) = here.map(|c| &library.chats[c]).filter(|_| names.len() < 2 * library.chats.len()) {
+        names.push(chat.name.as_str());
+        names.extend(chat.record.as_ref().map(|record| record.owner_file.as_str()));
+        here = chat.lineage.parent;
+    }
+    names
 }
 
 /// Who made a chat's scenes: a book that is gone cannot tell who kept it.

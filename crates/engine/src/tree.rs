@@ -183,6 +183,49 @@ fn tree_chat(
     })
 }
 
+/// Where a chat stands in its story.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
+pub struct Place {
+    /// `main`, `branch`, `checkpoint` or `copy`
+    pub kind: &'static str,
+    /// Address of the chat it was forked from
+    pub parent: Option<String>,
+    /// The last message it has from its parent
+    pub message: Option<usize>,
+    /// The other forks of that chat, by their fork points
+    pub siblings: Vec<Sibling>,
+}
+
+/// Another fork of the same chat.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
+pub struct Sibling {
+    /// Its address
+    pub chat: String,
+    /// The last message it has from the parent
+    pub message: Option<usize>,
+}
+
+/// Where a chat stands in its story.
+pub fn place_of(library: &Library, c: usize) -> Place {
+    let chat = &library.chats[c];
+    let parent = chat.lineage.parent;
+    let others = library.stories[chat.story].chats.iter().copied();
+    let mut forks: Vec<usize> = others
+        .filter(|o| *o != c && parent.is_some() && library.chats[*o].lineage.parent == parent)
+        .collect();
+    forks.sort_by_key(|o| (library.chats[*o].lineage.fork_message, &library.chats[*o].name));
+    let sibling = |o: usize| Sibling {
+        chat: library.address(o).to_string(),
+        message: library.chats[o].lineage.fork_message,
+    };
+    Place {
+        kind: kind(chat.lineage.kind),
+        parent: parent.map(|p| library.address(p).to_string()),
+        message: chat.lineage.fork_message,
+        siblings: forks.into_iter().map(sibling).collect(),
+    }
+}
+
 fn lost_parent(chat: &Chat) -> Option<&str> {
     match &chat.lineage.note {
         Some(ParentNote::Missing(name)) => Some(name),

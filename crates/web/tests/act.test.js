@@ -31,7 +31,7 @@ test('a branch: the plan, then the branch, undone and done again', async () => {
     const plan = await text(visit, '.plan');
     assert.match(plan, /Heard Once - Branch #5/);
     assert.match(plan, /z-AutoLB-Ottilie Crake-Heard Once - Branch #5/);
-    assert.match(plan, /with 15 entries/);
+    assert.match(plan, /with 5 entries/);
     assert.match(plan, /left out/i);
     assert.match(plan, /NO_SCENE_BREAK/);
     assert.equal(there(site, 'Ottilie Crake/Heard Once - Branch #5'), false, 'a plan changes nothing');
@@ -85,6 +85,11 @@ test('what cannot be made is refused with a reason, a code and what to do', asyn
     await visit.until('the plan', () => document.querySelector('.plan button.main') !== null);
     await visit.accessible('a fork that may be less exact');
     await visit.picture('loose');
+    assert.match(await text(visit, '.plan'), /NO_SCENE_BREAK/);
+    await site.api('config', {}, { key: 'checkpoint.show_warnings', value: false });
+    await visit.go(act('branch', HEARD, { at: 16, strict: 'false' }));
+    await visit.until('the plan', () => document.querySelector('.plan button.main') !== null);
+    assert.doesNotMatch(await text(visit, '.plan'), /NO_SCENE_BREAK/, 'the settings ask for no warnings');
     visit.clean();
     // A chat that is not there is a page that says so.
     await visit.go(act('delete', 'Ottilie Crake/Never'));

@@ -633,19 +633,19 @@ fn what_people_read() {
     insta::assert_snapshot!(redacted(&vault.run(FORKLORE, &["undo", "--dry-run"])), @"
     Would undo: checkpoint of Ana/Fork at message 1
       to the trash  chats/Ana/Keep.jsonl
-                    worlds/Lore - Fork - Keep.json
+                    worlds/Lore - Keep.json
       edited back   chats/Ana/Fork.jsonl
     ");
     insta::assert_snapshot!(redacted(&vault.run(FORKLORE, &["undo"])), @"
     Undone: checkpoint of Ana/Fork at message 1
       to the trash  chats/Ana/Keep.jsonl
-                    worlds/Lore - Fork - Keep.json
+                    worlds/Lore - Keep.json
       edited back   chats/Ana/Fork.jsonl
       Do it again with: forklore redo
     ");
     insta::assert_snapshot!(redacted(&vault.run(FORKLORE, &["redo"])), @"
     Done again: checkpoint of Ana/Fork at message 1
-      came back     worlds/Lore - Fork - Keep.json
+      came back     worlds/Lore - Keep.json
                     chats/Ana/Keep.jsonl
       edited        chats/Ana/Fork.jsonl
       Take it back with: forklore undo [id]
@@ -698,7 +698,7 @@ fn what_people_read() {
     fs::remove_file(vault.root().join("chats/Ana/Keep.jsonl")).unwrap();
     insta::assert_snapshot!(redacted(&vault.run(FORKLORE, &["gc"])), @"
     Moved to the trash: 1 lorebook that nothing refers to
-      Lore - Fork - Keep
+      Lore - Keep
       Take it back with: forklore undo [id]
     ");
     insta::assert_snapshot!(redacted(&vault.run(FORKLORE, &["delete", "Rain"])), @"

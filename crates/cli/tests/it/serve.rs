@@ -171,6 +171,14 @@ fn every_use_case_can_be_asked() {
         (&json!(true), &json!(false), &json!("own"))
     );
     assert_eq!(entered["entering"]["message"], 20);
+    assert_eq!(
+        entered["place"],
+        json!({"kind": "branch", "parent": "Ana/Main", "message": 20, "siblings": []})
+    );
+    let sibling = post("api/checkpoint", json!({"chat": "Ana/Main", "at": 22, "name": "Beside"}));
+    let place = server.http.query("api/enter", &[("chat", "Ana/Aside")]).ok()["place"].clone();
+    assert_eq!(place["siblings"], json!([{"chat": "Ana/Beside", "message": 22}]));
+    post("api/undo", json!({"operation": sibling["operation"]}));
 
     std::fs::remove_file(
         vault.root().join(format!("worlds/{}.json", aside["book"]["name"].as_str().unwrap())),

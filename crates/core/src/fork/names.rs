@@ -9,6 +9,9 @@ use unicode_normalization::UnicodeNormalization;
 use super::ForkKind;
 use crate::format::names::{book_stem, chat_stem, is_kept};
 
+/// How long the name of a book may get by what is put after the first book's name, in bytes: people read it in a list.
+pub const READABLE: usize = 90;
+
 /// Longest file stem SillyTavern can still save beside its temporary suffix, in bytes.
 pub const LONGEST: usize = 230;
 
@@ -52,9 +55,9 @@ pub enum BookStyle<'a> {
         /// Name of the character or group.
         character: &'a str,
     },
-    /// The parent's book and then the fork: `<book> - <fork>`.
+    /// The book that the line began with and then the fork: `<book> - <fork>`.
     After {
-        /// Name of the parent's book.
+        /// Name of that book; see [`first_book`].
         book: &'a str,
     },
 }
@@ -138,6 +141,27 @@ fn fill(template: &str, values: &TemplateValues<'_>) -> Option<String> {
     Some(out)
 }
 
+/// The name of the book that a line of forks began with, from that of a fork's book: `Lore - Night` is `Lore` where a chat of the line
+/// is called `Night`. So a fork of a fork has the first book's name and its own in its book's, and not those of all between them.
+pub fn first_book<'a>(book: &'a str, line: &[&str]) -> &'a str {
+    let number = |text: &str| !text.is_empty() && text.bytes().all(|c| c.is_ascii_digit());
+    let whole = match book.strip_suffix(')').and_then(|rest| rest.rsplit_once(" (")) {
+        Some((base, n)) if number(n) => base,
+        _ => book,
+    };
+    // A name that was too long was cut at a ` - `: its end is what the book has of it.
+    let ends = |name: &str| {
+        let name = kept(name);
+        let cuts = name.match_indices(SEPARATOR).map(|(i, _)| i + SEPARATOR.len());
+        let ends = std::iter::once(0).chain(cuts).map(|start| name[start..].to_owned()).collect::<Vec<_>>();
+        ends.into_iter().find_map(|end| whole.strip_suffix(&end)?.strip_suffix(SEPARATOR))
+    };
+    let first = line.iter().filter_map(|name| ends(name)).filter(|base| !base.is_empty());
+    first.min_by_key(|base| base.len()).unwrap_or(book)
+}
+
+const SEPARATOR: &str = " - ";
+
 /// The name of the fork's book. Never empty.
 pub fn book(style: BookStyle<'_>, fork: &str, taken: &dyn Fn(&str) -> bool) -> String {
     let build = |room: usize| match style {
@@ -194,10 +218,17 @@ fn segment(text: &str, fallback: &str) -> String {
     parts.collect::<Vec<_>>().join(" ").nfc().collect()
 }
 
-/// `<book> - <fork>` within `room` bytes. If something has to go, it is the end of the book's name and then the start of the
-/// fork's.
+/// `<book> - <fork>` within `room` bytes. What makes it longer than people read is the start of the fork's name, which repeats its
+/// parents'. If more has to go, it is the end of the book's name and then the start of the fork's.
 fn joined(book: &str, fork: &str, room: usize) -> String {
-    let tail = format!(" - {fork}");
+    let fits = |fork: &str| book.len() + SEPARATOR.len() + fork.len() <= READABLE;
+    let mut fork = fork;
+    while let Some((_, end)) =
+        fork.split_once(SEPARATOR).filter(|(_, end)| !fits(fork) && !end.trim().is_empty())
+    {
+        fork = end;
+    }
+    let tail = format!("{SEPARATOR}{fork}");
     match room.checked_sub(tail.len()) {
         Some(left) if left > 0 => format!("{}{tail}", start_of(book, left)),
         _ => end_of(fork, room).to_owned(),

@@ -4,7 +4,9 @@ use std::collections::BTreeSet;
 
 use forklore_core::adapter::auto_recap::AutoRecap;
 use forklore_core::fork::ForkKind;
-use forklore_core::fork::names::{BookStyle, LONGEST, TemplateValues, automatic, book, from_template, typed};
+use forklore_core::fork::names::{
+    BookStyle, LONGEST, READABLE, TemplateValues, automatic, book, first_book, from_template, typed,
+};
 use forklore_core::fork::timed::{Form, entry_hash, rekey};
 use forklore_core::format::book::EntryImage;
 use forklore_core::format::names::{book_stem, chat_stem};
@@ -71,6 +73,31 @@ proptest! {
             let book = book(style, &name, &taken);
             prop_assert!(!book.is_empty() && book.len() <= LONGEST, "{:?}", book);
             prop_assert_eq!(book_stem(&book), book);
+        }
+    }
+
+    /// At the fifth fork of a fork they had 230 characters once.
+    #[test]
+    fn regression_names_of_books_do_not_grow_with_every_fork_of_a_fork(
+        root in "[A-Za-z0-9 ]{1,20}",
+        lore in "[A-Za-z0-9é ]{1,30}",
+        acts in prop::collection::vec((any::<bool>(), prop::option::of("[A-Za-zé]{1,20}( - [A-Za-z]{1,20})?")), 1..12),
+    ) {
+        let free = |_: &str| false;
+        let (mut chats, mut books) = (vec![root], vec![lore.clone()]);
+        for (branch, typed) in acts {
+            let kind = if branch { ForkKind::Branch } else { ForkKind::Checkpoint };
+            let (parent, old) = (chats.last().unwrap(), books.last().unwrap());
+            let fork = typed.unwrap_or_else(|| automatic(parent, kind, &free));
+            let line: Vec<&str> = chats.iter().rev().map(String::as_str).collect();
+            // Whose book it is stands in its name already where a chat is forked under the same name once more.
+            let name = book(BookStyle::After { book: first_book(old, &line) }, &fork, &|name| books.iter().any(|b| b == name));
+            prop_assert!(name.starts_with(lore.trim_end()) || name.starts_with(&lore), "{:?} after {:?}", name, lore);
+            prop_assert!(name.len() <= READABLE + " (12)".len(), "{:?}", name);
+            let last = fork.rsplit(" - ").next().unwrap();
+            prop_assert!(name.contains(last), "{:?} of {:?}", name, fork);
+            chats.push(fork);
+            books.push(name);
         }
     }
 

@@ -87,6 +87,8 @@ impl Checker<'_> {
         } else if untouched && combined.as_ref() != then {
             changed.push("the combined recap covers other messages".to_owned());
         }
+        // Who edits the lorebook of a fork before playing on has changed it on purpose: that is worth knowing, and no more.
+        let mut edited = false;
         if untouched {
             let current = chat.running.as_ref().and_then(|running| running.current);
             if gone.is_empty() && (current != baseline.current || now.len() != baseline.versions.len()) {
@@ -97,6 +99,7 @@ impl Checker<'_> {
                 && let Ok(parsed) = book.parse()
                 && fingerprint(&parsed) != *then
             {
+                edited = changed.is_empty();
                 changed.push("entries of its lorebook were changed".to_owned());
             }
         }
@@ -107,7 +110,8 @@ impl Checker<'_> {
                 changed.join("; ")
             );
             let remedy = "If that was you, all is well. If not, look at `forklore show` for this chat, or branch again from its parent.";
-            self.add(Code::BaselineChanged, Severity::Warning, Some(c), None, message, remedy);
+            let severity = if edited { Severity::Info } else { Severity::Warning };
+            self.add(Code::BaselineChanged, severity, Some(c), None, message, remedy);
         }
         Ok(())
     }

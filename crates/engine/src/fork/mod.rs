@@ -73,6 +73,8 @@ pub struct ForkBook {
     pub from: Option<String>,
     /// How many entries it has, registries, indexes and queue included
     pub entries: usize,
+    /// How many of them are of the story: without registries, indexes and queue
+    pub facts: usize,
     /// Where its state comes from
     pub source: ShowSource,
     /// Whether the fork goes on using the parent's own

@@ -1,6 +1,9 @@
 //! What is told of a fork: [`Draft::report`].
 
-use forklore_core::adapter::recap;
+use std::sync::Arc;
+
+use forklore_core::adapter::{EntryRole, entry_role, recap};
+use forklore_core::format::book::EntryImage;
 use forklore_fs::VaultPath;
 use forklore_journal::operation::Edit;
 use forklore_vault::address::Address;
@@ -40,15 +43,21 @@ impl Draft<'_> {
 
     fn book_told(&self) -> ForkBook {
         let live = || self.found.live.as_ref().and_then(|book| book.parse().ok());
-        let (name, entries) = match self.book {
-            BookPlan::Own(own) => (Some(own.name.clone()), own.entries.len()),
-            BookPlan::Shared => (self.found.name.clone(), live().map_or(0, |book| book.entries().len())),
-            BookPlan::None => (None, 0),
+        let titles = |images: &[EntryImage]| images.iter().map(|image| image.comment.clone()).collect();
+        let (name, titles): (_, Vec<Arc<str>>) = match self.book {
+            BookPlan::Own(own) => (Some(own.name.clone()), titles(&own.entries)),
+            BookPlan::Shared => {
+                (self.found.name.clone(), live().map_or_else(Vec::new, |book| titles(&book.images())))
+            }
+            BookPlan::None => (None, Vec::new()),
         };
+        let entries = titles.len();
+        let facts = titles.iter().filter(|title| entry_role(title) == EntryRole::Fact).count();
         ForkBook {
             name,
             from: self.found.name.clone(),
             entries,
+            facts,
             source: self.found.source.into(),
             shared: matches!(self.book, BookPlan::Shared),
             undated: undated(self.found).len(),

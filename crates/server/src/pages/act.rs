@@ -47,7 +47,13 @@ type Asked = BTreeMap<String, String>;
 fn act(call: &Call, asked: Asked) -> Result<Page, Failure> {
     let fields = Fields(asked);
     if let Some(wish) = fields.fork()? {
-        let plan = call.ask(|open| fork::plan(open, &wish))?;
+        let mut plan = call.ask(|open| fork::plan(open, &wish))?;
+        let warned = "checkpoint.show_warnings";
+        if call.ask(|open| config::setting(open, config::Who::Anybody, warned))?.value == Value::Flag(false)
+            && let Some(report) = &mut plan.report
+        {
+            report.warnings.clear();
+        }
         let waits = queued_forks::list(call).waits.into_iter().filter(|wait| wait.chat == wish.chat);
         let waits: Vec<Waiting> =
             waits.map(|wait| Waiting { id: wait.id, kind: wait.kind, at: wait.at }).collect();

@@ -153,7 +153,7 @@ fn planned(report: &ForkReport) -> Markup {
                 @match (&book.name, book.shared) {
                     (None, _) => "None: the chat has none.",
                     (Some(book_name), true) => { bdi { (book_name) } ", shared with the chat it comes from." },
-                    (Some(book_name), false) => { strong { bdi { (book_name) } } " with " (words::count(book.entries, "entry")) "." },
+                    (Some(book_name), false) => { strong { bdi { (book_name) } } " with " (words::count(book.facts, "entry")) "." },
                 }
                 @if book.name.is_some() { " " span.quiet { (source(&book.source)) } }
                 @if book.undated > 0 { " " span.quiet { (words::count(book.undated, "entry")) " of unknown age." } }

@@ -1,0 +1,69 @@
+// SillyTavern's own list of chats ("Manage chat files") as a tree: forks stand below what they were forked from, and say so. Families keep
+// SillyTavern's order, the one that was played last first. Only the look changes: the list itself is SillyTavern's.
+
+import * as api from './api.js';
+import { icon, make } from './dialogs.js';
+import { setting } from './settings.js';
+import * as st from './st.js';
+import { state } from './state.js';
+
+const KIND = { branch: ['code-branch', 'Branch'], checkpoint: ['flag', 'Checkpoint'], copy: ['clone', 'Copy'] };
+let turn = 0;
+
+export function start() {
+    const list = document.querySelector('#select_chat_div');
+    if (list) {
+        // Signs inside of rows are Forklore's own: only rows that come and go count.
+        new MutationObserver(() => draw(list).catch((error) => console.warn('[Forklore]', error))).observe(list, { childList: true });
+    }
+}
+
+async function draw(list) {
+    const mine = ++turn;
+    const open = st.here();
+    const rows = [...list.querySelectorAll('.select_chat_block_wrapper')];
+    list.classList.remove('forklore-chats');
+    if (!setting('chats') || !open || !rows.length || !['ready', 'unhooked'].includes(state.mode)) {
+        return;
+    }
+    const { stories } = await api.get('api/tree', { story: open.story });
+    if (mine !== turn) {
+        return;
+    }
+    const chats = stories[0]?.chats ?? [];
+    const shown = new Map(rows.map((row, place) => [row.querySelector('.select_chat_block')?.getAttribute('file_name')?.replace(/\.jsonl$/, ''), { row, place }]));
+    const order = families(chats, shown);
+    for (const [position, chat] of order.entries()) {
+        const { row } = shown.get(st.nameOf(chat.chat)) ?? {};
+        if (row instanceof HTMLElement) {
+            row.style.setProperty('order', String(position));
+            row.style.setProperty('--depth', String(Math.min(chat.depth, 6)));
+            tell(row, chat);
+        }
+    }
+    list.classList.add('forklore-chats');
+}
+
+// Chats in the order of their trees, a tree where its newest chat stands. What Forklore does not know of goes where it was: last.
+function families(chats, shown) {
+    /** @type {{ newest: number, members: any[] }[]} */
+    const trees = [];
+    for (const chat of chats) {
+        if (chat.depth === 0 || !trees.length) {
+            trees.push({ newest: Number.MAX_SAFE_INTEGER, members: [] });
+        }
+        const tree = trees[trees.length - 1];
+        tree.members.push(chat);
+        tree.newest = Math.min(tree.newest, shown.get(st.nameOf(chat.chat))?.place ?? Number.MAX_SAFE_INTEGER);
+    }
+    return trees.sort((a, b) => a.newest - b.newest).flatMap(({ members }) => members);
+}
+
+function tell(row, { kind, parent, fork_message: at }) {
+    row.querySelector('.forklore-lineage')?.remove();
+    if (KIND[kind] && parent) {
+        const [symbol, word] = KIND[kind];
+        const from = at === null ? '' : ` at ${at}`;
+        row.querySelector('.select_chat_block_mes')?.before(make('small.forklore-lineage', icon(symbol), `${word} of ${st.nameOf(parent)}${from}`));
+    }
+}

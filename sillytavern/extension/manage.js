@@ -1,0 +1,87 @@
+// What is done with a chat of the story, open or not: another name, the trash and back, and undoing that it was made. SillyTavern's page has
+// names of chats in its memory, which follow.
+
+import * as api from './api.js';
+import * as dialogs from './dialogs.js';
+import * as keyed from './keyed.js';
+import * as notices from './notices.js';
+import * as st from './st.js';
+import { plain } from './words.js';
+
+const { make } = dialogs;
+
+// Asks for a new name. Gives it; null if it stays as it is.
+export async function rename(address) {
+    const old = st.nameOf(address);
+    const name = await st.context().Popup.show.input('Rename', 'The new name of this chat:', old);
+    if (!name || name === old) {
+        return null;
+    }
+    if (address === st.here()?.address) {
+        // SillyTavern's page must know.
+        await st.context().renameChat(old, name);
+        return name;
+    }
+    await api.post('api/rename', { chat: address, name });
+    await keyed.kept(keyed.renamed(old, name));
+    await inGroup(address, (chats) => chats.map((item) => (item === old ? name : item)));
+    return name;
+}
+
+// Asks, and moves a chat that is not open to the trash with its own lorebook.
+export async function remove(address) {
+    const plan = await api.post('api/delete', { chat: address, dry_run: true });
+    const text = [
+        make('p', `"${st.nameOf(address)}" goes to Forklore's trash${plan.books.length ? `, with its lorebook "${plan.books.join('", "')}"` : ''}. It can be brought back.`),
+        ...(plan.warnings ?? []).map((warning) => make('p.forklore-quiet', plain(warning.message))),
+    ];
+    if (await dialogs.choose('Move this chat to the trash?', text, [['yes', 'Move to the trash']]) !== 'yes') {
+        return;
+    }
+    await gone(address, plan.books, () => api.post('api/delete', { chat: address }));
+}
+
+async function gone(address, books, work) {
+    await work();
+    const name = st.nameOf(address);
+    await keyed.kept(keyed.deleted(name));
+    await inGroup(address, (chats) => chats.filter((item) => item !== name));
+    await st.refreshBooks(books);
+}
+
+// A fork is taken back as if it had not been made. Who is in it goes back to its parent first: its file must not be saved again.
+export async function takeBack({ operation, chat, parent, book }) {
+    const books = [book.shared ? null : book.name];
+    try {
+        if (st.here()?.address === chat && !await st.open(parent)) {
+            notices.warning('It was not undone', 'SillyTavern is busy. Try it again when nothing is being written.');
+            return;
+        }
+        await st.flush();
+        await gone(chat, books, () => api.post('api/undo', { operation }));
+    } catch (error) {
+        if (error.code !== 'MOVED_ON') {
+            notices.refusal('It was not undone', error);
+        } else if (await dialogs.choose('It was played on since', make('p', `${error.message} Nothing was changed.`), [
+            ['trash', 'Move it to the trash instead', 'With its lorebook. It can be brought back.'],
+        ]) === 'trash') {
+            await gone(chat, books, () => api.post('api/delete', { chat }));
+        }
+        return;
+    }
+    if (st.here()?.address === parent) {
+        // The link to it is not in the file any more.
+        await st.reload();
+    }
+    notices.info('Undone', `"${st.nameOf(chat)}" is not there any more.`);
+}
+
+// A group's list of chats is in the page's memory, too.
+async function inGroup(address, change) {
+    const id = address.startsWith('group:') ? address.slice('group:'.length, address.indexOf('/')) : null;
+    const group = st.context().groups.find((one) => one.id === id);
+    if (group) {
+        group.chats = change(group.chats);
+        await st.saveGroup(group.id);
+    }
+}
