@@ -188,10 +188,13 @@ test('what the page has not saved yet is in the fork, and stays in the parent', 
     await visit.open(MAIN);
     const [uid] = Object.entries(tavern.book(tavern.header(MAIN).world_info).entries).find(([, { comment }]) => comment.startsWith('character-'));
     const comment = tavern.book(tavern.header(MAIN).world_info).entries[uid].comment;
+    const was = before(tavern, MAIN);
     await visit.edit(uid, 'Written a moment before the fork.');
     await visit.page.run(() => { SillyTavern.getContext().chatMetadata.variables = { fresh: 'yes' }; SillyTavern.getContext().saveMetadataDebounced(); });
     await visit.message(LAST, '.mes_create_branch');
-    const fork = await visit.away(MAIN);
+    const fork = await newFork(tavern, was);
+    assert.equal(await visit.away(MAIN), fork);
+    assert.equal(tavern.header(fork).forklore?.pending, undefined, 'it was made at once');
     assert.equal(entries(tavern.book(tavern.header(MAIN).world_info))[comment], 'Written a moment before the fork.');
     assert.equal(entries(tavern.book(tavern.header(fork).world_info))[comment], 'Written a moment before the fork.');
     assert.deepEqual([tavern.header(MAIN).variables, tavern.header(fork).variables], [{ fresh: 'yes' }, { fresh: 'yes' }]);

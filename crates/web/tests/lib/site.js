@@ -96,7 +96,7 @@ export class Site {
         Object.assign(site, JSON.parse(line));
         // A test that fails leaves its site behind: that must neither keep the others from ending nor outlive them.
         site.child.unref();
-        site.child.stdout.unref();
+        /** @type {import('node:net').Socket} */ (site.child.stdout).unref();
         process.on('exit', () => site.child.kill('SIGKILL'));
         return site;
     }
