@@ -2,6 +2,8 @@
 //! from running: [`Suite`] remembers it, and the command fails at its end.
 
 use std::ffi::OsString;
+use std::fmt;
+use std::io::{Read as _, Seek as _};
 use std::process::Command;
 use std::time::{Duration, Instant};
 
@@ -42,15 +44,16 @@ pub(crate) fn test() -> Result<()> {
         &["test", "--workspace", "--no-fail-fast"],
         &[("INSTA_UPDATE", "no"), SAME_CASES],
     );
-    suite.web();
-    suite.browser(
+    // Two at a time: a browser waits more than it works, and each version of SillyTavern has a folder of its own.
+    let newest = Suite::in_sillytavern(
         &[
             "requests", "doors", "forks", "story", "others", "away", "life", "notices", "renames", "copies",
             "page",
         ],
         &SILLYTAVERN[..1],
     );
-    suite.browser(&["versions"], &OLDER);
+    let beside = [Suite::in_sillytavern(&["versions"], &OLDER), Suite::pages()].concat();
+    suite.in_browsers(&[newest, beside]);
     suite.end()
 }
 
@@ -71,8 +74,8 @@ pub(crate) fn soak() -> Result<()> {
         "page",
         "without-plugin",
     ];
-    suite.browser(&files, &SILLYTAVERN);
-    suite.browser(&["versions"], &OLDER);
+    let older = Suite::in_sillytavern(&["versions"], &OLDER);
+    suite.in_browsers(&[Suite::in_sillytavern(&files, &SILLYTAVERN), older]);
     suite.step(
         "kills, errors, races and hostile vaults, long",
         "cargo",
@@ -193,55 +196,48 @@ impl Suite {
         }
     }
 
-    /// Forklore's own pages in Chromium.
-    fn web(&mut self) {
-        if !self.tools.has("FORKLORE_CHROMIUM") || !self.tools.has("FORKLORE_NODE_MODULES") {
-            return;
-        }
-        if !self.step("the program", "cargo", &["build", "--package", "forklore"], &[]) {
-            return;
-        }
+    /// Forklore's own pages.
+    fn pages() -> Vec<InBrowser> {
         let files = std::fs::read_dir("crates/web/tests").into_iter().flatten().flatten();
         let names = files.filter_map(|file| file.file_name().into_string().ok());
-        let mut files: Vec<String> = names
-            .filter(|name| name.ends_with(".test.js"))
-            .map(|name| format!("crates/web/tests/{name}"))
-            .collect();
-        files.sort();
-        // One after the other: each has a browser of its own, and machines have few cores.
-        for file in files {
-            self.in_browser(&format!("web, {file}"), &file, &[]);
-        }
+        let mut names: Vec<String> = names.filter(|name| name.ends_with(".test.js")).collect();
+        names.sort();
+        let of = |name: String| InBrowser { file: format!("crates/web/tests/{name}"), version: None };
+        names.into_iter().map(of).collect()
     }
 
-    /// The extension in Chromium, on the page of SillyTavern: the files of tests, each on each version.
-    fn browser(&mut self, files: &[&str], versions: &[&str]) {
-        if !self.tools.has("FORKLORE_CHROMIUM") || !self.tools.has("FORKLORE_SILLYTAVERN") {
-            return;
-        }
-        if !self.step("the program", "cargo", &["build", "--package", "forklore"], &[]) {
-            return;
-        }
-        for version in versions {
-            for file in files {
-                let path = format!("sillytavern/tests/{file}.test.js");
-                let what = format!("browser, SillyTavern {version}, {file}");
-                self.in_browser(&what, &path, &[("FORKLORE_SILLYTAVERN_VERSION", *version)]);
-            }
-        }
+    /// The extension on the page of SillyTavern: the files of tests, each on each version.
+    fn in_sillytavern(files: &[&str], versions: &[&'static str]) -> Vec<InBrowser> {
+        let of = |version: &'static str, file: &str| InBrowser {
+            file: format!("sillytavern/tests/{file}.test.js"),
+            version: Some(version),
+        };
+        versions.iter().flat_map(|version| files.iter().map(move |file| of(version, file))).collect()
     }
 
-    /// A file of tests in a browser. One that fails is run once more: a browser on a busy machine can miss what is there in a moment,
-    /// and that is told apart from what is wrong. Who soaks has the time to find out why, so there it counts as a failure.
-    fn in_browser(&mut self, what: &str, file: &str, env: &[(&str, &str)]) {
-        let once = || run(what, "node", &["--test", file], env, &self.tools, PATIENCE_IN_BROWSER);
-        let Err(first) = once() else { return };
-        println!("== {first}. Once more, in case it was the machine");
-        match once() {
-            Ok(()) if self.soaking => self.failed.push(format!("{what} needed a second try")),
-            Ok(()) => self.second.push(what.to_owned()),
-            Err(again) => {
-                self.note(&Err(again));
+    /// Files of tests in Chromium: those of a lane one after the other, and the lanes beside each other.
+    fn in_browsers(&mut self, lanes: &[Vec<InBrowser>]) {
+        let needed = ["FORKLORE_CHROMIUM", "FORKLORE_NODE_MODULES", "FORKLORE_SILLYTAVERN"];
+        if !needed.iter().all(|tool| self.tools.has(tool))
+            || !self.step("the program", "cargo", &["build", "--package", "forklore"], &[])
+        {
+            return;
+        }
+        let tools = &self.tools;
+        let outcomes: Vec<(String, Tried)> = std::thread::scope(|scope| {
+            let run_lane = |lane: &[InBrowser]| -> Vec<(String, Tried)> {
+                lane.iter().map(|test| (test.to_string(), test.run(tools))).collect()
+            };
+            let lanes: Vec<_> = lanes.iter().map(|lane| scope.spawn(move || run_lane(lane))).collect();
+            lanes.into_iter().flat_map(|lane| lane.join().unwrap_or_default()).collect()
+        });
+        for (what, tried) in outcomes {
+            match tried {
+                Tried::Passed => {}
+                // Who soaks has the time to find out why.
+                Tried::Second if self.soaking => self.failed.push(format!("{what} needed a second try")),
+                Tried::Second => self.second.push(what),
+                Tried::Failed(why) => self.failed.push(why),
             }
         }
     }
@@ -265,6 +261,50 @@ impl Suite {
     }
 }
 
+/// A file of tests in a browser, on a version of SillyTavern if it needs one.
+#[derive(Clone)]
+struct InBrowser {
+    file: String,
+    version: Option<&'static str>,
+}
+
+/// What came of it.
+enum Tried {
+    Passed,
+    /// Only when it was tried again
+    Second,
+    Failed(String),
+}
+
+impl fmt::Display for InBrowser {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.version {
+            Some(version) => write!(f, "SillyTavern {version}, {}", self.file),
+            None => write!(f, "{}", self.file),
+        }
+    }
+}
+
+impl InBrowser {
+    /// One that fails is run once more: a browser on a busy machine can miss what is there in a moment, and that is told apart from what
+    /// is wrong.
+    fn run(&self, tools: &Tools) -> Tried {
+        let env: Vec<(&str, &str)> =
+            self.version.map(|version| ("FORKLORE_SILLYTAVERN_VERSION", version)).into_iter().collect();
+        let what = format!("browser, {self}");
+        let once = || run_aside(&what, "node", &["--test", &self.file], &env, tools, PATIENCE_IN_BROWSER);
+        let Err(first) = once() else { return Tried::Passed };
+        println!("== {first:#}. Once more, in case it was the machine");
+        match once() {
+            Ok(()) => Tried::Second,
+            Err(again) => {
+                println!("== FAILED: {again:#}");
+                Tried::Failed(format!("{again:#}"))
+            }
+        }
+    }
+}
+
 fn run(
     what: &str,
     program: &str,
@@ -273,14 +313,49 @@ fn run(
     tools: &Tools,
     patience: Duration,
 ) -> Result<()> {
-    println!("== {what}: {program} {}", args.join(" "));
     let start = Instant::now();
+    println!("== {what}: {program} {}", args.join(" "));
+    await_end(what, command(program, args, env, tools), patience)?;
+    println!("== {what}: ok after {:.0} s", start.elapsed().as_secs_f64());
+    Ok(())
+}
+
+/// As [`run`], for what runs beside others: what it says comes at its end, in one piece.
+fn run_aside(
+    what: &str,
+    program: &str,
+    args: &[&str],
+    env: &[(&str, &str)],
+    tools: &Tools,
+    patience: Duration,
+) -> Result<()> {
+    let start = Instant::now();
+    let mut said = tempfile::tempfile()?;
+    let mut command = command(program, args, env, tools);
+    command.stdout(said.try_clone()?).stderr(said.try_clone()?);
+    let ended = await_end(what, command, patience);
+    let mut text = Vec::new();
+    said.rewind()?;
+    said.read_to_end(&mut text)?;
+    let end = if ended.is_ok() { "ok" } else { "failed" };
+    let (text, seconds) = (String::from_utf8_lossy(&text), start.elapsed().as_secs_f64());
+    println!("== {what}: {program} {}\n{text}== {what}: {end} after {seconds:.0} s", args.join(" "));
+    ended
+}
+
+fn command(program: &str, args: &[&str], env: &[(&str, &str)], tools: &Tools) -> Command {
     let env = env.iter().map(|(key, value)| (*key, OsString::from(value)));
     let mut command = Command::new(program);
     command.args(args).envs(env).envs(tools.env.iter().cloned());
     #[cfg(unix)]
     std::os::unix::process::CommandExt::process_group(&mut command, 0);
+    command
+}
+
+fn await_end(what: &str, mut command: Command, patience: Duration) -> Result<()> {
+    let start = Instant::now();
     let mut child = command.spawn().with_context(|| {
+        let program = command.get_program().display();
         format!("{program} could not be started: install Rust with rustfmt and clippy from rustup")
     })?;
     let status = loop {
@@ -299,6 +374,5 @@ fn run(
     if !status.success() {
         bail!("{what} failed");
     }
-    println!("== {what}: ok after {:.0} s", start.elapsed().as_secs_f64());
     Ok(())
 }
