@@ -28,8 +28,8 @@ let worldInfo = null;
 
 export async function load() {
     const wanted = {
-        branchChat: 'scripts/bookmarks.js', createNewBookmark: 'scripts/bookmarks.js', editGroup: 'scripts/group-chats.js',
-        openGroupById: 'scripts/group-chats.js', worldInfoCache: 'scripts/world-info.js',
+        branchChat: 'scripts/bookmarks.js', cancelDebouncedMetadataSave: 'scripts/extensions.js', createNewBookmark: 'scripts/bookmarks.js',
+        editGroup: 'scripts/group-chats.js', openGroupById: 'scripts/group-chats.js', worldInfoCache: 'scripts/world-info.js',
     };
     worldInfo = await import('/scripts/world-info.js').catch(() => null);
     await Promise.all(Object.entries(wanted).map(async ([name, file]) => { taken[name] = await take(file, name); }));
@@ -122,6 +122,8 @@ export async function flush() {
         }
     }
     if (isLoaded()) {
+        // A save that SillyTavern has delayed would come while it loads the next chat, and would empty that one's file: it comes now.
+        taken.cancelDebouncedMetadataSave?.();
         await context().saveChat();
     }
 }

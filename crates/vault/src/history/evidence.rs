@@ -209,7 +209,9 @@ impl Timeline {
         // Who saw a chat that was given a copy of the book looked after that was made.
         for copy in library.copies() {
             let seen = || self.track(&library.chats[copy.chat].path).first().copied();
-            let is_of = layout::book(&copy.source).is_ok_and(|book| book == self.seen[i].observation.file);
+            let is_seen =
+                |book: &str| layout::book(book).is_ok_and(|book| book == self.seen[i].observation.file);
+            let is_of = library.names_of(&copy.source).any(is_seen);
             if is_of && seen().is_some_and(|first| first <= i || together(first)) {
                 not_before = not_before.max(copy.time);
             }
