@@ -436,3 +436,16 @@ fn first_slot(key: Raw<'_>) -> usize {
 fn has_escapes(key: Raw<'_>) -> bool {
     memchr::memchr(b'\\', key.bytes()).is_some()
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn regression_a_title_that_is_set_is_the_entrys_title() {
+        let book = Book::parse(br#"{"entries":{"0":{"uid":0,"comment":"Old","content":"Text"}}}"#).unwrap();
+        let entry = book.images()[0].with_field("comment", Raw::trust(br#""New""#));
+        assert_eq!((&*entry.comment, entry.content().as_ref()), ("New", "Text"));
+        assert_eq!(entry.raw().get("comment").and_then(Raw::as_text).as_deref(), Some("New"));
+    }
+}

@@ -4,7 +4,7 @@ use forklore_engine::show::show;
 use forklore_engine::tree::tree;
 use forklore_testkit::play::{Keeper, Story, Truth};
 
-use super::{About, Wrong, judge, law, library, look, states};
+use super::{About, Wrong, judge, law, library, look, setting, states};
 
 fn as_it_is(about: About) -> impl Fn(&Story) -> (Truth, Vec<Wrong>) {
     move |story| {
@@ -12,6 +12,27 @@ fn as_it_is(about: About) -> impl Fn(&Story) -> (Truth, Vec<Wrong>) {
         let wrong = judge(&truth, &states(&library(&fs), &truth), about);
         (truth, wrong)
     }
+}
+
+/// Stories in which something was wrong once, and which the fixed ones do not have the like of.
+fn right_now(looks: bool, seeds: &[u64]) {
+    for seed in seeds {
+        let story = Story::random(*seed, setting(Keeper::Memory, *seed, looks), 40, looks);
+        let (_, wrong) = as_it_is(About::Facts)(&story);
+        assert!(wrong.is_empty(), "seed {seed}: {}", wrong[0]);
+    }
+}
+
+/// A shared book renamed in one chat; an edit in the original after it was copied; a memory that both consolidated after that.
+#[test]
+fn regression_renamed_edited_and_consolidated_after_a_copy() {
+    right_now(false, &[911, 914, 923]);
+}
+
+/// A book renamed after a look; an original changed by hand between a look and now; a side prompt deleted and run again.
+#[test]
+fn regression_renamed_changed_and_run_again_around_a_look() {
+    right_now(true, &[129, 133, 511, 519, 532, 935]);
 }
 
 #[test]
