@@ -1,7 +1,7 @@
 //! The names of books. SillyTavern gives a book another name by saving it anew and deleting the old one, and only the open chat follows:
 //! headers, notes of extensions, scenes and history speak of it by names that are gone. Here it is one book, under the first of them.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 
 use forklore_core::adapter;
 use forklore_core::format::book::EntryImage;
@@ -52,27 +52,22 @@ impl Library {
     }
 
     fn find_names(&self) -> Result<Names, PathError> {
-        let mut later: HashMap<String, HashSet<String>> = HashMap::new();
-        for (before, after) in self.told_names()? {
-            later.entry(before).or_default().insert(after);
-        }
-        // Where two say something different, it is not known.
-        later.retain(|_, names| names.len() == 1);
-        let later: HashMap<String, String> = later
-            .into_iter()
-            .filter_map(|(before, names)| Some((before, names.into_iter().next()?)))
-            .collect();
-        let followed: HashSet<&String> = later.values().collect();
+        let told: BTreeSet<(String, String)> = self.told_names()?.into_iter().collect();
+        // Where two say something different of a name, it is not known.
+        let is_sure = |(before, after): &&(String, String)| {
+            let others = told.iter().filter(|(b, a)| b == before || a == after);
+            others.count() == 1
+        };
+        let later: BTreeMap<&str, &str> =
+            told.iter().filter(is_sure).map(|(before, after)| (before.as_str(), after.as_str())).collect();
         let mut names = Names::default();
-        for first in later.keys().filter(|name| !followed.contains(name)) {
-            let mut at = first;
-            while let Some(next) = later.get(at).filter(|next| *next != first) {
-                if names.first.insert(next.clone(), first.clone()).is_some() {
-                    break;
-                }
-                at = next;
+        for first in later.keys().filter(|name| !later.values().any(|after| after == *name)) {
+            let mut now = *first;
+            while let Some(next) = later.get(now) {
+                names.first.insert((*next).to_owned(), (*first).to_owned());
+                now = next;
             }
-            names.now.insert(first.clone(), at.clone());
+            names.now.insert((*first).to_owned(), now.to_owned());
         }
         Ok(names)
     }
@@ -81,7 +76,9 @@ impl Library {
     fn told_names(&self) -> Result<Vec<(String, String)>, PathError> {
         let mut told = Vec::new();
         for (c, chat) in self.chats.iter().enumerate() {
-            let Some(now) = chat.book_stem() else { continue };
+            // A book that other stories use as well did not begin as one of this chat's.
+            let is_ours = |stem: &str| self.users_of(stem).iter().all(|user| self.related(*user, c));
+            let Some(now) = chat.book_stem().filter(|stem| is_ours(stem)) else { continue };
             for (before, after) in
                 self.history()?.into_iter().flat_map(|history| bound_after_another(history, chat, now))
             {
@@ -97,7 +94,8 @@ impl Library {
                     told.push((stem, now.to_owned()));
                 }
                 let parent = self.named(chat.story, &chat_stem(&copy.parent)).filter(|parent| *parent != c);
-                if let Some(bound) = parent.and_then(|parent| self.chats[parent].book_stem())
+                if let Some(bound) =
+                    parent.and_then(|parent| self.chats[parent].book_stem()).filter(|stem| is_ours(stem))
                     && self.is_next_name(&source, bound)?
                 {
                     told.push((source, bound.to_owned()));
