@@ -15,6 +15,7 @@ mod lineage;
 mod random;
 mod real;
 mod remember;
+mod renamed;
 mod trash;
 mod travel;
 mod truth;
