@@ -154,9 +154,12 @@ impl Claims<'_> {
     /// Whether a scene was seen to have written a thing before, and nothing was at work when it was changed again.
     fn is_done(&self, deed: &Deed, authors: &[Author], scene: usize) -> bool {
         let is_look = |sight: usize| matches!(self.life.sights[sight].by, SeenBy::Look(..));
-        let quiet = is_look(deed.shown)
-            && deed.since.is_some_and(|since| is_look(since) && since + 1 == deed.shown)
-            && self.works.get(deed.shown).is_some_and(|at| at.work.is_empty());
+        let idle = |sight: usize| self.works.get(sight).is_some_and(|at| at.work.is_empty());
+        let quiet = deed.since.is_some_and(|since| {
+            let now = matches!(self.life.sights[deed.shown].by, SeenBy::Now);
+            let next = is_look(since) && since + 1 == deed.shown;
+            next && ((is_look(deed.shown) && idle(deed.shown)) || (now && idle(since)))
+        });
         quiet
             && self.life.deeds.iter().zip(authors).any(|(other, author)| {
                 *author == Author::Scene(scene)
@@ -329,13 +332,13 @@ fn by_hand(life: &Life, deed: &Deed, works: &[AtWork], cast: &dyn Cast) -> Autho
         cast.played(chat, since, shown)
     };
     let mut movers = life.users.iter().copied().filter(|chat| moved(*chat));
-    // Who processes a scene has its chat before him.
+    // Who processes a scene has its chat before him, whatever book that has since.
     let processed = match sights[deed.shown].by {
         SeenBy::Scene(scene) => Some(life.scenes[scene].origin.chat),
         _ => None,
     };
-    let player = works.get(deed.shown).and_then(|at| at.player).or(processed);
-    let player = player.filter(|chat| life.users.contains(chat));
+    let played = works.get(deed.shown).and_then(|at| at.player).filter(|chat| life.users.contains(chat));
+    let player = played.or(processed);
     match (movers.next(), movers.next(), player.or(life.owner.filter(|_| !life.lost))) {
         (Some(one), None, _) | (_, _, Some(one)) => Author::Hand(one),
         _ => Author::Unknown,

@@ -49,6 +49,8 @@ pub struct Life {
     pub(super) base: Settled,
     /// Whether that was copied as it was: what is missing here was taken out, or came there later.
     pub(super) is_whole: bool,
+    /// The book that this one was built from, and the sight of it, where that is all that it was built from.
+    pub(super) built_from: Option<(Arc<str>, usize)>,
     /// Titles and texts that were ever seen in it, and what they are.
     everything: HashMap<u64, Thing>,
     /// The order in which registries list their lines.
@@ -137,6 +139,10 @@ impl Life {
                 present: Vec::new(),
                 base: Settled::default(),
                 is_whole: matches!(base, Base::Present(..)),
+                built_from: match base {
+                    Base::Copy(source, sight, _) => Some((source.book.clone(), *sight)),
+                    _ => None,
+                },
                 everything: HashMap::new(),
                 roll: Roll::default(),
             },

@@ -60,7 +60,13 @@ impl Marks {
         }
         // More was added since: it was made where it says all the same.
         let grown = |layers: &&Layers| text(layers).is_some_and(|text| text.starts_with(&*entry.content()));
-        let made = told().find(grown).and_then(|layers| layers.iter().find_map(|(mark, _)| mark.clone()));
+        // A memory is made once, whatever is written over it later.
+        let memory =
+            |layers: &&Layers| layers.last().is_some_and(|(_, entry)| keepers.subject(entry).is_some());
+        let made = told()
+            .find(grown)
+            .or_else(|| told().find(memory))
+            .and_then(|layers| layers.iter().find_map(|(mark, _)| mark.clone()));
         vec![(made, entry.clone())]
     }
 }

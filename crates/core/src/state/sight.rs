@@ -139,6 +139,9 @@ pub trait Cast {
     /// Whether a message of a chat's own, not of its parent's, was sent after a time and not after another.
     fn played(&self, chat: usize, after: i64, until: i64) -> bool;
 
+    /// The last message that a chat has from the one that it was forked from.
+    fn forked(&self, chat: usize) -> Option<usize>;
+
     /// Whether a known chain of forks joins two chats.
     fn related(&self, a: usize, b: usize) -> bool;
 

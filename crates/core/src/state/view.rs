@@ -1,6 +1,6 @@
 //! [`seen_from`]: the lives of books as one line of the story sees them, as [`Change`]s with a [`Place`] each.
 
-use std::collections::{BTreeSet, HashMap};
+use std::collections::{BTreeSet, HashMap, HashSet};
 
 use super::author::Author;
 use super::life::{Deed, Life, SeenBy, everything_key};
@@ -42,9 +42,11 @@ pub struct Ancestor {
 pub fn seen_from(lives: &[&Life], line: &Line<'_>) -> Vec<Change> {
     let mut changes = Vec::new();
     let begun = begun_with(lives, line);
+    let built = built_from(lives, line);
     let copied = copied(lives);
     for life in lives {
-        let mut view = View { life, line, begun: &begun, places: HashMap::new(), left: HashMap::new() };
+        let mut view =
+            View { life, line, begun: &begun, built: &built, places: HashMap::new(), left: HashMap::new() };
         let own = changes.len();
         for deed in &life.deeds {
             let (place, cause) = view.place(deed);
@@ -125,20 +127,45 @@ fn begun_with<'a>(lives: &[&'a Life], line: &Line<'_>) -> Begun<'a> {
         for (thing, entry) in life.base.shown.iter().chain(&life.base.with) {
             begun.entry(thing).or_default().extend(first.map(|message| (message, entry, true)));
         }
-        let Some(SeenBy::Base(at)) = life.sights.first().map(|sight| &sight.by) else { continue };
-        let above = |owner| line.ancestors.iter().find(|above| above.chat == owner && *at <= above.limit);
-        let message = match life.owner {
-            Some(owner) if owner == line.chat => Some(*at),
-            Some(owner) => above(owner).and_then(|_| (line.ours)(owner, *at)),
-            None => None,
-        };
-        let Some(message) = message else { continue };
+        let Some(message) = begun_at(life, line) else { continue };
         let with = life.base.with.iter().map(|of| (of, true));
         for ((thing, entry), there) in with.chain(life.base.without.iter().map(|of| (of, false))) {
             begun.entry(thing).or_default().push((message, entry, there));
         }
     }
     begun
+}
+
+/// A book of our line that was built from one sight of another.
+struct Built<'a> {
+    source: &'a str,
+    sight: usize,
+    /// The message of ours at which it was built
+    message: usize,
+    /// What was taken out of it before anybody saw it
+    missing: HashSet<&'a Thing>,
+}
+
+fn built_from<'a>(lives: &[&'a Life], line: &Line<'_>) -> Vec<Built<'a>> {
+    let built = lives.iter().filter_map(|life| {
+        let (source, sight) = life.built_from.as_ref()?;
+        let message = begun_at(life, line)?;
+        let gone =
+            life.deeds.iter().filter(|deed| deed.since == Some(0) && deed.after.is_none() && !deed.line);
+        Some(Built { source, sight: *sight, message, missing: gone.map(|deed| &deed.thing).collect() })
+    });
+    built.collect()
+}
+
+/// The message of our line at which a book was made for it.
+fn begun_at(life: &Life, line: &Line<'_>) -> Option<usize> {
+    let Some(SeenBy::Base(at)) = life.sights.first().map(|sight| &sight.by) else { return None };
+    let above = |owner| line.ancestors.iter().find(|above| above.chat == owner && *at <= above.limit);
+    match life.owner {
+        Some(owner) if owner == line.chat => Some(*at),
+        Some(owner) => above(owner).and_then(|_| (line.ours)(owner, *at)),
+        None => None,
+    }
 }
 
 /// Where a chat stood at a sight, and the furthest until then.
@@ -148,6 +175,7 @@ struct View<'a> {
     life: &'a Life,
     line: &'a Line<'a>,
     begun: &'a Begun<'a>,
+    built: &'a [Built<'a>],
     /// For a chat: where it stood at each sight, and the furthest until then.
     places: HashMap<usize, Vec<Stood>>,
     /// For a chat: the first look that shows it bound to another book.
@@ -236,6 +264,11 @@ impl View<'_> {
 
     /// Nobody knows whether it was made before our fork or after: but our book was made with it, or without.
     fn begun_with(&mut self, place: Place, chat: Option<usize>, deed: &Deed) -> Place {
+        if matches!(place, Place::Unattributed)
+            && let Some(message) = self.built_with(deed)
+        {
+            return dated(None, Some(message));
+        }
         let Some(after) = &deed.after else { return place };
         let begun = self.begun.get(&deed.thing).into_iter().flatten();
         let mut same = begun.filter(|(_, entry, _)| {
@@ -256,6 +289,17 @@ impl View<'_> {
             _ if !there => Place::Unattributed,
             place => place,
         }
+    }
+
+    /// The message of ours at which our book was built from a sight that shows what became of this. Whoever did it: our line went on
+    /// with that.
+    fn built_with(&self, deed: &Deed) -> Option<usize> {
+        let is = |built: &&Built<'_>| {
+            *built.source == *self.life.book
+                && deed.shown <= built.sight
+                && !built.missing.contains(&deed.thing)
+        };
+        self.built.iter().filter(is).map(|built| built.message).min()
     }
 
     /// Whether a chat had another book already when this was seen.
@@ -376,6 +420,13 @@ impl View<'_> {
         let (shown, until, since) = (deed.shown, deed.until, deed.since);
         let places = self.places(chat);
         let mut from = since.and_then(|since| places[since].1.max(places[since].0.map(|head| head.to)));
+        // A scene can be processed long after its last message, and a book be built from an old one: what came to it later was done where
+        // the chat stood then.
+        from = from.max(since.and_then(|since| match life.sights[since].by {
+            SeenBy::Scene(_) => cast.head_at(chat, life.sights[since].time),
+            SeenBy::Base(_) if life.owner == Some(chat) => cast.forked(chat),
+            _ => None,
+        }));
         if let (SeenBy::Look(..), Some(head)) = (&life.sights[shown].by, places[shown].0) {
             from = from.max(head.from);
         }

@@ -282,6 +282,10 @@ impl Cast for World {
         false
     }
 
+    fn forked(&self, _: usize) -> Option<usize> {
+        None
+    }
+
     fn related(&self, _: usize, _: usize) -> bool {
         true
     }

@@ -59,7 +59,7 @@ impl Truth {
         let next = self.things[&change.thing].iter().map(|m| &self.world.changes[*m]).find(|next| {
             next.book == change.book && next.clock > change.clock && matches!(next.kind, Kind::Write(..))
         });
-        if let Some(next) = next.filter(|next| next.claim == Claim::Rewrite && self.shows(next))
+        if let Some(next) = next.filter(|next| next.claim == Claim::Rewrite && self.shows(next, false))
             && gap.to.is_none_or(|to| to > next.clock)
         {
             (gap.to, gap.prior) = (Some(next.clock), true);
@@ -67,8 +67,9 @@ impl Truth {
         gap
     }
 
-    /// Whether a sight is still there that shows the entry right as a change left it, as far as its text goes.
-    fn shows(&self, change: &Change) -> bool {
+    /// Whether a sight is still there that shows the entry right as a change left it, as far as its text goes; and, where that is asked for,
+    /// as far as its mark goes: what scenes keep of a book has none.
+    fn shows(&self, change: &Change, marked: bool) -> bool {
         let text = match &change.kind {
             Kind::Make(_, lines) | Kind::Write(_, lines) => lines.join("\n"),
             _ => return false,
@@ -76,6 +77,7 @@ impl Truth {
         self.world.sights.iter().any(|sight| {
             sight.book == change.book
                 && sight.clock > change.clock
+                && !(marked && matches!(sight.carrier, Carrier::Scene { .. }))
                 && self.is_there(sight.carrier, change.thing)
                 && sight.seen.get(&change.thing).is_some_and(|(_, seen, _)| *seen == text)
         })
@@ -136,7 +138,7 @@ impl Truth {
                 self.world.recorded.1.contains(key) || if ours { has(chat) } else { alive().any(has) }
             }
             Claim::Mark => named() && self.gaps_to(change),
-            Claim::Rewrite => named() && self.shows(change),
+            Claim::Rewrite => named() && self.shows(change, true),
             Claim::Arc { .. } => named(),
         }
     }
@@ -198,14 +200,13 @@ impl Truth {
         }
         let Some(to) = gap.to else { return Told::Unknown };
         if change.author == c {
-            // A swipe dates its message anew: then the head of that time seems to be lower than it was.
-            return if counts && at >= self.head(c, Some(to)) { Told::Yes } else { Told::Unknown };
+            return if counts && at >= self.stood(c, to) { Told::Yes } else { Told::Unknown };
         }
         // The fork on the way from its author to here.
         let Some((z, fork)) = self.child_towards(change.author, c) else { return Told::No };
         let Some((early, late)) = self.fork_time(z) else { return Told::Unknown };
         if ours {
-            let high = self.head(change.author, Some(to));
+            let high = self.stood(change.author, to);
             let before = high <= fork && to <= early;
             return if before && counts && at >= high { Told::Yes } else { Told::Unknown };
         }
@@ -217,6 +218,12 @@ impl Truth {
     fn head(&self, c: usize, clock: Option<i64>) -> usize {
         let Some(clock) = clock else { return 0 };
         self.world.chats[c].messages.iter().rposition(|m| m.date <= clock).unwrap_or(0)
+    }
+
+    /// The last message that a chat had at a time. A swipe dates its message anew, but it had been there before.
+    fn stood(&self, c: usize, clock: i64) -> usize {
+        let there = |m: &Message| m.swipes.iter().map(|(_, date)| *date).chain([m.date]).min() <= Some(clock);
+        self.world.chats[c].messages.iter().rposition(there).unwrap_or(0)
     }
 
     /// The fork of an ancestor on the way down to a chat, and the last message that every fork on that way has taken along.

@@ -261,6 +261,10 @@ impl Cast for VaultCast<'_> {
         self.0.next_sent(chat, next).is_some_and(|sent| after < sent && sent <= until)
     }
 
+    fn forked(&self, chat: usize) -> Option<usize> {
+        self.0.chats[chat].lineage.fork_message
+    }
+
     fn related(&self, a: usize, b: usize) -> bool {
         let root = |chat: usize| self.0.ancestors(chat).last().unwrap_or(chat);
         root(a) == root(b)

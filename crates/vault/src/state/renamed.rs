@@ -3,7 +3,7 @@
 
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 
-use forklore_core::adapter;
+use forklore_core::adapter::{self, Keepers, Mark};
 use forklore_core::format::book::EntryImage;
 use forklore_core::format::names::{book_stem, chat_stem};
 use forklore_fs::PathError;
@@ -86,6 +86,14 @@ impl Library {
                     told.push((before, after));
                 }
             }
+            if let Some(before) = self.written_before(c, now)? {
+                told.push((before, now.to_owned()));
+            }
+            if let Some(before) = self.gone_above(c, now)?
+                && !self.is_made_as(now)
+            {
+                told.push((before, now.to_owned()));
+            }
             for copy in adapter::copies(chat.header()) {
                 // SillyTavern's forks have the header of their parent, with its notes.
                 let above = chat.lineage.parent.and_then(|parent| self.chats[parent].book_stem());
@@ -103,6 +111,65 @@ impl Library {
             }
         }
         Ok(told)
+    }
+
+    /// The last other book that a scene which was played in a chat was written into, if that is gone, and the one that the chat has instead
+    /// goes on with it. An extension that notes when it made the book notes its new name as well: then it is older than the scene.
+    fn written_before(&self, c: usize, now: &str) -> Result<Option<String>, PathError> {
+        let chat = &self.chats[c];
+        let own = |message: usize| chat.lineage.fork_message.is_none_or(|fork| message > fork);
+        let scenes = chat.facts.scenes.iter().filter(|(message, _)| own(*message));
+        let last = scenes
+            .flat_map(|(message, scene)| scene.versions.iter().map(move |version| (*message, version)))
+            .filter_map(|(message, version)| Some((message, version, book_stem(version.book.as_deref()?))))
+            .filter(|(.., book)| book != now)
+            .max_by_key(|(_, version, _)| version.clock);
+        let Some((message, version, before)) = last else { return Ok(None) };
+        let is_older = |(book, made): (String, i64)| book_stem(&book) == now && made <= version.clock;
+        if self.books.contains_key(&before) || !adapter::made(chat.header()).any(is_older) {
+            return Ok(None);
+        }
+        let kept = chat.snapshots.sightings.iter().find(|kept| {
+            (kept.message, kept.version, kept.clock) == (message, version.number, version.clock)
+        });
+        let (Some(kept), Some(book)) = (kept, self.book(now)?.filter(|book| book.parse().is_ok())) else {
+            return Ok(None);
+        };
+        Ok(goes_on(&self.entries_of(c, kept)?, &book.images()).then_some(before))
+    }
+
+    /// The book of a chat above that is gone, if the one that a chat has instead holds what was made there after the two had parted: it was
+    /// shared, and got another name.
+    fn gone_above(&self, c: usize, now: &str) -> Result<Option<String>, PathError> {
+        let Some(book) = self.book(now)?.filter(|book| book.parse().is_ok()) else { return Ok(None) };
+        let (mut below, mut gone) = (c, None);
+        let entries = book.images();
+        let keepers = Keepers::new(|adapter| adapter.kept(&entries));
+        let marks = entries.iter().flat_map(|entry| keepers.layers(entry, &entries));
+        let marks: Vec<Mark> = marks.filter_map(|(mark, _)| mark).collect();
+        let users = self.users_of(now);
+        for above in self.ancestors(c) {
+            let limit = self.chats[below].lineage.fork_message.unwrap_or(0);
+            below = above;
+            let there = &self.chats[above];
+            let Some(before) = there.book_stem().filter(|stem| !self.books.contains_key(*stem)) else {
+                break;
+            };
+            if *gone.get_or_insert(before) != before {
+                break;
+            }
+            let beyond = |message: usize| limit < message && message <= there.head();
+            let is_theirs = |mark: &Mark| match mark.chat.as_deref().map(chat_stem) {
+                Some(chat) => chat == there.name && beyond(mark.message),
+                None => {
+                    beyond(mark.message) && users.iter().all(|user| self.chats[*user].head() < mark.message)
+                }
+            };
+            if marks.iter().any(is_theirs) {
+                return Ok(Some(before.to_owned()));
+            }
+        }
+        Ok(None)
     }
 
     /// Whether a book that a chat has instead of one that is gone can be that one.
