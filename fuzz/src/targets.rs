@@ -332,9 +332,10 @@ pub fn cache(bytes: &[u8]) {
     let shared: Arc<dyn Vfs> = fs.clone();
     let look = |fs: &Arc<dyn Vfs>| {
         let library = Library::load(fs.clone(), &NoProgress).unwrap();
-        let moments = library.chats.iter().map(|chat| {
-            let rows = (0..chat.transcript.len()).map(|n| chat.transcript.moment(n).map(|m| m.to_string()));
-            (chat.path.as_str().to_owned(), rows.collect::<Vec<_>>())
+        let moments = library.chats().map(|(_, chat)| {
+            let rows =
+                (0..chat.transcript().len()).map(|n| chat.transcript().moment(n).map(|m| m.to_string()));
+            (chat.path().as_str().to_owned(), rows.collect::<Vec<_>>())
         });
         moments.collect::<Vec<_>>()
     };

@@ -11,7 +11,7 @@ use forklore_engine::check::{self, CheckReport};
 use forklore_fs::{Identity, NodeKind, PathError, VaultPath, Vfs};
 use forklore_journal as journal;
 use forklore_journal::layout;
-use forklore_vault::{Library, Progress, cache, history};
+use forklore_vault::{ChatIx, Library, Progress, cache, history};
 use serde::{Deserialize, Serialize};
 
 use crate::{ErrorCode, Failure, now};
@@ -73,7 +73,7 @@ impl Shelved {
     }
 
     /// What `check` says of one chat, or of all.
-    pub fn check(&self, only: Option<usize>) -> CheckReport {
+    pub fn check(&self, only: Option<ChatIx>) -> CheckReport {
         only.map_or_else(|| self.whole().clone(), |c| check::check(&self.library, Some(c), now()))
     }
 

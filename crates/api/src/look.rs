@@ -11,7 +11,7 @@ use forklore_engine::search::{self, SearchReport};
 use forklore_engine::show::{self, ShowOperation, ShowReport};
 use forklore_engine::stories::{self, StoriesReport};
 use forklore_engine::tree::{self, TreeReport};
-use forklore_vault::{Library, StoryKind};
+use forklore_vault::{ChatIx, Library, StoryKind};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -170,7 +170,7 @@ pub fn check(open: &OpenVault<'_>, of: &AnyChat) -> Result<(CheckReport, usize),
         return Ok((CheckReport::of(found.findings), found.chats));
     }
     let (shared, report) = checked(open, of)?;
-    let chats = shared.library.chats.len();
+    let chats = shared.library.chats().len();
     if open.library_cache.is_none() && library_cache::stamp(&open.fs)? == stamp {
         Found::remember(&*open.fs, &stamp, &report, chats);
     }
@@ -203,14 +203,14 @@ pub struct HealthReport {
 pub fn health(open: &OpenVault<'_>, of: &AnyChat) -> Result<HealthReport, Failure> {
     let (shared, check) = checked(open, of)?;
     let library = &shared.library;
-    let names = library.stories.iter().map(|story| {
-        let key = match story.kind {
-            StoryKind::Character => story.folder.clone(),
-            StoryKind::Group => format!("group:{}", story.folder),
+    let names = library.stories().map(|(_, story)| {
+        let key = match story.kind() {
+            StoryKind::Character => story.folder().to_owned(),
+            StoryKind::Group => format!("group:{}", story.folder()),
         };
-        (key, story.name.clone())
+        (key, story.name().to_owned())
     });
-    let chats = if of.chat.is_some() { 1 } else { library.chats.len() };
+    let chats = if of.chat.is_some() { 1 } else { library.chats().len() };
     Ok(HealthReport { check, chats, names: names.collect() })
 }
 
@@ -229,7 +229,7 @@ pub fn queue(open: &OpenVault<'_>, of: &OneChat) -> Result<QueueReport, Failure>
     queue_of(&shared.library, chat)
 }
 
-pub(crate) fn queue_of(library: &Library, chat: usize) -> Result<QueueReport, Failure> {
+pub(crate) fn queue_of(library: &Library, chat: ChatIx) -> Result<QueueReport, Failure> {
     let operations = library.operations(chat)?;
     let open = || operations.iter().filter(|op| op.status.is_open());
     let mut types: Vec<String> = open().map(|op| op.kind.clone()).collect();

@@ -339,7 +339,7 @@ fn regression_a_vault_is_read_once_for_all_who_wait() {
             .unwrap();
             // Whoever asks after a change is told of it.
             let library = library_cache.library(&fs, &NoProgress).unwrap();
-            assert_eq!(library.library.chats.len(), n + 2);
+            assert_eq!(library.library.chats().len(), n + 2);
         }
         over.store(true, Ordering::Relaxed);
         readers.into_iter().flat_map(|reader| reader.join().unwrap()).collect::<Vec<_>>()

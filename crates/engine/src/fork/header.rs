@@ -20,11 +20,11 @@ impl Draft<'_> {
     pub(super) fn header(&self) -> Result<Vec<u8>, ForkError> {
         let chat = self.parent();
         let broken = |e: forklore_json::EditError| ForkError::CorruptChat {
-            chat: chat.name.clone(),
+            chat: chat.name().to_owned(),
             why: format!("its header cannot be edited ({e})"),
         };
         let mut revisions =
-            vec![Revision::text(&["integrity"], self.slug), Revision::text(&["main_chat"], &chat.name)];
+            vec![Revision::text(&["integrity"], self.slug), Revision::text(&["main_chat"], chat.name())];
         revisions.extend(self.revised.revisions.iter().cloned());
         let before = Some(chat.header().raw()).filter(|raw| *raw != Raw::NULL);
         let so_far = core_header::apply(before, &revisions).map_err(broken)?;
@@ -38,7 +38,7 @@ impl Draft<'_> {
         }
         // The system can share the blocks of a long chat, if what follows the header stays where it was in its block.
         let range = &self.body.range;
-        if chat.kept.is_none() && range.end.saturating_sub(range.start) > 1 << 20 {
+        if chat.kept().is_none() && range.end.saturating_sub(range.start) > 1 << 20 {
             journal::pad(&mut header, range.start);
         }
         Ok(header)
@@ -58,7 +58,7 @@ impl Draft<'_> {
             book: self.book.name(),
             entries: self.book.own().map_or(0, |own| own.entries.len()),
             reconstructed: matches!(self.found.source.kind, SourceKind::Scene),
-            original_book: self.parent().book.as_ref().map(|(name, _)| name.as_str()),
+            original_book: self.parent().book().map(|(name, _)| name),
             warnings: &texts,
         };
         adapter::ALL.iter().flat_map(|adapter| adapter.checkpoint(&state, metadata)).collect()
@@ -76,7 +76,7 @@ impl Draft<'_> {
             kind: spot.kind.as_str().to_owned(),
             owner_file: self.name.to_owned(),
             owner_slug: self.slug.to_owned(),
-            parent_file: chat.name.clone(),
+            parent_file: chat.name().to_owned(),
             parent_slug: restored.map_or_else(parents_slug, |restored| restored.parent_slug.clone()),
             message: restored.map_or(spot.at, |restored| restored.message),
             moment: restored.map_or(&moment, |restored| &restored.moment).clone(),
@@ -90,7 +90,7 @@ impl Draft<'_> {
             restored: restored.map(|Restored { seq, .. }| *seq),
         };
         let about_book = [
-            ("from", json!(chat.book.as_ref().map(|(name, _)| name)).to_string().into_bytes()),
+            ("from", json!(chat.book().map(|(name, _)| name)).to_string().into_bytes()),
             ("source", serde_json::to_vec(&ShowSource::from(self.found.source)).unwrap_or_default()),
             ("left_out", serde_json::to_vec(&self.left_out()).unwrap_or_default()),
             ("undated", json!(undated(self.found)).to_string().into_bytes()),

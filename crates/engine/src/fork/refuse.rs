@@ -12,13 +12,13 @@ use crate::warning::{Warning, WarningCode};
 
 /// The checks that need nothing but the request: message, chat, queue.
 pub(super) fn before(library: &Library, spot: &Spot<'_>) -> Result<usize, ForkError> {
-    let chat = &library.chats[spot.chat];
-    if let Some(why) = &chat.unreadable {
-        return Err(ForkError::CorruptChat { chat: chat.name.clone(), why: why.clone() });
+    let chat = library.chat(spot.chat);
+    if let Some(why) = chat.unreadable() {
+        return Err(ForkError::CorruptChat { chat: chat.name().to_owned(), why: why.to_owned() });
     }
-    let messages = chat.transcript.len();
+    let messages = chat.transcript().len();
     if spot.at >= messages {
-        return Err(ForkError::NoSuchMessage { at: spot.at, chat: chat.name.clone(), messages });
+        return Err(ForkError::NoSuchMessage { at: spot.at, chat: chat.name().to_owned(), messages });
     }
     let waiting = library.operations(spot.chat)?;
     let kinds: Vec<String> =
@@ -61,29 +61,29 @@ pub(super) struct Surroundings<'a> {
 impl<'a> Surroundings<'a> {
     pub(super) fn of(library: &'a Library, spot: &Spot<'_>, last: &'a LastLine) -> Self {
         let Spot { chat: c, at, .. } = *spot;
-        let chat = &library.chats[c];
-        let running = chat.running.as_ref();
+        let chat = library.chat(c);
+        let running = chat.running();
         let running = running.map(|r| r.project(last.state_at(at), &|version| library.scene_of(c, version)));
         let kept = |scene: &Scene| {
-            let mut here = chat.snapshots.sightings.iter().filter(|seen| seen.message == at);
+            let mut here = chat.snapshots().sightings.iter().filter(|seen| seen.message == at);
             // Entries that were too many to keep are none the less there.
             here.any(|seen| {
                 seen.version == scene.current && seen.entries.as_ref().is_none_or(|all| !all.is_empty())
             })
         };
-        let here = last.scene().unwrap_or_else(|| chat.facts.scene(at).map(|scene| (scene, kept(scene))));
+        let here = last.scene().unwrap_or_else(|| chat.facts().scene(at).map(|scene| (scene, kept(scene))));
         let snapshot = here.is_some_and(|(_, snapshot)| snapshot);
         let here = here.map(|(scene, _)| scene);
         let scene = here.filter(|scene| scene.visible);
-        let before = chat.facts.scenes.iter().filter(|(message, scene)| *message < at && scene.is_real());
+        let before = chat.facts().scenes.iter().filter(|(message, scene)| *message < at && scene.is_real());
         let before = before.map(|(message, _)| *message).max();
         let last_scene = here.filter(|scene| scene.is_real()).map(|_| at).or(before);
         let place = |i: &usize| {
-            let version = chat.running.as_ref().and_then(|running| running.versions.get(*i));
+            let version = chat.running().and_then(|running| running.versions.get(*i));
             version.and_then(|version| library.scene_of(c, version))
         };
         let in_running = running.is_some_and(|p| p.kept.iter().any(|i| place(i) == last_scene));
-        let has_scenes = !chat.facts.scenes.is_empty() || chat.running.is_some();
+        let has_scenes = !chat.facts().scenes.is_empty() || chat.running().is_some();
         Self { at, scene, snapshot, last_scene, in_running, has_scenes }
     }
 }

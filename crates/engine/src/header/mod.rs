@@ -13,7 +13,7 @@ use forklore_fs::PathError;
 use forklore_journal::operation::{Edit, Json, JsonChange, Place};
 use forklore_json::{Kind, Raw};
 use forklore_vault::state::at::MetadataSource;
-use forklore_vault::{Chat, Library};
+use forklore_vault::{Chat, ChatIx, Library};
 
 /// The book that the metadata is to go with.
 pub(crate) enum Binding<'a> {
@@ -45,17 +45,17 @@ pub(crate) struct Revised {
 /// a chat that stays with its book keeps it.
 pub(crate) fn revise(
     library: &Library,
-    c: usize,
+    c: ChatIx,
     at: usize,
     owner: &str,
     binding: &Binding<'_>,
     fresh: bool,
 ) -> Result<Revised, PathError> {
-    let chat = &library.chats[c];
+    let chat = library.chat(c);
     let metadata = chat.header().metadata();
     let mut revised = Revised::default();
     bind(metadata, binding, &mut revised.revisions);
-    if let Some(running) = &chat.running {
+    if let Some(running) = chat.running() {
         let projection = running.project(at, &|version| library.scene_of(c, version));
         let keeper = recap::keeper(metadata);
         let projected = keeper.map(|keeper| keeper.project_running(metadata, &projection, owner));
@@ -93,11 +93,11 @@ pub(crate) fn revise(
 /// What binding chat `c` to another book with these entries changes in its header.
 pub(crate) fn rebind(
     library: &Library,
-    c: usize,
+    c: ChatIx,
     name: &str,
     entries: &[EntryImage],
 ) -> Result<Vec<Revision>, PathError> {
-    let chat = &library.chats[c];
+    let chat = library.chat(c);
     let binding = Binding::Own { name, entries };
     let mut revisions = Vec::new();
     bind(chat.header().metadata(), &binding, &mut revisions);
@@ -127,8 +127,8 @@ pub(crate) fn edit_of(chat: &Chat, revisions: Vec<Revision>, required: bool) -> 
 
 /// Changes of a chat's header as an edit of the file that holds it.
 pub(crate) fn header_edit(chat: &Chat, mut changes: Vec<JsonChange>) -> Edit {
-    let Some((file, kept)) = &chat.kept else {
-        return Edit::new(chat.path.clone(), Place::Header, changes);
+    let Some((file, kept)) = chat.kept() else {
+        return Edit::new(chat.path().clone(), Place::Header, changes);
     };
     let mut missing = kept.missing;
     for change in &mut changes {
@@ -161,11 +161,11 @@ fn bind(metadata: Raw<'_>, binding: &Binding<'_>, revisions: &mut Vec<Revision>)
 /// Sticky and cooldown effects: those that have begun by then, under the name of the book that they go with now.
 fn timers(
     library: &Library,
-    c: usize,
+    c: ChatIx,
     at: usize,
     binding: &Binding<'_>,
 ) -> Result<Option<Revision>, PathError> {
-    let chat = &library.chats[c];
+    let chat = library.chat(c);
     let now = chat.header().metadata().get("timedWorldInfo");
     let read = |then: Raw<'_>| Some(then.get("timedWorldInfo").map(|timers| timers.bytes().to_vec()));
     let then = if at < chat.head() { library.header_then(c, at, &read)? } else { None };
@@ -174,10 +174,10 @@ fn timers(
         None => now,
     };
     let Some(timers) = timers else { return Ok(now.map(|_| Revision::without(&["timedWorldInfo"]))) };
-    let visible = chat.transcript.rows_from(0).take(at + 1).filter(|row| !row.hidden).count();
+    let visible = chat.transcript().rows_from(0).take(at + 1).filter(|row| !row.hidden).count();
     // A fork that waits for its book still has the effects of its parent's.
     let waiting = record::Pending::read(chat.header().metadata()).and_then(|pending| pending.book);
-    let old = chat.book.as_ref().map(|(name, _)| name.clone()).or(waiting);
+    let old = chat.book().map(|(name, _)| name.to_owned()).or(waiting);
     let rekeyed = match (binding, &old) {
         (Binding::Own { name, entries }, Some(old)) => {
             let live = library.book(old)?;
@@ -207,10 +207,10 @@ fn form(timers: Raw<'_>, book: &forklore_core::format::book::Book<'_>, name: &st
 }
 
 /// Everything as of the message, as far as anything tells; else it is as of later and said to be.
-fn as_of(library: &Library, c: usize, at: usize, revised: &mut Revised) -> Result<(), PathError> {
+fn as_of(library: &Library, c: ChatIx, at: usize, revised: &mut Revised) -> Result<(), PathError> {
     let then = library.metadata_at(c, at)?;
     if !matches!(then.source, MetadataSource::Head | MetadataSource::Inherited) {
-        as_seen(library.chats[c].header().metadata(), &then.members, revised);
+        as_seen(library.chat(c).header().metadata(), &then.members, revised);
     }
     if matches!(then.source, MetadataSource::First | MetadataSource::Inherited) {
         let keys = then.members.iter().map(|(key, _)| key.clone());

@@ -43,7 +43,7 @@ pub fn execute(
     progress.start("Importing", plan.manifest.members.iter().map(|member| member.bytes).sum());
     let mut next = reader.next_member()?;
     // From here on nobody else adds to history: what arrives has its numbers in it.
-    let mut history = store_to_add(&library.fs)?;
+    let mut history = store_to_add(library.fs())?;
     let mut arrival = match next.filter(|n| is_history(plan.manifest.members[*n].kind)) {
         Some(_) => Some(Arrival::begin(&mut history, plan.landing.clone(), now)?),
         None => None,
@@ -274,7 +274,7 @@ struct StagedBooks<'a> {
 
 impl<'a> StagedBooks<'a> {
     fn new(library: &'a Library) -> Self {
-        Self { fs: &library.fs, paths: RefCell::default(), last: RefCell::default() }
+        Self { fs: library.fs(), paths: RefCell::default(), last: RefCell::default() }
     }
 
     fn add(&self, name: &str, staged: VaultPath) {

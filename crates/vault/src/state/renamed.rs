@@ -1,6 +1,7 @@
 //! The names of books. SillyTavern gives a book another name by saving it anew and deleting the old one, and only the open chat follows:
 //! headers, notes of extensions, scenes and history speak of it by names that are gone. Here it is one book, under the first of them.
 
+use crate::ChatIx;
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 
 use forklore_core::adapter;
@@ -37,7 +38,7 @@ impl Library {
     }
 
     /// The books that a chat was seen bound to, by the names that they are known by, as [`Timeline::bindings_of`].
-    pub(crate) fn bindings(&self, chat: usize) -> Vec<(&str, u64, usize)> {
+    pub(crate) fn bindings(&self, chat: ChatIx) -> Vec<(&str, u64, usize)> {
         let history = self.history().ok().flatten();
         let mut bindings =
             history.map(|history| history.bindings_of(&self.chats[chat].path)).unwrap_or_default();
@@ -75,7 +76,7 @@ impl Library {
     /// Names that are gone, each with the one that a chat which had it has instead.
     fn told_names(&self) -> Result<Vec<(String, String)>, PathError> {
         let mut told = Vec::new();
-        for (c, chat) in self.chats.iter().enumerate() {
+        for (c, chat) in ChatIx::each(&self.chats) {
             // A book that other stories use as well did not begin as one of this chat's.
             let is_ours = |stem: &str| self.users_of(stem).iter().all(|user| self.related(*user, c));
             let Some(now) = chat.book_stem().filter(|stem| is_ours(stem)) else { continue };
