@@ -14,7 +14,6 @@ use forklore_vault::{ChatIx, Library};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::heal::Asking;
 use crate::look::{AnyChat, OneChat, QueueReport, queue_of};
 use crate::{Failure, OpenVault, now};
 
@@ -40,7 +39,7 @@ pub struct EnterReport {
     /// The lorebook
     pub book: TreeBook,
     /// What is to be decided
-    pub questions: Vec<Asking>,
+    pub questions: Vec<Question>,
     /// What waits in the queue
     pub queue: QueueReport,
 }
@@ -83,7 +82,7 @@ pub fn enter(open: &OpenVault<'_>, of: &OneChat) -> Result<EnterReport, Failure>
     let note = |question: &Question| {
         // Nothing is wrong with a lorebook that is shared by choice: nobody is stopped at the door for it.
         if !question.is_optional() {
-            questions.borrow_mut().push(Asking::from(question));
+            questions.borrow_mut().push(question.clone());
         }
         None
     };

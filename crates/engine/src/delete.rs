@@ -163,8 +163,7 @@ fn still_shared(library: &Library, c: ChatIx) -> Result<Option<Warning>, PathErr
 }
 
 fn has_forks(library: &Library, c: ChatIx) -> Option<Warning> {
-    let forks =
-        library.chats().map(|(_, chat)| chat).filter(|other| other.lineage().parent == Some(c)).count();
+    let forks = library.chats().filter(|(_, other)| other.lineage().parent == Some(c)).count();
     let message = match forks {
         0 => return None,
         1 => "One chat was forked from it: it keeps everything it has, and loses its parent".to_owned(),

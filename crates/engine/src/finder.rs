@@ -6,7 +6,7 @@ use std::ops::Range;
 use forklore_fs::OpenFile;
 use forklore_journal::operation::Edit;
 use forklore_vault::Library;
-use forklore_vault::read::scan::{locate, locate_in};
+use forklore_vault::read::locate::{locate, locate_in};
 /// Finds messages in chats that the library has read; others are looked through.
 pub(crate) fn finder(library: &Library) -> impl Fn(&Edit, &dyn OpenFile) -> io::Result<Option<Range<u64>>> {
     |edit, file| {

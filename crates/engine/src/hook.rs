@@ -8,10 +8,11 @@
 use forklore_config::Config;
 use forklore_core::adapter;
 use forklore_core::fork::ForkKind;
-use forklore_core::fork::header::{self as core, Revision, handled};
+use forklore_core::fork::header::handled;
 use forklore_core::format::chat::{Header, Message};
 use forklore_core::format::names::chat_stem;
 use forklore_core::format::record::{ForkRecord, Pending};
+use forklore_core::format::revision::{self, Revision};
 use forklore_core::story::{identify, swipe_moments};
 use forklore_fs::VaultPath;
 use forklore_journal::layout;
@@ -127,7 +128,7 @@ pub fn pending(sent: &Sent<'_>, fork: &Fork, code: &str, message: &str, now: i64
         Revision::set(&["forklore"], note.write()),
     ];
     revisions.extend(adapter::ALL.iter().flat_map(|adapter| adapter.bind(header.metadata(), None)));
-    core::apply(Some(sent.header), &revisions).ok()
+    revision::apply(Some(sent.header), &revisions).ok()
 }
 
 /// The message of the parent that the fork ends with, and the swipe of it, if it shows another one.
@@ -167,5 +168,5 @@ fn merged(sent: Raw<'_>, planned: Raw<'_>, before: Raw<'_>) -> Result<Vec<u8>, S
             None => Revision::without(&[key]),
         })
         .collect();
-    core::apply(Some(sent), &revisions).map_err(|e| format!("its header cannot be edited ({e})"))
+    revision::apply(Some(sent), &revisions).map_err(|e| format!("its header cannot be edited ({e})"))
 }

@@ -3,10 +3,10 @@
 
 use forklore_core::adapter;
 use forklore_core::adapter::settings::Fate;
-use forklore_core::fork::header::{self as core, Revision};
 use forklore_core::fork::names::{self, NameError};
 use forklore_core::format::chat::Header;
 use forklore_core::format::names::chat_stem;
+use forklore_core::format::revision::{self, Revision};
 use forklore_core::story::lineage::Link;
 use forklore_fs::{Part, PathError, VaultPath};
 use forklore_journal as journal;
@@ -209,7 +209,7 @@ fn header(library: &Library, c: ChatIx, name: &str) -> Result<(Vec<u8>, u64), Re
         chat: chat.name().to_owned(),
         why: format!("its header cannot be edited ({e})"),
     };
-    let mut bytes = core::apply(Some(chat.header().raw()), &revisions).map_err(broken)?;
+    let mut bytes = revision::apply(Some(chat.header().raw()), &revisions).map_err(broken)?;
     journal::pad(&mut bytes, line.end);
     Ok((bytes, line.end))
 }
@@ -228,7 +228,7 @@ fn own_names(chat: &Chat, old: &str, name: &str) -> Vec<Revision> {
 fn kept_metadata(chat: &Chat, target: &VaultPath, name: &str) -> Option<Vec<JsonChange>> {
     let (_, kept) = chat.kept().filter(|(file, _)| file == target)?;
     let was = Json::new(kept.metadata.as_deref()?)?;
-    let header = core::apply(Some(chat.header().raw()), &own_names(chat, chat.name(), name)).ok()?;
+    let header = revision::apply(Some(chat.header().raw()), &own_names(chat, chat.name(), name)).ok()?;
     let is = Json::new(Raw::trust(&header).get("chat_metadata")?.bytes())?;
     let path: Vec<&str> = kept.path.iter().map(String::as_str).collect();
     Some(match path.len() {

@@ -189,7 +189,7 @@ fn kept_by(rules: Rules, timeline: &Timeline, track: &[usize], there: &[usize]) 
 /// What each fork was made from: the last save of its parent and of its parent's book before it, and its own first one.
 fn needed_by_forks(library: &Library, timeline: &Timeline) -> HashSet<usize> {
     let mut needed = HashSet::new();
-    for chat in library.chats().map(|(_, chat)| chat).filter(|chat| chat.lineage().fork_message.is_some()) {
+    for (_, chat) in library.chats().filter(|(_, chat)| chat.lineage().fork_message.is_some()) {
         let Some(first) = timeline.track(chat.path()).first() else { continue };
         needed.insert(*first);
         let Some(parent) = chat.lineage().parent.map(|parent| library.chat(parent)) else { continue };

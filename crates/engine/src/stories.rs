@@ -4,7 +4,7 @@ use std::collections::HashMap;
 
 use forklore_core::check::{Finding, Health};
 use forklore_journal::oplog::time;
-use forklore_vault::{Library, StoryKind};
+use forklore_vault::{Chat, Library, StoryKind};
 use schemars::JsonSchema;
 use serde::Serialize;
 
@@ -55,7 +55,7 @@ pub fn stories(library: &Library, findings: &[Finding]) -> StoriesReport {
             chats: story.chats().len(),
             forks: chats().filter(|chat| chat.lineage().is_fork()).count(),
             longest: chats().map(|chat| chat.transcript().len()).max().unwrap_or(0),
-            bytes: chats().map(|chat| chat.bytes()).sum(),
+            bytes: chats().map(Chat::bytes).sum(),
             changed: chats().map(|chat| chat.modified() / 1_000_000).max().map(time),
             health: Health::of(ours),
         }

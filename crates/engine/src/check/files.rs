@@ -2,7 +2,7 @@
 
 use forklore_core::check::{Code, Severity};
 use forklore_vault::ChatIx;
-use forklore_vault::read::scan::Damage;
+use forklore_vault::read::facts::Damage;
 
 use super::{Checker, count};
 

@@ -8,8 +8,8 @@ mod words;
 
 use forklore_core::adapter::Operation;
 use forklore_core::diff::{Effort, Parting, State, StateDiff, TextDiff, is_compared};
-use forklore_core::fork::header::apply;
 use forklore_core::format::chat::{Header, Message};
+use forklore_core::format::revision::apply;
 use forklore_core::state::StateEntry;
 use forklore_core::story::Moment;
 use forklore_fs::PathError;

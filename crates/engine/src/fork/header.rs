@@ -3,10 +3,11 @@
 use forklore_core::adapter::notes::CheckpointState;
 use forklore_core::adapter::{self, EntryRole, entry_role, recap};
 use forklore_core::fork::book as core_book;
-use forklore_core::fork::header::{self as core_header, Revision};
+use forklore_core::fork::header as core_header;
 use forklore_core::format::record::{ForkRecord, RECORD_VERSION};
+use forklore_core::format::revision::{Revision, apply};
 use forklore_journal as journal;
-use forklore_json::Raw;
+use forklore_json::{Raw, object};
 use forklore_vault::state::at::{BookAt, SourceKind};
 use serde_json::json;
 
@@ -27,12 +28,12 @@ impl Draft<'_> {
             vec![Revision::text(&["integrity"], self.slug), Revision::text(&["main_chat"], chat.name())];
         revisions.extend(self.revised.revisions.iter().cloned());
         let before = Some(chat.header().raw()).filter(|raw| *raw != Raw::NULL);
-        let so_far = core_header::apply(before, &revisions).map_err(broken)?;
+        let so_far = apply(before, &revisions).map_err(broken)?;
         // What extensions and the record note down is what the fork has by now.
         let metadata = Raw::trust(&so_far).get("chat_metadata").unwrap_or(Raw::NULL);
         let mut more = self.checkpoint_notes(metadata);
         more.push(Revision::set(&["forklore"], self.record(metadata)));
-        let mut header = core_header::apply(Some(Raw::trust(&so_far)), &more).map_err(broken)?;
+        let mut header = apply(Some(Raw::trust(&so_far)), &more).map_err(broken)?;
         if self.body.carriage_return {
             header.push(b'\r');
         }
@@ -97,7 +98,7 @@ impl Draft<'_> {
         ];
         let kept = [
             ("inherited", json!(self.revised.inherited).to_string().into_bytes()),
-            ("archive", core_header::object(&with_queue(self.revised.archive.clone(), self.found))),
+            ("archive", object(&with_queue(self.revised.archive.clone(), self.found))),
         ];
         record.write(&about_book, &kept)
     }

@@ -5,13 +5,14 @@ mod inherited;
 use forklore_core::adapter::notes::BoundBook;
 use forklore_core::adapter::recap::{self, CombinedRecap, Projection};
 use forklore_core::adapter::{self, Adapter};
-use forklore_core::fork::header::{self as core, Revision};
+use forklore_core::fork::header::is_handled;
 use forklore_core::fork::timed::{self, Form};
 use forklore_core::format::book::EntryImage;
 use forklore_core::format::record;
+use forklore_core::format::revision::Revision;
 use forklore_fs::PathError;
 use forklore_journal::operation::{Edit, Json, JsonChange, Place};
-use forklore_json::{Kind, Raw};
+use forklore_json::{Kind, Raw, list};
 use forklore_vault::state::at::MetadataSource;
 use forklore_vault::{Chat, ChatIx, Library};
 
@@ -62,7 +63,7 @@ pub(crate) fn revise(
         let (revisions, dropped) = projected.unwrap_or_default();
         revised.revisions.extend(revisions);
         if !dropped.is_empty() {
-            revised.archive.push(("running", core::list(&dropped)));
+            revised.archive.push(("running", list(&dropped)));
         }
         revised.projection = Some(projection);
     }
@@ -110,7 +111,7 @@ pub(crate) fn rebind(
 pub(crate) fn edit_of(chat: &Chat, revisions: Vec<Revision>, required: bool) -> Option<Edit> {
     let header = chat.header().raw();
     let mut changes = Vec::new();
-    // What is no object has room for nothing: as in a fork (`core::apply`), an empty one takes its place first.
+    // What is no object has room for nothing: as in a fork (`revision::apply`), an empty one takes its place first.
     if let Some(odd) = header.get("chat_metadata").filter(|metadata| metadata.kind() != Kind::Object) {
         changes.push(JsonChange::set(&["chat_metadata"], Some(Json::new(odd.bytes())?), Json::new(b"{}")));
     }
@@ -214,7 +215,7 @@ fn as_of(library: &Library, c: ChatIx, at: usize, revised: &mut Revised) -> Resu
     }
     if matches!(then.source, MetadataSource::First | MetadataSource::Inherited) {
         let keys = then.members.iter().map(|(key, _)| key.clone());
-        revised.inherited = keys.filter(|key| !core::is_handled(key)).collect();
+        revised.inherited = keys.filter(|key| !is_handled(key)).collect();
         revised.note = inherited::note(&then, at);
     }
     Ok(())
@@ -222,7 +223,7 @@ fn as_of(library: &Library, c: ChatIx, at: usize, revised: &mut Revised) -> Resu
 
 /// The metadata that was seen at the message: every key that nobody handles is as it was then.
 fn as_seen(now: Raw<'_>, then: &[(String, Vec<u8>)], revised: &mut Revised) {
-    let free = |key: &str| !core::is_handled(key);
+    let free = |key: &str| !is_handled(key);
     for (key, value) in then.iter().filter(|(key, _)| free(key)) {
         if now.get(key).map(Raw::bytes) != Some(value) {
             revised.revisions.push(Revision::set(&[key], value.clone()));

@@ -46,7 +46,7 @@ pub enum Choice {
 }
 
 /// Something that somebody has to decide.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Serialize, JsonSchema)]
 pub struct Question {
     /// What it is about
     pub code: Code,

@@ -1,7 +1,7 @@
 //! [`lost_recap`]: a running recap that an extension has wiped, from whoever still has it.
 
 use forklore_core::adapter::recap;
-use forklore_core::fork::header::Revision;
+use forklore_core::format::revision::Revision;
 use forklore_fs::PathError;
 use forklore_json::Raw;
 use forklore_vault::{ChatIx, Library};

@@ -4,9 +4,10 @@ use std::collections::BTreeMap;
 
 use forklore_core::fork::ForkKind;
 use forklore_core::fork::book::fingerprint;
-use forklore_core::fork::header::{self as core_header, Revision};
+use forklore_core::fork::header as core_header;
 use forklore_core::format::book::Book;
 use forklore_core::format::record::{self, ForkRecord, RECORD_VERSION};
+use forklore_core::format::revision::{Revision, apply};
 use forklore_core::story::lineage::{Kind, ParentNote};
 use forklore_journal::operation::Edit;
 use forklore_json::Raw;
@@ -33,7 +34,7 @@ impl Treatment {
         revisions.extend(self.main_chat.as_ref().map(|name| Revision::text(&["main_chat"], name)));
         revisions.extend(self.revised.revisions.iter().cloned());
         if self.adopt {
-            let so_far = core_header::apply(Some(header.raw()), &revisions).map_err(|_| corrupt())?;
+            let so_far = apply(Some(header.raw()), &revisions).map_err(|_| corrupt())?;
             let metadata = Raw::trust(&so_far).get("chat_metadata").unwrap_or(Raw::NULL);
             revisions.push(Revision::set(&["forklore"], self.record(library, c, metadata, slugs, now)));
         } else if !self.revised.archive.is_empty() {

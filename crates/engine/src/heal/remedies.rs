@@ -3,10 +3,10 @@
 use forklore_config::Config;
 use forklore_core::adapter;
 use forklore_core::check::{Code, Finding, Severity};
-use forklore_core::fork::header::Revision;
 use forklore_core::format::book::{Book, EntryImage};
 use forklore_core::format::names::chat_stem;
 use forklore_core::format::record;
+use forklore_core::format::revision::Revision;
 use forklore_core::story::lineage::{Kind, ParentNote};
 use forklore_fs::VaultPath;
 use forklore_journal::operation::Edit;

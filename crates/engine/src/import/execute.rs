@@ -6,7 +6,6 @@ use std::io::{self, Read, Write};
 use std::sync::Arc;
 
 use forklore_archive::{ArchiveError, MemberKind, Reader};
-use forklore_core::fork::header::list;
 use forklore_core::fork::rename::{FindEntry, Renames};
 use forklore_core::format::book::{Book, EntryImage};
 use forklore_core::format::group::Group;
@@ -14,7 +13,7 @@ use forklore_core::format::names::chat_stem;
 use forklore_fs::{OpenFile, VaultPath, Vfs};
 use forklore_journal::operation::{Edit, JsonChange, Kind, Place};
 use forklore_journal::{About, Tx, TxError};
-use forklore_json::{Raw, Step, quote};
+use forklore_json::{Raw, Step, list, quote};
 use forklore_vault::Library;
 use forklore_vault::history::store_to_add;
 use forklore_vault::history::transfer::{Arrival, LONGEST_OBJECT, Travelling};

@@ -217,7 +217,7 @@ impl ImportPlan {
 
     fn name_chats(&mut self, library: &Library, place: &Place, found: &Found) -> Result<(), ImportError> {
         let mut used = stems(library, &place.dir, ".jsonl")?;
-        for chat in library.chats().map(|(_, chat)| chat).filter(|chat| chat.path().parent() == place.dir) {
+        for (_, chat) in library.chats().filter(|(_, chat)| chat.path().parent() == place.dir) {
             // Others say that they come from a chat of this name: they would get a new parent.
             used.extend(chat.header().main_chat().map(|name| name.to_lowercase()));
             used.extend(chat.record().map(|record| record.parent_file.to_lowercase()));

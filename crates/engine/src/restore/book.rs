@@ -5,13 +5,13 @@ use std::sync::Arc;
 
 use forklore_core::adapter::{EntryRole, entry_role, registry};
 use forklore_core::fork::book::{Content, assemble, fingerprint};
-use forklore_core::fork::header::Revision;
 use forklore_core::format::book::{Book as Parsed, EntryImage};
+use forklore_core::format::revision::Revision;
 use forklore_core::state::Change;
 use forklore_fs::{Part, VaultPath};
-use forklore_journal::operation::{Edit, FileId, Kind};
+use forklore_journal::layout;
+use forklore_journal::operation::{Edit, FileId};
 use forklore_journal::oplog::time;
-use forklore_journal::{About, layout};
 use forklore_json::Raw;
 use forklore_vault::history::Past;
 use forklore_vault::state::at::{BookAt, SourceKind, Wanted};
@@ -22,7 +22,6 @@ use super::{
     phrase, until,
 };
 use crate::blame::choose;
-use crate::finder::finder;
 use crate::fork::ForkError;
 use crate::header::{edit_of, rebind};
 use crate::heal::unneeded;
@@ -309,7 +308,7 @@ impl Bind {
     pub(super) fn execute(
         self,
         library: &Library,
-        mut report: RestoreReport,
+        report: RestoreReport,
         now: i64,
     ) -> Result<RestoreReport, RestoreError> {
         let mut tx = library.begin(now)?;
@@ -325,7 +324,6 @@ impl Bind {
         for path in self.retire {
             tx.retire(path)?;
         }
-        report.operation = Some(tx.id().to_owned());
         let what = match (&report.entries[..], report.what) {
             ([one], "entry") => format!("entry \"{}\"", one.comment),
             (_, "entry") => "an entry".to_owned(),
@@ -335,14 +333,7 @@ impl Bind {
             Some(seq) => format!("observation {seq}"),
             None => format!("message {}", report.at),
         };
-        let about = About {
-            kind: Kind::Restore,
-            chat: Some(report.chat.clone()),
-            summary: format!("put {what} of {} back to {when}", report.chat),
-            undoes: None,
-        };
-        let outcome = tx.commit(about, &finder(library))?;
-        report.pending = outcome.pending.iter().chain(&outcome.void).map(|p| p.as_str().to_owned()).collect();
-        Ok(report)
+        let summary = format!("put {what} of {} back to {when}", report.chat);
+        report.commit(tx, library, summary)
     }
 }

@@ -4,14 +4,14 @@ use std::collections::HashSet;
 use std::sync::Arc;
 
 use forklore_core::fork::book::fingerprint;
-use forklore_core::fork::header::{self as core_header, Revision};
 use forklore_core::fork::names;
 use forklore_core::format::chat::BOM;
+use forklore_core::format::revision::{Revision, apply};
 use forklore_fs::{Part, PathError, VaultPath, Vfs};
 use forklore_journal as journal;
-use forklore_journal::operation::{Edit, JsonChange, Kind, Place};
+use forklore_journal::layout;
+use forklore_journal::operation::{Edit, JsonChange, Place};
 use forklore_journal::oplog::time;
-use forklore_journal::{About, layout};
 use forklore_json::Raw;
 use forklore_vault::history::Past;
 use forklore_vault::history::past::{address_of, stem_of};
@@ -21,7 +21,6 @@ use super::book::{own_record, same_book};
 use super::chat::{Work, behind, find};
 use super::{Act, RestoreError, RestorePlan, RestoreReport, RestoredBook};
 use crate::bring::Bring;
-use crate::finder::finder;
 use crate::fork::ForkError;
 use crate::header::rebind;
 use crate::new_book;
@@ -198,7 +197,7 @@ impl Back {
     pub(super) fn execute(
         self,
         library: &Library,
-        mut report: RestoreReport,
+        report: RestoreReport,
         now: i64,
     ) -> Result<RestoreReport, RestoreError> {
         let file = self.fs.open(&self.source)?;
@@ -217,16 +216,8 @@ impl Back {
         };
         tx.publish(self.target.clone(), &parts, std::slice::from_ref(&self.source))?;
         self.edits.into_iter().try_for_each(|edit| tx.edit(edit))?;
-        report.operation = Some(tx.id().to_owned());
-        let about = About {
-            kind: Kind::Restore,
-            chat: Some(report.chat.clone()),
-            summary: format!("brought {} back, which had been deleted", report.of),
-            undoes: None,
-        };
-        let outcome = tx.commit(about, &finder(library))?;
-        report.pending = outcome.pending.iter().chain(&outcome.void).map(|p| p.as_str().to_owned()).collect();
-        Ok(report)
+        let summary = format!("brought {} back, which had been deleted", report.of);
+        report.commit(tx, library, summary)
     }
 }
 
@@ -276,7 +267,7 @@ fn header(then: &Library, t: ChatIx, revisions: &[Revision]) -> Result<(Vec<u8>,
     let mut bytes = mark.to_vec();
     // What stood before the header, such as an empty line, means nothing.
     let raw = Some(chat.header().raw()).filter(|raw| *raw != Raw::NULL).ok_or_else(corrupt)?;
-    bytes.extend(core_header::apply(Some(raw), revisions).map_err(|_| corrupt())?);
+    bytes.extend(apply(Some(raw), revisions).map_err(|_| corrupt())?);
     bytes.extend(line.last().filter(|byte| **byte == b'\r'));
     Ok((bytes, place.end))
 }

@@ -16,7 +16,8 @@ use forklore_json::Raw;
 
 use crate::cache::{self, View};
 use crate::library::{Chat, Library};
-use crate::read::scan::{Facts, Scan, links_of};
+use crate::read::facts::{Facts, links_of};
+use crate::read::scan::Scan;
 
 /// A fork that was made.
 #[derive(Debug)]

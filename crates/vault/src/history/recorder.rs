@@ -23,7 +23,8 @@ use super::media::{Keeper, Known as KnownFiles};
 use super::observation::{BookSeen, By, ChatSeen, Observation, Observed};
 use super::{HistoryError, units};
 use crate::cache;
-use crate::read::scan::{Damage, Scan, scan};
+use crate::read::facts::Damage;
+use crate::read::scan::{Scan, scan};
 
 /// A file that is cut off and younger than this, in milliseconds, is probably being written.
 const FRESH: i64 = 2_000;

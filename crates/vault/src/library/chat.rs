@@ -12,8 +12,9 @@ use forklore_fs::{Identity, VaultPath};
 use forklore_json::Raw;
 
 use super::StoryIx;
-use crate::cache::View;
-use crate::read::scan::{Facts, Snapshots};
+use crate::cache::view::View;
+use crate::read::facts::Facts;
+use crate::read::snapshots::Snapshots;
 
 /// One chat.
 #[derive(Debug)]

@@ -23,7 +23,8 @@ use crate::cache::{self, Packs};
 use crate::library::{Chat, Library, Story, StoryKind};
 use crate::lineage::{self as traced, Kin};
 use crate::progress::Progress;
-use crate::read::scan::{Damage, Facts, Scan, is_large, scan};
+use crate::read::facts::{Damage, Facts};
+use crate::read::scan::{Scan, is_large, scan};
 use crate::state::Families;
 
 /// Why a vault cannot be read.

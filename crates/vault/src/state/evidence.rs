@@ -14,7 +14,7 @@ use forklore_core::story::lineage::ParentNote;
 use forklore_fs::PathError;
 
 use crate::library::{Library, history_error};
-use crate::read::scan::StoredSighting;
+use crate::read::snapshots::StoredSighting;
 use crate::state::family::EARLIER;
 
 impl Library {

@@ -114,7 +114,7 @@ impl Library {
                     if told.scene.carried_by(c).is_none() {
                         told.scene.carriers.push((c, *message));
                     }
-                    let same = |s: &crate::read::scan::StoredSighting| {
+                    let same = |s: &crate::read::snapshots::StoredSighting| {
                         s.message == *message && (s.version, s.clock) == (version.number, version.clock)
                     };
                     let known = told.snapshots.iter().any(|(clock, ..)| *clock == version.clock);
