@@ -15,7 +15,7 @@ use forklore_vault::{ChatIx, Library, StoryKind};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::library_cache::{self, Found, Shelved};
+use crate::library_cache::{self, Found, SharedLibrary};
 use crate::{Failure, OpenVault};
 
 /// A chat, by its address.
@@ -178,13 +178,13 @@ pub fn check(open: &OpenVault<'_>, of: &AnyChat) -> Result<(CheckReport, usize),
 }
 
 /// What is wrong in a vault as it is before or after whatever other Forklores do to it: lorebooks are read only now.
-fn checked(open: &OpenVault<'_>, of: &AnyChat) -> Result<(Arc<Shelved>, CheckReport), Failure> {
-    let check = |shared: Arc<Shelved>| {
+fn checked(open: &OpenVault<'_>, of: &AnyChat) -> Result<(Arc<SharedLibrary>, CheckReport), Failure> {
+    let check = |shared: Arc<SharedLibrary>| {
         let only = of.chat.as_deref().map(|name| shared.library.find_chat(name)).transpose()?;
         let report = shared.check(only);
         Ok((shared, report))
     };
-    let undisturbed = || check(Arc::new(Shelved::new(Library::load(open.fs.clone(), open.progress)?)));
+    let undisturbed = || check(Arc::new(SharedLibrary::new(Library::load(open.fs.clone(), open.progress)?)));
     library_cache::calmly(&*open.fs, || check(open.shared()?), undisturbed)
 }
 

@@ -16,6 +16,7 @@ use super::body::{Body, LastLine};
 use super::book::{BookPlan, OwnBook, plan_book, warn_of_foreign};
 use super::edits::edits;
 use super::name::{fork_name, place};
+use super::queue;
 use super::refuse::{Surroundings, before, judge};
 use super::request::{ForkRequest, Spot};
 use super::{ForkError, ForkReport};
@@ -203,7 +204,7 @@ fn work_out(library: &Library, config: &Config, settled: Settled<'_>) -> Result<
     };
     let around = Surroundings::of(library, &spot, &last);
     let mut warnings = judge(&spot, config, &around, &found)?;
-    warnings.extend(queue_ignored(waiting));
+    warnings.extend(queue::ignored(waiting));
     warnings.extend(flag_replaced(library, config, &spot));
     warn_of_foreign(library, c, &found, &mut warnings)?;
     let book = plan_book(library, &spot, config, name, &found, &mut warnings)?;
@@ -262,13 +263,6 @@ fn wanted(config: &Config, waiting: usize, last: &LastLine) -> Wanted {
         head: last.swiped.is_none(),
         fill: false,
     }
-}
-
-fn queue_ignored(waiting: usize) -> Option<Warning> {
-    let message = format!(
-        "What waits in the queue ({waiting}) stayed with the parent: what it would write is not in the fork"
-    );
-    (waiting > 0).then_some(Warning { code: WarningCode::QueueIgnored, message })
 }
 
 /// A message has room for one flag: the checkpoint that it led to loses it.

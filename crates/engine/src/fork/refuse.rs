@@ -1,13 +1,13 @@
 //! What is refused before anything happens, and what is only warned of.
 
 use forklore_config::Config;
-use forklore_core::adapter::{Scene, Status};
+use forklore_core::adapter::Scene;
 use forklore_vault::Library;
 use forklore_vault::state::at::{BookAt, SourceKind};
 
-use super::ForkError;
 use super::body::LastLine;
 use super::request::Spot;
+use super::{ForkError, queue};
 use crate::warning::{Warning, WarningCode};
 
 /// The checks that need nothing but the request: message, chat, queue.
@@ -20,27 +20,7 @@ pub(super) fn before(library: &Library, spot: &Spot<'_>) -> Result<usize, ForkEr
     if spot.at >= messages {
         return Err(ForkError::NoSuchMessage { at: spot.at, chat: chat.name().to_owned(), messages });
     }
-    let waiting = library.operations(spot.chat)?;
-    let kinds: Vec<String> =
-        waiting
-            .iter()
-            .filter(|op| op.status.is_open())
-            .map(|op| {
-                if op.status == Status::Retrying {
-                    format!("{} (retrying)", op.kind)
-                } else {
-                    op.kind.clone()
-                }
-            })
-            .collect();
-    if !kinds.is_empty() && !spot.request.ignore_queue {
-        let count = kinds.len();
-        let mut kinds = kinds;
-        kinds.sort();
-        kinds.dedup();
-        return Err(ForkError::QueueNotEmpty { count, kinds });
-    }
-    Ok(kinds.len())
+    queue::waiting(library, spot)
 }
 
 /// What the message is in the story that extensions tell.

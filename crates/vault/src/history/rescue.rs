@@ -6,7 +6,8 @@ use forklore_core::format::chat::Header;
 use forklore_fs::VaultPath;
 use forklore_json::Raw;
 
-use super::recorder::{Depth, Recorder, Sight};
+use super::look::Depth;
+use super::recorder::{Recorder, Sight};
 use super::{By, HistoryError};
 use crate::progress::Progress;
 use crate::{ChatIx, Library};

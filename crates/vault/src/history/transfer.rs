@@ -14,8 +14,8 @@ use forklore_store::{Id, Store, Writer};
 use serde::{Deserialize, Serialize};
 
 use super::delta::Delta;
+use super::document::read_book;
 use super::observation::{By, ChatSeen, Observation, Observed};
-use super::recorder::read_book;
 use super::timeline::{Timeline, stem};
 use super::{HistoryError, parse, units};
 use crate::{ChatIx, Library};
