@@ -49,13 +49,16 @@ fn made(vault: &TestVault, request: &ForkRequest) -> Result<ForkReport, Failure>
     }
 }
 
-/// A failure says what it is in sentences: code, what happened, what to do next.
+/// A failure says what it is in sentences: code, what happened, what to do next, which can end with names to choose from.
 fn is_told(failure: &Failure, code: ErrorCode) {
     assert_eq!(failure.code, code, "{failure:?}");
     let told = failure.as_json();
     for sentence in ["message", "hint"] {
         let text = told["error"][sentence].as_str().unwrap();
-        assert!(text.len() > 5 && text.ends_with(['.', '!', '?']), "{sentence} is no sentence: {text:?}");
+        assert!(
+            text.len() > 5 && text.ends_with(['.', '!', '?', '"']),
+            "{sentence} is no sentence: {text:?}"
+        );
     }
     assert_eq!(told["error"]["code"], code.as_str());
 }
