@@ -30,8 +30,8 @@ struct Answer {
 }
 
 impl Answer {
-    fn header(&self, name: header::HeaderName) -> &str {
-        self.headers.get(&name).map_or("", |value| value.to_str().unwrap())
+    fn header(&self, name: impl header::AsHeaderName) -> &str {
+        self.headers.get(name).map_or("", |value| value.to_str().unwrap())
     }
 
     fn json(&self) -> Value {
