@@ -7,7 +7,7 @@ use forklore_archive::Reader;
 use forklore_config::{Config, SettingChange};
 use forklore_core::adapter::auto_recap::AutoRecap;
 use forklore_core::adapter::{Adapter as _, registry as registries};
-use forklore_core::fork::{header as headers, swipe};
+use forklore_core::fork::swipe;
 use forklore_core::format::book::Book;
 use forklore_core::format::chat::{Header, Line, Message};
 use forklore_core::format::group::Group;
@@ -15,8 +15,8 @@ use forklore_core::format::record::{ForkRecord, Pending};
 use forklore_core::format::settings::Settings;
 use forklore_core::story::identify;
 use forklore_fs::{NodeKind, SimFs, Vfs};
-use forklore_journal::operation as operations;
-use forklore_json::{Kind, Raw, Step, compact, pretty, push, quote, remove, set};
+use forklore_journal::seal;
+use forklore_json::{Kind, Raw, Step, compact, object, pretty, push, quote, remove, set};
 use forklore_store::Store;
 use forklore_vault::{Library, NoProgress, settle};
 use serde_json::Value;
@@ -165,11 +165,11 @@ pub fn header(bytes: &[u8]) {
     let _read = (header.slug(), header.main_chat(), header.book(), Pending::read(metadata));
     if let Some(record) = ForkRecord::read(metadata) {
         let written = record.write(&[], &[]);
-        let document = headers::object(&[("forklore", written)]);
+        let document = object(&[("forklore", written)]);
         let again = ForkRecord::read(Raw::parse(&document).unwrap());
         assert!(again.is_some(), "a record that we wrote is none");
     }
-    let line = headers::object(&[("chat_metadata", compact(metadata))]);
+    let line = object(&[("chat_metadata", compact(metadata))]);
     let mut lines = vec![line];
     lines.extend(crate::vault::CHAT.split(|byte| *byte == b'\n').skip(1).map(<[u8]>::to_vec));
     let file = lines.join(&b"\n"[..]);
@@ -310,7 +310,7 @@ pub fn operation(bytes: &[u8]) {
     sealed.extend_from_slice(hash.as_bytes());
     sealed.push(b'\n');
     let id = "20260101-000000-000-abcd";
-    let _read = operations::unseal(&sealed, id);
+    let _read = seal::unseal(&sealed, id);
     let fs = vault(&[
         (&format!(".forklore/tx/{id}.intent"), &sealed),
         (&format!(".forklore/tx/{id}.0.staged"), BOOK),
@@ -332,9 +332,10 @@ pub fn cache(bytes: &[u8]) {
     let shared: Arc<dyn Vfs> = fs.clone();
     let look = |fs: &Arc<dyn Vfs>| {
         let library = Library::load(fs.clone(), &NoProgress).unwrap();
-        let moments = library.chats.iter().map(|chat| {
-            let rows = (0..chat.transcript.len()).map(|n| chat.transcript.moment(n).map(|m| m.to_string()));
-            (chat.path.as_str().to_owned(), rows.collect::<Vec<_>>())
+        let moments = library.chats().map(|(_, chat)| {
+            let rows =
+                (0..chat.transcript().len()).map(|n| chat.transcript().moment(n).map(|m| m.to_string()));
+            (chat.path().as_str().to_owned(), rows.collect::<Vec<_>>())
         });
         moments.collect::<Vec<_>>()
     };

@@ -13,7 +13,7 @@ use forklore_engine::tree::tree;
 use forklore_engine::{heal, undo};
 use forklore_fs::{NodeKind, SimFs, VaultPath, Vfs};
 use forklore_journal::oplog::OpLog;
-use forklore_vault::{Library, NoProgress};
+use forklore_vault::{ChatIx, Library, NoProgress};
 
 pub(crate) const NOW: i64 = 1_800_000_000_000;
 
@@ -86,15 +86,15 @@ pub(crate) fn play(fs: &Arc<SimFs>) {
     let findings = check(&library, None, NOW).findings;
     stories(&library, &findings);
     let _seen = tree(&library, None, &findings);
-    for c in 0..library.chats.len().min(2) {
-        let messages = library.chats[c].transcript.len();
+    for (c, chat) in library.chats().take(2) {
+        let messages = chat.transcript().len();
         for at in [None, Some(0), Some(messages / 2), Some(messages)] {
             let _shown = show(&library, c, at);
         }
     }
     let before = files(&**fs);
-    for c in 0..library.chats.len().min(2) {
-        let messages = library.chats[c].transcript.len();
+    for (c, chat) in library.chats().take(2) {
+        let messages = chat.transcript().len();
         for (at, swipe) in
             [(messages.saturating_sub(1), None), (messages / 2, None), (messages.saturating_sub(1), Some(1))]
         {
@@ -116,7 +116,7 @@ pub(crate) fn play(fs: &Arc<SimFs>) {
 }
 
 /// Says whether everything should be as before.
-fn fork_and_back(fs: &Arc<dyn Vfs>, chat: usize, at: usize, swipe: Option<usize>) -> bool {
+fn fork_and_back(fs: &Arc<dyn Vfs>, chat: ChatIx, at: usize, swipe: Option<usize>) -> bool {
     let Ok(library) = Library::load(fs.clone(), &NoProgress) else { return true };
     let request = ForkRequest {
         kind: Some(ForkKind::Checkpoint),
@@ -131,9 +131,9 @@ fn fork_and_back(fs: &Arc<dyn Vfs>, chat: usize, at: usize, swipe: Option<usize>
     let Ok(report) = fork::execute(&library, plan, NOW) else { return true };
     // What was made can be read.
     let made = Library::load(fs.clone(), &NoProgress).unwrap();
-    let fork = (0..made.chats.len()).find(|c| made.address(*c).to_string() == report.chat);
+    let fork = made.chat_ixs().find(|c| made.address(*c).to_string() == report.chat);
     let fork = fork.unwrap_or_else(|| panic!("{} is not there", report.chat));
-    assert_eq!(made.chats[fork].transcript.len(), at + 1, "it has the messages up to {at}");
+    assert_eq!(made.chat(fork).transcript().len(), at + 1, "it has the messages up to {at}");
     let _findings = check(&made, Some(fork), NOW);
     take_back(fs, &report.operation.unwrap())
 }

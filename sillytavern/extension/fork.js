@@ -4,18 +4,16 @@
 import * as api from './api.js';
 import { checkpoint } from './checkpoint.js';
 import * as dialogs from './dialogs.js';
-import { applyEdits, link } from './edits.js';
+import { link } from './edits.js';
 import { changed } from './enter.js';
 import * as fallback from './fallback.js';
-import { expect } from './guard.js';
-import * as keyed from './keyed.js';
-import * as made from './made.js';
 import * as notices from './notices.js';
 import { during } from './ours.js';
 import * as st from './st.js';
 import { lookAtPlugin, lookAtQueue, opened, state, update } from './state.js';
 import { inTurn } from './turn.js';
 import { waitFor } from './wait.js';
+import { welcome } from './welcome.js';
 
 const TITLE = { branch: 'Create branch', checkpoint: 'Create checkpoint' };
 
@@ -166,15 +164,6 @@ async function settle(name, kind, protectedBy, parent, old) {
             : 'Forklore was away when SillyTavern saved it. It gets its own when you open it.');
     }
     return false;
-}
-
-// A fork is there, whoever made it: the page learns of its book, and the user of what it has.
-export async function welcome(report) {
-    expect(report.chat);
-    await st.refreshBooks([report.book.name]);
-    await made.tell(report);
-    await keyed.kept(keyed.copied(report));
-    await applyEdits(false);
 }
 
 // What the engine did about a fork that has just been saved. `old` are the forks that it told of before.

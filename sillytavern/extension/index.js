@@ -10,7 +10,7 @@ import * as commands from './commands.js';
 import * as edits from './edits.js';
 import * as enter from './enter.js';
 import * as fallback from './fallback.js';
-import { create, welcome } from './fork.js';
+import { create } from './fork.js';
 import * as guard from './guard.js';
 import * as hold from './hold.js';
 import * as intercept from './intercept.js';
@@ -23,6 +23,7 @@ import { setting } from './settings.js';
 import * as st from './st.js';
 import { lookAtPlugin, state, summary, update } from './state.js';
 import { heard } from './wait.js';
+import { welcome } from './welcome.js';
 import { watchBooks } from './books.js';
 
 // At once: a listener on the window that comes first, first.

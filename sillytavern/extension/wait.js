@@ -5,6 +5,7 @@ import { link } from './edits.js';
 import * as notices from './notices.js';
 import { during } from './ours.js';
 import * as st from './st.js';
+import { welcome } from './welcome.js';
 import { facts, work } from './words.js';
 
 const EVERY = 1500;
@@ -12,20 +13,19 @@ const EVERY = 1500;
 // Begins to wait. Gives the report of the fork when it is made, null if it was cancelled.
 export async function waitFor({ kind, ...wanted }) {
     const answer = await api.post(`api/${kind}`, { ...wanted, when_ready: true });
-    const { welcome } = await import('./fork.js');
     if (!answer.wait) {
-        await arrive(answer, kind, welcome);
+        await arrive(answer, kind);
         return answer;
     }
     const toast = show(answer.wait);
     const report = await over(answer.wait, toast).finally(() => toast.remove());
     if (report) {
-        await arrive(report, kind, welcome);
+        await arrive(report, kind);
     }
     return report;
 }
 
-function arrive(report, kind, welcome) {
+function arrive(report, kind) {
     return during(report.parent, async () => {
         link(report);
         await welcome(report);

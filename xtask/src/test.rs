@@ -92,24 +92,17 @@ pub(crate) fn soak() -> Result<()> {
         ],
         &[("FORKLORE_SOAK", "1")],
     );
-    suite.step(
+    suite.play(
         "isolation against the model, two million steps",
-        "cargo",
-        &["test", "--release", "--package", "forklore-engine", "--test", "it", "isolation::"],
-        &[("FORKLORE_STEPS", "1000000")],
+        "isolation::",
+        ("FORKLORE_STEPS", "1000000"),
     );
-    suite.step(
-        "the truth machine, a million acts",
-        "cargo",
-        &["test", "--release", "--package", "forklore-engine", "--test", "it", "truth::"],
-        &[("FORKLORE_STORIES", "800")],
-    );
+    suite.play("the truth machine, a million acts", "truth::", ("FORKLORE_STORIES", "800"));
     suite.step("every rule broken once", "cargo", &["xtask", "mutants"], &[]);
-    suite.step(
+    suite.play(
         "lineages that were played, fifty thousand vaults",
-        "cargo",
-        &["test", "--release", "--package", "forklore-engine", "--test", "it", "lineage::"],
-        &[("FORKLORE_LINEAGES", "50000")],
+        "lineage::",
+        ("FORKLORE_LINEAGES", "50000"),
     );
     suite.step(
         "property tests, long",
@@ -151,8 +144,14 @@ impl Suite {
         done.is_ok()
     }
 
+    /// One of the engine's tests that play stories, with many more of them than usual.
+    fn play(&mut self, what: &str, test: &str, how_many: (&str, &str)) {
+        let args = ["test", "--release", "--package", "forklore-engine", "--test", "it", test];
+        self.step(what, "cargo", &args, &[how_many]);
+    }
+
     fn step(&mut self, what: &str, program: &str, args: &[&str], env: &[(&str, &str)]) -> bool {
-        let done = run(what, program, args, env, &self.tools, self.patience());
+        let done = Work { what, program, args, env, patience: self.patience() }.run(&self.tools);
         self.note(&done)
     }
 
@@ -184,7 +183,14 @@ impl Suite {
             let deny = deny.to_string_lossy().into_owned();
             self.step("dependencies", &deny, &["check", "licenses", "bans", "sources"], &[]);
             // The list of known holes is fetched from elsewhere, which not every machine may do.
-            let known = run("known holes", &deny, &["fetch", "db"], &[], &self.tools, self.patience());
+            let fetch = Work {
+                what: "known holes",
+                program: &deny,
+                args: &["fetch", "db"],
+                env: &[],
+                patience: self.patience(),
+            };
+            let known = fetch.run(&self.tools);
             match known {
                 Ok(()) => {
                     self.step("known holes", &deny, &["check", "advisories"], &[]);
@@ -292,7 +298,10 @@ impl InBrowser {
         let env: Vec<(&str, &str)> =
             self.version.map(|version| ("FORKLORE_SILLYTAVERN_VERSION", version)).into_iter().collect();
         let what = format!("browser, {self}");
-        let once = || run_aside(&what, "node", &["--test", &self.file], &env, tools, PATIENCE_IN_BROWSER);
+        let args = ["--test", self.file.as_str()];
+        let work =
+            Work { what: &what, program: "node", args: &args, env: &env, patience: PATIENCE_IN_BROWSER };
+        let once = || work.run_aside(tools);
         let Err(first) = once() else { return Tried::Passed };
         println!("== {first:#}. Once more, in case it was the machine");
         match once() {
@@ -305,51 +314,55 @@ impl InBrowser {
     }
 }
 
-fn run(
-    what: &str,
-    program: &str,
-    args: &[&str],
-    env: &[(&str, &str)],
-    tools: &Tools,
+/// A program that must end well, in time.
+struct Work<'a> {
+    what: &'a str,
+    program: &'a str,
+    args: &'a [&'a str],
+    env: &'a [(&'a str, &'a str)],
     patience: Duration,
-) -> Result<()> {
-    let start = Instant::now();
-    println!("== {what}: {program} {}", args.join(" "));
-    await_end(what, command(program, args, env, tools), patience)?;
-    println!("== {what}: ok after {:.0} s", start.elapsed().as_secs_f64());
-    Ok(())
 }
 
-/// As [`run`], for what runs beside others: what it says comes at its end, in one piece.
-fn run_aside(
-    what: &str,
-    program: &str,
-    args: &[&str],
-    env: &[(&str, &str)],
-    tools: &Tools,
-    patience: Duration,
-) -> Result<()> {
-    let start = Instant::now();
-    let mut said = tempfile::tempfile()?;
-    let mut command = command(program, args, env, tools);
-    command.stdout(said.try_clone()?).stderr(said.try_clone()?);
-    let ended = await_end(what, command, patience);
-    let mut text = Vec::new();
-    said.rewind()?;
-    said.read_to_end(&mut text)?;
-    let end = if ended.is_ok() { "ok" } else { "failed" };
-    let (text, seconds) = (String::from_utf8_lossy(&text), start.elapsed().as_secs_f64());
-    println!("== {what}: {program} {}\n{text}== {what}: {end} after {seconds:.0} s", args.join(" "));
-    ended
-}
+impl Work<'_> {
+    fn run(&self, tools: &Tools) -> Result<()> {
+        let start = Instant::now();
+        println!("{}", self.heading());
+        await_end(self.what, self.command(tools), self.patience)?;
+        println!("{}", self.ending("ok", start));
+        Ok(())
+    }
 
-fn command(program: &str, args: &[&str], env: &[(&str, &str)], tools: &Tools) -> Command {
-    let env = env.iter().map(|(key, value)| (*key, OsString::from(value)));
-    let mut command = Command::new(program);
-    command.args(args).envs(env).envs(tools.env.iter().cloned());
-    #[cfg(unix)]
-    std::os::unix::process::CommandExt::process_group(&mut command, 0);
-    command
+    /// For what runs beside others: what it says comes at its end, in one piece.
+    fn run_aside(&self, tools: &Tools) -> Result<()> {
+        let start = Instant::now();
+        let mut said = tempfile::tempfile()?;
+        let mut command = self.command(tools);
+        command.stdout(said.try_clone()?).stderr(said.try_clone()?);
+        let ended = await_end(self.what, command, self.patience);
+        let mut text = Vec::new();
+        said.rewind()?;
+        said.read_to_end(&mut text)?;
+        let ending = self.ending(if ended.is_ok() { "ok" } else { "failed" }, start);
+        println!("{}\n{}{ending}", self.heading(), String::from_utf8_lossy(&text));
+        ended
+    }
+
+    fn heading(&self) -> String {
+        format!("== {}: {} {}", self.what, self.program, self.args.join(" "))
+    }
+
+    fn ending(&self, end: &str, start: Instant) -> String {
+        format!("== {}: {end} after {:.0} s", self.what, start.elapsed().as_secs_f64())
+    }
+
+    fn command(&self, tools: &Tools) -> Command {
+        let env = self.env.iter().map(|(key, value)| (*key, OsString::from(value)));
+        let mut command = Command::new(self.program);
+        command.args(self.args).envs(env).envs(tools.env.iter().cloned());
+        #[cfg(unix)]
+        std::os::unix::process::CommandExt::process_group(&mut command, 0);
+        command
+    }
 }
 
 fn await_end(what: &str, mut command: Command, patience: Duration) -> Result<()> {

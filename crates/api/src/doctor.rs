@@ -109,16 +109,16 @@ pub fn doctor(open: &OpenVault<'_>) -> Vec<Point> {
 
 fn vault(library: &Library) -> Point {
     let [stories, chats, books] = [
-        (library.stories.len(), "story", "stories"),
-        (library.chats.len(), "chat", "chats"),
-        (library.books.len(), "lorebook", "lorebooks"),
+        (library.stories().len(), "story", "stories"),
+        (library.chats().len(), "chat", "chats"),
+        (library.books().len(), "lorebook", "lorebooks"),
     ]
     .map(count);
     Point::well(About::Vault, format!("{stories}, {chats}, {books}."))
 }
 
 fn rights(library: &Library, grounds: &Grounds) -> Point {
-    let (closed, unread) = (&grounds.closed, &library.not_read);
+    let (closed, unread) = (&grounds.closed, library.not_read());
     let names = |paths: &[forklore_fs::VaultPath]| match paths {
         [one] => format!("\"{one}\""),
         [one, rest @ ..] => format!("\"{one}\" and {} more", rest.len()),
@@ -170,14 +170,14 @@ fn system(grounds: &Grounds) -> Option<Point> {
 
 fn leftovers(library: &Library, grounds: &Grounds) -> Point {
     let mut left = Vec::new();
-    if !library.unfinished.is_empty() {
+    if !library.unfinished().is_empty() {
         left.push(format!(
             "{} of an operation that was cut off",
-            count((library.unfinished.len(), "file", "files"))
+            count((library.unfinished().len(), "file", "files"))
         ));
     }
-    if !library.litter.is_empty() {
-        left.push(format!("{} of saves that were cut off", count((library.litter.len(), "file", "files"))));
+    if !library.litter().is_empty() {
+        left.push(format!("{} of saves that were cut off", count((library.litter().len(), "file", "files"))));
     }
     if grounds.lost > 0 {
         left.push(format!(

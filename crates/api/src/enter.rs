@@ -10,11 +10,10 @@ use forklore_engine::heal::{self, Choice, HealReport, Question};
 use forklore_engine::pending::{self, PendingFork, PendingReport};
 use forklore_engine::tree::{self, Place, TreeBook};
 use forklore_journal::oplog::OpLog;
-use forklore_vault::Library;
+use forklore_vault::{ChatIx, Library};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::heal::Asking;
 use crate::look::{AnyChat, OneChat, QueueReport, queue_of};
 use crate::{Failure, OpenVault, now};
 
@@ -40,7 +39,7 @@ pub struct EnterReport {
     /// The lorebook
     pub book: TreeBook,
     /// What is to be decided
-    pub questions: Vec<Asking>,
+    pub questions: Vec<Question>,
     /// What waits in the queue
     pub queue: QueueReport,
 }
@@ -83,7 +82,7 @@ pub fn enter(open: &OpenVault<'_>, of: &OneChat) -> Result<EnterReport, Failure>
     let note = |question: &Question| {
         // Nothing is wrong with a lorebook that is shared by choice: nobody is stopped at the door for it.
         if !question.is_optional() {
-            questions.borrow_mut().push(Asking::from(question));
+            questions.borrow_mut().push(question.clone());
         }
         None
     };
@@ -91,7 +90,7 @@ pub fn enter(open: &OpenVault<'_>, of: &OneChat) -> Result<EnterReport, Failure>
     let _plan = heal::plan(library, Some(c), &config, &note, now());
     Ok(EnterReport {
         chat: library.address(c).to_string(),
-        messages: library.chats[c].transcript.len(),
+        messages: library.chat(c).transcript().len(),
         ok: checked.ok,
         hold: pending.is_some() || checked.findings.iter().any(wrong),
         findings: checked.findings,
@@ -118,7 +117,7 @@ pub fn finish(open: &OpenVault<'_>, finishing: &Finishing) -> Result<FinishRepor
     let waiting = {
         let library = open.library()?;
         let only = finishing.chat.as_deref().map(|name| library.find_chat(name)).transpose()?;
-        let chats: Vec<usize> = only.map_or_else(|| (0..library.chats.len()).collect(), |c| vec![c]);
+        let chats: Vec<ChatIx> = only.map_or_else(|| library.chat_ixs().collect(), |c| vec![c]);
         let mut waiting = Vec::new();
         for c in chats {
             let Some(fork) = pending::pending_fork(&library, c) else { continue };
@@ -145,7 +144,7 @@ fn rebuild(question: &Question) -> Option<Choice> {
 }
 
 /// Whether nothing is under way in the chat that it was forked from.
-fn is_ready(library: &Library, c: usize) -> Result<bool, Failure> {
-    let Some(parent) = library.chats[c].lineage.parent else { return Ok(true) };
+fn is_ready(library: &Library, c: ChatIx) -> Result<bool, Failure> {
+    let Some(parent) = library.chat(c).lineage().parent else { return Ok(true) };
     Ok(!library.operations(parent)?.iter().any(|op| op.status.is_open()))
 }

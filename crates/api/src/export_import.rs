@@ -96,7 +96,7 @@ fn chats(library: &Library, leaving: &Leaving) -> Result<Chats, Failure> {
     match library.find_story(&leaving.what) {
         Ok(story) => Ok(Chats::Story(story)),
         Err(no_story) => match library.find_chat(&leaving.what) {
-            Ok(chat) => Ok(Chats::Story(library.chats[chat].story)),
+            Ok(chat) => Ok(Chats::Story(library.chat(chat).story())),
             Err(e @ AddressError::Ambiguous { .. }) => Err(e.into()),
             Err(_) => Err(no_story.into()),
         },

@@ -4,7 +4,6 @@ use std::cell::RefCell;
 use std::collections::BTreeMap;
 
 use forklore_config::Config;
-use forklore_core::check::Code;
 use forklore_engine::check;
 use forklore_engine::heal::{self, Choice, Decide, HealReport, Question};
 use forklore_vault::history;
@@ -32,39 +31,6 @@ pub struct Cure {
     pub dry_run: bool,
 }
 
-/// Something that somebody has to decide.
-#[derive(Debug, Clone, Serialize, JsonSchema)]
-pub struct Asking {
-    /// The finding it is about
-    pub code: Code,
-    /// Address of the chat
-    pub chat: String,
-    /// The lorebook as the chat has it
-    pub book: String,
-    /// What is the case, as a sentence
-    pub text: String,
-    /// What can be chosen
-    pub choices: Vec<Choice>,
-    /// The lorebook that `copy` copies
-    pub copy_of: Option<String>,
-    /// Whether saying nothing leaves it as it is
-    pub ask_first: bool,
-}
-
-impl From<&Question> for Asking {
-    fn from(question: &Question) -> Self {
-        Self {
-            code: question.code,
-            chat: question.chat.clone(),
-            book: question.book.clone(),
-            text: question.text.clone(),
-            choices: question.choices.clone(),
-            copy_of: question.copy_of.clone(),
-            ask_first: question.ask_first,
-        }
-    }
-}
-
 /// What was healed, and what there was to decide.
 #[derive(Debug, Clone, Serialize, JsonSchema)]
 pub struct Healed {
@@ -72,14 +38,14 @@ pub struct Healed {
     #[serde(flatten)]
     pub report: HealReport,
     /// What was, or would have been, to be decided
-    pub questions: Vec<Asking>,
+    pub questions: Vec<Question>,
 }
 
 /// Heals by what was chosen beforehand.
 pub fn heal(open: &OpenVault<'_>, cure: &Cure) -> Result<Healed, Failure> {
     let asked = RefCell::new(Vec::new());
     let decide = |question: &Question| {
-        asked.borrow_mut().push(Asking::from(question));
+        asked.borrow_mut().push(question.clone());
         chosen(cure, question)
     };
     let report = heal_with(open, cure.chat.as_deref(), &decide, cure.dry_run)?;

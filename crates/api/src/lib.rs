@@ -27,7 +27,7 @@ mod picture;
 pub mod retention;
 
 pub use failure::{ErrorCode, Failure, FailureReport, Kind, capital};
-pub use library_cache::{LibraryCache, Shelved};
+pub use library_cache::{LibraryCache, SharedLibrary};
 pub use open_vault::{OpenVault, now};
 pub use picture::{Picture, picture};
 use serde::Serialize;

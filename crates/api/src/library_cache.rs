@@ -11,7 +11,7 @@ use forklore_engine::check::{self, CheckReport};
 use forklore_fs::{Identity, NodeKind, PathError, VaultPath, Vfs};
 use forklore_journal as journal;
 use forklore_journal::layout;
-use forklore_vault::{Library, Progress, cache, history};
+use forklore_vault::{ChatIx, Library, Progress, cache, history};
 use serde::{Deserialize, Serialize};
 
 use crate::{ErrorCode, Failure, now};
@@ -20,7 +20,7 @@ use crate::{ErrorCode, Failure, now};
 const LONGEST: i64 = 60_000;
 
 /// A library, and what was found out about it.
-pub struct Shelved {
+pub struct SharedLibrary {
     /// The library
     pub library: Library,
     checked: OnceLock<CheckReport>,
@@ -61,7 +61,7 @@ pub(crate) fn read(fs: &Arc<dyn Vfs>, progress: &dyn Progress) -> Result<Library
     calmly(&**fs, look, look)
 }
 
-impl Shelved {
+impl SharedLibrary {
     /// A library that was just read.
     pub fn new(library: Library) -> Self {
         Self { library, checked: OnceLock::new(), read: now() }
@@ -73,7 +73,7 @@ impl Shelved {
     }
 
     /// What `check` says of one chat, or of all.
-    pub fn check(&self, only: Option<usize>) -> CheckReport {
+    pub fn check(&self, only: Option<ChatIx>) -> CheckReport {
         only.map_or_else(|| self.whole().clone(), |c| check::check(&self.library, Some(c), now()))
     }
 
@@ -100,13 +100,13 @@ struct State {
     under_way: bool,
     /// Number of the last one that is over, and what came of it
     over: u64,
-    outcome: Option<Result<Arc<Shelved>, Failure>>,
-    last: Option<(blake3::Hash, Arc<Shelved>)>,
+    outcome: Option<Result<Arc<SharedLibrary>, Failure>>,
+    last: Option<(blake3::Hash, Arc<SharedLibrary>)>,
 }
 
 impl LibraryCache {
     /// The library of these files: the last one, if none of them has changed.
-    pub fn library(&self, fs: &Arc<dyn Vfs>, progress: &dyn Progress) -> Result<Arc<Shelved>, Failure> {
+    pub fn library(&self, fs: &Arc<dyn Vfs>, progress: &dyn Progress) -> Result<Arc<SharedLibrary>, Failure> {
         let mut state = self.state();
         // One that is under way may have seen the files before they became what the caller knows them to be.
         let enough = state.begun + 1;
@@ -132,7 +132,7 @@ impl LibraryCache {
     }
 }
 
-type Stamped = (blake3::Hash, Arc<Shelved>);
+type Stamped = (blake3::Hash, Arc<SharedLibrary>);
 
 /// A look that is under way; when it is over, however it went, those who wait go on.
 struct Look<'a> {
@@ -147,7 +147,7 @@ impl Drop for Look<'_> {
         let mut state = self.library_cache.state();
         state.under_way = false;
         state.over = self.mine;
-        state.outcome = Some(outcome.as_ref().map(|(_, shelved)| shelved.clone()).map_err(Clone::clone));
+        state.outcome = Some(outcome.as_ref().map(|(_, shared)| shared.clone()).map_err(Clone::clone));
         state.last = outcome.ok();
         drop(state);
         self.library_cache.looked.notify_all();
@@ -163,12 +163,12 @@ fn fresh(last: Option<Stamped>, fs: &Arc<dyn Vfs>, progress: &dyn Progress) -> R
     // Before the content: what changes in between makes a stamp that is never met again.
     let stamp = stamp(fs)?;
     // Some findings depend on the time: what has been waiting, what is left over.
-    let is_young = |last: &Shelved| (0..LONGEST).contains(&(now() - last.read));
+    let is_young = |last: &SharedLibrary| (0..LONGEST).contains(&(now() - last.read));
     if let Some(last) = last.filter(|(of, last)| *of == stamp && is_young(last)) {
         return Ok(last);
     }
     // The old one is gone by now, unless somebody works with it: a vault can be large.
-    Ok((stamp, Arc::new(Shelved::new(read(fs, progress)?))))
+    Ok((stamp, Arc::new(SharedLibrary::new(read(fs, progress)?))))
 }
 
 /// Folders, and how deep they are looked into. History may be elsewhere.

@@ -11,11 +11,11 @@ use forklore_engine::search::{self, SearchReport};
 use forklore_engine::show::{self, ShowOperation, ShowReport};
 use forklore_engine::stories::{self, StoriesReport};
 use forklore_engine::tree::{self, TreeReport};
-use forklore_vault::{Library, StoryKind};
+use forklore_vault::{ChatIx, Library, StoryKind};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::library_cache::{self, Found, Shelved};
+use crate::library_cache::{self, Found, SharedLibrary};
 use crate::{Failure, OpenVault};
 
 /// A chat, by its address.
@@ -170,7 +170,7 @@ pub fn check(open: &OpenVault<'_>, of: &AnyChat) -> Result<(CheckReport, usize),
         return Ok((CheckReport::of(found.findings), found.chats));
     }
     let (shared, report) = checked(open, of)?;
-    let chats = shared.library.chats.len();
+    let chats = shared.library.chats().len();
     if open.library_cache.is_none() && library_cache::stamp(&open.fs)? == stamp {
         Found::remember(&*open.fs, &stamp, &report, chats);
     }
@@ -178,13 +178,13 @@ pub fn check(open: &OpenVault<'_>, of: &AnyChat) -> Result<(CheckReport, usize),
 }
 
 /// What is wrong in a vault as it is before or after whatever other Forklores do to it: lorebooks are read only now.
-fn checked(open: &OpenVault<'_>, of: &AnyChat) -> Result<(Arc<Shelved>, CheckReport), Failure> {
-    let check = |shared: Arc<Shelved>| {
+fn checked(open: &OpenVault<'_>, of: &AnyChat) -> Result<(Arc<SharedLibrary>, CheckReport), Failure> {
+    let check = |shared: Arc<SharedLibrary>| {
         let only = of.chat.as_deref().map(|name| shared.library.find_chat(name)).transpose()?;
         let report = shared.check(only);
         Ok((shared, report))
     };
-    let undisturbed = || check(Arc::new(Shelved::new(Library::load(open.fs.clone(), open.progress)?)));
+    let undisturbed = || check(Arc::new(SharedLibrary::new(Library::load(open.fs.clone(), open.progress)?)));
     library_cache::calmly(&*open.fs, || check(open.shared()?), undisturbed)
 }
 
@@ -203,14 +203,14 @@ pub struct HealthReport {
 pub fn health(open: &OpenVault<'_>, of: &AnyChat) -> Result<HealthReport, Failure> {
     let (shared, check) = checked(open, of)?;
     let library = &shared.library;
-    let names = library.stories.iter().map(|story| {
-        let key = match story.kind {
-            StoryKind::Character => story.folder.clone(),
-            StoryKind::Group => format!("group:{}", story.folder),
+    let names = library.stories().map(|(_, story)| {
+        let key = match story.kind() {
+            StoryKind::Character => story.folder().to_owned(),
+            StoryKind::Group => format!("group:{}", story.folder()),
         };
-        (key, story.name.clone())
+        (key, story.name().to_owned())
     });
-    let chats = if of.chat.is_some() { 1 } else { library.chats.len() };
+    let chats = if of.chat.is_some() { 1 } else { library.chats().len() };
     Ok(HealthReport { check, chats, names: names.collect() })
 }
 
@@ -229,7 +229,7 @@ pub fn queue(open: &OpenVault<'_>, of: &OneChat) -> Result<QueueReport, Failure>
     queue_of(&shared.library, chat)
 }
 
-pub(crate) fn queue_of(library: &Library, chat: usize) -> Result<QueueReport, Failure> {
+pub(crate) fn queue_of(library: &Library, chat: ChatIx) -> Result<QueueReport, Failure> {
     let operations = library.operations(chat)?;
     let open = || operations.iter().filter(|op| op.status.is_open());
     let mut types: Vec<String> = open().map(|op| op.kind.clone()).collect();

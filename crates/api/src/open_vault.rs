@@ -7,7 +7,7 @@ use forklore_journal as journal;
 use forklore_vault::{Library, Progress, settle};
 
 use crate::failure::Failure;
-use crate::library_cache::{self, LibraryCache, Shelved};
+use crate::library_cache::{self, LibraryCache, SharedLibrary};
 
 /// A vault that can be asked.
 pub struct OpenVault<'a> {
@@ -47,13 +47,13 @@ impl OpenVault<'_> {
     }
 
     /// The vault to look at: as it was read before, if nothing has changed since.
-    pub fn shared(&self) -> Result<Arc<Shelved>, Failure> {
+    pub fn shared(&self) -> Result<Arc<SharedLibrary>, Failure> {
         match self.library_cache {
             Some(library_cache) => {
                 self.settled();
                 library_cache.library(&self.fs, self.progress)
             }
-            None => Ok(Arc::new(Shelved::new(self.library()?))),
+            None => Ok(Arc::new(SharedLibrary::new(self.library()?))),
         }
     }
 

@@ -210,7 +210,7 @@ fn revert(
         .and_then(|plan| if dry_run { Ok(plan.report) } else { undo::execute(library, plan, now()) });
     done.map_err(|e| match &e {
         UndoError::MovedOn { path, .. } => {
-            let chat = library.chats.iter().position(|chat| chat.path == *path);
+            let chat = library.chat_at(path).map(|(c, _)| c);
             let chat = chat.map(|c| library.address(c).to_string());
             let of_operation =
                 || id.and_then(|id| log.find(id).ok()).or_else(|| log.last_done())?.chat.clone();

@@ -4,9 +4,9 @@ use forklore_core::adapter::{EntryRole, entry_role};
 use forklore_core::state::{Blamed, Carry, Cause, Change, Place, blame as trace};
 use forklore_fs::PathError;
 use forklore_journal::oplog::time;
-use forklore_vault::Library;
 use forklore_vault::history::By;
 use forklore_vault::state::at::{StateError, Wanted};
+use forklore_vault::{ChatIx, Library};
 use schemars::JsonSchema;
 use serde::Serialize;
 
@@ -137,17 +137,17 @@ pub enum EntryError {
 /// of a title.
 pub fn blame(
     library: &Library,
-    c: usize,
+    c: ChatIx,
     at: Option<usize>,
     wanted: Option<&str>,
 ) -> Result<BlameReport, BlameError> {
-    let chat = &library.chats[c];
-    let messages = chat.transcript.len();
+    let chat = library.chat(c);
+    let messages = chat.transcript().len();
     let at = at.unwrap_or(chat.head());
     if at >= messages {
-        return Err(BlameError::NoSuchMessage { at, chat: chat.name.clone(), messages });
+        return Err(BlameError::NoSuchMessage { at, chat: chat.name().to_owned(), messages });
     }
-    let Some((book, _)) = &chat.book else { return Err(BlameError::NoBook(chat.name.clone())) };
+    let Some((book, _)) = chat.book() else { return Err(BlameError::NoBook(chat.name().to_owned())) };
     let lore = library.lore(c)?;
     let changes = &lore.known.changes;
     let mut state = library.book_at(c, at, Wanted::default())?.entries;
@@ -161,7 +161,7 @@ pub fn blame(
     }
     let teller = Teller { library, c, changes };
     let entries = found.iter().map(|one| teller.entry(one, wanted.is_some())).collect::<Result<_, _>>()?;
-    Ok(BlameReport { chat: library.address(c).to_string(), at, book: book.clone(), entries })
+    Ok(BlameReport { chat: library.address(c).to_string(), at, book: book.to_owned(), entries })
 }
 
 /// The entry that a user means, of entries by number and title.
@@ -220,7 +220,7 @@ fn with_removal(e: EntryError, changes: &[Change], at: usize) -> EntryError {
 
 struct Teller<'a> {
     library: &'a Library,
-    c: usize,
+    c: ChatIx,
     changes: &'a [Change],
 }
 
@@ -277,8 +277,8 @@ impl Teller<'_> {
         };
         let dated = change.clock > i64::MIN && change.clock < i64::MAX;
         let by_scene = change.cause == Cause::Scene;
-        let chat = &self.library.chats[self.c];
-        let scene = message.filter(|_| by_scene).and_then(|m| chat.facts.scene(m)?.name.clone());
+        let chat = self.library.chat(self.c);
+        let scene = message.filter(|_| by_scene).and_then(|m| chat.facts().scene(m)?.name.clone());
         let history = self.library.history()?;
         let seen = change.observed.and_then(|seq| history?.find(seq));
         // What history saw has the time of that save; what is known otherwise has the clock of whoever wrote it.

@@ -31,14 +31,14 @@ impl Bring {
         let fail = |source| PathError { path: of.clone(), doing: "read", source };
         let links = of_file(chat, end).map_err(fail)?;
         let mut bring = Self::default();
-        let mut gone = links.iter().filter(|linked| find(&*library.fs, linked).is_none()).peekable();
+        let mut gone = links.iter().filter(|linked| find(&**library.fs(), linked).is_none()).peekable();
         if gone.peek().is_none() {
             return Ok(bring);
         }
         // A history that cannot be read is no reason to keep the chat back.
         let history = library.history().ok().flatten();
         let kept = history.and_then(|history| history.kept_files(of, until).ok()).unwrap_or_default();
-        let fs = &*library.fs;
+        let fs = &**library.fs();
         for linked in gone {
             let known = linked.places().find_map(|place| kept.get(place).map(|id| (place, id)));
             match known.filter(|(place, _)| is_free(fs, place) && can_hold(fs, place)) {

@@ -6,18 +6,17 @@ use forklore_fs::PathError;
 use forklore_journal::layout;
 use forklore_journal::operation::{Edit, Json, JsonChange, Place};
 use forklore_json::Raw;
-use forklore_vault::Library;
+use forklore_vault::{ChatIx, Library};
 
 /// The edit of the settings that follows what becomes of chat `c`; nothing if nothing is kept under its name.
-pub(crate) fn follow(library: &Library, c: usize, fate: Fate<'_>) -> Result<Option<Edit>, PathError> {
-    if !library.settings.kept_chats.contains(fate.from()) {
+pub(crate) fn follow(library: &Library, c: ChatIx, fate: Fate<'_>) -> Result<Option<Edit>, PathError> {
+    if !library.settings().kept_chats.contains(fate.from()) {
         return Ok(None);
     }
     let target = layout::folder(layout::SETTINGS);
-    let bytes = library.fs.read(&target)?.unwrap_or_default();
+    let bytes = library.fs().read(&target)?.unwrap_or_default();
     let Ok(settings) = Raw::parse(&bytes) else { return Ok(None) };
-    let is_anothers =
-        |name: &str| library.chats.iter().enumerate().any(|(other, chat)| other != c && chat.name == name);
+    let is_anothers = |name: &str| library.chats().any(|(other, chat)| other != c && chat.name() == name);
     let change = |SettingsChange { path, to }| {
         let path: Vec<&str> = path.iter().map(String::as_str).collect();
         let to = match to {

@@ -8,7 +8,7 @@ use forklore_fs::{PathError, VaultPath};
 use forklore_journal::operation::{Edit, Json, JsonChange, Kind, Listed, Place};
 use forklore_journal::{About, TxError, layout};
 use forklore_json::Raw;
-use forklore_vault::{Chat, Library, StoryKind};
+use forklore_vault::{Chat, ChatIx, Library, StoryKind};
 use schemars::JsonSchema;
 use serde::Serialize;
 
@@ -51,8 +51,8 @@ pub struct DeletePlan {
 }
 
 /// Works out what goes with chat `c`.
-pub fn plan(library: &Library, c: usize) -> Result<DeletePlan, PathError> {
-    let chat = &library.chats[c];
+pub fn plan(library: &Library, c: ChatIx) -> Result<DeletePlan, PathError> {
+    let chat = library.chat(c);
     let report = DeleteReport {
         operation: None,
         chat: library.address(c).to_string(),
@@ -61,10 +61,11 @@ pub fn plan(library: &Library, c: usize) -> Result<DeletePlan, PathError> {
         files: Vec::new(),
         warnings: Vec::new(),
     };
-    let mut plan = DeletePlan { report, edits: links::without(library, c)?, retire: vec![chat.path.clone()] };
+    let mut plan =
+        DeletePlan { report, edits: links::without(library, c)?, retire: vec![chat.path().clone()] };
     plan.take_books(library, c)?;
     plan.leave_groups(library, chat)?;
-    plan.edits.extend(chat_settings::follow(library, c, Fate::Deleted { from: &chat.name })?);
+    plan.edits.extend(chat_settings::follow(library, c, Fate::Deleted { from: chat.name() })?);
     plan.report.warnings.extend(opens_with_character(library, chat));
     plan.report.warnings.extend(still_shared(library, c)?);
     plan.report.warnings.extend(has_forks(library, c));
@@ -76,10 +77,10 @@ pub fn plan(library: &Library, c: usize) -> Result<DeletePlan, PathError> {
 
 impl DeletePlan {
     /// The chat's own books go with it, unless something else refers to them.
-    fn take_books(&mut self, library: &Library, c: usize) -> Result<(), PathError> {
+    fn take_books(&mut self, library: &Library, c: ChatIx) -> Result<(), PathError> {
         let report = &mut self.report;
         for stem in own_books(library, c)? {
-            let Some(path) = library.books.get(&stem) else { continue };
+            let Some(path) = library.books().get(&stem) else { continue };
             match library.referring_to(&stem, &[c]).first() {
                 Some(who) => report.kept.push(KeptBook { name: stem, why: format!("{who} refers to it") }),
                 None => {
@@ -88,8 +89,8 @@ impl DeletePlan {
                 }
             }
         }
-        if let Some(stem) = library.chats[c].book_stem()
-            && library.books.contains_key(stem)
+        if let Some(stem) = library.chat(c).book_stem()
+            && library.books().contains_key(stem)
             && !report.books.iter().any(|book| book == stem)
             && !report.kept.iter().any(|kept| kept.name == stem)
         {
@@ -102,17 +103,17 @@ impl DeletePlan {
     /// Groups list the chat no longer, and open another one.
     fn leave_groups(&mut self, library: &Library, chat: &Chat) -> Result<(), PathError> {
         let listing =
-            library.groups.values().filter(|_| library.stories[chat.story].kind == StoryKind::Group);
-        for group in listing.filter(|group| group.chats.iter().any(|name| chat_stem(name) == chat.name)) {
+            library.groups().values().filter(|_| library.story(chat.story()).kind() == StoryKind::Group);
+        for group in listing.filter(|group| group.chats.iter().any(|name| chat_stem(name) == chat.name())) {
             let Ok(target) = layout::folder(layout::GROUPS).join(&format!("{}.json", group.file)) else {
                 continue;
             };
             // As the group has it: not always the file's name.
-            let listed = group.chats.iter().enumerate().filter(|(_, name)| chat_stem(name) == chat.name);
+            let listed = group.chats.iter().enumerate().filter(|(_, name)| chat_stem(name) == chat.name());
             // From the end, so that each stands where it is said to stand when it goes, and when it comes back.
             let leave =
                 listed.rev().map(|(n, name)| JsonChange::Exclude(Listed::new(&["chats"], name).at(Some(n))));
-            let current = group.current_chat.as_ref().filter(|name| chat_stem(name) == chat.name);
+            let current = group.current_chat.as_ref().filter(|name| chat_stem(name) == chat.name());
             let next = current.and_then(|_| opened_instead(library, chat, &group.chats));
             let open = current
                 .zip(next.as_ref())
@@ -131,24 +132,25 @@ impl DeletePlan {
 
 /// The chat that a group opens from now on: SillyTavern would make the deleted one anew, with nothing but the greeting.
 fn opened_instead(library: &Library, chat: &Chat, listed: &[String]) -> Option<String> {
-    let parent = chat.lineage.parent.map(|p| library.chats[p].name.clone());
+    let parent = chat.lineage().parent.map(|p| library.chat(p).name().to_owned());
     let parent = parent.filter(|parent| listed.contains(parent));
-    parent.or_else(|| listed.iter().find(|name| chat_stem(name) != chat.name).cloned())
+    parent.or_else(|| listed.iter().find(|name| chat_stem(name) != chat.name()).cloned())
 }
 
 fn opens_with_character(library: &Library, chat: &Chat) -> Option<Warning> {
-    let story = &library.stories[chat.story];
-    let current = library.cards.get(&story.folder).and_then(|card| card.current_chat.as_deref());
-    let is_it = story.kind == StoryKind::Character && current.map(chat_stem).as_ref() == Some(&chat.name);
+    let story = library.story(chat.story());
+    let current = library.cards().get(story.folder()).and_then(|card| card.current_chat.as_deref());
+    let is_it =
+        story.kind() == StoryKind::Character && current.map(chat_stem).as_deref() == Some(chat.name());
     let message = "It is the chat that opens with the character: open another one in SillyTavern first, or it makes a new chat of this name".to_owned();
     is_it.then_some(Warning { code: WarningCode::CurrentChat, message })
 }
 
 /// Once this chat is gone, nothing tells any more what of a shared book is its own.
-fn still_shared(library: &Library, c: usize) -> Result<Option<Warning>, PathError> {
-    let Some(stem) = library.chats[c].book_stem() else { return Ok(None) };
+fn still_shared(library: &Library, c: ChatIx) -> Result<Option<Warning>, PathError> {
+    let Some(stem) = library.chat(c).book_stem() else { return Ok(None) };
     let sharing = library.users_of(stem).iter().filter(|other| **other != c && library.related(c, **other));
-    let sharing: Vec<&str> = sharing.map(|other| library.chats[*other].name.as_str()).collect();
+    let sharing: Vec<&str> = sharing.map(|other| library.chat(*other).name()).collect();
     let [first, ..] = sharing[..] else { return Ok(None) };
     if !library.is_machine_kept(stem)? {
         return Ok(None);
@@ -160,8 +162,8 @@ fn still_shared(library: &Library, c: usize) -> Result<Option<Warning>, PathErro
     Ok(Some(Warning { code: WarningCode::BookShared, message }))
 }
 
-fn has_forks(library: &Library, c: usize) -> Option<Warning> {
-    let forks = library.chats.iter().filter(|other| other.lineage.parent == Some(c)).count();
+fn has_forks(library: &Library, c: ChatIx) -> Option<Warning> {
+    let forks = library.chats().filter(|(_, other)| other.lineage().parent == Some(c)).count();
     let message = match forks {
         0 => return None,
         1 => "One chat was forked from it: it keeps everything it has, and loses its parent".to_owned(),
@@ -191,14 +193,14 @@ pub fn execute(library: &Library, plan: DeletePlan, now: i64) -> Result<DeleteRe
 }
 
 /// Books that are this chat's own: the one made for it by Forklore, and the one it is bound to if an extension keeps it.
-pub(crate) fn own_books(library: &Library, c: usize) -> Result<BTreeSet<String>, PathError> {
-    let chat = &library.chats[c];
+pub(crate) fn own_books(library: &Library, c: ChatIx) -> Result<BTreeSet<String>, PathError> {
+    let chat = library.chat(c);
     let mut own = BTreeSet::new();
-    own.extend(chat.record.as_ref().and_then(|record| record.book.as_deref()).map(book_stem));
-    if let Some((name, stem)) = &chat.book
-        && library.book(name)?.is_some_and(|book| book.keeper.is_some())
+    own.extend(chat.record().and_then(|record| record.book.as_deref()).map(book_stem));
+    if let Some((name, stem)) = chat.book()
+        && library.book(name)?.is_some_and(|book| book.keeper().is_some())
     {
-        own.insert(stem.clone());
+        own.insert(stem.to_owned());
     }
     Ok(own)
 }
@@ -210,13 +212,13 @@ fn kept_metadata(
     chat: &Chat,
     next: Option<&str>,
 ) -> Result<(Option<JsonChange>, Option<JsonChange>), PathError> {
-    let Some((_, kept)) = chat.kept.as_ref().filter(|(file, _)| file == target) else {
+    let Some((_, kept)) = chat.kept().filter(|(file, _)| file == target) else {
         return Ok((None, None));
     };
-    let bytes = library.fs.read(target)?.unwrap_or_default();
+    let bytes = library.fs().read(target)?.unwrap_or_default();
     let group = Raw::parse(&bytes).unwrap_or(Raw::NULL);
     let past = group.get("past_metadata").unwrap_or(Raw::NULL);
-    let key = past.members().filter_map(|(key, _)| key.as_text()).find(|key| chat_stem(key) == chat.name);
+    let key = past.members().filter_map(|(key, _)| key.as_text()).find(|key| chat_stem(key) == chat.name());
     let forget = key.and_then(|key| JsonChange::set_in(group, &["past_metadata", &key], None));
     let turn = next.filter(|_| kept.path.len() == 1).and_then(|next| {
         let metadata = past.get(next).map_or(&b"{}"[..], Raw::bytes);

@@ -35,7 +35,7 @@ pub struct Recorded {
 
 /// What history has of a vault, and what it has not.
 pub fn recorded(library: &Library, now: i64) -> Result<Recorded, HistoryError> {
-    let fs = &library.fs;
+    let fs = library.fs();
     let place = history::place(fs)?;
     let closed = !can_write(&*place.fs, place.dir.clone())?;
     let mut found = Recorded { outside: place.outside, closed, ..Recorded::default() };
@@ -120,7 +120,7 @@ pub struct Grounds {
 
 /// Looks at the folders, and tries the file system where Forklore has a folder of its own already.
 pub fn grounds(library: &Library, now: i64) -> Result<Grounds, TxError> {
-    let fs = &library.fs;
+    let fs = library.fs();
     let own = layout::folder(layout::FORKLORE);
     let mut found = Grounds::default();
     let places = [layout::CHATS, layout::GROUP_CHATS, layout::WORLDS, layout::FORKLORE].map(layout::folder);

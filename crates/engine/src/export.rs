@@ -11,7 +11,7 @@ use forklore_vault::history::HistoryError;
 use forklore_vault::history::transfer::{Taken, Travelling};
 use forklore_vault::progress::Progress;
 use forklore_vault::read::media::{self, Links};
-use forklore_vault::{Library, StoryKind};
+use forklore_vault::{ChatIx, Library, StoryIx, StoryKind};
 use schemars::JsonSchema;
 use serde::Serialize;
 
@@ -34,9 +34,9 @@ pub struct Request {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Chats {
     /// All of a story
-    Story(usize),
+    Story(StoryIx),
     /// A chat and those that it comes from
-    Line(usize),
+    Line(ChatIx),
 }
 
 /// What was exported.
@@ -132,33 +132,37 @@ enum Source {
 pub fn plan(library: &Library, request: &Request, now: i64) -> Result<ExportPlan, ExportError> {
     let (story, line) = match request.chats {
         Chats::Story(story) => (story, None),
-        Chats::Line(chat) => (library.chats[chat].story, Some(chat)),
+        Chats::Line(chat) => (library.chat(chat).story(), Some(chat)),
     };
-    let told = &library.stories[story];
+    let told = library.story(story);
     let mut warnings = Vec::new();
     let chats = match line {
-        None => told.chats.clone(),
+        None => told.chats().to_vec(),
         Some(chat) => line_of(library, chat, &mut warnings),
     };
     if chats.is_empty() {
         return Err(ExportError::Empty);
     }
     for c in &chats {
-        if let Some(why) = &library.chats[*c].unreadable {
-            return Err(ExportError::Unreadable { chat: library.address(*c).to_string(), why: why.clone() });
+        if let Some(why) = library.chat(*c).unreadable() {
+            return Err(ExportError::Unreadable {
+                chat: library.address(*c).to_string(),
+                why: why.to_owned(),
+            });
         }
     }
-    let kind = match told.kind {
+    let kind = match told.kind() {
         StoryKind::Character => "character",
         StoryKind::Group => "group",
     };
-    let place = Story { kind: kind.to_owned(), folder: told.folder.clone(), name: told.name.clone() };
+    let place =
+        Story { kind: kind.to_owned(), folder: told.folder().to_owned(), name: told.name().to_owned() };
     let mut plan = ExportPlan {
         report: ExportReport {
             file: None,
             bytes: None,
-            story: told.folder.clone(),
-            name: told.name.clone(),
+            story: told.folder().to_owned(),
+            name: told.name().to_owned(),
             line: line.map(|chat| library.address(chat).to_string()),
             chats: chats.iter().map(|c| library.address(*c).to_string()).collect(),
             books: Vec::new(),
@@ -172,28 +176,28 @@ pub fn plan(library: &Library, request: &Request, now: i64) -> Result<ExportPlan
         sources: Vec::new(),
         history: None,
     };
-    plan.manifest.line = line.map(|chat| library.chats[chat].name.clone());
+    plan.manifest.line = line.map(|chat| library.chat(chat).name().to_owned());
     if request.with_history {
         plan.add_history(library, &chats)?;
     }
     plan.add_books(library, &chats)?;
-    if let Some(group) = library.groups.get(&told.folder).filter(|_| told.kind == StoryKind::Group)
+    if let Some(group) = library.groups().get(told.folder()).filter(|_| told.kind() == StoryKind::Group)
         && let Ok(path) = layout::folder(layout::GROUPS).join(&format!("{}.json", group.file))
     {
         plan.add_file(library, MemberKind::Group, &group.id, path)?;
     }
     if request.with_card {
-        let card = layout::folder(layout::CHARACTERS).join(&format!("{}.png", told.folder)).ok();
-        let card =
-            card.filter(|_| told.kind == StoryKind::Character && library.cards.contains_key(&told.folder));
-        let card = card.ok_or_else(|| ExportError::NoCard(told.name.clone()))?;
-        plan.add_file(library, MemberKind::Card, &told.folder, card)?;
+        let card = layout::folder(layout::CHARACTERS).join(&format!("{}.png", told.folder())).ok();
+        let card = card
+            .filter(|_| told.kind() == StoryKind::Character && library.cards().contains_key(told.folder()));
+        let card = card.ok_or_else(|| ExportError::NoCard(told.name().to_owned()))?;
+        plan.add_file(library, MemberKind::Card, told.folder(), card)?;
         plan.report.card = true;
     }
     plan.add_media(library, &chats, request.with_media)?;
     for c in &chats {
-        let chat = &library.chats[*c];
-        plan.add_file(library, MemberKind::Chat, &chat.name, chat.path.clone())?;
+        let chat = library.chat(*c);
+        plan.add_file(library, MemberKind::Chat, chat.name(), chat.path().clone())?;
     }
     plan.report.content = plan.manifest.members.iter().map(|member| member.bytes).sum();
     Ok(plan)
@@ -201,30 +205,30 @@ pub fn plan(library: &Library, request: &Request, now: i64) -> Result<ExportPlan
 
 /// A chat, those that it comes from, and those that share a book with one of them: nobody could tell without them what in the book is
 /// whose.
-fn line_of(library: &Library, chat: usize, warnings: &mut Vec<Warning>) -> Vec<usize> {
-    let story = library.chats[chat].story;
-    let mut chosen: BTreeSet<usize> = BTreeSet::new();
+fn line_of(library: &Library, chat: ChatIx, warnings: &mut Vec<Warning>) -> Vec<ChatIx> {
+    let story = library.chat(chat).story();
+    let mut chosen: BTreeSet<ChatIx> = BTreeSet::new();
     let mut todo = vec![chat];
     let mut sharing: Vec<&str> = Vec::new();
     while let Some(c) = todo.pop() {
         if !chosen.insert(c) {
             continue;
         }
-        let here = &library.chats[c];
-        todo.extend(here.lineage.parent.filter(|parent| library.chats[*parent].story == story));
+        let here = library.chat(c);
+        todo.extend(here.lineage().parent.filter(|parent| library.chat(*parent).story() == story));
         todo.extend(
             here.book_stem()
                 .into_iter()
                 .flat_map(|stem| library.users_of(stem))
-                .filter(|d| library.chats[**d].story == story),
+                .filter(|d| library.chat(**d).story() == story),
         );
     }
     let mut own = BTreeSet::new();
     let mut at = Some(chat);
     while let Some(c) = at.filter(|c| own.insert(*c)) {
-        at = library.chats[c].lineage.parent;
+        at = library.chat(c).lineage().parent;
     }
-    sharing.extend(chosen.difference(&own).map(|c| library.chats[*c].name.as_str()));
+    sharing.extend(chosen.difference(&own).map(|c| library.chat(*c).name()));
     if !sharing.is_empty() {
         let message = format!(
             "Not of this line, but they share a lorebook with it and come along: {}. `forklore heal` gives every chat its own.",
@@ -236,11 +240,11 @@ fn line_of(library: &Library, chat: usize, warnings: &mut Vec<Warning>) -> Vec<u
 }
 
 /// Stems of the books that chats are bound to, or that were made for them.
-fn books_of(library: &Library, chats: &[usize]) -> BTreeSet<String> {
+fn books_of(library: &Library, chats: &[ChatIx]) -> BTreeSet<String> {
     let mut stems: BTreeSet<String> = BTreeSet::new();
-    for chat in chats.iter().map(|c| &library.chats[*c]) {
+    for chat in chats.iter().map(|c| library.chat(*c)) {
         stems.extend(chat.book_stem().map(str::to_owned));
-        stems.extend(chat.record.as_ref().and_then(|record| record.book.as_deref()).map(book_stem));
+        stems.extend(chat.record().and_then(|record| record.book.as_deref()).map(book_stem));
     }
     stems
 }
@@ -253,15 +257,15 @@ impl ExportPlan {
         name: &str,
         path: VaultPath,
     ) -> Result<(), ExportError> {
-        let identity = library.fs.identity(&path)?.ok_or_else(|| ExportError::Changed(path.clone()))?;
+        let identity = library.fs().identity(&path)?.ok_or_else(|| ExportError::Changed(path.clone()))?;
         self.manifest.add(Member { kind, name: name.to_owned(), bytes: identity.len });
         self.sources.push(Source::File(path, identity));
         Ok(())
     }
 
-    fn add_books(&mut self, library: &Library, chats: &[usize]) -> Result<(), ExportError> {
+    fn add_books(&mut self, library: &Library, chats: &[ChatIx]) -> Result<(), ExportError> {
         for stem in books_of(library, chats) {
-            let Some(path) = library.books.get(&stem) else { continue };
+            let Some(path) = library.books().get(&stem) else { continue };
             let strangers = library.users_of(&stem).iter().filter(|user| !chats.contains(user)).count();
             if strangers > 0 {
                 let message = format!(
@@ -276,7 +280,7 @@ impl ExportPlan {
     }
 
     /// What the chats link to. Without the wish for it, only how much that is.
-    fn add_media(&mut self, library: &Library, chats: &[usize], wanted: bool) -> Result<(), ExportError> {
+    fn add_media(&mut self, library: &Library, chats: &[ChatIx], wanted: bool) -> Result<(), ExportError> {
         let mut links = Links::new();
         for c in chats {
             links.extend(media::of_chat(library, *c)?);
@@ -284,7 +288,7 @@ impl ExportPlan {
         let mut files: BTreeMap<VaultPath, Identity> = BTreeMap::new();
         let mut missing = 0;
         for linked in &links {
-            match media::find(&*library.fs, linked)
+            match media::find(&**library.fs(), linked)
                 .filter(|found| found.identity.len <= forklore_archive::LONGEST)
             {
                 Some(found) => drop(files.insert(found.path, found.identity)),
@@ -304,7 +308,7 @@ impl ExportPlan {
         Ok(())
     }
 
-    fn add_history(&mut self, library: &Library, chats: &[usize]) -> Result<(), ExportError> {
+    fn add_history(&mut self, library: &Library, chats: &[ChatIx]) -> Result<(), ExportError> {
         let Some(timeline) = library.history()? else { return Ok(()) };
         let books: Vec<String> = books_of(library, chats).into_iter().collect();
         let taken = timeline.take(library, chats, &books)?;
@@ -364,7 +368,7 @@ pub fn execute(
     for source in &plan.sources {
         match source {
             Source::File(path, identity) => {
-                let file = library.fs.open(path)?;
+                let file = library.fs().open(path)?;
                 writer.add(|out| copy(&*file, path, identity, out, progress))?;
             }
             Source::Objects => {

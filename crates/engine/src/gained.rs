@@ -2,8 +2,8 @@
 
 use std::collections::HashSet;
 
-use forklore_vault::Library;
 use forklore_vault::state::at::{BookAt, Wanted};
+use forklore_vault::{ChatIx, Library, StoryIx};
 use rayon::prelude::*;
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -29,14 +29,14 @@ pub struct Gained {
 }
 
 /// What the forks of a story gained.
-pub fn gained(library: &Library, story: usize) -> GainedReport {
-    let chats = &library.stories[story].chats;
+pub fn gained(library: &Library, story: StoryIx) -> GainedReport {
+    let chats = library.story(story).chats();
     GainedReport { chats: chats.par_iter().filter_map(|c| of(library, *c)).collect() }
 }
 
-fn of(library: &Library, c: usize) -> Option<Gained> {
-    let chat = &library.chats[c];
-    let fork = chat.lineage.fork_message.filter(|_| chat.lineage.is_fork() && chat.book.is_some())?;
+fn of(library: &Library, c: ChatIx) -> Option<Gained> {
+    let chat = library.chat(c);
+    let fork = chat.lineage().fork_message.filter(|_| chat.lineage().is_fork() && chat.book().is_some())?;
     // Where a state cannot be told, there is nothing to count; `show` says why.
     let names = |at: usize| {
         let book = library.book_at(c, at, Wanted::default()).ok()?;

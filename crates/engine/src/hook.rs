@@ -8,15 +8,16 @@
 use forklore_config::Config;
 use forklore_core::adapter;
 use forklore_core::fork::ForkKind;
-use forklore_core::fork::header::{self as core, Revision, handled};
+use forklore_core::fork::header::handled;
 use forklore_core::format::chat::{Header, Message};
 use forklore_core::format::names::chat_stem;
 use forklore_core::format::record::{ForkRecord, Pending};
+use forklore_core::format::revision::{self, Revision};
 use forklore_core::story::{identify, swipe_moments};
 use forklore_fs::VaultPath;
 use forklore_journal::layout;
 use forklore_json::Raw;
-use forklore_vault::Library;
+use forklore_vault::{ChatIx, Library};
 
 use super::fork::{ForkError, ForkReport, ForkRequest, plan_named, prepare as publish};
 
@@ -43,7 +44,7 @@ pub struct Verdict {
     /// The fork that it makes, if it makes one
     pub fork: Option<Fork>,
     /// Number of the chat that it overwrites by force
-    pub overwrites: Option<usize>,
+    pub overwrites: Option<ChatIx>,
 }
 
 /// A fork that is about to be saved.
@@ -67,19 +68,19 @@ pub fn judge(library: &Library, sent: &Sent<'_>) -> Option<Verdict> {
     let name = chat_stem(sent.chat);
     let target = file(&name).filter(|_| !name.is_empty())?;
     let header = Header::new(sent.header);
-    let there = library.chats.iter().position(|chat| chat.path == target);
-    let other = |c: &usize| library.chats[*c].header().slug() != header.slug();
+    let there = library.chat_at(&target).map(|(c, _)| c);
+    let other = |c: &ChatIx| library.chat(*c).header().slug() != header.slug();
     let overwrites = there.filter(|c| sent.force && other(c));
     let free = there.is_none() || overwrites.is_some();
     let parent = header.main_chat().and_then(|name| file(&name)).filter(|parent| *parent != target);
-    let parent = parent.and_then(|path| library.chats.iter().position(|chat| chat.path == path));
+    let parent = parent.and_then(|path| library.chat_at(&path).map(|(c, _)| c));
     let fork = parent.filter(|_| free).and_then(|parent| {
-        let parents = library.chats[parent].header().slug();
+        let parents = library.chat(parent).header().slug();
         let own = header.slug().filter(|slug| Some(slug) != parents.as_ref());
         // A page that still shows a fork which is gone saves it again: that is no new fork.
         let again = ForkRecord::read(header.metadata()).is_some_and(|r| r.belongs_to(own.as_deref()));
         let slug = own.map_or_else(crate::fresh_slug, std::borrow::Cow::into_owned);
-        (!again).then(|| Fork { parent: library.chats[parent].path.clone(), name, slug })
+        (!again).then(|| Fork { parent: library.chat(parent).path().clone(), name, slug })
     });
     Some(Verdict { fork, overwrites })
 }
@@ -97,7 +98,7 @@ pub fn prepare(
 ) -> Result<(ForkReport, Vec<u8>), ForkError> {
     let not_there =
         || forklore_vault::AddressError::NoSuchChat { wanted: fork.parent.to_string(), like: Vec::new() };
-    let parent = library.chats.iter().position(|chat| chat.path == fork.parent).ok_or_else(not_there)?;
+    let parent = library.chat_at(&fork.parent).map(|(c, _)| c).ok_or_else(not_there)?;
     let (at, swipe) = place(library, parent, sent)?;
     let address = library.address(parent).to_string();
     let wished = wish.cloned().unwrap_or_else(|| ForkRequest::of(""));
@@ -106,7 +107,7 @@ pub fn prepare(
     // After a checkpoint the page saves the parent with the link; after a branch it forgets to.
     request.link = request.kind() == ForkKind::Branch;
     let plan = plan_named(library, &request, config, &fork.slug, now, &fork.name)?;
-    let before = library.chats[parent].header().metadata();
+    let before = library.chat(parent).header().metadata();
     let header = merged(sent.header, Raw::parse(&plan.header).unwrap_or(Raw::NULL), before)
         .map_err(|why| ForkError::CorruptChat { chat: fork.name.clone(), why })?;
     Ok((publish(library, plan, now, until)?, header))
@@ -127,18 +128,18 @@ pub fn pending(sent: &Sent<'_>, fork: &Fork, code: &str, message: &str, now: i64
         Revision::set(&["forklore"], note.write()),
     ];
     revisions.extend(adapter::ALL.iter().flat_map(|adapter| adapter.bind(header.metadata(), None)));
-    core::apply(Some(sent.header), &revisions).ok()
+    revision::apply(Some(sent.header), &revisions).ok()
 }
 
 /// The message of the parent that the fork ends with, and the swipe of it, if it shows another one.
-fn place(library: &Library, parent: usize, sent: &Sent<'_>) -> Result<(usize, Option<usize>), ForkError> {
-    let chat = &library.chats[parent];
+fn place(library: &Library, parent: ChatIx, sent: &Sent<'_>) -> Result<(usize, Option<usize>), ForkError> {
+    let chat = library.chat(parent);
     let at = sent.messages.saturating_sub(1);
-    let not_saved = || ForkError::NotSaved { chat: chat.name.clone(), at };
-    let row = chat.transcript.row(at).ok_or_else(not_saved)?;
+    let not_saved = || ForkError::NotSaved { chat: chat.name().to_owned(), at };
+    let row = chat.transcript().row(at).ok_or_else(not_saved)?;
     let last = Message::new(sent.last);
     let (role, text, _) = identify(last);
-    let before = chat.transcript.moment_before(at);
+    let before = chat.transcript().moment_before(at);
     let moment = before.then(role, &text);
     if moment == row.moment {
         return Ok((at, None));
@@ -167,5 +168,5 @@ fn merged(sent: Raw<'_>, planned: Raw<'_>, before: Raw<'_>) -> Result<Vec<u8>, S
             None => Revision::without(&[key]),
         })
         .collect();
-    core::apply(Some(sent), &revisions).map_err(|e| format!("its header cannot be edited ({e})"))
+    revision::apply(Some(sent), &revisions).map_err(|e| format!("its header cannot be edited ({e})"))
 }

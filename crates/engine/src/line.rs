@@ -6,7 +6,7 @@ use std::ops::Range;
 use forklore_core::format::chat::{Message, Role};
 use forklore_fs::PathError;
 use forklore_json::Raw;
-use forklore_vault::{Library, StoryKind};
+use forklore_vault::{ChatIx, Library, StoryKind};
 
 use super::tree;
 
@@ -88,10 +88,10 @@ pub struct Companion {
 }
 
 /// The line of chat `c`.
-pub fn line(library: &Library, c: usize) -> Line {
-    let chat = &library.chats[c];
-    let story = &library.stories[chat.story];
-    let scenes = chat.facts.scenes.iter().filter(|(_, scene)| scene.is_real());
+pub fn line(library: &Library, c: ChatIx) -> Line {
+    let chat = library.chat(c);
+    let story = library.story(chat.story());
+    let scenes = chat.facts().scenes.iter().filter(|(_, scene)| scene.is_real());
     let mut marks: Vec<Mark> = scenes
         .map(|(message, scene)| Mark {
             message: *message,
@@ -100,47 +100,47 @@ pub fn line(library: &Library, c: usize) -> Line {
             chat: None,
         })
         .collect();
-    let forks = library.chats.iter().enumerate().filter(|(_, fork)| fork.lineage.parent == Some(c));
+    let forks = library.chats().filter(|(_, fork)| fork.lineage().parent == Some(c));
     marks.extend(forks.filter_map(|(f, fork)| {
-        let kind = match tree::kind(fork.lineage.kind) {
+        let kind = match tree::kind(fork.lineage().kind) {
             "branch" => MarkKind::Branch,
             "checkpoint" => MarkKind::Checkpoint,
             _ => return None,
         };
         let address = library.address(f).to_string();
         Some(Mark {
-            message: fork.lineage.fork_message?,
+            message: fork.lineage().fork_message?,
             kind,
-            name: Some(fork.name.clone()),
+            name: Some(fork.name().to_owned()),
             chat: Some(address),
         })
     }));
-    let parent = chat.lineage.parent.map(|p| {
-        let parent = &library.chats[p];
-        (library.address(p).to_string(), parent.name.clone(), chat.lineage.fork_message)
+    let parent = chat.lineage().parent.map(|p| {
+        let parent = library.chat(p);
+        (library.address(p).to_string(), parent.name().to_owned(), chat.lineage().fork_message)
     });
     if let Some((address, name, Some(message))) = &parent {
         let (name, chat) = (Some(name.clone()), Some(address.clone()));
         marks.push(Mark { message: *message, kind: MarkKind::Origin, name, chat });
     }
-    marks.retain(|mark| mark.message < chat.transcript.len());
+    marks.retain(|mark| mark.message < chat.transcript().len());
     marks.sort_by_key(|mark| mark.message);
     Line {
         chat: library.address(c).to_string(),
-        name: chat.name.clone(),
-        story: story.name.clone(),
-        story_kind: story.kind,
-        folder: story.folder.clone(),
-        kind: tree::kind(chat.lineage.kind),
-        messages: chat.transcript.len(),
+        name: chat.name().to_owned(),
+        story: story.name().to_owned(),
+        story_kind: story.kind(),
+        folder: story.folder().to_owned(),
+        kind: tree::kind(chat.lineage().kind),
+        messages: chat.transcript().len(),
         parent,
         marks,
     }
 }
 
 /// Some messages of chat `c`; those that there are.
-pub fn around(library: &Library, c: usize, messages: Range<usize>) -> Result<Vec<LineMessage>, PathError> {
-    let end = messages.end.min(library.chats[c].transcript.len());
+pub fn around(library: &Library, c: ChatIx, messages: Range<usize>) -> Result<Vec<LineMessage>, PathError> {
+    let end = messages.end.min(library.chat(c).transcript().len());
     let mut found = Vec::new();
     for message in messages.start..end {
         let line = library.message_line(c, message)?.unwrap_or_default();
@@ -158,14 +158,14 @@ pub fn around(library: &Library, c: usize, messages: Range<usize>) -> Result<Vec
 }
 
 /// All chats of the story of chat `c`, in the order of the tree.
-pub fn companions(library: &Library, c: usize) -> Vec<Companion> {
-    let chats = &library.stories[library.chats[c].story].chats;
+pub fn companions(library: &Library, c: ChatIx) -> Vec<Companion> {
+    let chats = library.story(library.chat(c).story()).chats();
     tree::in_tree_order(library, chats)
         .into_iter()
         .map(|(c, _)| Companion {
             chat: library.address(c).to_string(),
-            name: library.chats[c].name.clone(),
-            messages: library.chats[c].transcript.len(),
+            name: library.chat(c).name().to_owned(),
+            messages: library.chat(c).transcript().len(),
         })
         .collect()
 }

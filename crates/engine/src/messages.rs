@@ -3,7 +3,7 @@
 use forklore_core::format::chat::{Message, Role};
 use forklore_fs::PathError;
 use forklore_json::Raw;
-use forklore_vault::Library;
+use forklore_vault::{ChatIx, Library};
 use schemars::JsonSchema;
 use serde::Serialize;
 
@@ -45,17 +45,17 @@ pub struct MessageRow {
 }
 
 /// Messages `from` to `to` of chat `c`, as far as there are any, and at most [`MOST`].
-pub fn messages(library: &Library, c: usize, from: usize, to: usize) -> Result<MessagesReport, PathError> {
-    let total = library.chats[c].transcript.len();
+pub fn messages(library: &Library, c: ChatIx, from: usize, to: usize) -> Result<MessagesReport, PathError> {
+    let total = library.chat(c).transcript().len();
     let end = to.saturating_add(1).min(total).min(from.saturating_add(MOST));
     let rows = (from..end).map(|at| message(library, c, at)).collect::<Result<_, _>>()?;
     Ok(MessagesReport { chat: library.address(c).to_string(), total, from, messages: rows })
 }
 
-fn message(library: &Library, c: usize, at: usize) -> Result<MessageRow, PathError> {
+fn message(library: &Library, c: ChatIx, at: usize) -> Result<MessageRow, PathError> {
     let line = library.message_line(c, at)?.unwrap_or_default();
     let message = Message::new(Raw::parse(&line).unwrap_or(Raw::NULL));
-    let scene = library.chats[c].facts.scene(at).filter(|scene| scene.is_real());
+    let scene = library.chat(c).facts().scene(at).filter(|scene| scene.is_real());
     Ok(MessageRow {
         at,
         speaker: message.speaker().into_owned(),

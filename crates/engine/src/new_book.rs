@@ -11,31 +11,31 @@ use forklore_core::format::book::EntryImage;
 use forklore_core::format::chat::Message;
 use forklore_core::format::names::book_stem;
 use forklore_core::state::StateEntry;
-use forklore_vault::Library;
 use forklore_vault::state::at::{BookAt, SourceKind};
+use forklore_vault::{ChatIx, Library};
 
 /// The name of a new book for a chat.
 pub(crate) fn name(
     library: &Library,
-    c: usize,
+    c: ChatIx,
     fork: &str,
     old: &str,
     found: &BookAt,
     also_used: &[String],
 ) -> String {
     // A name that a chat has for a book which is gone is not free: an open page may still write that book.
-    let bound = library.chats.iter().filter_map(|chat| chat.book_stem());
+    let bound = library.chats().filter_map(|(_, chat)| chat.book_stem());
     let used =
-        library.books.keys().map(String::as_str).chain(bound).chain(also_used.iter().map(String::as_str));
+        library.books().keys().map(String::as_str).chain(bound).chain(also_used.iter().map(String::as_str));
     let used: HashSet<String> = used.map(str::to_lowercase).collect();
     let taken = |stem: &str| used.contains(&stem.to_lowercase());
-    let chat = &library.chats[c];
+    let chat = library.chat(c);
     let keeper = match &found.live {
-        Some(book) => book.keeper,
+        Some(book) => book.keeper(),
         None => scene_keeper(library, c),
     };
-    let character = &library.stories[chat.story].name;
-    let style = match keeper.and_then(|keeper| library.settings.book_template(keeper)) {
+    let character = library.story(chat.story()).name();
+    let style = match keeper.and_then(|keeper| library.settings().book_template(keeper)) {
         Some(template) => BookStyle::Template { template, character },
         // It carries the chat's name already: a number is enough to tell the two apart.
         None if old.ends_with(fork) => BookStyle::Template { template: old, character },
@@ -45,20 +45,20 @@ pub(crate) fn name(
 }
 
 /// What a chat and those that it comes from are called, and what they were called when they got their books.
-fn line_names(library: &Library, c: usize) -> Vec<&str> {
+fn line_names(library: &Library, c: ChatIx) -> Vec<&str> {
     let mut names = Vec::new();
     let mut here = Some(c);
-    while let Some(chat) = here.map(|c| &library.chats[c]).filter(|_| names.len() < 2 * library.chats.len()) {
-        names.push(chat.name.as_str());
-        names.extend(chat.record.as_ref().map(|record| record.owner_file.as_str()));
-        here = chat.lineage.parent;
+    while let Some(chat) = here.map(|c| library.chat(c)).filter(|_| names.len() < 2 * library.chats().len()) {
+        names.push(chat.name());
+        names.extend(chat.record().map(|record| record.owner_file.as_str()));
+        here = chat.lineage().parent;
     }
     names
 }
 
 /// Who made a chat's scenes: a book that is gone cannot tell who kept it.
-fn scene_keeper(library: &Library, c: usize) -> Option<&'static dyn Adapter> {
-    let (message, _) = library.chats[c].facts.scenes.first()?;
+fn scene_keeper(library: &Library, c: ChatIx) -> Option<&'static dyn Adapter> {
+    let (message, _) = library.chat(c).facts().scenes.first()?;
     let line = library.message_line(c, *message).ok()??;
     adapter::scene_keeper(Message::parse(&line).ok()?)
 }
@@ -98,7 +98,7 @@ fn is_todays(found: &BookAt) -> bool {
 }
 
 /// Why a book that is kept by hand is not copied for a fork.
-pub(crate) fn stays_shared(library: &Library, c: usize, config: &Config, stem: &str) -> Option<String> {
+pub(crate) fn stays_shared(library: &Library, c: ChatIx, config: &Config, stem: &str) -> Option<String> {
     if config.books.shared.iter().any(|pinned| book_stem(pinned) == stem) {
         return Some("is pinned as shared in the settings".to_owned());
     }

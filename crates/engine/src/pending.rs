@@ -6,7 +6,7 @@ use forklore_journal as journal;
 use forklore_journal::operation::{Edit, Json, JsonChange, Kind, Operation, Place};
 use forklore_journal::oplog::{OpLog, time};
 use forklore_journal::{Would, layout};
-use forklore_vault::Library;
+use forklore_vault::{ChatIx, Library};
 use schemars::JsonSchema;
 use serde::Serialize;
 
@@ -87,8 +87,8 @@ pub enum PendingChange {
 }
 
 /// The fork that chat `c` is, if it waits for its book.
-pub fn pending_fork(library: &Library, c: usize) -> Option<PendingFork> {
-    let pending = Pending::read(library.chats[c].header().metadata())?;
+pub fn pending_fork(library: &Library, c: ChatIx) -> Option<PendingFork> {
+    let pending = Pending::read(library.chat(c).header().metadata())?;
     Some(PendingFork {
         chat: library.address(c).to_string(),
         code: pending.code,
@@ -99,10 +99,10 @@ pub fn pending_fork(library: &Library, c: usize) -> Option<PendingFork> {
 }
 
 /// Everything that is still to be done; of chat `only` alone if it is given: its own book, and links in its own file.
-pub fn pending(library: &Library, log: &OpLog, only: Option<usize>) -> Result<PendingReport, PathError> {
-    let meant = |c: &usize| only.is_none_or(|only| only == *c);
-    let forks = (0..library.chats.len()).filter(meant).filter_map(|c| pending_fork(library, c)).collect();
-    let file = only.map(|c| &library.chats[c].path);
+pub fn pending(library: &Library, log: &OpLog, only: Option<ChatIx>) -> Result<PendingReport, PathError> {
+    let meant = |c: &ChatIx| only.is_none_or(|only| only == *c);
+    let forks = library.chat_ixs().filter(meant).filter_map(|c| pending_fork(library, c)).collect();
+    let file = only.map(|c| library.chat(c).path());
     let mut edits = Vec::new();
     let counts = |op: &&Operation| {
         matches!(op.kind, Kind::Checkpoint | Kind::Branch) && log.undone_by(&op.id).is_none()
@@ -110,7 +110,7 @@ pub fn pending(library: &Library, log: &OpLog, only: Option<usize>) -> Result<Pe
     let known = finder(library);
     for operation in log.operations.iter().filter(counts).filter(|op| is_there(library, op)) {
         for edit in operation.edits().filter(|edit| file.is_none_or(|file| edit.target == *file)) {
-            if journal::would_edit(&*library.fs, edit, &known)? == Would::Edit {
+            if journal::would_edit(&**library.fs(), edit, &known)? == Would::Edit {
                 edits.push(PendingEdit {
                     operation: operation.id.clone(),
                     chat: operation.chat.clone(),
@@ -131,16 +131,16 @@ fn is_there(library: &Library, operation: &Operation) -> bool {
     let mut made = made.chain(operation.awaits.as_ref().map(|awaits| &awaits.target));
     made.any(|path| {
         let top = path.as_str().split('/').next().unwrap_or_default();
-        chats.contains(&top) && library.chats.iter().any(|chat| chat.path == *path)
+        chats.contains(&top) && library.chats().any(|(_, chat)| chat.path() == path)
     })
 }
 
 /// Where the message of a link stands by now.
 fn message(library: &Library, edit: &Edit) -> Option<usize> {
     let Place::Message { index, id } = edit.place else { return None };
-    let chat = library.chats.iter().find(|chat| chat.path == edit.target)?;
-    let is = |at: usize| chat.transcript.row(at).is_some_and(|row| row.id.0 == id);
-    if is(index) { Some(index) } else { (0..chat.transcript.len()).find(|at| is(*at)) }
+    let chat = library.chat_at(&edit.target).map(|(_, chat)| chat)?;
+    let is = |at: usize| chat.transcript().row(at).is_some_and(|row| row.id.0 == id);
+    if is(index) { Some(index) } else { (0..chat.transcript().len()).find(|at| is(*at)) }
 }
 
 fn change(change: &JsonChange) -> PendingChange {

@@ -3,17 +3,17 @@
 
 use forklore_core::adapter;
 use forklore_core::adapter::settings::Fate;
-use forklore_core::fork::header::{self as core, Revision};
 use forklore_core::fork::names::{self, NameError};
 use forklore_core::format::chat::Header;
 use forklore_core::format::names::chat_stem;
+use forklore_core::format::revision::{self, Revision};
 use forklore_core::story::lineage::Link;
 use forklore_fs::{Part, PathError, VaultPath};
 use forklore_journal as journal;
 use forklore_journal::operation::{Edit, FileId, Json, JsonChange, Kind, Listed, Place};
 use forklore_journal::{About, TxError, layout};
 use forklore_json::Raw;
-use forklore_vault::{Chat, Library, StoryKind};
+use forklore_vault::{Chat, ChatIx, Library, StoryKind};
 use schemars::JsonSchema;
 use serde::Serialize;
 
@@ -81,40 +81,40 @@ pub struct RenamePlan {
 }
 
 /// Works out how chat `c` gets another name.
-pub fn plan(library: &Library, c: usize, typed: &str) -> Result<RenamePlan, RenameError> {
-    let chat = &library.chats[c];
-    let corrupt = |why: String| RenameError::CorruptChat { chat: chat.name.clone(), why };
-    let identity = chat.identity.filter(|_| chat.unreadable.is_none());
-    let identity = identity.ok_or_else(|| corrupt(chat.unreadable.clone().unwrap_or_default()))?;
+pub fn plan(library: &Library, c: ChatIx, typed: &str) -> Result<RenamePlan, RenameError> {
+    let chat = library.chat(c);
+    let corrupt = |why: String| RenameError::CorruptChat { chat: chat.name().to_owned(), why };
+    let identity = chat.identity().filter(|_| chat.unreadable().is_none());
+    let identity = identity.ok_or_else(|| corrupt(chat.unreadable().unwrap_or_default().to_owned()))?;
     let name = names::typed(typed).map_err(|why| RenameError::InvalidName { name: typed.to_owned(), why })?;
-    let dir = chat.path.parent();
+    let dir = chat.path().parent();
     let file = format!("{name}.jsonl");
     let same = |other: &str| other.to_lowercase() == file.to_lowercase();
     // A change of case alone is the same file on some systems.
-    if library.fs.list(&dir)?.iter().any(|node| same(&node.name)) {
+    if library.fs().list(&dir)?.iter().any(|node| same(&node.name)) {
         return Err(RenameError::NameTaken(name));
     }
     let to = dir.join(&file).map_err(|_| RenameError::NameTaken(name.clone()))?;
     let (header, rest) = header(library, c, &name)?;
     let mut edits = Vec::new();
-    for (of, other) in library.chats.iter().enumerate() {
-        if other.lineage.parent == Some(c) {
+    for (of, other) in library.chats() {
+        if other.lineage().parent == Some(c) {
             edits.extend(child(library, of, &name));
         }
     }
-    if let Some(parent) = chat.lineage.parent {
-        edits.extend(links(library, parent, &chat.name, &name));
+    if let Some(parent) = chat.lineage().parent {
+        edits.extend(links(library, parent, chat.name(), &name));
     }
     edits.extend(groups(library, c, &name));
-    edits.extend(chat_settings::follow(library, c, Fate::Renamed { from: &chat.name, to: &name })?);
+    edits.extend(chat_settings::follow(library, c, Fate::Renamed { from: chat.name(), to: &name })?);
     let mut warnings = Vec::new();
-    let story = &library.stories[chat.story];
-    let current = library.cards.get(&story.folder).and_then(|card| card.current_chat.as_deref());
-    if story.kind == StoryKind::Character && current.map(chat_stem).as_ref() == Some(&chat.name) {
+    let story = library.story(chat.story());
+    let current = library.cards().get(story.folder()).and_then(|card| card.current_chat.as_deref());
+    if story.kind() == StoryKind::Character && current.map(chat_stem).as_deref() == Some(chat.name()) {
         let message = "It is the chat that opens with the character: open it by its new name in SillyTavern, or it makes a new chat of the old name".to_owned();
         warnings.push(Warning { code: WarningCode::CurrentChat, message });
     }
-    let mut files = vec![to.as_str().to_owned(), chat.path.as_str().to_owned()];
+    let mut files = vec![to.as_str().to_owned(), chat.path().as_str().to_owned()];
     files.extend(edits.iter().map(|edit| edit.target.as_str().to_owned()));
     files.dedup();
     let from = library.address(c);
@@ -125,13 +125,13 @@ pub fn plan(library: &Library, c: usize, typed: &str) -> Result<RenamePlan, Rena
         files,
         warnings,
     };
-    Ok(RenamePlan { report, from: chat.path.clone(), file: identity.into(), to, header, rest, edits })
+    Ok(RenamePlan { report, from: chat.path().clone(), file: identity.into(), to, header, rest, edits })
 }
 
 /// Does it.
 pub fn execute(library: &Library, plan: RenamePlan, now: i64) -> Result<RenameReport, RenameError> {
     let mut tx = library.begin(now)?;
-    let file = library.fs.open(&plan.from)?;
+    let file = library.fs().open(&plan.from)?;
     let fail = |source| PathError { path: plan.from.clone(), doing: "read", source };
     let len = file.identity().map_err(fail)?.len;
     let parts = [Part::Bytes(&plan.header), Part::Range(&*file, plan.rest..len)];
@@ -153,30 +153,30 @@ pub fn execute(library: &Library, plan: RenamePlan, now: i64) -> Result<RenameRe
 
 /// What still says the former name of a chat that SillyTavern has renamed.
 pub struct Following {
-    chat: usize,
+    chat: ChatIx,
     from: String,
     edits: Vec<Edit>,
 }
 
 /// Works out what has to follow a chat that was renamed elsewhere: what its header says of itself, the links of its parent, the headers of
 /// its forks, what an extension keeps under its name. Nothing, if another chat has the former name by now.
-pub fn follow(library: &Library, c: usize, from: &str) -> Result<Option<Following>, PathError> {
-    let chat = &library.chats[c];
-    if chat.name == from || chat.unreadable.is_some() || library.named(chat.story, from).is_some() {
+pub fn follow(library: &Library, c: ChatIx, from: &str) -> Result<Option<Following>, PathError> {
+    let chat = library.chat(c);
+    if chat.name() == from || chat.unreadable().is_some() || library.named(chat.story(), from).is_some() {
         return Ok(None);
     }
-    let mut edits: Vec<Edit> = edit_of(chat, own_names(chat, from, &chat.name), false).into_iter().collect();
+    let mut edits: Vec<Edit> = edit_of(chat, own_names(chat, from, chat.name()), false).into_iter().collect();
     edits.retain(|edit| !edit.changes.is_empty());
-    for (of, other) in library.chats.iter().enumerate() {
+    for (of, other) in library.chats() {
         let says = other.header().main_chat().is_some_and(|name| chat_stem(&name) == from);
-        if other.lineage.parent == Some(c) && says {
-            edits.extend(child(library, of, &chat.name));
+        if other.lineage().parent == Some(c) && says {
+            edits.extend(child(library, of, chat.name()));
         }
     }
-    if let Some(parent) = chat.lineage.parent {
-        edits.extend(links(library, parent, from, &chat.name));
+    if let Some(parent) = chat.lineage().parent {
+        edits.extend(links(library, parent, from, chat.name()));
     }
-    edits.extend(chat_settings::follow(library, c, Fate::Renamed { from, to: &chat.name })?);
+    edits.extend(chat_settings::follow(library, c, Fate::Renamed { from, to: chat.name() })?);
     Ok((!edits.is_empty()).then(|| Following { chat: c, from: from.to_owned(), edits }))
 }
 
@@ -196,20 +196,20 @@ pub fn execute_following(library: &Library, following: Following, now: i64) -> R
 }
 
 /// The header with the new name where it tells its own, and where the rest of the file begins.
-fn header(library: &Library, c: usize, name: &str) -> Result<(Vec<u8>, u64), RenameError> {
-    let chat = &library.chats[c];
-    let revisions = own_names(chat, &chat.name, name);
-    if revisions.is_empty() || chat.kept.is_some() {
+fn header(library: &Library, c: ChatIx, name: &str) -> Result<(Vec<u8>, u64), RenameError> {
+    let chat = library.chat(c);
+    let revisions = own_names(chat, chat.name(), name);
+    if revisions.is_empty() || chat.kept().is_some() {
         return Ok((Vec::new(), 0));
     }
-    let file = library.fs.open(&chat.path)?;
-    let fail = |source| PathError { path: chat.path.clone(), doing: "read", source };
+    let file = library.fs().open(chat.path())?;
+    let fail = |source| PathError { path: chat.path().clone(), doing: "read", source };
     let line = journal::header_line(&*file).map_err(fail)?;
     let broken = |e: forklore_json::EditError| RenameError::CorruptChat {
-        chat: chat.name.clone(),
+        chat: chat.name().to_owned(),
         why: format!("its header cannot be edited ({e})"),
     };
-    let mut bytes = core::apply(Some(chat.header().raw()), &revisions).map_err(broken)?;
+    let mut bytes = revision::apply(Some(chat.header().raw()), &revisions).map_err(broken)?;
     journal::pad(&mut bytes, line.end);
     Ok((bytes, line.end))
 }
@@ -226,9 +226,9 @@ fn own_names(chat: &Chat, old: &str, name: &str) -> Vec<Revision> {
 
 /// A group of an older version keeps the chat's metadata under the new name.
 fn kept_metadata(chat: &Chat, target: &VaultPath, name: &str) -> Option<Vec<JsonChange>> {
-    let (_, kept) = chat.kept.as_ref().filter(|(file, _)| file == target)?;
+    let (_, kept) = chat.kept().filter(|(file, _)| file == target)?;
     let was = Json::new(kept.metadata.as_deref()?)?;
-    let header = core::apply(Some(chat.header().raw()), &own_names(chat, &chat.name, name)).ok()?;
+    let header = revision::apply(Some(chat.header().raw()), &own_names(chat, chat.name(), name)).ok()?;
     let is = Json::new(Raw::trust(&header).get("chat_metadata")?.bytes())?;
     let path: Vec<&str> = kept.path.iter().map(String::as_str).collect();
     Some(match path.len() {
@@ -241,8 +241,8 @@ fn kept_metadata(chat: &Chat, target: &VaultPath, name: &str) -> Option<Vec<Json
 }
 
 /// A fork of the chat says the new name.
-fn child(library: &Library, of: usize, name: &str) -> Option<Edit> {
-    let chat = &library.chats[of];
+fn child(library: &Library, of: ChatIx, name: &str) -> Option<Edit> {
+    let chat = library.chat(of);
     let raw = chat.header().raw();
     let mut changes = Vec::new();
     for path in [&["chat_metadata", "main_chat"][..], &["chat_metadata", "forklore", "parent", "file"]] {
@@ -255,48 +255,49 @@ fn child(library: &Library, of: usize, name: &str) -> Option<Edit> {
 }
 
 /// The links of the parent's messages lead to the new name.
-fn links(library: &Library, parent: usize, old: &str, name: &str) -> Vec<Edit> {
-    let chat = &library.chats[parent];
-    let links = chat.facts.links().filter(|(_, _, linked)| chat_stem(linked) == *old);
+fn links(library: &Library, parent: ChatIx, old: &str, name: &str) -> Vec<Edit> {
+    let chat = library.chat(parent);
+    let links = chat.facts().links().filter(|(_, _, linked)| chat_stem(linked) == *old);
     links.filter_map(|(message, link, linked)| relink(chat, message, link, linked, name)).collect()
 }
 
 /// A link of a message leads to another name.
 pub(super) fn relink(chat: &Chat, message: usize, link: Link, linked: &str, name: &str) -> Option<Edit> {
-    let row = chat.transcript.row(message)?;
+    let row = chat.transcript().row(message)?;
     let changes = match link {
         Link::Bookmark => {
             vec![JsonChange::set(&["extra", "bookmark_link"], Json::text(linked), Json::text(name))]
         }
         Link::Branch => {
-            let mut beside = chat.facts.links().filter(|(m, link, _)| *m == message && *link == Link::Branch);
+            let mut beside =
+                chat.facts().links().filter(|(m, link, _)| *m == message && *link == Link::Branch);
             let at = beside.position(|(_, _, other)| other == linked);
             let listed = |text: &str| Listed::new(&["extra", "branches"], text).at(at);
             vec![JsonChange::Exclude(listed(linked)), JsonChange::Include(listed(name))]
         }
     };
     let place = Place::Message { index: message, id: row.id.0 };
-    Some(Edit::new(chat.path.clone(), place, changes))
+    Some(Edit::new(chat.path().clone(), place, changes))
 }
 
 /// The group lists the new name.
-fn groups(library: &Library, c: usize, name: &str) -> Vec<Edit> {
-    let chat = &library.chats[c];
-    if library.stories[chat.story].kind != StoryKind::Group {
+fn groups(library: &Library, c: ChatIx, name: &str) -> Vec<Edit> {
+    let chat = library.chat(c);
+    if library.story(chat.story()).kind() != StoryKind::Group {
         return Vec::new();
     }
     let mut edits = Vec::new();
-    for group in library.groups.values() {
+    for group in library.groups().values() {
         let Ok(target) = layout::folder(layout::GROUPS).join(&format!("{}.json", group.file)) else {
             continue;
         };
         let mut changes = Vec::new();
-        if let Some(n) = group.chats.iter().position(|listed| chat_stem(listed) == chat.name) {
+        if let Some(n) = group.chats.iter().position(|listed| chat_stem(listed) == chat.name()) {
             let listed = |text: &str| Listed::new(&["chats"], text).at(Some(n));
             changes.push(JsonChange::Exclude(listed(&group.chats[n])));
             changes.push(JsonChange::Include(listed(name)));
         }
-        if let Some(current) = group.current_chat.as_ref().filter(|open| chat_stem(open) == chat.name) {
+        if let Some(current) = group.current_chat.as_ref().filter(|open| chat_stem(open) == chat.name()) {
             changes.push(JsonChange::set(&["chat_id"], Json::text(current), Json::text(name)));
         }
         changes.extend(kept_metadata(chat, &target, name).into_iter().flatten());

@@ -14,7 +14,7 @@ use forklore_journal::operation::{Kind, Operation};
 use forklore_journal::oplog::OpLog;
 use forklore_journal::{About, TxError, layout};
 use forklore_json::Raw;
-use forklore_vault::{Library, StoryKind};
+use forklore_vault::{ChatIx, Library, StoryKind};
 
 use super::delete::own_books;
 use super::finder::finder;
@@ -48,14 +48,14 @@ pub fn deleted(
         return Ok(Cleared::default());
     };
     // It is there (again): nothing was deleted.
-    if library.fs.identity(&path)?.is_some() {
+    if library.fs().identity(&path)?.is_some() {
         return Ok(Cleared::default());
     }
     let mut own = BTreeSet::new();
     let header = Header::new_metadata(metadata);
     let record = ForkRecord::read(metadata).filter(|record| record.belongs_to(header.slug().as_deref()));
     if let Some(book) = header.book().filter(|_| record.is_some() || header.main_chat().is_some())
-        && library.book(&book)?.is_some_and(|book| book.keeper.is_some())
+        && library.book(&book)?.is_some_and(|book| book.keeper().is_some())
     {
         own.insert(book_stem(&book));
     }
@@ -84,7 +84,7 @@ pub fn gone(
         StoryKind::Group => format!("group:{folder}"),
     };
     let is_there = |address: &str| {
-        let chats = library.chats.iter().enumerate();
+        let chats = library.chats();
         chats.map(|(c, _)| library.address(c).to_string()).any(|there| there == address)
     };
     let meant =
@@ -95,8 +95,8 @@ pub fn gone(
 
 /// Forks that are gone without anybody having said so: their own books go to the trash, too.
 pub fn missed(library: &Library, log: &OpLog, now: i64) -> Result<Cleared, TxError> {
-    let chats: BTreeSet<String> = (0..library.chats.len()).map(|c| library.address(c).to_string()).collect();
-    let fs = &*library.fs;
+    let chats: BTreeSet<String> = library.chat_ixs().map(|c| library.address(c).to_string()).collect();
+    let fs = &**library.fs();
     let meant = |address: &str| !chats.contains(address) && is_gone(fs, address).unwrap_or(false);
     clear(library, made_for(log, &meant), None, "Forks were deleted in SillyTavern", now)
 }
@@ -127,14 +127,14 @@ fn is_gone(fs: &dyn Vfs, address: &str) -> Result<bool, PathError> {
 }
 
 /// Moves a chat to the trash that SillyTavern is about to overwrite; with the books of its own, if another fork takes its place.
-pub fn overwrite(library: &Library, c: usize, by_fork: bool, now: i64) -> Result<String, TxError> {
-    let chat = &library.chats[c];
+pub fn overwrite(library: &Library, c: ChatIx, by_fork: bool, now: i64) -> Result<String, TxError> {
+    let chat = library.chat(c);
     let mut tx = library.begin(now)?;
-    tx.retire(chat.path.clone())?;
+    tx.retire(chat.path().clone())?;
     if by_fork {
         for stem in own_books(library, c)? {
             let unused = library.referring_to(&stem, &[c]).is_empty();
-            if let (Some(path), true) = (library.books.get(&stem), unused) {
+            if let (Some(path), true) = (library.books().get(&stem), unused) {
                 tx.retire(path.clone())?;
             }
         }
@@ -173,7 +173,7 @@ fn clear(
     let unused = |stem: &String| library.referring_to(stem, &[]).is_empty();
     let there: Vec<(String, VaultPath)> = own
         .into_iter()
-        .filter_map(|stem| Some((stem.clone(), library.books.get(&stem)?.clone())))
+        .filter_map(|stem| Some((stem.clone(), library.books().get(&stem)?.clone())))
         .filter(|(stem, _)| unused(stem))
         .collect();
     if there.is_empty() {

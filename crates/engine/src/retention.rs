@@ -4,6 +4,7 @@
 //! becomes less exact. What can go is the whole content of a file as it was at some save: it is needed only to bring exactly that save
 //! back.
 
+use forklore_vault::StoryIx;
 use std::collections::{BTreeMap, HashMap, HashSet};
 
 use forklore_fs::VaultPath;
@@ -125,7 +126,7 @@ pub fn execute(library: &Library, plan: ForgetPlan, now: i64) -> Result<ForgetRe
         what,
     };
     let payload = serde_json::to_vec(&note).map_err(|e| HistoryError::Unreadable(e.to_string()))?;
-    let mut store = store(&library.fs)?;
+    let mut store = store(library.fs())?;
     let mut writer = store.writer()?;
     writer.record(&payload);
     writer.commit()?;
@@ -151,10 +152,10 @@ pub fn size(library: &Library) -> Result<PruneReport, HistoryError> {
 
 /// Removes what nothing needs any more.
 pub fn prune(library: &Library) -> Result<PruneReport, HistoryError> {
-    let Some(timeline) = Timeline::load(&library.fs)? else {
+    let Some(timeline) = Timeline::load(library.fs())? else {
         return Ok(PruneReport { objects: 0, before: 0, after: 0 });
     };
-    let mut store = store(&library.fs)?;
+    let mut store = store(library.fs())?;
     let pruned = store.prune(&|store, record| timeline.roots(store, record.seq, record.payload))?;
     Ok(PruneReport { objects: pruned.objects, before: pruned.before, after: pruned.after })
 }
@@ -188,12 +189,12 @@ fn kept_by(rules: Rules, timeline: &Timeline, track: &[usize], there: &[usize]) 
 /// What each fork was made from: the last save of its parent and of its parent's book before it, and its own first one.
 fn needed_by_forks(library: &Library, timeline: &Timeline) -> HashSet<usize> {
     let mut needed = HashSet::new();
-    for chat in library.chats.iter().filter(|chat| chat.lineage.fork_message.is_some()) {
-        let Some(first) = timeline.track(&chat.path).first() else { continue };
+    for (_, chat) in library.chats().filter(|(_, chat)| chat.lineage().fork_message.is_some()) {
+        let Some(first) = timeline.track(chat.path()).first() else { continue };
         needed.insert(*first);
-        let Some(parent) = chat.lineage.parent.map(|parent| &library.chats[parent]) else { continue };
+        let Some(parent) = chat.lineage().parent.map(|parent| library.chat(parent)) else { continue };
         let book = parent.book_stem().and_then(|stem| layout::book(stem).ok());
-        for file in [Some(parent.path.clone()), book].into_iter().flatten() {
+        for file in [Some(parent.path().clone()), book].into_iter().flatten() {
             let before = timeline.track(&file).iter().rev().find(|i| *i < first);
             needed.extend(before);
         }
@@ -202,18 +203,18 @@ fn needed_by_forks(library: &Library, timeline: &Timeline) -> HashSet<usize> {
 }
 
 fn usage(library: &Library, timeline: &Timeline) -> Result<Vec<StoryUsage>, HistoryError> {
-    let mut owner: HashMap<VaultPath, usize> = HashMap::new();
-    for chat in &library.chats {
-        owner.insert(chat.path.clone(), chat.story);
+    let mut owner: HashMap<VaultPath, StoryIx> = HashMap::new();
+    for (_, chat) in library.chats() {
+        owner.insert(chat.path().clone(), chat.story());
         if let Some(book) = chat.book_stem().and_then(|stem| layout::book(stem).ok()) {
-            owner.entry(book).or_insert(chat.story);
+            owner.entry(book).or_insert(chat.story());
         }
     }
-    let nobody = library.stories.len();
+    let nobody = library.stories().len();
     let mut found: Vec<StoryUsage> = vec![StoryUsage::default(); nobody + 1];
     let mut roots: Vec<Vec<Id>> = vec![Vec::new(); nobody + 1];
     for (file, track) in timeline.tracks() {
-        let owner = owner.get(file).copied().unwrap_or(nobody);
+        let owner = owner.get(file).map_or(nobody, |story| story.place());
         let usage = &mut found[owner];
         usage.files += 1;
         usage.saves += track.len();
@@ -225,9 +226,9 @@ fn usage(library: &Library, timeline: &Timeline) -> Result<Vec<StoryUsage>, Hist
     for (usage, roots) in found.iter_mut().zip(roots) {
         usage.bytes = timeline.store().footprint(roots)?.stored;
     }
-    for (story, usage) in library.stories.iter().zip(&mut found) {
-        let group = if story.kind == StoryKind::Group { " (group)" } else { "" };
-        usage.name = format!("{}{group}", story.name);
+    for ((_, story), usage) in library.stories().zip(&mut found) {
+        let group = if story.kind() == StoryKind::Group { " (group)" } else { "" };
+        usage.name = format!("{}{group}", story.name());
     }
     found.retain(|usage| usage.files > 0);
     found.sort_by_key(|usage| std::cmp::Reverse(usage.bytes));

@@ -5,7 +5,7 @@ use std::collections::HashSet;
 use forklore_core::adapter::{EntryRole, entry_role};
 use forklore_core::format::chat::Message;
 use forklore_fs::PathError;
-use forklore_vault::Library;
+use forklore_vault::{ChatIx, Library, StoryIx};
 use rayon::prelude::*;
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -66,19 +66,19 @@ pub struct Excerpt {
 }
 
 /// Looks for `text`, without regard to case, in the chats of a story and their books.
-pub fn search(library: &Library, story: usize, text: &str) -> Result<SearchReport, PathError> {
+pub fn search(library: &Library, story: StoryIx, text: &str) -> Result<SearchReport, PathError> {
     let wanted = fold(text.trim());
     let mut report = SearchReport { messages: Vec::new(), entries: Vec::new(), more: false };
     if wanted.is_empty() {
         return Ok(report);
     }
-    let chats = &library.stories[story].chats;
+    let chats = library.story(story).chats();
     let found: Vec<Vec<FoundMessage>> =
         chats.par_iter().map(|c| in_chat(library, *c, &wanted)).collect::<Result<_, _>>()?;
     report.messages = found.into_iter().flatten().collect();
     let mut seen: HashSet<&str> = HashSet::new();
     for c in chats {
-        if let Some((name, stem)) = &library.chats[*c].book
+        if let Some((name, stem)) = library.chat(*c).book()
             && seen.insert(stem)
             && report.entries.len() <= MOST
         {
@@ -91,12 +91,12 @@ pub fn search(library: &Library, story: usize, text: &str) -> Result<SearchRepor
     Ok(report)
 }
 
-fn in_chat(library: &Library, c: usize, wanted: &[char]) -> Result<Vec<FoundMessage>, PathError> {
-    let chat = &library.chats[c];
+fn in_chat(library: &Library, c: ChatIx, wanted: &[char]) -> Result<Vec<FoundMessage>, PathError> {
+    let chat = library.chat(c);
     let own =
-        if chat.lineage.parent.is_some() { chat.lineage.fork_message.map_or(0, |at| at + 1) } else { 0 };
+        if chat.lineage().parent.is_some() { chat.lineage().fork_message.map_or(0, |at| at + 1) } else { 0 };
     let mut found = Vec::new();
-    for at in own..chat.transcript.len() {
+    for at in own..chat.transcript().len() {
         let line = library.message_line(c, at)?.unwrap_or_default();
         let Ok(message) = Message::parse(&line) else { continue };
         let Some(excerpt) = excerpt(&message.text(), wanted) else { continue };
@@ -111,7 +111,7 @@ fn in_chat(library: &Library, c: usize, wanted: &[char]) -> Result<Vec<FoundMess
 
 fn in_book(
     library: &Library,
-    c: usize,
+    c: ChatIx,
     name: &str,
     wanted: &[char],
     found: &mut Vec<FoundEntry>,

@@ -4,7 +4,7 @@ use std::collections::HashMap;
 
 use forklore_core::check::{Finding, Health};
 use forklore_journal::oplog::time;
-use forklore_vault::{Library, StoryKind};
+use forklore_vault::{Chat, Library, StoryKind};
 use schemars::JsonSchema;
 use serde::Serialize;
 
@@ -44,19 +44,19 @@ pub fn stories(library: &Library, findings: &[Finding]) -> StoriesReport {
     for finding in findings {
         by_chat.entry(finding.chat.as_deref().unwrap_or_default()).or_default().push(finding);
     }
-    let rows = library.stories.iter().map(|story| {
-        let chats = || story.chats.iter().map(|c| &library.chats[*c]);
-        let addresses = story.chats.iter().map(|c| library.address(*c).to_string());
+    let rows = library.stories().map(|(_, story)| {
+        let chats = || story.chats().iter().map(|c| library.chat(*c));
+        let addresses = story.chats().iter().map(|c| library.address(*c).to_string());
         let ours = addresses.filter_map(|address| by_chat.get(address.as_str())).flatten().copied();
         StoryRow {
-            name: story.name.clone(),
-            kind: story.kind,
-            folder: story.folder.clone(),
-            chats: story.chats.len(),
-            forks: chats().filter(|chat| chat.lineage.is_fork()).count(),
-            longest: chats().map(|chat| chat.transcript.len()).max().unwrap_or(0),
-            bytes: chats().map(|chat| chat.bytes).sum(),
-            changed: chats().map(|chat| chat.modified / 1_000_000).max().map(time),
+            name: story.name().to_owned(),
+            kind: story.kind(),
+            folder: story.folder().to_owned(),
+            chats: story.chats().len(),
+            forks: chats().filter(|chat| chat.lineage().is_fork()).count(),
+            longest: chats().map(|chat| chat.transcript().len()).max().unwrap_or(0),
+            bytes: chats().map(Chat::bytes).sum(),
+            changed: chats().map(|chat| chat.modified() / 1_000_000).max().map(time),
             health: Health::of(ours),
         }
     });

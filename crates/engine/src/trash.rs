@@ -47,7 +47,7 @@ const DAY: i64 = 24 * 60 * 60 * 1000;
 /// Lists the trash; `days` is the age at which things may go, 0 for never.
 pub fn list(library: &Library, log: &OpLog, days: u32) -> Result<TrashReport, PathError> {
     let mut items = Vec::new();
-    for (operation, retire) in log.trash(&*library.fs)?.into_iter().rev() {
+    for (operation, retire) in log.trash(&**library.fs())?.into_iter().rev() {
         items.push(item(operation, retire, days));
     }
     let bytes = items.iter().map(|item: &TrashItem| item.bytes).sum();
@@ -102,7 +102,7 @@ pub fn restore(
     dry_run: bool,
     now: i64,
 ) -> Result<RestoreReport, RestoreError> {
-    let trash = log.trash(&*library.fs)?;
+    let trash = log.trash(&**library.fs())?;
     let called = |path: &VaultPath| {
         let stem = path.name().rsplit_once('.').map_or(path.name(), |(stem, _)| stem);
         path.as_str() == item || path.name() == item || stem == item
@@ -144,14 +144,15 @@ pub(super) fn linked_by(
     if !is_chat(target) {
         return Ok(Bring::default());
     }
-    let file = library.fs.open(&object_path(object))?;
+    let file = library.fs().open(&object_path(object))?;
     Bring::with(library, &*file, None, target, None)
 }
 
 /// The name itself, or the first of `name (2)`, `name (3)` that is free.
 fn free_name(library: &Library, wanted: &VaultPath) -> Result<VaultPath, PathError> {
     let dir = wanted.parent();
-    let used: HashSet<String> = library.fs.list(&dir)?.iter().map(|node| node.name.to_lowercase()).collect();
+    let used: HashSet<String> =
+        library.fs().list(&dir)?.iter().map(|node| node.name.to_lowercase()).collect();
     let (stem, extension) = wanted.name().rsplit_once('.').unwrap_or((wanted.name(), ""));
     let numbered = (2..).map(|n| format!("{stem} ({n}).{extension}"));
     let mut names = std::iter::once(wanted.name().to_owned()).chain(numbered);
@@ -205,11 +206,11 @@ pub fn gc(library: &Library, log: &OpLog, request: GcRequest<'_>, now: i64) -> R
     };
     let made: HashSet<&VaultPath> =
         log.operations.iter().filter(makes).flat_map(Operation::publishes).map(|p| &p.target).collect();
-    for (stem, path) in &library.books {
+    for (stem, path) in library.books() {
         if request.book.is_some_and(|book| book != stem) || !library.referring_to(stem, &[]).is_empty() {
             continue;
         }
-        let kept = library.book(stem)?.is_some_and(|book| book.keeper.is_some());
+        let kept = library.book(stem)?.is_some_and(|book| book.keeper().is_some());
         if request.book.is_some() || made.contains(path) || (kept && request.orphans) {
             report.books.push(stem.clone());
             retire.push(path.clone());
@@ -220,7 +221,7 @@ pub fn gc(library: &Library, log: &OpLog, request: GcRequest<'_>, now: i64) -> R
     let mut old = expired(library, log, if request.book.is_some() { 0 } else { request.days }, now)?;
     // The same content may have come back and go again now: then it is young.
     for path in &retire {
-        old.remove(&journal::hash(&*library.fs, path)?.0);
+        old.remove(&journal::hash(&**library.fs(), path)?.0);
     }
     report.expired = old.values().flatten().cloned().collect();
     report.freed = old.values().filter_map(|items| items.first()).map(|item| item.bytes).sum();
@@ -246,7 +247,7 @@ pub fn gc(library: &Library, log: &OpLog, request: GcRequest<'_>, now: i64) -> R
         tx.commit(about, &finder(library))?;
     }
     for object in old.keys() {
-        library.fs.unlink(&object_path(object))?;
+        library.fs().unlink(&object_path(object))?;
     }
     forget_cache(library)?;
     Ok(report)
@@ -270,7 +271,7 @@ fn expired(
         for retire in operation.retires() {
             if operation.at > limit {
                 young.insert(&retire.object);
-            } else if library.fs.identity(&object_path(&retire.object))?.is_some() {
+            } else if library.fs().identity(&object_path(&retire.object))?.is_some() {
                 // A file that went more than once is one file.
                 let files = old.entry(retire.object.clone()).or_default();
                 files.retain(|file: &TrashItem| file.path != retire.target.as_str());
@@ -285,12 +286,12 @@ fn expired(
 /// Drops what is remembered of chats that are no longer there.
 fn forget_cache(library: &Library) -> Result<(), PathError> {
     let mut known: HashSet<String> =
-        library.chats.iter().map(|chat| cache::file_of(&chat.path).name().to_owned()).collect();
+        library.chats().map(|(_, chat)| cache::file_of(chat.path()).name().to_owned()).collect();
     let backups = layout::folder(layout::BACKUPS);
-    for node in library.fs.list(&backups)? {
+    for node in library.fs().list(&backups)? {
         if let Ok(path) = backups.join(&node.name) {
             known.insert(cache::file_of(&path).name().to_owned());
         }
     }
-    cache::forget_all_but(&*library.fs, &known)
+    cache::forget_all_but(&**library.fs(), &known)
 }

@@ -6,7 +6,7 @@ use forklore_core::check::{Code, Finding, Health};
 use forklore_core::story::lineage::{Basis, Kind, ParentNote};
 use forklore_fs::PathError;
 use forklore_journal::oplog::time;
-use forklore_vault::{Chat, Library, StoryKind};
+use forklore_vault::{Chat, ChatIx, Library, StoryIx, StoryKind};
 use schemars::JsonSchema;
 use serde::Serialize;
 
@@ -86,50 +86,59 @@ pub struct TreeBook {
 }
 
 /// The tree of the given story, or of all.
-pub fn tree(library: &Library, story: Option<usize>, findings: &[Finding]) -> Result<TreeReport, PathError> {
+pub fn tree(
+    library: &Library,
+    story: Option<StoryIx>,
+    findings: &[Finding],
+) -> Result<TreeReport, PathError> {
     let mut by_chat: HashMap<&str, Vec<&Finding>> = HashMap::new();
     for finding in findings {
         if let Some(chat) = &finding.chat {
             by_chat.entry(chat).or_default().push(finding);
         }
     }
-    let wanted = (0..library.stories.len()).filter(|s| story.is_none_or(|only| only == *s));
+    let wanted = library.stories().map(|(s, _)| s).filter(|s| story.is_none_or(|only| only == *s));
     let stories = wanted.map(|s| story_tree(library, s, &by_chat)).collect::<Result<_, _>>()?;
     Ok(TreeReport { stories })
 }
 
 fn story_tree(
     library: &Library,
-    s: usize,
+    s: StoryIx,
     findings: &HashMap<&str, Vec<&Finding>>,
 ) -> Result<StoryTree, PathError> {
-    let story = &library.stories[s];
-    let order = in_tree_order(library, &story.chats);
+    let story = library.story(s);
+    let order = in_tree_order(library, story.chats());
     let chats = order
         .into_iter()
         .map(|(c, depth)| tree_chat(library, c, depth, findings))
         .collect::<Result<_, _>>()?;
-    Ok(StoryTree { name: story.name.clone(), kind: story.kind, folder: story.folder.clone(), chats })
+    Ok(StoryTree {
+        name: story.name().to_owned(),
+        kind: story.kind(),
+        folder: story.folder().to_owned(),
+        chats,
+    })
 }
 
 /// Parents before their forks, forks in the order of their fork points.
-pub(super) fn in_tree_order(library: &Library, chats: &[usize]) -> Vec<(usize, usize)> {
-    let story = chats.first().map(|c| library.chats[*c].story);
+pub(super) fn in_tree_order(library: &Library, chats: &[ChatIx]) -> Vec<(ChatIx, usize)> {
+    let story = chats.first().map(|c| library.chat(*c).story());
     let parent =
-        |c: usize| library.chats[c].lineage.parent.filter(|p| Some(library.chats[*p].story) == story);
-    let mut children: HashMap<Option<usize>, Vec<usize>> = HashMap::new();
+        |c: ChatIx| library.chat(c).lineage().parent.filter(|p| Some(library.chat(*p).story()) == story);
+    let mut children: HashMap<Option<ChatIx>, Vec<ChatIx>> = HashMap::new();
     for c in chats {
         children.entry(parent(*c)).or_default().push(*c);
     }
     for list in children.values_mut() {
         // Forks of the same lost parent stand together, after all others.
         list.sort_by_key(|c| {
-            let chat = &library.chats[*c];
-            (lost_parent(chat).map(str::to_owned), chat.lineage.fork_message, chat.name.clone())
+            let chat = library.chat(*c);
+            (lost_parent(chat).map(str::to_owned), chat.lineage().fork_message, chat.name().to_owned())
         });
     }
     let mut order = Vec::with_capacity(chats.len());
-    let mut todo: Vec<(usize, usize)> = Vec::new();
+    let mut todo: Vec<(ChatIx, usize)> = Vec::new();
     let mut roots = children.remove(&None).unwrap_or_default();
     loop {
         todo.extend(roots.drain(..).rev().map(|c| (c, 0)));
@@ -148,26 +157,26 @@ pub(super) fn in_tree_order(library: &Library, chats: &[usize]) -> Vec<(usize, u
 
 fn tree_chat(
     library: &Library,
-    c: usize,
+    c: ChatIx,
     depth: usize,
     findings: &HashMap<&str, Vec<&Finding>>,
 ) -> Result<TreeChat, PathError> {
-    let chat = &library.chats[c];
+    let chat = library.chat(c);
     let address = library.address(c).to_string();
     let mut found: Vec<&Finding> = findings.get(address.as_str()).cloned().unwrap_or_default();
     found.sort_by_key(|f| std::cmp::Reverse(f.severity));
     let mut codes: Vec<Code> = found.iter().map(|f| f.code).collect();
     codes.dedup();
-    let running = chat.running.as_ref();
-    let scenes = || chat.facts.scenes.iter().filter(|(_, scene)| scene.is_real());
+    let running = chat.running();
+    let scenes = || chat.facts().scenes.iter().filter(|(_, scene)| scene.is_real());
     Ok(TreeChat {
-        kind: kind(chat.lineage.kind),
-        messages: chat.transcript.len(),
-        parent: chat.lineage.parent.map(|p| library.address(p).to_string()),
-        fork_message: chat.lineage.fork_message,
+        kind: kind(chat.lineage().kind),
+        messages: chat.transcript().len(),
+        parent: chat.lineage().parent.map(|p| library.address(p).to_string()),
+        fork_message: chat.lineage().fork_message,
         lost_parent: lost_parent(chat).map(str::to_owned),
-        lineage: basis(chat.lineage.basis),
-        confidence: chat.lineage.confidence.as_str(),
+        lineage: basis(chat.lineage().basis),
+        confidence: chat.lineage().confidence.as_str(),
         scenes: scenes().map(|(m, _)| *m).collect(),
         scene_names: scenes().map(|(_, scene)| scene.name.clone()).collect(),
         running_recap: TreeRecap {
@@ -175,7 +184,7 @@ fn tree_chat(
             versions: running.map_or(0, |r| r.versions.len()),
         },
         book: book_of(library, c)?,
-        changed: time(chat.modified / 1_000_000),
+        changed: time(chat.modified() / 1_000_000),
         health: Health::of(found.iter().copied()),
         findings: codes,
         depth,
@@ -206,28 +215,28 @@ pub struct Sibling {
 }
 
 /// Where a chat stands in its story.
-pub fn place_of(library: &Library, c: usize) -> Place {
-    let chat = &library.chats[c];
-    let parent = chat.lineage.parent;
-    let others = library.stories[chat.story].chats.iter().copied();
-    let mut forks: Vec<usize> = others
-        .filter(|o| *o != c && parent.is_some() && library.chats[*o].lineage.parent == parent)
+pub fn place_of(library: &Library, c: ChatIx) -> Place {
+    let chat = library.chat(c);
+    let parent = chat.lineage().parent;
+    let others = library.story(chat.story()).chats().iter().copied();
+    let mut forks: Vec<ChatIx> = others
+        .filter(|o| *o != c && parent.is_some() && library.chat(*o).lineage().parent == parent)
         .collect();
-    forks.sort_by_key(|o| (library.chats[*o].lineage.fork_message, &library.chats[*o].name));
-    let sibling = |o: usize| Sibling {
+    forks.sort_by_key(|o| (library.chat(*o).lineage().fork_message, library.chat(*o).name()));
+    let sibling = |o: ChatIx| Sibling {
         chat: library.address(o).to_string(),
-        message: library.chats[o].lineage.fork_message,
+        message: library.chat(o).lineage().fork_message,
     };
     Place {
-        kind: kind(chat.lineage.kind),
+        kind: kind(chat.lineage().kind),
         parent: parent.map(|p| library.address(p).to_string()),
-        message: chat.lineage.fork_message,
+        message: chat.lineage().fork_message,
         siblings: forks.into_iter().map(sibling).collect(),
     }
 }
 
 fn lost_parent(chat: &Chat) -> Option<&str> {
-    match &chat.lineage.note {
+    match &chat.lineage().note {
         Some(ParentNote::Missing(name)) => Some(name),
         _ => None,
     }
@@ -253,14 +262,14 @@ fn basis(basis: Basis) -> &'static str {
 }
 
 /// The lorebook of a chat, and how it stands to it.
-pub fn book_of(library: &Library, c: usize) -> Result<TreeBook, PathError> {
-    let name = library.chats[c].book.as_ref().map(|(name, _)| name.clone());
+pub fn book_of(library: &Library, c: ChatIx) -> Result<TreeBook, PathError> {
+    let name = library.chat(c).book().map(|(name, _)| name.to_owned());
     Ok(TreeBook { name, state: book_state(library, c)? })
 }
 
-fn book_state(library: &Library, c: usize) -> Result<&'static str, PathError> {
-    let Some((_, stem)) = &library.chats[c].book else { return Ok("none") };
-    if !library.books.contains_key(stem) {
+fn book_state(library: &Library, c: ChatIx) -> Result<&'static str, PathError> {
+    let Some((_, stem)) = library.chat(c).book() else { return Ok("none") };
+    if !library.books().contains_key(stem) {
         return Ok("missing");
     }
     let users = library.users_of(stem);

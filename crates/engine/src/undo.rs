@@ -14,7 +14,7 @@ use forklore_journal::oplog::{FindError, OpLog};
 use forklore_journal::{About, TxError, layout, object_path};
 use forklore_json::Raw;
 use forklore_vault::read::media::{self, Linked};
-use forklore_vault::{Chat, Library};
+use forklore_vault::{Chat, ChatIx, Library};
 use schemars::JsonSchema;
 use serde::Serialize;
 
@@ -128,10 +128,10 @@ pub fn plan(library: &Library, log: &OpLog, id: Option<&str>, redo: bool) -> Res
         match step {
             Step::Publish(publish) => plan.remove(library, log, operation, publish)?,
             Step::Retire(retire) => {
-                if library.fs.identity(&object_path(&retire.object))?.is_none() {
+                if library.fs().identity(&object_path(&retire.object))?.is_none() {
                     return Err(UndoError::Expired(retire.target.clone()));
                 }
-                if library.fs.identity(&retire.target)?.is_some() {
+                if library.fs().identity(&retire.target)?.is_some() {
                     return Err(UndoError::Taken(retire.target.clone()));
                 }
                 plan.report.restored.push(retire.target.as_str().to_owned());
@@ -161,7 +161,7 @@ impl UndoPlan {
         operation: &Operation,
         publish: &Publish,
     ) -> Result<(), UndoError> {
-        let Some(now) = library.fs.identity(&publish.target)?.map(FileId::from) else { return Ok(()) };
+        let Some(now) = library.fs().identity(&publish.target)?.map(FileId::from) else { return Ok(()) };
         // An image that somebody has put another one in the place of is theirs.
         if layout::is_media(&publish.target) && !log.made(operation, &publish.target).contains(&now) {
             self.report.left.push(publish.target.as_str().to_owned());
@@ -179,9 +179,9 @@ impl UndoPlan {
 
     /// The chat that SillyTavern wrote for the fork goes before its book, if it is still the fork as it was made.
     fn remove_awaited(&mut self, library: &Library, awaits: &Awaits) -> Result<(), UndoError> {
-        let Some(chat) = library.chats.iter().find(|chat| chat.path == awaits.target) else { return Ok(()) };
+        let Some(chat) = library.chat_at(&awaits.target).map(|(_, chat)| chat) else { return Ok(()) };
         let own = chat.header().slug().as_deref() == Some(&*awaits.slug);
-        let Some(now) = chat.identity.filter(|_| own) else { return Ok(()) };
+        let Some(now) = chat.identity().filter(|_| own) else { return Ok(()) };
         if let Some(why) = chat_moved_on(chat) {
             return Err(UndoError::MovedOn { path: awaits.target.clone(), why });
         }
@@ -196,8 +196,8 @@ impl UndoPlan {
             return;
         }
         let mut used: HashSet<VaultPath> = HashSet::new();
-        for (c, chat) in library.chats.iter().enumerate() {
-            if self.retire.iter().any(|(path, _)| *path == chat.path) {
+        for (c, chat) in library.chats() {
+            if self.retire.iter().any(|(path, _)| path == chat.path()) {
                 continue;
             }
             match media::of_chat(library, c) {
@@ -228,8 +228,8 @@ impl UndoPlan {
     /// A book that somebody else has come to use, or that the fork uses under another name of its own, does not go.
     fn check_references(&self, library: &Library) -> Result<(), UndoError> {
         let goes = |path: &VaultPath| self.retire.iter().any(|(retired, _)| retired == path);
-        let reverts = |chat: &Chat, edit: &Edit| match &chat.kept {
-            None => edit.target == chat.path,
+        let reverts = |chat: &Chat, edit: &Edit| match chat.kept() {
+            None => edit.target == *chat.path(),
             // Of the group's file, the part that is this chat's.
             Some((file, kept)) => {
                 let within = |change: &JsonChange| matches!(change, JsonChange::Set { path, .. } if path.starts_with(&kept.path));
@@ -237,11 +237,11 @@ impl UndoPlan {
             }
         };
         let reverted = |chat: &Chat| self.edits.iter().any(|edit| edit.required && reverts(chat, edit));
-        let chats = library.chats.iter().enumerate();
-        let except: Vec<usize> =
-            chats.filter(|(_, chat)| goes(&chat.path) || reverted(chat)).map(|(c, _)| c).collect();
+        let chats = library.chats();
+        let except: Vec<ChatIx> =
+            chats.filter(|(_, chat)| goes(chat.path()) || reverted(chat)).map(|(c, _)| c).collect();
         for (path, _) in &self.retire {
-            let book = library.books.iter().find(|(_, book)| *book == path);
+            let book = library.books().iter().find(|(_, book)| *book == path);
             let Some((stem, _)) = book else { continue };
             if let Some(who) = library.known_to_refer_to(stem, &except).first() {
                 return Err(UndoError::MovedOn { path: path.clone(), why: format!("{who} uses it") });
@@ -266,7 +266,7 @@ impl UndoPlan {
                 && path.last().is_some_and(|key| key == "bookmark_link")
                 && let Some(name) =
                     to.as_ref().and_then(|to| Raw::trust(to.bytes()).as_text().map(|t| chat_stem(&t)))
-                && !library.chats.iter().any(|chat| chat.name == name)
+                && !library.chats().any(|(_, chat)| chat.name() == name)
                 && !back.contains(&name.as_str())
                 && taken_away(&name)
             {
@@ -278,7 +278,7 @@ impl UndoPlan {
     fn revert(&mut self, library: &Library, edit: &Edit) -> Result<(), UndoError> {
         let inverse = edit.inverse();
         let name = edit.target.as_str().to_owned();
-        match journal::would_edit(&*library.fs, &inverse, &finder(library))? {
+        match journal::would_edit(&**library.fs(), &inverse, &finder(library))? {
             journal::Would::Edit => {
                 if !self.report.edited.contains(&name) {
                     self.report.edited.push(name);
@@ -319,7 +319,7 @@ fn as_if_alone(log: &OpLog, operation: &Operation, edit: &Edit) -> Edit {
 
 /// What happened in a file since it was made; nothing if SillyTavern only wrote the same thing anew.
 fn moved_on(library: &Library, operation: &Operation, path: &VaultPath) -> Result<Option<String>, UndoError> {
-    if let Some(chat) = library.chats.iter().find(|chat| chat.path == *path) {
+    if let Some(chat) = library.chat_at(path).map(|(_, chat)| chat) {
         return Ok(chat_moved_on(chat));
     }
     if path.parent() != layout::folder(layout::WORLDS) {
@@ -328,11 +328,11 @@ fn moved_on(library: &Library, operation: &Operation, path: &VaultPath) -> Resul
     let Some(stem) = path.name().strip_suffix(".json") else { return Ok(Some("it was changed".to_owned())) };
     // The chat that the book was made for knows what the book started with.
     let made_with = |chat: &&Chat| {
-        operation.publishes().any(|p| p.target == chat.path)
-            || operation.edits().any(|e| e.target == chat.path)
+        operation.publishes().any(|p| p.target == *chat.path())
+            || operation.edits().any(|e| e.target == *chat.path())
     };
-    let baseline = library.chats.iter().filter(made_with).find_map(|chat| {
-        let record = chat.record.as_ref()?;
+    let baseline = library.chats().map(|(_, chat)| chat).filter(made_with).find_map(|chat| {
+        let record = chat.record()?;
         let own = record.book.as_deref().is_some_and(|book| book_stem(book) == stem);
         record.baseline.as_ref().filter(|_| own)?.book.clone()
     });
@@ -344,15 +344,15 @@ fn moved_on(library: &Library, operation: &Operation, path: &VaultPath) -> Resul
 
 fn chat_moved_on(chat: &Chat) -> Option<String> {
     let changed = Some("it was changed".to_owned());
-    let Some(baseline) = chat.record.as_ref().and_then(|record| record.baseline.as_ref()) else {
+    let Some(baseline) = chat.record().and_then(|record| record.baseline.as_ref()) else {
         return changed;
     };
-    let messages = chat.transcript.len();
+    let messages = chat.transcript().len();
     if messages > baseline.messages {
         let more = messages - baseline.messages;
         return Some(if more == 1 { "1 new message".to_owned() } else { format!("{more} new messages") });
     }
-    let moment = chat.transcript.moment(chat.head()).map(|moment| moment.to_string());
+    let moment = chat.transcript().moment(chat.head()).map(|moment| moment.to_string());
     if messages < baseline.messages || moment.as_deref() != Some(&*baseline.moment) { changed } else { None }
 }
 

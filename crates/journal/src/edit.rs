@@ -10,8 +10,8 @@ use forklore_core::format::chat::{BOM, Header, Line};
 use forklore_fs::{OpenFile, PathError, Vfs};
 use forklore_json::{Kind, Raw, Splice, Step};
 
+use crate::error::unreadable;
 use crate::operation::{Edit, JsonChange, Listed, Place};
-use crate::transaction::unreadable;
 
 /// What an edit makes of a file.
 #[derive(Debug)]

@@ -15,16 +15,20 @@
 //! and then committed or taken back when the chat has, or has not, appeared.
 //!
 //! * [`Tx`] is an operation in the making, [`Right`] the right to make one.
-//! * [`operation`]: what an operation is, as the log keeps it.
+//! * [`operation`]: what an operation is, as the log keeps it; [`seal`] its bytes.
 //! * `redo` does its steps, `swap` the edits of files that SillyTavern writes, too; [`recover()`] is what the next start does.
 //! * [`oplog::OpLog`] is everything that Forklore ever did, to be looked at and undone.
 //! * [`layout`] knows where things are in a vault, [`folders`] where Forklore's own are.
 //!
 //! Nothing here knows a story: where a message is in a chat, whoever asks for the change tells ([`Locate`]).
 
+mod awaited;
+mod content;
 mod edit;
+mod error;
 pub mod folders;
 pub mod layout;
+mod left_over;
 mod models;
 pub mod operation;
 pub mod oplog;
@@ -32,15 +36,19 @@ mod recovery;
 mod redo;
 mod resolve;
 mod right;
+pub mod seal;
 mod swap;
 mod transaction;
 mod work;
 
+pub use content::hash;
 pub use edit::{Locate, Would, header_line, pad, would_edit};
+pub use error::TxError;
 pub use folders::{log_path, object_path};
 pub use recovery::{Recovered, recover};
+pub use redo::Outcome;
 pub use resolve::resolve;
 pub use right::{Right, hold};
 pub use swap::Swapped;
-pub use transaction::{About, Outcome, Tx, TxError, hash};
+pub use transaction::{About, Tx};
 pub use work::{Work, work};

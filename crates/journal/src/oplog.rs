@@ -8,7 +8,8 @@ use forklore_fs::{NodeKind, PathError, VaultPath, Vfs};
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use crate::operation::{FileId, Kind, Operation, Retire, Unsealed, unseal};
+use crate::operation::{FileId, Kind, Operation, Retire};
+use crate::seal::{Unsealed, unseal};
 use crate::{folders, object_path};
 
 /// All operations, oldest first.

@@ -2,13 +2,15 @@
 
 use forklore_fs::{NodeKind, PathError, Vfs};
 
+use crate::awaited::{Come, has_come, is_published};
 use crate::edit::Locate;
-use crate::folders::{self, in_tx, intent_path, log_path};
-use crate::operation::{self, FileId, Operation, Step, Unsealed};
-use crate::redo::{NameTaken, park, redo, take_back};
-use crate::resolve::{Come, has_come, is_published};
-use crate::swap::{self, remove, settle, stem};
-use crate::transaction::TxError;
+use crate::error::TxError;
+use crate::folders::{self, intent_path, log_path};
+use crate::left_over::{discard, park};
+use crate::operation::{Operation, Step};
+use crate::redo::{NameTaken, redo, take_back};
+use crate::seal::{Unsealed, unseal};
+use crate::swap::{remove, settle, stem};
 
 /// What the start of Forklore found and did.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -54,7 +56,7 @@ pub(crate) fn recover_locked(fs: &dyn Vfs, known: &Locate<'_>, now: i64) -> Resu
             continue;
         };
         let bytes = fs.read(&intent_path(id))?.unwrap_or_default();
-        let operation = match operation::unseal(&bytes, id) {
+        let operation = match unseal(&bytes, id) {
             Ok(operation) => operation,
             Err(Unsealed::Newer(version)) => return Err(TxError::Newer(version)),
             // Not what Forklore writes: nothing in it is done, and it is kept for whoever wants to know.
@@ -134,20 +136,4 @@ pub(crate) fn recover_one(
         Ok(_) => Recovered::Pending { id, summary },
         Err(NameTaken(_)) => Recovered::TakenBack { id },
     }))
-}
-
-/// Removes the left-overs of an operation. What is not known to be ours is kept aside.
-pub(crate) fn discard(fs: &dyn Vfs, id: &str) -> Result<(), PathError> {
-    let tx = folders::tx();
-    let prefix = format!("{id}.");
-    for node in fs.list(&tx)? {
-        if node.kind != NodeKind::File || (node.name != id && !node.name.starts_with(&prefix)) {
-            continue;
-        }
-        let path = in_tx(&node.name);
-        let strange = node.name.ends_with(".gone")
-            || swap::is_strange(&node.name, fs.identity(&path)?.map(FileId::from));
-        if strange { park(fs, &path)? } else { remove(fs, &path)? }
-    }
-    Ok(())
 }

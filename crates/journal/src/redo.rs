@@ -2,12 +2,23 @@
 
 use forklore_fs::{PathError, VaultPath, Vfs};
 
+use crate::content::hash;
 use crate::edit::Locate;
 use crate::folders::{self, in_tx, intent_path, log_path, object_path};
+use crate::left_over::{discard, park};
 use crate::operation::{FileId, Operation, Retire, Step};
-use crate::recovery::discard;
 use crate::swap::{Prepared, Swapped, remove, stem, swap};
-use crate::transaction::{Outcome, hash};
+
+/// What became of an operation.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Outcome {
+    /// Files whose edits are still to be made.
+    pub pending: Vec<VaultPath>,
+    /// Files that others have changed or taken away, so that their edits, or their retirement, fell away.
+    pub void: Vec<VaultPath>,
+    /// Files that were edited: which they were, and which they are.
+    pub edited: Vec<(VaultPath, FileId, FileId)>,
+}
 
 /// A name that was free when the operation was planned, and is not any more: the operation is taken back.
 #[derive(Debug)]
@@ -170,16 +181,4 @@ fn give_back(fs: &dyn Vfs, from: &VaultPath, target: &VaultPath) -> Result<(), P
         Err(e) => Err(e),
         Ok(()) => fs.sync_dir(&target.parent()),
     }
-}
-
-/// Keeps a file that nobody can place.
-pub(crate) fn park(fs: &dyn Vfs, path: &VaultPath) -> Result<(), PathError> {
-    let lost = folders::lost();
-    fs.make_private_dir(&lost)?;
-    let aside = lost.join(path.name()).unwrap_or_default();
-    match fs.rename_noreplace(path, &aside) {
-        Err(e) if !e.is_taken() => return Err(e),
-        _ => {}
-    }
-    fs.sync_dir(&lost)
 }

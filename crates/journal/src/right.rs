@@ -6,9 +6,9 @@ use std::time::{Duration, Instant};
 use forklore_fs::{Lock, PathError, VaultPath, Vfs};
 
 use crate::edit::Locate;
+use crate::error::TxError;
 use crate::folders;
 use crate::recovery::{Recovered, recover_locked};
-use crate::transaction::TxError;
 
 /// The right to change a vault: one Forklore has it at a time. Who plans and acts under the same right plans from what is there.
 #[derive(Debug, Clone)]

@@ -5,65 +5,17 @@ use std::sync::Arc;
 
 use forklore_fs::{Attributes, Fill, New, NodeKind, Part, PathError, VaultPath, Vfs};
 
+use crate::content::hash;
 use crate::edit::{self, Locate};
+use crate::error::{TxError, unreadable};
 use crate::folders::{self, in_tx, intent_path, log_path, object_path};
+use crate::left_over::discard;
 use crate::models::attributes;
-use crate::operation::{self, Awaits, Edit, FileId, Kind, ObjectId, Operation, Publish, Retire, Step};
-use crate::recovery::discard;
-use crate::redo::{publish_all, redo};
+use crate::operation::{Awaits, Edit, FileId, Kind, ObjectId, Operation, Publish, Retire, Step};
+use crate::redo::{Outcome, publish_all, redo};
 use crate::right::Right;
+use crate::seal::{seal, unseal, version_of};
 use crate::swap::{self, Prepared, remove};
-
-/// Why an operation was not done.
-#[derive(Debug, thiserror::Error)]
-pub enum TxError {
-    /// Another Forklore is changing this vault.
-    #[error("Another Forklore is changing this vault right now")]
-    Busy,
-    /// What the operation was planned from has changed.
-    #[error("{0} was changed while Forklore was working")]
-    Changed(VaultPath),
-    /// A name that was free is taken.
-    #[error("{0} came into being while Forklore was working")]
-    Taken(VaultPath),
-    /// What is kept of a file is not what was put there.
-    #[error("What is kept of {0} is damaged")]
-    Damaged(VaultPath),
-    /// A folder cannot be written.
-    #[error("{0} cannot be written")]
-    ReadOnly(VaultPath),
-    /// A file is a link: moving it would move the link, not the file.
-    #[error("{0} is a symbolic link")]
-    Link(VaultPath),
-    /// A file is on another file system than Forklore's own folder, so nothing can be moved there in one instant.
-    #[error("{0} is on another file system than the rest of the vault")]
-    OtherDevice(VaultPath),
-    /// A newer Forklore has left work that this one does not understand.
-    #[error("A newer Forklore (format {0}) has left unfinished work in this vault")]
-    Newer(u32),
-    /// It will happen, but not now.
-    #[error("The operation {id} is on its way but could not be finished: {source}")]
-    Unfinished {
-        /// Its id
-        id: String,
-        /// What went wrong
-        source: PathError,
-    },
-    /// The system said no; nothing happened.
-    #[error(transparent)]
-    Path(#[from] PathError),
-}
-
-/// What became of an operation.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Outcome {
-    /// Files whose edits are still to be made.
-    pub pending: Vec<VaultPath>,
-    /// Files that others have changed or taken away, so that their edits, or their retirement, fell away.
-    pub void: Vec<VaultPath>,
-    /// Files that were edited: which they were, and which they are.
-    pub edited: Vec<(VaultPath, FileId, FileId)>,
-}
 
 /// What an operation is, apart from its steps.
 #[derive(Debug, Clone)]
@@ -313,7 +265,7 @@ impl Tx {
     fn seal(&mut self, about: About, awaits: Option<Awaits>) -> Result<Operation, TxError> {
         let tx = folders::tx();
         let operation = Operation {
-            version: operation::version_of(&self.steps),
+            version: version_of(&self.steps),
             id: self.id.clone(),
             kind: about.kind,
             at: self.at,
@@ -328,7 +280,7 @@ impl Tx {
             self.fs.sync_dir(&tx)?;
         }
         let new = in_tx(&format!("{}.intent.new", self.id));
-        self.fs.create(&new, &operation::seal(&operation))?;
+        self.fs.create(&new, &seal(&operation))?;
         self.fs.sync_file(&new)?;
         self.check_places(&operation)?;
         // As late as possible: between here and the first change lie two system calls.
@@ -363,16 +315,12 @@ fn gone(path: &VaultPath) -> PathError {
     unreadable(path, io::ErrorKind::NotFound.into())
 }
 
-pub(crate) fn unreadable(path: &VaultPath, source: io::Error) -> PathError {
-    PathError { path: path.clone(), doing: "read", source }
-}
-
 /// Ids sort by time, also when the clock was set back; the last part tells machines apart that share a log.
 fn next_id(fs: &dyn Vfs, now: i64) -> Result<(String, i64), TxError> {
     let mut last = i64::MIN;
     for node in fs.list(&folders::ops())?.into_iter().rev().filter(|node| node.kind == NodeKind::File) {
         let Some(id) = node.name.strip_suffix(".op") else { continue };
-        if let Ok(newest) = operation::unseal(&fs.read(&log_path(id))?.unwrap_or_default(), id) {
+        if let Ok(newest) = unseal(&fs.read(&log_path(id))?.unwrap_or_default(), id) {
             last = newest.at;
             break;
         }
@@ -381,23 +329,4 @@ fn next_id(fs: &dyn Vfs, now: i64) -> Result<(String, i64), TxError> {
     let time = jiff::Timestamp::from_millisecond(at).unwrap_or_default().strftime("%Y%m%d-%H%M%S-%3f");
     let tail = uuid::Uuid::new_v4().simple().to_string();
     Ok((format!("{time}-{}", &tail[..4]), at))
-}
-
-/// The hash of a file's content, and which file that was.
-pub fn hash(fs: &dyn Vfs, path: &VaultPath) -> Result<(ObjectId, FileId), PathError> {
-    let fail = |source| unreadable(path, source);
-    let file = fs.open(path)?;
-    let identity = file.identity().map_err(fail)?;
-    let mut hasher = blake3::Hasher::new();
-    let mut buffer = vec![0; 1 << 20];
-    let mut at = 0;
-    loop {
-        let got = file.read_at(&mut buffer, at).map_err(fail)?;
-        if got == 0 {
-            break;
-        }
-        hasher.update(&buffer[..got]);
-        at += got as u64;
-    }
-    Ok((hasher.finalize().into(), identity.into()))
 }

@@ -3,7 +3,8 @@
 use forklore_fs::{PathError, VaultPath, Vfs};
 
 use crate::folders;
-use crate::operation::{self, Operation, Step};
+use crate::operation::{Operation, Step};
+use crate::seal::unseal;
 
 /// What Forklores are doing to a vault.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -45,7 +46,7 @@ pub fn work(fs: &dyn Vfs) -> Result<Work, PathError> {
         let Some(id) = name.strip_suffix(".intent") else { continue };
         // One that is done meanwhile has left.
         let Some(bytes) = fs.read(&folders::intent_path(id))? else { continue };
-        let Ok(operation) = operation::unseal(&bytes, id) else { continue };
+        let Ok(operation) = unseal(&bytes, id) else { continue };
         work.under_way.extend(targets(&operation));
         // One whose chat SillyTavern is about to save is no left-over; if the chat does not come it is taken back.
         if operation.awaits.is_some() {

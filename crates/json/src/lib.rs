@@ -31,4 +31,4 @@ pub use raw::{Elements, Kind, Members, Raw};
 pub use scan::SyntaxError;
 pub use splice::{EditError, Splice, Step, apply_all, insert, push, remove, set, set_before};
 pub use text::{quote, quote_wtf8};
-pub use write::{compact, pretty};
+pub use write::{compact, list, object, pretty};

@@ -1,7 +1,8 @@
 //! [`pretty`]: a value laid out as `JSON.stringify(value, null, 4)` does, and [`compact`] without any layout, with every scalar's
-//! bytes kept.
+//! bytes kept; [`list`] and [`object`] of values that are bytes already.
 
 use crate::raw::{Kind, Raw};
+use crate::text::quote;
 
 /// Lays `value` out with four blanks a level, starting at `depth`. Scalars, keys and their order are copied byte for byte.
 pub fn pretty(value: Raw<'_>, depth: usize) -> Vec<u8> {
@@ -75,6 +76,18 @@ pub fn compact(value: Raw<'_>) -> Vec<u8> {
         out.push(*byte);
     }
     out
+}
+
+/// A JSON list of values.
+pub fn list(values: &[Vec<u8>]) -> Vec<u8> {
+    [b"[".as_slice(), &values.join(&b','), b"]"].concat()
+}
+
+/// A JSON object of keys and values.
+pub fn object(fields: &[(&str, Vec<u8>)]) -> Vec<u8> {
+    let members: Vec<Vec<u8>> =
+        fields.iter().map(|(key, value)| [&quote(key)[..], b":", value].concat()).collect();
+    [b"{".as_slice(), &members.join(&b','), b"}"].concat()
 }
 
 #[cfg(test)]

@@ -174,7 +174,7 @@ fn try_prepare(call: &Call, open: &OpenVault<'_>, sent: &Sent<'_>) -> Result<Pre
         library = load()?;
     }
     let Some(fork) = verdict.fork else { return Ok(Prepared { overwritten, ..pass }) };
-    let parent = library.chats.iter().position(|chat| chat.path == fork.parent);
+    let parent = library.chat_at(&fork.parent).map(|(c, _)| c);
     let parent = parent.map(|c| library.address(c));
     let chat = parent.clone().map(|parent| Address { chat: fork.name.clone(), ..parent }.to_string());
     let pass = Prepared { chat, overwritten, ..pass };

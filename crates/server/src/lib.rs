@@ -35,6 +35,9 @@ mod secret;
 mod setup;
 mod stream;
 mod table;
+#[cfg(test)]
+#[allow(clippy::unwrap_used, clippy::panic, reason = "a test that cannot set up its files should stop")]
+mod tests;
 mod under_way;
 mod vault;
 mod vaults;

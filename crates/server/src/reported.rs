@@ -7,7 +7,7 @@ use forklore_engine::rename;
 use forklore_engine::reported::{self, Cleared};
 use forklore_journal::oplog::OpLog;
 use forklore_json::Raw;
-use forklore_vault::StoryKind;
+use forklore_vault::{ChatIx, StoryKind};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
@@ -188,15 +188,15 @@ fn change(seen: &Seen) -> VaultChange {
 /// A chat has another name: what still says the former one follows, before a page reads it.
 fn follow_rename(open: &OpenVault<'_>, seen: &Seen, name: &str, from: &str) -> Result<Cleared, Failure> {
     let library = open.library_to_change(false)?;
-    let is_it = |c: &usize| {
-        let story = &library.stories[library.chats[*c].story];
-        let here = match story.kind {
-            StoryKind::Character => !seen.group && seen.folder.as_deref() == Some(&story.folder),
+    let is_it = |c: &ChatIx| {
+        let story = library.story(library.chat(*c).story());
+        let here = match story.kind() {
+            StoryKind::Character => !seen.group && seen.folder.as_deref() == Some(story.folder()),
             StoryKind::Group => seen.group,
         };
-        here && library.chats[*c].name == name
+        here && library.chat(*c).name() == name
     };
-    let Some(c) = (0..library.chats.len()).find(is_it) else { return Ok(Cleared::default()) };
+    let Some(c) = library.chat_ixs().find(is_it) else { return Ok(Cleared::default()) };
     let Some(following) = rename::follow(&library, c, from)? else { return Ok(Cleared::default()) };
     let operation = rename::execute_following(&library, following, now())?;
     Ok(Cleared { operation: Some(operation), ..Cleared::default() })

@@ -248,14 +248,14 @@ fn fresh() -> u128 {
 pub fn session(http: &Http) -> Http {
     let answer = http.get("csrf-token");
     let token = answer.ok()["token"].as_str().unwrap_or_default().to_owned();
-    let cookies: Vec<&str> = answer
-        .headers
-        .iter()
-        .filter(|(name, _)| name == "set-cookie")
-        .filter_map(|(_, value)| value.split(';').next())
-        .collect();
-    let http = http.clone().with("X-CSRF-Token", &token);
-    if cookies.is_empty() { http } else { http.with("Cookie", &cookies.join("; ")) }
+    let (http, cookies) = (http.clone().with("X-CSRF-Token", &token), cookies(&answer));
+    if cookies.is_empty() { http } else { http.with("Cookie", &cookies) }
+}
+
+/// The cookies that an answer sets, as a page sends them back.
+pub fn cookies(answer: &Answer) -> String {
+    let set = answer.headers.iter().filter(|(name, _)| name == "set-cookie");
+    set.filter_map(|(_, value)| value.split(';').next()).collect::<Vec<_>>().join("; ")
 }
 
 fn run(tree: &Path, data: &Path, setup: &Setup) -> (Child, u16) {

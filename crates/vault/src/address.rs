@@ -4,7 +4,7 @@ use std::fmt;
 
 use forklore_core::format::names::chat_stem;
 
-use crate::{Library, StoryKind};
+use crate::{ChatIx, Library, Story, StoryIx, StoryKind};
 
 /// Where a chat is: its story's folder or group, and its name.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -55,15 +55,15 @@ pub enum AddressError {
 
 impl Library {
     /// The chat that a user means.
-    pub fn find_chat(&self, wanted: &str) -> Result<usize, AddressError> {
+    pub fn find_chat(&self, wanted: &str) -> Result<ChatIx, AddressError> {
         let text = wanted.strip_suffix(".jsonl").unwrap_or(wanted);
         for exact in [wanted, text] {
-            if let Some(c) = (0..self.chats.len()).find(|c| self.address(*c).to_string() == exact) {
+            if let Some(c) = ChatIx::all(self.chats.len()).find(|c| self.address(*c).to_string() == exact) {
                 return Ok(c);
             }
         }
         // "Story/Chat" with the story's display name, or the chat's name alone; names as typed, so cleaned first.
-        let mut found: Vec<usize> = Vec::new();
+        let mut found: Vec<ChatIx> = Vec::new();
         if let Some((story, chat)) = text.split_once('/') {
             found = self.chats_named(chat, |s| self.stories[s].is_called(story));
         }
@@ -72,7 +72,9 @@ impl Library {
         }
         if found.is_empty() {
             let lower = text.to_lowercase();
-            found = (0..self.chats.len()).filter(|c| self.chats[*c].name.to_lowercase() == lower).collect();
+            found = ChatIx::all(self.chats.len())
+                .filter(|c| self.chats[*c].name.to_lowercase() == lower)
+                .collect();
         }
         match found[..] {
             [c] => Ok(c),
@@ -85,25 +87,29 @@ impl Library {
     }
 
     /// The stories that a user means: one by folder, id or name.
-    pub fn find_story(&self, wanted: &str) -> Result<usize, AddressError> {
-        let by_folder = self.stories.iter().position(|story| story.folder == wanted);
-        let found = by_folder.or_else(|| self.stories.iter().position(|story| story.is_called(wanted)));
+    pub fn find_story(&self, wanted: &str) -> Result<StoryIx, AddressError> {
+        let by_folder = self.story_where(|story| story.folder == wanted);
+        let found = by_folder.or_else(|| self.story_where(|story| story.is_called(wanted)));
         found.ok_or_else(|| AddressError::NoSuchStory {
             wanted: wanted.to_owned(),
             like: self.stories.iter().map(|s| s.name.clone()).take(8).collect(),
         })
     }
 
-    fn chats_named(&self, name: &str, in_story: impl Fn(usize) -> bool) -> Vec<usize> {
+    fn story_where(&self, is: impl Fn(&Story) -> bool) -> Option<StoryIx> {
+        self.stories.iter().position(is).map(StoryIx::new)
+    }
+
+    fn chats_named(&self, name: &str, in_story: impl Fn(StoryIx) -> bool) -> Vec<ChatIx> {
         let stem = chat_stem(name);
-        let named = |c: &usize| self.chats[*c].name == name || self.chats[*c].name == stem;
-        (0..self.chats.len()).filter(named).filter(|c| in_story(self.chats[*c].story)).collect()
+        let named = |c: &ChatIx| self.chats[*c].name == name || self.chats[*c].name == stem;
+        ChatIx::all(self.chats.len()).filter(named).filter(|c| in_story(self.chats[*c].story)).collect()
     }
 
     fn chats_like(&self, wanted: &str) -> Vec<String> {
         let needle = wanted.rsplit('/').next().unwrap_or(wanted).to_lowercase();
-        let like = |c: &usize| !needle.is_empty() && self.chats[*c].name.to_lowercase().contains(&needle);
-        let mut found: Vec<usize> = (0..self.chats.len()).filter(like).collect();
+        let like = |c: &ChatIx| !needle.is_empty() && self.chats[*c].name.to_lowercase().contains(&needle);
+        let mut found: Vec<ChatIx> = ChatIx::all(self.chats.len()).filter(like).collect();
         // The closest first: those with the least besides what was asked for.
         found.sort_by_key(|c| self.chats[*c].name.len());
         found.into_iter().take(5).map(|c| self.address(c).to_string()).collect()

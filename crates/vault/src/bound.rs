@@ -5,13 +5,13 @@ use forklore_core::format::names::book_stem;
 use forklore_fs::PathError;
 use forklore_journal::layout;
 
-use crate::Library;
 use crate::history::{Observed, Timeline, read_book};
 use crate::library::history_error;
+use crate::{ChatIx, Library};
 
 impl Library {
     /// Where else than in its chats a book is active for a chat, in phrases.
-    pub fn also_active(&self, c: usize, stem: &str) -> Vec<&'static str> {
+    pub fn also_active(&self, c: ChatIx, stem: &str) -> Vec<&'static str> {
         let is = |book: &String| book_stem(book) == *stem;
         let story = &self.stories[self.chats[c].story];
         let card = self.cards.get(&story.folder).and_then(|card| card.book.as_ref());
@@ -32,7 +32,7 @@ impl Library {
     }
 
     /// Who refers to a book, in phrases, counted from the files themselves; chats in `except` do not count.
-    pub fn referring_to(&self, stem: &str, except: &[usize]) -> Vec<String> {
+    pub fn referring_to(&self, stem: &str, except: &[ChatIx]) -> Vec<String> {
         let mut found = self.known_to_refer_to(stem, except);
         // A chat that cannot be read may refer to anything.
         let unread = self.chats.iter().filter(|chat| chat.unreadable.is_some());
@@ -42,12 +42,12 @@ impl Library {
     }
 
     /// As [`Self::referring_to`], as far as files can be read: what cannot be stands in nobody's way.
-    pub fn known_to_refer_to(&self, stem: &str, except: &[usize]) -> Vec<String> {
+    pub fn known_to_refer_to(&self, stem: &str, except: &[ChatIx]) -> Vec<String> {
         let is = |book: &str| book_stem(book) == stem;
         let chats = self.users_of(stem).iter().filter(|c| !except.contains(*c));
         let mut found: Vec<String> = chats.map(|c| format!("\"{}\"", self.chats[*c].name)).collect();
         // A fork that was made for the book and is bound elsewhere for now still counts.
-        for (c, chat) in self.chats.iter().enumerate() {
+        for (c, chat) in ChatIx::each(&self.chats) {
             let own = chat.record.as_ref().and_then(|record| record.book.as_deref()).is_some_and(is);
             if own && !except.contains(&c) && chat.book_stem() != Some(stem) {
                 found.push(format!("the record of \"{}\"", chat.name));
@@ -72,7 +72,7 @@ impl Library {
     /// The name that a book has now which is not there any more. SillyTavern gives a book another name by saving it anew and deleting the
     /// old one, and only the open chat follows: so it is the book that history saw come, after the other was last seen and with the
     /// very same entries, and that is nobody else's.
-    pub fn renamed_book(&self, stem: &str, chat: usize) -> Result<Option<String>, PathError> {
+    pub fn renamed_book(&self, stem: &str, chat: ChatIx) -> Result<Option<String>, PathError> {
         let (Some(history), Ok(old)) = (self.history()?, layout::book(stem)) else { return Ok(None) };
         let Some((went, entries)) = sight(history, history.track(&old).iter().rev())? else {
             return Ok(None);

@@ -23,7 +23,7 @@ pub mod state;
 
 pub use address::{Address, AddressError};
 pub use cache::Made;
-pub use library::{Book, Chat, Library, Story, StoryKind, history_error};
+pub use library::{Book, Chat, ChatIx, Library, Story, StoryIx, StoryKind, history_error};
 pub use progress::{NoProgress, Progress};
 pub use read::LoadError;
 pub use state::Lore;

@@ -7,7 +7,7 @@ use forklore_fs::Vfs;
 use forklore_journal::{Recovered, Right, Tx, TxError};
 
 use crate::Library;
-use crate::read::scan::locate;
+use crate::read::locate::locate;
 
 /// See [`forklore_journal::recover()`].
 pub fn recover(fs: &dyn Vfs, now: i64) -> Result<Vec<Recovered>, TxError> {

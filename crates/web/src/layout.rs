@@ -4,10 +4,6 @@ use maud::{DOCTYPE, Markup, PreEscaped, html};
 
 use crate::{assets, link};
 
-/// What a page may do, by the header `Content-Security-Policy`: run and load Forklore's own files, and ask Forklore.
-pub const POLICY: &str = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; \
-     form-action 'self'; base-uri 'none'; frame-ancestors 'self'";
-
 /// Which part of the pages one belongs to, for the navigation.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Here {

@@ -13,7 +13,9 @@ pub mod assets;
 mod layout;
 pub mod link;
 pub mod pages;
+mod policy;
 pub mod words;
 
-pub use layout::{Frame, Here, POLICY, Page, Through};
+pub use layout::{Frame, Here, Page, Through};
 pub use maud::{Markup, html};
+pub use policy::POLICY;

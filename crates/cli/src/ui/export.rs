@@ -4,7 +4,7 @@ use std::io::{self, Write as _};
 
 use forklore_engine::export::ExportReport;
 
-use super::parts::{files, warning};
+use super::parts::{files, saves, warning};
 use super::style::{BOLD, DIM, GOOD, tame, wrap};
 use super::words::{count, quoted, size};
 
@@ -19,13 +19,7 @@ pub(crate) fn exported(report: &ExportReport) -> io::Result<()> {
     writeln!(out, "{GOOD}{did}{GOOD:#} {what}")?;
     files(&mut out, "chats", &report.chats)?;
     files(&mut out, "lorebooks", &report.books)?;
-    if report.observations > 0 {
-        files(
-            &mut out,
-            "history",
-            &[format!("{} of chats and lorebooks", count(report.observations, "save"))],
-        )?;
-    }
+    saves(&mut out, report.observations)?;
     if report.observations > 0 {
         let more = "History has every save that was seen, also messages that were edited or deleted since. To leave it out: --no-history";
         writeln!(out, "{DIM}{}{DIM:#}", wrap(more, "  "))?;

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::io::{self, Write as _};
 
-use forklore_core::check::Severity;
+use forklore_core::check::{Code, Severity};
 use forklore_engine::heal::{Choice, HealReport, Question};
 
 use super::style::{BOLD, DIM, GOOD, NOTE, WARN, tame, wrap};
@@ -57,8 +57,8 @@ pub(crate) fn healed(report: &HealReport, dry_run: bool) -> io::Result<()> {
             left.iter().filter(|(n, _)| *n > 0).map(|(n, what)| count(*n, what)).collect();
         let text = format!("{} left: `forklore check` explains.", left.join(" and "));
         writeln!(out, "{WARN}{text}{WARN:#}")?;
-        if report.left.iter().any(|f| f.severity == Severity::Error && f.code.as_str().starts_with("ENTRY_"))
-        {
+        let anothers = [Code::EntryFromFuture, Code::EntryForeign];
+        if report.left.iter().any(|f| f.severity == Severity::Error && anothers.contains(&f.code)) {
             let text = "A chat whose own lorebook holds another line's story is bound to a new one only if you say so: \
                         heal it with --yes.";
             writeln!(out, "{DIM}{}{DIM:#}", wrap(text, ""))?;

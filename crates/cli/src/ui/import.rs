@@ -4,7 +4,7 @@ use std::io::{self, Write as _};
 
 use forklore_engine::import::{ImportReport, Imported};
 
-use super::parts::{LABEL, files, take_back, warning};
+use super::parts::{LABEL, files, saves, take_back, warning};
 use super::style::{BOLD, DIM, GOOD, NOTE, pad, tame};
 use super::words::{count, size};
 
@@ -20,13 +20,7 @@ pub(crate) fn imported(report: &ImportReport) -> io::Result<()> {
     listed(&mut out, "lorebooks", &report.books)?;
     media(&mut out, report)?;
     files(&mut out, "also", report.card.as_slice())?;
-    if report.observations > 0 {
-        files(
-            &mut out,
-            "history",
-            &[format!("{} of chats and lorebooks", count(report.observations, "save"))],
-        )?;
-    }
+    saves(&mut out, report.observations)?;
     for left in &report.left {
         let word = pad("left", LABEL);
         writeln!(out, "  {DIM}{word}{DIM:#}{}: {}", tame(&left.what), tame(&left.why))?;

@@ -3,6 +3,7 @@
 use std::io;
 
 use super::style::{BOLD, DIM, WARN, pad, tame, wrap};
+use super::words::count;
 
 /// Width of the words before files.
 pub(super) const LABEL: usize = 14;
@@ -19,6 +20,12 @@ pub(super) fn files(out: &mut impl io::Write, word: &str, paths: &[String]) -> i
         writeln!(out, "  {DIM}{word}{DIM:#}{}", tame(path))?;
     }
     Ok(())
+}
+
+/// How much history an archive has, if it has any.
+pub(super) fn saves(out: &mut impl io::Write, observations: usize) -> io::Result<()> {
+    let saves = (observations > 0).then(|| format!("{} of chats and lorebooks", count(observations, "save")));
+    files(out, "history", saves.as_slice())
 }
 
 /// Something that the user should know.

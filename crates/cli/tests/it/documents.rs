@@ -61,9 +61,23 @@ fn the_tables_of_modules_list_all_of_them() {
     }
 }
 
+/// Every document that people read.
+fn documents() -> Vec<String> {
+    let formats = entries("docs/formats").into_iter().map(|name| format!("docs/formats/{name}.md"));
+    let others = ["README.md", "CONTRIBUTING.md", "docs/guide.md", "docs/design.md", "docs/security.md"];
+    formats.chain(others.map(str::to_owned)).chain(designs()).collect()
+}
+
+/// What stands next to the rooms about why they are so.
+fn designs() -> impl Iterator<Item = String> {
+    let rooms = entries("crates").into_iter().map(|name| format!("crates/{name}"));
+    let files = rooms.chain(["sillytavern".to_owned()]).map(|room| format!("{room}/DESIGN.md"));
+    files.filter(|file| root().join(file).exists())
+}
+
 #[test]
 fn every_picture_is_there_and_shown() {
-    let shown: BTreeSet<String> = ["README.md", "docs/guide.md", "docs/design.md", "docs/security.md"]
+    let shown: BTreeSet<String> = documents()
         .iter()
         .flat_map(|file| {
             let text = read(file);
@@ -74,20 +88,50 @@ fn every_picture_is_there_and_shown() {
     assert_eq!(shown, entries("docs/images"));
 }
 
+/// The anchors of a document's headings.
+fn anchors(text: &str) -> BTreeSet<String> {
+    let headings =
+        text.lines().filter(|line| line.starts_with('#')).map(|line| line.trim_start_matches('#').trim());
+    let kept = |c: &char| c.is_alphanumeric() || matches!(c, '-' | '_' | ' ');
+    let anchor =
+        |heading: &str| heading.to_lowercase().chars().filter(kept).collect::<String>().replace(' ', "-");
+    headings.map(anchor).collect()
+}
+
 #[test]
 fn links_from_one_document_to_another_lead_somewhere() {
-    let formats = entries("docs/formats").into_iter().map(|name| format!("docs/formats/{name}.md"));
-    let others = ["README.md", "CONTRIBUTING.md", "docs/guide.md", "docs/design.md", "docs/security.md"];
-    for file in formats.chain(others.map(str::to_owned)) {
+    for file in documents() {
         let text = read(&file);
         let folder = Path::new(&file).parent().unwrap().to_owned();
         for link in text.split("](").skip(1).filter_map(|rest| rest.split(')').next()) {
-            let path = link.split('#').next().unwrap();
-            if path.is_empty() || path.contains("://") {
+            if link.contains("://") {
                 continue;
             }
-            let target = root().join(&folder).join(path);
+            let (path, anchor) =
+                link.split_once('#').map_or((link, None), |(path, anchor)| (path, Some(anchor)));
+            let target = if path.is_empty() { root().join(&file) } else { root().join(&folder).join(path) };
             assert!(target.exists(), "{file} links to {link}, which is not there");
+            if let Some(anchor) = anchor {
+                let there = anchors(&fs::read_to_string(target).unwrap());
+                assert!(there.contains(anchor), "{file} links to {link}, and there is no such heading");
+            }
+        }
+    }
+}
+
+#[test]
+fn the_overview_lists_every_room_that_says_why_it_is_so() {
+    let text = read("docs/design.md");
+    let column = column(&text, "| room | why it is so |");
+    let listed: BTreeSet<String> =
+        column.iter().flat_map(|cell| quoted(cell)).map(|room| format!("{room}/DESIGN.md")).collect();
+    assert_eq!(listed, designs().collect());
+    for file in designs() {
+        for heading in read(&file).lines().filter_map(|line| line.strip_prefix("## ")) {
+            assert!(
+                text.contains(&format!("[{heading}](../{file}#")),
+                "{heading} of {file} is not in the overview"
+            );
         }
     }
 }

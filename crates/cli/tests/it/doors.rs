@@ -7,7 +7,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
-use forklore_api::{LibraryCache, Shelved};
+use forklore_api::{LibraryCache, SharedLibrary};
 use forklore_fs::{RealFs, Vfs};
 use forklore_testkit::TestVault;
 use forklore_testkit::http::Http;
@@ -318,7 +318,7 @@ fn regression_a_vault_is_read_once_for_all_who_wait() {
         let readers: Vec<_> = (0..32)
             .map(|_| {
                 scope.spawn(|| {
-                    let mut got: Vec<Arc<Shelved>> = Vec::new();
+                    let mut got: Vec<Arc<SharedLibrary>> = Vec::new();
                     while !over.load(Ordering::Relaxed) {
                         let library = library_cache.library(&fs, &NoProgress).unwrap();
                         if !got.iter().any(|known| Arc::ptr_eq(known, &library)) {
@@ -339,12 +339,12 @@ fn regression_a_vault_is_read_once_for_all_who_wait() {
             .unwrap();
             // Whoever asks after a change is told of it.
             let library = library_cache.library(&fs, &NoProgress).unwrap();
-            assert_eq!(library.library.chats.len(), n + 2);
+            assert_eq!(library.library.chats().len(), n + 2);
         }
         over.store(true, Ordering::Relaxed);
         readers.into_iter().flat_map(|reader| reader.join().unwrap()).collect::<Vec<_>>()
     });
-    let mut different: Vec<*const Shelved> = read.iter().map(Arc::as_ptr).collect();
+    let mut different: Vec<*const SharedLibrary> = read.iter().map(Arc::as_ptr).collect();
     different.sort();
     different.dedup();
     // A chat that comes is one change, and the cache of what was read of it is none.

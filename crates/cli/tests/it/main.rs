@@ -38,6 +38,7 @@ mod serve;
 mod set_up;
 #[cfg(unix)]
 mod sillytavern;
+mod structure;
 mod told;
 mod travel;
 mod watch;

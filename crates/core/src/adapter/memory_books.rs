@@ -14,9 +14,9 @@ use forklore_json::Raw;
 
 use super::places::Places;
 use super::{Adapter, BookCopy, Mark};
-use crate::fork::header::Revision;
 use crate::format::book::EntryImage;
 use crate::format::chat::Header;
+use crate::format::revision::Revision;
 
 /// The MemoryBooks adapter.
 #[derive(Debug)]

@@ -31,9 +31,9 @@ use self::notes::{BoundBook, CheckpointState, Waiting};
 use self::places::{Path, Places};
 use self::recap::{CombinedRecap, Projection, RunningRecap, StoredVersion};
 use self::registry::{IndexRecord, RegistryLine};
-use crate::fork::header::Revision;
 use crate::format::book::{Book, EntryImage};
 use crate::format::chat::{Header, Message};
+use crate::format::revision::Revision;
 
 /// All adapters, in the order in which they are asked.
 pub const ALL: [&dyn Adapter; 2] = [&auto_recap::AutoRecap, &memory_books::MemoryBooks];

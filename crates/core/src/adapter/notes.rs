@@ -1,8 +1,8 @@
 //! What extensions note in a chat's metadata when a fork is made: the book that goes with it ([`BoundBook`]), work that stays with the
 //! parent ([`Waiting`]), what it was like when it was made ([`CheckpointState`]).
 
-use crate::fork::header::Revision;
 use crate::format::book::EntryImage;
+use crate::format::revision::Revision;
 
 /// A book that a chat is bound to.
 #[derive(Debug, Clone, Copy)]

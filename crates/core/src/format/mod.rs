@@ -8,4 +8,5 @@ pub(crate) mod js;
 pub mod media;
 pub mod names;
 pub mod record;
+pub mod revision;
 pub mod settings;

@@ -3,7 +3,7 @@
 //! SillyTavern's own forks copy their parent's metadata, this key included. So the record names its owner; where file and slug
 //! are not the owner's, the chat is a copy and the record is somebody else's.
 
-use forklore_json::{Kind, Raw, quote};
+use forklore_json::{Kind, Raw, list, object, quote};
 use serde::{Deserialize, Serialize};
 
 /// What the header of a fork says about its making.
@@ -109,7 +109,6 @@ impl ForkRecord {
 
     /// The record as it is written, with members that it only keeps: what is worth keeping and nobody asks for.
     pub fn write(&self, book: &[(&str, Vec<u8>)], kept: &[(&str, Vec<u8>)]) -> Vec<u8> {
-        let object = crate::fork::header::object;
         let number = |n: usize| n.to_string().into_bytes();
         let mut own = vec![("name", self.book.as_deref().map_or(b"null".to_vec(), quote))];
         own.extend(book.iter().cloned());
@@ -164,12 +163,11 @@ pub fn quarantined(before: Option<Raw<'_>>, new: &[Vec<u8>]) -> Vec<u8> {
     let old = before.and_then(|record| record.get("quarantine")).unwrap_or(Raw::NULL).elements();
     let mut all: Vec<Vec<u8>> = old.map(|entry| entry.bytes().to_vec()).collect();
     all.extend(new.iter().filter(|entry| !all.contains(entry)).cloned().collect::<Vec<_>>());
-    crate::fork::header::list(&all)
+    list(&all)
 }
 
 /// What a record keeps of what was archived, now and earlier: lists grow, and what something else takes the place of is kept as `earlier`.
 pub fn archived(before: Option<Raw<'_>>, new: &[(&str, Vec<u8>)]) -> Vec<u8> {
-    use crate::fork::header::{list, object};
     let old = before.and_then(|record| record.get("archive")).unwrap_or(Raw::NULL);
     let mut all: Vec<(String, Vec<u8>)> = Vec::new();
     let mut earlier: Vec<Vec<u8>> = Vec::new();
@@ -244,7 +242,6 @@ impl Pending {
 
     /// The note as it is written under `forklore`.
     pub fn write(&self) -> Vec<u8> {
-        let object = crate::fork::header::object;
         let note = object(&[
             ("code", quote(&self.code)),
             ("message", quote(&self.message)),

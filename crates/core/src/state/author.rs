@@ -4,6 +4,7 @@
 //! change belongs to that scene or place, wherever it became visible first. What nobody claims was made by hand: by the one chat that
 //! was bound to the book and moved while it happened; by the chat that the book was made for if there were several, or none.
 
+use crate::story::ChatIx;
 use std::collections::{HashMap, HashSet};
 
 use super::Origin;
@@ -27,7 +28,7 @@ pub enum Author {
     /// Work on this scene was seen.
     Work(Origin),
     /// Somebody's hand, in this chat.
-    Hand(usize),
+    Hand(ChatIx),
     /// Somebody's hand, in a book that all who use it share by choice.
     Anybody,
     /// Nobody knows.
@@ -42,7 +43,7 @@ pub(super) struct AtWork {
     /// Whether that is all that can have been done since the sight before
     pub(super) live: bool,
     /// The chat that was played last before
-    pub(super) player: Option<usize>,
+    pub(super) player: Option<ChatIx>,
 }
 
 /// Finds out who made each change in a book.
@@ -320,11 +321,11 @@ fn by_hand(life: &Life, deed: &Deed, works: &[AtWork], cast: &dyn Cast) -> Autho
     let sights = &life.sights;
     let since = deed.since.map_or(i64::MIN, |since| sights[since].time);
     let shown = sights[deed.shown].time;
-    let moved = |chat: usize| {
+    let moved = |chat: ChatIx| {
         if let (Some(SeenBy::Look(_, before)), SeenBy::Look(_, after)) =
             (deed.since.map(|since| &sights[since].by), &sights[deed.shown].by)
         {
-            let head = |heads: &[(usize, super::sight::Head)]| {
+            let head = |heads: &[(ChatIx, super::sight::Head)]| {
                 heads.iter().find(|(c, _)| *c == chat).map(|(_, head)| head.to)
             };
             return head(before) != head(after);

@@ -3,6 +3,7 @@
 //! A new sight can only split an interval or confirm one: that is why knowing more never makes an answer worse. Who made a change is
 //! decided in [`super::author`]; this module only finds changes, whose they may be.
 
+use crate::story::ChatIx;
 use std::collections::{HashMap, HashSet};
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::sync::Arc;
@@ -28,11 +29,11 @@ pub struct Life {
     /// Whether all who use it share it by choice.
     pub by_choice: bool,
     /// The chat that it was made for.
-    pub owner: Option<usize>,
+    pub owner: Option<ChatIx>,
     /// Whether that chat is gone: then [`Life::owner`] is only one that has its scenes.
     pub lost: bool,
     /// The chats that are or were bound to it.
-    pub users: Vec<usize>,
+    pub users: Vec<ChatIx>,
     /// When it was made, in milliseconds since 1970, if anything tells.
     pub made: Option<i64>,
     /// Scenes whose processing may have written into it.
@@ -74,7 +75,7 @@ pub enum SeenBy {
     /// A scene, by its place.
     Scene(usize),
     /// History: number of the observation, and where the chats stood.
-    Look(u64, Vec<(usize, Head)>),
+    Look(u64, Vec<(ChatIx, Head)>),
     /// A copy that was made then.
     Copy,
     /// Whoever asks, now.

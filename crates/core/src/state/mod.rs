@@ -37,6 +37,7 @@ pub use sight::{BookEvidence, Cast, Content, Head, Look, Scene, Sight, Witness};
 pub use thing::Thing;
 pub use view::{Ancestor, Line, seen_from};
 
+use crate::story::ChatIx;
 use std::collections::HashMap;
 use std::sync::Arc;
 
@@ -49,7 +50,7 @@ use crate::format::book::EntryImage;
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Origin {
     /// Number of the chat.
-    pub chat: usize,
+    pub chat: ChatIx,
     /// Number of the message.
     pub message: usize,
 }

@@ -2,6 +2,7 @@
 //!
 //! Nothing here depends on who asks. Which chat's line a change belongs to is decided later, from [`super::Life`].
 
+use crate::story::ChatIx;
 use std::sync::Arc;
 
 use super::Origin;
@@ -17,11 +18,11 @@ pub struct BookEvidence {
     /// Whether all who use it share it by choice: nothing keeps it, and it was made for nobody.
     pub by_choice: bool,
     /// The chat that it was made for.
-    pub owner: Option<usize>,
+    pub owner: Option<ChatIx>,
     /// Whether that chat is gone: then [`BookEvidence::owner`] is only one that has its scenes.
     pub lost: bool,
     /// The chats that are or were bound to it.
-    pub users: Vec<usize>,
+    pub users: Vec<ChatIx>,
     /// When it was made, in milliseconds since 1970, if anything tells.
     pub made: Option<i64>,
     /// Scenes whose processing may have written into it.
@@ -80,9 +81,9 @@ pub struct Look {
     /// The first thing that the chats did not have yet: it cannot be later.
     pub not_after: i64,
     /// Where the chats stood that are bound to the book: at the look before this one, and at this one.
-    pub heads: Vec<(usize, Head)>,
+    pub heads: Vec<(ChatIx, Head)>,
     /// The chat that was played last before, as far as saves tell.
-    pub player: Option<usize>,
+    pub player: Option<ChatIx>,
     /// What was at work in the book, and on which scene.
     pub work: Vec<(Work, Origin)>,
     /// Whether work was under way all the time since the look before, and at most one piece of it was done: all of it is known.
@@ -110,7 +111,7 @@ pub struct Scene {
     /// Entries that it wrote after its snapshot was taken: name without prefix, and the extension's hash of the text.
     pub events: Vec<(String, String)>,
     /// The chats that carry it, ascending, with the message.
-    pub carriers: Vec<(usize, usize)>,
+    pub carriers: Vec<(ChatIx, usize)>,
     /// Where it was played.
     pub origin: Origin,
 }
@@ -122,7 +123,7 @@ impl Scene {
     }
 
     /// The message of a chat that carries this very version.
-    pub fn carried_by(&self, chat: usize) -> Option<usize> {
+    pub fn carried_by(&self, chat: ChatIx) -> Option<usize> {
         let place = self.carriers.binary_search_by_key(&chat, |(carrier, _)| *carrier).ok()?;
         self.carriers.get(place).map(|(_, message)| *message)
     }
@@ -131,21 +132,21 @@ impl Scene {
 /// What has to be known of chats to tell who wrote what.
 pub trait Cast {
     /// The last message of a chat.
-    fn head(&self, chat: usize) -> usize;
+    fn head(&self, chat: ChatIx) -> usize;
 
     /// The last message of a chat that was sent at or before a time, if its messages say when they were sent.
-    fn head_at(&self, chat: usize, time: i64) -> Option<usize>;
+    fn head_at(&self, chat: ChatIx, time: i64) -> Option<usize>;
 
     /// Whether a message of a chat's own, not of its parent's, was sent after a time and not after another.
-    fn played(&self, chat: usize, after: i64, until: i64) -> bool;
+    fn played(&self, chat: ChatIx, after: i64, until: i64) -> bool;
 
     /// The last message that a chat has from the one that it was forked from.
-    fn forked(&self, chat: usize) -> Option<usize>;
+    fn forked(&self, chat: ChatIx) -> Option<usize>;
 
     /// Whether a known chain of forks joins two chats.
-    fn related(&self, a: usize, b: usize) -> bool;
+    fn related(&self, a: ChatIx, b: ChatIx) -> bool;
 
     /// The place that a mark in a book means. A mark without a chat means the one that the book was made for, or the only one of those
     /// who use it that has the message.
-    fn place_of(&self, mark: &Mark, owner: Option<usize>, users: &[usize]) -> Option<Origin>;
+    fn place_of(&self, mark: &Mark, owner: Option<ChatIx>, users: &[ChatIx]) -> Option<Origin>;
 }

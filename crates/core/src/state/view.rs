@@ -1,5 +1,6 @@
 //! [`seen_from`]: the lives of books as one line of the story sees them, as [`Change`]s with a [`Place`] each.
 
+use crate::story::ChatIx;
 use std::collections::{BTreeSet, HashMap, HashSet};
 
 use super::author::Author;
@@ -12,13 +13,13 @@ use crate::format::book::EntryImage;
 /// The line that asks.
 pub struct Line<'a> {
     /// Its chat.
-    pub chat: usize,
+    pub chat: ChatIx,
     /// The chats above it, nearest first.
     pub ancestors: Vec<Ancestor>,
     /// The message of our chat that a message of a chat above is, or the last one before it.
-    pub ours: &'a dyn Fn(usize, usize) -> Option<usize>,
+    pub ours: &'a dyn Fn(ChatIx, usize) -> Option<usize>,
     /// The first look of history that shows a chat bound to another book than this one, which it had before.
-    pub left: &'a dyn Fn(usize, &str) -> Option<u64>,
+    pub left: &'a dyn Fn(ChatIx, &str) -> Option<u64>,
     /// Chats.
     pub cast: &'a dyn Cast,
 }
@@ -27,7 +28,7 @@ pub struct Line<'a> {
 #[derive(Debug, Clone, Copy)]
 pub struct Ancestor {
     /// Its number.
-    pub chat: usize,
+    pub chat: ChatIx,
     /// The last message of it that is ours, too.
     pub limit: usize,
     /// When our line had left it, as far as is known: what was certainly done later is not ours.
@@ -177,9 +178,9 @@ struct View<'a> {
     begun: &'a Begun<'a>,
     built: &'a [Built<'a>],
     /// For a chat: where it stood at each sight, and the furthest until then.
-    places: HashMap<usize, Vec<Stood>>,
+    places: HashMap<ChatIx, Vec<Stood>>,
     /// For a chat: the first look that shows it bound to another book.
-    left: HashMap<usize, Option<u64>>,
+    left: HashMap<ChatIx, Option<u64>>,
 }
 
 impl View<'_> {
@@ -263,7 +264,7 @@ impl View<'_> {
     }
 
     /// Nobody knows whether it was made before our fork or after: but our book was made with it, or without.
-    fn begun_with(&mut self, place: Place, chat: Option<usize>, deed: &Deed) -> Place {
+    fn begun_with(&mut self, place: Place, chat: Option<ChatIx>, deed: &Deed) -> Place {
         if matches!(place, Place::Unattributed)
             && let Some(message) = self.built_with(deed)
         {
@@ -303,7 +304,7 @@ impl View<'_> {
     }
 
     /// Whether a chat had another book already when this was seen.
-    fn is_left(&mut self, chat: usize, deed: &Deed) -> bool {
+    fn is_left(&mut self, chat: ChatIx, deed: &Deed) -> bool {
         let left = *self.left.entry(chat).or_insert_with(|| (self.line.left)(chat, &self.life.book));
         left.is_some_and(|left| match self.life.sights[deed.shown].by {
             SeenBy::Look(seq, _) => seq >= left,
@@ -385,7 +386,7 @@ impl View<'_> {
     }
 
     /// Where a chat stood at each sight of the book.
-    fn places(&mut self, chat: usize) -> &[Stood] {
+    fn places(&mut self, chat: ChatIx) -> &[Stood] {
         let (life, cast) = (self.life, self.line.cast);
         self.places.entry(chat).or_insert_with(|| {
             let mut furthest: Option<usize> = None;
@@ -415,7 +416,7 @@ impl View<'_> {
     /// Between which messages of a chat a change was made by hand: not yet there at the first, there at the second.
     ///
     /// The second is the earliest place among the sights that show it, behind the last one that does not.
-    fn interval(&mut self, chat: usize, deed: &Deed) -> (Option<usize>, Option<usize>) {
+    fn interval(&mut self, chat: ChatIx, deed: &Deed) -> (Option<usize>, Option<usize>) {
         let (life, cast) = (self.life, self.line.cast);
         let (shown, until, since) = (deed.shown, deed.until, deed.since);
         let places = self.places(chat);
@@ -450,7 +451,7 @@ impl View<'_> {
     }
 
     /// Where a change belongs that was made by hand in a chat.
-    fn by_hand(&mut self, chat: usize, deed: &Deed) -> Place {
+    fn by_hand(&mut self, chat: ChatIx, deed: &Deed) -> Place {
         let is_now = matches!(self.life.sights[deed.shown].by, SeenBy::Now);
         // A chat that was brought back as it was then stood where the other one stood.
         let ours = self.line.chat;

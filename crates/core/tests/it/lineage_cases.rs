@@ -2,7 +2,7 @@
 
 use forklore_core::format::chat::Message;
 use forklore_core::story::lineage::{Basis, Chat, Kind, Lineage, Link, ParentNote, trace};
-use forklore_core::story::{Confidence, Transcript, swipe_moments};
+use forklore_core::story::{ChatIx, Confidence, Transcript, swipe_moments};
 
 use crate::transcript;
 
@@ -63,8 +63,12 @@ fn traced(cases: &[Case]) -> Vec<Lineage> {
     })
 }
 
+fn parent(lineage: &Lineage) -> Option<usize> {
+    lineage.parent.map(ChatIx::place)
+}
+
 fn brief(lineage: &Lineage) -> (Kind, Option<usize>, Option<usize>, Basis) {
-    (lineage.kind, lineage.parent, lineage.fork_message, lineage.basis)
+    (lineage.kind, parent(lineage), lineage.fork_message, lineage.basis)
 }
 
 #[test]
@@ -118,7 +122,7 @@ fn another_chat_that_took_the_parents_name_is_not_the_parent() {
         chat("New name", None, "abcdef"),
         chat("x", Some("Old name"), "abcd"),
     ]);
-    assert_eq!(found[2].parent, Some(1));
+    assert_eq!(parent(&found[2]), Some(1));
 }
 
 #[test]
@@ -135,7 +139,7 @@ fn children_of_a_lost_parent_are_siblings() {
 #[test]
 fn a_lost_branch_is_not_mistaken_for_the_chat_it_came_from() {
     let found = traced(&[chat("M", None, "abcdef"), chat("x", Some("M - Branch #1"), "abcxyz")]);
-    assert_eq!(found[1].parent, None);
+    assert_eq!(parent(&found[1]), None);
     assert_eq!(found[1].note, Some(ParentNote::Missing("M - Branch #1".into())));
 }
 
@@ -146,7 +150,7 @@ fn siblings_that_know_more_of_a_lost_parent_rule_out_a_wrong_one() {
         chat("x", Some("Lost"), "abcdx"),
         chat("y", Some("Lost"), "abcdy"),
     ]);
-    assert_eq!((found[1].parent, found[2].parent), (None, None));
+    assert_eq!((parent(&found[1]), parent(&found[2])), (None, None));
 }
 
 #[test]
@@ -155,7 +159,7 @@ fn a_former_name_in_the_metadata_decides() {
     renamed.aliases = vec!["z-AutoLB-Ana-M - Branch #1"];
     let found = traced(&[chat("M", None, "abcdef"), renamed, chat("x", Some("M - Branch #1"), "abxy")]);
     assert_eq!(brief(&found[1]), (Kind::Branch, Some(0), Some(1), Basis::MainChat));
-    assert_eq!((found[2].parent, found[2].fork_message), (Some(1), Some(3)));
+    assert_eq!((parent(&found[2]), found[2].fork_message), (Some(1), Some(3)));
 }
 
 #[test]
@@ -171,7 +175,7 @@ fn a_branch_from_another_swipe() {
 fn a_parent_edited_after_the_fork() {
     // Message 1 was edited since: everything after it has other moments, but the messages themselves are the same.
     let found = traced(&[chat("M", None, "aBcdef"), chat("M - Branch #1", Some("M"), "abcdxy")]);
-    assert_eq!((found[1].parent, found[1].fork_message), (Some(0), Some(3)));
+    assert_eq!((parent(&found[1]), found[1].fork_message), (Some(0), Some(3)));
     assert_eq!(found[1].confidence, Confidence::Likely);
 }
 
@@ -182,7 +186,7 @@ fn regression_a_branch_from_another_swipe_of_a_parent_edited_since() {
         let mut main = chat("M", None, "aBcdef");
         main.swipes = vec![(3, "dX")];
         let found = traced(&[main, chat("M - Branch #1", Some("M"), branch)]);
-        assert_eq!((found[1].parent, found[1].fork_message), (Some(0), Some(3)), "{branch}");
+        assert_eq!((parent(&found[1]), found[1].fork_message), (Some(0), Some(3)), "{branch}");
         assert_eq!(found[1].confidence, Confidence::Likely);
     }
 }
@@ -224,8 +228,8 @@ fn links_tell_a_checkpoint_from_a_branch() {
 fn regression_a_checkpoint_named_like_a_lost_parent() {
     // A was deleted; its branch B made a checkpoint that was called A.
     let found = traced(&[chat("A", Some("B"), "abcd"), chat("B", Some("A"), "abcdef")]);
-    assert_eq!((found[0].parent, found[0].fork_message), (Some(1), Some(3)));
-    assert_eq!((found[1].parent, &found[1].note), (None, &Some(ParentNote::Missing("A".into()))));
+    assert_eq!((parent(&found[0]), found[0].fork_message), (Some(1), Some(3)));
+    assert_eq!((parent(&found[1]), &found[1].note), (None, &Some(ParentNote::Missing("A".into()))));
 }
 
 #[test]
@@ -233,14 +237,14 @@ fn regression_a_deleted_chat_between_is_not_taken_for_a_rename() {
     let mut main = chat("Main", None, "abcdef");
     main.links = vec![(Link::Bookmark, "Kid".into())];
     let found = traced(&[main, chat("Grandkid", Some("Kid"), "abcdx")]);
-    assert_eq!((found[1].parent, &found[1].note), (None, &Some(ParentNote::Missing("Kid".into()))));
+    assert_eq!((parent(&found[1]), &found[1].note), (None, &Some(ParentNote::Missing("Kid".into()))));
 }
 
 #[test]
 fn regression_a_renamed_parent_whose_start_was_edited() {
     for edited in ["aBcdef", "Abcdef"] {
         let found = traced(&[chat("New", None, edited), chat("x", Some("Old"), "abcd")]);
-        assert_eq!((found[1].parent, found[1].fork_message), (Some(0), Some(3)), "{edited}");
+        assert_eq!((parent(&found[1]), found[1].fork_message), (Some(0), Some(3)), "{edited}");
     }
 }
 
@@ -272,7 +276,7 @@ fn forks_of_one_sibling_are_not_the_lost_parent_of_another() {
         chat("one, once more", Some("one, again"), "abcdefgh"),
         chat("two, again", Some("two"), "abcde"),
     ]);
-    let parents: Vec<Option<usize>> = found.iter().map(|lineage| lineage.parent).collect();
+    let parents: Vec<Option<usize>> = found.iter().map(parent).collect();
     assert_eq!(parents, [None, None, Some(0), Some(2), Some(1)]);
     assert_eq!(found[1].note, Some(ParentNote::Missing("lost".into())));
 }
@@ -303,7 +307,7 @@ fn a_renamed_parent_is_known_by_the_slug_that_old_forks_kept() {
     let mut fork = chat("x", Some("Old name"), "abcdX");
     (other.slug, main.slug, fork.slug) = (Some("o"), Some("s"), Some("s"));
     let found = traced(&[other, fork, main]);
-    assert_eq!((found[1].parent, found[1].fork_message), (Some(2), Some(3)));
+    assert_eq!((parent(&found[1]), found[1].fork_message), (Some(2), Some(3)));
     assert_eq!(found[1].note, Some(ParentNote::Renamed("Old name".into())));
 }
 
@@ -339,5 +343,5 @@ fn a_renamed_parent_that_lost_an_early_message_is_found() {
     let (mut main, mut fork) = (chat("New", None, ""), chat("x", Some("Old"), ""));
     (main.transcript, fork.transcript) = (told("acdefgh"), told("abcdexy"));
     let found = traced(&[main, fork]);
-    assert_eq!((found[1].parent, found[1].fork_message), (Some(0), Some(4)));
+    assert_eq!((parent(&found[1]), found[1].fork_message), (Some(0), Some(4)));
 }

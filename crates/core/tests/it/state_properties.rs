@@ -2,6 +2,7 @@
 //! entries and add lines, snapshots with the hole that real ones have. Whatever was shared, the state of a line at N is what
 //! that line earned up to N.
 
+use forklore_core::story::ChatIx;
 use std::collections::{BTreeMap, BTreeSet};
 
 use forklore_core::adapter::auto_recap::{AutoRecap, text_hash};
@@ -195,23 +196,24 @@ impl World {
             book: format!("book {book}").into(),
             keepers: Keepers::new(|adapter| adapter.name() == AutoRecap.name()),
             by_choice: false,
-            owner: lines().next(),
+            owner: lines().next().map(ChatIx::new),
             lost: false,
-            users: lines().collect(),
+            users: lines().map(ChatIx::new).collect(),
             made: None,
             scenes: Vec::new(),
             sights: Vec::new(),
             elsewhere: Vec::new(),
         };
         for scene in self.scenes.iter().filter(|scene| scene.book == book) {
-            let carriers = (0..self.lines.len()).filter_map(|l| Some((l, self.carried(l, scene)?)));
+            let carriers =
+                (0..self.lines.len()).filter_map(|l| Some((ChatIx::new(l), self.carried(l, scene)?)));
             evidence.scenes.push(Told {
                 started: scene.clock - 5,
                 finished: scene.clock,
                 written: scene.written.clone(),
                 events: scene.events.clone(),
                 carriers: carriers.collect(),
-                origin: Origin { chat: scene.line, message: scene.message },
+                origin: Origin { chat: ChatIx::new(scene.line), message: scene.message },
             });
             let witness = Witness::Scene(evidence.scenes.len() - 1);
             let content = Content::Whole(scene.snapshot.clone().into());
@@ -228,14 +230,20 @@ impl World {
         let (mut ancestors, mut here, mut limit) = (Vec::new(), line, usize::MAX);
         while let Some(parent) = self.lines[here].parent {
             limit = limit.min(self.lines[here].fork);
-            ancestors.push(Ancestor { chat: parent, limit, left: i64::MAX, forked: None, looked: None });
+            ancestors.push(Ancestor {
+                chat: ChatIx::new(parent),
+                limit,
+                left: i64::MAX,
+                forked: None,
+                looked: None,
+            });
             here = parent;
         }
         let lives: Vec<&Life> = lives.iter().collect();
         Known::of(
             &lives,
             &Seen {
-                chat: line,
+                chat: ChatIx::new(line),
                 ancestors,
                 ours: &|_, message| Some(message),
                 left: &|_, _| None,
@@ -249,7 +257,7 @@ impl World {
         let mut lives: Vec<Life> = Vec::new();
         for book in 0..self.books.len() {
             let evidence = self.evidence(book);
-            let owner = evidence.owner.unwrap();
+            let owner = evidence.owner.unwrap().place();
             let life = match self.lines[owner].parent {
                 Some(_) => {
                     let at = self.lines[owner].fork;
@@ -270,27 +278,27 @@ impl World {
 }
 
 impl Cast for World {
-    fn head(&self, chat: usize) -> usize {
+    fn head(&self, chat: ChatIx) -> usize {
         self.lines[chat].head
     }
 
-    fn head_at(&self, _: usize, _: i64) -> Option<usize> {
+    fn head_at(&self, _: ChatIx, _: i64) -> Option<usize> {
         None
     }
 
-    fn played(&self, _: usize, _: i64, _: i64) -> bool {
+    fn played(&self, _: ChatIx, _: i64, _: i64) -> bool {
         false
     }
 
-    fn forked(&self, _: usize) -> Option<usize> {
+    fn forked(&self, _: ChatIx) -> Option<usize> {
         None
     }
 
-    fn related(&self, _: usize, _: usize) -> bool {
+    fn related(&self, _: ChatIx, _: ChatIx) -> bool {
         true
     }
 
-    fn place_of(&self, mark: &Mark, owner: Option<usize>, _users: &[usize]) -> Option<Origin> {
+    fn place_of(&self, mark: &Mark, owner: Option<ChatIx>, _users: &[ChatIx]) -> Option<Origin> {
         Some(Origin { chat: owner?, message: mark.message })
     }
 }

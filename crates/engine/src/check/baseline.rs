@@ -6,7 +6,7 @@ use forklore_core::fork::book::fingerprint;
 use forklore_core::fork::header as core_header;
 use forklore_core::format::record::Baseline;
 use forklore_fs::PathError;
-use forklore_vault::{Chat, Library};
+use forklore_vault::{Chat, ChatIx, Library};
 use schemars::JsonSchema;
 use serde::Serialize;
 
@@ -36,17 +36,17 @@ pub struct Entering {
 }
 
 /// What to tell on entering a chat; nothing if Forklore did not make it.
-pub fn entering(library: &Library, c: usize) -> Option<Entering> {
-    let chat = &library.chats[c];
-    let record = chat.record.as_ref()?;
+pub fn entering(library: &Library, c: ChatIx) -> Option<Entering> {
+    let chat = library.chat(c);
+    let record = chat.record()?;
     let metadata = chat.header().metadata();
     Some(Entering {
         kind: record.kind.clone(),
         parent: record.parent_file.clone(),
         message: record.message,
         scene: adapter::ALL.iter().find_map(|adapter| adapter.checkpoint_scene(metadata)),
-        running_version: chat.running.as_ref().and_then(|running| running.current),
-        versions: chat.running.as_ref().map_or(0, |running| running.versions.len()),
+        running_version: chat.running().and_then(|running| running.current),
+        versions: chat.running().map_or(0, |running| running.versions.len()),
         combined_messages: recap::combined(metadata).map(|recap| recap.message_count),
         created: forklore_journal::oplog::time(record.created),
         moved_on: record.baseline.as_ref().is_some_and(|baseline| !is_untouched(chat, baseline)),
@@ -54,15 +54,15 @@ pub fn entering(library: &Library, c: usize) -> Option<Entering> {
 }
 
 fn is_untouched(chat: &Chat, baseline: &Baseline) -> bool {
-    let moment = chat.transcript.moment(chat.head()).map(|moment| moment.to_string());
-    chat.transcript.len() == baseline.messages && moment.as_deref() == Some(&*baseline.moment)
+    let moment = chat.transcript().moment(chat.head()).map(|moment| moment.to_string());
+    chat.transcript().len() == baseline.messages && moment.as_deref() == Some(&*baseline.moment)
 }
 
 impl Checker<'_> {
-    pub(super) fn baseline(&mut self, c: usize) -> Result<(), PathError> {
+    pub(super) fn baseline(&mut self, c: ChatIx) -> Result<(), PathError> {
         let library = self.library;
-        let chat = &library.chats[c];
-        let Some(baseline) = chat.record.as_ref().and_then(|record| record.baseline.as_ref()) else {
+        let chat = library.chat(c);
+        let Some(baseline) = chat.record().and_then(|record| record.baseline.as_ref()) else {
             return Ok(());
         };
         let metadata = chat.header().metadata();
@@ -90,11 +90,11 @@ impl Checker<'_> {
         // Who edits the lorebook of a fork before playing on has changed it on purpose: that is worth knowing, and no more.
         let mut edited = false;
         if untouched {
-            let current = chat.running.as_ref().and_then(|running| running.current);
+            let current = chat.running().and_then(|running| running.current);
             if gone.is_empty() && (current != baseline.current || now.len() != baseline.versions.len()) {
                 changed.push("another version of the running recap is in use".to_owned());
             }
-            if let (Some(then), Some((name, _))) = (&baseline.book, &chat.book)
+            if let (Some(then), Some((name, _))) = (&baseline.book, chat.book())
                 && let Some(book) = library.book(name)?
                 && let Ok(parsed) = book.parse()
                 && fingerprint(&parsed) != *then
@@ -117,8 +117,8 @@ impl Checker<'_> {
     }
 
     /// What the user has accepted as it is, is worth knowing and no more.
-    pub(super) fn accepted(&mut self, c: usize) {
-        let Some(record) = &self.library.chats[c].record else { return };
+    pub(super) fn accepted(&mut self, c: ChatIx) {
+        let Some(record) = self.library.chat(c).record() else { return };
         for finding in &mut self.findings {
             if record.accepted.iter().any(|code| code == finding.code.as_str()) {
                 finding.severity = Severity::Info;

@@ -1,5 +1,6 @@
 //! Books: shared, missing, foreign, damaged, orphaned; and their registries.
 
+use forklore_vault::ChatIx;
 use std::collections::{HashMap, HashSet};
 
 use forklore_core::adapter::{self, EntryRole, entry_role, registry};
@@ -13,21 +14,20 @@ use super::{Checker, and_more, count, list};
 
 impl Checker<'_> {
     /// The book that a chat is bound to.
-    pub(super) fn bound_book(&mut self, c: usize) -> Result<(), PathError> {
+    pub(super) fn bound_book(&mut self, c: ChatIx) -> Result<(), PathError> {
         let library = self.library;
-        let chat = &library.chats[c];
-        let Some((name, stem)) = &chat.book else { return Ok(()) };
-        if let Some(own) =
-            chat.record.as_ref().and_then(|r| r.book.as_deref()).filter(|own| book_stem(own) != *stem)
+        let chat = library.chat(c);
+        let Some((name, stem)) = chat.book() else { return Ok(()) };
+        if let Some(own) = chat.record().and_then(|r| r.book.as_deref()).filter(|own| book_stem(own) != *stem)
         {
             let message = format!("The book made for it is \"{own}\", but it is bound to \"{name}\".");
             // Another chat's memory is an error; one that was renamed, or bound on purpose, is not.
-            let claims = |other: &usize| {
-                let book = library.chats[*other].record.as_ref().and_then(|record| record.book.as_deref());
+            let claims = |other: &ChatIx| {
+                let book = library.chat(*other).record().and_then(|record| record.book.as_deref());
                 *other != c && book.is_some_and(|book| book_stem(book) == *stem)
             };
             let machine_kept = library.is_machine_kept(stem)?;
-            let anothers = library.users_of(stem).len() > 1 || (0..library.chats.len()).any(|d| claims(&d));
+            let anothers = library.users_of(stem).len() > 1 || library.chat_ixs().any(|d| claims(&d));
             if machine_kept && anothers {
                 let remedy = "Run `forklore heal` on this chat before playing on: it is bound to its own lorebook again.";
                 self.add(Code::BookForeign, Severity::Error, Some(c), Some(name), message, remedy);
@@ -58,7 +58,7 @@ impl Checker<'_> {
         Ok(())
     }
 
-    fn shared(&mut self, c: usize, name: &str, stem: &str, users: &[usize]) {
+    fn shared(&mut self, c: ChatIx, name: &str, stem: &str, users: &[ChatIx]) {
         let library = self.library;
         let owner = library.owner_of(stem);
         if owner == Some(c) {
@@ -66,7 +66,7 @@ impl Checker<'_> {
         }
         let others = || users.iter().copied().filter(|d| *d != c);
         let kin = || others().filter(|d| library.related(c, *d));
-        let (severity, with): (_, Vec<usize>) = if kin().next().is_none() {
+        let (severity, with): (_, Vec<ChatIx>) = if kin().next().is_none() {
             (Severity::Warning, others().collect())
         } else {
             (Severity::Error, kin().collect())
@@ -88,7 +88,7 @@ impl Checker<'_> {
         self.add(Code::BookShared, severity, Some(c), Some(name), message, remedy);
     }
 
-    fn also_active(&mut self, c: usize, name: &str, stem: &str) {
+    fn also_active(&mut self, c: ChatIx, name: &str, stem: &str) {
         let by = self.library.also_active(c, stem);
         if !by.is_empty() {
             let message = format!(
@@ -101,7 +101,7 @@ impl Checker<'_> {
     }
 
     /// Registries against the entries, and against the extension's working index.
-    fn registries(&mut self, c: usize, name: &str, book: &Book<'_>) {
+    fn registries(&mut self, c: ChatIx, name: &str, book: &Book<'_>) {
         let library = self.library;
         let titles: HashMap<i64, String> =
             book.entries().iter().filter_map(|e| Some((e.uid()?, e.comment().into_owned()))).collect();
@@ -121,7 +121,7 @@ impl Checker<'_> {
             }
         }
         // A shared book is looked at once, for the chat it was made for.
-        let stem = library.chats[c].book_stem().unwrap_or_default();
+        let stem = library.chat(c).book_stem().unwrap_or_default();
         let first = library.owner_of(stem).or(library.users_of(stem).first().copied());
         if first == Some(c) && !dangling.is_empty() {
             let message = format!("Registries list entries that are not there: {}.", list(&dangling, 4));
@@ -133,7 +133,7 @@ impl Checker<'_> {
             let remedy = "Harmless for reading; correct the names in the registry entry if the extension makes duplicates.";
             self.add(Code::RegistryDangling, Severity::Info, Some(c), Some(name), message, remedy);
         }
-        let index = registry::index(library.chats[c].header().metadata());
+        let index = registry::index(library.chat(c).header().metadata());
         let stale: Vec<String> =
             index.iter().filter(|r| !listed.contains(&r.uid)).map(|r| r.name.clone()).collect();
         if !stale.is_empty() {
@@ -151,21 +151,21 @@ impl Checker<'_> {
     pub(super) fn books(&mut self) {
         let library = self.library;
         let mut referred: HashSet<String> =
-            library.chats.iter().filter_map(|c| c.book_stem().map(str::to_owned)).collect();
-        let settings = &library.settings;
+            library.chats().filter_map(|(_, c)| c.book_stem().map(str::to_owned)).collect();
+        let settings = library.settings();
         let bound = settings
             .global_books
             .iter()
             .chain(&settings.persona_books)
-            .chain(library.cards.values().filter_map(|card| card.book.as_ref()));
+            .chain(library.cards().values().filter_map(|card| card.book.as_ref()));
         referred.extend(bound.map(|book| book_stem(book)));
         referred.extend(settings.character_books.iter().map(|(_, book)| book_stem(book)));
-        for stem in library.books.keys() {
+        for stem in library.books().keys() {
             // One that cannot be read is told with the chats that are bound to it.
-            let coming = |path: &VaultPath| library.under_way.contains(path);
+            let coming = |path: &VaultPath| library.under_way().contains(path);
             if let Ok(Some(keeper)) = self.book(stem)
                 && !referred.contains(stem)
-                && !library.books.get(stem).is_some_and(coming)
+                && !library.books().get(stem).is_some_and(coming)
             {
                 let message = format!(
                     "Nothing is bound to this lorebook, which {keeper} kept: its chat was probably deleted."
@@ -198,7 +198,7 @@ impl Checker<'_> {
             }
         };
         self.odd_book(stem, &parsed, users);
-        let keeper = book.keeper;
+        let keeper = book.keeper();
         if users.len() > 1 && !self.library.is_machine_kept(stem)? {
             let names: Vec<String> = users.iter().take(3).map(|c| format!("\"{}\"", self.name(*c))).collect();
             let message = format!("It is bound to {} chats: {}.", users.len(), and_more(&names, users.len()));
@@ -208,7 +208,7 @@ impl Checker<'_> {
         Ok(keeper.map(adapter::Adapter::name))
     }
 
-    fn odd_book(&mut self, stem: &str, book: &Book<'_>, users: &[usize]) {
+    fn odd_book(&mut self, stem: &str, book: &Book<'_>, users: &[ChatIx]) {
         let mut odd: Vec<String> = Vec::new();
         if book.is_list() {
             odd.push("its entries are a list, which SillyTavern cannot edit".to_owned());

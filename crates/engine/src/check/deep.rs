@@ -36,9 +36,9 @@ fn kept_files(
     findings: &mut Vec<Finding>,
 ) -> Result<(), HistoryError> {
     let folder = folders::objects();
-    for node in library.fs.list(&folder)?.iter().filter(|node| node.kind == NodeKind::File) {
+    for node in library.fs().list(&folder)?.iter().filter(|node| node.kind == NodeKind::File) {
         let Ok(path) = folder.join(&node.name) else { continue };
-        let Some(bytes) = library.fs.read(&path)? else { continue };
+        let Some(bytes) = library.fs().read(&path)? else { continue };
         report.objects += 1;
         report.bytes += bytes.len() as u64;
         if blake3::hash(&bytes).to_hex().as_str() != node.name {
@@ -61,8 +61,8 @@ fn past(
     report: &mut DeepReport,
     findings: &mut Vec<Finding>,
 ) -> Result<(), HistoryError> {
-    let Some(timeline) = Timeline::load(&library.fs)? else { return Ok(()) };
-    let mut store = history::store(&library.fs)?;
+    let Some(timeline) = Timeline::load(library.fs())? else { return Ok(()) };
+    let mut store = history::store(library.fs())?;
     let roots = |record: &forklore_store::Record<'_>| {
         // A list that cannot be read does not hide the rest.
         let named = || history::parse(record.payload).map(|seen| seen.names().collect()).unwrap_or_default();
@@ -73,7 +73,8 @@ fn past(
         let mut writer = store.writer()?;
         report.mended += writer.salvage()?;
         for seen in timeline.seen.iter().filter(|seen| verified.records.contains(&seen.seq)) {
-            let (Some(content), Ok(file)) = (timeline.content(seen), library.fs.open(&seen.observation.file))
+            let (Some(content), Ok(file)) =
+                (timeline.content(seen), library.fs().open(&seen.observation.file))
             else {
                 continue;
             };

@@ -6,14 +6,15 @@ use forklore_core::state::{Cause, Origin, Place, contamination, holes};
 use forklore_fs::PathError;
 
 use super::{Checker, count, list};
+use forklore_vault::ChatIx;
 
 impl Checker<'_> {
-    pub(super) fn entries(&mut self, c: usize) -> Result<(), PathError> {
+    pub(super) fn entries(&mut self, c: ChatIx) -> Result<(), PathError> {
         let library = self.library;
-        let chat = &library.chats[c];
-        let Some((name, stem)) = &chat.book else { return Ok(()) };
+        let chat = library.chat(c);
+        let Some((name, stem)) = chat.book() else { return Ok(()) };
         // A chat without relatives, alone with its book, cannot have anything from elsewhere.
-        if library.family(c).len() < 2 && library.users_of(stem).len() < 2 && !chat.lineage.is_fork() {
+        if library.family(c).len() < 2 && library.users_of(stem).len() < 2 && !chat.lineage().is_fork() {
             return Ok(());
         }
         let lore = library.lore(c)?;
@@ -49,7 +50,7 @@ impl Checker<'_> {
                 future.push(there.comment.to_string());
             }
         }
-        if chat.record.is_none() && chat.lineage.is_fork() && library.users_of(stem).len() < 2 {
+        if chat.record().is_none() && chat.lineage().is_fork() && library.users_of(stem).len() < 2 {
             let lacking: Vec<String> = holes(&lore.known, chat.head(), present)
                 .iter()
                 .map(|entry| entry.comment.to_string())

@@ -1,22 +1,23 @@
 //! Damaged chat files and left-overs.
 
 use forklore_core::check::{Code, Severity};
-use forklore_vault::read::scan::Damage;
+use forklore_vault::ChatIx;
+use forklore_vault::read::facts::Damage;
 
 use super::{Checker, count};
 
 impl Checker<'_> {
-    pub(super) fn damage(&mut self, c: usize) {
+    pub(super) fn damage(&mut self, c: ChatIx) {
         let library = self.library;
-        let chat = &library.chats[c];
-        if let Some(why) = &chat.unreadable {
+        let chat = library.chat(c);
+        if let Some(why) = chat.unreadable() {
             let message = format!("The chat cannot be read: {why}.");
             let remedy =
                 "Give Forklore (and SillyTavern) the right to read the file, or put a backup in its place.";
             self.add(Code::ChatDamaged, Severity::Error, Some(c), None, message, remedy);
             return;
         }
-        for damage in &chat.facts.damage {
+        for damage in &chat.facts().damage {
             let (severity, message, remedy) = match damage {
                 Damage::Bom => (
                     Severity::Error,
@@ -50,20 +51,20 @@ impl Checker<'_> {
 
     pub(super) fn left_overs(&mut self) {
         let library = self.library;
-        for path in &library.not_read {
+        for path in library.not_read() {
             let message = format!(
                 "{path} could not be read: it is closed to Forklore, or a link that leads out of the vault or nowhere."
             );
             let remedy = "Give the right to read it, or put the file or folder itself in the link's place: nothing outside the vault is read.";
             self.add(Code::ChatDamaged, Severity::Warning, None, None, message, remedy);
         }
-        for path in &library.litter {
+        for path in library.litter() {
             let message = format!("{path} was left behind by a save that was interrupted.");
             let remedy = "Compare it with the file of the same name; if that one is fine, delete this one.";
             self.add(Code::TmpLitter, Severity::Info, None, None, message, remedy);
         }
-        if !library.unfinished.is_empty() {
-            let files = count(library.unfinished.len(), "file", "files");
+        if !library.unfinished().is_empty() {
+            let files = count(library.unfinished().len(), "file", "files");
             let message =
                 format!("An operation of Forklore was interrupted and left {files} in .forklore/tx.");
             let remedy = "Leave the files there: the next Forklore that changes the vault finishes the operation, or takes it back.";

@@ -6,12 +6,13 @@ use forklore_core::format::record;
 use forklore_core::story::lineage::{Kind, Link, ParentNote};
 
 use super::{Checker, list};
+use forklore_vault::ChatIx;
 
 impl Checker<'_> {
-    pub(super) fn kinship(&mut self, c: usize) {
+    pub(super) fn kinship(&mut self, c: ChatIx) {
         let library = self.library;
-        let chat = &library.chats[c];
-        match &chat.lineage.note {
+        let chat = library.chat(c);
+        match &chat.lineage().note {
             Some(ParentNote::Missing(name)) => {
                 let message = format!(
                     "It was forked from \"{name}\", which is no longer there or has nothing in common with it any more."
@@ -20,8 +21,8 @@ impl Checker<'_> {
                 self.add(Code::ParentMissing, Severity::Warning, Some(c), None, message, remedy);
             }
             Some(ParentNote::Renamed(name)) => {
-                let now = chat.lineage.parent.map_or("?", |p| self.name(p)).to_owned();
-                let sure = chat.lineage.confidence.as_str();
+                let now = chat.lineage().parent.map_or("?", |p| self.name(p)).to_owned();
+                let sure = chat.lineage().confidence.as_str();
                 let message = format!(
                     "It was forked from \"{name}\", which is now called \"{now}\" ({sure}, by its messages)."
                 );
@@ -34,7 +35,7 @@ impl Checker<'_> {
             let message = "The fork was saved without its lorebook, which is still to be made.".to_owned();
             let remedy = "Run `forklore heal` on this chat before playing on: it gets its lorebook.";
             self.add(Code::PendingFork, Severity::Warning, Some(c), None, message, remedy);
-        } else if chat.lineage.is_fork() && chat.record.is_none() {
+        } else if chat.lineage().is_fork() && chat.record().is_none() {
             let message =
                 "The fork was not made by Forklore: nothing records what it started from.".to_owned();
             let remedy = "`forklore heal` adopts it: what it is and what it has is then recorded.";
@@ -42,17 +43,18 @@ impl Checker<'_> {
         }
     }
 
-    pub(super) fn links(&mut self, c: usize) {
+    pub(super) fn links(&mut self, c: ChatIx) {
         let library = self.library;
-        let chat = &library.chats[c];
+        let chat = library.chat(c);
         let mut gone: Vec<String> = Vec::new();
-        for (message, link, name) in chat.facts.links() {
+        for (message, link, name) in chat.facts().links() {
             // Forks inherit their parent's links; the parent's own is the one to mend.
-            if chat.lineage.parent.is_some() && chat.lineage.fork_message.is_some_and(|fork| message <= fork)
+            if chat.lineage().parent.is_some()
+                && chat.lineage().fork_message.is_some_and(|fork| message <= fork)
             {
                 continue;
             }
-            if library.named(chat.story, &chat_stem(name)).is_none() {
+            if library.named(chat.story(), &chat_stem(name)).is_none() {
                 let what = if link == Link::Bookmark { "checkpoint" } else { "branch" };
                 gone.push(format!("{what} \"{name}\" at message {message}"));
             }
@@ -64,15 +66,15 @@ impl Checker<'_> {
         }
     }
 
-    pub(super) fn slugs(&mut self, only: Option<usize>) {
+    pub(super) fn slugs(&mut self, only: Option<ChatIx>) {
         let library = self.library;
         for twins in library.duplicate_slugs() {
             // SillyTavern gave forks their parent's slug before version 1.19. That is how they are, and harms nobody.
-            let lineage = |d: usize| &library.chats[d].lineage;
+            let lineage = |d: ChatIx| library.chat(d).lineage();
             let of_kind = |kind: Kind| twins.iter().copied().filter(move |d| lineage(*d).kind == kind);
             let originals = of_kind(Kind::Copy).filter_map(|copy| lineage(copy).parent);
             let originals = originals.filter(|original| !lineage(*original).is_fork());
-            let mut group: Vec<usize> =
+            let mut group: Vec<ChatIx> =
                 of_kind(Kind::Copy).chain(originals).filter(|d| twins.contains(d)).collect();
             if of_kind(Kind::Main).nth(1).is_some() {
                 group.extend(of_kind(Kind::Main));

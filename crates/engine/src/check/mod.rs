@@ -11,7 +11,7 @@ mod recaps;
 
 use forklore_core::check::{Code, Finding, Severity};
 use forklore_fs::PathError;
-use forklore_vault::Library;
+use forklore_vault::{ChatIx, Library};
 use rayon::prelude::*;
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -58,9 +58,9 @@ impl CheckReport {
 }
 
 /// Checks the vault, or one chat and what it is bound to. `now` is the time in milliseconds since 1970.
-pub fn check(library: &Library, only: Option<usize>, now: i64) -> CheckReport {
-    let chats: Vec<usize> = only.map_or_else(|| (0..library.chats.len()).collect(), |c| vec![c]);
-    let check_chat = |c: &usize| {
+pub fn check(library: &Library, only: Option<ChatIx>, now: i64) -> CheckReport {
+    let chats: Vec<ChatIx> = only.map_or_else(|| library.chat_ixs().collect(), |c| vec![c]);
+    let check_chat = |c: &ChatIx| {
         let c = *c;
         let mut checker = Checker { library, now, findings: Vec::new(), timed: false };
         checker.damage(c);
@@ -100,7 +100,7 @@ impl Checker<'_> {
         &mut self,
         code: Code,
         severity: Severity,
-        chat: Option<usize>,
+        chat: Option<ChatIx>,
         book: Option<&str>,
         message: String,
         remedy: &str,
@@ -116,9 +116,9 @@ impl Checker<'_> {
     }
 
     /// Everything about the book that a chat is bound to.
-    fn book_of(&mut self, c: usize, alone: bool) -> Result<(), PathError> {
+    fn book_of(&mut self, c: ChatIx, alone: bool) -> Result<(), PathError> {
         self.bound_book(c)?;
-        if alone && let Some(stem) = self.library.chats[c].book_stem() {
+        if alone && let Some(stem) = self.library.chat(c).book_stem() {
             self.book(stem)?;
         }
         self.entries(c)?;
@@ -126,16 +126,16 @@ impl Checker<'_> {
         self.queue(c)
     }
 
-    fn unreadable_book(&mut self, c: usize, e: &PathError) {
-        let book = self.library.chats[c].book_stem();
+    fn unreadable_book(&mut self, c: ChatIx, e: &PathError) {
+        let book = self.library.chat(c).book_stem();
         let message = format!("What belongs to its lorebook cannot be read: {e}.");
         let remedy = "Give Forklore (and SillyTavern) the right to read the file, and look at the disk.";
         self.add(Code::BookDamaged, Severity::Error, Some(c), book, message, remedy);
     }
 
     /// The name of a chat, for a sentence.
-    fn name(&self, chat: usize) -> &str {
-        &self.library.chats[chat].name
+    fn name(&self, chat: ChatIx) -> &str {
+        self.library.chat(chat).name()
     }
 }
 

@@ -6,6 +6,7 @@ use forklore_core::format::names::book_stem;
 use forklore_fs::PathError;
 
 use super::{Checker, list};
+use forklore_vault::ChatIx;
 
 /// How often an operation may fail before it counts as stuck.
 const MANY_RETRIES: i64 = 5;
@@ -13,10 +14,10 @@ const MANY_RETRIES: i64 = 5;
 const LONG: i64 = 60 * 60 * 1000;
 
 impl Checker<'_> {
-    pub(super) fn queue(&mut self, c: usize) -> Result<(), PathError> {
+    pub(super) fn queue(&mut self, c: ChatIx) -> Result<(), PathError> {
         let library = self.library;
-        let chat = &library.chats[c];
-        let Some((name, stem)) = &chat.book else { return Ok(()) };
+        let chat = library.chat(c);
+        let Some((name, stem)) = chat.book() else { return Ok(()) };
         let users = library.users_of(stem);
         if users.len() > 1 && library.owner_of(stem) != Some(c) {
             // The queue of a shared book is the owner's.

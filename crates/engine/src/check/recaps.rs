@@ -1,5 +1,6 @@
 //! The running recap: versions from the future, of another line, or missing.
 
+use forklore_vault::ChatIx;
 use std::collections::HashSet;
 
 use forklore_core::adapter::Adapter;
@@ -9,29 +10,29 @@ use forklore_core::check::{Code, Severity};
 use super::{Checker, list};
 
 impl Checker<'_> {
-    pub(super) fn recaps(&mut self, c: usize) {
+    pub(super) fn recaps(&mut self, c: ChatIx) {
         self.combined_recap(c);
         self.running_recap(c);
     }
 
     /// One text for everything up to a message: if that message is not there, it tells what has not happened.
-    fn combined_recap(&mut self, c: usize) {
-        let chat = &self.library.chats[c];
+    fn combined_recap(&mut self, c: ChatIx) {
+        let chat = self.library.chat(c);
         let Some(recap) = recap::combined(chat.header().metadata()).filter(|r| !r.fits(chat.head())) else {
             return;
         };
-        let (covers, has) = (recap.message_count, chat.transcript.len());
+        let (covers, has) = (recap.message_count, chat.transcript().len());
         let message = format!("The combined recap tells of {covers} messages, and there are only {has}.");
         let remedy = "Run `forklore heal` on this chat: it gets the last one that fits, if history or a backup has it.";
         self.add(Code::RecapFromFuture, Severity::Warning, Some(c), None, message, remedy);
     }
 
-    fn running_recap(&mut self, c: usize) {
+    fn running_recap(&mut self, c: ChatIx) {
         let library = self.library;
-        let chat = &library.chats[c];
-        let combined = chat.facts.scenes.iter().filter(|(_, scene)| scene.is_real() && scene.is_combined());
+        let chat = library.chat(c);
+        let combined = chat.facts().scenes.iter().filter(|(_, scene)| scene.is_real() && scene.is_combined());
         let combined: Vec<usize> = combined.map(|(message, _)| *message).collect();
-        let Some(running) = &chat.running else { return };
+        let Some(running) = chat.running() else { return };
         let keeper = recap::keeper(chat.header().metadata());
         let head = chat.head();
         let current = running.current_place();

@@ -86,7 +86,7 @@ fn side(library: &Library, found: &Found) -> Result<DiffSide, PathError> {
     Ok(DiffSide {
         chat: library.address(found.chat).to_string(),
         at: found.at,
-        messages: library.chats[found.chat].transcript.len(),
+        messages: library.chat(found.chat).transcript().len(),
         moment: found.moment.to_string(),
         scene: scene.map(|scene| DiffScene { message: scene.message, name: scene.name }),
         book: DiffSideBook {

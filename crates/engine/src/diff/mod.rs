@@ -8,14 +8,14 @@ mod words;
 
 use forklore_core::adapter::Operation;
 use forklore_core::diff::{Effort, Parting, State, StateDiff, TextDiff, is_compared};
-use forklore_core::fork::header::apply;
 use forklore_core::format::chat::{Header, Message};
+use forklore_core::format::revision::apply;
 use forklore_core::state::StateEntry;
 use forklore_core::story::Moment;
 use forklore_fs::PathError;
 use forklore_json::Raw;
-use forklore_vault::Library;
 use forklore_vault::state::at::{Source, Wanted};
+use forklore_vault::{ChatIx, Library};
 pub use report::*;
 
 use crate::header;
@@ -26,7 +26,7 @@ use crate::warning::Warning;
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Side {
     /// Number of the chat
-    pub chat: usize,
+    pub chat: ChatIx,
     /// The message
     pub at: Option<usize>,
 }
@@ -60,14 +60,14 @@ impl From<PathError> for DiffError {
 /// The two sides that are meant by one or two: a chat at one message is compared with its last one, a fork with its parent, which
 /// comes first.
 pub fn sides(library: &Library, a: Side, b: Option<Side>) -> Result<(Side, Side, Chosen), DiffError> {
-    let chat = &library.chats[a.chat];
+    let chat = library.chat(a.chat);
     match (b, a.at) {
         (Some(b), _) => Ok((a, b, Chosen::Asked)),
         (None, Some(_)) => Ok((a, Side { at: None, ..a }, Chosen::Head)),
-        (None, None) => match chat.lineage.parent {
+        (None, None) => match chat.lineage().parent {
             Some(parent) => Ok((Side { chat: parent, at: None }, a, Chosen::Parent)),
-            None if chat.lineage.is_fork() => Err(DiffError::ParentGone { chat: chat.name.clone() }),
-            None => Err(DiffError::NoParent { chat: chat.name.clone() }),
+            None if chat.lineage().is_fork() => Err(DiffError::ParentGone { chat: chat.name().to_owned() }),
+            None => Err(DiffError::NoParent { chat: chat.name().to_owned() }),
         },
     }
 }
@@ -83,7 +83,7 @@ pub fn diff(library: &Library, a: Side, b: Side, chosen: Chosen) -> Result<DiffR
 
 /// The state of one side.
 struct Found {
-    chat: usize,
+    chat: ChatIx,
     at: usize,
     moment: Moment,
     /// Name of the book
@@ -100,11 +100,11 @@ struct Found {
 impl Found {
     fn at(library: &Library, side: Side) -> Result<Self, DiffError> {
         let (at, moment) = show::place(library, side.chat, side.at)?;
-        let chat = &library.chats[side.chat];
+        let chat = library.chat(side.chat);
         let found = library.book_at(side.chat, at, Wanted::default()).map_err(ShowError::from)?;
         let warnings = show::doubts(&found);
         // What a fork made here would have for a header.
-        let revised = header::revise(library, side.chat, at, &chat.name, &header::Binding::Same, true)?;
+        let revised = header::revise(library, side.chat, at, chat.name(), &header::Binding::Same, true)?;
         let now = Some(chat.header().raw()).filter(|raw| *raw != Header::NONE.raw());
         let header = apply(now, &revised.revisions).unwrap_or_else(|_| chat.header().raw().bytes().to_vec());
         Ok(Self {
@@ -141,10 +141,10 @@ fn transcript(
     b: &Found,
     effort: &mut Effort,
 ) -> Result<DiffTranscript, PathError> {
-    let (ours, theirs) = (&library.chats[a.chat].transcript, &library.chats[b.chat].transcript);
+    let (ours, theirs) = (library.chat(a.chat).transcript(), library.chat(b.chat).transcript());
     let swipes = |message: usize| {
-        let shows = |chat: usize, moment: Option<Moment>| {
-            let before = library.chats[chat].transcript.moment_before(message);
+        let shows = |chat: ChatIx, moment: Option<Moment>| {
+            let before = library.chat(chat).transcript().moment_before(message);
             moment.is_some_and(|moment| library.swipe_moments(chat, message, before).contains(&moment))
         };
         shows(a.chat, theirs.moment(message)) || shows(b.chat, ours.moment(message))

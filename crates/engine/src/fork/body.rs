@@ -9,7 +9,7 @@ use forklore_core::story::{Moment, swipe_moments};
 use forklore_fs::{OpenFile, PathError};
 use forklore_journal as journal;
 use forklore_json::Raw;
-use forklore_vault::Library;
+use forklore_vault::{ChatIx, Library};
 
 use super::ForkError;
 use super::request::Spot;
@@ -82,18 +82,18 @@ pub(super) struct Body {
 
 impl Body {
     pub(super) fn of(library: &Library, spot: &Spot<'_>, last: &LastLine) -> Result<Self, ForkError> {
-        let chat = &library.chats[spot.chat];
-        let file = library.fs.open(&chat.path)?;
+        let chat = library.chat(spot.chat);
+        let file = library.fs().open(chat.path())?;
         let (start, carriage_return) = header_end(library, spot.chat, &*file)?;
-        let row = chat.transcript.row(spot.at).unwrap_or_default();
+        let row = chat.transcript().row(spot.at).unwrap_or_default();
         if row.start < start || row.len == 0 {
             // What is remembered of the chat is torn, and the chat itself could not be read again.
             let why = format!("message {} cannot be found in it", spot.at);
-            return Err(ForkError::CorruptChat { chat: chat.name.clone(), why });
+            return Err(ForkError::CorruptChat { chat: chat.name().to_owned(), why });
         }
         let end = if last.swiped.is_some() { row.start } else { row.start + u64::from(row.len) };
         let moment = match (&last.swiped, spot.request.swipe) {
-            (Some(_), Some(k)) => swipe_moments(chat.transcript.moment_before(spot.at), last.parents())
+            (Some(_), Some(k)) => swipe_moments(chat.transcript().moment_before(spot.at), last.parents())
                 .get(k)
                 .copied()
                 .unwrap_or_default(),
@@ -104,11 +104,11 @@ impl Body {
 }
 
 /// Where the header line ends, and whether with a carriage return; for a chat without a header, where the first message starts.
-fn header_end(library: &Library, c: usize, file: &dyn OpenFile) -> Result<(u64, bool), ForkError> {
-    let chat = &library.chats[c];
-    let fail = |source| PathError { path: chat.path.clone(), doing: "read", source };
-    if chat.header().raw() == Raw::NULL || chat.kept.is_some() {
-        return Ok((chat.transcript.row(0).map_or(0, |row| row.start), false));
+fn header_end(library: &Library, c: ChatIx, file: &dyn OpenFile) -> Result<(u64, bool), ForkError> {
+    let chat = library.chat(c);
+    let fail = |source| PathError { path: chat.path().clone(), doing: "read", source };
+    if chat.header().raw() == Raw::NULL || chat.kept().is_some() {
+        return Ok((chat.transcript().row(0).map_or(0, |row| row.start), false));
     }
     let line = journal::header_line(file).map_err(fail)?;
     let last = file.read_range(line.end.saturating_sub(1)..line.end).map_err(fail)?;

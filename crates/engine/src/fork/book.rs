@@ -10,8 +10,8 @@ use forklore_core::format::book::{Book, EntryImage};
 use forklore_core::state::Contamination;
 use forklore_fs::VaultPath;
 use forklore_journal::layout;
-use forklore_vault::Library;
 use forklore_vault::state::at::{BookAt, SourceKind};
+use forklore_vault::{ChatIx, Library};
 
 use super::ForkError;
 use super::request::Spot;
@@ -71,7 +71,7 @@ pub(super) fn plan_book(
     warnings: &mut Vec<Warning>,
 ) -> Result<BookPlan, ForkError> {
     let c = spot.chat;
-    let (Some(name), Some(stem)) = (&found.name, library.chats[c].book_stem()) else {
+    let (Some(name), Some(stem)) = (&found.name, library.chat(c).book_stem()) else {
         return Ok(BookPlan::None);
     };
     let hand_kept = found.live.is_some() && !library.is_machine_kept(stem)?;
@@ -112,11 +112,11 @@ pub(super) fn plan_book(
 /// What another line wrote into a book that is taken as it is comes along with it, and stays what it is: another line's.
 pub(super) fn warn_of_foreign(
     library: &Library,
-    c: usize,
+    c: ChatIx,
     found: &BookAt,
     warnings: &mut Vec<Warning>,
 ) -> Result<(), ForkError> {
-    let stem = library.chats[c].book_stem().unwrap_or_default();
+    let stem = library.chat(c).book_stem().unwrap_or_default();
     let machine_kept = found.live.is_some() && library.is_machine_kept(stem)?;
     if found.source.kind != SourceKind::Head || !machine_kept {
         return Ok(());
@@ -162,9 +162,9 @@ fn check_registries(images: &[EntryImage], found: &BookAt, warnings: &mut Vec<Wa
 }
 
 /// Messages of the fork whose scenes name a book that is not the fork's.
-pub(super) fn naming_parent(library: &Library, c: usize, at: usize, book: &BookPlan) -> Vec<usize> {
+pub(super) fn naming_parent(library: &Library, c: ChatIx, at: usize, book: &BookPlan) -> Vec<usize> {
     let BookPlan::Own(_) = book else { return Vec::new() };
-    let scenes = library.chats[c].facts.scenes.iter().filter(|(message, _)| *message <= at);
+    let scenes = library.chat(c).facts().scenes.iter().filter(|(message, _)| *message <= at);
     let naming = scenes.filter(|(_, scene)| scene.versions.iter().any(|version| version.book.is_some()));
     naming.map(|(message, _)| *message).collect()
 }

@@ -20,22 +20,22 @@ pub(super) fn edits(
     header: Option<&[u8]>,
 ) -> Result<Vec<Edit>, ForkError> {
     let c = spot.chat;
-    let chat = &library.chats[c];
-    let story = &library.stories[chat.story];
+    let chat = library.chat(c);
+    let story = library.story(chat.story());
     let mut edits = Vec::new();
-    if story.kind == StoryKind::Group
-        && let Some(group) = library.groups.get(&story.folder)
+    if story.kind() == StoryKind::Group
+        && let Some(group) = library.groups().get(story.folder())
         && let Ok(target) = layout::folder(layout::GROUPS).join(&format!("{}.json", group.file))
     {
         let mut changes = vec![JsonChange::include(&["chats"], name)];
         if let Some(metadata) = header.and_then(|header| Raw::trust(header).get("chat_metadata")) {
-            let bytes = library.fs.read(&target)?.unwrap_or_default();
+            let bytes = library.fs().read(&target)?.unwrap_or_default();
             let now = Raw::parse(&bytes).unwrap_or(Raw::NULL);
             changes.extend(JsonChange::set_in(now, &["past_metadata", name], Json::new(metadata.bytes())));
         }
         edits.push(Edit::new(target, Place::Document, changes));
     }
-    edits.extend(chat_settings::follow(library, c, Fate::Forked { from: &chat.name, to: name })?);
+    edits.extend(chat_settings::follow(library, c, Fate::Forked { from: chat.name(), to: name })?);
     if spot.request.link && config.fork.link_parent {
         edits.extend(links::to_fork(library, c, spot.at, spot.kind, name)?);
     }

@@ -3,10 +3,11 @@
 use forklore_core::adapter::notes::CheckpointState;
 use forklore_core::adapter::{self, EntryRole, entry_role, recap};
 use forklore_core::fork::book as core_book;
-use forklore_core::fork::header::{self as core_header, Revision};
+use forklore_core::fork::header as core_header;
 use forklore_core::format::record::{ForkRecord, RECORD_VERSION};
+use forklore_core::format::revision::{Revision, apply};
 use forklore_journal as journal;
-use forklore_json::Raw;
+use forklore_json::{Raw, object};
 use forklore_vault::state::at::{BookAt, SourceKind};
 use serde_json::json;
 
@@ -20,25 +21,25 @@ impl Draft<'_> {
     pub(super) fn header(&self) -> Result<Vec<u8>, ForkError> {
         let chat = self.parent();
         let broken = |e: forklore_json::EditError| ForkError::CorruptChat {
-            chat: chat.name.clone(),
+            chat: chat.name().to_owned(),
             why: format!("its header cannot be edited ({e})"),
         };
         let mut revisions =
-            vec![Revision::text(&["integrity"], self.slug), Revision::text(&["main_chat"], &chat.name)];
+            vec![Revision::text(&["integrity"], self.slug), Revision::text(&["main_chat"], chat.name())];
         revisions.extend(self.revised.revisions.iter().cloned());
         let before = Some(chat.header().raw()).filter(|raw| *raw != Raw::NULL);
-        let so_far = core_header::apply(before, &revisions).map_err(broken)?;
+        let so_far = apply(before, &revisions).map_err(broken)?;
         // What extensions and the record note down is what the fork has by now.
         let metadata = Raw::trust(&so_far).get("chat_metadata").unwrap_or(Raw::NULL);
         let mut more = self.checkpoint_notes(metadata);
         more.push(Revision::set(&["forklore"], self.record(metadata)));
-        let mut header = core_header::apply(Some(Raw::trust(&so_far)), &more).map_err(broken)?;
+        let mut header = apply(Some(Raw::trust(&so_far)), &more).map_err(broken)?;
         if self.body.carriage_return {
             header.push(b'\r');
         }
         // The system can share the blocks of a long chat, if what follows the header stays where it was in its block.
         let range = &self.body.range;
-        if chat.kept.is_none() && range.end.saturating_sub(range.start) > 1 << 20 {
+        if chat.kept().is_none() && range.end.saturating_sub(range.start) > 1 << 20 {
             journal::pad(&mut header, range.start);
         }
         Ok(header)
@@ -58,7 +59,7 @@ impl Draft<'_> {
             book: self.book.name(),
             entries: self.book.own().map_or(0, |own| own.entries.len()),
             reconstructed: matches!(self.found.source.kind, SourceKind::Scene),
-            original_book: self.parent().book.as_ref().map(|(name, _)| name.as_str()),
+            original_book: self.parent().book().map(|(name, _)| name),
             warnings: &texts,
         };
         adapter::ALL.iter().flat_map(|adapter| adapter.checkpoint(&state, metadata)).collect()
@@ -76,7 +77,7 @@ impl Draft<'_> {
             kind: spot.kind.as_str().to_owned(),
             owner_file: self.name.to_owned(),
             owner_slug: self.slug.to_owned(),
-            parent_file: chat.name.clone(),
+            parent_file: chat.name().to_owned(),
             parent_slug: restored.map_or_else(parents_slug, |restored| restored.parent_slug.clone()),
             message: restored.map_or(spot.at, |restored| restored.message),
             moment: restored.map_or(&moment, |restored| &restored.moment).clone(),
@@ -90,14 +91,14 @@ impl Draft<'_> {
             restored: restored.map(|Restored { seq, .. }| *seq),
         };
         let about_book = [
-            ("from", json!(chat.book.as_ref().map(|(name, _)| name)).to_string().into_bytes()),
+            ("from", json!(chat.book().map(|(name, _)| name)).to_string().into_bytes()),
             ("source", serde_json::to_vec(&ShowSource::from(self.found.source)).unwrap_or_default()),
             ("left_out", serde_json::to_vec(&self.left_out()).unwrap_or_default()),
             ("undated", json!(undated(self.found)).to_string().into_bytes()),
         ];
         let kept = [
             ("inherited", json!(self.revised.inherited).to_string().into_bytes()),
-            ("archive", core_header::object(&with_queue(self.revised.archive.clone(), self.found))),
+            ("archive", object(&with_queue(self.revised.archive.clone(), self.found))),
         ];
         record.write(&about_book, &kept)
     }

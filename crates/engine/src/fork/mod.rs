@@ -9,6 +9,7 @@ mod execute;
 mod header;
 mod name;
 mod plan;
+mod queue;
 mod refuse;
 mod report;
 mod request;

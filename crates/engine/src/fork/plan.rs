@@ -10,12 +10,13 @@ use forklore_core::story::lineage::Link;
 use forklore_fs::{PathError, VaultPath, Vfs};
 use forklore_journal::operation::{Edit, FileId};
 use forklore_vault::state::at::{BookAt, Wanted};
-use forklore_vault::{Chat, Library};
+use forklore_vault::{Chat, ChatIx, Library};
 
 use super::body::{Body, LastLine};
 use super::book::{BookPlan, OwnBook, plan_book, warn_of_foreign};
 use super::edits::edits;
 use super::name::{fork_name, place};
+use super::queue;
 use super::refuse::{Surroundings, before, judge};
 use super::request::{ForkRequest, Spot};
 use super::{ForkError, ForkReport};
@@ -32,7 +33,7 @@ pub struct ForkPlan {
     /// Its header line
     pub(crate) header: Vec<u8>,
     /// Number of the parent
-    pub(super) chat: usize,
+    pub(super) chat: ChatIx,
     /// The parent's file, where to find it, which it was when the plan was made, and what of it comes along
     pub(super) fs: Arc<dyn Vfs>,
     pub(super) parent: VaultPath,
@@ -171,7 +172,7 @@ pub(super) struct Draft<'a> {
 
 impl Draft<'_> {
     pub(super) fn parent(&self) -> &Chat {
-        &self.library.chats[self.spot.chat]
+        self.library.chat(self.spot.chat)
     }
 
     /// Files that must not change before the fork is made. The past does not change while we look at it.
@@ -180,11 +181,11 @@ impl Draft<'_> {
             return Vec::new();
         }
         let chat = self.parent();
-        let parent = chat.identity.map(|id| (chat.path.clone(), id.into()));
+        let parent = chat.identity().map(|id| (chat.path().clone(), id.into()));
         let live = self.found.live.as_ref().filter(|_| self.book.own().is_some());
         let book = live.and_then(|live| {
-            let path = self.library.books.get(&live.name)?;
-            Some((path.clone(), live.identity?.into()))
+            let path = self.library.books().get(live.name())?;
+            Some((path.clone(), live.identity()?.into()))
         });
         parent.into_iter().chain(book).collect()
     }
@@ -194,7 +195,7 @@ impl Draft<'_> {
 fn work_out(library: &Library, config: &Config, settled: Settled<'_>) -> Result<ForkPlan, ForkError> {
     let Settled { spot, waiting, name, slug, now, restored } = settled;
     let c = spot.chat;
-    let chat = &library.chats[c];
+    let chat = library.chat(c);
     let last = LastLine::of(library, &spot)?;
     let state_at = last.state_at(spot.at);
     let found = match &restored {
@@ -203,7 +204,7 @@ fn work_out(library: &Library, config: &Config, settled: Settled<'_>) -> Result<
     };
     let around = Surroundings::of(library, &spot, &last);
     let mut warnings = judge(&spot, config, &around, &found)?;
-    warnings.extend(queue_ignored(waiting));
+    warnings.extend(queue::ignored(waiting));
     warnings.extend(flag_replaced(library, config, &spot));
     warn_of_foreign(library, c, &found, &mut warnings)?;
     let book = plan_book(library, &spot, config, name, &found, &mut warnings)?;
@@ -228,7 +229,7 @@ fn work_out(library: &Library, config: &Config, settled: Settled<'_>) -> Result<
     let mut header = draft.header()?;
     let (target, address) = place(library, c, name)?;
     // Where older versions keep the metadata of a group's chats, a fork has it in the same place.
-    let kept = chat.kept.is_some().then(|| std::mem::take(&mut header));
+    let kept = chat.kept().is_some().then(|| std::mem::take(&mut header));
     let edits = edits(library, &spot, config, name, kept.as_deref())?;
     let (report, guards, body) = (draft.report(&target, &address, &edits), draft.guards(), draft.body.range);
     let book = match book {
@@ -241,8 +242,8 @@ fn work_out(library: &Library, config: &Config, settled: Settled<'_>) -> Result<
         header,
         chat: c,
         models: library.models_of_book(c),
-        fs: library.fs.clone(),
-        parent: chat.path.clone(),
+        fs: library.fs().clone(),
+        parent: chat.path().clone(),
         body,
         last: last.swiped,
         book,
@@ -264,23 +265,16 @@ fn wanted(config: &Config, waiting: usize, last: &LastLine) -> Wanted {
     }
 }
 
-fn queue_ignored(waiting: usize) -> Option<Warning> {
-    let message = format!(
-        "What waits in the queue ({waiting}) stayed with the parent: what it would write is not in the fork"
-    );
-    (waiting > 0).then_some(Warning { code: WarningCode::QueueIgnored, message })
-}
-
 /// A message has room for one flag: the checkpoint that it led to loses it.
 fn flag_replaced(library: &Library, config: &Config, spot: &Spot<'_>) -> Option<Warning> {
     if spot.kind != ForkKind::Checkpoint || !spot.request.link || !config.fork.link_parent {
         return None;
     }
-    let chat = &library.chats[spot.chat];
-    let mut links = chat.facts.links();
+    let chat = library.chat(spot.chat);
+    let mut links = chat.facts().links();
     let (_, _, name) = links.find(|(message, link, _)| *message == spot.at && *link == Link::Bookmark)?;
     // One that leads nowhere is no loss.
-    let old = &library.chats[library.named(chat.story, &chat_stem(name))?].name;
+    let old = library.chat(library.named(chat.story(), &chat_stem(name))?).name();
     let message = format!(
         "The flag of message {} led to \"{old}\", and leads to the new checkpoint now; \"{old}\" is still there",
         spot.at

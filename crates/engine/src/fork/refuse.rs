@@ -1,46 +1,26 @@
 //! What is refused before anything happens, and what is only warned of.
 
 use forklore_config::Config;
-use forklore_core::adapter::{Scene, Status};
+use forklore_core::adapter::Scene;
 use forklore_vault::Library;
 use forklore_vault::state::at::{BookAt, SourceKind};
 
-use super::ForkError;
 use super::body::LastLine;
 use super::request::Spot;
+use super::{ForkError, queue};
 use crate::warning::{Warning, WarningCode};
 
 /// The checks that need nothing but the request: message, chat, queue.
 pub(super) fn before(library: &Library, spot: &Spot<'_>) -> Result<usize, ForkError> {
-    let chat = &library.chats[spot.chat];
-    if let Some(why) = &chat.unreadable {
-        return Err(ForkError::CorruptChat { chat: chat.name.clone(), why: why.clone() });
+    let chat = library.chat(spot.chat);
+    if let Some(why) = chat.unreadable() {
+        return Err(ForkError::CorruptChat { chat: chat.name().to_owned(), why: why.to_owned() });
     }
-    let messages = chat.transcript.len();
+    let messages = chat.transcript().len();
     if spot.at >= messages {
-        return Err(ForkError::NoSuchMessage { at: spot.at, chat: chat.name.clone(), messages });
+        return Err(ForkError::NoSuchMessage { at: spot.at, chat: chat.name().to_owned(), messages });
     }
-    let waiting = library.operations(spot.chat)?;
-    let kinds: Vec<String> =
-        waiting
-            .iter()
-            .filter(|op| op.status.is_open())
-            .map(|op| {
-                if op.status == Status::Retrying {
-                    format!("{} (retrying)", op.kind)
-                } else {
-                    op.kind.clone()
-                }
-            })
-            .collect();
-    if !kinds.is_empty() && !spot.request.ignore_queue {
-        let count = kinds.len();
-        let mut kinds = kinds;
-        kinds.sort();
-        kinds.dedup();
-        return Err(ForkError::QueueNotEmpty { count, kinds });
-    }
-    Ok(kinds.len())
+    queue::waiting(library, spot)
 }
 
 /// What the message is in the story that extensions tell.
@@ -61,29 +41,29 @@ pub(super) struct Surroundings<'a> {
 impl<'a> Surroundings<'a> {
     pub(super) fn of(library: &'a Library, spot: &Spot<'_>, last: &'a LastLine) -> Self {
         let Spot { chat: c, at, .. } = *spot;
-        let chat = &library.chats[c];
-        let running = chat.running.as_ref();
+        let chat = library.chat(c);
+        let running = chat.running();
         let running = running.map(|r| r.project(last.state_at(at), &|version| library.scene_of(c, version)));
         let kept = |scene: &Scene| {
-            let mut here = chat.snapshots.sightings.iter().filter(|seen| seen.message == at);
+            let mut here = chat.snapshots().sightings.iter().filter(|seen| seen.message == at);
             // Entries that were too many to keep are none the less there.
             here.any(|seen| {
                 seen.version == scene.current && seen.entries.as_ref().is_none_or(|all| !all.is_empty())
             })
         };
-        let here = last.scene().unwrap_or_else(|| chat.facts.scene(at).map(|scene| (scene, kept(scene))));
+        let here = last.scene().unwrap_or_else(|| chat.facts().scene(at).map(|scene| (scene, kept(scene))));
         let snapshot = here.is_some_and(|(_, snapshot)| snapshot);
         let here = here.map(|(scene, _)| scene);
         let scene = here.filter(|scene| scene.visible);
-        let before = chat.facts.scenes.iter().filter(|(message, scene)| *message < at && scene.is_real());
+        let before = chat.facts().scenes.iter().filter(|(message, scene)| *message < at && scene.is_real());
         let before = before.map(|(message, _)| *message).max();
         let last_scene = here.filter(|scene| scene.is_real()).map(|_| at).or(before);
         let place = |i: &usize| {
-            let version = chat.running.as_ref().and_then(|running| running.versions.get(*i));
+            let version = chat.running().and_then(|running| running.versions.get(*i));
             version.and_then(|version| library.scene_of(c, version))
         };
         let in_running = running.is_some_and(|p| p.kept.iter().any(|i| place(i) == last_scene));
-        let has_scenes = !chat.facts.scenes.is_empty() || chat.running.is_some();
+        let has_scenes = !chat.facts().scenes.is_empty() || chat.running().is_some();
         Self { at, scene, snapshot, last_scene, in_running, has_scenes }
     }
 }

@@ -69,7 +69,7 @@ impl Draft<'_> {
     fn recap_told(&self) -> ForkRecap {
         let Some(projection) = &self.revised.projection else { return ForkRecap::default() };
         let chat = self.parent();
-        let current = projection.current.and_then(|i| chat.running.as_ref()?.versions.get(i));
+        let current = projection.current.and_then(|i| chat.running()?.versions.get(i));
         let stored =
             |i: usize| recap::versions(chat.header().metadata()).get(i).and_then(|version| version.scenes);
         ForkRecap {

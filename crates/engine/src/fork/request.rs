@@ -2,8 +2,8 @@
 
 use forklore_core::fork::ForkKind;
 use forklore_core::format::names::ForkName;
-use forklore_vault::Library;
 use forklore_vault::address::AddressError;
+use forklore_vault::{ChatIx, Library};
 use schemars::JsonSchema;
 use serde::Deserialize;
 
@@ -74,7 +74,7 @@ impl ForkRequest {
     /// Which message of which chat is meant.
     pub(super) fn spot(&self, library: &Library) -> Result<Spot<'_>, AddressError> {
         let chat = library.find_chat(&self.chat)?;
-        let at = self.at.unwrap_or(library.chats[chat].head());
+        let at = self.at.unwrap_or(library.chat(chat).head());
         Ok(Spot { request: self, kind: self.kind(), chat, at })
     }
 }
@@ -85,7 +85,7 @@ pub(super) struct Spot<'a> {
     pub(super) request: &'a ForkRequest,
     pub(super) kind: ForkKind,
     /// Number of the parent
-    pub(super) chat: usize,
+    pub(super) chat: ChatIx,
     /// The last message of the fork
     pub(super) at: usize,
 }

@@ -5,15 +5,16 @@ mod inherited;
 use forklore_core::adapter::notes::BoundBook;
 use forklore_core::adapter::recap::{self, CombinedRecap, Projection};
 use forklore_core::adapter::{self, Adapter};
-use forklore_core::fork::header::{self as core, Revision};
+use forklore_core::fork::header::is_handled;
 use forklore_core::fork::timed::{self, Form};
 use forklore_core::format::book::EntryImage;
 use forklore_core::format::record;
+use forklore_core::format::revision::Revision;
 use forklore_fs::PathError;
 use forklore_journal::operation::{Edit, Json, JsonChange, Place};
-use forklore_json::{Kind, Raw};
+use forklore_json::{Kind, Raw, list};
 use forklore_vault::state::at::MetadataSource;
-use forklore_vault::{Chat, Library};
+use forklore_vault::{Chat, ChatIx, Library};
 
 /// The book that the metadata is to go with.
 pub(crate) enum Binding<'a> {
@@ -45,24 +46,24 @@ pub(crate) struct Revised {
 /// a chat that stays with its book keeps it.
 pub(crate) fn revise(
     library: &Library,
-    c: usize,
+    c: ChatIx,
     at: usize,
     owner: &str,
     binding: &Binding<'_>,
     fresh: bool,
 ) -> Result<Revised, PathError> {
-    let chat = &library.chats[c];
+    let chat = library.chat(c);
     let metadata = chat.header().metadata();
     let mut revised = Revised::default();
     bind(metadata, binding, &mut revised.revisions);
-    if let Some(running) = &chat.running {
+    if let Some(running) = chat.running() {
         let projection = running.project(at, &|version| library.scene_of(c, version));
         let keeper = recap::keeper(metadata);
         let projected = keeper.map(|keeper| keeper.project_running(metadata, &projection, owner));
         let (revisions, dropped) = projected.unwrap_or_default();
         revised.revisions.extend(revisions);
         if !dropped.is_empty() {
-            revised.archive.push(("running", core::list(&dropped)));
+            revised.archive.push(("running", list(&dropped)));
         }
         revised.projection = Some(projection);
     }
@@ -93,11 +94,11 @@ pub(crate) fn revise(
 /// What binding chat `c` to another book with these entries changes in its header.
 pub(crate) fn rebind(
     library: &Library,
-    c: usize,
+    c: ChatIx,
     name: &str,
     entries: &[EntryImage],
 ) -> Result<Vec<Revision>, PathError> {
-    let chat = &library.chats[c];
+    let chat = library.chat(c);
     let binding = Binding::Own { name, entries };
     let mut revisions = Vec::new();
     bind(chat.header().metadata(), &binding, &mut revisions);
@@ -110,7 +111,7 @@ pub(crate) fn rebind(
 pub(crate) fn edit_of(chat: &Chat, revisions: Vec<Revision>, required: bool) -> Option<Edit> {
     let header = chat.header().raw();
     let mut changes = Vec::new();
-    // What is no object has room for nothing: as in a fork (`core::apply`), an empty one takes its place first.
+    // What is no object has room for nothing: as in a fork (`revision::apply`), an empty one takes its place first.
     if let Some(odd) = header.get("chat_metadata").filter(|metadata| metadata.kind() != Kind::Object) {
         changes.push(JsonChange::set(&["chat_metadata"], Some(Json::new(odd.bytes())?), Json::new(b"{}")));
     }
@@ -127,8 +128,8 @@ pub(crate) fn edit_of(chat: &Chat, revisions: Vec<Revision>, required: bool) -> 
 
 /// Changes of a chat's header as an edit of the file that holds it.
 pub(crate) fn header_edit(chat: &Chat, mut changes: Vec<JsonChange>) -> Edit {
-    let Some((file, kept)) = &chat.kept else {
-        return Edit::new(chat.path.clone(), Place::Header, changes);
+    let Some((file, kept)) = chat.kept() else {
+        return Edit::new(chat.path().clone(), Place::Header, changes);
     };
     let mut missing = kept.missing;
     for change in &mut changes {
@@ -161,11 +162,11 @@ fn bind(metadata: Raw<'_>, binding: &Binding<'_>, revisions: &mut Vec<Revision>)
 /// Sticky and cooldown effects: those that have begun by then, under the name of the book that they go with now.
 fn timers(
     library: &Library,
-    c: usize,
+    c: ChatIx,
     at: usize,
     binding: &Binding<'_>,
 ) -> Result<Option<Revision>, PathError> {
-    let chat = &library.chats[c];
+    let chat = library.chat(c);
     let now = chat.header().metadata().get("timedWorldInfo");
     let read = |then: Raw<'_>| Some(then.get("timedWorldInfo").map(|timers| timers.bytes().to_vec()));
     let then = if at < chat.head() { library.header_then(c, at, &read)? } else { None };
@@ -174,10 +175,10 @@ fn timers(
         None => now,
     };
     let Some(timers) = timers else { return Ok(now.map(|_| Revision::without(&["timedWorldInfo"]))) };
-    let visible = chat.transcript.rows_from(0).take(at + 1).filter(|row| !row.hidden).count();
+    let visible = chat.transcript().rows_from(0).take(at + 1).filter(|row| !row.hidden).count();
     // A fork that waits for its book still has the effects of its parent's.
     let waiting = record::Pending::read(chat.header().metadata()).and_then(|pending| pending.book);
-    let old = chat.book.as_ref().map(|(name, _)| name.clone()).or(waiting);
+    let old = chat.book().map(|(name, _)| name.to_owned()).or(waiting);
     let rekeyed = match (binding, &old) {
         (Binding::Own { name, entries }, Some(old)) => {
             let live = library.book(old)?;
@@ -207,14 +208,14 @@ fn form(timers: Raw<'_>, book: &forklore_core::format::book::Book<'_>, name: &st
 }
 
 /// Everything as of the message, as far as anything tells; else it is as of later and said to be.
-fn as_of(library: &Library, c: usize, at: usize, revised: &mut Revised) -> Result<(), PathError> {
+fn as_of(library: &Library, c: ChatIx, at: usize, revised: &mut Revised) -> Result<(), PathError> {
     let then = library.metadata_at(c, at)?;
     if !matches!(then.source, MetadataSource::Head | MetadataSource::Inherited) {
-        as_seen(library.chats[c].header().metadata(), &then.members, revised);
+        as_seen(library.chat(c).header().metadata(), &then.members, revised);
     }
     if matches!(then.source, MetadataSource::First | MetadataSource::Inherited) {
         let keys = then.members.iter().map(|(key, _)| key.clone());
-        revised.inherited = keys.filter(|key| !core::is_handled(key)).collect();
+        revised.inherited = keys.filter(|key| !is_handled(key)).collect();
         revised.note = inherited::note(&then, at);
     }
     Ok(())
@@ -222,7 +223,7 @@ fn as_of(library: &Library, c: usize, at: usize, revised: &mut Revised) -> Resul
 
 /// The metadata that was seen at the message: every key that nobody handles is as it was then.
 fn as_seen(now: Raw<'_>, then: &[(String, Vec<u8>)], revised: &mut Revised) {
-    let free = |key: &str| !core::is_handled(key);
+    let free = |key: &str| !is_handled(key);
     for (key, value) in then.iter().filter(|(key, _)| free(key)) {
         if now.get(key).map(Raw::bytes) != Some(value) {
             revised.revisions.push(Revision::set(&[key], value.clone()));

@@ -18,8 +18,8 @@ use forklore_core::format::names::book_stem;
 use forklore_fs::{Part, PathError, VaultPath};
 use forklore_journal::operation::{Edit, Kind};
 use forklore_journal::{About, TxError, layout};
-use forklore_vault::Library;
 use forklore_vault::state::at::StateError;
+use forklore_vault::{ChatIx, Library};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -46,7 +46,7 @@ pub enum Choice {
 }
 
 /// Something that somebody has to decide.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Serialize, JsonSchema)]
 pub struct Question {
     /// What it is about
     pub code: Code,
@@ -145,7 +145,7 @@ pub struct HealPlan {
     books: Vec<(VaultPath, Vec<u8>)>,
     edits: Vec<Edit>,
     retire: Vec<VaultPath>,
-    chats: Vec<usize>,
+    chats: Vec<ChatIx>,
 }
 
 impl HealPlan {
@@ -157,8 +157,8 @@ impl HealPlan {
     /// The chats that are changed, and the books that they have until then.
     pub fn files(&self, library: &Library) -> Vec<VaultPath> {
         let mut files = self.retire.clone();
-        for chat in self.chats.iter().map(|c| &library.chats[*c]) {
-            files.push(chat.path.clone());
+        for chat in self.chats.iter().map(|c| library.chat(*c)) {
+            files.push(chat.path().clone());
             files.extend(chat.book_stem().and_then(|stem| layout::book(stem).ok()));
         }
         files.sort();
@@ -170,13 +170,13 @@ impl HealPlan {
 /// Works out what to do for chat `only`, or for all.
 pub fn plan(
     library: &Library,
-    only: Option<usize>,
+    only: Option<ChatIx>,
     config: &Config,
     decide: &Decide<'_>,
     now: i64,
 ) -> Result<HealPlan, HealError> {
     let findings = check(library, only, now).findings;
-    let chats: Vec<usize> = only.map_or_else(|| (0..library.chats.len()).collect(), |c| vec![c]);
+    let chats: Vec<ChatIx> = only.map_or_else(|| library.chat_ixs().collect(), |c| vec![c]);
     let mut plan = HealPlan {
         report: HealReport {
             operation: None,
@@ -190,10 +190,10 @@ pub fn plan(
         chats: Vec::new(),
     };
     // Slugs that this very operation gives: a fork's record names its parent's new one.
-    let mut slugs: BTreeMap<usize, String> = BTreeMap::new();
+    let mut slugs: BTreeMap<ChatIx, String> = BTreeMap::new();
     let mut names: Vec<String> = Vec::new();
     let mut untreated: Vec<Finding> = Vec::new();
-    let mut rebound: BTreeMap<usize, Option<String>> = BTreeMap::new();
+    let mut rebound: BTreeMap<ChatIx, Option<String>> = BTreeMap::new();
     // Parents before their forks.
     let mut order = chats;
     order.sort_by_key(|c| library.root_of(*c).1);
@@ -254,15 +254,15 @@ fn answered(actions: &[Action], finding: &Finding) -> bool {
 /// Books that an extension keeps and that nothing refers to once these chats are bound elsewhere.
 pub(crate) fn unneeded(
     library: &Library,
-    rebound: &BTreeMap<usize, Option<String>>,
+    rebound: &BTreeMap<ChatIx, Option<String>>,
 ) -> Result<Vec<VaultPath>, PathError> {
-    let mut left: Vec<&str> = rebound.keys().filter_map(|c| library.chats[*c].book_stem()).collect();
+    let mut left: Vec<&str> = rebound.keys().filter_map(|c| library.chat(*c).book_stem()).collect();
     left.sort_unstable();
     left.dedup();
     let mut found = Vec::new();
     for stem in left {
-        let Some(path) = library.books.get(stem) else { continue };
-        let stays = |c: &usize| {
+        let Some(path) = library.books().get(stem) else { continue };
+        let stays = |c: &ChatIx| {
             let bound = rebound.get(c).map(|binding| binding.as_deref().map(book_stem));
             bound.is_none_or(|stem_now| stem_now.as_deref() == Some(stem))
         };
@@ -270,7 +270,7 @@ pub(crate) fn unneeded(
         // Counted without the chats: those are what changes here.
         let others = library.referring_to(stem, &[]);
         let by_chats: Vec<String> =
-            library.users_of(stem).iter().map(|c| format!("\"{}\"", library.chats[*c].name)).collect();
+            library.users_of(stem).iter().map(|c| format!("\"{}\"", library.chat(*c).name())).collect();
         let elsewhere = others.iter().any(|who| !by_chats.contains(who));
         if !used && !elsewhere && library.is_machine_kept(stem)? {
             found.push(path.clone());
@@ -294,9 +294,9 @@ pub fn execute(library: &Library, plan: HealPlan, now: i64) -> Result<HealReport
         tx.publish(path.clone(), &[Part::Bytes(bytes)], &models)?;
     }
     for c in &plan.chats {
-        let chat = &library.chats[*c];
-        if let Some(identity) = chat.identity {
-            tx.guard(chat.path.clone(), identity.into());
+        let chat = library.chat(*c);
+        if let Some(identity) = chat.identity() {
+            tx.guard(chat.path().clone(), identity.into());
         }
     }
     plan.edits.into_iter().try_for_each(|edit| tx.edit(edit))?;

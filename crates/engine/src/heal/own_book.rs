@@ -9,8 +9,8 @@ use forklore_core::format::names::book_stem;
 use forklore_core::state::{Thing, Why, holes};
 use forklore_fs::VaultPath;
 use forklore_journal::layout;
-use forklore_vault::Library;
 use forklore_vault::state::at::{BookAt, Wanted};
+use forklore_vault::{ChatIx, Library};
 
 use super::{Choice, HealError};
 use crate::new_book;
@@ -43,37 +43,37 @@ pub(super) enum Own {
 }
 
 /// The book that a chat can have a copy of: its parent's; its own, if it has no parent, or that has none.
-pub(super) fn to_copy(library: &Library, c: usize) -> Option<&str> {
-    let chat = &library.chats[c];
-    let parent = chat.lineage.parent.and_then(|p| library.chats[p].book.as_ref());
-    let (name, stem) = parent.or(chat.book.as_ref())?;
-    library.books.contains_key(stem).then_some(name)
+pub(super) fn to_copy(library: &Library, c: ChatIx) -> Option<&str> {
+    let chat = library.chat(c);
+    let parent = chat.lineage().parent.and_then(|p| library.chat(p).book());
+    let (name, stem) = parent.or(chat.book())?;
+    library.books().contains_key(stem).then_some(name)
 }
 
 /// What somebody can choose for the book of a chat.
-pub(super) fn choices(library: &Library, c: usize) -> Vec<Choice> {
-    let chat = &library.chats[c];
+pub(super) fn choices(library: &Library, c: ChatIx) -> Vec<Choice> {
+    let chat = library.chat(c);
     let copy = to_copy(library, c).is_some();
     let mut all = vec![Choice::Rebuild, Choice::Empty];
     all.extend(copy.then_some(Choice::Copy));
     all.push(Choice::Detach);
-    all.extend(chat.lineage.is_fork().then_some(Choice::Accept));
+    all.extend(chat.lineage().is_fork().then_some(Choice::Accept));
     all
 }
 
 pub(super) fn own_book(
     library: &Library,
-    c: usize,
+    c: ChatIx,
     choice: Choice,
     old: &str,
     config: &Config,
     names: &[String],
 ) -> Result<Own, HealError> {
-    let chat = &library.chats[c];
-    let recorded = chat.record.as_ref().and_then(|record| record.book.clone());
+    let chat = library.chat(c);
+    let recorded = chat.record().and_then(|record| record.book.clone());
     if choice == Choice::Rebuild
         && let Some(own) = recorded.filter(|own| book_stem(own) != book_stem(old))
-        && library.books.contains_key(&book_stem(&own))
+        && library.books().contains_key(&book_stem(&own))
         && library.known_to_refer_to(&book_stem(&own), &[c]).is_empty()
     {
         return Ok(Own::Rebind { name: own, how: "bound to its own lorebook again" });
@@ -85,13 +85,13 @@ pub(super) fn own_book(
     }
     let wanted =
         Wanted { undated: config.fork.undated == Undated::Carry, unfinished: true, head: false, fill: true };
-    let pending = chat.book.is_none();
-    let found = match (pending, chat.lineage.parent, chat.lineage.fork_message) {
+    let pending = chat.book().is_none();
+    let found = match (pending, chat.lineage().parent, chat.lineage().fork_message) {
         // A fork that SillyTavern saved without a book: what its parent had at that message, and nothing half done.
         (true, Some(parent), Some(at)) => {
             let idle = !library.operations(parent)?.iter().any(|op| op.status.is_open());
             let found = library.book_at(parent, at, Wanted { head: idle, unfinished: idle, ..wanted })?;
-            let stem = library.chats[parent].book_stem().unwrap_or_default();
+            let stem = library.chat(parent).book_stem().unwrap_or_default();
             let hand_kept = found.live.is_some() && !library.is_machine_kept(stem)?;
             let none = found.name.is_none() || (found.live.is_none() && found.entries.is_empty());
             match (choice, &found.name) {
@@ -114,14 +114,14 @@ pub(super) fn own_book(
         }
     };
     let old = found.name.clone().unwrap_or_else(|| old.to_owned());
-    let name = new_book::name(library, c, &chat.name, &old, &found, names);
+    let name = new_book::name(library, c, chat.name(), &old, &found, names);
     let Ok(path) = layout::book(&name) else { return Ok(Own::Impossible) };
     let empty = |over: Option<&Book<'_>>| assemble(Content::Entries { over, entries: &[] }, &name);
     let (bytes, how) = match choice {
         // Nothing tells what was in it. An empty one would look as if all were well, and the file may yet come back.
         Choice::Rebuild if found.live.is_none() && found.entries.is_empty() => return Ok(Own::Impossible),
         Choice::Rebuild => (
-            new_book::bytes(&found, &name, &chat.name),
+            new_book::bytes(&found, &name, chat.name()),
             "a lorebook of its own with what its own line has earned",
         ),
         Choice::Empty => (empty(None), "a new lorebook, empty"),
@@ -129,7 +129,7 @@ pub(super) fn own_book(
             let Some(from) = to_copy(library, c) else { return Ok(Own::Impossible) };
             let Some(live) = library.book(from)? else { return Ok(Own::Impossible) };
             let Ok(book) = live.parse() else { return Ok(Own::Impossible) };
-            let how = if chat.lineage.parent.is_some() {
+            let how = if chat.lineage().parent.is_some() {
                 "a copy of the parent's lorebook as it is now"
             } else {
                 "a copy of its lorebook as it is now"
@@ -138,7 +138,7 @@ pub(super) fn own_book(
         }
         Choice::Detach => return Ok(Own::Detach { how: "bound to no lorebook any more" }),
         // Only a fork has a record to note it in.
-        Choice::Accept if chat.lineage.is_fork() => return Ok(Own::Accept),
+        Choice::Accept if chat.lineage().is_fork() => return Ok(Own::Accept),
         Choice::Accept | Choice::Follow => return Ok(Own::Impossible),
     };
     let quarantine = if choice == Choice::Rebuild { quarantined(&found) } else { Vec::new() };
@@ -147,8 +147,8 @@ pub(super) fn own_book(
 
 /// Nothing tells when some of the entries came: where the chat has its book to itself and that lacks one, the chat has never had it, or
 /// somebody took it out.
-fn leave_what_it_lacks(library: &Library, c: usize, found: &mut BookAt) -> Result<(), HealError> {
-    let alone = library.chats[c].book_stem().is_some_and(|stem| library.users_of(stem).len() < 2);
+fn leave_what_it_lacks(library: &Library, c: ChatIx, found: &mut BookAt) -> Result<(), HealError> {
+    let alone = library.chat(c).book_stem().is_some_and(|stem| library.users_of(stem).len() < 2);
     if !alone || found.live.is_none() {
         return Ok(());
     }
@@ -161,11 +161,11 @@ fn leave_what_it_lacks(library: &Library, c: usize, found: &mut BookAt) -> Resul
 }
 
 /// A copy of the book that a chat shares by choice, for this chat alone.
-pub(super) fn own_copy(library: &Library, c: usize, names: &[String]) -> Result<Own, HealError> {
-    let chat = &library.chats[c];
+pub(super) fn own_copy(library: &Library, c: ChatIx, names: &[String]) -> Result<Own, HealError> {
+    let chat = library.chat(c);
     let found = library.book_as_it_is(c)?;
     let (Some(old), Some(live)) = (&found.name, &found.live) else { return Ok(Own::Impossible) };
-    let name = new_book::name(library, c, &chat.name, old, &found, names);
+    let name = new_book::name(library, c, chat.name(), old, &found, names);
     let (Ok(path), Ok(book)) = (layout::book(&name), live.parse()) else { return Ok(Own::Impossible) };
     let bytes = assemble(Content::AsItIs(&book), &name);
     let how = "a copy of its lorebook, for this chat alone";
@@ -181,10 +181,10 @@ fn quarantined(found: &BookAt) -> Vec<EntryImage> {
 }
 
 /// Whether the book of a fork that was made elsewhere was made without what the fork's line had earned.
-pub(super) fn has_holes(library: &Library, c: usize) -> Result<bool, HealError> {
-    let chat = &library.chats[c];
+pub(super) fn has_holes(library: &Library, c: ChatIx) -> Result<bool, HealError> {
+    let chat = library.chat(c);
     let alone = chat.book_stem().is_some_and(|stem| library.users_of(stem).len() < 2);
-    if chat.record.is_some() || !chat.lineage.is_fork() || !alone {
+    if chat.record().is_some() || !chat.lineage().is_fork() || !alone {
         return Ok(false);
     }
     let lore = library.lore(c)?;

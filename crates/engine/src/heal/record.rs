@@ -4,13 +4,14 @@ use std::collections::BTreeMap;
 
 use forklore_core::fork::ForkKind;
 use forklore_core::fork::book::fingerprint;
-use forklore_core::fork::header::{self as core_header, Revision};
+use forklore_core::fork::header as core_header;
 use forklore_core::format::book::Book;
 use forklore_core::format::record::{self, ForkRecord, RECORD_VERSION};
+use forklore_core::format::revision::{Revision, apply};
 use forklore_core::story::lineage::{Kind, ParentNote};
 use forklore_journal::operation::Edit;
 use forklore_json::Raw;
-use forklore_vault::{Chat, Library};
+use forklore_vault::{Chat, ChatIx, Library};
 
 use super::HealError;
 use super::remedies::Treatment;
@@ -21,19 +22,19 @@ impl Treatment {
     pub(super) fn edit(
         &self,
         library: &Library,
-        c: usize,
-        slugs: &BTreeMap<usize, String>,
+        c: ChatIx,
+        slugs: &BTreeMap<ChatIx, String>,
         now: i64,
     ) -> Result<Vec<Edit>, HealError> {
-        let chat = &library.chats[c];
+        let chat = library.chat(c);
         let header = chat.header();
-        let corrupt = || HealError::CorruptHeader(chat.name.clone());
+        let corrupt = || HealError::CorruptHeader(chat.name().to_owned());
         let mut revisions: Vec<Revision> = Vec::new();
         revisions.extend(self.slug.as_ref().map(|slug| Revision::text(&["integrity"], slug)));
         revisions.extend(self.main_chat.as_ref().map(|name| Revision::text(&["main_chat"], name)));
         revisions.extend(self.revised.revisions.iter().cloned());
         if self.adopt {
-            let so_far = core_header::apply(Some(header.raw()), &revisions).map_err(|_| corrupt())?;
+            let so_far = apply(Some(header.raw()), &revisions).map_err(|_| corrupt())?;
             let metadata = Raw::trust(&so_far).get("chat_metadata").unwrap_or(Raw::NULL);
             revisions.push(Revision::set(&["forklore"], self.record(library, c, metadata, slugs, now)));
         } else if !self.revised.archive.is_empty() {
@@ -58,47 +59,46 @@ impl Treatment {
     fn record(
         &self,
         library: &Library,
-        c: usize,
+        c: ChatIx,
         metadata: Raw<'_>,
-        slugs: &BTreeMap<usize, String>,
+        slugs: &BTreeMap<ChatIx, String>,
         now: i64,
     ) -> Vec<u8> {
-        let chat = &library.chats[c];
-        let parent = chat.lineage.parent;
-        let slug_of = |p: usize| {
+        let chat = library.chat(c);
+        let parent = chat.lineage().parent;
+        let slug_of = |p: ChatIx| {
             let given = slugs.get(&p).cloned();
-            given.unwrap_or_else(|| library.chats[p].header().slug().unwrap_or_default().into_owned())
+            given.unwrap_or_else(|| library.chat(p).header().slug().unwrap_or_default().into_owned())
         };
-        let parent_file = match (parent, &chat.lineage.note) {
-            (Some(p), _) => library.chats[p].name.clone(),
+        let parent_file = match (parent, &chat.lineage().note) {
+            (Some(p), _) => library.chat(p).name().to_owned(),
             (None, Some(ParentNote::Missing(name) | ParentNote::Renamed(name))) => name.clone(),
             (None, None) => String::new(),
         };
-        let message = chat.lineage.fork_message.unwrap_or(chat.head()).min(chat.head());
-        let moment = chat.transcript.moment(message).map(|m| m.to_string()).unwrap_or_default();
-        let head = chat.transcript.moment(chat.head()).map(|m| m.to_string()).unwrap_or_default();
+        let message = chat.lineage().fork_message.unwrap_or(chat.head()).min(chat.head());
+        let moment = chat.transcript().moment(message).map(|m| m.to_string()).unwrap_or_default();
+        let head = chat.transcript().moment(chat.head()).map(|m| m.to_string()).unwrap_or_default();
         let (root, depth) = library.root_of(c);
         let print = self.book.as_ref().and_then(|(_, _, bytes)| Some(fingerprint(&Book::parse(bytes).ok()?)));
         let bound = match &self.binding {
             Some(binding) => binding.clone().filter(|_| !self.shared),
             // Only a book that nobody else uses is the chat's own.
             None => chat
-                .book
-                .as_ref()
-                .filter(|(_, stem)| library.users_of(stem).len() < 2 && library.books.contains_key(stem))
-                .map(|(name, _)| name.clone()),
+                .book()
+                .filter(|(_, stem)| library.users_of(stem).len() < 2 && library.books().contains_key(*stem))
+                .map(|(name, _)| name.to_owned()),
         };
-        let old = chat.record.clone().unwrap_or_default();
+        let old = chat.record().cloned().unwrap_or_default();
         let mut accepted = old.accepted;
         accepted.extend(self.accepted.iter().cloned());
         let record = ForkRecord {
             version: RECORD_VERSION,
-            kind: match chat.lineage.kind {
+            kind: match chat.lineage().kind {
                 Kind::Checkpoint => ForkKind::Checkpoint.as_str().to_owned(),
                 Kind::Copy => "copy".to_owned(),
                 Kind::Branch | Kind::Main => ForkKind::Branch.as_str().to_owned(),
             },
-            owner_file: chat.name.clone(),
+            owner_file: chat.name().to_owned(),
             owner_slug: self.slug.clone().unwrap_or_else(|| header_slug(chat.header().metadata())),
             parent_file,
             parent_slug: parent.map(slug_of).unwrap_or_default(),
@@ -107,7 +107,7 @@ impl Treatment {
             root,
             depth,
             book: bound,
-            baseline: Some(core_header::baseline(metadata, chat.transcript.len(), head, print)),
+            baseline: Some(core_header::baseline(metadata, chat.transcript().len(), head, print)),
             accepted,
             created: now,
             adopted: true,
@@ -121,7 +121,7 @@ impl Treatment {
 
 /// Whether what stands under `forklore` was copied from another chat: SillyTavern's forks have their parent's.
 fn is_anothers(chat: &Chat) -> bool {
-    chat.record.is_none() && ForkRecord::read(chat.header().metadata()).is_some()
+    chat.record().is_none() && ForkRecord::read(chat.header().metadata()).is_some()
 }
 
 fn header_slug(metadata: Raw<'_>) -> String {

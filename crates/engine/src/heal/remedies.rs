@@ -3,15 +3,15 @@
 use forklore_config::Config;
 use forklore_core::adapter;
 use forklore_core::check::{Code, Finding, Severity};
-use forklore_core::fork::header::Revision;
 use forklore_core::format::book::{Book, EntryImage};
 use forklore_core::format::names::chat_stem;
 use forklore_core::format::record;
+use forklore_core::format::revision::Revision;
 use forklore_core::story::lineage::{Kind, ParentNote};
 use forklore_fs::VaultPath;
 use forklore_journal::operation::Edit;
 use forklore_json::Kind as JsonKind;
-use forklore_vault::{Chat, Library};
+use forklore_vault::{Chat, ChatIx, Library};
 
 use super::links::renamed_links;
 use super::own_book::{Own, choices, has_holes, own_book, own_copy, to_copy};
@@ -61,7 +61,7 @@ const WRONG_BOOK: [Code; 5] =
 /// A chat, and who decides about it.
 pub(super) struct Patient<'a> {
     pub(super) library: &'a Library,
-    pub(super) c: usize,
+    pub(super) c: ChatIx,
     pub(super) address: String,
     pub(super) findings: Vec<&'a Finding>,
     pub(super) config: &'a Config,
@@ -98,7 +98,7 @@ impl Patient<'_> {
     /// What the chat needs; nothing if it is well, or cannot be changed.
     pub(super) fn treat(&self) -> Result<Option<Treatment>, HealError> {
         let header = self.chat().header();
-        if self.chat().unreadable.is_some()
+        if self.chat().unreadable().is_some()
             || header.raw().kind() != JsonKind::Object
             || record::is_newer(header.metadata())
         {
@@ -121,7 +121,7 @@ impl Patient<'_> {
     }
 
     fn chat(&self) -> &Chat {
-        &self.library.chats[self.c]
+        self.library.chat(self.c)
     }
 
     fn has(&self, code: Code) -> bool {
@@ -156,7 +156,7 @@ impl Patient<'_> {
         if has_holes(library, self.c)? {
             codes.push(Code::BookDamaged);
         }
-        if let (Some(code), Some((book, stem))) = (codes.first().copied(), &chat.book) {
+        if let (Some(code), Some((book, stem))) = (codes.first().copied(), chat.book()) {
             // A fork that shares may get its own unasked; a chat that leaves a book which was made for it may not.
             let owner = library.owner_of(stem) == Some(self.c) || library.users_of(stem).len() < 2;
             let ask_first = owner && !matches!(code, Code::BookMissing | Code::BookForeign);
@@ -168,7 +168,7 @@ impl Patient<'_> {
                 choices.insert(0, Choice::Follow);
             }
             let choice = self.ask(code, book, text, choices, ask_first);
-            return Ok(choice.map(|choice| Remedy { choice, book: book.clone(), codes, wanted: false }));
+            return Ok(choice.map(|choice| Remedy { choice, book: book.to_owned(), codes, wanted: false }));
         }
         if let Some(pending) = record::Pending::read(chat.header().metadata()) {
             let (code, book) = (Code::PendingFork, pending.book.unwrap_or_default());
@@ -178,9 +178,9 @@ impl Patient<'_> {
         }
         // A book that is kept by hand may be shared, and one that a chat of another story writes, too, is that one's affair as well.
         // Whoever wants his own for this chat says so.
-        if let Some((book, stem)) = chat.book.as_ref().filter(|_| self.named)
+        if let Some((book, stem)) = chat.book().filter(|_| self.named)
             && library.users_of(stem).len() > 1
-            && library.books.contains_key(stem)
+            && library.books().contains_key(stem)
         {
             let by_hand = format!("Other chats use the lorebook \"{book}\", too, which is kept by hand.");
             let (code, text) = match library.is_machine_kept(stem)? {
@@ -190,7 +190,7 @@ impl Patient<'_> {
             };
             let choices = vec![Choice::Copy, Choice::Empty, Choice::Detach];
             let choice = self.ask(code, book, text, choices, true).filter(|choice| *choice != Choice::Accept);
-            let (book, codes) = (book.clone(), vec![code]);
+            let (book, codes) = (book.to_owned(), vec![code]);
             return Ok(choice.map(|choice| Remedy { choice, book, codes, wanted: true }));
         }
         Ok(None)
@@ -272,11 +272,11 @@ impl Patient<'_> {
         let chat = self.chat();
         let same_book = treatment.binding.is_none();
         // A copy has no record to be wrong without; it gets one where it is given a book, so that the book is known to be its own.
-        let adoptable = chat.lineage.is_fork() || (chat.lineage.kind == Kind::Copy && !same_book);
+        let adoptable = chat.lineage().is_fork() || (chat.lineage().kind == Kind::Copy && !same_book);
         let undecided = same_book && treatment.accepted.is_empty();
         // A fork that waits for its book goes on waiting until something is done about that.
         let waits = undecided && record::is_pending(chat.header().metadata());
-        treatment.adopt = adoptable && !waits && (chat.record.is_none() || !undecided);
+        treatment.adopt = adoptable && !waits && (chat.record().is_none() || !undecided);
         if treatment.adopt && self.has(Code::UnrecordedFork) {
             self.did(treatment, Code::UnrecordedFork, None, "adopted: its lineage is recorded now");
         }
@@ -297,16 +297,16 @@ impl Patient<'_> {
             None if bound.unbound => Binding::Unbound,
             None => Binding::Same,
         };
-        treatment.revised = revise(library, c, chat.head(), &chat.name, &binding, false)?;
+        treatment.revised = revise(library, c, chat.head(), chat.name(), &binding, false)?;
         let revisions = &mut treatment.revised.revisions;
         revisions.extend(bound.shared.as_ref().map(|name| Revision::text(&["world_info"], name)));
         // Extensions that make forks leave the parent's name behind; the binding is what counts.
         let metadata = chat.header().metadata();
-        if let (true, Some((name, _))) = (same_book, &chat.book) {
+        if let (true, Some((name, _))) = (same_book, chat.book()) {
             revisions.extend(adapter::ALL.iter().flat_map(|adapter| adapter.correct_book(metadata, name)));
         }
         if same_book && stale {
-            let entries = chat.book.as_ref().map(|(name, _)| library.book(name)).transpose()?.flatten();
+            let entries = chat.book().map(|(name, _)| library.book(name)).transpose()?.flatten();
             let entries = entries.map(|book| book.images()).unwrap_or_default();
             revisions.extend(adapter::ALL.iter().flat_map(|adapter| adapter.reindex(metadata, &entries)));
         }
@@ -333,7 +333,7 @@ impl Patient<'_> {
 
     /// What became of versions that are not the chat's own, and of one in use that cannot be.
     fn tell_of_recaps(&self, treatment: &mut Treatment) {
-        let (Some(projection), Some(running)) = (&treatment.revised.projection, &self.chat().running) else {
+        let (Some(projection), Some(running)) = (&treatment.revised.projection, self.chat().running()) else {
             return self.tell_of_the_combined(treatment);
         };
         let dropped = match projection.dropped.len() {
@@ -379,12 +379,12 @@ impl Patient<'_> {
     /// Names in the header and links in messages that lead to chats which go by another name now.
     fn follow_renames(&self, treatment: &mut Treatment) {
         let chat = self.chat();
-        if let Some(ParentNote::Renamed(old)) = &chat.lineage.note
-            && let Some(parent) = chat.lineage.parent
+        if let Some(ParentNote::Renamed(old)) = &chat.lineage().note
+            && let Some(parent) = chat.lineage().parent
         {
-            let now = &self.library.chats[parent].name;
+            let now = self.library.chat(parent).name();
             if chat.header().main_chat().is_some_and(|name| chat_stem(&name) == *old) {
-                treatment.main_chat = Some(now.clone());
+                treatment.main_chat = Some(now.to_owned());
                 let did = format!("says \"{now}\" now where it said \"{old}\"");
                 self.did(treatment, Code::ParentRenamed, None, &did);
             }

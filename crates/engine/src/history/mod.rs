@@ -15,7 +15,7 @@ use forklore_fs::PathError;
 use forklore_journal::oplog::{OpLog, time};
 use forklore_vault::address::AddressError;
 use forklore_vault::history::{Past, PastError, Seen};
-use forklore_vault::{Library, history_error};
+use forklore_vault::{ChatIx, Library, history_error};
 
 pub(crate) use self::header::differing;
 pub use self::report::{Did, Elsewhere, EntryEvent, Event, HistoryReport, Line, Span, Witness};
@@ -39,7 +39,7 @@ pub struct Found {
     /// The vault; with the chat as it was last, if it is gone
     pub library: Library,
     /// Its number there
-    pub chat: usize,
+    pub chat: ChatIx,
     /// When and how it went, if it is gone
     pub gone: Option<Gone>,
 }
@@ -63,7 +63,7 @@ pub fn find(library: Library, wanted: &str) -> Result<Found, PastError> {
     let Some(file) = library.find_gone(wanted)? else { return Err(missing.into()) };
     let past = library.find_past(&file, None)?;
     let then = library.past(&past)?;
-    let chat = then.chats.iter().position(|chat| chat.path == file);
+    let chat = then.chat_at(&file).map(|(c, _)| c);
     let seen = library.history()?.and_then(|history| history.went_after(&file, past.seq)).cloned();
     let chat = chat.ok_or(missing)?;
     Ok(Found { library: then, chat, gone: Some(Gone { past, seen }) })
@@ -72,10 +72,10 @@ pub fn find(library: Library, wanted: &str) -> Result<Found, PastError> {
 /// What happened to a chat and its books.
 pub fn history(found: &Found, wanted: Wanted) -> Result<HistoryReport, PathError> {
     let library = &found.library;
-    let chat = &library.chats[found.chat];
+    let chat = library.chat(found.chat);
     let mut report = HistoryReport {
         chat: library.address(found.chat).to_string(),
-        messages: chat.transcript.len(),
+        messages: chat.transcript().len(),
         deleted: found
             .gone
             .as_ref()
@@ -93,7 +93,7 @@ pub fn history(found: &Found, wanted: Wanted) -> Result<HistoryReport, PathError
     };
     let lore = library.lore(found.chat)?;
     let looks = timeline.looks_of_line(library, found.chat);
-    let log = OpLog::read(&*library.fs)?;
+    let log = OpLog::read(&**library.fs())?;
     let periods = timeline.periods(library, found.chat);
     let whole = looks.iter().filter(|(.., first)| *first).map(|(i, ..)| timeline.seen[*i].seq).collect();
     let mut by_observation: HashMap<u64, Vec<usize>> = HashMap::new();

@@ -7,9 +7,9 @@ use forklore_core::story::Touch;
 use forklore_fs::VaultPath;
 use forklore_journal::layout;
 use forklore_journal::oplog::{OpLog, time};
-use forklore_vault::Library;
 use forklore_vault::history::past::address_of;
 use forklore_vault::history::{self, By, ChatSeen, HistoryError, Observed, Period, Seen, Timeline};
+use forklore_vault::{ChatIx, Library};
 
 use super::header::{differing, header_changes, parse_header};
 use super::report::{Did, Elsewhere, EntryEvent, Event, Line, Span, Witness};
@@ -38,7 +38,7 @@ pub(super) enum StopKind {
 
 pub(super) struct Teller<'a> {
     pub(super) library: &'a Library,
-    pub(super) chat: usize,
+    pub(super) chat: ChatIx,
     pub(super) timeline: &'a Timeline,
     pub(super) periods: &'a [Period],
     pub(super) log: &'a OpLog,
@@ -125,7 +125,7 @@ impl Teller<'_> {
             .zip(then)
             .and_then(|((i, p), then)| self.timeline.now(self.periods, p, i, then));
         let played =
-            player.map_or(&self.library.chats[self.chat].path, |i| &self.timeline.seen[i].observation.file);
+            player.map_or(self.library.chat(self.chat).path(), |i| &self.timeline.seen[i].observation.file);
         Line {
             observation: Some(*seq),
             last_observation: Some(*seq),
@@ -143,7 +143,7 @@ impl Teller<'_> {
     }
 
     fn address(&self, file: &VaultPath) -> String {
-        let chat = self.library.chats.iter().position(|chat| chat.path == *file);
+        let chat = self.library.chat_at(file).map(|(c, _)| c);
         chat.map_or_else(|| address_of(file), |c| self.library.address(c).to_string())
     }
 
@@ -227,7 +227,7 @@ impl Teller<'_> {
     }
 
     fn scene_name(&self, message: usize) -> Option<String> {
-        self.library.chats[self.chat].facts.scene(message)?.name.clone()
+        self.library.chat(self.chat).facts().scene(message)?.name.clone()
     }
 
     /// What changed in the header.
@@ -324,8 +324,8 @@ impl Teller<'_> {
         let period = &self.periods[p];
         let first = *period.track.first()?;
         let mut line = self.line(first, "chat", Some(first));
-        let chat = &self.library.chats[period.chat?];
-        let restored = chat.record.as_ref().and_then(|record| record.restored);
+        let chat = self.library.chat(period.chat?);
+        let restored = chat.record().and_then(|record| record.restored);
         let from = &self.periods[p - 1];
         line.events = vec![Event::Forked { from: self.address(&from.file), message: from.limit, restored }];
         // It is told apart from what was seen of the file.
@@ -354,11 +354,11 @@ impl Teller<'_> {
 
     /// Whether the chat is not as it was seen last.
     pub(super) fn is_unseen(&self) -> Result<bool, HistoryError> {
-        let chat = &self.library.chats[self.chat];
+        let chat = self.library.chat(self.chat);
         let last = self.periods.last().and_then(|period| period.track.last());
         let Some(seen) = last.and_then(|i| self.timeline.seen[*i].chat()) else { return Ok(true) };
-        let moment = chat.transcript.moment(chat.head()).unwrap_or_default().to_string();
-        if (seen.messages, &seen.last) != (chat.transcript.len(), &moment) {
+        let moment = chat.transcript().moment(chat.head()).unwrap_or_default().to_string();
+        if (seen.messages, &seen.last) != (chat.transcript().len(), &moment) {
             return Ok(true);
         }
         let header = self.timeline.store().get(&seen.header)?;

@@ -6,7 +6,6 @@ use std::io::{self, Read, Write};
 use std::sync::Arc;
 
 use forklore_archive::{ArchiveError, MemberKind, Reader};
-use forklore_core::fork::header::list;
 use forklore_core::fork::rename::{FindEntry, Renames};
 use forklore_core::format::book::{Book, EntryImage};
 use forklore_core::format::group::Group;
@@ -14,7 +13,7 @@ use forklore_core::format::names::chat_stem;
 use forklore_fs::{OpenFile, VaultPath, Vfs};
 use forklore_journal::operation::{Edit, JsonChange, Kind, Place};
 use forklore_journal::{About, Tx, TxError};
-use forklore_json::{Raw, Step, quote};
+use forklore_json::{Raw, Step, list, quote};
 use forklore_vault::Library;
 use forklore_vault::history::store_to_add;
 use forklore_vault::history::transfer::{Arrival, LONGEST_OBJECT, Travelling};
@@ -43,7 +42,7 @@ pub fn execute(
     progress.start("Importing", plan.manifest.members.iter().map(|member| member.bytes).sum());
     let mut next = reader.next_member()?;
     // From here on nobody else adds to history: what arrives has its numbers in it.
-    let mut history = store_to_add(&library.fs)?;
+    let mut history = store_to_add(library.fs())?;
     let mut arrival = match next.filter(|n| is_history(plan.manifest.members[*n].kind)) {
         Some(_) => Some(Arrival::begin(&mut history, plan.landing.clone(), now)?),
         None => None,
@@ -274,7 +273,7 @@ struct StagedBooks<'a> {
 
 impl<'a> StagedBooks<'a> {
     fn new(library: &'a Library) -> Self {
-        Self { fs: &library.fs, paths: RefCell::default(), last: RefCell::default() }
+        Self { fs: library.fs(), paths: RefCell::default(), last: RefCell::default() }
     }
 
     fn add(&self, name: &str, staged: VaultPath) {

@@ -19,7 +19,7 @@ impl ImportPlan {
     /// Images and files go where they were. What is there is never written over: if it is the same, it is taken for what arrives; if it
     /// is another one, what arrives gets a name beside it, and its chats link to that.
     pub(super) fn place_media(&mut self, library: &Library, found: &Found) -> Result<(), ImportError> {
-        let fs = &*library.fs;
+        let fs = &**library.fs();
         let mut given: HashSet<String> = HashSet::new();
         let mut renamed = 0;
         for (n, member) in self.members(MemberKind::Media) {

@@ -107,16 +107,16 @@ impl Place {
             _ => return Err(ImportError::damaged("it is of no character and of no group")),
         };
         let known = match &request.into {
-            Some(into) => Some(library.find_story(into)?),
-            None => library.stories.iter().position(|other| {
-                other.kind == kind && other.folder.to_lowercase() == story.folder.to_lowercase()
+            Some(into) => Some(library.story(library.find_story(into)?)),
+            None => library.stories().map(|(_, other)| other).find(|other| {
+                other.kind() == kind && other.folder().to_lowercase() == story.folder.to_lowercase()
             }),
         };
-        if let Some(known) = known.map(|known| &library.stories[known]) {
-            if known.kind != kind {
-                return Err(ImportError::OtherKind { from: word(kind), to: word(known.kind) });
+        if let Some(known) = known {
+            if known.kind() != kind {
+                return Err(ImportError::OtherKind { from: word(kind), to: word(known.kind()) });
             }
-            return Self::at(kind, known.folder.clone(), false, request.into.is_some());
+            return Self::at(kind, known.folder().to_owned(), false, request.into.is_some());
         }
         let folder = match kind {
             StoryKind::Character => sanitize(&story.folder),
@@ -126,7 +126,7 @@ impl Place {
         };
         let folder = if folder.trim_matches(['.', ' ']).is_empty() { "Imported".to_owned() } else { folder };
         // A folder without a chat, or a card, is no story yet.
-        let new = !(kind == StoryKind::Character && library.cards.contains_key(&folder));
+        let new = !(kind == StoryKind::Character && library.cards().contains_key(&folder));
         Self::at(kind, folder, new, false)
     }
 
@@ -160,7 +160,7 @@ impl Names {
 
 /// The stems of files in a folder.
 fn stems(library: &Library, dir: &VaultPath, extension: &str) -> Result<HashSet<String>, PathError> {
-    let nodes = library.fs.list(dir)?;
+    let nodes = library.fs().list(dir)?;
     let stem = |name: &str| name.to_lowercase().strip_suffix(extension).map(str::to_owned);
     Ok(nodes.iter().filter_map(|node| stem(&node.name)).collect())
 }
@@ -184,7 +184,7 @@ impl ImportPlan {
     fn name_books(&mut self, library: &Library, found: &Found) -> Result<(), ImportError> {
         let mut used = stems(library, &layout::folder(layout::WORLDS), ".json")?;
         // An open page may still write a book that is gone.
-        used.extend(library.chats.iter().filter_map(|chat| chat.book_stem()).map(str::to_lowercase));
+        used.extend(library.chats().filter_map(|(_, chat)| chat.book_stem()).map(str::to_lowercase));
         let mut given = Names(used);
         let mut books: BTreeMap<String, String> = BTreeMap::new();
         for (n, member) in self.members(MemberKind::Book) {
@@ -217,12 +217,12 @@ impl ImportPlan {
 
     fn name_chats(&mut self, library: &Library, place: &Place, found: &Found) -> Result<(), ImportError> {
         let mut used = stems(library, &place.dir, ".jsonl")?;
-        for chat in library.chats.iter().filter(|chat| chat.path.parent() == place.dir) {
+        for (_, chat) in library.chats().filter(|(_, chat)| chat.path().parent() == place.dir) {
             // Others say that they come from a chat of this name: they would get a new parent.
             used.extend(chat.header().main_chat().map(|name| name.to_lowercase()));
-            used.extend(chat.record.as_ref().map(|record| record.parent_file.to_lowercase()));
+            used.extend(chat.record().map(|record| record.parent_file.to_lowercase()));
         }
-        let listed = library.groups.values().flat_map(|group| &group.chats);
+        let listed = library.groups().values().flat_map(|group| &group.chats);
         if place.kind == StoryKind::Group {
             used.extend(listed.map(|name| chat_stem(name).to_lowercase()));
         }
@@ -274,7 +274,7 @@ impl ImportPlan {
                 self.left("the card", "it is no card of a character");
                 continue;
             };
-            if place.chosen || library.fs.identity(&target)?.is_some() {
+            if place.chosen || library.fs().identity(&target)?.is_some() {
                 self.left("the card", &format!("there is a character {:?} already", place.folder));
                 continue;
             }
@@ -298,7 +298,7 @@ impl ImportPlan {
         }
         let groups = layout::folder(layout::GROUPS);
         let arriving = self.members(MemberKind::Group).first().map(|(n, _)| *n).filter(|_| found.group);
-        if let Some(known) = library.groups.get(&place.folder) {
+        if let Some(known) = library.groups().get(&place.folder) {
             if arriving.is_some() {
                 self.left("the group", "it is here already, and the chats join it");
             }
@@ -307,7 +307,7 @@ impl ImportPlan {
         }
         let target = groups.join(&format!("{}.json", place.folder)).ok();
         match (arriving, target) {
-            (Some(n), Some(target)) if library.fs.identity(&target)?.is_none() => {
+            (Some(n), Some(target)) if library.fs().identity(&target)?.is_none() => {
                 self.report.card = Some(target.as_str().to_owned());
                 self.group = Some(Joined::New(place.folder.clone()));
                 self.place(n, target);
@@ -323,10 +323,10 @@ impl ImportPlan {
     /// A slug that a chat of this vault has is not given to another: it is what SillyTavern tells chats apart by.
     fn name_slugs(&mut self, library: &Library, found: &Found) {
         let slug = |chat: &forklore_vault::Chat| chat.header().slug().map(std::borrow::Cow::into_owned);
-        let used: HashSet<String> = library.chats.iter().filter_map(slug).collect();
+        let used: HashSet<String> = library.chats().map(|(_, chat)| chat).filter_map(slug).collect();
         // What cannot be read may have any of them.
         let unknown =
-            !library.not_read.is_empty() || library.chats.iter().any(|chat| chat.unreadable.is_some());
+            !library.not_read().is_empty() || library.chats().any(|(_, chat)| chat.unreadable().is_some());
         let taken = found.slugs.iter().filter(|slug| unknown || used.contains(*slug));
         self.landing.renames.slugs = taken.map(|slug| (slug.clone(), crate::fresh_slug())).collect();
         let here = found.own.iter().filter(|slug| used.contains(*slug)).count();

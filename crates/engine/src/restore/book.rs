@@ -5,24 +5,23 @@ use std::sync::Arc;
 
 use forklore_core::adapter::{EntryRole, entry_role, registry};
 use forklore_core::fork::book::{Content, assemble, fingerprint};
-use forklore_core::fork::header::Revision;
 use forklore_core::format::book::{Book as Parsed, EntryImage};
+use forklore_core::format::revision::Revision;
 use forklore_core::state::Change;
 use forklore_fs::{Part, VaultPath};
-use forklore_journal::operation::{Edit, FileId, Kind};
+use forklore_journal::layout;
+use forklore_journal::operation::{Edit, FileId};
 use forklore_journal::oplog::time;
-use forklore_journal::{About, layout};
 use forklore_json::Raw;
 use forklore_vault::history::Past;
 use forklore_vault::state::at::{BookAt, SourceKind, Wanted};
-use forklore_vault::{Book, Chat, Library};
+use forklore_vault::{Book, Chat, ChatIx, Library};
 
 use super::{
     Act, Request, RestoreError, RestorePlan, RestoreReport, RestoreTarget, RestoredBook, RestoredEntry, When,
     phrase, until,
 };
 use crate::blame::choose;
-use crate::finder::finder;
 use crate::fork::ForkError;
 use crate::header::{edit_of, rebind};
 use crate::heal::unneeded;
@@ -38,22 +37,22 @@ pub(super) fn plan(library: &Library, request: &Request, slug: &str) -> Result<R
             return Err(gone.map_or_else(|| e.into(), |_| RestoreError::ChatGone(request.chat.clone())));
         }
     };
-    let chat = &library.chats[c];
-    if let Some(why) = &chat.unreadable {
-        return Err(ForkError::CorruptChat { chat: chat.name.clone(), why: why.clone() }.into());
+    let chat = library.chat(c);
+    if let Some(why) = chat.unreadable() {
+        return Err(ForkError::CorruptChat { chat: chat.name().to_owned(), why: why.to_owned() }.into());
     }
     refuse_work(library, c, request)?;
     let (past, found) = state(library, c, request)?;
-    let bound = chat.book.as_ref();
-    let old = bound.map(|(name, _)| name.clone()).or_else(|| found.name.clone());
-    let Some(old) = old else { return Err(RestoreError::NoBook(chat.name.clone())) };
+    let bound = chat.book();
+    let old = bound.map(|(name, _)| name.to_owned()).or_else(|| found.name.clone());
+    let Some(old) = old else { return Err(RestoreError::NoBook(chat.name().to_owned())) };
     let now = library.book(&old)?.filter(|_| bound.is_some());
     let present = now.as_ref().and_then(|book| Some(book.parse().ok()?.images())).unwrap_or_default();
     let at = match request.when {
         When::Message(at) => at,
         _ => found.source.message.unwrap_or(chat.head()),
     };
-    let name = new_book::name(library, c, &chat.name, &old, &found, &[]);
+    let name = new_book::name(library, c, chat.name(), &old, &found, &[]);
     let path = layout::book(&name).map_err(|_| RestoreError::NameTaken(name.clone()))?;
     let (what, bytes, title) = match &request.what {
         RestoreTarget::Entry(wanted) => {
@@ -62,7 +61,7 @@ pub(super) fn plan(library: &Library, request: &Request, slug: &str) -> Result<R
             let content = Content::Entries { over: over.as_ref(), entries: &images.0 };
             ("entry", assemble(content, &name), format!("The entry \"{}\"", images.1))
         }
-        _ => ("book", new_book::bytes(&found, &name, &chat.name), "The lorebook".to_owned()),
+        _ => ("book", new_book::bytes(&found, &name, chat.name()), "The lorebook".to_owned()),
     };
     // Read as SillyTavern will: what is wrong with it is found before anything is written.
     let read = Parsed::parse(&bytes).map_err(|e| ForkError::NotVerified(e.to_string()))?;
@@ -75,13 +74,13 @@ pub(super) fn plan(library: &Library, request: &Request, slug: &str) -> Result<R
     revisions.extend(rebind(library, c, &name, &images)?);
     revisions.extend(own_record(chat, slug, &name, &fingerprint(&read)));
     let edit =
-        edit_of(chat, revisions, true).ok_or_else(|| RestoreError::CorruptHeader(chat.name.clone()))?;
+        edit_of(chat, revisions, true).ok_or_else(|| RestoreError::CorruptHeader(chat.name().to_owned()))?;
     let rebound = BTreeMap::from([(c, Some(name.clone()))]);
     let retire = unneeded(library, &rebound)?;
     let mut guards: Vec<(VaultPath, FileId)> = Vec::new();
-    guards.extend(chat.identity.map(|identity| (chat.path.clone(), identity.into())));
+    guards.extend(chat.identity().map(|identity| (chat.path().clone(), identity.into())));
     if let Some((path, identity)) =
-        now.as_ref().and_then(|book| Some((library.books.get(&book.name)?, book.identity?)))
+        now.as_ref().and_then(|book| Some((library.books().get(book.name())?, book.identity()?)))
     {
         guards.push((path.clone(), identity.into()));
     }
@@ -107,7 +106,7 @@ pub(super) fn plan(library: &Library, request: &Request, slug: &str) -> Result<R
 }
 
 /// The new book's queue is empty: work that waits in the old one would be lost.
-fn refuse_work(library: &Library, c: usize, request: &Request) -> Result<(), RestoreError> {
+fn refuse_work(library: &Library, c: ChatIx, request: &Request) -> Result<(), RestoreError> {
     let waiting = library.operations(c)?;
     let mut kinds: Vec<String> =
         waiting.into_iter().filter(|op| op.status.is_open()).map(|op| op.kind).collect();
@@ -121,28 +120,28 @@ fn refuse_work(library: &Library, c: usize, request: &Request) -> Result<(), Res
 }
 
 /// The book as it was; with the place in history, if it is exactly what was seen there.
-fn state(library: &Library, c: usize, request: &Request) -> Result<(Option<Past>, BookAt), RestoreError> {
-    let chat = &library.chats[c];
-    let unknown = || RestoreError::Unknown { chat: chat.name.clone(), when: phrase(request.when) };
+fn state(library: &Library, c: ChatIx, request: &Request) -> Result<(Option<Past>, BookAt), RestoreError> {
+    let chat = library.chat(c);
+    let unknown = || RestoreError::Unknown { chat: chat.name().to_owned(), when: phrase(request.when) };
     let (past, found) = match request.when {
-        When::Last => return Err(RestoreError::WhichState(chat.name.clone())),
+        When::Last => return Err(RestoreError::WhichState(chat.name().to_owned())),
         When::Message(at) => {
-            let messages = chat.transcript.len();
+            let messages = chat.transcript().len();
             if at >= messages {
-                return Err(ForkError::NoSuchMessage { at, chat: chat.name.clone(), messages }.into());
+                return Err(ForkError::NoSuchMessage { at, chat: chat.name().to_owned(), messages }.into());
             }
             (None, library.book_at(c, at, Wanted::default())?)
         }
         When::Time(_) | When::Observation(_) => {
-            let past = library.find_past(&chat.path, until(library, request.when)?)?;
+            let past = library.find_past(chat.path(), until(library, request.when)?)?;
             let then = library.past(&past)?;
-            let t = then.chats.iter().position(|chat| chat.path == past.file).ok_or_else(unknown)?;
+            let t = then.chat_at(&past.file).map(|(c, _)| c).ok_or_else(unknown)?;
             let found = then.book_as_it_is(t)?;
             (Some(past), found)
         }
     };
     if found.name.is_none() {
-        return Err(RestoreError::NoBook(chat.name.clone()));
+        return Err(RestoreError::NoBook(chat.name().to_owned()));
     }
     match found.source.kind {
         SourceKind::Degraded | SourceKind::None => Err(unknown()),
@@ -153,7 +152,7 @@ fn state(library: &Library, c: usize, request: &Request) -> Result<(Option<Past>
 /// The entries of the book with one of them as it was, and its title.
 fn entry(
     library: &Library,
-    c: usize,
+    c: ChatIx,
     wanted: &str,
     at: usize,
     found: &BookAt,
@@ -246,9 +245,9 @@ fn changes(before: &[EntryImage], after: &[EntryImage]) -> Vec<RestoredEntry> {
     found
 }
 
-fn warnings(library: &Library, c: usize, old: &str, found: &BookAt, at: usize) -> Vec<Warning> {
+fn warnings(library: &Library, c: ChatIx, old: &str, found: &BookAt, at: usize) -> Vec<Warning> {
     let mut warnings = Vec::new();
-    let Some(stem) = library.chats[c].book_stem() else { return warnings };
+    let Some(stem) = library.chat(c).book_stem() else { return warnings };
     let others = library.users_of(stem).iter().filter(|user| **user != c).count();
     if others > 0 {
         let who =
@@ -285,7 +284,7 @@ pub(super) fn same_book(a: &Arc<Book>, b: &Arc<Book>) -> bool {
 
 /// What a record says of its owner and its book, for a chat that gets another identity and another book.
 pub(super) fn own_record(chat: &Chat, slug: &str, book: &str, print: &str) -> Vec<Revision> {
-    let Some(record) = &chat.record else { return Vec::new() };
+    let Some(record) = chat.record() else { return Vec::new() };
     let mut revisions = vec![
         Revision::text(&["forklore", "owner", "slug"], slug),
         Revision::text(&["forklore", "book", "name"], book),
@@ -309,7 +308,7 @@ impl Bind {
     pub(super) fn execute(
         self,
         library: &Library,
-        mut report: RestoreReport,
+        report: RestoreReport,
         now: i64,
     ) -> Result<RestoreReport, RestoreError> {
         let mut tx = library.begin(now)?;
@@ -317,7 +316,7 @@ impl Bind {
             return Err(RestoreError::NoExchange);
         }
         let (path, bytes) = &self.book;
-        let chat = library.chats.iter().position(|chat| chat.path == self.edit.target);
+        let chat = library.chat_at(&self.edit.target).map(|(c, _)| c);
         let models = chat.map(|c| library.models_of_book(c)).unwrap_or_default();
         tx.publish(path.clone(), &[Part::Bytes(bytes)], &models)?;
         self.guards.into_iter().for_each(|(path, file)| tx.guard(path, file));
@@ -325,7 +324,6 @@ impl Bind {
         for path in self.retire {
             tx.retire(path)?;
         }
-        report.operation = Some(tx.id().to_owned());
         let what = match (&report.entries[..], report.what) {
             ([one], "entry") => format!("entry \"{}\"", one.comment),
             (_, "entry") => "an entry".to_owned(),
@@ -335,14 +333,7 @@ impl Bind {
             Some(seq) => format!("observation {seq}"),
             None => format!("message {}", report.at),
         };
-        let about = About {
-            kind: Kind::Restore,
-            chat: Some(report.chat.clone()),
-            summary: format!("put {what} of {} back to {when}", report.chat),
-            undoes: None,
-        };
-        let outcome = tx.commit(about, &finder(library))?;
-        report.pending = outcome.pending.iter().chain(&outcome.void).map(|p| p.as_str().to_owned()).collect();
-        Ok(report)
+        let summary = format!("put {what} of {} back to {when}", report.chat);
+        report.commit(tx, library, summary)
     }
 }

@@ -7,7 +7,7 @@ use forklore_fs::VaultPath;
 use forklore_journal::oplog::time;
 use forklore_vault::history::past::stem_of;
 use forklore_vault::history::{Past, PastError};
-use forklore_vault::{Address, Library};
+use forklore_vault::{Address, ChatIx, Library};
 
 use super::{Act, Request, RestoreError, RestorePlan, RestoreReport, RestoredBook, When, until};
 use crate::fork::{self, ForkError, ForkReport, ForkRequest, Restored, plan_of_past};
@@ -38,40 +38,40 @@ pub(super) fn plan(
 /// A past state of a chat that is there.
 fn there(
     library: &Library,
-    c: usize,
+    c: ChatIx,
     request: &Request,
     config: &Config,
     slug: &str,
     now: i64,
 ) -> Result<RestorePlan, RestoreError> {
-    let chat = &library.chats[c];
+    let chat = library.chat(c);
     let work = Work { library, request, config, slug, now };
     match request.when {
-        When::Last => Err(RestoreError::WhichState(chat.name.clone())),
-        When::Message(at) if at < chat.transcript.len() => {
+        When::Last => Err(RestoreError::WhichState(chat.name().to_owned())),
+        When::Message(at) if at < chat.transcript().len() => {
             let request = work.branch(&library.address(c), at, request.ignore_queue, true);
             let mut plan = fork::plan(library, &request, config, slug, now)?;
-            plan.bring(library, &chat.path, None)?;
+            plan.bring(library, chat.path(), None)?;
             Ok(planned(plan, None))
         }
         // The story was there once, and has lost those messages since.
         When::Message(at) => {
             let history = library.history()?;
             let had = history.and_then(|history| {
-                let mut track = history.track(&chat.path).iter().rev().map(|i| &history.seen[*i]);
+                let mut track = history.track(chat.path()).iter().rev().map(|i| &history.seen[*i]);
                 track.find(|seen| {
                     seen.chat().is_some_and(|chat| chat.messages > at) && history.content(seen).is_some()
                 })
             });
             let Some(had) = had else {
-                let messages = chat.transcript.len();
-                return Err(ForkError::NoSuchMessage { at, chat: chat.name.clone(), messages }.into());
+                let messages = chat.transcript().len();
+                return Err(ForkError::NoSuchMessage { at, chat: chat.name().to_owned(), messages }.into());
             };
-            let past = library.find_past(&chat.path, Some(had.seq))?;
+            let past = library.find_past(chat.path(), Some(had.seq))?;
             work.past(Some(c), &past, Some(at))
         }
         When::Time(_) | When::Observation(_) => {
-            let past = library.find_past(&chat.path, until(library, request.when)?)?;
+            let past = library.find_past(chat.path(), until(library, request.when)?)?;
             work.past(Some(c), &past, None)
         }
     }
@@ -121,10 +121,10 @@ impl Work<'_> {
     }
 
     /// A branch with what a chat was, up to message `at` of it; without one, all of it, exactly as it was. `c` is the chat as it is.
-    fn past(&self, c: Option<usize>, past: &Past, at: Option<usize>) -> Result<RestorePlan, RestoreError> {
+    fn past(&self, c: Option<ChatIx>, past: &Past, at: Option<usize>) -> Result<RestorePlan, RestoreError> {
         let then = self.library.past(past)?;
         let t = find(&then, past)?;
-        let chat = &then.chats[t];
+        let chat = then.chat(t);
         let last = at.unwrap_or(chat.head());
         let mut restored = Restored {
             seq: past.seq,
@@ -134,12 +134,12 @@ impl Work<'_> {
             as_it_was: at.is_none(),
         };
         let mut common = 0;
-        if let Some(now) = c.map(|c| &self.library.chats[c]) {
-            common = common_prefix(&chat.transcript, &now.transcript);
+        if let Some(now) = c.map(|c| self.library.chat(c)) {
+            common = common_prefix(chat.transcript(), now.transcript());
             restored.message = common.saturating_sub(1).min(last);
             restored.parent_slug = now.header().slug().unwrap_or_default().into_owned();
         }
-        restored.moment = chat.transcript.moment(restored.message).unwrap_or_default().to_string();
+        restored.moment = chat.transcript().moment(restored.message).unwrap_or_default().to_string();
         let message = restored.message;
         // What is only asked of new branches is not asked of the past.
         let mut config = self.config.clone();
@@ -160,13 +160,13 @@ impl Work<'_> {
 }
 
 /// The chat in the library of the past.
-pub(super) fn find(then: &Library, past: &Past) -> Result<usize, RestoreError> {
-    let found = then.chats.iter().position(|chat| chat.path == past.file);
+pub(super) fn find(then: &Library, past: &Past) -> Result<ChatIx, RestoreError> {
+    let found = then.chat_at(&past.file).map(|(c, _)| c);
     let chat = || stem_of(&past.file).to_owned();
     let t = found.ok_or_else(|| PastError::NeverSeen(chat()))?;
-    match &then.chats[t].unreadable {
+    match then.chat(t).unreadable() {
         None => Ok(t),
-        Some(why) => Err(ForkError::CorruptChat { chat: chat(), why: why.clone() }.into()),
+        Some(why) => Err(ForkError::CorruptChat { chat: chat(), why: why.to_owned() }.into()),
     }
 }
 

@@ -4,24 +4,23 @@ use std::collections::HashSet;
 use std::sync::Arc;
 
 use forklore_core::fork::book::fingerprint;
-use forklore_core::fork::header::{self as core_header, Revision};
 use forklore_core::fork::names;
 use forklore_core::format::chat::BOM;
+use forklore_core::format::revision::{Revision, apply};
 use forklore_fs::{Part, PathError, VaultPath, Vfs};
 use forklore_journal as journal;
-use forklore_journal::operation::{Edit, JsonChange, Kind, Place};
+use forklore_journal::layout;
+use forklore_journal::operation::{Edit, JsonChange, Place};
 use forklore_journal::oplog::time;
-use forklore_journal::{About, layout};
 use forklore_json::Raw;
-use forklore_vault::Library;
 use forklore_vault::history::Past;
 use forklore_vault::history::past::{address_of, stem_of};
+use forklore_vault::{ChatIx, Library};
 
 use super::book::{own_record, same_book};
 use super::chat::{Work, behind, find};
 use super::{Act, RestoreError, RestorePlan, RestoreReport, RestoredBook};
 use crate::bring::Bring;
-use crate::finder::finder;
 use crate::fork::ForkError;
 use crate::header::rebind;
 use crate::new_book;
@@ -38,7 +37,7 @@ impl Work<'_> {
             what: "chat",
             chat: address_of(&target),
             of: then.address(t).to_string(),
-            at: then.chats[t].head(),
+            at: then.chat(t).head(),
             observation: Some(past.seq),
             seen: Some(time(past.clock)),
             book: RestoredBook::default(),
@@ -49,13 +48,13 @@ impl Work<'_> {
             pending: Vec::new(),
         };
         let back = Back {
-            fs: then.fs.clone(),
+            fs: then.fs().clone(),
             source: past.file.clone(),
             header: None,
             target,
             book: None,
             edits: Vec::new(),
-            media: Bring::with(library, &*then.fs.open(&past.file)?, None, &past.file, Some(past.until))?,
+            media: Bring::with(library, &*then.fs().open(&past.file)?, None, &past.file, Some(past.until))?,
         };
         let mut returning = Returning { work: self, then: &then, t, name, report, back };
         if past.file.as_str().starts_with(layout::GROUP_CHATS) {
@@ -75,7 +74,7 @@ impl Work<'_> {
     fn name(&self, file: &VaultPath) -> Result<(VaultPath, String), RestoreError> {
         let dir = file.parent();
         let used: HashSet<String> =
-            self.library.fs.list(&dir)?.iter().map(|node| node.name.to_lowercase()).collect();
+            self.library.fs().list(&dir)?.iter().map(|node| node.name.to_lowercase()).collect();
         let taken = |name: &str| used.contains(&format!("{}.jsonl", name.to_lowercase()));
         let name = match &self.request.name {
             Some(typed) => {
@@ -90,14 +89,14 @@ impl Work<'_> {
     }
 
     /// The group that a chat belongs to, and the edit that lists it there again.
-    fn group(&self, then: &Library, t: usize) -> Option<(String, Option<Edit>)> {
-        let groups = &self.library.groups;
+    fn group(&self, then: &Library, t: ChatIx) -> Option<(String, Option<Edit>)> {
+        let groups = self.library.groups();
         let typed = self.request.chat.strip_prefix("group:").and_then(|rest| rest.split_once('/'));
-        let told = Some(then.stories[then.chats[t].story].folder.as_str());
+        let told = Some(then.story(then.chat(t).story()).folder());
         let only = groups.keys().next().filter(|_| groups.len() == 1).map(String::as_str);
         let group =
             [typed.map(|(id, _)| id), told, only].into_iter().flatten().find_map(|id| groups.get(id))?;
-        let name = self.request.name.as_deref().unwrap_or(&then.chats[t].name);
+        let name = self.request.name.as_deref().unwrap_or(then.chat(t).name());
         let target = layout::folder(layout::GROUPS).join(&format!("{}.json", group.file)).ok()?;
         let change = JsonChange::include(&["chats"], name);
         let edit = Edit::new(target, Place::Document, vec![change]);
@@ -110,7 +109,7 @@ struct Returning<'a> {
     work: &'a Work<'a>,
     /// The vault of the past, and the chat's number there
     then: &'a Library,
-    t: usize,
+    t: ChatIx,
     /// The name that it comes back under
     name: String,
     report: RestoreReport,
@@ -134,8 +133,8 @@ impl Returning<'_> {
 
     /// The chat has its book again: as it is, as it was, or one of its own where another has its name by now.
     fn bring_book(&mut self) -> Result<(), RestoreError> {
-        let Some((bound, stem)) = &self.then.chats[self.t].book else { return Ok(()) };
-        let named = Some(bound.clone());
+        let Some((bound, stem)) = self.then.chat(self.t).book() else { return Ok(()) };
+        let named = Some(bound.to_owned());
         self.report.book = RestoredBook { name: named.clone(), from: named, ..RestoredBook::default() };
         match Book::of(self.work.library, self.then, self.t, bound, stem)? {
             Book::Unknown => {
@@ -163,11 +162,11 @@ impl Returning<'_> {
     /// A book of its own with what its old one held then; the header says so.
     fn give_own_book(&mut self, bound: &str) -> Result<(), RestoreError> {
         let (then, t, slug) = (self.then, self.t, self.work.slug);
-        let chat = &then.chats[t];
+        let chat = then.chat(t);
         let found = then.book_as_it_is(t)?;
         let own = new_book::name(then, t, &self.name, bound, &found, &[]);
         let path = layout::book(&own).map_err(|_| RestoreError::NameTaken(own.clone()))?;
-        let bytes = new_book::bytes(&found, &own, &chat.name);
+        let bytes = new_book::bytes(&found, &own, chat.name());
         let read = forklore_core::format::book::Book::parse(&bytes);
         let read = read.map_err(|e| ForkError::NotVerified(e.to_string()))?;
         let mut revisions = vec![Revision::text(&["integrity"], slug)];
@@ -198,14 +197,14 @@ impl Back {
     pub(super) fn execute(
         self,
         library: &Library,
-        mut report: RestoreReport,
+        report: RestoreReport,
         now: i64,
     ) -> Result<RestoreReport, RestoreError> {
         let file = self.fs.open(&self.source)?;
         let fail = |source| PathError { path: self.source.clone(), doing: "read", source };
         let len = file.identity().map_err(fail)?.len;
         // With its last chat, SillyTavern may have removed the character's folder.
-        library.fs.make_dir(&self.target.parent())?;
+        library.fs().make_dir(&self.target.parent())?;
         let mut tx = library.begin(now)?;
         self.media.stage(library, &mut tx)?;
         if let Some((path, bytes)) = &self.book {
@@ -217,16 +216,8 @@ impl Back {
         };
         tx.publish(self.target.clone(), &parts, std::slice::from_ref(&self.source))?;
         self.edits.into_iter().try_for_each(|edit| tx.edit(edit))?;
-        report.operation = Some(tx.id().to_owned());
-        let about = About {
-            kind: Kind::Restore,
-            chat: Some(report.chat.clone()),
-            summary: format!("brought {} back, which had been deleted", report.of),
-            undoes: None,
-        };
-        let outcome = tx.commit(about, &finder(library))?;
-        report.pending = outcome.pending.iter().chain(&outcome.void).map(|p| p.as_str().to_owned()).collect();
-        Ok(report)
+        let summary = format!("brought {} back, which had been deleted", report.of);
+        report.commit(tx, library, summary)
     }
 }
 
@@ -243,7 +234,7 @@ enum Book {
 }
 
 impl Book {
-    fn of(library: &Library, then: &Library, t: usize, name: &str, stem: &str) -> Result<Self, PathError> {
+    fn of(library: &Library, then: &Library, t: ChatIx, name: &str, stem: &str) -> Result<Self, PathError> {
         let (was, is) = (then.book(name)?, library.book(name)?);
         let count = |book: &forklore_vault::Book| book.parse().map_or(0, |book| book.entries().len());
         let Some(was) = was else {
@@ -265,18 +256,18 @@ impl Book {
 }
 
 /// The header line with revisions made, and where the line ended in the file.
-fn header(then: &Library, t: usize, revisions: &[Revision]) -> Result<(Vec<u8>, u64), RestoreError> {
-    let chat = &then.chats[t];
-    let corrupt = || RestoreError::CorruptHeader(chat.name.clone());
-    let fail = |source| PathError { path: chat.path.clone(), doing: "read", source };
-    let file = then.fs.open(&chat.path)?;
+fn header(then: &Library, t: ChatIx, revisions: &[Revision]) -> Result<(Vec<u8>, u64), RestoreError> {
+    let chat = then.chat(t);
+    let corrupt = || RestoreError::CorruptHeader(chat.name().to_owned());
+    let fail = |source| PathError { path: chat.path().clone(), doing: "read", source };
+    let file = then.fs().open(chat.path())?;
     let place = journal::header_line(&*file).map_err(fail)?;
     let line = file.read_range(place.clone()).map_err(fail)?;
     let mark = if line.starts_with(BOM) { BOM } else { &[] };
     let mut bytes = mark.to_vec();
     // What stood before the header, such as an empty line, means nothing.
     let raw = Some(chat.header().raw()).filter(|raw| *raw != Raw::NULL).ok_or_else(corrupt)?;
-    bytes.extend(core_header::apply(Some(raw), revisions).map_err(|_| corrupt())?);
+    bytes.extend(apply(Some(raw), revisions).map_err(|_| corrupt())?);
     bytes.extend(line.last().filter(|byte| **byte == b'\r'));
     Ok((bytes, place.end))
 }

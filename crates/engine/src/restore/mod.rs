@@ -10,8 +10,9 @@ mod deleted;
 
 use forklore_config::Config;
 use forklore_fs::PathError;
-use forklore_journal::TxError;
+use forklore_journal::operation::Kind;
 use forklore_journal::oplog::time;
+use forklore_journal::{About, Tx, TxError};
 use forklore_vault::Library;
 use forklore_vault::address::AddressError;
 use forklore_vault::history::{HistoryError, PastError};
@@ -20,6 +21,7 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::blame::EntryError;
+use super::finder::finder;
 use super::fork::{self, ForkError};
 use crate::warning::Warning;
 
@@ -92,6 +94,17 @@ pub struct RestoreReport {
     pub files: Vec<String>,
     /// Files that could not be changed yet
     pub pending: Vec<String>,
+}
+
+impl RestoreReport {
+    /// Ends the operation, and tells what became of it.
+    fn commit(mut self, tx: Tx, library: &Library, summary: String) -> Result<Self, RestoreError> {
+        self.operation = Some(tx.id().to_owned());
+        let about = About { kind: Kind::Restore, chat: Some(self.chat.clone()), summary, undoes: None };
+        let outcome = tx.commit(about, &finder(library))?;
+        self.pending = outcome.pending.iter().chain(&outcome.void).map(|p| p.as_str().to_owned()).collect();
+        Ok(self)
+    }
 }
 
 /// The lorebook of what came back.

@@ -10,8 +10,8 @@ use forklore_core::state::{StateEntry, Why};
 use forklore_core::story::Moment;
 use forklore_fs::PathError;
 use forklore_json::Raw;
-use forklore_vault::Library;
 use forklore_vault::state::at::{BookAt, SourceKind, StateError, Wanted};
+use forklore_vault::{ChatIx, Library};
 pub use report::*;
 use serde_json::value::RawValue;
 
@@ -55,21 +55,21 @@ fn how_many(n: usize) -> String {
 }
 
 /// The message of chat `c` that is asked for, or its last one, and the moment there.
-pub(crate) fn place(library: &Library, c: usize, at: Option<usize>) -> Result<(usize, Moment), ShowError> {
-    let chat = &library.chats[c];
-    if let Some(why) = &chat.unreadable {
-        return Err(ShowError::CorruptChat { chat: chat.name.clone(), why: why.clone() });
+pub(crate) fn place(library: &Library, c: ChatIx, at: Option<usize>) -> Result<(usize, Moment), ShowError> {
+    let chat = library.chat(c);
+    if let Some(why) = chat.unreadable() {
+        return Err(ShowError::CorruptChat { chat: chat.name().to_owned(), why: why.to_owned() });
     }
     let at = at.unwrap_or(chat.head());
-    let messages = chat.transcript.len();
-    let none = || ShowError::NoSuchMessage { at, chat: chat.name.clone(), messages };
-    Ok((at, chat.transcript.moment(at).ok_or_else(none)?))
+    let messages = chat.transcript().len();
+    let none = || ShowError::NoSuchMessage { at, chat: chat.name().to_owned(), messages };
+    Ok((at, chat.transcript().moment(at).ok_or_else(none)?))
 }
 
 /// The state of chat `c` at message `at`, or at its last one.
-pub fn show(library: &Library, c: usize, at: Option<usize>) -> Result<ShowReport, ShowError> {
+pub fn show(library: &Library, c: ChatIx, at: Option<usize>) -> Result<ShowReport, ShowError> {
     let (at, moment) = place(library, c, at)?;
-    let messages = library.chats[c].transcript.len();
+    let messages = library.chat(c).transcript().len();
     let mut warnings = Vec::new();
     let book = show_book(library, c, at, &mut warnings)?;
     let line = library.message_line(c, at)?.unwrap_or_default();
@@ -93,9 +93,9 @@ pub fn show(library: &Library, c: usize, at: Option<usize>) -> Result<ShowReport
     })
 }
 
-pub(crate) fn show_scene(library: &Library, c: usize, at: usize) -> Result<Option<ShowScene>, PathError> {
+pub(crate) fn show_scene(library: &Library, c: ChatIx, at: usize) -> Result<Option<ShowScene>, PathError> {
     let scenes =
-        library.chats[c].facts.scenes.iter().filter(|(message, scene)| *message <= at && scene.is_real());
+        library.chat(c).facts().scenes.iter().filter(|(message, scene)| *message <= at && scene.is_real());
     let Some((message, found)) = scenes.max_by_key(|(message, _)| *message) else { return Ok(None) };
     let line = library.message_line(c, *message)?.unwrap_or_default();
     let recap = Raw::parse(&line).ok().and_then(|raw| recap::text(Message::new(raw)));
@@ -125,7 +125,7 @@ pub(crate) fn doubts(found: &BookAt) -> Vec<Warning> {
 
 fn show_book(
     library: &Library,
-    c: usize,
+    c: ChatIx,
     at: usize,
     warnings: &mut Vec<Warning>,
 ) -> Result<ShowBook, ShowError> {
@@ -150,7 +150,7 @@ fn show_book(
         lines: out.lines,
         why: why(library, out.why),
     });
-    let stem = library.chats[c].book_stem().filter(|_| found.live.is_some());
+    let stem = library.chat(c).book_stem().filter(|_| found.live.is_some());
     let others = stem.map_or(0, |stem| library.users_of(stem).len().saturating_sub(1));
     let by_choice = others > 0 && !library.is_machine_kept(stem.unwrap_or_default())?;
     Ok(ShowBook {
@@ -197,7 +197,7 @@ pub fn why(library: &Library, why: Why) -> String {
     match why {
         Why::Later(message) => format!("belongs to message {message}"),
         Why::Elsewhere(origin) => {
-            format!("written at message {} of \"{}\"", origin.message, library.chats[origin.chat].name)
+            format!("written at message {} of \"{}\"", origin.message, library.chat(origin.chat).name())
         }
         Why::Undated => "nothing tells when it was written".to_owned(),
         Why::Since(message) => format!("first seen after message {message}"),
@@ -206,8 +206,8 @@ pub fn why(library: &Library, why: Why) -> String {
 }
 
 /// The running recap of a chat at a message.
-fn running_at(library: &Library, c: usize, at: usize) -> ShowRecap {
-    let Some(running) = &library.chats[c].running else { return ShowRecap::default() };
+fn running_at(library: &Library, c: ChatIx, at: usize) -> ShowRecap {
+    let Some(running) = library.chat(c).running() else { return ShowRecap::default() };
     let projection = running.project(at, &|version| library.scene_of(c, version));
     let version = |i: usize| &running.versions[i];
     ShowRecap {
@@ -223,14 +223,14 @@ fn running_at(library: &Library, c: usize, at: usize) -> ShowRecap {
 }
 
 /// What waits or runs for messages up to this one.
-pub(crate) fn operations_at(library: &Library, c: usize, at: usize) -> Result<Vec<Operation>, PathError> {
+pub(crate) fn operations_at(library: &Library, c: ChatIx, at: usize) -> Result<Vec<Operation>, PathError> {
     let mut operations = library.operations(c)?;
-    let head = library.chats[c].head();
+    let head = library.chat(c).head();
     operations.retain(|op| at == head || op.messages.iter().all(|message| *message <= at));
     Ok(operations)
 }
 
-fn queue_at(library: &Library, c: usize, at: usize) -> Result<ShowQueue, PathError> {
+fn queue_at(library: &Library, c: ChatIx, at: usize) -> Result<ShowQueue, PathError> {
     let operations: Vec<ShowOperation> = operations_at(library, c, at)?
         .into_iter()
         .map(|op| ShowOperation { status: op.status.as_str().to_owned(), id: op.id, kind: op.kind })
@@ -239,7 +239,7 @@ fn queue_at(library: &Library, c: usize, at: usize) -> Result<ShowQueue, PathErr
 }
 
 /// The variables of a chat at a message.
-fn variables_at(library: &Library, c: usize, at: usize) -> Result<ShowMetadata, PathError> {
+fn variables_at(library: &Library, c: ChatIx, at: usize) -> Result<ShowMetadata, PathError> {
     let then = library.metadata_at(c, at)?;
     let variables =
         then.members.iter().find(|(key, _)| key == "variables").map(|(_, value)| Raw::trust(value));

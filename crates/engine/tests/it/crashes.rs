@@ -77,8 +77,9 @@ fn link_edit() -> Edit {
 }
 
 fn commit(tx: Tx, fs: &Arc<dyn Vfs>, kind: Kind) -> Result<(), TxError> {
-    let locate =
-        |edit: &Edit, file: &dyn forklore_fs::OpenFile| forklore_vault::read::scan::locate(&**fs, edit, file);
+    let locate = |edit: &Edit, file: &dyn forklore_fs::OpenFile| {
+        forklore_vault::read::locate::locate(&**fs, edit, file)
+    };
     tx.commit(about(kind), &locate).map(drop)
 }
 

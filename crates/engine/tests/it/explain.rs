@@ -2,10 +2,10 @@
 
 use std::fmt::Write as _;
 
-use forklore_vault::Library;
+use forklore_vault::{ChatIx, Library};
 
 /// Every change that the line of a chat sees, in clock order.
-pub(crate) fn explain(library: &Library, chat: usize) -> String {
+pub(crate) fn explain(library: &Library, chat: ChatIx) -> String {
     let lore = library.lore(chat).unwrap();
     let mut text = String::new();
     for life in &lore.lives {

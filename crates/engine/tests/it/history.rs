@@ -373,7 +373,7 @@ impl World {
         let name = format!("fork{}", self.chats.len());
         self.trace.push(format!("{name} at {at} of {}", self.chats[c].name));
         let library = Library::load(self.fs.clone(), &NoProgress).unwrap();
-        let from = library.chats.iter().position(|chat| chat.name == self.chats[c].name).unwrap();
+        let from = library.find(|chat| chat.name() == self.chats[c].name).unwrap().0;
         let request = ForkRequest {
             kind: Some(ForkKind::Branch),
             at: Some(at),
@@ -423,7 +423,7 @@ impl World {
         let library = Library::load(self.fs.clone(), &NoProgress).unwrap();
         let mut points = 0;
         for chat in &self.chats {
-            let c = library.chats.iter().position(|found| found.name == chat.name).unwrap();
+            let c = library.find(|found| found.name() == chat.name).unwrap().0;
             for at in 0..chat.messages.len() {
                 let shown = show(&library, c, Some(at)).unwrap();
                 let facts: Entries = shown

@@ -11,7 +11,7 @@ use forklore_core::story::lineage::Kind;
 use forklore_engine::check::check;
 use forklore_fs::{SimFs, VaultPath};
 use forklore_testkit::lineage::{Origin, Truth, World};
-use forklore_vault::{Library, NoProgress};
+use forklore_vault::{ChatIx, Library, NoProgress};
 
 const NOW: i64 = 1_800_000_000_000;
 
@@ -57,8 +57,8 @@ fn judge(world: &World, truth: &[Truth], surely: bool) -> Result<(), String> {
         fs.put(&VaultPath::new(&path).unwrap(), &bytes);
     }
     let library = Library::load(Arc::new(fs), &NoProgress).unwrap();
-    let numbers: HashMap<String, usize> =
-        (0..library.chats.len()).map(|c| (library.address(c).to_string(), c)).collect();
+    let numbers: HashMap<String, ChatIx> =
+        library.chat_ixs().map(|c| (library.address(c).to_string(), c)).collect();
     let by_address: HashMap<&str, &Truth> =
         truth.iter().map(|truth| (truth.address.as_str(), truth)).collect();
     // Once chats are renamed, and among copies, nothing tells a copy from what it is a copy of.
@@ -73,7 +73,7 @@ fn judge(world: &World, truth: &[Truth], surely: bool) -> Result<(), String> {
     };
     for truth in truth {
         let c = *numbers.get(&truth.address).ok_or_else(|| format!("{} is not there", truth.address))?;
-        let lineage = &library.chats[c].lineage;
+        let lineage = library.chat(c).lineage();
         let found = lineage.parent.map(|p| library.address(p).to_string());
         let tell = |what: &str| {
             Err(format!("{}: {what}, found {lineage:?} ({found:?}), played {truth:?}", truth.address))

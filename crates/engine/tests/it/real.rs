@@ -33,7 +33,7 @@ fn right(vault: &TestVault, points: &[Value]) -> BTreeSet<usize> {
     let library = library(vault);
     let is_right = |point: &Value| {
         let file = point["chat"].as_str().unwrap();
-        let chat = library.chats.iter().position(|chat| chat.path.to_string() == file).unwrap();
+        let (chat, _) = library.find(|chat| chat.path().to_string() == file).unwrap();
         let at = usize::try_from(point["message"].as_u64().unwrap()).unwrap();
         let Ok(book) = library.book_at(chat, at, Wanted::default()) else { return false };
         // What the book held of this line alone, where that is not all that it held. Registries are worked out anew there.

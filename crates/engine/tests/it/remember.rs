@@ -8,7 +8,7 @@ use forklore_core::story::{Row, Transcript};
 use forklore_engine::fork::{self, ForkRequest};
 use forklore_fs::{RealFs, SimFs, VaultPath, Vfs};
 use forklore_vault::read::scan::scan;
-use forklore_vault::{Library, NoProgress, cache};
+use forklore_vault::{Chat, Library, NoProgress, cache};
 use serde_json::json;
 
 use crate::path;
@@ -54,7 +54,7 @@ fn try_fork(library: &Library, chat: &str, kind: ForkKind, at: usize) -> Result<
     let request = ForkRequest {
         kind: Some(kind),
         at: Some(at),
-        name: Some(format!("{} at {at}", library.chats[chat].name)),
+        name: Some(format!("{} at {at}", library.chat(chat).name())),
         ..ForkRequest::of(library.address(chat).to_string())
     };
     let plan = fork::plan(library, &request, &Config::default(), &format!("slug {at}"), NOW)?;
@@ -72,6 +72,11 @@ fn assert_remembered(fs: &SimFs, chat: &str) {
     assert_eq!(known.facts, read.facts, "{chat}");
     assert_eq!(known.snapshots, read.snapshots, "{chat}");
     assert_eq!(rows(&known.transcript), rows(&read.transcript), "{chat}");
+}
+
+/// The one chat of a vault.
+fn only(library: &Library) -> &Chat {
+    library.chats().next().unwrap().1
 }
 
 #[test]
@@ -166,9 +171,9 @@ fn a_pack_that_is_gone_or_torn_only_costs_time() {
         }
         let library = load(&fs);
         for (chat, read) in ["Rain", &fork].into_iter().zip(&read) {
-            let chat = &library.chats[library.find_chat(chat).unwrap()];
-            assert_eq!(rows(&chat.transcript), rows(&read.transcript), "byte {at:?}");
-            assert_eq!(chat.snapshots, read.snapshots, "byte {at:?}");
+            let chat = library.chat(library.find_chat(chat).unwrap());
+            assert_eq!(rows(chat.transcript()), rows(&read.transcript), "byte {at:?}");
+            assert_eq!(*chat.snapshots(), read.snapshots, "byte {at:?}");
         }
         drop(library);
         // What was torn is not found again.
@@ -228,14 +233,14 @@ fn regression_what_is_torn_makes_no_empty_fork() {
 fn rows_stay_what_they_were_while_others_change_the_chat_and_its_pack() {
     let fs = vault("\n", 3_000);
     drop(load(&fs));
-    let before = rows(&load(&fs).chats[0].transcript);
+    let before = rows(only(&load(&fs)).transcript());
     let library = load(&fs);
     let file = path("chats/Ana/Rain.jsonl");
     let mut bytes = fs.read(&file).unwrap().unwrap();
     bytes.splice(0..0, b"{\"chat_metadata\":{}}\n".iter().copied());
     fs.put(&file, &bytes);
     drop(load(&fs));
-    assert_eq!(rows(&library.chats[0].transcript), before);
+    assert_eq!(rows(only(&library).transcript()), before);
 }
 
 /// `gc` failed with "could not remove" when somebody else, a watcher or a page, had removed the same left-over a moment before.

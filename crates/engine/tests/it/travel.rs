@@ -91,8 +91,13 @@ fn exported() -> Vec<u8> {
         watch.sweep(NOW, &NoProgress).unwrap();
     }
     let library = vault.library();
-    let request =
-        export::Request { chats: Chats::Story(0), with_card: false, with_history: true, with_media: false };
+    let (story, _) = library.stories().next().unwrap();
+    let request = export::Request {
+        chats: Chats::Story(story),
+        with_card: false,
+        with_history: true,
+        with_media: false,
+    };
     let plan = export::plan(&library, &request, NOW).unwrap();
     let mut out = Vec::new();
     export::execute(&library, plan, &mut out, &NoProgress).unwrap();
@@ -189,8 +194,8 @@ fn whatever_is_in_it_nothing_is_half_imported() {
                 taken += 1;
                 // What came in can be looked at, and be taken away.
                 let library = vault.library();
-                for (c, chat) in library.chats.iter().enumerate() {
-                    for at in 0..chat.transcript.len() {
+                for (c, chat) in library.chats() {
+                    for at in 0..chat.transcript().len() {
                         let _shown = show::show(&library, c, Some(at));
                     }
                 }

@@ -16,6 +16,7 @@
 
 mod act;
 mod files;
+mod gap;
 mod hand;
 mod memories;
 mod recap;

@@ -5,29 +5,9 @@
 //!   knows. Whose it is, is known if only one chat that is bound to the book went on in that time.
 //! - Several changes of one thing between two sights are one to whoever looks: if only some of them count, nobody knows the text.
 
+use super::gap::{Gap, Told};
 use super::truth::Truth;
 use super::world::{Carrier, Change, Chat, Claim, Kind, Message};
-
-/// The time between two sights in which a change was made.
-#[derive(Debug, Clone, Default)]
-pub(super) struct Gap {
-    /// The last sight before
-    from: Option<i64>,
-    /// The first sight after
-    to: Option<i64>,
-    /// Messages of the scenes that keep these sights
-    scenes: Vec<usize>,
-    /// Whether the first sight after is only the text that the next run has kept
-    prior: bool,
-}
-
-/// Whether a change counts somewhere, as far as the files tell.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Told {
-    Yes,
-    No,
-    Unknown,
-}
 
 impl Truth {
     /// The sights around a change that are still there.

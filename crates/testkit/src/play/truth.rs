@@ -5,7 +5,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::told::{Gap, Told};
+use super::gap::{Gap, Told};
 use super::world::{Change, Claim, Keeper, Kind, Version, World};
 
 /// What the story was, and what the files tell of it.

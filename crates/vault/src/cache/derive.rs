@@ -4,6 +4,7 @@
 //! the first messages of its parent behind another header, and in the parent one line has grown. Only files that are known to be
 //! the ones we made are remembered; whatever is unusual is left to be read again.
 
+use crate::ChatIx;
 use std::ops::Range;
 use std::sync::PoisonError;
 
@@ -15,13 +16,14 @@ use forklore_json::Raw;
 
 use crate::cache::{self, View};
 use crate::library::{Chat, Library};
-use crate::read::scan::{Facts, Scan, links_of};
+use crate::read::facts::{Facts, links_of};
+use crate::read::scan::Scan;
 
 /// A fork that was made.
 #[derive(Debug)]
 pub struct Made<'a> {
     /// Number of its parent
-    pub parent: usize,
+    pub parent: ChatIx,
     /// Its last message
     pub at: usize,
     /// Its file
@@ -55,7 +57,7 @@ impl Library {
     }
 
     /// Remembers a chat of which one message was given a link. `was` is the file that got it, `is` the one that has it.
-    pub fn remember_link(&self, chat: usize, at: usize, was: FileId, is: FileId) {
+    pub fn remember_link(&self, chat: ChatIx, at: usize, was: FileId, is: FileId) {
         let chat = &self.chats[chat];
         if chat.identity.is_none_or(|known| FileId::from(known) != was) {
             return;

@@ -9,7 +9,7 @@
 
 mod derive;
 mod pack;
-mod view;
+pub(crate) mod view;
 
 use std::collections::{HashMap, HashSet};
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -21,9 +21,11 @@ use forklore_journal::layout;
 use forklore_journal::operation::FileId;
 
 pub use self::derive::Made;
-use self::pack::{Again, Pack};
+use self::pack::{Again, Pack, u32_at, u64_at};
 pub use self::view::View;
-use crate::read::scan::{Facts, Scan, is_large, scan};
+use self::view::{INSIDE, PackId};
+use crate::read::facts::Facts;
+use crate::read::scan::{Scan, is_large, scan};
 
 const MAGIC: &[u8; 8] = b"fkl-idx\0";
 /// Raised whenever what a scan finds out changes.
@@ -33,10 +35,6 @@ const HASH: u64 = 32;
 
 /// Chats below this size are as quickly read as remembered.
 pub const WORTHWHILE: u64 = 16 << 10;
-
-/// By its hash. All zeros: the pack is inside the entry.
-pub(crate) type PackId = [u8; 16];
-const INSIDE: PackId = [0; 16];
 
 /// The folder of the cache.
 pub fn folder() -> VaultPath {
@@ -330,12 +328,4 @@ impl Head {
     fn end(&self) -> u64 {
         HEAD as u64 + self.header.unwrap_or(0) + self.known + HASH
     }
-}
-
-fn u64_at(bytes: &[u8], at: usize) -> Option<u64> {
-    Some(u64::from_le_bytes(*bytes.get(at..)?.first_chunk()?))
-}
-
-fn u32_at(bytes: &[u8], at: usize) -> Option<u32> {
-    Some(u32::from_le_bytes(*bytes.get(at..)?.first_chunk()?))
 }

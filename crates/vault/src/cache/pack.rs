@@ -6,9 +6,9 @@ use forklore_core::format::book::EntryImage;
 use forklore_core::story::{MessageId, Moment, Row, RowSource, Transcript};
 use forklore_fs::{OpenFile, VaultPath};
 
-use super::view::View;
-use super::{PackId, u32_at, u64_at};
-use crate::read::scan::{Front, Scan, Snapshots, StoredSighting};
+use super::view::{PackId, View};
+use crate::read::scan::Scan;
+use crate::read::snapshots::{Front, Snapshots, StoredSighting};
 
 const MAGIC: &[u8; 8] = b"fkl-pck\0";
 const VERSION: u32 = 4;
@@ -255,4 +255,12 @@ fn read_row(r: &[u8]) -> Option<Row> {
         moment: Moment(moment),
         sent: Some(u64_at(r, 40)?.cast_signed()).filter(|sent| *sent != NEVER),
     })
+}
+
+pub(super) fn u64_at(bytes: &[u8], at: usize) -> Option<u64> {
+    Some(u64::from_le_bytes(*bytes.get(at..)?.first_chunk()?))
+}
+
+pub(super) fn u32_at(bytes: &[u8], at: usize) -> Option<u32> {
+    Some(u32::from_le_bytes(*bytes.get(at..)?.first_chunk()?))
 }

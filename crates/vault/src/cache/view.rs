@@ -3,8 +3,11 @@
 use forklore_core::story::{Row, Transcript};
 use serde::{Deserialize, Serialize};
 
-use super::{INSIDE, PackId};
-use crate::read::scan::{Snapshots, StoredSighting};
+use crate::read::snapshots::{Snapshots, StoredSighting};
+
+/// A pack by its hash. All zeros: the pack is inside the entry.
+pub(crate) type PackId = [u8; 16];
+pub(super) const INSIDE: PackId = [0; 16];
 
 /// Which part of a pack a chat is.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]

@@ -5,8 +5,8 @@ use forklore_core::format::book::EntryImage;
 
 use super::HistoryError;
 use super::delta::Delta;
+use super::document::read_book;
 use super::observation::Observed;
-use super::recorder::read_book;
 use super::timeline::Timeline;
 
 /// A book as it was at an observation.

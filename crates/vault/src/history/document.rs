@@ -1,11 +1,15 @@
-//! [`Stored`]: a file in the store, to be read like one on disk.
+//! [`Stored`]: a file in the store, to be read like one on disk; [`scan_stored`] and [`read_book`] read a chat and a book so.
 
 use std::io;
 use std::ops::Deref;
 use std::sync::Arc;
 
+use forklore_core::format::book::{Book, EntryImage};
 use forklore_fs::{Identity, OpenFile};
 use forklore_store::{Id, Manifest, Store, StoreError};
+
+use super::HistoryError;
+use crate::read::scan::{Scan, scan};
 
 /// A file in the store. `S` is how the store is held.
 pub(super) struct Stored<S> {
@@ -53,4 +57,17 @@ impl<S: Deref<Target = Store> + Send + Sync> OpenFile for Stored<S> {
         }
         Ok(filled)
     }
+}
+
+/// The scan of a chat in the store.
+pub(super) fn scan_stored(store: &Store, content: &Id, group: bool) -> Result<Scan, HistoryError> {
+    let file = Stored::open(store, content)?;
+    scan(&file, group).map_err(|e| HistoryError::Unreadable(e.to_string()))
+}
+
+/// The entries of a book in the store; `None` if it was not readable as a book.
+pub(crate) fn read_book(store: &Store, content: &Id) -> Result<Option<Vec<EntryImage>>, HistoryError> {
+    let mut bytes = Vec::new();
+    store.read_document(content, &mut bytes)?;
+    Ok(Book::parse(&bytes).map(|book| book.images()).ok())
 }

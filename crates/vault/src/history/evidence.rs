@@ -12,7 +12,7 @@ use forklore_store::Id;
 use super::book_replay::BookReplay;
 use super::timeline::{Period, Timeline};
 use super::{By, HistoryError};
-use crate::Library;
+use crate::{ChatIx, Library};
 
 /// So many different headers are looked at.
 const LATELY: usize = 64;
@@ -79,7 +79,7 @@ impl Timeline {
     }
 
     /// The first observation after the one that a chat is the past state of, and the books that the other chat had until then.
-    pub fn restored(&self, library: &Library, chat: usize) -> Option<(u64, Vec<String>)> {
+    pub fn restored(&self, library: &Library, chat: ChatIx) -> Option<(u64, Vec<String>)> {
         let (file, seen) = self.restored_from(library, chat)?;
         let track = self.life(&file, seen + 1);
         let books = track.iter().filter_map(|i| self.seen[*i].chat()?.book.clone());
@@ -146,7 +146,7 @@ impl Timeline {
     /// The chats that were ever bound to a book, and where they stood at each of their observations, as messages are numbered now.
     fn players_of(&self, book: &str, library: &Library) -> Vec<Player<'_>> {
         let bound = |file: &VaultPath| self.bound_to(book).any(|bound| bound == file);
-        let player = |(chat, here): (usize, &crate::Chat)| {
+        let player = |(chat, here): (ChatIx, &crate::Chat)| {
             // What was restored was another chat before.
             let was = self.restored_from(library, chat).filter(|(file, _)| bound(file));
             let own = here.book_stem() == Some(book) || bound(&here.path);
@@ -164,7 +164,7 @@ impl Timeline {
             };
             Some(Player { chat, was_other: !own, heads: track.iter().filter_map(head).collect(), shifts })
         };
-        library.chats.iter().enumerate().filter_map(player).collect()
+        ChatIx::each(&library.chats).filter_map(player).collect()
     }
 
     /// Where the chats stood when a book was looked at. It is told from the next look at it.
@@ -244,7 +244,7 @@ impl Timeline {
     pub fn header_at<T>(
         &self,
         library: &Library,
-        chat: usize,
+        chat: ChatIx,
         at: usize,
         read: &dyn Fn(Raw<'_>) -> Option<T>,
     ) -> Result<Option<(usize, T)>, HistoryError> {
@@ -286,7 +286,7 @@ impl Timeline {
     pub fn first_header<T>(
         &self,
         library: &Library,
-        chat: usize,
+        chat: ChatIx,
         read: &dyn Fn(Raw<'_>) -> Option<T>,
     ) -> Result<Option<(usize, T)>, HistoryError> {
         let periods = self.periods(library, chat);
@@ -315,7 +315,7 @@ impl Timeline {
 
     /// The looks at the books of a chat's line while it was bound to them, in their order: places in [`Timeline::seen`], with the book,
     /// and whether it was the first one.
-    pub fn looks_of_line(&self, library: &Library, chat: usize) -> Vec<(usize, String, bool)> {
+    pub fn looks_of_line(&self, library: &Library, chat: ChatIx) -> Vec<(usize, String, bool)> {
         let periods = self.periods(library, chat);
         let mut looks: Vec<(usize, usize, String, bool)> = Vec::new();
         for binding in bindings(self, &periods) {
@@ -338,7 +338,7 @@ impl Timeline {
 
 /// A chat, and where it stood: place of the observation, last message, whether it was bound to the book.
 struct Player<'a> {
-    chat: usize,
+    chat: ChatIx,
     /// Whether only another chat was bound to the book, which this one is a past state of
     was_other: bool,
     heads: Vec<(usize, usize, bool)>,
@@ -352,7 +352,7 @@ fn last_played(
     i: usize,
     together: &dyn Fn(usize) -> bool,
     looked: &dyn Fn(usize) -> Option<i64>,
-) -> Option<usize> {
+) -> Option<ChatIx> {
     let last = |player: &Player<'_>| {
         let before = player.heads.partition_point(|(j, ..)| *j < i);
         let beside = player.heads[before..].iter().take_while(|(j, ..)| together(*j)).count();
@@ -366,7 +366,7 @@ fn last_played(
     }
     // What was looked at together may have been saved in any order.
     let beside = |j: usize| looked(j).is_some() && looked(j) == looked(save);
-    let others: Vec<(usize, usize)> =
+    let others: Vec<(usize, ChatIx)> =
         lasts().filter(|(j, other)| *other != chat && beside(*j)).chain([(save, chat)]).collect();
     if others.len() == 1 {
         return Some(chat);
@@ -376,7 +376,7 @@ fn last_played(
         return None;
     }
     // But who makes a fork goes on in the fork: of those that were saved then, it is the one that had not been there before.
-    let is_new = |(j, chat): &&(usize, usize)| {
+    let is_new = |(j, chat): &&(usize, ChatIx)| {
         players
             .iter()
             .any(|player| player.chat == *chat && player.heads.first().is_some_and(|(first, ..)| first == j))
@@ -387,7 +387,7 @@ fn last_played(
 
 /// The fork that a save was made for, if it was: right after a chat that had not been there before, and without a new message. That is how
 /// SillyTavern saves the link to a fork, and who made the fork is in it.
-fn linked(players: &[Player<'_>], save: usize, chat: usize) -> Option<usize> {
+fn linked(players: &[Player<'_>], save: usize, chat: ChatIx) -> Option<ChatIx> {
     let parent = players.iter().find(|player| player.chat == chat)?;
     let n = parent.heads.iter().position(|(j, ..)| *j == save)?;
     let (before, head, _) = *parent.heads.get(n.checked_sub(1)?)?;

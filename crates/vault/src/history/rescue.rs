@@ -6,10 +6,11 @@ use forklore_core::format::chat::Header;
 use forklore_fs::VaultPath;
 use forklore_json::Raw;
 
-use super::recorder::{Depth, Recorder, Sight};
+use super::look::Depth;
+use super::recorder::{Recorder, Sight};
 use super::{By, HistoryError};
-use crate::Library;
 use crate::progress::Progress;
+use crate::{ChatIx, Library};
 
 /// Records the backups of chats that history has never seen, oldest first, and says how many told something new.
 ///
@@ -17,8 +18,8 @@ use crate::progress::Progress;
 pub fn rescue(library: &Library, now: i64, progress: &dyn Progress) -> Result<usize, HistoryError> {
     let mut recorder = Recorder::open(library.fs.clone())?;
     let known: HashSet<VaultPath> = recorder.files().cloned().collect();
-    let mut backups: BTreeMap<VaultPath, Vec<usize>> = BTreeMap::new();
-    for (c, _) in library.chats.iter().enumerate().filter(|(_, chat)| !known.contains(&chat.path)) {
+    let mut backups: BTreeMap<VaultPath, Vec<ChatIx>> = BTreeMap::new();
+    for (c, _) in ChatIx::each(&library.chats).filter(|(_, chat)| !known.contains(&chat.path)) {
         for backup in library.backups_of(c)? {
             backups.entry(backup).or_default().push(c);
         }
@@ -48,12 +49,12 @@ pub fn rescue(library: &Library, now: i64, progress: &dyn Progress) -> Result<us
 }
 
 /// The chat that a backup is of: with its slug and its last message on the line; of several, the one that went beyond its fork by then.
-fn owner(library: &Library, backup: &VaultPath, chats: &[usize]) -> Result<Option<usize>, HistoryError> {
+fn owner(library: &Library, backup: &VaultPath, chats: &[ChatIx]) -> Result<Option<ChatIx>, HistoryError> {
     let kind = library.stories[library.chats[chats[0]].story].kind;
     let Some(scan) = library.scan_backup(backup, kind)? else { return Ok(None) };
     let Some(last) = scan.transcript.len().checked_sub(1) else { return Ok(None) };
     let slug = scan.header.as_deref().and_then(|header| Header::new(Raw::trust(header)).slug());
-    let is_of = |c: &&usize| {
+    let is_of = |c: &&ChatIx| {
         let chat = &library.chats[**c];
         let same = chat.header().slug() == slug;
         let on_line = (0..=last).rev().take(REACH).any(|n| {

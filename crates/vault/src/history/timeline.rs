@@ -9,7 +9,7 @@ use forklore_store::{Id, Store};
 
 use super::observation::{ChatSeen, Observation, Observed};
 use super::{HistoryError, parse, store};
-use crate::Library;
+use crate::{ChatIx, Library};
 
 /// All observations of a vault.
 pub struct Timeline {
@@ -51,7 +51,7 @@ pub struct Period {
     /// The chat's file
     pub file: VaultPath,
     /// Its number in the library; `None` if it is not there any more
-    pub chat: Option<usize>,
+    pub chat: Option<ChatIx>,
     /// Its observations, as places in [`Timeline::seen`]
     pub track: Vec<usize>,
     /// The last message of it that belongs to the line; `None` if all do
@@ -195,7 +195,7 @@ impl Timeline {
     }
 
     /// The periods that the line of a chat consists of, the oldest first.
-    pub fn periods(&self, library: &Library, chat: usize) -> Vec<Period> {
+    pub fn periods(&self, library: &Library, chat: ChatIx) -> Vec<Period> {
         let mut periods: Vec<Period> = Vec::new();
         let (mut at, mut end, mut limit) = (chat, usize::MAX, None);
         loop {
@@ -234,7 +234,7 @@ impl Timeline {
     }
 
     /// The chat that a restored one is a past state of, and the observation that it is from.
-    pub(super) fn restored_from(&self, library: &Library, chat: usize) -> Option<(VaultPath, usize)> {
+    pub(super) fn restored_from(&self, library: &Library, chat: ChatIx) -> Option<(VaultPath, usize)> {
         let here = &library.chats[chat];
         let record = here.record.as_ref()?;
         let seen = self.seen.binary_search_by_key(&record.restored?, |seen| seen.seq).ok()?;

@@ -14,11 +14,11 @@ use forklore_store::{Id, Store, Writer};
 use serde::{Deserialize, Serialize};
 
 use super::delta::Delta;
+use super::document::read_book;
 use super::observation::{By, ChatSeen, Observation, Observed};
-use super::recorder::read_book;
 use super::timeline::{Timeline, stem};
 use super::{HistoryError, parse, units};
-use crate::Library;
+use crate::{ChatIx, Library};
 
 /// No object that travels is longer.
 pub const LONGEST_OBJECT: u32 = 64 << 20;
@@ -65,7 +65,7 @@ impl Travelling {
 impl Timeline {
     /// What was seen of these chats, and of all books that they had or have. Other chats that had one of these books come along by
     /// name alone: without them nobody could tell whose a change of the book was.
-    pub fn take(&self, library: &Library, chats: &[usize], books: &[String]) -> Result<Taken, HistoryError> {
+    pub fn take(&self, library: &Library, chats: &[ChatIx], books: &[String]) -> Result<Taken, HistoryError> {
         let mut told: BTreeMap<usize, Observation> = BTreeMap::new();
         let mut stems: BTreeSet<String> = books.iter().cloned().collect();
         let files: Vec<&VaultPath> = chats.iter().map(|c| &library.chats[*c].path).collect();

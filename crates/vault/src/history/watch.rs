@@ -10,7 +10,8 @@ use forklore_core::format::names::is_save_litter;
 use forklore_fs::{Identity, NodeKind, PathError, VaultPath, Vfs};
 use forklore_journal::layout;
 
-use super::recorder::{Depth, Looked, Recorder};
+use super::look::Depth;
+use super::recorder::{Looked, Recorder};
 use super::{By, HistoryError};
 use crate::progress::Progress;
 

@@ -1,5 +1,6 @@
 //! Who is related to whom, and who shares a book with whom: worked out once, when a vault is read ([`Kin`]).
 
+use crate::{ChatIx, StoryIx};
 use std::collections::{HashMap, HashSet};
 use std::sync::PoisonError;
 
@@ -13,39 +14,39 @@ use crate::library::{Chat, Library};
 
 /// How many messages two chats share from the start and, once it was needed, the pairs of messages that correspond; by the numbers
 /// of the two chats.
-pub(crate) type Alignments = HashMap<(usize, usize), (usize, Option<Box<[(usize, usize)]>>)>;
+pub(crate) type Alignments = HashMap<(ChatIx, ChatIx), (usize, Option<Box<[(usize, usize)]>>)>;
 
 /// Who is related to whom, and who shares a book with whom.
 #[derive(Debug, Default)]
 pub(crate) struct Kin {
-    /// For each chat the number of its family.
-    family_of: Vec<usize>,
-    /// The members of each family.
-    families: Vec<Vec<usize>>,
+    /// For each chat the one that stands for its family.
+    family_of: Vec<ChatIx>,
+    /// The members of each family, at the chat that stands for it.
+    families: Vec<Vec<ChatIx>>,
     /// The chats bound to each book, by its stem, and the one that it was made for.
-    users: HashMap<String, (Vec<usize>, Option<usize>)>,
+    users: HashMap<String, (Vec<ChatIx>, Option<ChatIx>)>,
     /// The books that Forklore made, by their stems.
     made: HashSet<String>,
     /// The chats that have a version of a running recap, by its number and time.
-    versions: HashMap<(i64, i64), Vec<usize>>,
+    versions: HashMap<(i64, i64), Vec<ChatIx>>,
     /// The chats of each story by name.
-    names: HashMap<usize, HashMap<String, usize>>,
+    names: HashMap<StoryIx, HashMap<String, ChatIx>>,
 }
 
 impl Library {
     /// Chats that are bound to a book, by its stem.
-    pub fn users_of(&self, stem: &str) -> &[usize] {
+    pub fn users_of(&self, stem: &str) -> &[ChatIx] {
         self.kin.users.get(stem).map_or(&[], |(users, _)| users)
     }
 
     /// Of the chats bound to one book, the one that the book was made for.
-    pub fn owner_of(&self, stem: &str) -> Option<usize> {
+    pub fn owner_of(&self, stem: &str) -> Option<ChatIx> {
         self.kin.users.get(stem).and_then(|(_, owner)| *owner)
     }
 
     /// Whether an extension keeps a book, or Forklore made it for one chat. Any other is kept by hand, and shared by choice.
     pub fn is_machine_kept(&self, stem: &str) -> Result<bool, PathError> {
-        Ok(self.made_by_forklore(stem) || self.book(stem)?.is_some_and(|book| book.keeper.is_some()))
+        Ok(self.made_by_forklore(stem) || self.book(stem)?.is_some_and(|book| book.keeper().is_some()))
     }
 
     /// Whether Forklore made a book, for a fork or a chat that it healed.
@@ -55,7 +56,7 @@ impl Library {
 
     /// The message of chat `other` that is message `message` of chat `chat`: at the same place if all before it is the same, else by
     /// the identity of the message itself, because old messages get edited and deleted. Chats that are not related share none.
-    pub fn counterpart(&self, chat: usize, message: usize, other: usize) -> Option<usize> {
+    pub fn counterpart(&self, chat: ChatIx, message: usize, other: ChatIx) -> Option<usize> {
         let (here, there) = (&self.chats[chat].transcript, &self.chats[other].transcript);
         if chat == other || message >= here.len() || !self.related(chat, other) {
             return (chat == other && message < here.len()).then_some(message);
@@ -76,42 +77,42 @@ impl Library {
     }
 
     /// Relatives of a chat that have the same version of the running recap.
-    pub fn relatives_with(&self, chat: usize, version: &RecapVersion) -> impl Iterator<Item = usize> {
+    pub fn relatives_with(&self, chat: ChatIx, version: &RecapVersion) -> impl Iterator<Item = ChatIx> {
         self.family_with(chat, version).filter(move |c| *c != chat)
     }
 
     /// The chats of a family that have a version of the running recap, ascending.
-    pub(crate) fn family_with(&self, chat: usize, version: &RecapVersion) -> impl Iterator<Item = usize> {
+    pub(crate) fn family_with(&self, chat: ChatIx, version: &RecapVersion) -> impl Iterator<Item = ChatIx> {
         let all = self.kin.versions.get(&(version.version, version.clock));
         all.into_iter().flatten().copied().filter(move |c| self.related(*c, chat))
     }
 
     /// The chat of a story with this name.
-    pub fn named(&self, story: usize, name: &str) -> Option<usize> {
+    pub fn named(&self, story: StoryIx, name: &str) -> Option<ChatIx> {
         self.kin.names.get(&story)?.get(name).copied()
     }
 
-    pub(crate) fn family_number(&self, chat: usize) -> usize {
-        self.kin.family_of[chat]
+    pub(crate) fn family_number(&self, chat: ChatIx) -> usize {
+        self.kin.family_of[chat].place()
     }
 
     /// Whether two chats are of one family.
-    pub fn related(&self, a: usize, b: usize) -> bool {
+    pub fn related(&self, a: ChatIx, b: ChatIx) -> bool {
         self.kin.family_of[a] == self.kin.family_of[b]
     }
 
     /// The chats that are related to this one: ancestors, descendants, siblings, also under a parent that is gone.
-    pub fn family(&self, chat: usize) -> &[usize] {
+    pub fn family(&self, chat: ChatIx) -> &[ChatIx] {
         &self.kin.families[self.kin.family_of[chat]]
     }
 
     /// Whether `ancestor` is above `chat` in the fork tree.
-    pub fn is_ancestor(&self, ancestor: usize, chat: usize) -> bool {
+    pub fn is_ancestor(&self, ancestor: ChatIx, chat: ChatIx) -> bool {
         self.ancestors(chat).any(|c| c == ancestor)
     }
 
     /// The chats above this one in the fork tree, nearest first.
-    pub(crate) fn ancestors(&self, chat: usize) -> impl Iterator<Item = usize> {
+    pub(crate) fn ancestors(&self, chat: ChatIx) -> impl Iterator<Item = ChatIx> {
         let parents =
             std::iter::successors(self.chats[chat].lineage.parent, |c| self.chats[*c].lineage.parent);
         // A ring of parents cannot come from files that SillyTavern wrote, but files can hold anything.
@@ -119,7 +120,7 @@ impl Library {
     }
 
     /// The chat that a line of forks began with, also if it is gone, and how many forks lie between.
-    pub fn root_of(&self, chat: usize) -> (String, usize) {
+    pub fn root_of(&self, chat: ChatIx) -> (String, usize) {
         let (mut here, mut depth) = (chat, 0);
         loop {
             let known = &self.chats[here].lineage;
@@ -136,7 +137,7 @@ impl Library {
     pub(crate) fn find_kin(&self) -> Kin {
         let family_of = families(&self.chats);
         let mut kin = Kin { families: vec![Vec::new(); self.chats.len()], family_of, ..Kin::default() };
-        for (c, chat) in self.chats.iter().enumerate() {
+        for (c, chat) in ChatIx::each(&self.chats) {
             kin.families[kin.family_of[c]].push(c);
             if let Some(stem) = chat.book_stem() {
                 kin.users.entry(stem.to_owned()).or_default().0.push(c);
@@ -159,14 +160,14 @@ impl Library {
 
     /// The one whose record names the book; else the one above all others in the fork tree; where there is none, the one whose
     /// name the book carries.
-    fn find_owner(&self, stem: &str, users: &[usize]) -> Option<usize> {
+    fn find_owner(&self, stem: &str, users: &[ChatIx]) -> Option<ChatIx> {
         let recorded = users.iter().find(|c| {
             let book = self.chats[**c].record.as_ref().and_then(|r| r.book.as_deref());
             book.is_some_and(|book| book_stem(book) == stem)
         });
         let top = users.iter().min_by_key(|c| self.ancestors(**c).count());
-        let above_others = |c: &&usize| users.iter().all(|d| d == *c || self.is_ancestor(**c, *d));
-        let named = |c: &&usize| stem.ends_with(self.chats[**c].name.as_str());
+        let above_others = |c: &&ChatIx| users.iter().all(|d| d == *c || self.is_ancestor(**c, *d));
+        let named = |c: &&ChatIx| stem.ends_with(self.chats[**c].name.as_str());
         recorded
             .or_else(|| top.filter(above_others))
             .or_else(|| users.iter().filter(named).max_by_key(|c| self.chats[**c].name.len()))
@@ -174,18 +175,18 @@ impl Library {
     }
 }
 
-/// For each chat the number of its family: chats that are linked by parents, or by the same parent that is gone.
-fn families(chats: &[Chat]) -> Vec<usize> {
-    let mut family: Vec<usize> = (0..chats.len()).collect();
-    fn root(family: &mut [usize], mut c: usize) -> usize {
+/// For each chat the one that stands for its family: chats that are linked by parents, or by the same parent that is gone.
+fn families(chats: &[Chat]) -> Vec<ChatIx> {
+    let mut family: Vec<ChatIx> = ChatIx::all(chats.len()).collect();
+    fn root(family: &mut [ChatIx], mut c: ChatIx) -> ChatIx {
         while family[c] != c {
             family[c] = family[family[c]];
             c = family[c];
         }
         c
     }
-    let mut ghosts: HashMap<(usize, &str), usize> = HashMap::new();
-    for (c, chat) in chats.iter().enumerate() {
+    let mut ghosts: HashMap<(StoryIx, &str), ChatIx> = HashMap::new();
+    for (c, chat) in ChatIx::each(chats) {
         let kin = match (chat.lineage.parent, &chat.lineage.note) {
             (Some(parent), _) => parent,
             (None, Some(lineage::ParentNote::Missing(name))) => {
@@ -196,5 +197,5 @@ fn families(chats: &[Chat]) -> Vec<usize> {
         let (a, b) = (root(&mut family, c), root(&mut family, kin));
         family[a] = b;
     }
-    (0..chats.len()).map(|c| root(&mut family, c)).collect()
+    ChatIx::all(chats.len()).map(|c| root(&mut family, c)).collect()
 }

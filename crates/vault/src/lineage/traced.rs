@@ -33,8 +33,13 @@ impl Key {
         for chat in chats {
             let id = chat.identity?;
             hasher.update(chat.path.as_str().as_bytes()).update(&[0]);
-            let numbers =
-                [id.file, id.len, id.modified.cast_unsigned(), id.changed.cast_unsigned(), chat.story as u64];
+            let numbers = [
+                id.file,
+                id.len,
+                id.modified.cast_unsigned(),
+                id.changed.cast_unsigned(),
+                chat.story.place() as u64,
+            ];
             for number in numbers {
                 hasher.update(&number.to_le_bytes());
             }
@@ -52,7 +57,7 @@ pub(crate) fn recall(fs: &dyn Vfs, key: &Key, chats: usize) -> Option<Vec<Lineag
     let bytes = cache::kept(fs, FILE)?;
     let (of, found) = bytes.split_first_chunk::<32>()?;
     let found: Vec<Lineage> = (of == key.0.as_bytes()).then(|| postcard::from_bytes(found).ok())??;
-    let whole = |lineage: &Lineage| lineage.parent.is_none_or(|parent| parent < chats);
+    let whole = |lineage: &Lineage| lineage.parent.is_none_or(|parent| parent.place() < chats);
     (found.len() == chats && found.iter().all(whole)).then_some(found)
 }
 

@@ -3,6 +3,7 @@
 //! A backup belongs to a line if its last message is on it. Its header then tells how variables, notes and recaps were at that
 //! message. Backups are read only when a question needs them; there can be fifty of each chat.
 
+use crate::ChatIx;
 use forklore_core::format::chat::Header;
 use forklore_core::state::Ancestor;
 use forklore_fs::{NodeKind, PathError, VaultPath};
@@ -17,7 +18,7 @@ impl Library {
     /// What `read` finds in the header of the backup nearest before or at message `at` of a chat, and that backup's last message.
     pub fn backup_header<T>(
         &self,
-        chat: usize,
+        chat: ChatIx,
         at: usize,
         read: &dyn Fn(Raw<'_>) -> Option<T>,
     ) -> Result<Option<(usize, T)>, PathError> {
@@ -41,7 +42,7 @@ impl Library {
     }
 
     /// The backups that can be of this chat, oldest first, each read when it is asked for: together they do not fit into memory.
-    pub fn backups(&self, chat: usize) -> Result<impl Iterator<Item = Result<Scan, PathError>>, PathError> {
+    pub fn backups(&self, chat: ChatIx) -> Result<impl Iterator<Item = Result<Scan, PathError>>, PathError> {
         let kind = self.stories[self.chats[chat].story].kind;
         let line = self.line_above(chat);
         let paths = self.backups_of(chat)?.into_iter();
@@ -51,19 +52,19 @@ impl Library {
 
     /// Whether a backup can tell of a chat. One that another chat can be recognized in tells of that one, and of forks that were made
     /// from it later.
-    fn is_on_line(&self, chat: usize, line: &[Ancestor], scan: &Scan) -> bool {
+    fn is_on_line(&self, chat: ChatIx, line: &[Ancestor], scan: &Scan) -> bool {
         let header = scan.header.as_deref().map_or(Header::NONE, |header| Header::new(Raw::trust(header)));
         let Some(slug) = header.slug() else { return true };
-        let is_owner = |other: usize| {
+        let is_owner = |other: ChatIx| {
             let other = self.chats[other].header();
             other.slug().as_ref() == Some(&slug) && other.main_chat() == header.main_chat()
         };
         let is_above = |above: &Ancestor| is_owner(above.chat) && scan.transcript.len() <= above.limit + 1;
-        is_owner(chat) || line.iter().any(is_above) || !(0..self.chats.len()).any(is_owner)
+        is_owner(chat) || line.iter().any(is_above) || !ChatIx::all(self.chats.len()).any(is_owner)
     }
 
     /// The backups that can be of this chat, oldest first.
-    pub fn backups_of(&self, chat: usize) -> Result<Vec<VaultPath>, PathError> {
+    pub fn backups_of(&self, chat: ChatIx) -> Result<Vec<VaultPath>, PathError> {
         let chat = &self.chats[chat];
         let story = &self.stories[chat.story];
         let key = if story.kind == StoryKind::Group { &chat.name } else { &story.folder };

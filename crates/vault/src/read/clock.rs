@@ -3,6 +3,7 @@
 //! Messages stand in the order in which they were sent. Where they do not, because a chat was put together from others, any place where
 //! the clock passes is as good as another.
 
+use crate::ChatIx;
 use crate::library::Library;
 
 /// So far around a message that does not say when it was sent its neighbours are asked.
@@ -10,12 +11,12 @@ const NEAR: usize = 256;
 
 impl Library {
     /// When a message was sent, in milliseconds since 1970, if it says so exactly.
-    pub fn sent(&self, chat: usize, message: usize) -> Option<i64> {
+    pub fn sent(&self, chat: ChatIx, message: usize) -> Option<i64> {
         self.chats[chat].transcript.row(message)?.sent
     }
 
     /// When the first message from one on was sent.
-    pub fn next_sent(&self, chat: usize, from: usize) -> Option<i64> {
+    pub fn next_sent(&self, chat: ChatIx, from: usize) -> Option<i64> {
         self.chats[chat].transcript.rows_from(from).take(NEAR).find_map(|row| row.sent)
     }
 
@@ -23,8 +24,8 @@ impl Library {
     /// parent's as well, and has the time at which that was sent.
     pub(crate) fn played_from(
         &self,
-        (chat, fork): (usize, usize),
-        (parent, there): (usize, usize),
+        (chat, fork): (ChatIx, usize),
+        (parent, there): (ChatIx, usize),
     ) -> Option<i64> {
         let above = self.chats[parent].transcript.rows_from(there + 1).map(|row| row.sent);
         let above = above.chain(std::iter::repeat(None));
@@ -33,7 +34,7 @@ impl Library {
     }
 
     /// The last message that was sent at or before a time.
-    pub fn head_at(&self, chat: usize, time: i64) -> Option<usize> {
+    pub fn head_at(&self, chat: ChatIx, time: i64) -> Option<usize> {
         let told_before = |end: usize| {
             (end.saturating_sub(NEAR)..end)
                 .rev()

@@ -1,5 +1,6 @@
 //! [`Library::load`]: finding everything in a vault and reading it.
 
+use crate::{ChatIx, StoryIx};
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
@@ -22,7 +23,8 @@ use crate::cache::{self, Packs};
 use crate::library::{Chat, Library, Story, StoryKind};
 use crate::lineage::{self as traced, Kin};
 use crate::progress::Progress;
-use crate::read::scan::{Damage, Facts, Scan, is_large, scan};
+use crate::read::facts::{Damage, Facts};
+use crate::read::scan::{Scan, is_large, scan};
 use crate::state::Families;
 
 /// Why a vault cannot be read.
@@ -101,7 +103,7 @@ impl Library {
         Ok(library)
     }
 
-    fn read_chats(&mut self, places: &[(usize, String, VaultPath)], progress: &dyn Progress) {
+    fn read_chats(&mut self, places: &[(StoryIx, String, VaultPath)], progress: &dyn Progress) {
         let sizes: Vec<u64> = places
             .iter()
             .map(|(_, _, path)| self.fs.identity(path).ok().flatten().map_or(0, |id| id.len))
@@ -119,7 +121,7 @@ impl Library {
         let at_once = |path: &VaultPath, identity: Identity, scan: &Scan| {
             cache::remember(fs, path, identity, scan);
         };
-        let read = |(story, name, path): &(usize, String, VaultPath), size: u64| {
+        let read = |(story, name, path): &(StoryIx, String, VaultPath), size: u64| {
             let group = stories[*story].kind == StoryKind::Group;
             let large = is_large(size);
             let recall =
@@ -146,7 +148,7 @@ impl Library {
         self.chats = chats;
         self.read_kept_metadata();
         self.adopt_unlisted();
-        for (c, chat) in self.chats.iter().enumerate() {
+        for (c, chat) in ChatIx::each(&self.chats) {
             self.stories[chat.story].chats.push(c);
         }
         self.stories.retain(|story| story.folder != NO_GROUP || !story.chats.is_empty());
@@ -174,8 +176,8 @@ impl Library {
 
     /// A fork of a group chat that no group lists yet belongs to the group of the chat it was forked from: a page lists it later.
     fn adopt_unlisted(&mut self) {
-        let is_group = |story: usize| self.stories[story].kind == StoryKind::Group;
-        let listed: HashMap<String, usize> = self
+        let is_group = |story: StoryIx| self.stories[story].kind == StoryKind::Group;
+        let listed: HashMap<String, StoryIx> = self
             .chats
             .iter()
             .filter(|c| is_group(c.story) && self.stories[c.story].folder != NO_GROUP)
@@ -194,7 +196,7 @@ impl Library {
     /// SillyTavern's own forks copy the record, before version 1.19 with the slug: where the owner itself is still there under its
     /// name, a record in another chat is a copy. (An owner that is not there was renamed, and this is it.)
     fn disown_copied_records(&mut self) {
-        let named: HashSet<(usize, String, Option<String>)> = self
+        let named: HashSet<(StoryIx, String, Option<String>)> = self
             .chats
             .iter()
             .map(|c| (c.story, c.name.clone(), c.header().slug().map(std::borrow::Cow::into_owned)))
@@ -235,7 +237,7 @@ impl Library {
             .iter()
             .enumerate()
             .map(|(c, chat)| lineage::Chat {
-                story: chat.story,
+                story: chat.story.place(),
                 group: self.stories[chat.story].kind == StoryKind::Group,
                 name: &chat.name,
                 silent: chat.header().metadata() == Raw::NULL
@@ -264,7 +266,7 @@ impl Library {
     }
 
     /// The moments that a message would have, after the moment before it, with each of its swipes shown.
-    pub fn swipe_moments(&self, chat: usize, message: usize, before: Moment) -> Vec<Moment> {
+    pub fn swipe_moments(&self, chat: ChatIx, message: usize, before: Moment) -> Vec<Moment> {
         // A line that cannot be read any more has no swipes; its chat is reported on its own.
         let Ok(Some(line)) = self.message_line(chat, message) else { return Vec::new() };
         let Ok(raw) = Raw::parse(&line) else { return Vec::new() };
@@ -283,7 +285,7 @@ struct How<'a> {
 type Remember<'a> = dyn Fn(&VaultPath, Identity, &Scan) + Sync + 'a;
 
 /// Reads a chat; `None` if it is gone since it was listed.
-fn read_chat(fs: &dyn Vfs, story: usize, name: String, path: VaultPath, how: &How<'_>) -> Option<Chat> {
+fn read_chat(fs: &dyn Vfs, story: StoryIx, name: String, path: VaultPath, how: &How<'_>) -> Option<Chat> {
     let read = || -> Result<(Scan, Identity), PathError> {
         let fail = |source| PathError { path: path.clone(), doing: "read", source };
         let file = fs.open(&path)?;
@@ -402,7 +404,7 @@ fn read_groups(
     Ok(groups)
 }
 
-type Places = Vec<(usize, String, VaultPath)>;
+type Places = Vec<(StoryIx, String, VaultPath)>;
 
 /// The stories, still without chats, and where the chats are.
 fn find_chats(
@@ -433,7 +435,7 @@ fn find_chats(
             continue;
         }
         let name = cards.get(&node.name).map(|card| card.name.clone()).filter(|name| !name.is_empty());
-        let story = stories.len();
+        let story = StoryIx::new(stories.len());
         stories.push(Story {
             kind: StoryKind::Character,
             name: name.unwrap_or_else(|| node.name.clone()),
@@ -445,7 +447,7 @@ fn find_chats(
     let in_groups = files(fs, &layout::folder(layout::GROUP_CHATS), ".jsonl", litter, not_read)?;
     let mut left: BTreeMap<String, VaultPath> = in_groups.into_iter().collect();
     for group in groups.values() {
-        let story = stories.len();
+        let story = StoryIx::new(stories.len());
         let name = if group.name.is_empty() { group.id.clone() } else { group.name.clone() };
         stories.push(Story { kind: StoryKind::Group, folder: group.id.clone(), name, chats: Vec::new() });
         let mut listed: Vec<String> =
@@ -460,7 +462,7 @@ fn find_chats(
         );
     }
     if !left.is_empty() {
-        let story = stories.len();
+        let story = StoryIx::new(stories.len());
         let name = "Chats of no group".to_owned();
         stories.push(Story { kind: StoryKind::Group, folder: NO_GROUP.to_owned(), name, chats: Vec::new() });
         places.extend(left.into_iter().map(|(stem, path)| (story, stem, path)));

@@ -10,8 +10,8 @@ use std::io::{self, Read};
 use forklore_core::format::media::{self, Link};
 use forklore_fs::{Identity, OpenFile, PathError, VaultPath, Vfs};
 
-use crate::Library;
 use crate::read::lines::{Lines, Sequential};
+use crate::{ChatIx, Library};
 
 /// An image or a file that a chat links to.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
@@ -48,7 +48,7 @@ pub fn of_file(file: &dyn OpenFile, end: Option<u64>) -> io::Result<Links> {
 }
 
 /// What a chat of the vault links to. Older group chats have their metadata elsewhere, and that counts, too.
-pub fn of_chat(library: &Library, c: usize) -> Result<Links, PathError> {
+pub fn of_chat(library: &Library, c: ChatIx) -> Result<Links, PathError> {
     let chat = &library.chats[c];
     let file = library.fs.open(&chat.path)?;
     let fail = |source| PathError { path: chat.path.clone(), doing: "read", source };

@@ -1,11 +1,15 @@
-//! From files to a [`Library`](crate::Library): `load` reads a vault, [`scan`] streams one chat, [`lines`] one file; [`media`] are the images
+//! From files to a [`Library`](crate::Library): `load` reads a vault, [`scan`] streams one chat (in `blocks`) into a transcript, [`facts`] and [`snapshots`], [`lines`] one file; [`locate`] finds a message again; [`media`] are the images
 //! and files that chats link to; `backups` are SillyTavern's own copies of chats, `clock` knows when their messages were sent.
 
 mod backups;
+mod blocks;
 mod clock;
+pub mod facts;
 pub mod lines;
 mod load;
+pub mod locate;
 pub mod media;
 pub mod scan;
+pub mod snapshots;
 
 pub use load::LoadError;

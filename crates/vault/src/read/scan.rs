@@ -3,23 +3,25 @@
 
 use std::collections::HashMap;
 use std::sync::mpsc::{channel, sync_channel};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Mutex, PoisonError};
 use std::{io, mem};
 
 use forklore_core::adapter::{self, Scene, SceneSighting};
 use forklore_core::format::book::EntryImage;
 use forklore_core::format::chat::{self, Line};
-use forklore_core::story::lineage::Link;
 use forklore_core::story::{Said, Transcript, TranscriptBuilder};
 use forklore_fs::OpenFile;
-use serde::{Deserialize, Serialize};
 
-use crate::cache::View;
+use super::blocks::{BLOCK, Block, Blocks};
+use super::facts::{Damage, Facts, links_of};
+use super::snapshots::{Snapshots, StoredSighting};
+use crate::cache::view::View;
 
-/// How much is read at once: little enough to stay near a core until it has been looked at. A line that is longer makes its block longer.
-const BLOCK: usize = 1 << 20;
 /// Chats from here on are worth several threads.
 const LARGE: u64 = 4 << 20;
+
+/// So many bytes of entries are kept of one chat; a book that is larger and changes all over is read again when needed.
+const KEPT: usize = 12 << 20;
 
 /// What one pass over a chat file gives.
 #[derive(Debug, Clone, Default)]
@@ -34,134 +36,6 @@ pub struct Scan {
     pub snapshots: Snapshots,
     /// Where this is remembered, if others can be remembered as a part of it.
     pub view: Option<View>,
-}
-
-/// States of the book that scenes have kept. Entries that did not change from one to the next are kept once.
-#[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub struct Snapshots {
-    /// The entries.
-    pub images: Front<EntryImage>,
-    /// The states, by the message they stand in.
-    pub sightings: Front<StoredSighting>,
-}
-
-/// The first so many of a list, which is shared: a fork has the first of what its parent has.
-#[derive(Clone)]
-pub struct Front<T> {
-    all: Arc<[T]>,
-    len: usize,
-}
-
-impl<T> Front<T> {
-    /// The first so many; `None` if there are not so many.
-    pub fn new(all: Arc<[T]>, len: usize) -> Option<Self> {
-        (len <= all.len()).then_some(Self { all, len })
-    }
-
-    /// The first so many of these, or all.
-    #[must_use]
-    pub fn first(&self, len: usize) -> Self {
-        Self { all: self.all.clone(), len: len.min(self.len) }
-    }
-}
-
-impl<T> From<Vec<T>> for Front<T> {
-    fn from(all: Vec<T>) -> Self {
-        Self { len: all.len(), all: all.into() }
-    }
-}
-
-impl<T> Default for Front<T> {
-    fn default() -> Self {
-        Vec::new().into()
-    }
-}
-
-impl<T> std::ops::Deref for Front<T> {
-    type Target = [T];
-
-    fn deref(&self) -> &[T] {
-        &self.all[..self.len]
-    }
-}
-
-impl<T: PartialEq> PartialEq for Front<T> {
-    fn eq(&self, other: &Self) -> bool {
-        **self == **other
-    }
-}
-
-impl<T: Eq> Eq for Front<T> {}
-
-impl<T: std::fmt::Debug> std::fmt::Debug for Front<T> {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_list().entries(&**self).finish()
-    }
-}
-
-/// One state of the book.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct StoredSighting {
-    /// The message that it stands in.
-    pub message: usize,
-    /// Version of the scene's recap.
-    pub version: i64,
-    /// When, in milliseconds since 1970.
-    pub clock: i64,
-    /// Name of the book.
-    pub book: Option<String>,
-    /// Places of its entries in [`Snapshots::images`]; `None` if they were too many to keep and are to be read again.
-    pub entries: Option<Vec<u32>>,
-}
-
-/// So many bytes of entries are kept of one chat; a book that is larger and changes all over is read again when needed.
-const KEPT: usize = 12 << 20;
-
-/// Facts about some messages of a chat.
-#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
-pub struct Facts {
-    /// Scenes, by the message they end with, ascending.
-    pub scenes: Vec<(usize, Scene)>,
-    /// Links to forks: message, whether a bookmark (else a branch), name as typed.
-    pub links: Vec<(usize, bool, String)>,
-    /// What is wrong with the file.
-    pub damage: Vec<Damage>,
-    /// The first message without a time of its own: it is missing, or that of the two before it.
-    pub undated: Option<usize>,
-}
-
-impl Facts {
-    /// Links in lineage's words.
-    pub fn links(&self) -> impl Iterator<Item = (usize, Link, &str)> {
-        let kind = |bookmark: bool| if bookmark { Link::Bookmark } else { Link::Branch };
-        self.links.iter().map(move |(message, bookmark, name)| (*message, kind(*bookmark), name.as_str()))
-    }
-
-    /// The scene that ends with a message.
-    pub fn scene(&self, message: usize) -> Option<&Scene> {
-        let place = self.scenes.binary_search_by_key(&message, |(at, _)| *at).ok()?;
-        Some(&self.scenes[place].1)
-    }
-}
-
-/// Something wrong with a chat file.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub enum Damage {
-    /// The file starts with a byte order mark.
-    Bom,
-    /// Nothing in it.
-    Empty,
-    /// The first line is a message.
-    Headerless,
-    /// A line that is not JSON; SillyTavern drops it. The last one of a file is usually cut off.
-    BrokenLine {
-        /// Line number from 1
-        line: usize,
-        /// What is wrong with it
-        what: String,
-        /// Whether it is the last
-        last: bool,
-    },
 }
 
 /// What is found out about one line, independent of all others.
@@ -204,37 +78,6 @@ fn scan_here(file: &dyn OpenFile, group: bool) -> io::Result<Scan> {
         look_at(&block?).into_iter().for_each(|line| builder.add(line));
     }
     Ok(builder.finish())
-}
-
-/// Where the message that an edit means is in a chat of which nothing else is known: the line of the message with that identity
-/// that is nearest to where it stood.
-pub fn locate(
-    fs: &dyn forklore_fs::Vfs,
-    edit: &forklore_journal::operation::Edit,
-    file: &dyn OpenFile,
-) -> io::Result<Option<std::ops::Range<u64>>> {
-    let group = edit.target.as_str().starts_with(forklore_journal::layout::GROUP_CHATS);
-    let identity = file.identity()?;
-    let known = crate::cache::recall(fs, &edit.target, identity);
-    let transcript = match known {
-        Some(scan) => scan.transcript,
-        None => scan(file, group)?.transcript,
-    };
-    Ok(locate_in(&transcript, edit))
-}
-
-/// As [`locate`], in a transcript that is known.
-pub fn locate_in(
-    transcript: &Transcript,
-    edit: &forklore_journal::operation::Edit,
-) -> Option<std::ops::Range<u64>> {
-    let forklore_journal::operation::Place::Message { index, id } = edit.place else { return None };
-    let line = |row: forklore_core::story::Row| row.start..row.start + u64::from(row.len);
-    let here = transcript.row(index).filter(|row| row.id.0 == id);
-    here.map(line).or_else(|| {
-        let others = transcript.rows_from(0).enumerate().filter(|(_, row)| row.id.0 == id);
-        others.min_by_key(|(i, _)| i.abs_diff(index)).map(|(_, row)| line(row))
-    })
 }
 
 /// On all cores: every hand reads a block of whole lines in its turn and looks at them itself, while they are near to its
@@ -288,84 +131,6 @@ fn scan_on_all_cores(file: &dyn OpenFile, group: bool) -> io::Result<Scan> {
 
 /// No more cores than this: a disk does not give more.
 const MOST: usize = 8;
-
-/// Whole lines of a file.
-struct Block {
-    /// Where they start in the file.
-    start: u64,
-    /// A buffer, of which the first `len` bytes count.
-    bytes: Vec<u8>,
-    len: usize,
-}
-
-/// A file, cut into blocks of whole lines.
-struct Blocks<'a> {
-    file: &'a dyn OpenFile,
-    /// Where to read on.
-    offset: u64,
-    /// The start of a line that goes on in the next block.
-    carry: Vec<u8>,
-    done: bool,
-}
-
-impl<'a> Blocks<'a> {
-    fn of(file: &'a dyn OpenFile) -> Self {
-        Self { file, offset: 0, carry: Vec::new(), done: false }
-    }
-}
-
-impl Blocks<'_> {
-    /// The next block, in a buffer that may have been used before.
-    fn next_into(&mut self, bytes: Vec<u8>) -> Option<io::Result<Block>> {
-        if self.done {
-            return None;
-        }
-        let block = self.read(bytes);
-        self.done |= block.is_err();
-        block.map(|block| (block.len > 0).then_some(block)).transpose()
-    }
-
-    fn read(&mut self, mut bytes: Vec<u8>) -> io::Result<Block> {
-        let start = self.offset - self.carry.len() as u64;
-        let mut filled = self.carry.len();
-        if bytes.len() < filled {
-            bytes.resize(filled, 0);
-        }
-        bytes[..filled].copy_from_slice(&self.carry);
-        // Without any newline the line just grows.
-        let len = loop {
-            let left = self.file.identity()?.len.saturating_sub(self.offset);
-            // One byte more than is left: reading less than asked for is how the end is seen.
-            let wanted = usize::try_from(left).unwrap_or(BLOCK).min(BLOCK - 1) + 1;
-            if bytes.len() < filled + wanted {
-                bytes.resize(filled + wanted, 0);
-            }
-            let read = self.file.read_at(&mut bytes[filled..filled + wanted], self.offset)?;
-            self.offset += read as u64;
-            self.done = read < wanted;
-            let fresh = filled..filled + read;
-            filled = fresh.end;
-            let newline = memchr::memrchr(b'\n', &bytes[fresh.clone()]);
-            match newline {
-                _ if self.done => break filled,
-                Some(n) => break fresh.start + n + 1,
-                None => {}
-            }
-        };
-        // What follows the last newline is kept for the next block.
-        self.carry.clear();
-        self.carry.extend_from_slice(&bytes[len..filled]);
-        Ok(Block { start, bytes, len })
-    }
-}
-
-impl Iterator for Blocks<'_> {
-    type Item = io::Result<Block>;
-
-    fn next(&mut self) -> Option<io::Result<Block>> {
-        self.next_into(Vec::new())
-    }
-}
 
 /// Whether a chat of so many bytes is worth several threads.
 pub fn is_large(bytes: u64) -> bool {
@@ -521,12 +286,4 @@ fn short_hash(bytes: &[u8]) -> u64 {
     let mut hasher = DefaultHasher::new();
     hasher.write(bytes);
     hasher.finish()
-}
-
-/// The links of a message: whether a bookmark (else a branch), name as typed.
-pub(crate) fn links_of(message: chat::Message<'_>) -> Vec<(bool, String)> {
-    let (bookmark, branches) = message.links();
-    let mut links: Vec<(bool, String)> = branches.map(|name| (false, name.into_owned())).collect();
-    links.extend(bookmark.map(|name| (true, name.into_owned())));
-    links
 }

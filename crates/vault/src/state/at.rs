@@ -11,7 +11,7 @@ use forklore_core::state::{self, Author, Carry, LeftOut, Life, Place, SeenBy, St
 use forklore_fs::PathError;
 use forklore_json::Raw;
 
-use crate::{Book, Library, Lore, history_error};
+use crate::{Book, ChatIx, Library, Lore, history_error};
 
 /// The book of a chat at a message.
 #[derive(Clone)]
@@ -145,7 +145,7 @@ pub enum StateError {
 
 impl Library {
     /// The book of chat `c` at message `at`.
-    pub fn book_at(&self, c: usize, at: usize, wanted: Wanted) -> Result<BookAt, StateError> {
+    pub fn book_at(&self, c: ChatIx, at: usize, wanted: Wanted) -> Result<BookAt, StateError> {
         let chat = &self.chats[c];
         let Some((name, stem)) = &chat.book else {
             let source = Source { kind: SourceKind::None, message: None, distance: None };
@@ -173,7 +173,7 @@ impl Library {
     }
 
     /// The book of a chat as it is, at its last message, whoever wrote into it.
-    pub fn book_as_it_is(&self, c: usize) -> Result<BookAt, StateError> {
+    pub fn book_as_it_is(&self, c: ChatIx) -> Result<BookAt, StateError> {
         let at = self.chats[c].head();
         match self.as_it_is(c, at)? {
             Some(found) => Ok(found),
@@ -181,7 +181,7 @@ impl Library {
         }
     }
 
-    fn as_it_is(&self, c: usize, at: usize) -> Result<Option<BookAt>, StateError> {
+    fn as_it_is(&self, c: ChatIx, at: usize) -> Result<Option<BookAt>, StateError> {
         let Some((name, _)) = &self.chats[c].book else { return Ok(None) };
         let Some(live) = self.book(name)?.filter(|live| live.parse().is_ok()) else { return Ok(None) };
         let entries = live.images().into_iter().map(StateEntry::plain).collect();
@@ -197,7 +197,7 @@ impl Library {
     /// What `read` finds in the header of a chat as history saw it at a message or last before.
     pub fn header_then<T>(
         &self,
-        c: usize,
+        c: ChatIx,
         at: usize,
         read: &dyn Fn(Raw<'_>) -> Option<T>,
     ) -> Result<Option<(usize, T)>, PathError> {
@@ -209,7 +209,7 @@ impl Library {
 
     /// The metadata of a chat at a message: what was seen of it last until then. Where nothing is that old, the first that history saw
     /// of it is better than what it is now.
-    pub fn metadata_at(&self, c: usize, at: usize) -> Result<MetadataAt, PathError> {
+    pub fn metadata_at(&self, c: ChatIx, at: usize) -> Result<MetadataAt, PathError> {
         // A key that stands twice counts as readers count it.
         let every = |metadata: Raw<'_>| {
             let mut members: Vec<(String, Vec<u8>)> = Vec::new();
@@ -246,7 +246,7 @@ impl Library {
 
     /// The combined recap of a chat at a message: its own if it fits, else the last one that does in history or SillyTavern's backups.
     /// With the bytes of the value, to be put elsewhere.
-    pub fn combined_at(&self, c: usize, at: usize) -> Result<Option<(CombinedRecap, Vec<u8>)>, PathError> {
+    pub fn combined_at(&self, c: ChatIx, at: usize) -> Result<Option<(CombinedRecap, Vec<u8>)>, PathError> {
         let metadata = self.chats[c].header().metadata();
         let keeper = adapter::ALL.into_iter().find(|adapter| adapter.combined(metadata).is_some());
         let Some(keeper) = keeper else { return Ok(None) };

@@ -3,11 +3,11 @@
 use forklore_core::state::{Contamination, contamination};
 use forklore_fs::PathError;
 
-use crate::Library;
+use crate::{ChatIx, Library};
 
 impl Library {
     /// What other lines wrote that the book of a chat holds now.
-    pub fn contamination(&self, c: usize) -> Result<Vec<Contamination>, PathError> {
+    pub fn contamination(&self, c: ChatIx) -> Result<Vec<Contamination>, PathError> {
         let stem = self.chats[c].book_stem().unwrap_or_default();
         // A chat without relatives, alone with its book, cannot have anything from elsewhere.
         if self.family(c).len() < 2 && self.users_of(stem).len() < 2 && !self.chats[c].lineage.is_fork() {

@@ -5,6 +5,7 @@
 //! older than another one; an entry is on before it is off. Where nothing tells, each of them has what it has: the original is told by the
 //! original.
 
+use crate::ChatIx;
 use std::collections::HashSet;
 
 use forklore_core::adapter::{Keepers, Mark};
@@ -82,7 +83,7 @@ struct Copied<'a> {
     library: &'a Library,
     copy: &'a CopiedBook,
     /// The chat that the book was copied in
-    parent: Option<usize>,
+    parent: Option<ChatIx>,
     keepers: Keepers,
     /// The book, as it was seen first since
     original: Vec<EntryImage>,

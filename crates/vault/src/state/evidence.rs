@@ -1,5 +1,7 @@
 //! What is known of one book, gathered from the whole vault: snapshots in scenes, history, copies, the file as it is.
 
+use crate::ChatIx;
+use std::cmp::Reverse;
 use std::sync::Arc;
 
 use forklore_core::adapter::recap::RecapVersion;
@@ -12,7 +14,7 @@ use forklore_core::story::lineage::ParentNote;
 use forklore_fs::PathError;
 
 use crate::library::{Library, history_error};
-use crate::read::scan::StoredSighting;
+use crate::read::snapshots::StoredSighting;
 use crate::state::family::EARLIER;
 
 impl Library {
@@ -66,7 +68,7 @@ impl Library {
     }
 
     /// Whether a chat is bound to a book, or scenes were played in it that were written there.
-    fn has_kept(&self, chat: usize, stem: &str) -> bool {
+    fn has_kept(&self, chat: ChatIx, stem: &str) -> bool {
         let told = self.scenes().get(stem).map_or(&[][..], Vec::as_slice);
         self.names_of(stem).any(|name| self.users_of(name).contains(&chat))
             || self.had(chat, stem)
@@ -74,7 +76,7 @@ impl Library {
     }
 
     /// Whether a chat was seen bound to a book, now or before.
-    pub(crate) fn had(&self, chat: usize, stem: &str) -> bool {
+    pub(crate) fn had(&self, chat: ChatIx, stem: &str) -> bool {
         let history = self.history().ok().flatten();
         history.is_some_and(|history| {
             self.names_of(stem).any(|name| history.bound_to(name).any(|file| *file == self.chats[chat].path))
@@ -82,18 +84,18 @@ impl Library {
     }
 
     /// The chat that a book was made for: the one that the others who name it come from, in their headers or in their scenes.
-    fn made_for(&self, stem: &str) -> Option<usize> {
+    fn made_for(&self, stem: &str) -> Option<ChatIx> {
         let scenes = self.scenes().get(stem).map_or(&[][..], Vec::as_slice);
-        let wrote = |chat: usize| scenes.iter().filter(|told| told.scene.origin.chat == chat).count();
-        let mut named: Vec<usize> = scenes.iter().map(|told| told.scene.origin.chat).collect();
+        let wrote = |chat: ChatIx| scenes.iter().filter(|told| told.scene.origin.chat == chat).count();
+        let mut named: Vec<ChatIx> = scenes.iter().map(|told| told.scene.origin.chat).collect();
         named.extend(self.names_of(stem).flat_map(|name| self.users_of(name)));
         named.extend(self.copies().iter().filter(|copy| copy.stem == stem).map(|copy| copy.chat));
         if named.is_empty() {
-            named.extend((0..self.chats.len()).filter(|chat| self.had(*chat, stem)));
+            named.extend(ChatIx::all(self.chats.len()).filter(|chat| self.had(*chat, stem)));
         }
         named.sort_unstable();
         named.dedup();
-        let recorded = |chat: &usize| {
+        let recorded = |chat: &ChatIx| {
             let book = self.chats[*chat].record.as_ref().and_then(|record| record.book.as_deref());
             book.is_some_and(|book| book_stem(book) == stem)
         };
@@ -102,16 +104,16 @@ impl Library {
         if let Some(owner) = named.iter().copied().find(recorded) {
             return Some(owner);
         }
-        let top = |c: &usize| !named.iter().any(|other| other != c && self.is_ancestor(*other, *c));
-        let titled = |c: usize| stem.ends_with(self.chats[c].name.as_str());
-        let copied = |c: usize| self.copies().iter().any(|copy| copy.chat == c && copy.stem == stem);
-        named.iter().copied().filter(top).max_by_key(|c| (copied(*c), wrote(*c), titled(*c), usize::MAX - c))
+        let top = |c: &ChatIx| !named.iter().any(|other| other != c && self.is_ancestor(*other, *c));
+        let titled = |c: ChatIx| stem.ends_with(self.chats[c].name.as_str());
+        let copied = |c: ChatIx| self.copies().iter().any(|copy| copy.chat == c && copy.stem == stem);
+        named.iter().copied().filter(top).max_by_key(|c| (copied(*c), wrote(*c), titled(*c), Reverse(*c)))
     }
 
     /// The entries of a state that a scene has kept.
     pub(crate) fn entries_of(
         &self,
-        chat: usize,
+        chat: ChatIx,
         stored: &StoredSighting,
     ) -> Result<Arc<[EntryImage]>, PathError> {
         if let Some(places) = &stored.entries {
@@ -127,7 +129,7 @@ impl Library {
     }
 
     /// The message of chat `target` that ends the scene which ends at `message` of chat `other`.
-    pub fn shared_scene(&self, target: usize, other: usize, message: usize) -> Option<usize> {
+    pub fn shared_scene(&self, target: ChatIx, other: ChatIx, message: usize) -> Option<usize> {
         let here = self.counterpart(other, message, target)?;
         self.chats[target].facts.scene(here).is_some_and(|scene| scene.recapped).then_some(here)
     }
@@ -246,31 +248,31 @@ fn is_titled(title: &str, name: &str) -> bool {
 pub(crate) struct VaultCast<'a>(pub(crate) &'a Library);
 
 impl Cast for VaultCast<'_> {
-    fn head(&self, chat: usize) -> usize {
+    fn head(&self, chat: ChatIx) -> usize {
         self.0.chats[chat].head()
     }
 
-    fn head_at(&self, chat: usize, time: i64) -> Option<usize> {
+    fn head_at(&self, chat: ChatIx, time: i64) -> Option<usize> {
         self.0.head_at(chat, time)
     }
 
-    fn played(&self, chat: usize, after: i64, until: i64) -> bool {
+    fn played(&self, chat: ChatIx, after: i64, until: i64) -> bool {
         let own = self.0.chats[chat].lineage.fork_message.map_or(0, |fork| fork + 1);
         // What a fork has from its parent was not played in it, whenever it was sent.
         let next = self.0.head_at(chat, after).map_or(own, |head| own.max(head + 1));
         self.0.next_sent(chat, next).is_some_and(|sent| after < sent && sent <= until)
     }
 
-    fn forked(&self, chat: usize) -> Option<usize> {
+    fn forked(&self, chat: ChatIx) -> Option<usize> {
         self.0.chats[chat].lineage.fork_message
     }
 
-    fn related(&self, a: usize, b: usize) -> bool {
-        let root = |chat: usize| self.0.ancestors(chat).last().unwrap_or(chat);
+    fn related(&self, a: ChatIx, b: ChatIx) -> bool {
+        let root = |chat: ChatIx| self.0.ancestors(chat).last().unwrap_or(chat);
         root(a) == root(b)
     }
 
-    fn place_of(&self, mark: &adapter::Mark, owner: Option<usize>, users: &[usize]) -> Option<Origin> {
+    fn place_of(&self, mark: &adapter::Mark, owner: Option<ChatIx>, users: &[ChatIx]) -> Option<Origin> {
         let mut owner = owner?;
         // A mark that names no chat is the owner's. If the owner has not got that far, it is the one user's who has; of several nobody
         // knows which.

@@ -3,6 +3,7 @@
 //!
 //! A story can have thousands of forks, and all of them carry the scenes of the chat they come from.
 
+use crate::ChatIx;
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -19,7 +20,7 @@ use crate::library::Library;
 pub(crate) struct ToldScene {
     pub(crate) scene: Scene,
     /// When each was taken, the first chat that has it, and its place among the chat's sightings
-    pub(crate) snapshots: Vec<(i64, usize, usize)>,
+    pub(crate) snapshots: Vec<(i64, ChatIx, usize)>,
 }
 
 /// By what a version of a scene's recap is known again in another chat: its number, when its text was there.
@@ -30,7 +31,7 @@ pub(crate) const EARLIER: &str = "\0earlier";
 
 /// When a book was made, and for which chat, with so many messages.
 struct Begun {
-    chat: usize,
+    chat: ChatIx,
     messages: usize,
     time: i64,
 }
@@ -39,19 +40,19 @@ struct Begun {
 #[derive(Default)]
 pub struct Tellers {
     /// All of them, ascending
-    all: Vec<usize>,
+    all: Vec<ChatIx>,
     /// Of those that have the same messages before the scene, the first two
-    groups: Vec<(usize, Option<usize>)>,
+    groups: Vec<(ChatIx, Option<ChatIx>)>,
 }
 
 impl Tellers {
     /// All but `chat`.
-    pub fn others(&self, chat: usize) -> impl Iterator<Item = usize> {
+    pub fn others(&self, chat: ChatIx) -> impl Iterator<Item = ChatIx> {
         self.all.iter().copied().filter(move |c| *c != chat)
     }
 
     /// One for each line that leads to the scene, but never `chat`.
-    pub fn lines(&self, chat: usize) -> impl Iterator<Item = usize> {
+    pub fn lines(&self, chat: ChatIx) -> impl Iterator<Item = ChatIx> {
         self.groups.iter().filter_map(move |(first, second)| Some(*first).filter(|c| *c != chat).or(*second))
     }
 }
@@ -71,7 +72,7 @@ impl Library {
         let mut found: BTreeMap<String, Vec<ToldScene>> = BTreeMap::new();
         let mut places: HashMap<(String, SceneKey), usize> = HashMap::new();
         let begun = self.begun();
-        for (c, chat) in self.chats.iter().enumerate() {
+        for (c, chat) in ChatIx::each(&self.chats) {
             for (message, scene) in &chat.facts.scenes {
                 for version in &scene.versions {
                     let book = version.book.as_deref().map(book_stem);
@@ -113,7 +114,7 @@ impl Library {
                     if told.scene.carried_by(c).is_none() {
                         told.scene.carriers.push((c, *message));
                     }
-                    let same = |s: &crate::read::scan::StoredSighting| {
+                    let same = |s: &crate::read::snapshots::StoredSighting| {
                         s.message == *message && (s.version, s.clock) == (version.number, version.clock)
                     };
                     let known = told.snapshots.iter().any(|(clock, ..)| *clock == version.clock);
@@ -132,16 +133,16 @@ impl Library {
 
     /// When books were made by Forklore, and for whom.
     fn begun(&self) -> HashMap<String, Begun> {
-        let of = |(chat, here): (usize, &crate::Chat)| {
+        let of = |(chat, here): (ChatIx, &crate::Chat)| {
             let record = here.record.as_ref().filter(|record| record.created > 0)?;
             let messages = record.baseline.as_ref().map_or(record.message + 1, |baseline| baseline.messages);
             Some((book_stem(record.made_book()?), Begun { chat, messages, time: record.created }))
         };
-        self.chats.iter().enumerate().filter_map(of).collect()
+        ChatIx::each(&self.chats).filter_map(of).collect()
     }
 
     /// The books that the scenes of a chat were written into, in the order of the story.
-    pub(crate) fn told_books(&self, chat: usize) -> Vec<&str> {
+    pub(crate) fn told_books(&self, chat: ChatIx) -> Vec<&str> {
         let mut found: Vec<(usize, &str)> = Vec::new();
         for (book, told) in self.scenes() {
             let first = told.iter().filter_map(|told| told.scene.carried_by(chat)).min();
@@ -159,7 +160,7 @@ impl Library {
     }
 
     /// Whether a scene was played in a chat, and not before it was forked.
-    pub(crate) fn is_played(&self, scene: &Scene, chat: usize) -> bool {
+    pub(crate) fn is_played(&self, scene: &Scene, chat: ChatIx) -> bool {
         let lineage = &self.chats[chat].lineage;
         let after = |message| lineage.fork_message.is_none_or(|fork| fork < message);
         lineage.kind != Kind::Copy && scene.carried_by(chat).is_some_and(after)
@@ -169,7 +170,7 @@ impl Library {
     fn find_events(&self, found: &mut BTreeMap<String, Vec<ToldScene>>) {
         let mut scenes: Vec<&mut Scene> = found.values_mut().flatten().map(|told| &mut told.scene).collect();
         let mut done: HashSet<(usize, i64, i64)> = HashSet::new();
-        for (c, chat) in self.chats.iter().enumerate() {
+        for (c, chat) in ChatIx::each(&self.chats) {
             let wiped = self.wiped_recap(c);
             let versions = chat.running.iter().chain(&wiped).flat_map(|running| &running.versions);
             for version in versions.filter(|version| !version.events.is_empty()) {
@@ -198,7 +199,7 @@ impl Library {
 
     /// What history lately had of a running recap that the extension has wiped: scenes were merged into one before the oldest version that
     /// is there.
-    fn wiped_recap(&self, c: usize) -> Option<RunningRecap> {
+    fn wiped_recap(&self, c: ChatIx) -> Option<RunningRecap> {
         let chat = &self.chats[c];
         let oldest = |running: &RunningRecap| running.versions.iter().map(|version| version.clock).min();
         let oldest_here = chat.running.as_ref().and_then(oldest).unwrap_or(i64::MAX);
@@ -213,13 +214,13 @@ impl Library {
     }
 
     /// The relatives of a chat, and itself, that have this version of the running recap and the scene that it names.
-    pub fn tellers(&self, chat: usize, version: &RecapVersion) -> Arc<Tellers> {
+    pub fn tellers(&self, chat: ChatIx, version: &RecapVersion) -> Arc<Tellers> {
         let key = (self.family_number(chat), version.version, version.clock, version.scene);
         let mut known = self.families.tellers.lock().unwrap_or_else(PoisonError::into_inner);
         known.entry(key).or_insert_with(|| Arc::new(self.find_tellers(chat, version))).clone()
     }
 
-    fn find_tellers(&self, chat: usize, version: &RecapVersion) -> Tellers {
+    fn find_tellers(&self, chat: ChatIx, version: &RecapVersion) -> Tellers {
         let mut tellers = Tellers::default();
         let mut lines: HashMap<Option<Moment>, usize> = HashMap::new();
         for c in self.family_with(chat, version) {

@@ -1,5 +1,6 @@
 //! [`Lore`]: what a chat's line knows of its books, worked out once; the lives of books that it comes from.
 
+use crate::ChatIx;
 use std::collections::{HashMap, HashSet};
 use std::sync::{Arc, PoisonError};
 
@@ -36,7 +37,7 @@ impl Lore {
 /// A book that an extension made as a copy of another.
 pub(crate) struct CopiedBook {
     /// The chat that it was made for
-    pub(crate) chat: usize,
+    pub(crate) chat: ChatIx,
     pub(crate) stem: String,
     pub(crate) source: String,
     /// Name of the chat that it was made from
@@ -46,7 +47,7 @@ pub(crate) struct CopiedBook {
 
 impl Library {
     /// What a chat's line knows of its books. Asked for one message after the other, it is worked out once.
-    pub fn lore(&self, c: usize) -> Result<Arc<Lore>, PathError> {
+    pub fn lore(&self, c: ChatIx) -> Result<Arc<Lore>, PathError> {
         {
             let last = self.last_lore.lock().unwrap_or_else(PoisonError::into_inner);
             if let Some((_, lore)) = last.as_ref().filter(|(chat, _)| *chat == c) {
@@ -72,18 +73,18 @@ impl Library {
         Ok(lore)
     }
 
-    fn seen_by(&self, c: usize, lives: &[Arc<Life>]) -> Known {
+    fn seen_by(&self, c: ChatIx, lives: &[Arc<Life>]) -> Known {
         let lives: Vec<&Life> = lives.iter().map(|life| &**life).collect();
-        let ours = |chat: usize, message: usize| Some(self.place_here(chat, message, c));
+        let ours = |chat: ChatIx, message: usize| Some(self.place_here(chat, message, c));
         let (cast, ancestors) = (VaultCast(self), self.line_above(c));
-        let left = |chat: usize, book: &str| self.left(chat, book);
+        let left = |chat: ChatIx, book: &str| self.left(chat, book);
         Known::of(&lives, &Line { chat: c, ancestors, ours: &ours, left: &left, cast: &cast })
     }
 
     /// The first message of a chat, or of those above it up to where it left them, at which history saw one of these books.
-    fn first_look(&self, c: usize, lives: &[Arc<Life>]) -> Option<usize> {
+    fn first_look(&self, c: ChatIx, lives: &[Arc<Life>]) -> Option<usize> {
         let above = self.line_above(c);
-        let here = |chat: usize, message: usize| match above.iter().find(|above| above.chat == chat) {
+        let here = |chat: ChatIx, message: usize| match above.iter().find(|above| above.chat == chat) {
             _ if chat == c => Some(message),
             Some(above) if message <= above.limit => Some(self.place_here(chat, message, c)),
             _ => None,
@@ -92,7 +93,7 @@ impl Library {
             SeenBy::Look(_, heads) => Some(heads),
             _ => None,
         });
-        let mut first: HashMap<usize, usize> = HashMap::new();
+        let mut first: HashMap<ChatIx, usize> = HashMap::new();
         for (chat, head) in looks.flatten() {
             first.entry(*chat).and_modify(|first| *first = head.to.min(*first)).or_insert(head.to);
         }
@@ -101,7 +102,7 @@ impl Library {
 
     /// The message of a chat that stands where a message of another one stands: the same one; the one that it became when it was edited;
     /// the one before, if it was deleted.
-    fn place_here(&self, chat: usize, message: usize, here: usize) -> usize {
+    fn place_here(&self, chat: ChatIx, message: usize, here: ChatIx) -> usize {
         if let Some(same) = self.counterpart(chat, message, here) {
             return same;
         }
@@ -116,7 +117,7 @@ impl Library {
     }
 
     /// The first observation that shows a chat bound to another book than this one, which it had before.
-    fn left(&self, chat: usize, book: &str) -> Option<u64> {
+    fn left(&self, chat: ChatIx, book: &str) -> Option<u64> {
         let own = self.chats[chat].book_stem().map(|stem| self.known_as(stem));
         let bindings = if own == Some(book) { Vec::new() } else { self.bindings(chat) };
         let last = bindings.iter().rposition(|(had, ..)| *had == book)?;
@@ -124,7 +125,7 @@ impl Library {
     }
 
     /// The book that a chat had before this one, if history tells.
-    fn had_before(&self, chat: usize, book: &str) -> Option<String> {
+    fn had_before(&self, chat: ChatIx, book: &str) -> Option<String> {
         let bindings = self.bindings(chat);
         let first = bindings.iter().position(|(had, ..)| *had == book).unwrap_or(bindings.len());
         bindings.get(first.checked_sub(1)?).map(|(had, ..)| (*had).to_owned())
@@ -132,7 +133,7 @@ impl Library {
 
     /// The last snapshot of the book that the chat above has and that is not there: who has another one went on with that one under its
     /// new name, because SillyTavern tells only the open chat. With the message of the chat, the time, and when its scene began.
-    fn lost_above(&self, chat: usize, book: &str, until: i64) -> Option<(usize, i64, &String, i64)> {
+    fn lost_above(&self, chat: ChatIx, book: &str, until: i64) -> Option<(usize, i64, &String, i64)> {
         let here = &self.chats[chat];
         let above = self.chats[here.lineage.parent?].book_stem().filter(|above| *above != book)?;
         let (name, told) = self.scenes().get_key_value(above)?;
@@ -147,7 +148,7 @@ impl Library {
     }
 
     /// The last message that a chat had when it was bound to this book instead of another one, if history tells of that.
-    fn rebound(&self, chat: usize, book: &str) -> Option<usize> {
+    fn rebound(&self, chat: ChatIx, book: &str) -> Option<usize> {
         let here = &self.chats[chat];
         let bindings = self.bindings(chat);
         match bindings.iter().position(|(had, ..)| *had == book) {
@@ -160,9 +161,9 @@ impl Library {
     }
 
     /// The books that a chat's line had: its own, those of the chats above it, and those that its scenes were written into.
-    fn books_of_line(&self, c: usize) -> Vec<String> {
+    fn books_of_line(&self, c: ChatIx) -> Vec<String> {
         let mut stems: Vec<String> = Vec::new();
-        let mut line: Vec<usize> = self.line_above(c).iter().map(|above| above.chat).collect();
+        let mut line: Vec<ChatIx> = self.line_above(c).iter().map(|above| above.chat).collect();
         line.reverse();
         line.push(c);
         let history = self.history().ok().flatten();
@@ -183,7 +184,7 @@ impl Library {
     }
 
     /// The chats above one, nearest first, and how much of them is its own.
-    pub(crate) fn line_above(&self, c: usize) -> Vec<Ancestor> {
+    pub(crate) fn line_above(&self, c: ChatIx) -> Vec<Ancestor> {
         let mut line: Vec<Ancestor> = Vec::new();
         let (mut at, mut limit, mut left) = (c, usize::MAX, i64::MAX);
         let history = self.history().ok().flatten();
@@ -212,7 +213,7 @@ impl Library {
     }
 
     /// The message that a chat was forked at: its number in the parent, and in the fork. Both may have changed since.
-    fn fork_of(&self, c: usize, parent: usize) -> (usize, usize) {
+    fn fork_of(&self, c: ChatIx, parent: ChatIx) -> (usize, usize) {
         let (here, above) = (&self.chats[c], &self.chats[parent]);
         let record = here.record.as_ref();
         let told = record.map(|record| record.message).or(here.lineage.fork_message).unwrap_or(here.head());
@@ -231,7 +232,7 @@ impl Library {
     }
 
     /// When a fork was made, where anything tells exactly.
-    fn forked_at(&self, c: usize) -> Option<i64> {
+    fn forked_at(&self, c: ChatIx) -> Option<i64> {
         // Where healing wrote the record, it says when that was.
         let record = self.chats[c].record.as_ref().filter(|record| !record.adopted);
         let recorded = record.map(|record| record.created).filter(|created| *created > 0);
@@ -241,7 +242,7 @@ impl Library {
     /// The books that extensions made as copies of others.
     pub(crate) fn copies(&self) -> &[CopiedBook] {
         self.copies.get_or_init(|| {
-            let of = |(chat, here): (usize, &crate::Chat)| {
+            let of = |(chat, here): (ChatIx, &crate::Chat)| {
                 // SillyTavern's forks copy the header of their parent: only the chat that is or was bound to the copy is the one.
                 let bound = here.book_stem().map(|stem| self.known_as(stem));
                 let own = |copy: &BookCopy, stem: &str| {
@@ -257,16 +258,16 @@ impl Library {
                 });
                 copies.collect::<Vec<_>>()
             };
-            let mut all: Vec<CopiedBook> = self.chats.iter().enumerate().flat_map(of).collect();
+            let mut all: Vec<CopiedBook> = ChatIx::each(&self.chats).flat_map(of).collect();
             // A later fork that shares the copy has the same note.
-            let mut seen: HashMap<String, usize> = HashMap::new();
+            let mut seen: HashMap<String, ChatIx> = HashMap::new();
             all.sort_by_key(|copy| self.depth(copy.chat));
             all.retain(|copy| seen.insert(copy.stem.clone(), copy.chat).is_none());
             all
         })
     }
 
-    fn depth(&self, chat: usize) -> usize {
+    fn depth(&self, chat: ChatIx) -> usize {
         self.ancestors(chat).count()
     }
 }
@@ -427,7 +428,7 @@ impl Lives {
         &mut self,
         library: &Library,
         stem: &str,
-        owner: usize,
+        owner: ChatIx,
         at: usize,
         time: i64,
     ) -> Result<Made<'_>, PathError> {

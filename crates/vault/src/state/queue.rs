@@ -3,11 +3,11 @@
 use forklore_core::adapter::{self, Operation};
 use forklore_fs::PathError;
 
-use crate::Library;
+use crate::{ChatIx, Library};
 
 impl Library {
     /// Work that waits or runs for a chat, in any extension's queue.
-    pub fn operations(&self, chat: usize) -> Result<Vec<Operation>, PathError> {
+    pub fn operations(&self, chat: ChatIx) -> Result<Vec<Operation>, PathError> {
         let chat = &self.chats[chat];
         let book = match &chat.book {
             Some((name, _)) => self.book(name)?,

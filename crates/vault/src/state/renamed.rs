@@ -1,6 +1,7 @@
 //! The names of books. SillyTavern gives a book another name by saving it anew and deleting the old one, and only the open chat follows:
 //! headers, notes of extensions, scenes and history speak of it by names that are gone. Here it is one book, under the first of them.
 
+use crate::ChatIx;
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 
 use forklore_core::adapter::{self, Keepers, Mark};
@@ -37,7 +38,7 @@ impl Library {
     }
 
     /// The books that a chat was seen bound to, by the names that they are known by, as [`Timeline::bindings_of`].
-    pub(crate) fn bindings(&self, chat: usize) -> Vec<(&str, u64, usize)> {
+    pub(crate) fn bindings(&self, chat: ChatIx) -> Vec<(&str, u64, usize)> {
         let history = self.history().ok().flatten();
         let mut bindings =
             history.map(|history| history.bindings_of(&self.chats[chat].path)).unwrap_or_default();
@@ -75,7 +76,7 @@ impl Library {
     /// Names that are gone, each with the one that a chat which had it has instead.
     fn told_names(&self) -> Result<Vec<(String, String)>, PathError> {
         let mut told = Vec::new();
-        for (c, chat) in self.chats.iter().enumerate() {
+        for (c, chat) in ChatIx::each(&self.chats) {
             // A book that other stories use as well did not begin as one of this chat's.
             let is_ours = |stem: &str| self.users_of(stem).iter().all(|user| self.related(*user, c));
             let Some(now) = chat.book_stem().filter(|stem| is_ours(stem)) else { continue };
@@ -115,7 +116,7 @@ impl Library {
 
     /// The last other book that a scene which was played in a chat was written into, if that is gone, and the one that the chat has instead
     /// goes on with it. An extension that notes when it made the book notes its new name as well: then it is older than the scene.
-    fn written_before(&self, c: usize, now: &str) -> Result<Option<String>, PathError> {
+    fn written_before(&self, c: ChatIx, now: &str) -> Result<Option<String>, PathError> {
         let chat = &self.chats[c];
         let own = |message: usize| chat.lineage.fork_message.is_none_or(|fork| message > fork);
         let scenes = chat.facts.scenes.iter().filter(|(message, _)| own(*message));
@@ -140,7 +141,7 @@ impl Library {
 
     /// The book of a chat above that is gone, if the one that a chat has instead holds what was made there after the two had parted: it was
     /// shared, and got another name.
-    fn gone_above(&self, c: usize, now: &str) -> Result<Option<String>, PathError> {
+    fn gone_above(&self, c: ChatIx, now: &str) -> Result<Option<String>, PathError> {
         let Some(book) = self.book(now)?.filter(|book| book.parse().is_ok()) else { return Ok(None) };
         let (mut below, mut gone) = (c, None);
         let entries = book.images();

@@ -3,7 +3,7 @@
 use forklore_core::adapter::recap::RecapVersion;
 use forklore_core::adapter::{Scene, SceneVersion};
 
-use crate::Library;
+use crate::{ChatIx, Library};
 
 /// A version of the running recap is stored this long before its scene counts as combined, in milliseconds, at most.
 const SOON: i64 = 5_000;
@@ -13,7 +13,7 @@ impl Library {
     ///
     /// The version has the scene's number; but a fork inherits versions of scenes that it does not have, under numbers that can be
     /// its own scenes', and deleting an old message moves scenes without changing the numbers in the recap.
-    pub fn scene_of(&self, chat: usize, version: &RecapVersion) -> Option<usize> {
+    pub fn scene_of(&self, chat: ChatIx, version: &RecapVersion) -> Option<usize> {
         let own = self.chats[chat].facts.scene(version.scene).is_some_and(|scene| scene.recapped);
         if own && self.chats[chat].lineage.fork_message.is_none_or(|fork| version.scene <= fork) {
             return Some(version.scene);

@@ -422,34 +422,35 @@ fn timed(report: &DiffReport) -> Markup {
             @if let (Some(start), Some(end)) = (effect.effect.start, effect.effect.end) { span.quiet { " from message " (start) " to " (end) } }
         }
     };
-    if timed.added.is_empty() && timed.removed.is_empty() && timed.changed.is_empty() {
-        return html! {};
-    }
-    html! {
-        section {
-            h2 { "Sticky and cooldown" }
-            ul.operations {
-                @for found in &timed.removed { li { "Only in A: " del { (effect(found)) } } }
-                @for found in &timed.added { li { "Only in B: " ins { (effect(found)) } } }
-                @for found in &timed.changed { li { "A: " del { (effect(&found.before)) } " B: " ins { (effect(&found.after)) } } }
-            }
-        }
-    }
+    let changed = timed.changed.iter().map(|found| (&found.before, &found.after)).collect();
+    parted("Sticky and cooldown", &timed.removed, &timed.added, changed, effect)
 }
 
 fn queue(report: &DiffReport) -> Markup {
     let queue = &report.queue;
-    if queue.added.is_empty() && queue.removed.is_empty() && queue.changed.is_empty() {
+    let operation = |operation: &ShowOperation| html! { bdi { (operation.kind) } " " (operation.status) };
+    let changed = queue.changed.iter().map(|found| (&found.before, &found.after)).collect();
+    parted("Queue", &queue.removed, &queue.added, changed, operation)
+}
+
+/// What only one side has, and what differs; nothing where both have the same.
+fn parted<T>(
+    title: &str,
+    removed: &[T],
+    added: &[T],
+    changed: Vec<(&T, &T)>,
+    one: impl Fn(&T) -> Markup,
+) -> Markup {
+    if removed.is_empty() && added.is_empty() && changed.is_empty() {
         return html! {};
     }
-    let operation = |operation: &ShowOperation| html! { bdi { (operation.kind) } " " (operation.status) };
     html! {
         section {
-            h2 { "Queue" }
+            h2 { (title) }
             ul.operations {
-                @for found in &queue.removed { li { "Only in A: " del { (operation(found)) } } }
-                @for found in &queue.added { li { "Only in B: " ins { (operation(found)) } } }
-                @for found in &queue.changed { li { "A: " del { (operation(&found.before)) } " B: " ins { (operation(&found.after)) } } }
+                @for found in removed { li { "Only in A: " del { (one(found)) } } }
+                @for found in added { li { "Only in B: " ins { (one(found)) } } }
+                @for (before, after) in changed { li { "A: " del { (one(before)) } " B: " ins { (one(after)) } } }
             }
         }
     }

@@ -3,10 +3,10 @@
 use std::collections::BTreeMap;
 
 use forklore_api::FailureReport;
-use forklore_api::heal::{Asking, Healed};
+use forklore_api::heal::Healed;
 use forklore_api::look::HealthReport;
 use forklore_core::check::{Code, Finding, Severity};
-use forklore_engine::heal::{Action, Choice, Quarantined};
+use forklore_engine::heal::{Action, Choice, Quarantined, Question};
 use maud::{Markup, html};
 
 use super::{act, parts};
@@ -254,7 +254,7 @@ fn quarantined(chat: &str, all: &[Quarantined]) -> Markup {
     }
 }
 
-fn asking(question: &Asking, chosen: Option<Choice>) -> Markup {
+fn asking(question: &Question, chosen: Option<Choice>) -> Markup {
     let field = format!("choose/{}", question.chat);
     let optional = question.code == Code::BookSharedByChoice;
     let own = question.copy_of.as_ref() == Some(&question.book);

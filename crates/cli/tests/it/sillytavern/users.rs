@@ -2,7 +2,7 @@
 
 use forklore_testkit::http::Http;
 use forklore_testkit::story::Story;
-use forklore_testkit::tavern::{Setup, Tavern, session};
+use forklore_testkit::tavern::{Setup, Tavern, cookies, session};
 use serde_json::json;
 
 use super::{ana, on_each};
@@ -14,13 +14,7 @@ fn login(tavern: &Tavern, handle: &str) -> Http {
     let answer = http.post("api/users/login", &json!({"handle": handle}));
     assert_eq!(answer.ok()["handle"], handle);
     // The session lives in the cookie, and goes on in the one that comes back.
-    let cookies: Vec<&str> = answer
-        .headers
-        .iter()
-        .filter(|(name, _)| name == "set-cookie")
-        .filter_map(|(_, value)| value.split(';').next())
-        .collect();
-    let http = http.with("Cookie", &cookies.join("; "));
+    let http = http.with("Cookie", &cookies(&answer));
     let token = http.get("csrf-token").ok()["token"].as_str().unwrap().to_owned();
     http.with("X-CSRF-Token", &token)
 }

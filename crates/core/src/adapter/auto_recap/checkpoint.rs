@@ -1,12 +1,12 @@
 //! What is recorded with a fork for the extension to validate when it is entered: the record that its own first attempt at checkpoints
 //! wrote, and three keys beside it.
 
-use forklore_json::{Raw, quote};
+use forklore_json::{Raw, list, object, quote};
 use serde_json::json;
 
 use super::{combined, running};
 use crate::adapter::notes::CheckpointState;
-use crate::fork::header::{Revision, list, object};
+use crate::format::revision::Revision;
 
 /// The key of the record.
 pub(super) const KEY: &str = "auto_recap_checkpoint_state";

@@ -3,7 +3,7 @@
 use forklore_json::Raw;
 
 use crate::adapter::recap::CombinedRecap;
-use crate::fork::header::Revision;
+use crate::format::revision::Revision;
 
 /// Where it is.
 const PATH: [&str; 2] = ["auto_recap", "combined_recap"];

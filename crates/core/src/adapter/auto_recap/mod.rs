@@ -13,16 +13,16 @@ mod running;
 mod scene;
 mod wrap;
 
-use forklore_json::{Kind, Raw};
+use forklore_json::{Kind, Raw, object};
 
 use crate::adapter::notes::{BoundBook, CheckpointState, Waiting};
 use crate::adapter::places::{EVERY, Path, Places};
 use crate::adapter::recap::{CombinedRecap, Projection, RunningRecap, StoredVersion};
 use crate::adapter::registry::{IndexRecord, RegistryLine};
 use crate::adapter::{Adapter, EntryRole, Operation, Scene, SceneSighting, Work};
-use crate::fork::header::{Revision, object};
 use crate::format::book::{Book, EntryImage};
 use crate::format::chat::{Header, Message};
+use crate::format::revision::Revision;
 
 /// The extension's name.
 const NAME: &str = "Auto-Recap";

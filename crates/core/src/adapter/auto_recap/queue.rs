@@ -5,9 +5,9 @@ use forklore_json::{Kind, Raw, Splice, Step, apply_all, set};
 use super::{NAME, PIPELINE, QUEUE_ENTRY};
 use crate::adapter::notes::Waiting;
 use crate::adapter::{Operation, Status, Work};
-use crate::fork::header::Revision;
 use crate::format::book::{Book, EntryImage};
 use crate::format::chat::Header;
+use crate::format::revision::Revision;
 
 /// Where the first versions of the extension had their queue in `chat_metadata`.
 pub(super) const OLD_QUEUE: &str = "auto_summarize_operation_queue";

@@ -1,9 +1,9 @@
 //! The running recap in `chat_metadata`, and what of it is another chat's.
 
-use forklore_json::{Kind, Raw};
+use forklore_json::{Kind, Raw, list};
 
 use crate::adapter::recap::{Projection, RecapVersion, RunningRecap, StoredVersion};
-use crate::fork::header::{Revision, list};
+use crate::format::revision::Revision;
 
 /// Its key, and its older name.
 pub(super) const KEYS: [&str; 2] =

@@ -4,15 +4,16 @@
 use std::cmp::Ordering;
 use std::collections::HashMap;
 
+use super::super::chat_ix::ChatIx;
 use super::super::line::common_prefix;
 use super::super::moment::MessageId;
 use super::Chat;
 
 /// Chats, sorted by their moments as words are by their letters.
 pub(super) struct Lines {
-    order: Vec<usize>,
+    order: Vec<ChatIx>,
     /// Where each chat stands in the order.
-    place: HashMap<usize, usize>,
+    place: HashMap<ChatIx, usize>,
     /// How many messages each shares with the one before it; what two chats share is the least between them.
     shared: Vec<usize>,
     /// Where messages stand, by their own identity: place of the first chat that has it with all that comes before it, and its number.
@@ -22,18 +23,18 @@ pub(super) struct Lines {
 /// Chats that share so many messages with one, all of them with the same message next.
 pub(super) struct Neighbours<'a> {
     pub(super) shared: usize,
-    pub(super) chats: &'a [usize],
+    pub(super) chats: &'a [ChatIx],
 }
 
 /// So many places are looked at where a message stands at many: each is another edit of what comes before.
 const PLACES: usize = 8;
 
 impl Lines {
-    pub(super) fn new(chats: &[Chat<'_>], members: &[usize]) -> Self {
+    pub(super) fn new(chats: &[Chat<'_>], members: &[ChatIx]) -> Self {
         let mut order = members.to_vec();
         order.sort_by(|a, b| compare(chats, *a, *b).then(a.cmp(b)));
         let before = std::iter::once(None).chain(order.iter().copied().map(Some));
-        let with = |(before, c): (Option<usize>, &usize)| {
+        let with = |(before, c): (Option<ChatIx>, &ChatIx)| {
             before.map_or(0, |b| common_prefix(chats[b].transcript, chats[*c].transcript))
         };
         let shared: Vec<usize> = before.zip(&order).map(with).collect();
@@ -52,7 +53,7 @@ impl Lines {
     }
 
     /// The others, those that share most with `c` first.
-    pub(super) fn nearest(&self, c: usize) -> impl Iterator<Item = Neighbours<'_>> {
+    pub(super) fn nearest(&self, c: ChatIx) -> impl Iterator<Item = Neighbours<'_>> {
         let here = self.place[&c];
         let (mut from, mut to) = (here, here + 1);
         let before = |from: usize| (from > 0).then(|| self.shared[from]);
@@ -91,9 +92,9 @@ impl Lines {
     pub(super) fn with_messages<'s>(
         &'s self,
         chats: &'s [Chat<'s>],
-        c: usize,
+        c: ChatIx,
         first: usize,
-    ) -> impl Iterator<Item = (usize, &'s [usize])> + 's {
+    ) -> impl Iterator<Item = (usize, &'s [ChatIx])> + 's {
         let transcript = chats[c].transcript;
         let rows = (first.max(1)..transcript.len()).rev().filter_map(move |i| Some((i, transcript.row(i)?)));
         rows.flat_map(move |(i, row)| {
@@ -106,7 +107,7 @@ impl Lines {
     }
 
     /// The chats that have a message with all that comes before it, of which the first stands at `place`.
-    fn having(&self, place: usize, message: usize) -> &[usize] {
+    fn having(&self, place: usize, message: usize) -> &[ChatIx] {
         let mut end = place + 1;
         while self.shared.get(end).is_some_and(|shared| *shared > message) {
             end += 1;
@@ -115,7 +116,7 @@ impl Lines {
     }
 }
 
-fn compare(chats: &[Chat<'_>], a: usize, b: usize) -> Ordering {
+fn compare(chats: &[Chat<'_>], a: ChatIx, b: ChatIx) -> Ordering {
     let (a, b) = (chats[a].transcript, chats[b].transcript);
     let shared = common_prefix(a, b);
     a.moment(shared).cmp(&b.moment(shared))

@@ -4,6 +4,7 @@ use std::cell::RefCell;
 use std::collections::HashMap;
 use std::rc::Rc;
 
+use super::super::chat_ix::ChatIx;
 use super::super::line::{Confidence, align, common_prefix};
 use super::super::moment::{Moment, Transcript};
 use super::{Chat, Swipes};
@@ -25,7 +26,7 @@ pub(super) struct Meeter<'a> {
 }
 
 /// By chat, message and the moment before it.
-type Asked = HashMap<(usize, usize, Moment), Rc<[Moment]>>;
+type Asked = HashMap<(ChatIx, usize, Moment), Rc<[Moment]>>;
 
 impl<'a> Meeter<'a> {
     pub(super) fn new(chats: &'a [Chat<'a>], swipes: &'a Swipes<'a>) -> Self {
@@ -33,13 +34,13 @@ impl<'a> Meeter<'a> {
     }
 
     /// Where `c` parted from `p`, judged by moments, swipes and, where old messages were edited since, message identities.
-    pub(super) fn meet(&self, c: usize, p: usize) -> Option<Meeting> {
+    pub(super) fn meet(&self, c: ChatIx, p: ChatIx) -> Option<Meeting> {
         self.meet_after(c, p, common_prefix(self.transcript(c), self.transcript(p)))
     }
 
     /// How many of the messages that two chats share from the start were sent at the same time, too: after two lines have parted, the
     /// same short answer can be given in both. Where no time agrees, times tell nothing.
-    pub(super) fn sent_together(&self, c: usize, p: usize, shared: usize) -> usize {
+    pub(super) fn sent_together(&self, c: ChatIx, p: ChatIx, shared: usize) -> usize {
         let (child, parent) = (self.transcript(c), self.transcript(p));
         let same = |n: &usize| child.row(n - 1).map(|row| row.id) == parent.row(n - 1).map(|row| row.id);
         let last = (1..=shared).rev().find(same).filter(|last| *last > 1);
@@ -47,16 +48,16 @@ impl<'a> Meeter<'a> {
     }
 
     /// As [`Self::meet`], for chats that do not name each other: beyond the greeting, and sent at the same time.
-    pub(super) fn meet_with_dates(&self, c: usize, p: usize) -> Option<Meeting> {
+    pub(super) fn meet_with_dates(&self, c: ChatIx, p: ChatIx) -> Option<Meeting> {
         let meeting = self.meet(c, p)?;
         (meeting.fork > 0 && self.dated(c, p, meeting)).then_some(meeting)
     }
 
-    fn transcript(&self, c: usize) -> &'a Transcript {
+    fn transcript(&self, c: ChatIx) -> &'a Transcript {
         self.chats[c].transcript
     }
 
-    fn meet_after(&self, c: usize, p: usize, shared: usize) -> Option<Meeting> {
+    fn meet_after(&self, c: ChatIx, p: ChatIx, shared: usize) -> Option<Meeting> {
         let (child, parent) = (self.transcript(c), self.transcript(p));
         let shared = self.sent_together(c, p, shared);
         if shared < child.len() && shared < parent.len() {
@@ -82,7 +83,7 @@ impl<'a> Meeter<'a> {
     }
 
     /// Whether one of the messages that two chats share, after the greeting, was sent at the same time in both.
-    pub(super) fn dated(&self, c: usize, p: usize, meeting: Meeting) -> bool {
+    pub(super) fn dated(&self, c: ChatIx, p: ChatIx, meeting: Meeting) -> bool {
         let (child, parent) = (self.transcript(c), self.transcript(p));
         // Where there are no times, the words must do: an answer is soon the same, a reply to it is not.
         if (self.chats[c].undated || self.chats[p].undated) && meeting.fork < UNDATED {
@@ -102,8 +103,8 @@ impl<'a> Meeter<'a> {
     }
 
     /// Whether two messages, each of a chat, are one of which different swipes are shown.
-    pub(super) fn same_message(&self, ours: (usize, usize), theirs: (usize, usize)) -> bool {
-        let is_swipe = |one: (usize, usize), other: (usize, usize)| {
+    pub(super) fn same_message(&self, ours: (ChatIx, usize), theirs: (ChatIx, usize)) -> bool {
+        let is_swipe = |one: (ChatIx, usize), other: (ChatIx, usize)| {
             let transcript = self.transcript(one.0);
             let Some(shown) = transcript.moment(one.1) else { return false };
             self.swipes(other, transcript.moment_before(one.1)).contains(&shown)
@@ -111,7 +112,7 @@ impl<'a> Meeter<'a> {
         is_swipe(ours, theirs) || is_swipe(theirs, ours)
     }
 
-    fn swipes(&self, (chat, message): (usize, usize), before: Moment) -> Rc<[Moment]> {
+    fn swipes(&self, (chat, message): (ChatIx, usize), before: Moment) -> Rc<[Moment]> {
         let mut asked = self.asked.borrow_mut();
         let ask = || (self.swipes)(chat, message, before).into();
         asked.entry((chat, message, before)).or_insert_with(ask).clone()

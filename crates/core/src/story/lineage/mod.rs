@@ -15,6 +15,7 @@ mod tracer;
 use serde::{Deserialize, Serialize};
 
 use self::tracer::Tracer;
+use super::chat_ix::ChatIx;
 use super::line::Confidence;
 use super::moment::{Moment, Transcript};
 use crate::format::record::ForkRecord;
@@ -96,7 +97,7 @@ pub struct Lineage {
     /// What it is
     pub kind: Kind,
     /// The chat it was forked from
-    pub parent: Option<usize>,
+    pub parent: Option<ChatIx>,
     /// The last message that it has from its parent; a best guess where the parent is gone.
     pub fork_message: Option<usize>,
     /// How this is known
@@ -115,7 +116,7 @@ impl Lineage {
 }
 
 /// Asks for the moments that a message of a chat would have, after the moment before it, with each of its swipes shown.
-pub type Swipes<'a> = dyn Fn(usize, usize, Moment) -> Vec<Moment> + Sync + 'a;
+pub type Swipes<'a> = dyn Fn(ChatIx, usize, Moment) -> Vec<Moment> + Sync + 'a;
 
 /// Finds the lineage of every chat.
 pub fn trace(chats: &[Chat<'_>], swipes: &Swipes<'_>) -> Vec<Lineage> {

@@ -4,6 +4,7 @@ use std::cell::OnceCell;
 use std::cmp::Reverse;
 use std::collections::{HashMap, HashSet};
 
+use super::super::chat_ix::ChatIx;
 use super::super::line::{Confidence, common_prefix};
 use super::super::moment::MessageId;
 use super::lines::Lines;
@@ -18,20 +19,20 @@ pub(super) struct Tracer<'a> {
     chats: &'a [Chat<'a>],
     meeter: Meeter<'a>,
     seniority: Vec<Seniority<'a>>,
-    by_name: HashMap<(usize, &'a str), usize>,
+    by_name: HashMap<(usize, &'a str), ChatIx>,
     /// As file systems see names that do not tell everything apart; nothing where several chats have one.
-    by_folded_name: HashMap<(usize, String), Option<usize>>,
+    by_folded_name: HashMap<(usize, String), Option<ChatIx>>,
     /// Chats of any story by name.
-    anywhere: HashMap<&'a str, Vec<usize>>,
-    by_slug: HashMap<&'a str, Vec<usize>>,
+    anywhere: HashMap<&'a str, Vec<ChatIx>>,
+    by_slug: HashMap<&'a str, Vec<ChatIx>>,
     /// For each chat the family that it may be of: chats of a story that share one of their first messages after the greeting, also
     /// over others. Only they can be related by their lines.
     family: Vec<usize>,
-    families: Vec<(Vec<usize>, OnceCell<Lines>)>,
+    families: Vec<(Vec<ChatIx>, OnceCell<Lines>)>,
     /// What messages of other chats of a story link to.
     linked: HashSet<(usize, Link, &'a str)>,
     /// Chats of a story by the names that their metadata goes by, unless they come from a chat of that name.
-    called: HashMap<(usize, &'a str), Vec<usize>>,
+    called: HashMap<(usize, &'a str), Vec<ChatIx>>,
 }
 
 /// How many messages after the greeting are looked at to find relatives. More than one, because old messages get edited.
@@ -55,7 +56,7 @@ impl<'a> Tracer<'a> {
             linked: HashSet::new(),
             called: HashMap::new(),
         };
-        for (c, chat) in chats.iter().enumerate() {
+        for (c, chat) in ChatIx::each(chats) {
             tracer.by_name.insert((chat.story, chat.name), c);
             tracer.anywhere.entry(chat.name).or_default().push(c);
             let folded = tracer.by_folded_name.entry((chat.story, folded(chat.name)));
@@ -67,7 +68,7 @@ impl<'a> Tracer<'a> {
             tracer.linked.extend(others.map(|(link, name)| (chat.story, *link, name.as_str())));
         }
         tracer.find_families();
-        for (c, chat) in chats.iter().enumerate() {
+        for (c, chat) in ChatIx::each(chats) {
             if chat.aliases.is_empty() {
                 continue;
             }
@@ -84,24 +85,24 @@ impl<'a> Tracer<'a> {
     }
 
     fn find_families(&mut self) {
-        let mut first: HashMap<(usize, MessageId), usize> = HashMap::new();
-        let mut family: Vec<usize> = (0..self.chats.len()).collect();
-        fn root(family: &mut [usize], mut c: usize) -> usize {
+        let mut first: HashMap<(usize, MessageId), ChatIx> = HashMap::new();
+        let mut family: Vec<ChatIx> = ChatIx::all(self.chats.len()).collect();
+        fn root(family: &mut [ChatIx], mut c: ChatIx) -> ChatIx {
             while family[c] != c {
                 family[c] = family[family[c]];
                 c = family[c];
             }
             c
         }
-        for (c, chat) in self.chats.iter().enumerate() {
+        for (c, chat) in ChatIx::each(self.chats) {
             for row in chat.transcript.rows_from(1).take(START) {
                 let other = *first.entry((chat.story, row.id)).or_insert(c);
                 let (a, b) = (root(&mut family, c), root(&mut family, other));
                 family[a] = b;
             }
         }
-        let mut numbers: HashMap<usize, usize> = HashMap::new();
-        for c in 0..self.chats.len() {
+        let mut numbers: HashMap<ChatIx, usize> = HashMap::new();
+        for c in ChatIx::all(self.chats.len()) {
             let number = *numbers.entry(root(&mut family, c)).or_insert(self.families.len());
             if number == self.families.len() {
                 self.families.push((Vec::new(), OnceCell::new()));
@@ -113,17 +114,17 @@ impl<'a> Tracer<'a> {
 
     /// The lineage of every chat. Those that say where they come from go first: they tell which of the others they do not come from.
     pub(super) fn trace(&self) -> Vec<Lineage> {
-        let said: Vec<Option<Lineage>> = (0..self.chats.len()).map(|c| self.said(c)).collect();
-        let traced = |c: usize| said[c].clone().unwrap_or_else(|| self.unclaimed(c, &said));
-        let mut found: Vec<Lineage> = (0..self.chats.len()).map(traced).collect();
-        for c in 0..self.chats.len() {
+        let said: Vec<Option<Lineage>> = ChatIx::all(self.chats.len()).map(|c| self.said(c)).collect();
+        let traced = |c: ChatIx| said[c].clone().unwrap_or_else(|| self.unclaimed(c, &said));
+        let mut found: Vec<Lineage> = ChatIx::all(self.chats.len()).map(traced).collect();
+        for c in ChatIx::all(self.chats.len()) {
             self.cut_ring(c, &mut found);
         }
         found
     }
 
     /// What a chat, or its twin, says of itself; nothing if only the lines can tell.
-    fn said(&self, c: usize) -> Option<Lineage> {
+    fn said(&self, c: ChatIx) -> Option<Lineage> {
         let chat = &self.chats[c];
         if let Some(record) = chat.record {
             return Some(self.recorded(c, record));
@@ -135,16 +136,16 @@ impl<'a> Tracer<'a> {
     }
 
     /// The parent that a chat names.
-    fn claim(&self, c: usize) -> Option<&'a str> {
+    fn claim(&self, c: ChatIx) -> Option<&'a str> {
         let chat = &self.chats[c];
         chat.main_chat.as_deref().filter(|claimed| *claimed != chat.name)
     }
 
     /// Chats cannot be each other's parents. Where names make it so, another chat has taken the name of a parent that is gone:
     /// the one that has more messages than the other had when it was forked is the elder, and its parent is the lost one.
-    fn cut_ring(&self, c: usize, found: &mut [Lineage]) {
+    fn cut_ring(&self, c: ChatIx, found: &mut [Lineage]) {
         let mut ring = vec![c];
-        let mut on_the_way: HashSet<usize> = HashSet::from([c]);
+        let mut on_the_way: HashSet<ChatIx> = HashSet::from([c]);
         while let Some(p) = found[ring[ring.len() - 1]].parent {
             if p == c {
                 let Some(elder) = ring.iter().copied().max_by_key(|d| (self.chats[*d].transcript.len(), *d))
@@ -164,7 +165,7 @@ impl<'a> Tracer<'a> {
         }
     }
 
-    fn recorded(&self, c: usize, record: &ForkRecord) -> Lineage {
+    fn recorded(&self, c: ChatIx, record: &ForkRecord) -> Lineage {
         let parent = self.recorded_parent(c, record);
         let note = match parent {
             None => Some(ParentNote::Missing(record.parent_file.clone())),
@@ -187,15 +188,15 @@ impl<'a> Tracer<'a> {
         }
     }
 
-    fn recorded_parent(&self, c: usize, record: &ForkRecord) -> Option<usize> {
+    fn recorded_parent(&self, c: ChatIx, record: &ForkRecord) -> Option<ChatIx> {
         let chat = &self.chats[c];
-        let same_story = |p: &usize| *p != c && self.chats[*p].story == chat.story;
+        let same_story = |p: &ChatIx| *p != c && self.chats[*p].story == chat.story;
         let by_name = self.named(chat.story, record.parent_file.as_str()).filter(same_story);
         let by_slug = self.by_slug.get(record.parent_slug.as_str()).into_iter().flatten().copied();
-        let by_slug: Vec<usize> = by_slug.filter(same_story).collect();
+        let by_slug: Vec<ChatIx> = by_slug.filter(same_story).collect();
         // The slug decides; the name only chooses among copies, and stands in where the parent never had a slug, or was given another
         // one since and still holds the message.
-        let holds = |p: usize| {
+        let holds = |p: ChatIx| {
             let moment = self.chats[p].transcript.moment(record.message);
             moment.is_some_and(|moment| moment.to_string() == record.moment)
         };
@@ -203,7 +204,7 @@ impl<'a> Tracer<'a> {
             Some(p) if record.parent_slug.is_empty() || by_slug.contains(&p) || holds(p) => Some(p),
             // Forks that old versions made of the parent have its slug, too: they name one that has it.
             _ => by_slug.iter().copied().max_by_key(|p| {
-                let claims = |d: usize| by_slug.contains(&d) && d != *p;
+                let claims = |d: ChatIx| by_slug.contains(&d) && d != *p;
                 let forked = self.claim(*p).and_then(|name| self.named(chat.story, name)).is_some_and(claims);
                 (holds(*p), !forked, !is_import(self.chats[*p].name), Reverse(*p))
             }),
@@ -211,7 +212,7 @@ impl<'a> Tracer<'a> {
     }
 
     /// The chat that `c` is a mere copy of: same slug, same beginning, and `c` is not the one that the slug was made for.
-    fn original_of(&self, c: usize) -> Option<usize> {
+    fn original_of(&self, c: ChatIx) -> Option<ChatIx> {
         let chat = &self.chats[c];
         let twins = self.by_slug.get(chat.slug?).filter(|twins| twins.len() > 1)?;
         // Before SillyTavern 1.19 forks had their parent's slug: a chat that names a parent is a copy only if it says so, or if the
@@ -223,7 +224,7 @@ impl<'a> Tracer<'a> {
         if self.claim(c).is_some() && !is_import(chat.name) && !own_slug() {
             return None;
         }
-        let alike = |p: usize| {
+        let alike = |p: ChatIx| {
             let other = &self.chats[p];
             // And a chat that names none is not the copy of one that does: that one was made from it, or from one like it. But a solo
             // chat that became a group's lost what it was forked from.
@@ -232,9 +233,9 @@ impl<'a> Tracer<'a> {
             may_be && chat.transcript.moment(0).is_some_and(|first| other.transcript.moment(0) == Some(first))
         };
         // Of those that come before it the nearest: forks of one parent, with its slug, can be copied, too.
-        let before = |p: &usize| *p != c && self.originality(*p) > self.originality(c) && alike(*p);
-        let shared = |p: usize| common_prefix(chat.transcript, self.chats[p].transcript);
-        let whole = |p: usize, shared: usize| shared == self.chats[p].transcript.len();
+        let before = |p: &ChatIx| *p != c && self.originality(*p) > self.originality(c) && alike(*p);
+        let shared = |p: ChatIx| common_prefix(chat.transcript, self.chats[p].transcript);
+        let whole = |p: ChatIx, shared: usize| shared == self.chats[p].transcript.len();
         twins.iter().copied().filter(before).max_by_key(|p| {
             let shared = shared(*p);
             (shared, whole(*p, shared), self.originality(*p))
@@ -242,7 +243,7 @@ impl<'a> Tracer<'a> {
     }
 
     /// Of several chats with one slug, the one that it was made for ranks highest.
-    fn originality(&self, c: usize) -> (bool, bool, bool, bool, bool, Reverse<Seniority<'a>>) {
+    fn originality(&self, c: ChatIx) -> (bool, bool, bool, bool, bool, Reverse<Seniority<'a>>) {
         let chat = &self.chats[c];
         let linked = [Link::Bookmark, Link::Branch]
             .iter()
@@ -261,7 +262,7 @@ impl<'a> Tracer<'a> {
         )
     }
 
-    fn copy_of(&self, c: usize, original: usize) -> Lineage {
+    fn copy_of(&self, c: ChatIx, original: ChatIx) -> Lineage {
         let chat = &self.chats[c];
         let shared = self.meeter.meet(c, original).map_or(0, |meeting| meeting.fork + 1);
         let moved_on = shared < chat.transcript.len();
@@ -276,7 +277,7 @@ impl<'a> Tracer<'a> {
     }
 
     /// The chat of a story that a name means.
-    fn named(&self, story: usize, name: &str) -> Option<usize> {
+    fn named(&self, story: usize, name: &str) -> Option<ChatIx> {
         let exactly = |name: &str| self.by_name.get(&(story, name)).copied();
         let bare = name.strip_suffix(".jsonl");
         exactly(name).or_else(|| bare.and_then(exactly)).or_else(|| {
@@ -285,7 +286,7 @@ impl<'a> Tracer<'a> {
         })
     }
 
-    fn claimed(&self, c: usize, claimed: &str) -> Lineage {
+    fn claimed(&self, c: ChatIx, claimed: &str) -> Lineage {
         let chat = &self.chats[c];
         let named = self.named(chat.story, claimed).filter(|p| *p != c);
         let met = named.and_then(|p| self.meeter.meet(c, p).map(|meeting| (p, meeting)));
@@ -328,7 +329,7 @@ impl<'a> Tracer<'a> {
     }
 
     /// The chat of another story that has the claimed name and the same line.
-    fn elsewhere(&self, c: usize, claimed: &str) -> Option<(usize, Meeting)> {
+    fn elsewhere(&self, c: ChatIx, claimed: &str) -> Option<(ChatIx, Meeting)> {
         let others = self.anywhere.get(claimed).into_iter().flatten().copied();
         let others =
             others.filter(|p| *p != c && self.chats[*p].main_chat.as_deref() != Some(self.chats[c].name));
@@ -337,9 +338,9 @@ impl<'a> Tracer<'a> {
     }
 
     /// The chat that used to be called `claimed`, if the lines show one.
-    fn renamed_parent(&self, c: usize, claimed: &str) -> Option<(usize, Meeting)> {
+    fn renamed_parent(&self, c: ChatIx, claimed: &str) -> Option<(ChatIx, Meeting)> {
         let chat = &self.chats[c];
-        let may_be = |p: usize| {
+        let may_be = |p: ChatIx| {
             let other = &self.chats[p];
             !other.silent
                 && other.main_chat.as_deref() != Some(claimed)
@@ -347,27 +348,27 @@ impl<'a> Tracer<'a> {
                 && !self.comes_from(p, c, claimed)
         };
         // The metadata of one goes by that name, or its message leads here, or it has the slug that old versions let forks keep.
-        let called = |p: usize| self.chats[p].aliases.iter().any(|alias| names(alias, claimed));
+        let called = |p: ChatIx| self.chats[p].aliases.iter().any(|alias| names(alias, claimed));
         if let Some(found) = self.best(c, &|p| may_be(p) && called(p)) {
             return Some(found);
         }
         // The lost name was derived from this chat's name, or stands on one of its messages: it was a fork of it, not it.
         let derived_from = ForkName::read(claimed).base();
-        let not_above = |p: usize| {
+        let not_above = |p: ChatIx| {
             let other = &self.chats[p];
             derived_from != Some(other.name) && !other.links.iter().any(|(_, name)| name == claimed)
         };
         // Names of forks belong to forks, and names that SillyTavern gives to new chats to others.
         let lost_a_fork = ForkName::read(claimed) != ForkName::Plain;
         let given = lost_a_fork || date(claimed).is_some();
-        let was_a_fork = |p: usize| self.claim(p).is_some() || self.chats[p].record.is_some();
-        let fits = |p: usize| !given || was_a_fork(p) == lost_a_fork;
-        let twin = |p: usize| chat.slug.is_some() && self.chats[p].slug == chat.slug && fits(p);
-        let leads_here = |p: usize| {
+        let was_a_fork = |p: ChatIx| self.claim(p).is_some() || self.chats[p].record.is_some();
+        let fits = |p: ChatIx| !given || was_a_fork(p) == lost_a_fork;
+        let twin = |p: ChatIx| chat.slug.is_some() && self.chats[p].slug == chat.slug && fits(p);
+        let leads_here = |p: ChatIx| {
             let leads = |a: &Chat<'_>, b: &Chat<'_>| a.links.iter().any(|(_, name)| name == b.name);
             leads(&self.chats[p], chat) && !leads(chat, chat)
         };
-        for evidence in [&leads_here as &dyn Fn(usize) -> bool, &twin] {
+        for evidence in [&leads_here as &dyn Fn(ChatIx) -> bool, &twin] {
             if let Some(found) = self.best(c, &|p| evidence(p) && may_be(p) && not_above(p)) {
                 return Some(found);
             }
@@ -380,12 +381,18 @@ impl<'a> Tracer<'a> {
 
     /// Whether a chat that is nearer may have had the name which another has now. Forks come from elsewhere, and relatives of that other
     /// one may merely have more of the line than it has kept itself.
-    fn may_have_been(&self, p: usize, named: usize) -> bool {
+    fn may_have_been(&self, p: ChatIx, named: ChatIx) -> bool {
         self.claim(p).is_none() && self.meeter.meet_with_dates(named, p).is_none()
     }
 
     /// A chat that had the claimed name before `named` took it: it shares more with this one.
-    fn former_owner(&self, c: usize, claimed: &str, named: usize, met: Meeting) -> Option<(usize, Meeting)> {
+    fn former_owner(
+        &self,
+        c: ChatIx,
+        claimed: &str,
+        named: ChatIx,
+        met: Meeting,
+    ) -> Option<(ChatIx, Meeting)> {
         let called = self.called.get(&(self.chats[c].story, claimed)).into_iter().flatten().copied();
         let candidates = called.filter(|p| {
             *p != named
@@ -400,7 +407,7 @@ impl<'a> Tracer<'a> {
     }
 
     /// Whether chat `p` was made, over any number of forks, from chat `c` or from a sibling of it: one with the same lost parent.
-    fn comes_from(&self, p: usize, c: usize, claimed: &str) -> bool {
+    fn comes_from(&self, p: ChatIx, c: ChatIx, claimed: &str) -> bool {
         let from_it = |name: &str| {
             let derived = std::iter::successors(Some(name), |name| ForkName::read(name).base());
             { derived }.any(|name| name == claimed)
@@ -409,8 +416,8 @@ impl<'a> Tracer<'a> {
     }
 
     /// A chat and those that it was made from, as records and headers say.
-    fn claimed_line(&self, p: usize) -> impl Iterator<Item = usize> {
-        let parent = |d: &usize| match self.chats[*d].record {
+    fn claimed_line(&self, p: ChatIx) -> impl Iterator<Item = ChatIx> {
+        let parent = |d: &ChatIx| match self.chats[*d].record {
             Some(record) => self.recorded_parent(*d, record),
             None => self.claim(*d).and_then(|name| self.named(self.chats[*d].story, name)),
         };
@@ -418,22 +425,22 @@ impl<'a> Tracer<'a> {
     }
 
     /// Where a chat parts from that other child of the same lost parent with which it shares most.
-    fn sibling(&self, c: usize, parent: &str) -> Option<Meeting> {
-        let named = |s: usize| self.chats[s].main_chat.as_deref() == Some(parent);
+    fn sibling(&self, c: ChatIx, parent: &str) -> Option<Meeting> {
+        let named = |s: ChatIx| self.chats[s].main_chat.as_deref() == Some(parent);
         self.best(c, &named).map(|(_, meeting)| meeting)
     }
 
     /// No record, no `main_chat`: only the lines can tell. `said` is what others say of themselves.
-    fn unclaimed(&self, c: usize, said: &[Option<Lineage>]) -> Lineage {
+    fn unclaimed(&self, c: ChatIx, said: &[Option<Lineage>]) -> Lineage {
         let chat = &self.chats[c];
         let links =
-            |a: usize, b: usize| self.chats[a].links.iter().any(|(_, name)| name == self.chats[b].name);
-        let senior = |p: usize| match (links(p, c), links(c, p)) {
+            |a: ChatIx, b: ChatIx| self.chats[a].links.iter().any(|(_, name)| name == self.chats[b].name);
+        let senior = |p: ChatIx| match (links(p, c), links(c, p)) {
             (true, false) => true,
             (false, true) => false,
             _ => self.seniority[p] < self.seniority[c],
         };
-        let may_be = |p: usize| said[p].is_none() && senior(p);
+        let may_be = |p: ChatIx| said[p].is_none() && senior(p);
         let best = self.best(c, &may_be);
         match best {
             Some((parent, meeting)) => self.fork(c, parent, meeting, Basis::Moments, None),
@@ -450,16 +457,16 @@ impl<'a> Tracer<'a> {
 
     /// Of the chats of the family that may be, the one with which `c` shares most, beyond the greeting and sent at the same time; among
     /// equals the most senior.
-    fn best(&self, c: usize, may_be: &dyn Fn(usize) -> bool) -> Option<(usize, Meeting)> {
+    fn best(&self, c: ChatIx, may_be: &dyn Fn(ChatIx) -> bool) -> Option<(ChatIx, Meeting)> {
         let (members, lines) = &self.families[self.family[c]];
         if members.len() < 2 {
             return None;
         }
         let lines = lines.get_or_init(|| Lines::new(self.chats, members));
         let len = self.chats[c].transcript.len();
-        let mut best: Option<(usize, Meeting)> = None;
-        let better = |p: usize, meeting: Meeting, best: Option<(usize, Meeting)>| {
-            let rank = |p: usize, meeting: Meeting| (meeting.fork, Reverse(self.seniority[p]));
+        let mut best: Option<(ChatIx, Meeting)> = None;
+        let better = |p: ChatIx, meeting: Meeting, best: Option<(ChatIx, Meeting)>| {
+            let rank = |p: ChatIx, meeting: Meeting| (meeting.fork, Reverse(self.seniority[p]));
             let more = best.is_none_or(|(q, found)| rank(p, meeting) > rank(q, found));
             more && meeting.fork > 0 && self.meeter.dated(c, p, meeting)
         };
@@ -489,7 +496,7 @@ impl<'a> Tracer<'a> {
         }
         // Those that have a later message, too, although something before it was edited or deleted.
         let level = level?;
-        let mut tried: HashSet<usize> = HashSet::new();
+        let mut tried: HashSet<ChatIx> = HashSet::new();
         for (message, having) in lines.with_messages(self.chats, c, level) {
             if best.is_some_and(|(_, found)| found.fork >= message) || tried.len() >= TRIED {
                 break;
@@ -508,8 +515,8 @@ impl<'a> Tracer<'a> {
 
     fn fork(
         &self,
-        c: usize,
-        parent: usize,
+        c: ChatIx,
+        parent: ChatIx,
         meeting: Meeting,
         basis: Basis,
         note: Option<ParentNote>,
@@ -525,7 +532,7 @@ impl<'a> Tracer<'a> {
     }
 
     /// Branch or checkpoint: what links to it, what it is called, what it was called, whether it was played on.
-    fn kind(&self, c: usize, fork: Option<usize>) -> Kind {
+    fn kind(&self, c: ChatIx, fork: Option<usize>) -> Kind {
         let chat = &self.chats[c];
         let linked = |link: Link| self.linked.contains(&(chat.story, link, chat.name));
         let own_aliases = chat.aliases.iter().copied().filter(|alias| {

@@ -28,7 +28,7 @@ fn one_tale(story: &Story) -> (Truth, Vec<Wrong>) {
     let mut wrong = Vec::new();
     for (_, label, address, messages) in truth.chats() {
         let Ok(chat) = library.find_chat(&address) else { continue };
-        if library.chats[chat].book.is_none() {
+        if library.chat(chat).book().is_none() {
             continue;
         }
         let mut before: Option<(usize, forklore_engine::show::ShowReport)> = None;
@@ -93,9 +93,9 @@ fn taken_along(story: &Story) -> (Truth, Vec<Wrong>) {
         there.make_dir(&VaultPath::new(folder).unwrap()).unwrap();
     }
     there.create(&VaultPath::new("settings.json").unwrap(), b"{}").unwrap();
-    for (n, story) in here.stories.iter().enumerate().filter(|(_, story)| !story.chats.is_empty()) {
-        if story.kind == StoryKind::Character {
-            there.make_dir(&VaultPath::new(&format!("chats/{}", story.folder)).unwrap()).unwrap();
+    for (n, story) in here.stories().filter(|(_, story)| !story.chats().is_empty()) {
+        if story.kind() == StoryKind::Character {
+            there.make_dir(&VaultPath::new(&format!("chats/{}", story.folder())).unwrap()).unwrap();
         }
         let request = export::Request {
             chats: export::Chats::Story(n),

@@ -11,7 +11,7 @@ use forklore_engine::{check, heal, undo};
 use forklore_fs::{NodeKind, SimFs, VaultPath, Vfs};
 use forklore_journal::oplog::OpLog;
 use forklore_testkit::play::{Keeper, Story, Truth};
-use forklore_vault::{Library, history};
+use forklore_vault::{ChatIx, Library, history};
 
 use super::{About, Wrong, judge, law, library, look, states, worse};
 
@@ -55,7 +55,7 @@ fn without_queue(entries: impl Iterator<Item = (String, String)>) -> Book {
     entries.filter(|(title, _)| title != "__operation_queue").collect()
 }
 
-fn shown(library: &Library, chat: usize, at: usize) -> Result<Book, String> {
+fn shown(library: &Library, chat: ChatIx, at: usize) -> Result<Book, String> {
     let report = show(library, chat, Some(at)).map_err(|e| e.to_string())?;
     Ok(without_queue(report.book.entries.iter().map(|e| (e.comment.clone(), e.content.clone()))))
 }
