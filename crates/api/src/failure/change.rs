@@ -15,8 +15,9 @@ impl From<ForkError> for Failure {
     fn from(e: ForkError) -> Self {
         let message = e.to_string();
         let refused = |code, hint: &str| Self::new(code, message.clone(), hint);
+        let typed = |code, hint: &str| Self::typed(code, message.clone(), hint);
         match e {
-            ForkError::NoSuchMessage { messages: 0, .. } => refused(
+            ForkError::NoSuchMessage { messages: 0, .. } => typed(
                 ErrorCode::MessageNotFound,
                 "The chat is empty. Run `forklore check` to see whether its file is damaged.",
             ),
@@ -24,7 +25,7 @@ impl From<ForkError> for Failure {
                 refused(ErrorCode::MessageNotFound, &format!("The last message is {}.", messages - 1))
             }
             ForkError::NoSuchSwipe { swipes: 0, .. } => {
-                refused(ErrorCode::SwipeNotFound, "The message has no swipes. Leave out --swipe.")
+                typed(ErrorCode::SwipeNotFound, "The message has no swipes. Leave out --swipe.")
             }
             ForkError::NoSuchSwipe { swipes, .. } => {
                 refused(ErrorCode::SwipeNotFound, &format!("The last swipe is {}.", swipes - 1))
@@ -33,21 +34,21 @@ impl From<ForkError> for Failure {
             ForkError::NotSaved { .. } => {
                 refused(ErrorCode::NotSaved, "Save the chat that was forked, for example by opening it, and finish the fork then.")
             }
-            ForkError::QueueNotEmpty { count, kinds } => refused(
+            ForkError::QueueNotEmpty { count, kinds } => typed(
                 ErrorCode::QueueNotEmpty,
                 "Wait until the extension is done (--when-ready waits for you), or leave that work to the parent with --ignore-queue.",
             )
             .with_details(json!({"count": count, "types": kinds})),
-            ForkError::Unresolvable { .. } => refused(
+            ForkError::Unresolvable { .. } => typed(
                 ErrorCode::StateUnresolvable,
                 "Fork at the last message, or without --strict to get a copy of the lorebook as it is now.",
             ),
             ForkError::Required(warning) => Self::plain(ErrorCode::Required(warning.code), message),
             ForkError::InvalidName { .. } => {
-                refused(ErrorCode::InvalidName, "Choose another name; leave out --name for one like SillyTavern's own.")
+                typed(ErrorCode::InvalidName, "Choose another name; leave out --name for one like SillyTavern's own.")
             }
             ForkError::NameRequired => {
-                refused(ErrorCode::InvalidName, "Give one with --name, or set checkpoint.auto_name to true.")
+                typed(ErrorCode::InvalidName, "Give one with --name, or set checkpoint.auto_name to true.")
             }
             ForkError::NameTaken(_) => {
                 Self::plain(ErrorCode::NameTaken, message)
@@ -141,12 +142,12 @@ impl From<FindError> for Failure {
     fn from(e: FindError) -> Self {
         let message = e.to_string();
         match e {
-            FindError::NoSuchOperation(_) => Self::new(
+            FindError::NoSuchOperation(_) => Self::typed(
                 ErrorCode::OperationNotFound,
                 message,
                 "Run `forklore log` to see the operations and their ids.",
             ),
-            FindError::Ambiguous(..) => Self::new(
+            FindError::Ambiguous(..) => Self::typed(
                 ErrorCode::OperationAmbiguous,
                 message,
                 "Give more of the id. `forklore log` tells it in full.",
@@ -162,38 +163,38 @@ impl Failure {
         let hint = format!(
             "Nothing was changed. To be rid of it all the same: `forklore delete {name}` moves it to the trash, and nothing is lost."
         );
-        Self::new(ErrorCode::MovedOn, e.to_string(), hint).with_details(json!({"chat": chat}))
+        Self::typed(ErrorCode::MovedOn, e.to_string(), hint).with_details(json!({"chat": chat}))
     }
 }
 
 impl From<UndoError> for Failure {
     fn from(e: UndoError) -> Self {
         let message = e.to_string();
-        let refused = |code, hint: &str| Self::new(code, message.clone(), hint);
+        let typed = |code, hint: &str| Self::typed(code, message.clone(), hint);
         match e {
             UndoError::Find(e) => e.into(),
             UndoError::Nothing("redo") => {
-                refused(ErrorCode::NothingToRedo, "Only what was undone can be done again. `forklore log` tells what that is.")
+                typed(ErrorCode::NothingToRedo, "Only what was undone can be done again. `forklore log` tells what that is.")
             }
             UndoError::Nothing(_) => {
-                refused(ErrorCode::NothingToUndo, "Forklore has changed nothing here, or all of it is undone already. `forklore log` tells.")
+                typed(ErrorCode::NothingToUndo, "Forklore has changed nothing here, or all of it is undone already. `forklore log` tells.")
             }
-            UndoError::NothingLeft => refused(
+            UndoError::NothingLeft => typed(
                 ErrorCode::NothingToUndo,
                 "What it made was taken away since. To undo an older operation, name it: `forklore log` tells the ids.",
             ),
             UndoError::Already { by } => {
-                refused(ErrorCode::AlreadyUndone, &format!("To do it again: forklore undo {by}"))
+                typed(ErrorCode::AlreadyUndone, &format!("To do it again: forklore undo {by}"))
                     .with_details(json!({"by": by}))
             }
             UndoError::MovedOn { .. } => Self::moved_on(&e, None),
-            UndoError::Taken(path) => refused(
+            UndoError::Taken(path) => typed(
                 ErrorCode::NameTaken,
                 "Nothing was changed. Rename what is there, or bring the file back under another name with `forklore trash restore`.",
             )
             .with_details(json!({"path": path})),
             UndoError::Expired(path) => {
-                refused(ErrorCode::Expired, "Nothing was changed. How long things stay there is the setting trash.days.")
+                typed(ErrorCode::Expired, "Nothing was changed. How long things stay there is the setting trash.days.")
                     .with_details(json!({"path": path}))
             }
             UndoError::Tx(e) => e.into(),
@@ -207,7 +208,7 @@ impl From<RestoreError> for Failure {
         let message = e.to_string();
         match e {
             RestoreError::NotThere(_) => {
-                Self::new(ErrorCode::NotInTrash, message, "Run `forklore trash` to see what is there.")
+                Self::typed(ErrorCode::NotInTrash, message, "Run `forklore trash` to see what is there.")
             }
             RestoreError::Tx(e) => e.into(),
             RestoreError::Path(e) => e.into(),

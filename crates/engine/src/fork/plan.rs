@@ -268,7 +268,7 @@ fn queue_ignored(waiting: usize) -> Option<Warning> {
     let message = format!(
         "What waits in the queue ({waiting}) stayed with the parent: what it would write is not in the fork"
     );
-    (waiting > 0).then_some(Warning { code: WarningCode::QueueIgnored, message })
+    (waiting > 0).then_some(Warning::new(WarningCode::QueueIgnored, message))
 }
 
 /// A message has room for one flag: the checkpoint that it led to loses it.
@@ -285,5 +285,5 @@ fn flag_replaced(library: &Library, config: &Config, spot: &Spot<'_>) -> Option<
         "The flag of message {} led to \"{old}\", and leads to the new checkpoint now; \"{old}\" is still there",
         spot.at
     );
-    Some(Warning { code: WarningCode::FlagReplaced, message })
+    Some(Warning::new(WarningCode::FlagReplaced, message))
 }
