@@ -42,7 +42,8 @@ test('regression: what is saved while a chat is being read does not empty it, an
     await visit.page.run(async (name) => {
         // The chat is read slowly; meanwhile a save comes that somebody has asked for before.
         const { fetch } = window;
-        const { ajax } = $;
+        const query = /** @type {any} */ ($);
+        const { ajax } = query;
         let reading = () => {};
         const read = new Promise((resolve) => { reading = () => resolve(null); });
         const slowly = async (address, send) => {
@@ -53,7 +54,7 @@ test('regression: what is saved while a chat is being read does not empty it, an
             return send();
         };
         window.fetch = (address, init) => slowly(address, () => fetch(address, init));
-        $.ajax = (options) => slowly(options.url, () => ajax(options));
+        query.ajax = (options) => slowly(options.url, () => ajax(options));
         try {
             const opened = SillyTavern.getContext().openCharacterChat(name);
             await read;
@@ -61,7 +62,7 @@ test('regression: what is saved while a chat is being read does not empty it, an
             await opened;
         } finally {
             window.fetch = fetch;
-            $.ajax = ajax;
+            query.ajax = ajax;
         }
     }, OTHER.slice(STORY.length + 1));
     await visit.settled(OTHER);
