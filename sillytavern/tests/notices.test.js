@@ -13,6 +13,8 @@ import { Visit } from './lib/visit.js';
 const at = bench();
 const PHONE = { width: 390, height: 780 };
 const nameOf = (chat) => chat.slice(STORY.length + 1);
+// Without its character, which everybody knows here.
+const SHORT = nameOf(MAIN).slice(`${STORY} - `.length);
 
 async function typed(visit, name) {
     await visit.page.run((name) => { [...document.querySelectorAll('dialog[open] .popup-input')].at(-1).value = name; }, name);
@@ -96,7 +98,7 @@ test('the sign above the messages tells where one is, and leads to the parent, t
     await visit.open(chat);
     assert.match(await visit.notice('loaded'), /^Checkpoint loaded: Named by hand\nFrom message 41 of/);
     const sign = await visit.page.until('the sign', () => document.querySelector('#forklore_place')?.innerText);
-    assert.match(sign.replace(/\s+/g, ' '), new RegExp(`Checkpoint of ${nameOf(MAIN)} at 41`));
+    assert.match(sign.replace(/\s+/g, ' '), new RegExp(`Checkpoint of ${SHORT} at 41`));
     const { siblings } = (await visit.state()).entered.place;
     assert.ok(siblings.some((one) => one.chat === `${STORY}/Called otherwise` && one.message === 40), JSON.stringify(siblings));
     await visit.page.run(() => toastr.remove());
@@ -173,10 +175,18 @@ test('SillyTavern\'s own list of chats is a tree', async () => {
         const row = document.querySelector(`.forklore-chats .select_chat_block[file_name^="${name}"]`)?.closest('.select_chat_block_wrapper');
         return row?.querySelector('.forklore-lineage')?.textContent;
     }, 'Seen on a phone');
-    assert.equal(lineage, `Checkpoint of ${nameOf(MAIN)} at 28`);
+    assert.equal(lineage, `Checkpoint of ${SHORT} at 28`);
     await at.picture('chats');
     const [parent, fork] = await visit.page.run((names) => names.map((name) => document.querySelector(`#select_chat_div .select_chat_block[file_name^="${name}"]`).getBoundingClientRect().y), [nameOf(MAIN), 'Seen on a phone']);
     assert.ok(parent < fork, 'a fork stands below its parent');
+    await visit.page.size(PHONE.width, PHONE.height);
+    const [wide, screen] = await visit.page.until('it has the width of a phone', () => {
+        const list = document.querySelector('#select_chat_popup');
+        return list.clientWidth < 400 && [list.scrollWidth, list.clientWidth];
+    });
+    await at.picture('chats-phone');
+    assert.ok(wide <= screen, `the list is ${wide} wide on a phone of ${screen}`);
+    await visit.page.size(1280, 900);
     await visit.page.click('#select_chat_cross');
 });
 
