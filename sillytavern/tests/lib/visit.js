@@ -3,9 +3,9 @@
 import assert from 'node:assert/strict';
 import { pause } from './tavern.js';
 
-// People at a page read no codes, and type no commands but those that are for the machine.
+// People at a page read no codes and no paths, and type no commands but those that are for the machine.
 function inWords(text) {
-    assert.doesNotMatch(text, /\b[A-Z]{3,}_[A-Z]{3,}\b|forklore (?!install|doctor|serve)[a-z]+\b|(^|\s)--[a-z]/);
+    assert.doesNotMatch(text, /\b[A-Z]{3,}_[A-Z]{3,}\b|forklore (?!install|doctor|serve)[a-z]+\b|(^|\s)--[a-z]|(chats|worlds)\/|\.jsonl\b/);
     return text;
 }
 

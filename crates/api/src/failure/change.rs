@@ -5,6 +5,7 @@ use forklore_engine::heal::HealError;
 use forklore_engine::rename::RenameError;
 use forklore_engine::trash::RestoreError;
 use forklore_engine::undo::UndoError;
+use forklore_fs::VaultPath;
 use forklore_journal::TxError;
 use forklore_journal::oplog::FindError;
 use serde_json::json;
@@ -101,12 +102,15 @@ impl From<TxError> for Failure {
         let refused = |code, hint: &str| Self::new(code, message.clone(), hint);
         match e {
             TxError::Busy => Self::plain(ErrorCode::Busy, message),
-            TxError::Changed(path) if path.as_str().starts_with("worlds") => {
-                refused(ErrorCode::BookChanged, "Try again. Nothing was changed.")
+            TxError::Changed(path) => {
+                let book = path.as_str().starts_with("worlds");
+                let code = if book { ErrorCode::BookChanged } else { ErrorCode::ChatChanged };
+                let message = format!("{} was saved while Forklore was working", called(&path));
+                Self::new(code, message, "Try again. Nothing was changed.")
             }
-            TxError::Changed(_) => refused(ErrorCode::ChatChanged, "Try again. Nothing was changed."),
-            TxError::Taken(_) => {
-                refused(ErrorCode::NameTaken, "Try again with another name. Nothing was changed.")
+            TxError::Taken(path) => {
+                let message = format!("{} came into being while Forklore was working", called(&path));
+                Self::new(ErrorCode::NameTaken, message, "Try again with another name. Nothing was changed.")
             }
             TxError::Damaged(_) => refused(
                 ErrorCode::ObjectDamaged,
@@ -138,6 +142,17 @@ impl From<TxError> for Failure {
     }
 }
 
+/// What people call a file of SillyTavern's.
+fn called(path: &VaultPath) -> String {
+    let parts: Vec<&str> = path.as_str().split('/').collect();
+    match parts[..] {
+        ["chats", _, file] => format!("The chat \"{}\"", file.trim_end_matches(".jsonl")),
+        ["group chats", file] => format!("The group's chat \"{}\"", file.trim_end_matches(".jsonl")),
+        ["worlds", file] => format!("The lorebook \"{}\"", file.trim_end_matches(".json")),
+        _ => path.to_string(),
+    }
+}
+
 impl From<FindError> for Failure {
     fn from(e: FindError) -> Self {
         let message = e.to_string();
@@ -163,7 +178,11 @@ impl Failure {
         let hint = format!(
             "Nothing was changed. To be rid of it all the same: `forklore delete {name}` moves it to the trash, and nothing is lost."
         );
-        Self::typed(ErrorCode::MovedOn, e.to_string(), hint).with_details(json!({"chat": chat}))
+        let message = match e {
+            UndoError::MovedOn { path, why } => format!("{} has gone on since: {why}", called(path)),
+            _ => e.to_string(),
+        };
+        Self::typed(ErrorCode::MovedOn, message, hint).with_details(json!({"chat": chat}))
     }
 }
 
@@ -188,15 +207,18 @@ impl From<UndoError> for Failure {
                     .with_details(json!({"by": by}))
             }
             UndoError::MovedOn { .. } => Self::moved_on(&e, None),
-            UndoError::Taken(path) => typed(
+            UndoError::Taken(path) => Self::typed(
                 ErrorCode::NameTaken,
+                format!("{} cannot come back: there is one of that name", called(&path)),
                 "Nothing was changed. Rename what is there, or bring the file back under another name with `forklore trash restore`.",
             )
             .with_details(json!({"path": path})),
-            UndoError::Expired(path) => {
-                typed(ErrorCode::Expired, "Nothing was changed. How long things stay there is the setting trash.days.")
-                    .with_details(json!({"path": path}))
-            }
+            UndoError::Expired(path) => Self::typed(
+                ErrorCode::Expired,
+                format!("{} cannot come back: it is no longer in the trash", called(&path)),
+                "Nothing was changed. How long things stay there is the setting trash.days.",
+            )
+            .with_details(json!({"path": path})),
             UndoError::Tx(e) => e.into(),
             UndoError::Path(e) => e.into(),
         }
