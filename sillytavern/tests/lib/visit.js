@@ -3,9 +3,9 @@
 import assert from 'node:assert/strict';
 import { pause } from './tavern.js';
 
-// People at a page read no codes and no paths, and type no commands but those that are for the machine.
+// People at a page read no codes and no paths, type no commands but those that are for the machine, and know one from many.
 function inWords(text) {
-    assert.doesNotMatch(text, /\b[A-Z]{3,}_[A-Z]{3,}\b|forklore (?!install|doctor|serve)[a-z]+\b|(^|\s)--[a-z]|(chats|worlds)\/|\.jsonl\b/);
+    assert.doesNotMatch(text, /\b[A-Z]{3,}_[A-Z]{3,}\b|forklore (?!install|doctor|serve)[a-z]+\b|(^|\s)--[a-z]|(chats|worlds)\/|\.jsonl\b|(?<!\d)1 (versions|messages|entries|operations|scenes|things|siblings|chats)\b/);
     return text;
 }
 
