@@ -13,6 +13,8 @@ export async function only(visit) {
     return told[0];
 }
 
-export function press(visit, label) {
-    return visit.page.click('.forklore-toast-actions button', { text: label });
+export async function press(visit, label) {
+    // SillyTavern carries notices over to another place when a dialog closes: a click in that moment hits nothing.
+    await visit.page.until('no dialog is in the way', () => !document.querySelector('dialog[open]'));
+    await visit.page.click('.forklore-toast-actions button', { text: label });
 }
