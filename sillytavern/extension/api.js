@@ -1,4 +1,4 @@
-// The engine, through the plugin. Every call gives the engine's document, or throws a `Refusal` with its code, message and hint.
+// The engine, through the plugin. Every call gives the engine's document, or throws a `Refusal` with its code, message and what to do here.
 
 import { context } from './st.js';
 
@@ -11,9 +11,9 @@ export const PAGE = BASE;
 export class Refusal extends Error {
     /**
      * @param {number} status
-     * @param {{ code?: string, message?: string, hint?: string, details?: any }} error
+     * @param {{ code?: string, message?: string, to_do?: string, details?: any }} error
      */
-    constructor(status, { code, message, hint, details } = {}) {
+    constructor(status, { code, message, to_do: hint, details } = {}) {
         super(message ?? 'Forklore did not answer.');
         this.status = status;
         this.code = code ?? 'NO_ANSWER';
@@ -27,7 +27,7 @@ async function call(path, init) {
     try {
         response = await fetch(BASE + path, init);
     } catch (error) {
-        throw new Refusal(0, { code: 'NO_ANSWER', message: `SillyTavern's server did not answer (${error.message}).`, hint: 'Look whether it is still running.' });
+        throw new Refusal(0, { code: 'NO_ANSWER', message: `SillyTavern's server did not answer (${error.message}).`, to_do: 'Look whether it is still running.' });
     }
     const text = await response.text();
     let answer;
@@ -35,7 +35,7 @@ async function call(path, init) {
         answer = JSON.parse(text);
     } catch {
         // A page instead of an answer: SillyTavern's own, because there is no plugin.
-        throw new Refusal(response.status, { code: 'NO_PLUGIN', message: 'Forklore\'s server plugin is not running.', hint: 'Run `forklore install`, restart SillyTavern and reload this page.' });
+        throw new Refusal(response.status, { code: 'NO_PLUGIN', message: 'Forklore\'s server plugin is not running.', to_do: 'Run `forklore install`, restart SillyTavern and reload this page.' });
     }
     if (!response.ok) {
         throw new Refusal(response.status, answer.error);

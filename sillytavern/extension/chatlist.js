@@ -2,12 +2,12 @@
 // SillyTavern's order, the one that was played last first. Only the look changes: the list itself is SillyTavern's.
 
 import * as api from './api.js';
-import { icon, make } from './dialogs.js';
+import { make } from './dialogs.js';
+import { isFork, origin } from './from.js';
 import { setting } from './settings.js';
 import * as st from './st.js';
 import { state } from './state.js';
 
-const KIND = { branch: ['code-branch', 'Branch'], checkpoint: ['flag', 'Checkpoint'], copy: ['clone', 'Copy'] };
 let turn = 0;
 
 export function start() {
@@ -59,11 +59,9 @@ function families(chats, shown) {
     return trees.sort((a, b) => a.newest - b.newest).flatMap(({ members }) => members);
 }
 
-function tell(row, { kind, parent, fork_message: at }) {
+function tell(row, chat) {
     row.querySelector('.forklore-lineage')?.remove();
-    if (KIND[kind] && parent) {
-        const [symbol, word] = KIND[kind];
-        const from = at === null ? '' : ` at ${at}`;
-        row.querySelector('.select_chat_block_mes')?.before(make('small.forklore-lineage', icon(symbol), `${word} of ${st.nameOf(parent)}${from}`));
+    if (isFork(chat)) {
+        row.querySelector('.select_chat_block_mes')?.before(make('small.forklore-lineage', origin(chat.kind, chat.parent, chat.fork_message)));
     }
 }

@@ -2,7 +2,7 @@
 
 import { clear } from './notices.js';
 import { context, nameOf } from './st.js';
-import { plain, work } from './words.js';
+import { work } from './words.js';
 
 // An element: `make('p.class', 'text', child…)`.
 export function make(what, ...content) {
@@ -58,7 +58,8 @@ const REQUIRED = new Set(['NO_SCENE_BREAK', 'NO_SCENE_RECAP', 'NO_SCENE_SNAPSHOT
 // A fork was refused. `queue` may be waited for.
 export function refused(kind, refusal, queue) {
     const title = kind === 'checkpoint' ? 'This checkpoint cannot be made now' : 'This branch cannot be made now';
-    const text = [make('p', plain(refusal.message)), plain(refusal.hint) && make('p.forklore-quiet', plain(refusal.hint))];
+    const { message, to_do: todo } = refusal;
+    const text = [make('p', message), todo && make('p.forklore-quiet', todo)];
     if (refusal.code === 'QUEUE_NOT_EMPTY') {
         return choose(title, [make('p', `The memory extension is not done with this story: ${work(queue)}. A fork made now would lack what is being written.`)], [
             ['wait', 'Create when ready', 'Goes on by itself when the queue is empty. You can play on meanwhile.'],
@@ -120,16 +121,16 @@ export function repair(question, { findings, hold, place }) {
     const rest = findings.filter((finding) => finding.code !== question?.code && finding.severity !== 'info');
     const own = question && (question.copy_of === question.book || (hold && !place?.parent));
     const choices = (question?.choices ?? []).map((choice) => [choice, ...(own && choice === 'copy' ? OWN_COPY : CHOICES[choice] ?? [choice])]);
-    if (!question && rest.some(({ remedy }) => remedy?.includes('forklore heal'))) {
+    if (!question && rest.some(({ heals }) => heals)) {
         choices.push(['rebuild', 'Heal this chat', 'What is wrong is put right as far as it can be. Nothing is lost.']);
     }
     if (hold) {
         choices.push(['continue', 'Continue anyway', 'Generate with what there is now. You will be asked again the next time.'], ...back(place));
     }
-    const list = make('ul', rest.map(({ message, remedy }) => make('li', `${plain(message)} `, make('span.forklore-quiet', plain(remedy)))));
+    const list = make('ul', rest.map(({ message, to_do: todo }) => make('li', `${message} `, make('span.forklore-quiet', todo))));
     const title = question?.choices[0] === 'copy' ? 'This chat shares its lorebook' : question ? 'The lorebook of this chat is not right' : 'About this chat';
     return choose(title, [
-        question && make('p', plain(question.text)),
+        question && make('p', question.text),
         question?.book && !question.text.includes(question.book) && make('p.forklore-quiet', `Lorebook: ${question.book}`),
         rest.length && (question ? make('details', make('summary', `${rest.length} more`), list) : list),
         hold && make('p', 'Nothing is generated until you decide.'),

@@ -11,7 +11,7 @@ import { isMakingAny } from './ours.js';
 import { setting } from './settings.js';
 import * as st from './st.js';
 import { lookAtPlugin, state, update } from './state.js';
-import { plain, work } from './words.js';
+import { work } from './words.js';
 
 // A fork may get its own book unasked; anything else is asked.
 const UNASKED = new Set(['BOOK_SHARED', 'PENDING_FORK']);
@@ -159,7 +159,7 @@ function warn({ findings, hold: held }, again) {
     }
     const first = worth.find(({ severity }) => severity === 'error') ?? worth[0];
     const more = worth.length > 1 ? `this and ${worth.length - 1} more` : 'it';
-    notices.warning('About this chat', [shortened(plain(first.message)), `Click to see what can be done about ${more}.`], { onclick: () => decide() });
+    notices.warning('About this chat', [shortened(first.message), `Click to see what can be done about ${more}.`], { onclick: () => decide() });
 }
 
 function shortened(text) {

@@ -122,7 +122,7 @@ async function carryOut(wanted, { flags, suggested }) {
 // it is.
 async function elsewhere({ kind, ...wanted }, flags) {
     if (!['ready', 'unhooked'].includes(state.mode)) {
-        throw new api.Refusal(0, { code: 'CHAT_CHANGED', message: 'Another chat was opened before the fork was made.', hint: 'Nothing was made. Go back and fork again.' });
+        throw new api.Refusal(0, { code: 'CHAT_CHANGED', message: 'Another chat was opened before the fork was made.', to_do: 'Nothing was made. Go back and fork again.' });
     }
     const report = await api.post(`api/${kind}`, { ...wanted, ...flags });
     await welcome(report);
@@ -197,7 +197,7 @@ function identity(fork) {
 export async function create({ kind = 'checkpoint', at, name, swipe, whenReady = false, ignoreQueue = false, strict, open } = {}) {
     const chat = opened().address;
     if (st.isGenerating()) {
-        throw new api.Refusal(0, { code: 'CHAT_CHANGED', message: 'A reply is being written.', hint: 'Wait for its end, then fork.' });
+        throw new api.Refusal(0, { code: 'CHAT_CHANGED', message: 'A reply is being written.', to_do: 'Wait for its end, then fork.' });
     }
     await st.flush();
     const wanted = { chat, at, name, swipe: kind === 'branch' ? swipe : undefined, ignore_queue: ignoreQueue || undefined, strict };

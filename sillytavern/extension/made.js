@@ -6,7 +6,7 @@ import * as notices from './notices.js';
 import { setting } from './settings.js';
 import { nameOf } from './st.js';
 import { vaultSetting } from './vault.js';
-import { count, plain } from './words.js';
+import { advice, count } from './words.js';
 
 const TITLE = { branch: 'Branch created', checkpoint: 'Checkpoint created' };
 // What somebody should look at, or can do something about. The rest is how things are.
@@ -34,7 +34,7 @@ export async function tell(report) {
 
 async function details(report, warnings) {
     const { book, running_recap: recap, combined_recap: combined } = report;
-    const messages = (list) => list.map(({ message }) => make('p', `${plain(message)}.`.replace(/\.\.$/, '.')));
+    const messages = (list) => list.map((warning) => make('p', advice(warning)));
     const [todo, rest] = [true, false].map((wanted) => warnings.filter(({ code }) => TO_DO.has(code) === wanted));
     const choice = await choose(TITLE[report.kind], [
         make('p', make('b', nameOf(report.chat)), make('br'), `from message ${report.at} of ${nameOf(report.parent)}`),

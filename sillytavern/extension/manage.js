@@ -6,7 +6,7 @@ import * as dialogs from './dialogs.js';
 import * as keyed from './keyed.js';
 import * as notices from './notices.js';
 import * as st from './st.js';
-import { plain } from './words.js';
+import { advice } from './words.js';
 
 const { make } = dialogs;
 
@@ -33,7 +33,7 @@ export async function remove(address) {
     const plan = await api.post('api/delete', { chat: address, dry_run: true });
     const text = [
         make('p', `"${st.nameOf(address)}" goes to Forklore's trash${plan.books.length ? `, with its lorebook "${plan.books.join('", "')}"` : ''}. It can be brought back.`),
-        ...(plan.warnings ?? []).map((warning) => make('p.forklore-quiet', plain(warning.message))),
+        ...(plan.warnings ?? []).map((warning) => make('p.forklore-quiet', advice(warning))),
     ];
     if (await dialogs.choose('Move this chat to the trash?', text, [['yes', 'Move to the trash']]) !== 'yes') {
         return;
@@ -49,31 +49,41 @@ async function gone(address, books, work) {
     await st.refreshBooks(books);
 }
 
-// A fork is taken back as if it had not been made. Who is in it goes back to its parent first: its file must not be saved again.
+// A fork is taken back as if it had not been made. One that was played on stays, unless somebody wants it in the trash.
 export async function takeBack({ operation, chat, parent, book }) {
     const books = [book.shared ? null : book.name];
-    try {
-        if (st.here()?.address === chat && !await st.open(parent)) {
-            notices.warning('It was not undone', 'SillyTavern is busy. Try it again when nothing is being written.');
-            return;
-        }
-        await st.flush();
-        await gone(chat, books, () => api.post('api/undo', { operation }));
-    } catch (error) {
-        if (error.code !== 'MOVED_ON') {
-            notices.refusal('It was not undone', error);
-        } else if (await dialogs.choose('It was played on since', make('p', `${error.message} Nothing was changed.`), [
-            ['trash', 'Move it to the trash instead', 'With its lorebook. It can be brought back.'],
-        ]) === 'trash') {
-            await gone(chat, books, () => api.post('api/delete', { chat }));
-        }
+    // What is on this page counts as played, too.
+    await st.flush();
+    const played = await playedOn(operation);
+    if (played && await dialogs.choose('It was played on since', make('p', played), [
+        ['trash', 'Move it to the trash instead', 'With its lorebook. It can be brought back from the panel.'],
+    ], 'Keep it') !== 'trash') {
         return;
     }
+    // Who is in it goes back to its parent first: its file must not be saved again.
+    if (st.here()?.address === chat && !await st.open(parent)) {
+        notices.warning('It was not undone', 'SillyTavern is busy. Try it again when nothing is being written.');
+        return;
+    }
+    await gone(chat, books, () => (played ? api.post('api/delete', { chat }) : api.post('api/undo', { operation })));
     if (st.here()?.address === parent) {
         // The link to it is not in the file any more.
         await st.reload();
     }
-    notices.info('Undone', `"${st.nameOf(chat)}" is not there any more.`);
+    notices.info(played ? 'In the trash' : 'Undone', `"${st.nameOf(chat)}" ${played ? 'can be brought back from the panel.' : 'is not there any more.'}`);
+}
+
+// Why a fork cannot be taken back any more; nothing if it can.
+async function playedOn(operation) {
+    try {
+        await api.post('api/undo', { operation, dry_run: true });
+        return null;
+    } catch (error) {
+        if (error.code !== 'MOVED_ON') {
+            throw error;
+        }
+        return error.message;
+    }
 }
 
 // A group's list of chats is in the page's memory, too.

@@ -1,7 +1,7 @@
 // The short texts that appear at the edge of the page.
 
 import { setting } from './settings.js';
-import { count, plain } from './words.js';
+import { count } from './words.js';
 
 // Text of others is shown as text.
 const LOOK = { escapeHtml: true, timeOut: 7000, extendedTimeOut: 10_000, toastClass: 'toast forklore-toast' };
@@ -34,7 +34,7 @@ export function clear() {
 }
 
 export function refusal(title, error) {
-    return problem(title, [plain(error.message), plain(error.hint)]);
+    return problem(title, [error.message, error.hint]);
 }
 
 /**

@@ -3,12 +3,11 @@
 
 import * as api from './api.js';
 import { choose, icon, make } from './dialogs.js';
+import { isFork, origin } from './from.js';
 import { setting } from './settings.js';
 import * as st from './st.js';
 import { state, subscribe } from './state.js';
 import { count } from './words.js';
-
-const KIND = { branch: ['code-branch', 'Branch'], checkpoint: ['flag', 'Checkpoint'], copy: ['clone', 'Copy'] };
 
 export function start() {
     subscribe(draw);
@@ -19,19 +18,17 @@ export function draw() {
     const { entered } = state;
     const place = entered?.chat === st.here()?.address && setting('place') ? entered?.place : null;
     const old = document.querySelector('#forklore_place');
-    if (!place?.parent || !KIND[place.kind]) {
+    if (!place || !isFork(place)) {
         old?.remove();
         return;
     }
-    const [symbol, kind] = KIND[place.kind];
-    const { parent, message, siblings } = place;
+    const { kind, parent, message, siblings } = place;
     const sign = make('div.forklore-place',
-        icon(symbol), make('span.forklore-from', `${kind} of ${st.nameOf(parent)}`), message === null ? null : make('span.forklore-at', `at ${message}`),
+        make('div.forklore-lineage', origin(kind, parent, message)),
         way('Go back to the chat that this one was forked from', 'arrow-turn-up', 'Parent', () => st.open(parent)),
         siblings.length ? way('Other forks of the same chat', 'code-fork', count(siblings.length, 'sibling'), () => others(siblings)) : null,
         link(parent, message));
     sign.id = 'forklore_place';
-    sign.querySelector('.forklore-from').title = st.nameOf(parent);
     if (old) {
         old.replaceWith(sign);
     } else {

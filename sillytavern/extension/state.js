@@ -50,7 +50,7 @@ export function update(changes) {
 export function opened() {
     const open = here();
     if (!open) {
-        throw new api.Refusal(0, { code: 'CHAT_NOT_FOUND', message: 'No chat is open.', hint: 'Open the chat first.' });
+        throw new api.Refusal(0, { code: 'CHAT_NOT_FOUND', message: 'No chat is open.', to_do: 'Open the chat first.' });
     }
     return open;
 }

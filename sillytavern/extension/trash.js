@@ -15,7 +15,7 @@ export async function openTrash({ group, folder }) {
     const books = (operation) => items.filter((item) => item.operation === operation && item.path.startsWith('worlds/'));
     const choices = chats.map(({ operation, path, at }) => {
         const own = books(operation).length;
-        const when = new Date(at).toLocaleString();
+        const when = new Date(at).toLocaleString([], { dateStyle: 'medium', timeStyle: 'short' });
         return [path, path.slice(home.length).replace(/\.jsonl$/, ''), `${own ? `With ${own === 1 ? 'its lorebook' : count(own, 'lorebook')}. ` : ''}In the trash since ${when}.`];
     });
     const about = chats.length ? 'Choose what is to come back.' : 'Nothing of this story is in the trash.';

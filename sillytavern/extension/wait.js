@@ -64,7 +64,7 @@ async function result(wait) {
     const { operations } = await api.get('api/log', { limit: 10 });
     const operation = operations.find(({ kind, chat, undone_by: undone }) => kind === wait.kind && chat && !undone);
     if (!operation) {
-        throw new api.Refusal(0, { message: 'The fork was not made.', hint: 'Try it again.' });
+        throw new api.Refusal(0, { message: 'The fork was not made.', to_do: 'Try it again.' });
     }
     const show = await api.get('api/show', { chat: operation.chat });
     const book = { ...show.book, entries: show.book.entries.length, facts: facts(show.book.entries).length, left_out: [] };

@@ -1,30 +1,13 @@
-// How things are said on this page. The engine speaks to everybody, also to who types commands; here nobody does.
+// How things are said on this page. What the engine says of a thing is the same everywhere; what to do about it is `to_do` here, where nobody
+// types commands.
 
 export function count(number, one, many = `${one}s`) {
     return `${number} ${number === 1 ? one : many}`;
 }
 
-// What a command is called where there are buttons.
-const SAID = [
-    [/Run `forklore heal [^`]*--choose copy`/g, 'Give it its own copy'],
-    [/Run `forklore heal` on this chat/g, 'Heal this chat'],
-    [/Run `forklore heal`/g, 'Heal it'],
-    [/run `forklore heal` first/g, 'heal it first'],
-    [/`forklore heal`/g, 'healing'],
-    [/ \(--copy-book [^)]*\)/g, ''],
-];
-// What is done at a terminal and nowhere else may be quoted.
-const COMMAND = /`forklore (?!install|doctor)[^`]*`|: forklore \w|(^|\s)--[a-z]/;
-
-/**
- * A text of the engine's without what only a command line understands.
- * @param {string | null | undefined} text
- */
-export function plain(text) {
-    const said = SAID.reduce((sentence, [typed, words]) => sentence.replace(typed, /** @type {string} */ (words)), text ?? '');
-    const parts = said.split(/(?<=[.;]) /).filter((part) => !COMMAND.test(part));
-    const whole = parts.join(' ').replace(/;$/, '.');
-    return whole ? whole[0].toUpperCase() + whole.slice(1) : '';
+// A warning of the engine's, with what to do about it here.
+export function advice({ message, to_do: todo }) {
+    return [`${message}.`.replace(/\.\.$/, '.'), todo].filter(Boolean).join(' ');
 }
 
 // Lists that a memory extension keeps of its entries, and its queue, say nothing of the story.

@@ -3,7 +3,10 @@
 
 import { root } from './places.js';
 
-// Whatever happens in a handler, SillyTavern's own comes next, once. `bare`: what is asked has no body.
+// What a handler gives that has answered itself.
+export const ANSWERED = Symbol('answered');
+
+// Whatever happens in a handler, SillyTavern's own comes next, once, unless that has answered. `bare`: what is asked has no body.
 export function middleware(engine, handlers, bare = false) {
     return (request, response, next) => {
         const handle = request.method === 'POST' && Object.hasOwn(handlers, request.path) && handlers[request.path];
@@ -12,7 +15,7 @@ export function middleware(engine, handlers, bare = false) {
         }
         engine.greet(root(request));
         const complain = (error) => console.error(`[Forklore] ${error?.stack ?? error}`);
-        Promise.resolve().then(() => handle(request, response)).catch(complain).then(() => next()).catch(complain);
+        Promise.resolve().then(() => handle(request, response)).catch(complain).then((given) => given === ANSWERED || next()).catch(complain);
     };
 }
 

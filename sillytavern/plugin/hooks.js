@@ -1,8 +1,9 @@
 // What stands in front of SillyTavern's own routes. Each function gives a middleware for one of its routers: forks are made whole before
 // they are saved; everything else passes at once, and the engine hears of it when it has succeeded.
 
-import { after, before, middleware } from './around.js';
+import { after, ANSWERED, before, middleware } from './around.js';
 import { whole } from './forks.js';
+import { hollow } from './hollow.js';
 import { essence, head, learnNames, place, root, sanitize } from './places.js';
 
 // So long an answer of SillyTavern's waits for the engine.
@@ -14,6 +15,12 @@ export function chats(engine) {
         const target = place(request, request.path === '/group/save', request.body.file_name ?? request.body.id);
         if (!target || !Array.isArray(request.body.chat)) {
             return;
+        }
+        if (hollow(request.body, target)) {
+            // The page has not asked for anything: there is nothing to alarm anybody about.
+            console.warn(`[Forklore] ${target.name} stays as it is: SillyTavern's page was about to empty it while it was reading it.`);
+            response.send({ ok: true, result: 'ok' });
+            return ANSWERED;
         }
         const done = await whole(engine, request.body, target).catch((error) => {
             console.error(`[Forklore] ${error?.stack ?? error}`);

@@ -119,7 +119,7 @@ function fail(response, error) {
 }
 
 function answer(response, status, code, message, hint) {
-    response.status(status).json({ error: { code, message, hint, details: null } });
+    response.status(status).json({ error: { code, message, hint, to_do: hint, details: null } });
 }
 
 function read(file) {

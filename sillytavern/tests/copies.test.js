@@ -105,6 +105,28 @@ test('the notice of a fork asks for a look only where there is something to do',
     await hasItsOwn(fork, BY_HAND, bytes);
 });
 
+test('regression: who edits the lorebook of a fork is not warned of it', async () => {
+    const { tavern, visit } = at;
+    await visit.open(`${STORY}/First by hand`);
+    await visit.slash('/forklore-branch at=0');
+    const fork = await visit.away(`${STORY}/First by hand`);
+    await visit.page.run(async () => { await Forklore.validate(); });
+    if (tavern.header(fork).world_info === BY_HAND) {
+        await visit.slash('/forklore-heal choose=copy');
+        await visit.page.until('it has its own', (book) => SillyTavern.getContext().chatMetadata.world_info !== book, BY_HAND);
+    }
+    await visit.edit(0, 'Written by me, and better.');
+    await becomes('it is saved', () => Object.values(entries(tavern.book(tavern.header(fork).world_info))).includes('Written by me, and better.'));
+    const [finding] = tavern.forklore('check', fork).findings.filter(({ code }) => code === 'BASELINE_CHANGED');
+    assert.equal(finding?.severity, 'info', 'it is known');
+    await visit.open(MAIN);
+    await visit.clearNotices();
+    await visit.open(fork);
+    await visit.notice('Branch loaded');
+    assert.deepEqual((await visit.notices()).filter((text) => /About this chat|changed/.test(text)), []);
+    assert.equal((await visit.state()).text, 'Ready to fork.');
+});
+
 test('a lorebook that is kept by hand and shared: the panel gives a chat its own copy by one click', async () => {
     const { tavern, visit } = at;
     const [chat, other] = [`${STORY}/First by hand`, `${STORY}/Second by hand`];

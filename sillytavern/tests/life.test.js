@@ -1,4 +1,4 @@
-// What people do besides forking: two tabs, sticky lore, renaming, deleting, importing, a checkpoint at the end of a scene.
+// What people do besides forking: sticky lore, renaming, deleting, importing, a checkpoint at the end of a scene.
 
 import assert from 'node:assert/strict';
 import fs from 'node:fs';
@@ -7,7 +7,6 @@ import { test } from 'node:test';
 import { bench, LAST, MAIN, STORY } from './lib/bench.js';
 import { before, isWhole, newFork } from './lib/forks.js';
 import { becomes, pause } from './lib/tavern.js';
-import { Visit } from './lib/visit.js';
 
 const at = bench();
 const OTHER = `${STORY}/The Lighthouse Road`;
@@ -50,70 +49,6 @@ test('what is sticky in the parent is sticky in the fork', async () => {
     const { world_info: book } = tavern.header(fork);
     const active = (await stillActive(visit)).filter((entry) => entry.uid === uid);
     assert.deepEqual(active.map(({ world }) => world), [book], 'it is active in the fork, from the fork\'s book');
-});
-
-test('two tabs on the same chat: both fork, both play on, nothing is mixed up', async () => {
-    const { tavern, browser, visit } = at;
-    await visit.open(MAIN);
-    const second = await Visit.start(browser, tavern);
-    try {
-        await second.open(MAIN);
-        const [was, faults] = [before(tavern, MAIN), errors(tavern, MAIN)];
-        await visit.message(60, '.mes_create_branch');
-        const first = await visit.away(MAIN);
-        isWhole(tavern, was, first, 60);
-        // The other tab still shows the parent as it was before the link.
-        const then = before(tavern, MAIN);
-        await second.message(60, '.mes_create_branch');
-        const other = await second.away(MAIN);
-        isWhole(tavern, then, other, 60);
-        assert.notEqual(first, other);
-        assert.notEqual(tavern.header(first).world_info, tavern.header(other).world_info);
-        assert.deepEqual(errors(tavern, MAIN), faults);
-        assert.deepEqual([...errors(tavern, first), ...errors(tavern, other)], []);
-    } finally {
-        await second.close();
-    }
-});
-
-test('regression: two tabs branch at the same moment: two forks, and no alarm', async () => {
-    const { tavern, browser, visit } = at;
-    await visit.open(MAIN);
-    const second = await Visit.start(browser, tavern);
-    const tabs = [visit, second];
-    try {
-        await second.open(MAIN);
-        const was = before(tavern, MAIN);
-        // Whoever has looked for a free name waits with it until both have been clicked.
-        await Promise.all(tabs.map((tab) => tab.page.run(() => {
-            const { fetch } = window;
-            window.fetch = async (address, init) => {
-                const answer = await fetch(address, init);
-                if (String(address).endsWith('/api/characters/chats') && document.body.classList.contains('forklore-forking')) {
-                    window.fetch = fetch;
-                    globalThis.named = true;
-                    while (!globalThis.bothClicked) {
-                        await new Promise((resolve) => { setTimeout(resolve, 20); });
-                    }
-                }
-                return answer;
-            };
-        })));
-        await visit.message(50, '.mes_create_branch');
-        await visit.page.until('a name is chosen', () => globalThis.named);
-        await second.message(50, '.mes_create_branch');
-        await second.page.until('the second is under way', () => Forklore.state().tone === 'busy');
-        await Promise.all(tabs.map((tab) => tab.page.run(() => { globalThis.bothClicked = true; })));
-        const forks = [];
-        for (const tab of tabs) {
-            forks.push(await tab.away(MAIN));
-            assert.deepEqual(await tab.dialogs(), []);
-        }
-        assert.notEqual(forks[0], forks[1]);
-        forks.forEach((fork) => isWhole(tavern, was, fork, 50));
-    } finally {
-        await second.close();
-    }
 });
 
 test('renaming and deleting in SillyTavern: lineage holds, the book of a deleted fork is in the trash', async () => {

@@ -6,53 +6,20 @@ import fs from 'node:fs';
 import path from 'node:path';
 import { test } from 'node:test';
 import { bench, LAST, MAIN, STORY } from './lib/bench.js';
-import { before, isWhole, newFork } from './lib/forks.js';
-import { pause } from './lib/tavern.js';
+import { before, newFork } from './lib/forks.js';
+import { only, press } from './lib/toasts.js';
 import { Visit } from './lib/visit.js';
 
 const at = bench();
 const PHONE = { width: 390, height: 780 };
 const nameOf = (chat) => chat.slice(STORY.length + 1);
-
-// The one notice that there is, as text. Others would have come by then. (SillyTavern has one of its own about the settings of the test.)
-async function only(visit) {
-    await visit.notice('created');
-    await pause(2000);
-    const all = await visit.page.run(() => [...document.querySelectorAll('.toast')].map((/** @type {any} */ toast) => [...toast.children].map((part) => part.innerText).join('\n')));
-    const told = all.filter((text) => !text.startsWith('Story String'));
-    assert.equal(told.length, 1, told.join('\n\n'));
-    return told[0];
-}
-
-function press(visit, label) {
-    return visit.page.click('.forklore-toast-actions button', { text: label });
-}
+// Without its character, which everybody knows here.
+const SHORT = nameOf(MAIN).slice(`${STORY} - `.length);
 
 async function typed(visit, name) {
     await visit.page.run((name) => { [...document.querySelectorAll('dialog[open] .popup-input')].at(-1).value = name; }, name);
     await visit.page.click('dialog[open]:last-of-type .popup-button-ok');
 }
-
-test('regression: a branch is told of once, in two lines, and can be undone from there', async () => {
-    const { tavern, visit } = at;
-    await visit.open(MAIN);
-    await visit.clearNotices();
-    const was = before(tavern, MAIN);
-    await visit.message(60, '.mes_create_branch');
-    const fork = await visit.away(MAIN);
-    isWhole(tavern, was, fork, 60);
-    const [title, name, ...actions] = (await only(visit)).split('\n');
-    assert.deepEqual([title, name], ['Branch created from message 60', nameOf(fork)]);
-    assert.deepEqual(actions.filter(Boolean), ['Undo', 'Rename', 'Details'], 'that no scene ends there is nothing to do about');
-    await at.picture('one-notice');
-    const { world_info: book } = tavern.header(fork);
-    await press(visit, 'Undo');
-    await visit.notice('Undone');
-    await visit.settled(MAIN);
-    assert.ok(!tavern.books().includes(book), 'its book is gone');
-    assert.deepEqual(before(tavern, MAIN).chats, was.chats);
-    assert.equal(await visit.page.run((name) => SillyTavern.getContext().chat.some(({ extra }) => extra?.branches?.includes(name)), nameOf(fork)), false, 'and the page does not lead there');
-});
 
 test('on a phone the notice is small; the rest is behind a click, with the same number of entries everywhere', async () => {
     const { tavern, browser } = at;
@@ -131,7 +98,7 @@ test('the sign above the messages tells where one is, and leads to the parent, t
     await visit.open(chat);
     assert.match(await visit.notice('loaded'), /^Checkpoint loaded: Named by hand\nFrom message 41 of/);
     const sign = await visit.page.until('the sign', () => document.querySelector('#forklore_place')?.innerText);
-    assert.match(sign.replace(/\s+/g, ' '), new RegExp(`Checkpoint of ${nameOf(MAIN)} at 41`));
+    assert.match(sign.replace(/\s+/g, ' '), new RegExp(`Checkpoint of ${SHORT} at 41`));
     const { siblings } = (await visit.state()).entered.place;
     assert.ok(siblings.some((one) => one.chat === `${STORY}/Called otherwise` && one.message === 40), JSON.stringify(siblings));
     await visit.page.run(() => toastr.remove());
@@ -208,10 +175,18 @@ test('SillyTavern\'s own list of chats is a tree', async () => {
         const row = document.querySelector(`.forklore-chats .select_chat_block[file_name^="${name}"]`)?.closest('.select_chat_block_wrapper');
         return row?.querySelector('.forklore-lineage')?.textContent;
     }, 'Seen on a phone');
-    assert.equal(lineage, `Checkpoint of ${nameOf(MAIN)} at 28`);
+    assert.equal(lineage, `Checkpoint of ${SHORT} at 28`);
     await at.picture('chats');
     const [parent, fork] = await visit.page.run((names) => names.map((name) => document.querySelector(`#select_chat_div .select_chat_block[file_name^="${name}"]`).getBoundingClientRect().y), [nameOf(MAIN), 'Seen on a phone']);
     assert.ok(parent < fork, 'a fork stands below its parent');
+    await visit.page.size(PHONE.width, PHONE.height);
+    const [wide, screen] = await visit.page.until('it has the width of a phone', () => {
+        const list = document.querySelector('#select_chat_popup');
+        return list.clientWidth < 400 && [list.scrollWidth, list.clientWidth];
+    });
+    await at.picture('chats-phone');
+    assert.ok(wide <= screen, `the list is ${wide} wide on a phone of ${screen}`);
+    await visit.page.size(1280, 900);
     await visit.page.click('#select_chat_cross');
 });
 

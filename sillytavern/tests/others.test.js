@@ -101,6 +101,29 @@ test('regression: a lorebook that is renamed right after the fork keeps its new 
     await visit.reload();
 });
 
+test('regression: a lorebook that somebody chooses right after the fork stays, without a word', async () => {
+    const { tavern, visit } = at;
+    const { fork, book } = await branched(46);
+    const chosen = tavern.books().find((name) => name !== book);
+    await visit.clearNotices();
+    await visit.page.click('#rightNavDrawerIcon');
+    await visit.page.click('.form_create_bottom_buttons_block .chat_lorebook_button', { shift: true });
+    await visit.page.place('dialog[open] .chat_world_info_selector');
+    // The mouse opens the list; what is chosen there comes as an event.
+    await visit.page.run((name) => {
+        const list = document.querySelector('dialog[open] .chat_world_info_selector');
+        list.value = name;
+        list.dispatchEvent(new Event('change', { bubbles: true }));
+    }, chosen);
+    await visit.page.click('dialog[open] .popup-button-ok');
+    await bound(fork, chosen);
+    await released();
+    await bound(fork, chosen);
+    assert.ok(tavern.books().includes(book), 'its own is still there');
+    assert.deepEqual((await visit.notices()).filter((text) => /lorebook/.test(text)), []);
+    await visit.reload();
+});
+
 test('regression: a lorebook that a script binds right after the fork stays bound, and one click goes back', async () => {
     const { tavern, visit } = at;
     const { fork, book } = await branched(44);

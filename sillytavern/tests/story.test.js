@@ -231,6 +231,8 @@ test('the panel: forks with their state, compare, rename, open, delete', async (
     const row = `.forklore-row[data-chat="${STORY}/Panel test"]`;
     await visit.page.place(row);
     await at.picture('panel');
+    const said = await visit.page.run(() => [...document.querySelectorAll('.forklore .menu_button')].map((/** @type {any} */ button) => [button.innerText.trim(), button.title]));
+    assert.ok(said.length > 5 && said.every(([label, title]) => label && !/[A-Z]{3}_/.test(title)), `every button has a label, none a code: ${JSON.stringify(said)}`);
     await visit.page.click(`${row} [title^="Compare"]`);
     const text = await visit.dialog('Compared');
     assert.match(text, /Only in the open chat: \d+/);

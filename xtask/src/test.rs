@@ -47,12 +47,12 @@ pub(crate) fn test() -> Result<()> {
     // Two at a time: a browser waits more than it works, and each version of SillyTavern has a folder of its own.
     let newest = Suite::in_sillytavern(
         &[
-            "requests", "doors", "forks", "story", "others", "away", "life", "notices", "renames", "copies",
-            "page",
+            "requests", "doors", "forks", "story", "others", "away", "life", "tabs", "notices", "undo",
+            "renames", "copies", "saves", "page", "launcher",
         ],
         &SILLYTAVERN[..1],
     );
-    let beside = [Suite::in_sillytavern(&["versions"], &OLDER), Suite::pages()].concat();
+    let beside = [Suite::in_sillytavern(&["versions", "saves"], &OLDER), Suite::pages()].concat();
     suite.in_browsers(&[newest, beside]);
     suite.end()
 }
@@ -68,13 +68,17 @@ pub(crate) fn soak() -> Result<()> {
         "others",
         "away",
         "life",
+        "tabs",
         "notices",
+        "undo",
+        "saves",
+        "launcher",
         "renames",
         "copies",
         "page",
         "without-plugin",
     ];
-    let older = Suite::in_sillytavern(&["versions"], &OLDER);
+    let older = Suite::in_sillytavern(&["versions", "saves"], &OLDER);
     suite.in_browsers(&[Suite::in_sillytavern(&files, &SILLYTAVERN), older]);
     suite.step(
         "kills, errors, races and hostile vaults, long",

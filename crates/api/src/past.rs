@@ -107,7 +107,7 @@ pub fn restore_with(
         let message = format!("\"{}\" would be bound to another lorebook", plan.report.chat);
         let hint =
             "Nothing was changed. Look with --dry-run at what would be, and say --yes to let it happen.";
-        return Err(Failure::new(ErrorCode::NotConfirmed, message, hint));
+        return Err(Failure::typed(ErrorCode::NotConfirmed, message, hint));
     }
     Ok(restore::execute(&library, plan, time)?)
 }

@@ -13,7 +13,7 @@ pub(crate) fn open(named: Option<&Path>) -> Result<RealFs, Failure> {
         Some(dir) => below(dir).ok_or_else(|| match &users(dir)[..] {
             [] => {
                 let message = format!("{} holds no SillyTavern chats", dir.display());
-                Failure::new(ErrorCode::NoVault, message, hint)
+                Failure::typed(ErrorCode::NoVault, message, hint)
             }
             several => {
                 let names: Vec<String> = several.iter().map(|fs| fs.root().display().to_string()).collect();
@@ -25,7 +25,7 @@ pub(crate) fn open(named: Option<&Path>) -> Result<RealFs, Failure> {
             let here = PathBuf::from(".").canonicalize()?;
             here.ancestors()
                 .find_map(below)
-                .ok_or_else(|| Failure::new(ErrorCode::NoVault, "There is no SillyTavern vault here", hint))
+                .ok_or_else(|| Failure::typed(ErrorCode::NoVault, "There is no SillyTavern vault here", hint))
         }
     }
 }

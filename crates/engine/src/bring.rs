@@ -79,10 +79,8 @@ impl Bring {
                 format!("{one} and {} more, which its messages link to, are gone", rest.len())
             }
         };
-        let message = format!(
-            "{message}, and history cannot bring that back. `forklore config history.media true` keeps such files from then on."
-        );
-        Some(Warning { code: WarningCode::MediaMissing, message })
+        let message = format!("{message}, and history cannot bring that back");
+        Some(Warning::new(WarningCode::MediaMissing, message))
     }
 
     /// Makes it a part of an operation.

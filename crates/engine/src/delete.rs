@@ -143,7 +143,7 @@ fn opens_with_character(library: &Library, chat: &Chat) -> Option<Warning> {
     let is_it =
         story.kind() == StoryKind::Character && current.map(chat_stem).as_deref() == Some(chat.name());
     let message = "It is the chat that opens with the character: open another one in SillyTavern first, or it makes a new chat of this name".to_owned();
-    is_it.then_some(Warning { code: WarningCode::CurrentChat, message })
+    is_it.then_some(Warning::new(WarningCode::CurrentChat, message))
 }
 
 /// Once this chat is gone, nothing tells any more what of a shared book is its own.
@@ -157,9 +157,9 @@ fn still_shared(library: &Library, c: ChatIx) -> Result<Option<Warning>, PathErr
     }
     let more = if sharing.len() > 1 { format!(" and {} more", sharing.len() - 1) } else { String::new() };
     let message = format!(
-        "\"{first}\"{more} still writes into its lorebook: run `forklore heal` first, or what is whose can no longer be told"
+        "\"{first}\"{more} still writes into its lorebook: once this chat is gone, what is whose can no longer be told"
     );
-    Ok(Some(Warning { code: WarningCode::BookShared, message }))
+    Ok(Some(Warning::new(WarningCode::BookShared, message)))
 }
 
 fn has_forks(library: &Library, c: ChatIx) -> Option<Warning> {
@@ -169,7 +169,7 @@ fn has_forks(library: &Library, c: ChatIx) -> Option<Warning> {
         1 => "One chat was forked from it: it keeps everything it has, and loses its parent".to_owned(),
         n => format!("{n} chats were forked from it: they keep everything they have, and lose their parent"),
     };
-    Some(Warning { code: WarningCode::HasForks, message })
+    Some(Warning::new(WarningCode::HasForks, message))
 }
 
 /// Does it.

@@ -231,10 +231,10 @@ fn line_of(library: &Library, chat: ChatIx, warnings: &mut Vec<Warning>) -> Vec<
     sharing.extend(chosen.difference(&own).map(|c| library.chat(*c).name()));
     if !sharing.is_empty() {
         let message = format!(
-            "Not of this line, but they share a lorebook with it and come along: {}. `forklore heal` gives every chat its own.",
+            "Not of this line, but they share a lorebook with it and come along: {}",
             sharing.join(", ")
         );
-        warnings.push(Warning { code: WarningCode::BookShared, message });
+        warnings.push(Warning::new(WarningCode::BookShared, message));
     }
     chosen.into_iter().collect()
 }
@@ -271,7 +271,7 @@ impl ExportPlan {
                 let message = format!(
                     "The lorebook \"{stem}\" is also used by {strangers} chats that are not exported: what they wrote into it comes along"
                 );
-                self.report.warnings.push(Warning { code: WarningCode::BookShared, message });
+                self.report.warnings.push(Warning::new(WarningCode::BookShared, message));
             }
             self.add_file(library, MemberKind::Book, &stem, path.clone())?;
             self.report.books.push(stem);
@@ -334,15 +334,14 @@ impl LinkedMedia {
         let is = |n: usize| if n == 1 { "is" } else { "are" };
         let left = (!wanted && self.linked > 0).then(|| {
             let (n, is) = (self.linked, is(self.linked));
-            let message =
-                format!("{} that messages link to {is} not in it. To take them along: --media", some(n));
-            Warning { code: WarningCode::MediaLeft, message }
+            let message = format!("{} that messages link to {is} not in it", some(n));
+            Warning::new(WarningCode::MediaLeft, message)
         });
         let missing = (wanted && self.missing > 0).then(|| {
             let (n, is) = (self.missing, is(self.missing));
             let message =
                 format!("{} that messages link to {is} not in the vault, and so not in it", some(n));
-            Warning { code: WarningCode::MediaMissing, message }
+            Warning::new(WarningCode::MediaMissing, message)
         });
         left.into_iter().chain(missing)
     }

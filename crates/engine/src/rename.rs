@@ -112,7 +112,7 @@ pub fn plan(library: &Library, c: ChatIx, typed: &str) -> Result<RenamePlan, Ren
     let current = library.cards().get(story.folder()).and_then(|card| card.current_chat.as_deref());
     if story.kind() == StoryKind::Character && current.map(chat_stem).as_deref() == Some(chat.name()) {
         let message = "It is the chat that opens with the character: open it by its new name in SillyTavern, or it makes a new chat of the old name".to_owned();
-        warnings.push(Warning { code: WarningCode::CurrentChat, message });
+        warnings.push(Warning::new(WarningCode::CurrentChat, message));
     }
     let mut files = vec![to.as_str().to_owned(), chat.path().as_str().to_owned()];
     files.extend(edits.iter().map(|edit| edit.target.as_str().to_owned()));

@@ -1,4 +1,5 @@
-//! [`Warning`]: something that a report has to say beside what was asked. Its [`WarningCode`] is stable: programs rely on it.
+//! [`Warning`]: something that a report has to say beside what was asked. Its [`WarningCode`] is stable: programs rely on it. The table
+//! of codes tells what to do about it, for who types commands and for who is at a page.
 
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -11,10 +12,29 @@ pub struct Warning {
     pub code: WarningCode,
     /// A sentence
     pub message: String,
+    /// What to do about it at a command line; left out if there is nothing
+    #[serde(skip_serializing_if = "str::is_empty")]
+    pub hint: &'static str,
+    /// What to do about it at a page; left out if there is nothing
+    #[serde(skip_serializing_if = "str::is_empty")]
+    pub to_do: &'static str,
+}
+
+impl Warning {
+    /// A warning; what to do about it is told by its code.
+    pub fn new(code: WarningCode, message: impl Into<String>) -> Self {
+        Self { code, message: message.into(), hint: code.hint(), to_do: code.to_do() }
+    }
+
+    /// For who types commands: what it is, and what to do.
+    pub fn typed(&self) -> String {
+        let message = self.message.trim_end_matches('.');
+        if self.hint.is_empty() { format!("{message}.") } else { format!("{message}. {}", self.hint) }
+    }
 }
 
 macro_rules! codes {
-    ($($(#[doc = $doc:literal])* $variant:ident = $name:literal,)*) => {
+    ($($(#[doc = $doc:literal])* $variant:ident = $name:literal $(, typed $hint:literal, shown $to_do:literal)?;)*) => {
         /// What a warning is about.
         #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
         pub enum WarningCode {
@@ -25,6 +45,20 @@ macro_rules! codes {
             /// The stable name.
             pub fn as_str(self) -> &'static str {
                 match self { $(Self::$variant => $name,)* }
+            }
+
+                fn hint(self) -> &'static str {
+                match self {
+                    $($(Self::$variant => $hint,)?)*
+                    _ => "",
+                }
+            }
+
+                fn to_do(self) -> &'static str {
+                match self {
+                    $($(Self::$variant => $to_do,)?)*
+                    _ => "",
+                }
             }
         }
     };
@@ -38,57 +72,67 @@ impl std::fmt::Display for WarningCode {
 
 codes! {
     /// What an export holds is in the vault already.
-    AlreadyHere = "ALREADY_HERE",
+    AlreadyHere = "ALREADY_HERE";
     /// A book is also active globally, for the character or for a persona.
-    BookAlsoGlobal = "BOOK_ALSO_GLOBAL",
+    BookAlsoGlobal = "BOOK_ALSO_GLOBAL";
     /// The book has gone on since the state that a chat comes back in.
-    BookChangedSince = "BOOK_CHANGED_SINCE",
+    BookChangedSince = "BOOK_CHANGED_SINCE";
     /// Others are bound to the book that comes back.
-    BookLeftToOthers = "BOOK_LEFT_TO_OTHERS",
+    BookLeftToOthers = "BOOK_LEFT_TO_OTHERS";
     /// The chat's book is not there.
-    BookMissing = "BOOK_MISSING",
+    BookMissing = "BOOK_MISSING";
     /// Others use the book, too.
     BookShared = "BOOK_SHARED",
+        typed "Run `forklore heal` first: it gives every chat its own.",
+        shown "Heal the story first: then every chat has its own.";
     /// The fork goes on sharing a book.
     BookStaysShared = "BOOK_STAYS_SHARED",
+        typed "--copy-book gives it a copy.",
+        shown "It can have its own copy, if you ask for one.";
     /// It is the chat that SillyTavern opens.
-    CurrentChat = "CURRENT_CHAT",
+    CurrentChat = "CURRENT_CHAT";
     /// The book holds another line's story.
     EntryForeign = "ENTRY_FOREIGN",
+        typed "Run `forklore heal` first.",
+        shown "Heal the chat first.";
     /// The flag of the message led to another checkpoint.
-    FlagReplaced = "FLAG_REPLACED",
+    FlagReplaced = "FLAG_REPLACED";
     /// Forks were made from the chat.
-    HasForks = "HAS_FORKS",
+    HasForks = "HAS_FORKS";
     /// Images and files do not come along.
     MediaLeft = "MEDIA_LEFT",
+        typed "To take them along: --media",
+        shown "";
     /// Images and files are gone.
     MediaMissing = "MEDIA_MISSING",
+        typed "`forklore config history.media true` keeps such files from then on.",
+        shown "Forklore can keep such files from now on: it is one of its settings.";
     /// Images and files have another name now.
-    MediaRenamed = "MEDIA_RENAMED",
+    MediaRenamed = "MEDIA_RENAMED";
     /// The story's character is not there.
-    NoCard = "NO_CARD",
+    NoCard = "NO_CARD";
     /// The story's group is not there.
-    NoGroup = "NO_GROUP",
+    NoGroup = "NO_GROUP";
     /// The chat has no book of its own.
-    NoLorebook = "NO_LOREBOOK",
+    NoLorebook = "NO_LOREBOOK";
     /// A scene is not in the running recap, or there is none.
-    NoRunningRecap = "NO_RUNNING_RECAP",
+    NoRunningRecap = "NO_RUNNING_RECAP";
     /// The message does not end a scene.
-    NoSceneBreak = "NO_SCENE_BREAK",
+    NoSceneBreak = "NO_SCENE_BREAK";
     /// The scene has no recap.
-    NoSceneRecap = "NO_SCENE_RECAP",
+    NoSceneRecap = "NO_SCENE_RECAP";
     /// The scene kept no snapshot of the book.
-    NoSceneSnapshot = "NO_SCENE_SNAPSHOT",
+    NoSceneSnapshot = "NO_SCENE_SNAPSHOT";
     /// A chat comes back in a state that was not its last.
-    NotTheLast = "NOT_THE_LAST",
+    NotTheLast = "NOT_THE_LAST";
     /// Work in the queue stays with the parent.
-    QueueIgnored = "QUEUE_IGNORED",
+    QueueIgnored = "QUEUE_IGNORED";
     /// A registry lists entries that are not there.
-    RegistryDangling = "REGISTRY_DANGLING",
+    RegistryDangling = "REGISTRY_DANGLING";
     /// Nothing tells the state at this message.
-    StateInexact = "STATE_INEXACT",
+    StateInexact = "STATE_INEXACT";
     /// The state is as of an earlier message.
-    StateOlder = "STATE_OLDER",
+    StateOlder = "STATE_OLDER";
     /// A group that is gone does not list the chat.
-    Unlisted = "UNLISTED",
+    Unlisted = "UNLISTED";
 }

@@ -13,7 +13,7 @@ pub(crate) fn status(failure: &Failure) -> StatusCode {
 
 /// A call that makes no sense.
 pub(crate) fn usage(message: impl Into<String>) -> Failure {
-    Failure::new(
+    Failure::typed(
         ErrorCode::Usage,
         message,
         "docs/formats/http.md and api/openapi.json tell how it is called.",

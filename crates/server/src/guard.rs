@@ -53,7 +53,7 @@ impl Places {
             (host, _) => {
                 let message = format!("This server is not called {:?}", host.unwrap_or_default());
                 let hint = "Use the address that `forklore serve` prints; other names are given with --host.";
-                return Err(refused(ErrorCode::WrongHost, message, hint));
+                return Err(Failure::typed(ErrorCode::WrongHost, message, hint));
             }
         }
         let own = |origin: &str| {

@@ -86,7 +86,7 @@ function refused(form, submitter, failure) {
     const box = element('div', 'say error');
     box.setAttribute('role', 'alert');
     box.id = 'refusal';
-    const lines = [element('strong', '', failure.message), element('span', '', failure.hint), element('code', '', failure.code)];
+    const lines = [element('strong', '', failure.message), element('span', '', failure.to_do)];
     for (const said of lines.filter(({ textContent }) => textContent)) {
         const line = element('p');
         line.append(said);
@@ -100,7 +100,7 @@ function refused(form, submitter, failure) {
         (submitter?.closest('.go') ?? near.lastElementChild ?? near).before(box);
     }
     if (!box.isConnected) {
-        notice(`${failure.message} ${failure.hint}`, 'error');
+        notice(`${failure.message} ${failure.to_do}`, 'error');
     }
     submitter?.focus();
 }

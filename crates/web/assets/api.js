@@ -5,11 +5,11 @@ import { address } from './address.js';
 import { element, part } from './dom.js';
 
 export class Failure extends Error {
-    /** @param {{ code?: string, message: string, hint: string, details?: any }} failure */
-    constructor({ code, message, hint, details }) {
+    /** @param {{ code?: string, message: string, to_do: string, details?: any }} failure */
+    constructor({ code, message, to_do, details }) {
         super(message);
         this.code = code;
-        this.hint = hint;
+        this.to_do = to_do;
         this.details = details;
     }
 }
@@ -60,11 +60,11 @@ async function ask(address, options) {
         if (error.name === 'AbortError') {
             throw error;
         }
-        throw new Failure({ code: 'UNREACHABLE', message: 'Forklore does not answer.', hint: 'Look whether it still runs, then try again.' });
+        throw new Failure({ code: 'UNREACHABLE', message: 'Forklore does not answer.', to_do: 'Look whether it still runs, then try again.' });
     }
     const answer = await response.json().catch(() => ({}));
     if (!response.ok) {
-        throw new Failure(answer.error ?? { code: 'UNKNOWN', message: `Forklore answered ${response.status}.`, hint: 'Try again.' });
+        throw new Failure(answer.error ?? { code: 'UNKNOWN', message: `Forklore answered ${response.status}.`, to_do: 'Try again.' });
     }
     return answer;
 }
@@ -79,5 +79,5 @@ export function notice(text, kind = 'info') {
 
 // Something that failed, as a notice.
 export function tell(failure) {
-    notice([failure.message, failure.hint].filter(Boolean).join(' '), 'error');
+    notice([failure.message, failure.to_do].filter(Boolean).join(' '), 'error');
 }

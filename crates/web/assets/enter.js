@@ -62,9 +62,9 @@ async function choose(key) {
     const problem = part('#problem', HTMLElement);
     const open = async (/** @type {object} */ body) => {
         problem.textContent = '';
-        const answer = await ask(body).catch(() => ({ error: { message: 'Forklore does not answer.', hint: 'Look whether it still runs.' } }));
+        const answer = await ask(body).catch(() => ({ error: { message: 'Forklore does not answer.', to_do: 'Look whether it still runs.' } }));
         if (answer.error) {
-            problem.textContent = `${answer.error.message}. ${answer.error.hint}`.replace('..', '.');
+            problem.textContent = `${answer.error.message}. ${answer.error.to_do}`.replace('..', '.');
         } else {
             enter(answer.code);
         }

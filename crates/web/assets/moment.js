@@ -38,11 +38,11 @@ function made(html) {
 async function fetched(at, from) {
     const response = await fetch(address('step', { chat, at, from })).catch(() => null);
     if (!response) {
-        throw new Failure({ message: 'Forklore does not answer.', hint: 'Look whether it still runs, then try again.' });
+        throw new Failure({ message: 'Forklore does not answer.', to_do: 'Look whether it still runs, then try again.' });
     }
     const answer = await response.json().catch(() => ({}));
     if (!response.ok) {
-        throw new Failure(answer.error ?? { message: `Forklore answered ${response.status}.`, hint: 'Try again.' });
+        throw new Failure(answer.error ?? { message: `Forklore answered ${response.status}.`, to_do: 'Try again.' });
     }
     return answer;
 }

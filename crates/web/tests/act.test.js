@@ -33,7 +33,7 @@ test('a branch: the plan, then the branch, undone and done again', async () => {
     assert.match(plan, /z-AutoLB-Ottilie Crake-Heard Once - Branch #5/);
     assert.match(plan, /with 5 entries/);
     assert.match(plan, /left out/i);
-    assert.match(plan, /NO_SCENE_BREAK/);
+    assert.match(plan, /does not end a scene/);
     assert.equal(there(site, 'Ottilie Crake/Heard Once - Branch #5'), false, 'a plan changes nothing');
     await visit.accessible('a plan');
     await visit.picture('plan');
@@ -64,36 +64,36 @@ test('a branch: the plan, then the branch, undone and done again', async () => {
     await site.stop();
 });
 
-test('what cannot be made is refused with a reason, a code and what to do', async () => {
+test('what cannot be made is refused with a reason and what to do, in words', async () => {
     const site = await Site.start(demo());
     const visit = await visiting(site, act('checkpoint', HEARD, { at: 999 }));
-    assert.match(await text(visit, '.plan'), /Message 999 does not exist[^]*The last message is 42[^]*Nothing was changed[^]*MESSAGE_NOT_FOUND/);
+    assert.match(await text(visit, '.plan'), /Message 999 does not exist[^]*The last message is 42[^]*Nothing was changed/);
     await visit.go(act('checkpoint', HEARD, { at: 20, name: 'The tally book is found' }));
-    assert.match(await text(visit, '.plan'), /NAME_TAKEN/);
+    assert.match(await text(visit, '.plan'), /There is already a chat[^]*Choose another name/);
     await visit.go(act('branch', HEARD, { at: 16, strict: 'true' }));
-    assert.match(await text(visit, '.plan'), /NO_SCENE_BREAK/);
+    assert.match(await text(visit, '.plan'), /does not end a scene/);
     assert.equal(await visit.run(() => document.querySelector('.plan button.main')), null, 'there is nothing to press');
     await visit.accessible('a refusal');
     await visit.picture('refusal');
     await visit.go(act('rename', HEARD, { name: 'The tally book is found' }));
-    assert.match(await text(visit, '.plan'), /NAME_TAKEN/);
+    assert.match(await text(visit, '.plan'), /There is already a chat[^]*Choose another name/);
     // What the settings ask for, one fork may do without.
     await site.api('config', {}, { key: 'fork.strict', value: 'true' });
     await visit.go(act('branch', HEARD, { at: 16 }));
-    assert.match(await text(visit, '.plan'), /NO_SCENE_BREAK/);
+    assert.match(await text(visit, '.plan'), /does not end a scene/);
     await visit.go(act('branch', HEARD, { at: 16, strict: 'false' }));
     await visit.until('the plan', () => document.querySelector('.plan button.main') !== null);
     await visit.accessible('a fork that may be less exact');
     await visit.picture('loose');
-    assert.match(await text(visit, '.plan'), /NO_SCENE_BREAK/);
+    assert.match(await text(visit, '.plan'), /does not end a scene/);
     await site.api('config', {}, { key: 'checkpoint.show_warnings', value: false });
     await visit.go(act('branch', HEARD, { at: 16, strict: 'false' }));
     await visit.until('the plan', () => document.querySelector('.plan button.main') !== null);
-    assert.doesNotMatch(await text(visit, '.plan'), /NO_SCENE_BREAK/, 'the settings ask for no warnings');
+    assert.doesNotMatch(await text(visit, '.plan'), /does not end a scene/, 'the settings ask for no warnings');
     visit.clean();
     // A chat that is not there is a page that says so.
     await visit.go(act('delete', 'Ottilie Crake/Never'));
-    assert.match(await text(visit), /CHAT_NOT_FOUND/);
+    assert.match(await text(visit), /There is no chat/);
     await visit.close();
     await site.stop();
 });
@@ -106,7 +106,7 @@ test('between the plan and the deed somebody takes the name: refused beside the 
     await visit.run(async () => { (await import(document.querySelector('script[src*="app.js"]').src.replace('app.js', 'live.js'))).hold(); });
     await site.api('rename', {}, { chat: 'Ottilie Crake/The tally book is found', name: 'Beginnings' });
     await visit.click('.plan button.main');
-    await visit.until('a refusal', () => /NAME_TAKEN/.test(document.querySelector('#refusal[role=alert]')?.innerText));
+    await visit.until('a refusal', () => /There is already a chat[^]*Choose another name/.test(document.querySelector('#refusal[role=alert]')?.innerText));
     assert.ok(there(site, 'Ottilie Crake/Before the first telling'));
     await visit.close();
     await site.stop();
@@ -158,7 +158,7 @@ test('the log undoes what nobody has played on, and says why it does not undo th
     fs.appendFileSync(path.join(site.vault, 'chats', `${chat}.jsonl`), `\n${JSON.stringify({ name: 'You', is_user: true, mes: 'And then?' })}`);
     const visit = await visiting(site, 'log');
     await visit.click('.action:first-child button', { text: 'Undo' });
-    await visit.until('a refusal', () => /MOVED_ON/.test(document.querySelector('#refusal')?.innerText));
+    await visit.until('a refusal', () => /move the chat to the trash/.test(document.querySelector('#refusal')?.innerText));
     assert.ok(there(site, chat));
     await visit.close();
     await site.stop();
@@ -174,7 +174,7 @@ test('work in the queue: refused, with the choice to wait for it', async () => {
     queue.content = JSON.stringify({ queue: [work], current_operation_id: null, paused: false, version: 1, queueVersion: 0 });
     fs.writeFileSync(book, JSON.stringify(world));
     const visit = await visiting(site, act('branch', HEARD, { at: 42 }));
-    assert.match(await text(visit, '.plan'), /QUEUE_NOT_EMPTY[^]*combine_scene/);
+    assert.match(await text(visit, '.plan'), /Wait until the extension is done[^]*combine_scene/);
     await visit.click('.plan button', { text: 'Make it when that is finished' });
     await visit.until('it waits', () => /waits until the memory extension has finished/.test(document.querySelector('main').innerText));
     fs.writeFileSync(book, quiet);

@@ -57,9 +57,9 @@ test('a file that changes on disk: findings come and go', async () => {
     const book = path.join(site.vault, 'worlds/z-AutoLB-Ottilie Crake-Heard Once - Branch #3.json');
     const content = fs.readFileSync(book);
     fs.rmSync(book);
-    await visit.until('it is missed', () => /BOOK_MISSING/.test(document.querySelector('main').textContent));
+    await visit.until('it is missed', () => /lorebook is gone/.test(document.querySelector('main').textContent));
     fs.writeFileSync(book, content);
-    await visit.until('all is as before', () => !/BOOK_MISSING/.test(document.querySelector('main').textContent));
+    await visit.until('all is as before', () => !/lorebook is gone/.test(document.querySelector('main').textContent));
     assert.equal(await visit.run(() => window.same), true);
     visit.clean();
     await visit.close();
@@ -87,7 +87,7 @@ test('while somebody types, the name stays and the plan follows', async () => {
     await visit.type('Half a na');
     await visit.until('the plan', () => /becomes Half a na/.test(document.querySelector('.plan').innerText));
     await site.api('rename', {}, { chat: 'Ottilie Crake/Before the first telling', name: 'Half a na' });
-    await visit.until('the refusal appears', () => /NAME_TAKEN/.test(document.querySelector('.plan').innerText));
+    await visit.until('the refusal appears', () => /Choose another name/.test(document.querySelector('.plan').innerText));
     const seen = await visit.run(() => [document.activeElement.id, document.activeElement.value, window.same]);
     assert.deepEqual(seen, ['wish-name', 'Half a na', true]);
     visit.clean();

@@ -9,9 +9,9 @@ import path from 'node:path';
 import url from 'node:url';
 
 export const REPOSITORY = path.resolve(path.dirname(url.fileURLToPath(import.meta.url)), '../../..');
-const TOOLS = path.join(REPOSITORY, '.tools');
+export const TOOLS = path.join(REPOSITORY, '.tools');
 // Where npm has put SillyTavern, in `sillytavern-VERSION/`.
-const INSTALLED = process.env.FORKLORE_SILLYTAVERN || TOOLS;
+export const INSTALLED = process.env.FORKLORE_SILLYTAVERN || TOOLS;
 export const FORKLORE = process.env.FORKLORE_BIN || path.join(REPOSITORY, 'target/debug/forklore');
 const PATIENCE = 600_000;
 
@@ -162,7 +162,7 @@ function install(tree, plugin) {
     }
 }
 
-function linkTree(from, to) {
+export function linkTree(from, to) {
     fs.mkdirSync(to, { recursive: true });
     for (const entry of fs.readdirSync(from, { withFileTypes: true })) {
         const [source, target] = [path.join(from, entry.name), path.join(to, entry.name)];
@@ -180,7 +180,7 @@ function linkTree(from, to) {
     }
 }
 
-async function freePort() {
+export async function freePort() {
     const server = net.createServer();
     const port = await listening(server);
     await new Promise((resolve) => { server.close(resolve); });
@@ -198,7 +198,7 @@ export function listening(server) {
     });
 }
 
-async function answers(address) {
+export async function answers(address) {
     try {
         return (await fetch(new URL('csrf-token', address))).ok;
     } catch {

@@ -1,6 +1,13 @@
 // A visit to SillyTavern's page: `Visit` is a tab with the page loaded, and speaks of chats, forks and books.
 
+import assert from 'node:assert/strict';
 import { pause } from './tavern.js';
+
+// People at a page read no codes and no paths, type no commands but those that are for the machine, and know one from many.
+function inWords(text) {
+    assert.doesNotMatch(text, /\b[A-Z]{3,}_[A-Z]{3,}\b|forklore (?!install|doctor|serve)[a-z]+\b|(^|\s)--[a-z]|(chats|worlds)\/|\.jsonl\b|(?<!\d)1 (versions|messages|entries|operations|scenes|things|siblings|chats)\b/);
+    return text;
+}
 
 export class Visit {
     /** @type {import('./tavern.js').Tavern} */
@@ -124,20 +131,20 @@ export class Visit {
     }
 
     // The notices that were shown since they were last cleared, as texts: they vanish by themselves.
-    notices() {
-        return this.page.run(() => globalThis.told);
+    async notices() {
+        return (await this.page.run(() => globalThis.told)).map(inWords);
     }
 
-    notice(text) {
-        return this.page.until(`a notice with ${text}`, (text) => globalThis.told.find((found) => found.includes(text)), text);
+    async notice(text) {
+        return inWords(await this.page.until(`a notice with ${text}`, (text) => globalThis.told.find((found) => found.includes(text)), text));
     }
 
     clearNotices() {
         return this.page.run(() => { toastr.remove(); globalThis.told = []; });
     }
 
-    dialog(text) {
-        return this.page.until(`a dialog with ${text}`, (text) => [...document.querySelectorAll('dialog[open]')].map((dialog) => dialog.innerText).find((found) => found.includes(text)), text);
+    async dialog(text) {
+        return inWords(await this.page.until(`a dialog with ${text}`, (text) => [...document.querySelectorAll('dialog[open]')].map((dialog) => dialog.innerText).find((found) => found.includes(text)), text));
     }
 
     async choose(choice) {

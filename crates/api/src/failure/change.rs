@@ -5,6 +5,7 @@ use forklore_engine::heal::HealError;
 use forklore_engine::rename::RenameError;
 use forklore_engine::trash::RestoreError;
 use forklore_engine::undo::UndoError;
+use forklore_fs::VaultPath;
 use forklore_journal::TxError;
 use forklore_journal::oplog::FindError;
 use serde_json::json;
@@ -15,8 +16,9 @@ impl From<ForkError> for Failure {
     fn from(e: ForkError) -> Self {
         let message = e.to_string();
         let refused = |code, hint: &str| Self::new(code, message.clone(), hint);
+        let typed = |code, hint: &str| Self::typed(code, message.clone(), hint);
         match e {
-            ForkError::NoSuchMessage { messages: 0, .. } => refused(
+            ForkError::NoSuchMessage { messages: 0, .. } => typed(
                 ErrorCode::MessageNotFound,
                 "The chat is empty. Run `forklore check` to see whether its file is damaged.",
             ),
@@ -24,7 +26,7 @@ impl From<ForkError> for Failure {
                 refused(ErrorCode::MessageNotFound, &format!("The last message is {}.", messages - 1))
             }
             ForkError::NoSuchSwipe { swipes: 0, .. } => {
-                refused(ErrorCode::SwipeNotFound, "The message has no swipes. Leave out --swipe.")
+                typed(ErrorCode::SwipeNotFound, "The message has no swipes. Leave out --swipe.")
             }
             ForkError::NoSuchSwipe { swipes, .. } => {
                 refused(ErrorCode::SwipeNotFound, &format!("The last swipe is {}.", swipes - 1))
@@ -33,21 +35,21 @@ impl From<ForkError> for Failure {
             ForkError::NotSaved { .. } => {
                 refused(ErrorCode::NotSaved, "Save the chat that was forked, for example by opening it, and finish the fork then.")
             }
-            ForkError::QueueNotEmpty { count, kinds } => refused(
+            ForkError::QueueNotEmpty { count, kinds } => typed(
                 ErrorCode::QueueNotEmpty,
                 "Wait until the extension is done (--when-ready waits for you), or leave that work to the parent with --ignore-queue.",
             )
             .with_details(json!({"count": count, "types": kinds})),
-            ForkError::Unresolvable { .. } => refused(
+            ForkError::Unresolvable { .. } => typed(
                 ErrorCode::StateUnresolvable,
                 "Fork at the last message, or without --strict to get a copy of the lorebook as it is now.",
             ),
             ForkError::Required(warning) => Self::plain(ErrorCode::Required(warning.code), message),
             ForkError::InvalidName { .. } => {
-                refused(ErrorCode::InvalidName, "Choose another name; leave out --name for one like SillyTavern's own.")
+                typed(ErrorCode::InvalidName, "Choose another name; leave out --name for one like SillyTavern's own.")
             }
             ForkError::NameRequired => {
-                refused(ErrorCode::InvalidName, "Give one with --name, or set checkpoint.auto_name to true.")
+                typed(ErrorCode::InvalidName, "Give one with --name, or set checkpoint.auto_name to true.")
             }
             ForkError::NameTaken(_) => {
                 Self::plain(ErrorCode::NameTaken, message)
@@ -100,12 +102,15 @@ impl From<TxError> for Failure {
         let refused = |code, hint: &str| Self::new(code, message.clone(), hint);
         match e {
             TxError::Busy => Self::plain(ErrorCode::Busy, message),
-            TxError::Changed(path) if path.as_str().starts_with("worlds") => {
-                refused(ErrorCode::BookChanged, "Try again. Nothing was changed.")
+            TxError::Changed(path) => {
+                let book = path.as_str().starts_with("worlds");
+                let code = if book { ErrorCode::BookChanged } else { ErrorCode::ChatChanged };
+                let message = format!("{} was saved while Forklore was working", called(&path));
+                Self::new(code, message, "Try again. Nothing was changed.")
             }
-            TxError::Changed(_) => refused(ErrorCode::ChatChanged, "Try again. Nothing was changed."),
-            TxError::Taken(_) => {
-                refused(ErrorCode::NameTaken, "Try again with another name. Nothing was changed.")
+            TxError::Taken(path) => {
+                let message = format!("{} came into being while Forklore was working", called(&path));
+                Self::new(ErrorCode::NameTaken, message, "Try again with another name. Nothing was changed.")
             }
             TxError::Damaged(_) => refused(
                 ErrorCode::ObjectDamaged,
@@ -137,16 +142,27 @@ impl From<TxError> for Failure {
     }
 }
 
+/// What people call a file of SillyTavern's.
+fn called(path: &VaultPath) -> String {
+    let parts: Vec<&str> = path.as_str().split('/').collect();
+    match parts[..] {
+        ["chats", _, file] => format!("The chat \"{}\"", file.trim_end_matches(".jsonl")),
+        ["group chats", file] => format!("The group's chat \"{}\"", file.trim_end_matches(".jsonl")),
+        ["worlds", file] => format!("The lorebook \"{}\"", file.trim_end_matches(".json")),
+        _ => path.to_string(),
+    }
+}
+
 impl From<FindError> for Failure {
     fn from(e: FindError) -> Self {
         let message = e.to_string();
         match e {
-            FindError::NoSuchOperation(_) => Self::new(
+            FindError::NoSuchOperation(_) => Self::typed(
                 ErrorCode::OperationNotFound,
                 message,
                 "Run `forklore log` to see the operations and their ids.",
             ),
-            FindError::Ambiguous(..) => Self::new(
+            FindError::Ambiguous(..) => Self::typed(
                 ErrorCode::OperationAmbiguous,
                 message,
                 "Give more of the id. `forklore log` tells it in full.",
@@ -162,40 +178,47 @@ impl Failure {
         let hint = format!(
             "Nothing was changed. To be rid of it all the same: `forklore delete {name}` moves it to the trash, and nothing is lost."
         );
-        Self::new(ErrorCode::MovedOn, e.to_string(), hint).with_details(json!({"chat": chat}))
+        let message = match e {
+            UndoError::MovedOn { path, why } => format!("{} has gone on since: {why}", called(path)),
+            _ => e.to_string(),
+        };
+        Self::typed(ErrorCode::MovedOn, message, hint).with_details(json!({"chat": chat}))
     }
 }
 
 impl From<UndoError> for Failure {
     fn from(e: UndoError) -> Self {
         let message = e.to_string();
-        let refused = |code, hint: &str| Self::new(code, message.clone(), hint);
+        let typed = |code, hint: &str| Self::typed(code, message.clone(), hint);
         match e {
             UndoError::Find(e) => e.into(),
             UndoError::Nothing("redo") => {
-                refused(ErrorCode::NothingToRedo, "Only what was undone can be done again. `forklore log` tells what that is.")
+                typed(ErrorCode::NothingToRedo, "Only what was undone can be done again. `forklore log` tells what that is.")
             }
             UndoError::Nothing(_) => {
-                refused(ErrorCode::NothingToUndo, "Forklore has changed nothing here, or all of it is undone already. `forklore log` tells.")
+                typed(ErrorCode::NothingToUndo, "Forklore has changed nothing here, or all of it is undone already. `forklore log` tells.")
             }
-            UndoError::NothingLeft => refused(
+            UndoError::NothingLeft => typed(
                 ErrorCode::NothingToUndo,
                 "What it made was taken away since. To undo an older operation, name it: `forklore log` tells the ids.",
             ),
             UndoError::Already { by } => {
-                refused(ErrorCode::AlreadyUndone, &format!("To do it again: forklore undo {by}"))
+                typed(ErrorCode::AlreadyUndone, &format!("To do it again: forklore undo {by}"))
                     .with_details(json!({"by": by}))
             }
             UndoError::MovedOn { .. } => Self::moved_on(&e, None),
-            UndoError::Taken(path) => refused(
+            UndoError::Taken(path) => Self::typed(
                 ErrorCode::NameTaken,
+                format!("{} cannot come back: there is one of that name", called(&path)),
                 "Nothing was changed. Rename what is there, or bring the file back under another name with `forklore trash restore`.",
             )
             .with_details(json!({"path": path})),
-            UndoError::Expired(path) => {
-                refused(ErrorCode::Expired, "Nothing was changed. How long things stay there is the setting trash.days.")
-                    .with_details(json!({"path": path}))
-            }
+            UndoError::Expired(path) => Self::typed(
+                ErrorCode::Expired,
+                format!("{} cannot come back: it is no longer in the trash", called(&path)),
+                "Nothing was changed. How long things stay there is the setting trash.days.",
+            )
+            .with_details(json!({"path": path})),
             UndoError::Tx(e) => e.into(),
             UndoError::Path(e) => e.into(),
         }
@@ -207,7 +230,7 @@ impl From<RestoreError> for Failure {
         let message = e.to_string();
         match e {
             RestoreError::NotThere(_) => {
-                Self::new(ErrorCode::NotInTrash, message, "Run `forklore trash` to see what is there.")
+                Self::typed(ErrorCode::NotInTrash, message, "Run `forklore trash` to see what is there.")
             }
             RestoreError::Tx(e) => e.into(),
             RestoreError::Path(e) => e.into(),

@@ -17,6 +17,7 @@ impl From<ConfigError> for Failure {
 pub(super) fn config_failure(e: &ConfigError) -> Failure {
     let message = capital(&e.to_string());
     let refused = |code, hint: String| Failure::new(code, message.clone(), hint);
+    let typed = |code, hint: &str| Failure::typed(code, message.clone(), hint);
     let mend = "Mend the line in a text editor, or move the file away: then every setting is at its default.";
     match e {
         ConfigError::Path(_) => {
@@ -33,15 +34,19 @@ pub(super) fn config_failure(e: &ConfigError) -> Failure {
         }
         ConfigError::OwnersInFile { line, key, value } => {
             let value = value.as_deref().unwrap_or_default();
-            let hint = format!(
-                "If you set it yourself: forklore config {key} \"{value}\". If the vault comes from somebody else: forklore config {key} --unset"
-            );
-            refused(ErrorCode::ConfigInvalid, hint).with_details(json!({"line": line, "key": key}))
+            typed(
+                ErrorCode::ConfigInvalid,
+                &format!(
+                    "If you set it yourself: forklore config {key} \"{value}\". If the vault comes from somebody else: forklore config {key} --unset"
+                ),
+            )
+            .with_details(json!({"line": line, "key": key}))
         }
-        ConfigError::OwnersOnly { key } => {
-            let hint = format!("Set it on the command line of the machine: forklore config {key} PATH");
-            refused(ErrorCode::NotAllowed, hint).with_details(json!({"key": key}))
-        }
+        ConfigError::OwnersOnly { key } => typed(
+            ErrorCode::NotAllowed,
+            &format!("Set it on the command line of the machine: forklore config {key} PATH"),
+        )
+        .with_details(json!({"key": key})),
         ConfigError::Owners { .. } => {
             let hint = "Mend the file in a text editor, or move it away.";
             refused(ErrorCode::ConfigInvalid, hint.to_owned())
@@ -50,16 +55,18 @@ pub(super) fn config_failure(e: &ConfigError) -> Failure {
             ErrorCode::ConfigInvalid,
             "Set HOME, or XDG_CONFIG_HOME, to a folder of yours.".to_owned(),
         ),
-        ConfigError::BadInFile { line, key, .. } => {
-            let hint = format!("Put it right: forklore config {key} VALUE, or forklore config {key} --unset");
-            refused(ErrorCode::ConfigInvalid, hint).with_details(json!({"line": line, "key": key}))
-        }
+        ConfigError::BadInFile { line, key, .. } => typed(
+            ErrorCode::ConfigInvalid,
+            &format!("Put it right: forklore config {key} VALUE, or forklore config {key} --unset"),
+        )
+        .with_details(json!({"line": line, "key": key})),
         ConfigError::UnknownKey { key, like } => {
-            let hint = match like {
-                Some(like) => format!("Did you mean \"{like}\"?"),
-                None => "Run `forklore config` to see all settings.".to_owned(),
+            let code = ErrorCode::ConfigUnknownKey;
+            let failure = match like {
+                Some(like) => refused(code, format!("Did you mean \"{like}\"?")),
+                None => typed(code, "Run `forklore config` to see all settings."),
             };
-            refused(ErrorCode::ConfigUnknownKey, hint).with_details(json!({"key": key, "like": like}))
+            failure.with_details(json!({"key": key, "like": like}))
         }
         ConfigError::BadValue { key, allowed, .. } | ConfigError::NotAList { key, allowed } => {
             refused(ErrorCode::ConfigBadValue, format!("It can be {allowed}."))

@@ -10,10 +10,11 @@ impl From<ArchiveError> for Failure {
     fn from(e: ArchiveError) -> Self {
         let message = capital(&e.to_string());
         let refused = |code, hint: &str| Self::new(code, message.clone(), hint);
+        let typed = |code, hint: &str| Self::typed(code, message.clone(), hint);
         match e {
             ArchiveError::Io(e) => e.into(),
             ArchiveError::NotOurs => {
-                refused(ErrorCode::NotAnExport, "Name a file that `forklore export` has written.")
+                typed(ErrorCode::NotAnExport, "Name a file that `forklore export` has written.")
             }
             ArchiveError::Newer(_) => refused(
                 ErrorCode::ExportNewer,
@@ -27,7 +28,7 @@ impl From<ArchiveError> for Failure {
                 ErrorCode::ExportDamaged,
                 "Nothing was imported. No real story is like that: do not trust whoever made this file.",
             ),
-            ArchiveError::TooLarge(_) => refused(
+            ArchiveError::TooLarge(_) => typed(
                 ErrorCode::ExportTooLarge,
                 "A file in an export can have 8 GB. Export the other chats with --line.",
             ),
@@ -40,22 +41,24 @@ impl From<ExportError> for Failure {
     fn from(e: ExportError) -> Self {
         let message = capital(&e.to_string());
         let refused = |code, hint: &str| Self::new(code, message.clone(), hint);
+        let typed = |code, hint: &str| Self::typed(code, message.clone(), hint);
         match e {
             ExportError::Empty => {
-                refused(ErrorCode::EmptyStory, "`forklore stories` tells which stories have chats.")
+                typed(ErrorCode::EmptyStory, "`forklore stories` tells which stories have chats.")
             }
             ExportError::Unreadable { .. } => {
-                refused(ErrorCode::CorruptChat, "Nothing was written. `forklore check` tells more.")
+                typed(ErrorCode::CorruptChat, "Nothing was written. `forklore check` tells more.")
             }
-            ExportError::NoCard(_) => refused(ErrorCode::NoCard, "Leave --with-card out."),
+            ExportError::NoCard(_) => typed(ErrorCode::NoCard, "Leave --with-card out."),
             ExportError::Changed(_) => {
                 refused(ErrorCode::ChatChanged, "Nothing was written. Try again when SillyTavern has saved.")
             }
             ExportError::Archive(e) => e.into(),
             ExportError::History(e) => {
                 let e = Self::from(e);
-                let hint = format!("{} To export without history: --no-history", e.hint);
-                Self { hint, ..e }
+                // Only who types commands can.
+                let typed = |hint: &str| format!("{hint} To export without history: --no-history");
+                Self { hint: typed(&e.hint), ..e }
             }
             ExportError::Path(e) => e.into(),
         }
@@ -74,7 +77,7 @@ impl From<ImportError> for Failure {
             ImportError::Changed => {
                 Self::new(ErrorCode::ExportChanged, message, "Nothing was imported. Try again.")
             }
-            ImportError::OtherKind { .. } => Self::new(
+            ImportError::OtherKind { .. } => Self::typed(
                 ErrorCode::OtherKind,
                 message,
                 "Leave --into out, or name a story of the same kind: `forklore stories` lists them.",

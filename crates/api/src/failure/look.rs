@@ -12,7 +12,7 @@ impl From<LoadError> for Failure {
     fn from(e: LoadError) -> Self {
         match e {
             LoadError::Path(e) => e.into(),
-            LoadError::NotAVault => Self::new(
+            LoadError::NotAVault => Self::typed(
                 ErrorCode::NoVault,
                 e.to_string(),
                 "Name a SillyTavern user folder, the one with \"chats\" and \"worlds\" in it: --vault .../data/default-user",
@@ -26,12 +26,13 @@ impl From<AddressError> for Failure {
         let message = e.to_string();
         match e {
             AddressError::NoSuchChat { like, .. } => {
-                let hint = if like.is_empty() {
-                    "Run `forklore tree` to see the chats and their names.".to_owned()
+                let code = ErrorCode::ChatNotFound;
+                let failure = if like.is_empty() {
+                    Self::typed(code, message, "Run `forklore tree` to see the chats and their names.")
                 } else {
-                    format!("Did you mean {}?", quoted(&like))
+                    Self::new(code, message, format!("Did you mean {}?", quoted(&like)))
                 };
-                Self::new(ErrorCode::ChatNotFound, message, hint).with_details(json!({"like": like}))
+                failure.with_details(json!({"like": like}))
             }
             AddressError::Ambiguous { candidates, .. } => {
                 let hint = format!("Say which: {}", quoted(&candidates));
@@ -39,12 +40,13 @@ impl From<AddressError> for Failure {
                     .with_details(json!({"candidates": candidates}))
             }
             AddressError::NoSuchStory { like, .. } => {
-                let hint = if like.is_empty() {
-                    "Run `forklore stories` to see what there is.".to_owned()
+                let code = ErrorCode::StoryNotFound;
+                let failure = if like.is_empty() {
+                    Self::typed(code, message, "Run `forklore stories` to see what there is.")
                 } else {
-                    format!("There is {}.", quoted(&like))
+                    Self::new(code, message, format!("There is {}.", quoted(&like)))
                 };
-                Self::new(ErrorCode::StoryNotFound, message, hint).with_details(json!({"like": like}))
+                failure.with_details(json!({"like": like}))
             }
         }
     }
@@ -54,7 +56,7 @@ impl From<ShowError> for Failure {
     fn from(e: ShowError) -> Self {
         let message = e.to_string();
         match e {
-            ShowError::NoSuchMessage { messages: 0, .. } => Self::new(
+            ShowError::NoSuchMessage { messages: 0, .. } => Self::typed(
                 ErrorCode::MessageNotFound,
                 message,
                 "The chat is empty. Run `forklore check` to see whether its file is damaged.",
@@ -74,7 +76,7 @@ impl From<DiffError> for Failure {
     fn from(e: DiffError) -> Self {
         let message = e.to_string();
         match e {
-            DiffError::NoParent { .. } | DiffError::ParentGone { .. } => Self::new(
+            DiffError::NoParent { .. } | DiffError::ParentGone { .. } => Self::typed(
                 ErrorCode::NoParent,
                 message,
                 "Name a second chat, or two messages: forklore diff CHAT --at 20 --at 60",

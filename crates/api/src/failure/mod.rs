@@ -30,8 +30,10 @@ pub struct Failure {
     pub code: ErrorCode,
     /// What went wrong, as a sentence
     pub message: String,
-    /// What to do next
+    /// What to do next, for who types commands
     pub hint: String,
+    /// What to do next, for who is at a page
+    pub to_do: String,
     /// Boxed to keep the error small: it travels through every function.
     details: Box<Value>,
     source: Option<Arc<dyn Error + Send + Sync>>,
@@ -45,27 +47,36 @@ pub struct FailureReport {
     pub code: ErrorCode,
     /// What went wrong, as a sentence
     pub message: String,
-    /// What to do next; can be empty
+    /// What to do next at a command line; can be empty
     pub hint: String,
+    /// What to do next at a page; can be empty
+    pub to_do: String,
     /// Depends on the code
     pub details: Value,
 }
 
 impl Failure {
-    /// A failure. What went wrong becomes a sentence.
+    /// A failure. What went wrong becomes a sentence. What to do is the same for everybody: it names no command.
     pub fn new(code: ErrorCode, message: impl Into<String>, hint: impl Into<String>) -> Self {
-        let message = sentence(&message.into());
-        Self { code, message, hint: hint.into(), details: Box::default(), source: None }
+        let (message, hint) = (sentence(&message.into()), hint.into());
+        Self { code, message, to_do: hint.clone(), hint, details: Box::default(), source: None }
+    }
+
+    /// A failure whose hint names a command. At a page, the code tells what to do.
+    pub fn typed(code: ErrorCode, message: impl Into<String>, hint: impl Into<String>) -> Self {
+        let to_do = code.to_do().unwrap_or_default().to_owned();
+        Self { hint: hint.into(), to_do, ..Self::new(code, message, "") }
     }
 
     /// A failure whose code tells what to do next.
     pub fn plain(code: ErrorCode, message: impl Into<String>) -> Self {
-        Self::new(code, message, code.hint())
+        let to_do = code.to_do().unwrap_or_else(|| code.hint()).to_owned();
+        Self { hint: code.hint().to_owned(), to_do, ..Self::new(code, message, "") }
     }
 
     /// A command line that makes no sense.
     pub fn usage(message: String) -> Self {
-        Self::new(ErrorCode::Usage, message, "Run the command with --help to see how it is called.")
+        Self::typed(ErrorCode::Usage, message, "Run the command with --help to see how it is called.")
     }
 
     /// The same with what programs can make use of.
@@ -90,7 +101,8 @@ impl Failure {
     /// For other programs.
     pub fn told(&self) -> FailureReport {
         let details = (*self.details).clone();
-        FailureReport { code: self.code, message: self.message.clone(), hint: self.hint.clone(), details }
+        let Self { code, message, hint, to_do, .. } = self.clone();
+        FailureReport { code, message, hint, to_do, details }
     }
 
     /// The document that is printed, and answered.
@@ -152,4 +164,39 @@ pub fn capital(text: &str) -> String {
 
 fn quoted(names: &[String]) -> String {
     names.iter().map(|name| format!("\"{name}\"")).collect::<Vec<_>>().join(", ")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Whether a text tells to type something. What is done at a terminal and nowhere else may be named anywhere.
+    fn names_command(text: &str) -> bool {
+        let known = ["serve", "install", "doctor"];
+        let mut named = text.split("forklore ").skip(1);
+        text.contains(" --") || named.any(|command| !known.iter().any(|known| command.starts_with(known)))
+    }
+
+    #[test]
+    fn at_a_page_nobody_is_told_to_type_a_command() {
+        let sources = [
+            include_str!("change.rs"),
+            include_str!("config.rs"),
+            include_str!("export_import.rs"),
+            include_str!("look.rs"),
+            include_str!("past.rs"),
+        ];
+        // What everybody is told stands in the rest of its arm.
+        let openers = ["refused(", "told(", "Self::new(", "Failure::new("];
+        let calls = sources.iter().flat_map(|source| openers.map(|opener| source.split(opener).skip(1)));
+        for call in calls.flatten().filter_map(|text| text.split("=>").next()) {
+            assert!(!names_command(call), "{call}");
+        }
+        for code in
+            [ErrorCode::ChatNotFound, ErrorCode::CorruptChat, ErrorCode::MovedOn, ErrorCode::QueueNotEmpty]
+        {
+            let failure = Failure::typed(code, "It did not work", "Run `forklore check`.");
+            assert!(!failure.to_do.is_empty() && !names_command(&failure.to_do), "{code}");
+        }
+    }
 }

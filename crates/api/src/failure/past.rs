@@ -22,25 +22,26 @@ impl From<HistoryError> for Failure {
 pub(super) fn history_failure(e: &HistoryError) -> Failure {
     let message = capital(&e.to_string());
     let told = |code, hint: &str| Failure::new(code, message.clone(), hint);
+    let typed = |code, hint: &str| Failure::typed(code, message.clone(), hint);
     match e {
         HistoryError::Newer { .. } => told(
             ErrorCode::HistoryNewer,
             "Get the Forklore that wrote it, or a newer one. Chats and lorebooks are not affected.",
         ),
-        HistoryError::Elsewhere { .. } => told(
+        HistoryError::Elsewhere { .. } => typed(
             ErrorCode::HistoryUnreadable,
             "Plug the disk in, or set another folder: forklore config history.dir PATH",
         ),
-        HistoryError::Foreign { .. } => told(
+        HistoryError::Foreign { .. } => typed(
             ErrorCode::HistoryForeign,
             "Every vault has its own. Move that folder away, or choose another: forklore config history.dir PATH. Chats and lorebooks are not affected.",
         ),
-        HistoryError::Moved { dir, .. } => told(
+        HistoryError::Moved { dir, .. } => typed(
             ErrorCode::HistoryMoved,
             &format!("If this is the vault that was there: forklore config history.dir \"{dir}\""),
         ),
         HistoryError::Config(e) => config_failure(e),
-        HistoryError::Path(_) | HistoryError::Store(_) | HistoryError::Unreadable(_) => told(
+        HistoryError::Path(_) | HistoryError::Store(_) | HistoryError::Unreadable(_) => typed(
             ErrorCode::HistoryUnreadable,
             "Try again; `forklore check --deep` tells what is wrong. Chats and lorebooks are not affected.",
         ),
@@ -50,16 +51,16 @@ pub(super) fn history_failure(e: &HistoryError) -> Failure {
 impl From<PastError> for Failure {
     fn from(e: PastError) -> Self {
         let message = e.to_string();
-        let refused = |code, hint: &str| Self::new(code, message.clone(), hint);
+        let typed = |code, hint: &str| Self::typed(code, message.clone(), hint);
         match e {
-            PastError::NoHistory => refused(
+            PastError::NoHistory => typed(
                 ErrorCode::NoHistory,
                 "Run `forklore watch` while you play, or `forklore watch --once` now and then: from then on there is one.",
             ),
             PastError::NoSuchObservation(_) => {
-                refused(ErrorCode::ObservationNotFound, "`forklore history CHAT` tells the numbers.")
+                typed(ErrorCode::ObservationNotFound, "`forklore history CHAT` tells the numbers.")
             }
-            PastError::NotYet { .. } | PastError::TooEarly { .. } | PastError::NeverSeen(_) => refused(
+            PastError::NotYet { .. } | PastError::TooEarly { .. } | PastError::NeverSeen(_) => typed(
                 ErrorCode::NotSeen,
                 "`forklore history CHAT` tells what was seen and when. `forklore show CHAT --at N` tells what other evidence knows.",
             ),
@@ -76,15 +77,20 @@ impl From<EntryError> for Failure {
         let message = e.to_string();
         match e {
             EntryError::NoSuchEntry { like, removed, .. } => {
-                let hint = match (&like[..], removed) {
-                    (_, Some(message)) => {
-                        format!("It was removed at message {message}: look before that, with --at.")
+                let code = ErrorCode::EntryNotFound;
+                let failure = match (&like[..], removed) {
+                    (_, Some(at)) => {
+                        let hint = format!("It was removed at message {at}: look before that.");
+                        Self::new(code, message, hint)
                     }
-                    ([], None) => "`forklore blame CHAT` lists the entries with their numbers.".to_owned(),
-                    (like, None) => format!("Did you mean {}?", quoted(like)),
+                    ([], None) => Self::typed(
+                        code,
+                        message,
+                        "`forklore blame CHAT` lists the entries with their numbers.",
+                    ),
+                    (like, None) => Self::new(code, message, format!("Did you mean {}?", quoted(like))),
                 };
-                Self::new(ErrorCode::EntryNotFound, message, hint)
-                    .with_details(json!({"like": like, "removed": removed}))
+                failure.with_details(json!({"like": like, "removed": removed}))
             }
             EntryError::Ambiguous { candidates, .. } => {
                 let hint = format!("Say which, by its number: {}", candidates.join(", "));
@@ -99,7 +105,7 @@ impl From<BlameError> for Failure {
     fn from(e: BlameError) -> Self {
         let message = e.to_string();
         match e {
-            BlameError::NoSuchMessage { messages: 0, .. } => Self::new(
+            BlameError::NoSuchMessage { messages: 0, .. } => Self::typed(
                 ErrorCode::MessageNotFound,
                 message,
                 "The chat is empty. Run `forklore check` to see whether its file is damaged.",
@@ -109,7 +115,7 @@ impl From<BlameError> for Failure {
                 Self::new(ErrorCode::MessageNotFound, message, hint)
             }
             BlameError::NoBook(_) => {
-                Self::new(ErrorCode::NoLorebook, message, "`forklore tree` tells which chats have one.")
+                Self::typed(ErrorCode::NoLorebook, message, "`forklore tree` tells which chats have one.")
             }
             BlameError::Entry(e) => e.into(),
             BlameError::State(e) => e.into(),
@@ -122,36 +128,37 @@ impl From<BringError> for Failure {
     fn from(e: BringError) -> Self {
         let message = e.to_string();
         let refused = |code, hint: &str| Self::new(code, message.clone(), hint);
+        let typed = |code, hint: &str| Self::typed(code, message.clone(), hint);
         match e {
-            BringError::WhichState(_) => Self::new(
+            BringError::WhichState(_) => Self::typed(
                 ErrorCode::Usage,
                 message,
                 "Say --at MESSAGE, --when TIME or --observation NUMBER; `forklore history CHAT` tells what there is.",
             ),
             BringError::ChatGone(_) => {
-                refused(ErrorCode::ChatDeleted, "Bring the chat back first: forklore restore CHAT")
+                typed(ErrorCode::ChatDeleted, "Bring the chat back first: forklore restore CHAT")
             }
             BringError::NoBook(_) => refused(
                 ErrorCode::NoLorebook,
                 "Bind one to the chat in SillyTavern, or bring a state of the chat back that had one.",
             ),
-            BringError::Unknown { .. } => refused(
+            BringError::Unknown { .. } => typed(
                 ErrorCode::StateUnresolvable,
                 "`forklore history CHAT --book` tells since when the lorebook is known. `forklore watch` records from now on.",
             ),
             BringError::Same(_) => refused(ErrorCode::NothingToRestore, "Nothing was changed."),
-            BringError::NameTaken(_) => refused(
+            BringError::NameTaken(_) => typed(
                 ErrorCode::NameTaken,
                 "Choose another name with --as. Upper and lower case count as the same.",
             ),
-            BringError::NoExchange => refused(
+            BringError::NoExchange => typed(
                 ErrorCode::NoExchange,
                 "Bring the state back as a branch instead (without --book and --entry): that changes no file that is there.",
             ),
             BringError::CorruptHeader(_) => Self::plain(ErrorCode::CorruptChat, message),
             BringError::Entry(e) => e.into(),
             BringError::Past(e) => e.into(),
-            BringError::Fork(ForkError::QueueNotEmpty { count, kinds }) => refused(
+            BringError::Fork(ForkError::QueueNotEmpty { count, kinds }) => typed(
                 ErrorCode::QueueNotEmpty,
                 "Wait until the extension is done, or go on without that work with --ignore-queue.",
             )

@@ -65,11 +65,11 @@ fn failure(e: &DemoError) -> Failure {
     let message = capital(&e.to_string());
     match e {
         DemoError::Taken => {
-            Failure::new(ErrorCode::FolderTaken, message, "Name another folder: forklore demo DIR")
+            Failure::typed(ErrorCode::FolderTaken, message, "Name another folder: forklore demo DIR")
         }
         DemoError::Story(_) | DemoError::Path(_) => {
             let hint = "Name a folder on a disk that can be written: forklore demo DIR";
-            Failure::new(ErrorCode::Io, message, hint)
+            Failure::typed(ErrorCode::Io, message, hint)
         }
     }
 }

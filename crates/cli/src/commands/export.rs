@@ -93,7 +93,7 @@ fn write(open: &OpenVault<'_>, ready: Ready, args: &Args) -> Result<ExportReport
     let (target, part) = (join(&name)?, join(&format!("{name}.part"))?);
     if !args.force && dir.identity(&target)?.is_some() {
         let message = format!("{} is there already", output.display());
-        return Err(Failure::new(ErrorCode::NameTaken, message, "Name another file, or use --force."));
+        return Err(Failure::typed(ErrorCode::NameTaken, message, "Name another file, or use --force."));
     }
     // What an export that was cut off has left.
     if dir.identity(&part)?.is_some() {

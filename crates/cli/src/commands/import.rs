@@ -41,7 +41,7 @@ pub(crate) struct Args {
 pub(crate) fn run(context: &Context, args: &Args) -> Result<ExitCode, Failure> {
     let unreadable = |e: std::io::Error| {
         let message = format!("{} cannot be read: {e}", args.file.display());
-        Failure::new(ErrorCode::Io, message, "Name a file that `forklore export` has written.")
+        Failure::typed(ErrorCode::Io, message, "Name a file that `forklore export` has written.")
     };
     // A link is fine here: the user named it.
     let path = args.file.canonicalize().map_err(unreadable)?;

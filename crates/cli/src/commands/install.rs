@@ -60,7 +60,7 @@ fn find(named: Option<&std::path::Path>) -> Result<Tavern, Failure> {
     let here = PathBuf::from(".").canonicalize()?;
     Tavern::find(named, &here, home.as_deref()).map_err(|e: NotFound| {
         let hint = "Name the folder that has SillyTavern's server.js in it: --sillytavern DIR";
-        Failure::new(ErrorCode::NoSillytavern, e.to_string(), hint)
+        Failure::typed(ErrorCode::NoSillytavern, e.to_string(), hint)
     })
 }
 

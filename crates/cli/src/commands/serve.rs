@@ -172,5 +172,5 @@ fn cannot_listen(listen: SocketAddr, e: &std::io::Error) -> Failure {
         std::io::ErrorKind::PermissionDenied => "Choose a port above 1023: --port 8377",
         _ => "Choose an address of this machine: --listen 127.0.0.1",
     };
-    Failure::new(ErrorCode::CannotListen, format!("Cannot listen on {listen}: {e}"), hint)
+    Failure::typed(ErrorCode::CannotListen, format!("Cannot listen on {listen}: {e}"), hint)
 }

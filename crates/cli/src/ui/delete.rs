@@ -22,7 +22,7 @@ pub(crate) fn deleted(report: &DeleteReport) -> io::Result<()> {
         writeln!(out, "  {DIM}{word}{DIM:#}{} stays: {}", tame(&kept.name), tame(&kept.why))?;
     }
     for told in &report.warnings {
-        warning(&mut out, &told.message)?;
+        warning(&mut out, &told.typed())?;
     }
     take_back(&mut out, report.operation.as_deref())
 }
@@ -37,7 +37,7 @@ pub(crate) fn renamed(report: &RenameReport) -> io::Result<()> {
     files(&mut out, "was", &own[own.len().min(1)..])?;
     files(&mut out, "edited", followed)?;
     for told in &report.warnings {
-        warning(&mut out, &told.message)?;
+        warning(&mut out, &told.typed())?;
     }
     take_back(&mut out, report.operation.as_deref())
 }

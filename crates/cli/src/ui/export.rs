@@ -32,7 +32,7 @@ pub(crate) fn exported(report: &ExportReport) -> io::Result<()> {
         files(&mut out, "media", &[format!("{}, {}", count(media.exported, "file"), size(media.bytes))])?;
     }
     for told in &report.warnings {
-        warning(&mut out, &told.message)?;
+        warning(&mut out, &told.typed())?;
     }
     let content = size(report.content);
     match (&report.file, report.bytes) {

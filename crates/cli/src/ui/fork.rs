@@ -65,7 +65,7 @@ pub(crate) fn forked(report: &ForkReport, warnings: bool) -> io::Result<()> {
     }
     if warnings {
         for warning in &report.warnings {
-            super::parts::warning(&mut out, &warning.message)?;
+            super::parts::warning(&mut out, &warning.typed())?;
         }
     }
     for path in &report.pending {

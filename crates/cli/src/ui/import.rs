@@ -26,7 +26,7 @@ pub(crate) fn imported(report: &ImportReport) -> io::Result<()> {
         writeln!(out, "  {DIM}{word}{DIM:#}{}: {}", tame(&left.what), tame(&left.why))?;
     }
     for told in &report.warnings {
-        warning(&mut out, &told.message)?;
+        warning(&mut out, &told.typed())?;
     }
     take_back(&mut out, report.operation.as_deref())
 }

@@ -44,7 +44,7 @@ pub(crate) fn brought_back(report: &RestoreReport) -> io::Result<()> {
     }
     entries(&mut out, report)?;
     for warning in &report.warnings {
-        super::parts::warning(&mut out, &tame(&warning.message))?;
+        super::parts::warning(&mut out, &tame(&warning.typed()))?;
     }
     for path in &report.pending {
         super::parts::warning(&mut out, &tame(&format!("{path} could not be changed")))?;
@@ -87,7 +87,7 @@ pub(crate) fn ask_to_bind(report: &RestoreReport) -> io::Result<()> {
     writeln!(out, "{}", wrap(&text, "  "))?;
     entries(&mut out, report)?;
     for warning in &report.warnings {
-        super::parts::warning(&mut out, &tame(&warning.message))?;
+        super::parts::warning(&mut out, &tame(&warning.typed()))?;
     }
     write!(out, "  Go on? [y/N] ")?;
     out.flush()

@@ -54,7 +54,7 @@ pub(crate) fn restored(report: &RestoreReport, others: &[String]) -> io::Result<
     files(&mut out, "media", &report.media)?;
     files(&mut out, "not with it", others)?;
     for told in &report.warnings {
-        warning(&mut out, &tame(&told.message))?;
+        warning(&mut out, &tame(&told.typed()))?;
     }
     take_back(&mut out, report.operation.as_deref())
 }

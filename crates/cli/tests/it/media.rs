@@ -228,8 +228,9 @@ fn what_is_nowhere_is_said() {
     remove(&vault, PICTURE);
     let report = vault.json(FORKLORE, &["restore", "Ana/Rain"]);
     assert_eq!((codes(&report), &report["media"]), (vec!["MEDIA_MISSING"], &json!([])));
-    let message = report["warnings"][0]["message"].as_str().unwrap();
-    assert!(message.contains(PICTURE) && message.contains("history.media"), "{message}");
+    let told = |what: &str| report["warnings"][0][what].as_str().unwrap();
+    assert!(told("message").contains(PICTURE) && told("hint").contains("history.media"), "{report}");
+    assert!(!told("to_do").contains("forklore "), "nobody types at a page");
 }
 
 #[test]

@@ -265,7 +265,7 @@ fn undo_is_refused_once_the_story_went_on() {
     write(&vault, &book, text(&vault, &book).replace("It is cold.", "It is warm.").as_bytes());
     insta::assert_snapshot!(vault.run(FORKLORE, &["undo"]), @r#"
     --- stderr
-    Error: worlds/Lore - Rain - Checkpoint #1.json has gone on since: its entries have changed.
+    Error: The lorebook "Lore - Rain - Checkpoint #1" has gone on since: its entries have changed.
     Nothing was changed. To be rid of it all the same: `forklore delete "Ana/Rain - Checkpoint #1"`
     moves it to the trash, and nothing is lost.
     --- exit 1

@@ -1,4 +1,4 @@
-//! [`Finding`]: one thing that `check` has to say, with its [`Code`], where it is, and what to do about it.
+//! [`Finding`]: one thing that `check` has to say, with its [`Code`], where it is, and what to do about it ([`Remedy`]).
 //!
 //! Codes are stable: programs rely on them. Severities say what a user should feel: an *error* means that the story is or will
 //! be wrong; a *warning* that something is not as it should be; *info* is worth knowing.
@@ -168,6 +168,47 @@ pub struct Finding {
     pub book: Option<String>,
     /// What is the case, in a sentence
     pub message: String,
-    /// What to do about it, in a sentence
+    /// What to do about it at a command line, in a sentence
     pub remedy: String,
+    /// What to do about it at a page, in a sentence
+    pub to_do: String,
+    /// Whether healing is what to do
+    pub heals: bool,
+}
+
+/// What to do about a finding: for who types commands, and for who is at a page, where nobody does.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Remedy {
+    /// At a command line
+    pub typed: String,
+    /// At a page
+    pub shown: String,
+    /// Whether healing is what to do
+    pub heals: bool,
+}
+
+impl Remedy {
+    /// By another command than `heal`, or none.
+    pub fn new(typed: impl Into<String>, shown: impl Into<String>) -> Self {
+        Self { typed: typed.into(), shown: shown.into(), heals: false }
+    }
+
+    /// By healing.
+    pub fn heal(typed: impl Into<String>, shown: impl Into<String>) -> Self {
+        Self { heals: true, ..Self::new(typed, shown) }
+    }
+}
+
+/// The same for everybody: it names no command.
+impl From<&str> for Remedy {
+    fn from(text: &str) -> Self {
+        debug_assert!(!text.contains("forklore "), "who is at a page types no command: {text}");
+        Self::new(text, text)
+    }
+}
+
+impl From<String> for Remedy {
+    fn from(text: String) -> Self {
+        Self::from(text.as_str())
+    }
 }

@@ -1,7 +1,7 @@
 //! Forks against what they started with, and what is told on entering one.
 
 use forklore_core::adapter::{self, recap};
-use forklore_core::check::{Code, Severity};
+use forklore_core::check::{Code, Remedy, Severity};
 use forklore_core::fork::book::fingerprint;
 use forklore_core::fork::header as core_header;
 use forklore_core::format::record::Baseline;
@@ -109,7 +109,10 @@ impl Checker<'_> {
                 if untouched { ", although it was not played on" } else { "" },
                 changed.join("; ")
             );
-            let remedy = "If that was you, all is well. If not, look at `forklore show` for this chat, or branch again from its parent.";
+            let remedy = Remedy::new(
+                "If that was you, all is well. If not, look at `forklore show` for this chat, or branch again from its parent.",
+                "If that was you, all is well. If not, compare it with its parent, or branch again from there.",
+            );
             let severity = if edited { Severity::Info } else { Severity::Warning };
             self.add(Code::BaselineChanged, severity, Some(c), None, message, remedy);
         }
@@ -122,8 +125,10 @@ impl Checker<'_> {
         for finding in &mut self.findings {
             if record.accepted.iter().any(|code| code == finding.code.as_str()) {
                 finding.severity = Severity::Info;
-                "You have accepted this as it is. `forklore heal` with another choice changes it."
-                    .clone_into(&mut finding.remedy);
+                let accepted = "You have accepted this as it is.";
+                finding.remedy = format!("{accepted} `forklore heal` with another choice changes it.");
+                finding.to_do = format!("{accepted} Another choice changes it.");
+                finding.heals = false;
             }
         }
     }

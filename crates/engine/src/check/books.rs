@@ -4,7 +4,7 @@ use forklore_vault::ChatIx;
 use std::collections::{HashMap, HashSet};
 
 use forklore_core::adapter::{self, EntryRole, entry_role, registry};
-use forklore_core::check::{Code, Severity};
+use forklore_core::check::{Code, Remedy, Severity};
 use forklore_core::format::book::Book;
 use forklore_core::format::names::book_stem;
 use forklore_fs::{PathError, VaultPath};
@@ -29,7 +29,10 @@ impl Checker<'_> {
             let machine_kept = library.is_machine_kept(stem)?;
             let anothers = library.users_of(stem).len() > 1 || library.chat_ixs().any(|d| claims(&d));
             if machine_kept && anothers {
-                let remedy = "Run `forklore heal` on this chat before playing on: it is bound to its own lorebook again.";
+                let remedy = Remedy::heal(
+                    "Run `forklore heal` on this chat before playing on: it is bound to its own lorebook again.",
+                    "Heal this chat before you play on: it is bound to its own lorebook again.",
+                );
                 self.add(Code::BookForeign, Severity::Error, Some(c), Some(name), message, remedy);
             } else {
                 let remedy = "If you renamed the lorebook or bound another one on purpose, all is well.";
@@ -42,9 +45,15 @@ impl Checker<'_> {
             let wanted = Wanted { undated: true, unfinished: true, head: false, fill: true };
             let told = library.book_at(c, chat.head(), wanted).is_ok_and(|found| !found.entries.is_empty());
             let remedy = if told {
-                "Do not play on: SillyTavern would go on without the lore. Run `forklore heal` on this chat: it can rebuild the book from what the scenes tell."
+                Remedy::heal(
+                    "Do not play on: SillyTavern would go on without the lore. Run `forklore heal` on this chat: it can rebuild the book from what the scenes tell.",
+                    "Do not play on: SillyTavern would go on without the lore. Healing can rebuild the book from what the scenes tell.",
+                )
             } else {
-                "Nothing tells what was in it, so `forklore heal` leaves the chat as it is. Put the file back into the folder worlds and all is well; or choose: `forklore heal CHAT --choose empty`, or `detach`."
+                Remedy::new(
+                    "Nothing tells what was in it, so `forklore heal` leaves the chat as it is. Put the file back into the folder worlds and all is well; or choose: `forklore heal CHAT --choose empty`, or `detach`.",
+                    "Nothing tells what was in it. Put the file back into the folder worlds and all is well; or choose an empty lorebook, or none.",
+                )
             };
             self.add(Code::BookMissing, Severity::Error, Some(c), Some(name), message, remedy);
             return Ok(());
@@ -80,10 +89,14 @@ impl Checker<'_> {
             and_more(&names, with.len())
         );
         let remedy = match severity {
-            Severity::Error => {
-                "Run `forklore heal` before playing on: this chat gets a lorebook of its own, with what its own line has earned."
-            }
-            _ => "Run `forklore heal CHAT --choose copy`: this chat gets a copy of the lorebook for itself.",
+            Severity::Error => Remedy::heal(
+                "Run `forklore heal` before playing on: this chat gets a lorebook of its own, with what its own line has earned.",
+                "Heal it before you play on: this chat gets a lorebook of its own, with what its own line has earned.",
+            ),
+            _ => Remedy::new(
+                "Run `forklore heal CHAT --choose copy`: this chat gets a copy of the lorebook for itself.",
+                "Give this chat its own copy: the others keep theirs.",
+            ),
         };
         self.add(Code::BookShared, severity, Some(c), Some(name), message, remedy);
     }
@@ -142,7 +155,12 @@ impl Checker<'_> {
                 count(stale.len(), "entry", "entries"),
                 list(&stale, 4)
             );
-            let remedy = "It was inherited from another chat: entities from there would be offered as merge targets. Run `forklore heal` on this chat to make the index anew.";
+            let why =
+                "It was inherited from another chat: entities from there would be offered as merge targets.";
+            let remedy = Remedy::heal(
+                format!("{why} Run `forklore heal` on this chat to make the index anew."),
+                format!("{why} Healing this chat makes the index anew."),
+            );
             self.add(Code::RegistryIndexStale, Severity::Warning, Some(c), Some(name), message, remedy);
         }
     }
@@ -170,7 +188,10 @@ impl Checker<'_> {
                 let message = format!(
                     "Nothing is bound to this lorebook, which {keeper} kept: its chat was probably deleted."
                 );
-                let remedy = "`forklore gc --orphans` moves it to the trash, from where it can come back.";
+                let remedy = Remedy::new(
+                    "`forklore gc --orphans` moves it to the trash, from where it can come back.",
+                    "If no chat misses it, delete it in SillyTavern's World Info.",
+                );
                 self.add(Code::BookOrphaned, Severity::Warning, None, Some(stem), message, remedy);
             }
         }

@@ -10,6 +10,9 @@ use forklore_vault::history::{self, HistoryError, Timeline};
 use schemars::JsonSchema;
 use serde::Serialize;
 
+const FROM_BACKUP: &str = "Look at the disk, and bring the file back from a backup.";
+const NOT_AFFECTED: &str = "The chat and the lorebook themselves are not affected.";
+
 /// What reading everything came to.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct DeepReport {
@@ -48,7 +51,9 @@ fn kept_files(
                 chat: None,
                 book: None,
                 message: format!("{path} is damaged: an operation that needs it cannot be undone."),
-                remedy: "Look at the disk, and bring the file back from a backup.".to_owned(),
+                remedy: FROM_BACKUP.to_owned(),
+                to_do: FROM_BACKUP.to_owned(),
+                heals: false,
             });
         }
     }
@@ -97,8 +102,9 @@ fn past(
             chat: None,
             book: None,
             message,
-            remedy: "The chat and the lorebook themselves are not affected. `forklore watch --once` records them as they are now."
-                .to_owned(),
+            remedy: format!("{NOT_AFFECTED} `forklore watch --once` records them as they are now."),
+            to_do: format!("{NOT_AFFECTED} The next save is recorded again."),
+            heals: false,
         });
     };
     for (file, saves) in by_file {

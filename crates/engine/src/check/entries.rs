@@ -1,6 +1,6 @@
 //! Contamination: entries that come from after the chat, or from another line.
 
-use forklore_core::check::{Code, Severity};
+use forklore_core::check::{Code, Remedy, Severity};
 use forklore_core::format::book::EntryImage;
 use forklore_core::state::{Cause, Origin, Place, contamination, holes};
 use forklore_fs::PathError;
@@ -60,11 +60,17 @@ impl Checker<'_> {
                     "The lorebook was made without what this line had earned: {}.",
                     list(&lacking, 4)
                 );
-                let remedy = "Run `forklore heal` on this chat: it gets a lorebook with all of it.";
+                let remedy = Remedy::heal(
+                    "Run `forklore heal` on this chat: it gets a lorebook with all of it.",
+                    "Heal this chat: it gets a lorebook with all of it.",
+                );
                 self.add(Code::BookDamaged, Severity::Warning, Some(c), Some(name), message, remedy);
             }
         }
-        let remedy = "Run `forklore heal` before playing on: the model would be told things that have not happened here.";
+        let remedy = Remedy::heal(
+            "Run `forklore heal` before playing on: the model would be told things that have not happened here.",
+            "Heal it before you play on: the model would be told things that have not happened here.",
+        );
         for (code, names, sources, what) in [
             (Code::EntryFromFuture, future, &sources[0], "comes from later than this chat"),
             (Code::EntryForeign, foreign, &sources[1], "another line wrote"),
@@ -78,7 +84,7 @@ impl Checker<'_> {
                 .collect();
             let from = if from.is_empty() { String::new() } else { format!("; from {}", list(&from, 3)) };
             let message = format!("The lorebook holds what {what}: {}{from}.", list(&names, 4));
-            self.add(code, Severity::Error, Some(c), Some(name), message, remedy);
+            self.add(code, Severity::Error, Some(c), Some(name), message, remedy.clone());
         }
         Ok(())
     }

@@ -1,6 +1,6 @@
 //! Parents, records, slugs and links.
 
-use forklore_core::check::{Code, Severity};
+use forklore_core::check::{Code, Remedy, Severity};
 use forklore_core::format::names::chat_stem;
 use forklore_core::format::record;
 use forklore_core::story::lineage::{Kind, Link, ParentNote};
@@ -26,19 +26,26 @@ impl Checker<'_> {
                 let message = format!(
                     "It was forked from \"{name}\", which is now called \"{now}\" ({sure}, by its messages)."
                 );
-                let remedy = "Forklore follows the messages. SillyTavern's own \"back to parent\" finds it again after `forklore heal`.";
+                let after = "Forklore follows the messages. SillyTavern's own \"back to parent\" finds it again after";
+                let remedy = Remedy::heal(format!("{after} `forklore heal`."), format!("{after} healing."));
                 self.add(Code::ParentRenamed, Severity::Info, Some(c), None, message, remedy);
             }
             None => {}
         }
         if record::is_pending(chat.header().metadata()) {
             let message = "The fork was saved without its lorebook, which is still to be made.".to_owned();
-            let remedy = "Run `forklore heal` on this chat before playing on: it gets its lorebook.";
+            let remedy = Remedy::heal(
+                "Run `forklore heal` on this chat before playing on: it gets its lorebook.",
+                "Heal this chat before you play on: it gets its lorebook.",
+            );
             self.add(Code::PendingFork, Severity::Warning, Some(c), None, message, remedy);
         } else if chat.lineage().is_fork() && chat.record().is_none() {
             let message =
                 "The fork was not made by Forklore: nothing records what it started from.".to_owned();
-            let remedy = "`forklore heal` adopts it: what it is and what it has is then recorded.";
+            let remedy = Remedy::heal(
+                "`forklore heal` adopts it: what it is and what it has is then recorded.",
+                "Healing adopts it: what it is and what it has is then recorded.",
+            );
             self.add(Code::UnrecordedFork, Severity::Info, Some(c), None, message, remedy);
         }
     }
@@ -61,7 +68,11 @@ impl Checker<'_> {
         }
         if !gone.is_empty() {
             let message = format!("It links to forks that are not there: {}.", list(&gone, 4));
-            let remedy = "They were renamed or deleted. `forklore heal` lets links follow forks that were renamed; replace the others' flag in SillyTavern, or leave it.";
+            let follow = "lets links follow forks that were renamed; replace the others' flag in SillyTavern, or leave it.";
+            let remedy = Remedy::heal(
+                format!("They were renamed or deleted. `forklore heal` {follow}"),
+                format!("They were renamed or deleted. Healing {follow}"),
+            );
             self.add(Code::LinkDangling, Severity::Info, Some(c), None, message, remedy);
         }
     }
@@ -91,7 +102,8 @@ impl Checker<'_> {
                     "It has the same identity as {}: an import, a restored backup or a copy.",
                     list(&others, 3)
                 );
-                let remedy = "`forklore heal` gives copies with another chat's lorebook an identity of their own; otherwise keep one of them.";
+                let gives = "gives copies with another chat's lorebook an identity of their own; otherwise keep one of them.";
+                let remedy = Remedy::heal(format!("`forklore heal` {gives}"), format!("Healing {gives}"));
                 self.add(Code::SlugDuplicate, Severity::Warning, Some(*c), None, message, remedy);
             }
         }

@@ -9,7 +9,7 @@ mod kinship;
 mod queue;
 mod recaps;
 
-use forklore_core::check::{Code, Finding, Severity};
+use forklore_core::check::{Code, Finding, Remedy, Severity};
 use forklore_fs::PathError;
 use forklore_vault::{ChatIx, Library};
 use rayon::prelude::*;
@@ -103,15 +103,18 @@ impl Checker<'_> {
         chat: Option<ChatIx>,
         book: Option<&str>,
         message: String,
-        remedy: &str,
+        remedy: impl Into<Remedy>,
     ) {
+        let Remedy { typed: remedy, shown: to_do, heals } = remedy.into();
         self.findings.push(Finding {
             code,
             severity,
             chat: chat.map(|c| self.library.address(c).to_string()),
             book: book.map(str::to_owned),
             message,
-            remedy: remedy.to_owned(),
+            remedy,
+            to_do,
+            heals,
         });
     }
 

@@ -41,7 +41,7 @@ impl Checker<'_> {
                 "Clear the queue in {} before it runs another chat's work on this one.",
                 whose(open.iter().filter(beyond))
             );
-            self.add(Code::QueueForeign, Severity::Error, Some(c), Some(name), message, &remedy);
+            self.add(Code::QueueForeign, Severity::Error, Some(c), Some(name), message, remedy);
         }
         let is_stuck = |op: &&Operation| {
             op.retries >= MANY_RETRIES
@@ -62,7 +62,7 @@ impl Checker<'_> {
                 "Look at {}'s queue in SillyTavern: mend the connection, or remove the work.",
                 whose(open.iter().filter(is_stuck))
             );
-            self.add(Code::QueueStuck, Severity::Warning, Some(c), Some(name), message, &remedy);
+            self.add(Code::QueueStuck, Severity::Warning, Some(c), Some(name), message, remedy);
         }
         Ok(())
     }

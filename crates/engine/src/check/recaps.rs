@@ -5,7 +5,7 @@ use std::collections::HashSet;
 
 use forklore_core::adapter::Adapter;
 use forklore_core::adapter::recap::{self, RecapVersion};
-use forklore_core::check::{Code, Severity};
+use forklore_core::check::{Code, Remedy, Severity};
 
 use super::{Checker, list};
 
@@ -23,7 +23,10 @@ impl Checker<'_> {
         };
         let (covers, has) = (recap.message_count, chat.transcript().len());
         let message = format!("The combined recap tells of {covers} messages, and there are only {has}.");
-        let remedy = "Run `forklore heal` on this chat: it gets the last one that fits, if history or a backup has it.";
+        let remedy = Remedy::heal(
+            "Run `forklore heal` on this chat: it gets the last one that fits, if history or a backup has it.",
+            "Heal this chat: it gets the last one that fits, if history or a backup has it.",
+        );
         self.add(Code::RecapFromFuture, Severity::Warning, Some(c), None, message, remedy);
     }
 
@@ -51,7 +54,10 @@ impl Checker<'_> {
         } else {
             "of scenes that are not on this line"
         };
-        let remedy = "Run `forklore heal` on this chat: versions that are not its own are put aside, and the right one is in use.";
+        let remedy = Remedy::heal(
+            "Run `forklore heal` on this chat: versions that are not its own are put aside, and the right one is in use.",
+            "Heal this chat: versions that are not its own are put aside, and the right one is in use.",
+        );
         for (code, places, what) in [
             (Code::RecapFromFuture, future, "from after its last message"),
             (Code::RecapForeign, foreign, of_others),
@@ -72,15 +78,17 @@ impl Checker<'_> {
             let used = if in_use { ", and one of them is in use" } else { "" };
             let message = format!("The running recap has versions {what}: {}{used}.", list(&names, 5));
             let severity = if in_use && !alone { Severity::Error } else { Severity::Warning };
-            self.add(code, severity, Some(c), None, message, remedy);
+            self.add(code, severity, Some(c), None, message, remedy.clone());
         }
         if let (Some(number), None) = (running.current, current) {
             let message =
                 format!("Version {number} of the running recap is in use, but there is no such version.");
             let selector = keeper.map_or_else(|| "the extension".to_owned(), Adapter::selector);
-            let remedy =
-                format!("Run `forklore heal` on this chat, or choose another version in {selector}.");
-            self.add(Code::RecapVersionMissing, Severity::Warning, Some(c), None, message, &remedy);
+            let remedy = Remedy::heal(
+                format!("Run `forklore heal` on this chat, or choose another version in {selector}."),
+                format!("Heal this chat, or choose another version in {selector}."),
+            );
+            self.add(Code::RecapVersionMissing, Severity::Warning, Some(c), None, message, remedy);
         }
         let whole = || running.versions.iter().any(RecapVersion::is_whole);
         if let Some(version) = current.map(|place| &running.versions[place])
@@ -91,8 +99,10 @@ impl Checker<'_> {
                 "Version {} of the running recap is in use, but it has no text: the model would be told nothing.",
                 version.version
             );
-            let remedy =
-                "Run `forklore heal` on this chat: the last version that has a text is in use again.";
+            let remedy = Remedy::heal(
+                "Run `forklore heal` on this chat: the last version that has a text is in use again.",
+                "Heal this chat: the last version that has a text is in use again.",
+            );
             self.add(Code::RecapVersionMissing, Severity::Warning, Some(c), None, message, remedy);
         }
         let missing: Vec<String> = combined
@@ -106,10 +116,11 @@ impl Checker<'_> {
                 list(&missing, 6)
             );
             let how = keeper.and_then(Adapter::loses_recaps).map(|how| how + " ").unwrap_or_default();
-            let remedy = format!(
-                "{how}`forklore heal` brings it back if history, a backup or a relative has it; else combine the scenes again."
-            );
-            self.add(Code::RecapVersionMissing, Severity::Warning, Some(c), None, message, &remedy);
+            let if_known =
+                "brings it back if history, a backup or a relative has it; else combine the scenes again.";
+            let remedy =
+                Remedy::heal(format!("{how}`forklore heal` {if_known}"), format!("{how}Healing {if_known}"));
+            self.add(Code::RecapVersionMissing, Severity::Warning, Some(c), None, message, remedy);
         }
     }
 }

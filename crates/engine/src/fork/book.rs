@@ -79,13 +79,11 @@ pub(super) fn plan_book(
         && !spot.request.copy_book
         && let Some(reason) = new_book::stays_shared(library, c, config, stem)
     {
-        let message = format!(
-            "The fork goes on using the lorebook \"{name}\", which {reason} (--copy-book gives it a copy)"
-        );
+        let message = format!("The fork goes on using the lorebook \"{name}\", which {reason}");
         // How exact a copy would be does not matter where none is made.
         warnings
             .retain(|warning| !matches!(warning.code, WarningCode::StateInexact | WarningCode::StateOlder));
-        warnings.push(Warning { code: WarningCode::BookStaysShared, message });
+        warnings.push(Warning::new(WarningCode::BookStaysShared, message));
         return Ok(BookPlan::Shared);
     }
     if found.live.is_none() && found.entries.is_empty() {
@@ -97,7 +95,7 @@ pub(super) fn plan_book(
             "The lorebook \"{name}\" is also active {}: in the fork, it and the fork's own copy are active at once",
             active.join(" and ")
         );
-        warnings.push(Warning { code: WarningCode::BookAlsoGlobal, message });
+        warnings.push(Warning::new(WarningCode::BookAlsoGlobal, message));
     }
     let own = new_book::name(library, c, fork, name, found, &[]);
     let path = layout::book(&own).map_err(|_| ForkError::NameTaken(own.clone()))?;
@@ -125,10 +123,10 @@ pub(super) fn warn_of_foreign(
     let Some(first) = foreign.first() else { return Ok(()) };
     let more = if foreign.len() > 1 { format!(" and {} more", foreign.len() - 1) } else { String::new() };
     let message = format!(
-        "The lorebook holds what another line wrote ({}{more}), and so does the fork's copy: run `forklore heal` first",
+        "The lorebook holds what another line wrote ({}{more}), and so does the fork's copy",
         first.comment
     );
-    warnings.push(Warning { code: WarningCode::EntryForeign, message });
+    warnings.push(Warning::new(WarningCode::EntryForeign, message));
     Ok(())
 }
 
@@ -157,7 +155,7 @@ fn check_registries(images: &[EntryImage], found: &BookAt, warnings: &mut Vec<Wa
     if !new.is_empty() {
         let message =
             format!("Registries of the fork list entries that it does not have: {}", new.join(", "));
-        warnings.push(Warning { code: WarningCode::RegistryDangling, message });
+        warnings.push(Warning::new(WarningCode::RegistryDangling, message));
     }
 }
 

@@ -279,5 +279,5 @@ fn flag_replaced(library: &Library, config: &Config, spot: &Spot<'_>) -> Option<
         "The flag of message {} led to \"{old}\", and leads to the new checkpoint now; \"{old}\" is still there",
         spot.at
     );
-    Some(Warning { code: WarningCode::FlagReplaced, message })
+    Some(Warning::new(WarningCode::FlagReplaced, message))
 }

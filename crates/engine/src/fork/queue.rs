@@ -37,5 +37,5 @@ pub(super) fn ignored(waiting: usize) -> Option<Warning> {
     let message = format!(
         "What waits in the queue ({waiting}) stayed with the parent: what it would write is not in the fork"
     );
-    (waiting > 0).then_some(Warning { code: WarningCode::QueueIgnored, message })
+    (waiting > 0).then_some(Warning::new(WarningCode::QueueIgnored, message))
 }

@@ -79,7 +79,7 @@ pub(super) fn judge(
     let strict = spot.request.strict.unwrap_or(config.fork.strict);
     let mut warnings = Vec::new();
     let mut tell = |required: bool, useful: bool, code: WarningCode, message: String| {
-        let warning = Warning { code, message };
+        let warning = Warning::new(code, message);
         if required {
             return Err(ForkError::Required(warning));
         }

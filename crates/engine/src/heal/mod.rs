@@ -235,6 +235,8 @@ pub fn plan(
     Ok(plan)
 }
 
+const MEND_FIRST: &str = "Mend that file, or put a copy in its place, and heal again.";
+
 /// What is told of a chat that cannot be healed because something that it needs cannot be read.
 fn untreatable(chat: &str, why: &HealError) -> Finding {
     Finding {
@@ -243,7 +245,9 @@ fn untreatable(chat: &str, why: &HealError) -> Finding {
         chat: Some(chat.to_owned()),
         book: None,
         message: format!("It cannot be healed: {why}."),
-        remedy: "Mend that file, or put a copy in its place, and heal again.".to_owned(),
+        remedy: MEND_FIRST.to_owned(),
+        to_do: MEND_FIRST.to_owned(),
+        heals: false,
     }
 }
 

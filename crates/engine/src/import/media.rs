@@ -60,7 +60,7 @@ impl ImportPlan {
             let message = format!(
                 "Here already, with other content: {renamed} of the images and files. Theirs are beside them, and the imported chats link to those"
             );
-            self.report.warnings.push(Warning { code: WarningCode::MediaRenamed, message });
+            self.report.warnings.push(Warning::new(WarningCode::MediaRenamed, message));
         }
         Ok(())
     }

@@ -287,7 +287,7 @@ impl ImportPlan {
                 "There is no character for the chats yet: SillyTavern shows them once there is a card characters/{}.png",
                 place.folder
             );
-            self.report.warnings.push(Warning { code: WarningCode::NoCard, message });
+            self.report.warnings.push(Warning::new(WarningCode::NoCard, message));
         }
         Ok(())
     }
@@ -314,7 +314,7 @@ impl ImportPlan {
             }
             _ => {
                 let message = "There is no group for the chats: SillyTavern does not show them".to_owned();
-                self.report.warnings.push(Warning { code: WarningCode::NoGroup, message });
+                self.report.warnings.push(Warning::new(WarningCode::NoGroup, message));
             }
         }
         Ok(())
@@ -335,7 +335,7 @@ impl ImportPlan {
                 "Here already, by the mark that SillyTavern gives every chat: {here} of {}. They come in once more, beside the others",
                 self.report.chats.len()
             );
-            self.report.warnings.push(Warning { code: WarningCode::AlreadyHere, message });
+            self.report.warnings.push(Warning::new(WarningCode::AlreadyHere, message));
         }
     }
 

@@ -253,7 +253,7 @@ fn warnings(library: &Library, c: ChatIx, old: &str, found: &BookAt, at: usize) 
         let who =
             if others == 1 { "Another chat goes".to_owned() } else { format!("{others} other chats go") };
         let message = format!("{who} on using the lorebook \"{old}\" as it is");
-        warnings.push(Warning { code: WarningCode::BookLeftToOthers, message });
+        warnings.push(Warning::new(WarningCode::BookLeftToOthers, message));
     }
     let active = library.also_active(c, stem);
     if !active.is_empty() {
@@ -261,12 +261,12 @@ fn warnings(library: &Library, c: ChatIx, old: &str, found: &BookAt, at: usize) 
             "The lorebook \"{old}\" is also active {}: it and the new one are active at once",
             active.join(" and ")
         );
-        warnings.push(Warning { code: WarningCode::BookAlsoGlobal, message });
+        warnings.push(Warning::new(WarningCode::BookAlsoGlobal, message));
     }
     if let Some(distance) = found.source.distance.filter(|distance| *distance > 0) {
         let message =
             format!("What is known of the lorebook is from {distance} messages before message {at}");
-        warnings.push(Warning { code: WarningCode::StateOlder, message });
+        warnings.push(Warning::new(WarningCode::StateOlder, message));
     }
     warnings
 }

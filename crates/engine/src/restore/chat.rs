@@ -175,7 +175,7 @@ pub(super) fn behind(past: &Past) -> Vec<Warning> {
         "What was saved after that is not stored, because it is large or was forgotten: this is the chat as it was at {}",
         time(past.clock)
     );
-    if past.behind { vec![Warning { code: WarningCode::NotTheLast, message }] } else { Vec::new() }
+    if past.behind { vec![Warning::new(WarningCode::NotTheLast, message)] } else { Vec::new() }
 }
 
 /// A branch, told as what comes back.

@@ -126,7 +126,7 @@ impl Returning<'_> {
             }
             None => {
                 let message = "No group lists the chat: SillyTavern shows it once it is in the list of chats of its group".to_owned();
-                self.report.warnings.push(Warning { code: WarningCode::Unlisted, message });
+                self.report.warnings.push(Warning::new(WarningCode::Unlisted, message));
             }
         }
     }
@@ -141,7 +141,7 @@ impl Returning<'_> {
                 let message = format!(
                     "The lorebook \"{bound}\" is not there, and history has not seen it: the chat comes back without"
                 );
-                self.report.warnings.push(Warning { code: WarningCode::BookMissing, message });
+                self.report.warnings.push(Warning::new(WarningCode::BookMissing, message));
             }
             Book::There(entries) => self.report.book.entries = entries,
             Book::Gone { path, bytes, entries } => {
@@ -152,7 +152,7 @@ impl Returning<'_> {
                 let message = format!(
                     "The lorebook \"{bound}\" is another by now: the chat comes back with one of its own, as it was then"
                 );
-                self.report.warnings.push(Warning { code: WarningCode::BookChangedSince, message });
+                self.report.warnings.push(Warning::new(WarningCode::BookChangedSince, message));
                 self.give_own_book(bound)?;
             }
         }

@@ -106,19 +106,16 @@ pub(crate) fn show_scene(library: &Library, c: ChatIx, at: usize) -> Result<Opti
 pub(crate) fn doubts(found: &BookAt) -> Vec<Warning> {
     let mut warnings = Vec::new();
     if found.source.kind == SourceKind::Degraded {
-        warnings.push(Warning {
-            code: WarningCode::StateInexact,
-            message: "Nothing tells how the lorebook was at this message: this is the book as it is now."
-                .to_owned(),
-        });
+        warnings.push(Warning::new(
+            WarningCode::StateInexact,
+            "Nothing tells how the lorebook was at this message: this is the book as it is now.".to_owned(),
+        ));
     }
     if let (Some(name), None) = (&found.name, &found.live) {
-        warnings.push(Warning {
-            code: WarningCode::BookMissing,
-            message: format!(
-                "The lorebook \"{name}\" is not there; this is what the chat's scenes tell of it."
-            ),
-        });
+        warnings.push(Warning::new(
+            WarningCode::BookMissing,
+            format!("The lorebook \"{name}\" is not there; this is what the chat's scenes tell of it."),
+        ));
     }
     warnings
 }

@@ -213,7 +213,7 @@ fn left_out(all: &[ShowLeftOut]) -> Markup {
 fn warnings(all: &[Warning]) -> Markup {
     html! {
         @for warning in all {
-            div.say.warning { p { (warning.message) " " code { (warning.code) } } }
+            div.say.warning { p { (warning.message.trim_end_matches('.')) "." @if !warning.to_do.is_empty() { " " (warning.to_do) } } }
         }
     }
 }
@@ -235,8 +235,8 @@ pub fn refusal(told: &FailureReport) -> Markup {
     html! {
         div.say.error role="alert" {
             p { strong { (told.message) } }
-            @if !told.hint.is_empty() { p { (told.hint) } }
-            p.quiet { "Nothing was changed. Code: " code { (told.code) } }
+            @if !told.to_do.is_empty() { p { (told.to_do) } }
+            p.quiet { "Nothing was changed." }
         }
     }
 }

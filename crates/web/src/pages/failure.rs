@@ -11,9 +11,9 @@ pub fn page(failure: &Failure) -> Page {
         article.lone {
             h1 { "This does not work" }
             p.lead { (failure.message) }
-            @if !failure.hint.is_empty() { p { (failure.hint) } }
+            @if !failure.to_do.is_empty() { p { (failure.to_do) } }
             p { a.button href=(link::stories()) { "Back to the stories" } }
-            p.quiet { "Code: " code { (failure.code) } }
+            details.quiet { summary { "For who asks for help" } p { code { (failure.code) } } }
         }
     };
     Page { here: Here::Stories, title: "This does not work".to_owned(), styles: &[], scripts: &[], body }

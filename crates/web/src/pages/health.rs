@@ -85,15 +85,15 @@ fn group(code: Code, findings: &[&Finding]) -> Markup {
         Severity::Info => ("info", "Worth knowing"),
     };
     // What to do is mostly the same for all of them, and then said once.
-    let same = Some(findings[0].remedy.as_str());
-    let same = same.filter(|text| !text.is_empty() && findings.iter().all(|finding| finding.remedy == *text));
+    let same = Some(findings[0].to_do.as_str());
+    let same = same.filter(|text| !text.is_empty() && findings.iter().all(|finding| finding.to_do == *text));
     // Everybody has many of the harmless ones: they wait folded.
     let id = format!("f-{}-{}", code.as_str(), findings[0].chat.as_deref().unwrap_or_default());
     html! {
         details.finding.(class) id=(id) open[severity != Severity::Info] {
             summary { span.sev { (word) } h3 { (code.title()) } span.badge { (findings.len()) } }
-            p.why { (explain(code)) " " code { (code.as_str()) } }
-            @if let Some(remedy) = same { p.todo { "What to do: " (to_do(remedy)) } }
+            p.why { (explain(code)) }
+            @if let Some(to_do) = same { p.todo { "What to do: " (to_do) } }
             ul {
                 @for finding in findings {
                     li {
@@ -101,7 +101,7 @@ fn group(code: Code, findings: &[&Finding]) -> Markup {
                             @if let Some(chat) = &finding.chat { a href=(link::moment(chat, None)) { bdi { (name(chat)) } } ": " }
                             (finding.message)
                         }
-                        @if same.is_none() && !finding.remedy.is_empty() { p.todo { "What to do: " (to_do(&finding.remedy)) } }
+                        @if same.is_none() && !finding.to_do.is_empty() { p.todo { "What to do: " (finding.to_do) } }
                         @if let Some(chat) = finding.chat.as_deref().filter(|_| severity != Severity::Info) {
                             p.todo { a href=(link::heal(Some(chat))) { "See what healing this chat would change" } }
                         }
@@ -110,18 +110,6 @@ fn group(code: Code, findings: &[&Finding]) -> Markup {
             }
         }
     }
-}
-
-/// What to do, in the words of the page: healing is a click here, and commands look like commands.
-fn to_do(remedy: &str) -> Markup {
-    let heal = [
-        ("Run `forklore heal` on this chat", "Heal this chat"),
-        ("Run `forklore heal`", "Heal it"),
-        ("`forklore heal`", "Healing"),
-    ];
-    let text = heal.iter().fold(remedy.to_owned(), |text, (typed, said)| text.replace(typed, said));
-    let text = text.replace("after Healing", "after healing");
-    html! { @for (i, part) in text.split('`').enumerate() { @if i % 2 == 0 { (part) } @else { code { (part) } } } }
 }
 
 fn name(address: &str) -> &str {
@@ -223,7 +211,7 @@ fn planned(chat: Option<&str>, chosen: &BTreeMap<String, Choice>, healed: &Heale
         @if !healed.report.left.is_empty() {
             details #left {
                 summary { (words::count(healed.report.left.len(), "finding")) " that healing leaves" }
-                ul.rows { @for finding in &healed.report.left { li { span { @if let Some(chat) = &finding.chat { bdi { (chat) } ": " } (finding.message) } span.quiet { (finding.remedy) } } } }
+                ul.rows { @for finding in &healed.report.left { li { span { @if let Some(chat) = &finding.chat { bdi { (chat) } ": " } (finding.message) } span.quiet { (finding.to_do) } } } }
             }
         }
     }

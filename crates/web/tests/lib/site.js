@@ -232,6 +232,7 @@ export class Visit {
                 .map(({ id, help, nodes }) => `${id}: ${help}: ${nodes.slice(0, 3).map((node) => `${node.html} (${node.failureSummary})`).join(' | ')}`);
         });
         assert.deepEqual(found, [], `${what} is accessible`);
+        assert.doesNotMatch(await this.run(() => document.querySelector('main').innerText), /\b(?!FORKLORE)[A-Z]{3,}_[A-Z]{3,}\b/, `${what} has no codes`);
     }
 
     // Nothing hangs over the edge of the screen.
