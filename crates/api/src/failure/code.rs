@@ -89,6 +89,7 @@ codes! {
     ConfigInvalid = "CONFIG_INVALID", Refused, 409;
     ConfigUnclear = "CONFIG_UNCLEAR", Refused, 409;
     ConfigUnknownKey = "CONFIG_UNKNOWN_KEY", Refused, 404;
+    ConflictNotFound = "CONFLICT_NOT_FOUND", Refused, 404;
     CorruptBook = "CORRUPT_BOOK", Refused, 409;
     CorruptChat = "CORRUPT_CHAT", Refused, 409, "Run `forklore check` for what is wrong; SillyTavern keeps copies in the backups folder.";
     EmptyStory = "EMPTY_STORY", Refused, 409;

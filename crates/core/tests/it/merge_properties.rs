@@ -81,7 +81,7 @@ fn edited(book: &[StateEntry], edits: &[Edit], who: &str) -> Vec<StateEntry> {
         let len = entries.len();
         let at = |i: &usize| (len > 0).then(|| i % len);
         let set = |entry: &mut EntryImage, field: &str, json: &str| {
-            *entry = entry.with_field(field, Raw::trust(json.as_bytes()))
+            *entry = entry.with_field(field, Raw::trust(json.as_bytes()));
         };
         match edit {
             Edit::AddLine(i, list) => {

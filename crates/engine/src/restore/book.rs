@@ -284,7 +284,7 @@ pub(super) fn same_book(a: &Arc<Book>, b: &Arc<Book>) -> bool {
 }
 
 /// What a record says of its owner and its book, for a chat that gets another identity and another book.
-pub(super) fn own_record(chat: &Chat, slug: &str, book: &str, print: &str) -> Vec<Revision> {
+pub(crate) fn own_record(chat: &Chat, slug: &str, book: &str, print: &str) -> Vec<Revision> {
     let Some(record) = &chat.record else { return Vec::new() };
     let mut revisions = vec![
         Revision::text(&["forklore", "owner", "slug"], slug),
@@ -297,35 +297,21 @@ pub(super) fn own_record(chat: &Chat, slug: &str, book: &str, print: &str) -> Ve
 }
 
 /// A new book, and the chat bound to it.
-pub(super) struct Bind {
-    book: (VaultPath, Vec<u8>),
-    edit: Edit,
+pub(crate) struct Bind {
+    pub(crate) book: (VaultPath, Vec<u8>),
+    pub(crate) edit: Edit,
     /// The old book, if nothing needs it any more
-    retire: Vec<VaultPath>,
-    guards: Vec<(VaultPath, FileId)>,
+    pub(crate) retire: Vec<VaultPath>,
+    pub(crate) guards: Vec<(VaultPath, FileId)>,
 }
 
 impl Bind {
     pub(super) fn execute(
         self,
         library: &Library,
-        mut report: RestoreReport,
+        report: RestoreReport,
         now: i64,
     ) -> Result<RestoreReport, RestoreError> {
-        let mut tx = library.begin(now)?;
-        if !tx.can_edit()? {
-            return Err(RestoreError::NoExchange);
-        }
-        let (path, bytes) = &self.book;
-        let chat = library.chats.iter().position(|chat| chat.path == self.edit.target);
-        let models = chat.map(|c| library.models_of_book(c)).unwrap_or_default();
-        tx.publish(path.clone(), &[Part::Bytes(bytes)], &models)?;
-        self.guards.into_iter().for_each(|(path, file)| tx.guard(path, file));
-        tx.edit(self.edit)?;
-        for path in self.retire {
-            tx.retire(path)?;
-        }
-        report.operation = Some(tx.id().to_owned());
         let what = match (&report.entries[..], report.what) {
             ([one], "entry") => format!("entry \"{}\"", one.comment),
             (_, "entry") => "an entry".to_owned(),
@@ -341,8 +327,33 @@ impl Bind {
             summary: format!("put {what} of {} back to {when}", report.chat),
             undoes: None,
         };
+        let (operation, pending) = self.commit(library, about, now)?;
+        Ok(RestoreReport { operation: Some(operation), pending, ..report })
+    }
+
+    /// Lets it happen, as one operation: its id, and files that could not be changed yet.
+    pub(crate) fn commit(
+        self,
+        library: &Library,
+        about: About,
+        now: i64,
+    ) -> Result<(String, Vec<String>), RestoreError> {
+        let mut tx = library.begin(now)?;
+        if !tx.can_edit()? {
+            return Err(RestoreError::NoExchange);
+        }
+        let (path, bytes) = &self.book;
+        let chat = library.chats.iter().position(|chat| chat.path == self.edit.target);
+        let models = chat.map(|c| library.models_of_book(c)).unwrap_or_default();
+        tx.publish(path.clone(), &[Part::Bytes(bytes)], &models)?;
+        self.guards.into_iter().for_each(|(path, file)| tx.guard(path, file));
+        tx.edit(self.edit)?;
+        for path in self.retire {
+            tx.retire(path)?;
+        }
+        let operation = tx.id().to_owned();
         let outcome = tx.commit(about, &finder(library))?;
-        report.pending = outcome.pending.iter().chain(&outcome.void).map(|p| p.as_str().to_owned()).collect();
-        Ok(report)
+        let pending = outcome.pending.iter().chain(&outcome.void).map(|p| p.as_str().to_owned()).collect();
+        Ok((operation, pending))
     }
 }
