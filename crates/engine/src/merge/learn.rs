@@ -346,11 +346,8 @@ fn left(
 ) -> Result<Vec<String>, PathError> {
     let (ours, theirs) = (library.metadata_at(a, at)?.members, library.metadata_at(b, upto)?.members);
     let get = |members: &[(String, Vec<u8>)], key: &str| {
-        members
-            .iter()
-            .find(|(name, _)| name == key)
-            .map(|(_, value)| value.clone())
-            .unwrap_or_else(|| b"null".to_vec())
+        let value = members.iter().find(|(name, _)| name == key);
+        value.map_or_else(|| b"null".to_vec(), |(_, value)| value.clone())
     };
     let mut left = Vec::new();
     let (here, there) = (get(&ours, "variables"), get(&theirs, "variables"));
