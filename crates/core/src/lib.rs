@@ -8,6 +8,7 @@
 //! * [`state`]: the state at message N by the one rule: every known change of an entry has a clock order and a story position.
 //! * [`fork`]: making a fork: its names, its book, its header.
 //! * [`diff`]: what differs between two states, and where two lines part.
+//! * [`merge`]: bringing two lines of a story together.
 //! * [`check`]: findings: what is wrong, where, and what to do.
 
 pub mod adapter;
@@ -15,5 +16,6 @@ pub mod check;
 pub mod diff;
 pub mod fork;
 pub mod format;
+pub mod merge;
 pub mod state;
 pub mod story;

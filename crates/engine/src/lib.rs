@@ -22,6 +22,7 @@ pub mod hook;
 pub mod import;
 pub mod line;
 mod links;
+pub mod merge;
 pub mod messages;
 pub mod needed;
 mod new_book;

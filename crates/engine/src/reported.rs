@@ -153,7 +153,10 @@ pub fn overwrite(library: &Library, c: ChatIx, by_fork: bool, now: i64) -> Resul
 /// The books that Forklore made for chats with these addresses.
 fn made_for(log: &OpLog, meant: &dyn Fn(&str) -> bool) -> BTreeSet<String> {
     let makes = |op: &&Operation| {
-        let made = matches!(op.kind, Kind::Checkpoint | Kind::Branch | Kind::Heal | Kind::Restore);
+        let made = matches!(
+            op.kind,
+            Kind::Checkpoint | Kind::Branch | Kind::Heal | Kind::Restore | Kind::Learn | Kind::Resolve
+        );
         made && log.undone_by(&op.id).is_none() && op.chat.as_deref().is_some_and(meant)
     };
     let worlds = layout::folder(layout::WORLDS);

@@ -195,7 +195,7 @@ pub fn gc(library: &Library, log: &OpLog, request: GcRequest<'_>, now: i64) -> R
     // What was only brought back is not of Forklore's making.
     let makes = |op: &&Operation| {
         let made = match op.kind {
-            Kind::Checkpoint | Kind::Branch | Kind::Heal => true,
+            Kind::Checkpoint | Kind::Branch | Kind::Heal | Kind::Learn | Kind::Resolve => true,
             // What comes back from the trash comes alone, or with what it links to.
             Kind::Restore => op.steps.iter().filter(|step| !layout::is_media(step.target())).count() > 1,
             // What was imported is its makers'; `orphans` covers what an extension keeps.

@@ -10,6 +10,8 @@ use forklore_vault::{Chat, ChatIx, Library, StoryIx, StoryKind};
 use schemars::JsonSchema;
 use serde::Serialize;
 
+use crate::merge;
+
 /// The fork trees of some stories.
 #[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 pub struct TreeReport {
@@ -43,6 +45,9 @@ pub struct TreeChat {
     pub parent: Option<String>,
     /// The last message it has from its parent
     pub fork_message: Option<usize>,
+    /// The chat that was brought along into it, if one was
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub learnt: Option<TreeLearnt>,
     /// Name of the parent that is gone
     pub lost_parent: Option<String>,
     /// How this is known: `recorded`, `main_chat`, `moments` or `none`
@@ -65,6 +70,19 @@ pub struct TreeChat {
     pub findings: Vec<Code>,
     /// How deep it stands in the tree; 0 for a chat that was not forked from anything there is
     pub depth: usize,
+}
+
+/// The second parent of a chat: the one whose lore was brought along into it.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
+pub struct TreeLearnt {
+    /// Its address, if it is still there
+    pub chat: Option<String>,
+    /// Its name at the time
+    pub name: String,
+    /// The last message of it that counted
+    pub message: usize,
+    /// How many conflicts are open
+    pub conflicts: usize,
 }
 
 /// The running recap in the tree.
@@ -174,6 +192,7 @@ fn tree_chat(
         messages: chat.transcript().len(),
         parent: chat.lineage().parent.map(|p| library.address(p).to_string()),
         fork_message: chat.lineage().fork_message,
+        learnt: learnt_of(library, chat),
         lost_parent: lost_parent(chat).map(str::to_owned),
         lineage: basis(chat.lineage().basis),
         confidence: chat.lineage().confidence.as_str(),
@@ -189,6 +208,16 @@ fn tree_chat(
         findings: codes,
         depth,
         chat: address,
+    })
+}
+
+fn learnt_of(library: &Library, chat: &Chat) -> Option<TreeLearnt> {
+    let learnt = merge::learnt(chat)?;
+    Some(TreeLearnt {
+        chat: merge::second_parent(library, chat).map(|c| library.address(c).to_string()),
+        name: learnt.file.clone(),
+        message: learnt.message,
+        conflicts: learnt.conflicts.len(),
     })
 }
 

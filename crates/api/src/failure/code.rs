@@ -103,6 +103,7 @@ codes! {
     ConfigUnclear = "CONFIG_UNCLEAR", Refused, 409;
     ConfigUnknownKey = "CONFIG_UNKNOWN_KEY", Refused, 404
         => "Load the page again: it may be of another version.";
+    ConflictNotFound = "CONFLICT_NOT_FOUND", Refused, 404;
     CorruptBook = "CORRUPT_BOOK", Refused, 409;
     CorruptChat = "CORRUPT_CHAT", Refused, 409, "Run `forklore check` for what is wrong; SillyTavern keeps copies in the backups folder."
         => "The file is damaged. SillyTavern keeps copies in the backups folder.";

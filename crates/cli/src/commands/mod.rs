@@ -16,8 +16,10 @@ mod heal;
 mod history;
 mod import;
 mod install;
+mod learn;
 mod log;
 mod rename;
+mod resolve;
 mod restore;
 mod serve;
 mod show;
@@ -85,6 +87,8 @@ pub(crate) enum Command {
     Check(check::Args),
     Checkpoint(fork::CheckpointArgs),
     Branch(fork::BranchArgs),
+    Learn(learn::Args),
+    Resolve(resolve::Args),
     Heal(heal::Args),
     Restore(restore::Args),
     Log(log::Args),
@@ -119,6 +123,8 @@ pub(crate) fn run(context: &Context, command: &Command) -> Result<ExitCode, Fail
         Command::Check(args) => check::run(context, args),
         Command::Checkpoint(args) => fork::checkpoint(context, args),
         Command::Branch(args) => fork::branch(context, args),
+        Command::Learn(args) => learn::run(context, args),
+        Command::Resolve(args) => resolve::run(context, args),
         Command::Heal(args) => heal::run(context, args),
         Command::Restore(args) => restore::run(context, args),
         Command::Log(args) => log::run(context, args),

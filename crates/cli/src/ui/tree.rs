@@ -111,7 +111,18 @@ fn draw_row(out: &mut impl io::Write, row: &Row<'_>, column: usize) -> io::Resul
         pad(&recap, 10),
         if mark == " " { book.to_owned() } else { pad(book, 13) },
         mark.trim(),
-    )
+    )?;
+    let Some(learnt) = &chat.learnt else { return Ok(()) };
+    let from = learnt.chat.as_deref().map_or(learnt.name.as_str(), base_name);
+    let gone = if learnt.chat.is_none() { ", which is gone" } else { "" };
+    let open = match learnt.conflicts {
+        0 => String::new(),
+        n => format!("; {} open", count(n, "question")),
+    };
+    let lines = " ".repeat(row.lines.width());
+    let room = width().saturating_sub(row.lines.width() + 40).max(16);
+    let from = cut_middle(from, room);
+    writeln!(out, "{DIM}{lines}  ⤷ knows what happened in {from} until {}{gone}{open}{DIM:#}", learnt.message)
 }
 
 /// Lays the chats out with lines from parents to forks. Chats whose parent is gone stand under its ghost.

@@ -40,6 +40,8 @@ fn help_teaches() {
       check        Look for everything that is wrong in a vault
       checkpoint   Keep the story at a message, to come back to
       branch       Fork the story at a message, to play on from there
+      learn        Bring along what happened in another branch
+      resolve      Answer what two branches do not agree on
       heal         Give every fork what is its own, and repair what `check` found
       restore      Bring the past back, beside the present
       log          List what Forklore has done in the vault, newest first

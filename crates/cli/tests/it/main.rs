@@ -28,6 +28,7 @@ mod hostile;
 mod hostile_vaults;
 mod kills;
 mod media;
+mod merge;
 mod modes;
 mod ops;
 mod past;

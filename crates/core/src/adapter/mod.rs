@@ -211,6 +211,11 @@ pub trait Adapter: Sync {
         None
     }
 
+    /// The same line for an entry that has another number now.
+    fn renumber_line(&self, _text: &str, _uid: i64) -> Option<String> {
+        None
+    }
+
     /// The working index of the registries in `chat_metadata`.
     fn index(&self, _metadata: Raw<'_>) -> Vec<IndexRecord> {
         Vec::new()

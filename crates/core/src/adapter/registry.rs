@@ -47,6 +47,11 @@ pub fn line(text: &str) -> Option<RegistryLine> {
     ALL.iter().find_map(|adapter| adapter.registry_line(text))
 }
 
+/// A line of a registry for an entry that has another number now; `None` if it names none.
+pub fn renumbered(text: &str, uid: i64) -> Option<String> {
+    ALL.iter().find_map(|adapter| adapter.renumber_line(text, uid))
+}
+
 /// The lines of a registry. What is no line of any known syntax is skipped.
 pub fn lines(content: &str) -> Vec<RegistryLine> {
     content.lines().filter_map(line).collect()

@@ -131,6 +131,8 @@ codes! {
     TmpLitter = "TMP_LITTER": "Left-overs of interrupted saves",
     /// Forklore's own work that was interrupted.
     UnfinishedOperation = "UNFINISHED_OPERATION": "An operation that was interrupted",
+    /// Two lines that were brought together do not agree, and nobody has answered yet.
+    ConflictOpen = "CONFLICT_OPEN": "Two branches do not agree",
     /// Something in history, or kept for undo, is not what it was.
     HistoryDamaged = "HISTORY_DAMAGED": "Damaged history",
 }

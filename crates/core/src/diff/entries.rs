@@ -63,11 +63,7 @@ pub struct EntriesDiff<'a> {
 
 /// Compares two books.
 pub fn entries<'a>(a: &'a [StateEntry], b: &'a [StateEntry]) -> EntriesDiff<'a> {
-    let mut pairing = Pairing { a, b, pair: vec![None; a.len()], taken: vec![false; b.len()] };
-    pairing.by_both();
-    let title = |entry: &'a StateEntry| Some(&*entry.image.comment).filter(|title| !title.is_empty());
-    pairing.by_one(Identity::Title, title, |_, _| true);
-    pairing.by_one(Identity::Uid, |entry| entry.image.uid, |a, b| alike(&a.content(), &b.content()));
+    let pairing = Pairing::of(a, b);
     let mut diff = EntriesDiff::default();
     for (i, pair) in pairing.pair.iter().enumerate() {
         let a = &a[i];
@@ -92,6 +88,11 @@ pub fn entries<'a>(a: &'a [StateEntry], b: &'a [StateEntry]) -> EntriesDiff<'a> 
     diff
 }
 
+/// For each entry of one book its counterpart in another, and how it is known.
+pub(crate) fn matched(a: &[StateEntry], b: &[StateEntry]) -> Vec<Option<(usize, Identity)>> {
+    Pairing::of(a, b).pair
+}
+
 struct Pairing<'a> {
     a: &'a [StateEntry],
     b: &'a [StateEntry],
@@ -102,6 +103,15 @@ struct Pairing<'a> {
 }
 
 impl<'a> Pairing<'a> {
+    fn of(a: &'a [StateEntry], b: &'a [StateEntry]) -> Self {
+        let mut pairing = Self { a, b, pair: vec![None; a.len()], taken: vec![false; b.len()] };
+        pairing.by_both();
+        let title = |entry: &'a StateEntry| Some(&*entry.image.comment).filter(|title| !title.is_empty());
+        pairing.by_one(Identity::Title, title, |_, _| true);
+        pairing.by_one(Identity::Uid, |entry| entry.image.uid, |a, b| alike(&a.content(), &b.content()));
+        pairing
+    }
+
     fn take(&mut self, i: usize, j: usize, by: Identity) {
         self.pair[i] = Some((j, by));
         self.taken[j] = true;
@@ -180,7 +190,7 @@ fn has_fields(entry: &EntryImage) -> bool {
 }
 
 /// Whether two texts have at least half of their words in common.
-fn alike(a: &str, b: &str) -> bool {
+pub(crate) fn alike(a: &str, b: &str) -> bool {
     let mut words: HashMap<&str, usize> = HashMap::new();
     let (mut all, mut both) = (0, 0);
     for word in a.unicode_words() {

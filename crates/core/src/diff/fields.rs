@@ -126,7 +126,7 @@ pub(super) fn members<'a>(a: Raw<'a>, b: Raw<'a>) -> Vec<Member<'a>> {
 const DEEP: usize = 32;
 
 /// Whether two values say the same, whatever the order of members in objects.
-pub(super) fn same(a: Raw<'_>, b: Raw<'_>) -> bool {
+pub(crate) fn same(a: Raw<'_>, b: Raw<'_>) -> bool {
     fn at(a: Raw<'_>, b: Raw<'_>, depth: usize) -> bool {
         if a.says_the_same(b) {
             return true;

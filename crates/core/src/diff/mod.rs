@@ -16,9 +16,12 @@ mod text;
 mod timed;
 
 pub use entries::{EntriesDiff, EntryChange, Identity, entries};
+pub(crate) use entries::{alike, matched};
+pub(crate) use fields::same;
 pub use fields::{FieldChange, ListDiff, Quiet, ValueChange};
 pub use line::{Parting, Relation};
 pub use pairs::Effort;
+pub(crate) use pairs::pairs;
 pub use queue::QueueDiff;
 pub use recap::RunningDiff;
 pub use registry::RegistryDiff;

@@ -30,7 +30,7 @@ const EXACT: usize = 1_000_000;
 const DEPTH: usize = 16;
 
 /// Pairs of elements that correspond, ascending in both sequences.
-pub(super) fn pairs<T: Hash + Eq>(a: &[T], b: &[T], effort: &mut Effort) -> Vec<(usize, usize)> {
+pub(crate) fn pairs<T: Hash + Eq>(a: &[T], b: &[T], effort: &mut Effort) -> Vec<(usize, usize)> {
     let mut numbers: HashMap<&T, usize> = HashMap::new();
     let mut number = |element| {
         let next = numbers.len();

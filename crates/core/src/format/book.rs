@@ -343,6 +343,12 @@ impl EntryImage {
         }
     }
 
+    /// The same image under another number.
+    #[must_use]
+    pub fn renumbered(&self, uid: i64) -> Self {
+        Self { uid: Some(uid), ..self.with_field("uid", Raw::trust(uid.to_string().as_bytes())) }
+    }
+
     /// The same image without one field.
     #[must_use]
     pub fn without_field(&self, field: &str) -> Self {

@@ -6,6 +6,8 @@
 use forklore_json::{Kind, Raw, list, object, quote};
 use serde::{Deserialize, Serialize};
 
+use crate::merge::Conflict;
+
 /// What the header of a fork says about its making.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct ForkRecord {
@@ -42,6 +44,63 @@ pub struct ForkRecord {
     /// The observation of the parent that the fork is a copy of, if it brings back the past: messages after
     /// [`ForkRecord::message`] are not the parent's any more.
     pub restored: Option<u64>,
+    /// What was brought along from another line when it was made: that is its second parent.
+    pub learnt: Option<Learnt>,
+}
+
+/// What a chat has from a second parent.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Learnt {
+    /// File stem of that chat at the time.
+    pub file: String,
+    /// Its slug at the time.
+    pub slug: String,
+    /// The last message of it that counted.
+    pub message: usize,
+    /// The moment of that message, in hexadecimal digits.
+    pub moment: String,
+    /// Numbers of its entries, and those that they got here.
+    pub numbers: Vec<(i64, i64)>,
+    /// What the two do not agree on, and nobody has answered yet.
+    pub conflicts: Vec<Conflict>,
+}
+
+impl Learnt {
+    fn read(raw: Raw<'_>) -> Option<Self> {
+        let text = |key: &str| raw.get(key).and_then(Raw::as_text).map(std::borrow::Cow::into_owned);
+        let elements = |key: &str| raw.get(key).unwrap_or(Raw::NULL).elements();
+        let pair = |pair: Raw<'_>| {
+            let mut numbers = pair.elements().filter_map(Raw::as_i64);
+            Some((numbers.next()?, numbers.next()?))
+        };
+        Some(Self {
+            file: text("file")?,
+            slug: text("slug").unwrap_or_default(),
+            message: raw.get("message").and_then(Raw::as_i64).and_then(|n| usize::try_from(n).ok())?,
+            moment: text("moment").unwrap_or_default(),
+            numbers: elements("numbers").filter_map(pair).collect(),
+            conflicts: elements("conflicts").filter_map(Conflict::read).collect(),
+        })
+    }
+
+    /// As it is written under `learnt`.
+    pub fn write(&self) -> Vec<u8> {
+        let numbers: Vec<Vec<u8>> =
+            self.numbers.iter().map(|(there, here)| format!("[{there},{here}]").into_bytes()).collect();
+        object(&[
+            ("file", quote(&self.file)),
+            ("slug", quote(&self.slug)),
+            ("message", self.message.to_string().into_bytes()),
+            ("moment", quote(&self.moment)),
+            ("numbers", list(&numbers)),
+            ("conflicts", self.write_conflicts()),
+        ])
+    }
+
+    /// The conflicts as they are written.
+    pub fn write_conflicts(&self) -> Vec<u8> {
+        list(&self.conflicts.iter().map(Conflict::write).collect::<Vec<_>>())
+    }
 }
 
 /// What a fork started with, to be compared with later.
@@ -70,8 +129,9 @@ pub struct BaselineVersion {
     pub hash: String,
 }
 
-/// The newest format of the record that this Forklore understands.
-pub const RECORD_VERSION: i64 = 1;
+/// The newest format of the record that this Forklore understands. A record with a second parent has it; all others have the first one,
+/// which every Forklore understands.
+pub const RECORD_VERSION: i64 = 2;
 
 impl ForkRecord {
     /// Reads the record out of `chat_metadata`. `None` if there is none, if it only says that a fork is pending, or if a newer
@@ -104,6 +164,7 @@ impl ForkRecord {
             created: raw.get("created").and_then(Raw::as_i64).unwrap_or(0),
             adopted: raw.get("adopted").and_then(Raw::as_bool).unwrap_or(false),
             restored: number(&["restored", "observation"]).map(|seq| seq as u64),
+            learnt: raw.get("learnt").and_then(Learnt::read),
         })
     }
 
@@ -115,7 +176,7 @@ impl ForkRecord {
         // Plain data into memory cannot fail.
         let baseline = serde_json::to_vec(&self.baseline).unwrap_or_else(|_| b"null".to_vec());
         let mut fields = vec![
-            ("version", self.version.to_string().into_bytes()),
+            ("version", number(if self.learnt.is_some() { 2 } else { 1 })),
             ("kind", quote(&self.kind)),
             ("owner", object(&[("file", quote(&self.owner_file)), ("slug", quote(&self.owner_slug))])),
             (
@@ -138,6 +199,9 @@ impl ForkRecord {
         }
         if let Some(seq) = self.restored {
             fields.push(("restored", object(&[("observation", seq.to_string().into_bytes())])));
+        }
+        if let Some(learnt) = &self.learnt {
+            fields.push(("learnt", learnt.write()));
         }
         if self.adopted {
             fields.push(("adopted", b"true".to_vec()));

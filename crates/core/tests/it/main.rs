@@ -13,6 +13,7 @@ mod fork_book_properties;
 mod fork_properties;
 mod lineage_cases;
 mod media_properties;
+mod merge_properties;
 mod moment_properties;
 mod recap_properties;
 mod state_properties;

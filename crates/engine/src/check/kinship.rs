@@ -5,10 +5,30 @@ use forklore_core::format::names::chat_stem;
 use forklore_core::format::record;
 use forklore_core::story::lineage::{Kind, Link, ParentNote};
 
-use super::{Checker, list};
+use super::{Checker, count, list};
+use crate::merge;
 use forklore_vault::ChatIx;
 
 impl Checker<'_> {
+    /// What another line's lore and this chat's do not agree on.
+    pub(super) fn conflicts(&mut self, c: ChatIx) {
+        let Some(learnt) = merge::learnt(self.library.chat(c)) else { return };
+        let mut titles: Vec<String> =
+            learnt.conflicts.iter().map(|conflict| format!("\"{}\"", conflict.title)).collect();
+        let open = count(titles.len(), "question is", "questions are");
+        titles.dedup();
+        if titles.is_empty() {
+            return;
+        }
+        let message = format!(
+            "\"{}\" was brought along, and {open} still open: {}. The lorebook has this chat's own words meanwhile.",
+            learnt.file,
+            list(&titles, 5)
+        );
+        let remedy = "Run `forklore resolve CHAT` to see both sides and to answer; nothing waits for it.";
+        self.add(Code::ConflictOpen, Severity::Info, Some(c), None, message, remedy);
+    }
+
     pub(super) fn kinship(&mut self, c: ChatIx) {
         let library = self.library;
         let chat = library.chat(c);

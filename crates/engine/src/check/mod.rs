@@ -67,6 +67,7 @@ pub fn check(library: &Library, only: Option<ChatIx>, now: i64) -> CheckReport {
         checker.kinship(c);
         checker.links(c);
         checker.recaps(c);
+        checker.conflicts(c);
         let looked = checker.book_of(c, only.is_some());
         if let Err(e) = looked {
             checker.unreadable_book(c, &e);

@@ -71,12 +71,13 @@ pub(super) fn plan_book(
     warnings: &mut Vec<Warning>,
 ) -> Result<BookPlan, ForkError> {
     let c = spot.chat;
-    let (Some(name), Some(stem)) = (&found.name, library.chat(c).book_stem()) else {
-        return Ok(BookPlan::None);
-    };
-    let hand_kept = found.live.is_some() && !library.is_machine_kept(stem)?;
-    if hand_kept
+    let Some(name) = &found.name else { return Ok(BookPlan::None) };
+    // A chat without a book can get one by what comes along.
+    let stem = library.chat(c).book_stem();
+    if let Some(stem) = stem
+        && found.live.is_some()
         && !spot.request.copy_book
+        && !library.is_machine_kept(stem)?
         && let Some(reason) = new_book::stays_shared(library, c, config, stem)
     {
         let message = format!("The fork goes on using the lorebook \"{name}\", which {reason}");
@@ -89,7 +90,7 @@ pub(super) fn plan_book(
     if found.live.is_none() && found.entries.is_empty() {
         return Ok(BookPlan::None);
     }
-    let active = library.also_active(c, stem);
+    let active = stem.map(|stem| library.also_active(c, stem)).unwrap_or_default();
     if !active.is_empty() {
         let message = format!(
             "The lorebook \"{name}\" is also active {}: in the fork, it and the fork's own copy are active at once",

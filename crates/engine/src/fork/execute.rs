@@ -44,7 +44,7 @@ pub fn execute(library: &Library, plan: ForkPlan, now: i64) -> Result<ForkReport
     report.operation = Some(tx.id().to_owned());
     edits.into_iter().try_for_each(|edit| tx.edit(edit))?;
     plan.guards.into_iter().for_each(|(path, file)| tx.guard(path, file));
-    let about = about(&report, plan.restored.as_ref());
+    let about = about(&report, plan.restored.as_ref(), plan.learnt.as_deref());
     let staged = tx.staged(&plan.target);
     let outcome = tx.commit(about, &known)?;
     let remember = || {
@@ -75,13 +75,14 @@ pub fn prepare(library: &Library, plan: ForkPlan, now: i64, until: i64) -> Resul
     plan.edits.into_iter().try_for_each(|edit| tx.edit(edit))?;
     plan.guards.into_iter().for_each(|(path, file)| tx.guard(path, file));
     let awaits = Awaits { target: plan.target, slug: plan.slug, until };
-    tx.prepare(about(&report, None), awaits)?;
+    tx.prepare(about(&report, None, None), awaits)?;
     Ok(report)
 }
 
-fn about(report: &ForkReport, restored: Option<&Restored>) -> About {
+fn about(report: &ForkReport, restored: Option<&Restored>, learnt: Option<&str>) -> About {
     let kind = match report.kind {
         _ if restored.is_some() => Kind::Restore,
+        _ if learnt.is_some() => Kind::Learn,
         forklore_core::fork::ForkKind::Branch => Kind::Branch,
         forklore_core::fork::ForkKind::Checkpoint => Kind::Checkpoint,
     };
@@ -89,7 +90,12 @@ fn about(report: &ForkReport, restored: Option<&Restored>) -> About {
     About {
         kind,
         chat: Some(report.chat.clone()),
-        summary: format!("{what} of {} at message {}", report.parent, report.at),
+        summary: match learnt {
+            Some(from) => {
+                format!("{} at message {} with what happened in \"{from}\"", report.parent, report.at)
+            }
+            None => format!("{what} of {} at message {}", report.parent, report.at),
+        },
         undoes: None,
     }
 }

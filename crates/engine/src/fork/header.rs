@@ -89,6 +89,7 @@ impl Draft<'_> {
             created: self.now,
             adopted: false,
             restored: restored.map(|Restored { seq, .. }| *seq),
+            learnt: self.learnt.cloned(),
         };
         let about_book = [
             ("from", json!(chat.book().map(|(name, _)| name)).to_string().into_bytes()),

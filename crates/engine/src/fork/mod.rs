@@ -24,8 +24,8 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 pub use self::execute::{execute, prepare};
+pub(crate) use self::plan::{Brought, Restored, plan_named, plan_of_past, plan_with};
 pub use self::plan::{ForkPlan, plan};
-pub(crate) use self::plan::{Restored, plan_named, plan_of_past};
 pub use self::request::ForkRequest;
 use super::show::{ShowLeftOut, ShowSource};
 use crate::warning::Warning;

@@ -5,11 +5,14 @@ use std::sync::Arc;
 
 use forklore_config::{Config, Undated};
 use forklore_core::fork::ForkKind;
+use forklore_core::format::book::EntryImage;
 use forklore_core::format::names::chat_stem;
+use forklore_core::format::record::Learnt;
+use forklore_core::state::StateEntry;
 use forklore_core::story::lineage::Link;
 use forklore_fs::{PathError, VaultPath, Vfs};
 use forklore_journal::operation::{Edit, FileId};
-use forklore_vault::state::at::{BookAt, Wanted};
+use forklore_vault::state::at::{BookAt, SourceKind, Wanted};
 use forklore_vault::{Chat, ChatIx, Library};
 
 use super::body::{Body, LastLine};
@@ -47,11 +50,13 @@ pub struct ForkPlan {
     /// Edits of files that SillyTavern writes, too
     pub(crate) edits: Vec<Edit>,
     /// Files that must not change before it happens
-    pub(super) guards: Vec<(VaultPath, FileId)>,
+    pub(crate) guards: Vec<(VaultPath, FileId)>,
     /// The new chat's slug
     pub(super) slug: String,
     /// What it is a past state of, if it is one
     pub(super) restored: Option<Restored>,
+    /// The chat whose lore came along, if one did
+    pub(super) learnt: Option<String>,
     /// Images and files that come back with a past state
     pub(crate) media: Bring,
 }
@@ -116,7 +121,37 @@ pub(crate) fn plan_of_past(
     let spot = request.spot(library)?;
     let waiting = before(library, &spot)?;
     let name = &fork_name(library, &spot, config)?;
-    work_out(library, config, Settled { spot, waiting, name, slug, now, restored })
+    work_out(library, config, Settled { spot, waiting, name, slug, now, restored, brought: None })
+}
+
+/// What a fork is made with besides what its parent has.
+#[derive(Debug, Clone)]
+pub(crate) struct Brought {
+    /// The entries of its book
+    pub(crate) entries: Vec<EntryImage>,
+    /// The name that its book is called after, if the parent has none
+    pub(crate) book: Option<String>,
+    /// Where it comes from, as the record says
+    pub(crate) learnt: Learnt,
+}
+
+/// Works a fork out that another line's lore comes along into.
+pub(crate) fn plan_with(
+    library: &Library,
+    request: &ForkRequest,
+    config: &Config,
+    slug: &str,
+    now: i64,
+    brought: Brought,
+) -> Result<ForkPlan, ForkError> {
+    let spot = request.spot(library)?;
+    let waiting = before(library, &spot)?;
+    let name = &fork_name(library, &spot, config)?;
+    work_out(
+        library,
+        config,
+        Settled { spot, waiting, name, slug, now, restored: None, brought: Some(brought) },
+    )
 }
 
 /// Works a fork out whose name SillyTavern has chosen already.
@@ -130,7 +165,7 @@ pub(crate) fn plan_named(
 ) -> Result<ForkPlan, ForkError> {
     let spot = request.spot(library)?;
     let waiting = before(library, &spot)?;
-    work_out(library, config, Settled { spot, waiting, name, slug, now, restored: None })
+    work_out(library, config, Settled { spot, waiting, name, slug, now, restored: None, brought: None })
 }
 
 /// What is settled about a fork before it is worked out.
@@ -143,6 +178,8 @@ struct Settled<'a> {
     now: i64,
     /// What it is a past state of, if it is one
     restored: Option<Restored>,
+    /// What another line's lore makes of its book, if that comes along
+    brought: Option<Brought>,
 }
 
 /// A fork of which everything is known but how its files say it.
@@ -155,6 +192,8 @@ pub(super) struct Draft<'a> {
     pub(super) slug: &'a str,
     pub(super) now: i64,
     pub(super) restored: Option<&'a Restored>,
+    /// Where another line's lore comes from, if that came along
+    pub(super) learnt: Option<&'a Learnt>,
     /// Its last message
     pub(super) last: &'a LastLine,
     /// What that is in the story that extensions tell
@@ -193,20 +232,23 @@ impl Draft<'_> {
 
 /// The steps: each rests on those before it, and what is refused is refused before anything is written.
 fn work_out(library: &Library, config: &Config, settled: Settled<'_>) -> Result<ForkPlan, ForkError> {
-    let Settled { spot, waiting, name, slug, now, restored } = settled;
+    let Settled { spot, waiting, name, slug, now, restored, brought } = settled;
     let c = spot.chat;
     let chat = library.chat(c);
     let last = LastLine::of(library, &spot)?;
     let state_at = last.state_at(spot.at);
-    let found = match &restored {
+    let mut found = match &restored {
         Some(Restored { as_it_was: true, .. }) => library.book_as_it_is(c)?,
-        _ => library.book_at(c, state_at, wanted(config, waiting, &last))?,
+        _ => library.book_at(c, state_at, wanted(config, waiting, last.swiped.is_none()))?,
     };
     let around = Surroundings::of(library, &spot, &last);
     let mut warnings = judge(&spot, config, &around, &found)?;
     warnings.extend(queue::ignored(waiting));
     warnings.extend(flag_replaced(library, config, &spot));
     warn_of_foreign(library, c, &found, &mut warnings)?;
+    if let Some(brought) = &brought {
+        with(&mut found, brought);
+    }
     let book = plan_book(library, &spot, config, name, &found, &mut warnings)?;
     let revised = revise(library, c, state_at, name, &book.binding(), true)?;
     let body = Body::of(library, &spot, &last)?;
@@ -218,6 +260,7 @@ fn work_out(library: &Library, config: &Config, settled: Settled<'_>) -> Result<
         slug,
         now,
         restored: restored.as_ref(),
+        learnt: brought.as_ref().map(|brought| &brought.learnt),
         last: &last,
         around: &around,
         found: &found,
@@ -251,16 +294,27 @@ fn work_out(library: &Library, config: &Config, settled: Settled<'_>) -> Result<
         guards,
         slug: slug.to_owned(),
         restored,
+        learnt: brought.map(|brought| brought.learnt.file),
         media: Bring::default(),
     })
 }
 
+/// The state of the book with what comes along.
+fn with(found: &mut BookAt, brought: &Brought) {
+    found.entries = brought.entries.iter().cloned().map(StateEntry::plain).collect();
+    found.name = found.name.take().or_else(|| brought.book.clone());
+    // It is not the parent's book any more, as that is.
+    if matches!(found.source.kind, SourceKind::Head | SourceKind::Degraded | SourceKind::None) {
+        found.source.kind = SourceKind::Unchanged;
+    }
+}
+
 /// What is asked of the state of the book.
-fn wanted(config: &Config, waiting: usize, last: &LastLine) -> Wanted {
+fn wanted(config: &Config, waiting: usize, as_it_is: bool) -> Wanted {
     Wanted {
         undated: config.fork.undated == Undated::Carry,
         unfinished: waiting == 0,
-        head: last.swiped.is_none(),
+        head: as_it_is,
         fill: false,
     }
 }

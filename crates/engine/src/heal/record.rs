@@ -112,6 +112,7 @@ impl Treatment {
             created: now,
             adopted: true,
             restored: old.restored,
+            learnt: old.learnt,
         };
         let before = chat.header().metadata().get("forklore").filter(|_| !is_anothers(chat));
         let quarantine = record::quarantined(before, &self.quarantine);

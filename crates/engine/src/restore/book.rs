@@ -9,9 +9,9 @@ use forklore_core::format::book::{Book as Parsed, EntryImage};
 use forklore_core::format::revision::Revision;
 use forklore_core::state::Change;
 use forklore_fs::{Part, VaultPath};
-use forklore_journal::layout;
-use forklore_journal::operation::{Edit, FileId};
+use forklore_journal::operation::{Edit, FileId, Kind};
 use forklore_journal::oplog::time;
+use forklore_journal::{About, layout};
 use forklore_json::Raw;
 use forklore_vault::history::Past;
 use forklore_vault::state::at::{BookAt, SourceKind, Wanted};
@@ -22,6 +22,7 @@ use super::{
     phrase, until,
 };
 use crate::blame::choose;
+use crate::finder::finder;
 use crate::fork::ForkError;
 use crate::header::{edit_of, rebind};
 use crate::heal::unneeded;
@@ -283,7 +284,7 @@ pub(super) fn same_book(a: &Arc<Book>, b: &Arc<Book>) -> bool {
 }
 
 /// What a record says of its owner and its book, for a chat that gets another identity and another book.
-pub(super) fn own_record(chat: &Chat, slug: &str, book: &str, print: &str) -> Vec<Revision> {
+pub(crate) fn own_record(chat: &Chat, slug: &str, book: &str, print: &str) -> Vec<Revision> {
     let Some(record) = chat.record() else { return Vec::new() };
     let mut revisions = vec![
         Revision::text(&["forklore", "owner", "slug"], slug),
@@ -296,12 +297,12 @@ pub(super) fn own_record(chat: &Chat, slug: &str, book: &str, print: &str) -> Ve
 }
 
 /// A new book, and the chat bound to it.
-pub(super) struct Bind {
-    book: (VaultPath, Vec<u8>),
-    edit: Edit,
+pub(crate) struct Bind {
+    pub(crate) book: (VaultPath, Vec<u8>),
+    pub(crate) edit: Edit,
     /// The old book, if nothing needs it any more
-    retire: Vec<VaultPath>,
-    guards: Vec<(VaultPath, FileId)>,
+    pub(crate) retire: Vec<VaultPath>,
+    pub(crate) guards: Vec<(VaultPath, FileId)>,
 }
 
 impl Bind {
@@ -311,6 +312,32 @@ impl Bind {
         report: RestoreReport,
         now: i64,
     ) -> Result<RestoreReport, RestoreError> {
+        let what = match (&report.entries[..], report.what) {
+            ([one], "entry") => format!("entry \"{}\"", one.comment),
+            (_, "entry") => "an entry".to_owned(),
+            _ => "the lorebook".to_owned(),
+        };
+        let when = match report.observation {
+            Some(seq) => format!("observation {seq}"),
+            None => format!("message {}", report.at),
+        };
+        let about = About {
+            kind: Kind::Restore,
+            chat: Some(report.chat.clone()),
+            summary: format!("put {what} of {} back to {when}", report.chat),
+            undoes: None,
+        };
+        let (operation, pending) = self.commit(library, about, now)?;
+        Ok(RestoreReport { operation: Some(operation), pending, ..report })
+    }
+
+    /// Lets it happen, as one operation: its id, and files that could not be changed yet.
+    pub(crate) fn commit(
+        self,
+        library: &Library,
+        about: About,
+        now: i64,
+    ) -> Result<(String, Vec<String>), RestoreError> {
         let mut tx = library.begin(now)?;
         if !tx.can_edit()? {
             return Err(RestoreError::NoExchange);
@@ -324,16 +351,9 @@ impl Bind {
         for path in self.retire {
             tx.retire(path)?;
         }
-        let what = match (&report.entries[..], report.what) {
-            ([one], "entry") => format!("entry \"{}\"", one.comment),
-            (_, "entry") => "an entry".to_owned(),
-            _ => "the lorebook".to_owned(),
-        };
-        let when = match report.observation {
-            Some(seq) => format!("observation {seq}"),
-            None => format!("message {}", report.at),
-        };
-        let summary = format!("put {what} of {} back to {when}", report.chat);
-        report.commit(tx, library, summary)
+        let operation = tx.id().to_owned();
+        let outcome = tx.commit(about, &finder(library))?;
+        let pending = outcome.pending.iter().chain(&outcome.void).map(|p| p.as_str().to_owned()).collect();
+        Ok((operation, pending))
     }
 }

@@ -4,7 +4,7 @@
 //! into a new book that the chat is bound to, because pages keep books in memory and write them back whole. [`plan`] works it out
 //! and changes nothing; [`execute`] makes it one operation, which `undo` takes back.
 
-mod book;
+pub(crate) mod book;
 mod chat;
 mod deleted;
 

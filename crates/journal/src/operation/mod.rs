@@ -52,6 +52,10 @@ pub enum Kind {
     Delete,
     /// Brings something back
     Restore,
+    /// Brings along what happened in another line
+    Learn,
+    /// Answers what two lines do not agree on
+    Resolve,
     /// Brings a story in from another vault
     Import,
     /// Gives a chat another name
@@ -71,6 +75,8 @@ impl Kind {
             Self::Heal => "heal",
             Self::Delete => "delete",
             Self::Restore => "restore",
+            Self::Learn => "learn",
+            Self::Resolve => "resolve",
             Self::Import => "import",
             Self::Rename => "rename",
             Self::Gc => "gc",

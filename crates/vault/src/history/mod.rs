@@ -191,10 +191,19 @@ pub fn before(fs: &Arc<dyn Vfs>, files: &[VaultPath], now: i64) -> Result<Looked
 
 /// Records what an operation touched: the chats and books that it made, changed or took away, and the books of those chats.
 pub fn note(fs: &Arc<dyn Vfs>, operation: &Operation, now: i64) -> Result<Looked, HistoryError> {
+    look_with_books(fs, &touched(operation), &operation.id, now)
+}
+
+/// Records chats that an operation with this id looked at, each with its book.
+pub fn look_with_books(
+    fs: &Arc<dyn Vfs>,
+    files: &[VaultPath],
+    operation: &str,
+    now: i64,
+) -> Result<Looked, HistoryError> {
     let mut recorder = Recorder::open(fs.clone())?;
-    let by = By::Operation(operation.id.clone());
-    let files = touched(operation);
-    let mut looked = recorder.look(&files, &by, Depth::Quick, now)?;
+    let by = By::Operation(operation.to_owned());
+    let mut looked = recorder.look(files, &by, Depth::Quick, now)?;
     let books: Vec<VaultPath> = files.iter().filter_map(|file| recorder.book_of(file)).collect();
     looked.add(recorder.look_on(&looked, &books, &by, Depth::Quick, now)?);
     Ok(looked)

@@ -147,6 +147,9 @@ fn explain(code: Code) -> &'static str {
         Code::ChatDamaged => "SillyTavern drops what it cannot read when it next saves the chat.",
         Code::TmpLitter => "They only take up space.",
         Code::UnfinishedOperation => "Forklore tries again with everything that it does.",
+        Code::ConflictOpen => {
+            "Both branches went on with the same thing, each in its own way. Play on; answer when you like."
+        }
         Code::HistoryDamaged => "Something that Forklore keeps is not what it was. Chats are not affected.",
     }
 }

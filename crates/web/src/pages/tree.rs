@@ -130,6 +130,7 @@ mod tests {
             messages,
             parent: parent.map(|parent| format!("Ana/{parent}")),
             fork_message: fork,
+            learnt: None,
             lost_parent: None,
             lineage: "recorded",
             confidence: "certain",

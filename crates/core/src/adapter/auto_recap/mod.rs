@@ -142,6 +142,10 @@ impl Adapter for AutoRecap {
         registry::line(text)
     }
 
+    fn renumber_line(&self, text: &str, uid: i64) -> Option<String> {
+        registry::renumber(text, uid)
+    }
+
     fn index(&self, metadata: Raw<'_>) -> Vec<IndexRecord> {
         index::read(metadata)
     }

@@ -27,6 +27,14 @@ pub(super) fn line(text: &str) -> Option<RegistryLine> {
     })
 }
 
+/// The same line with another number; `None` if it has none.
+pub(super) fn renumber(text: &str, uid: i64) -> Option<String> {
+    let old = line(text)?.uid?.to_string();
+    let id = text.find(SEPARATOR).unwrap_or(text.len());
+    let start = text[..id].rfind(&old)?;
+    Some([&text[..start], &uid.to_string(), &text[start + old.len()..]].concat())
+}
+
 /// What stands between the parts of a line.
 const SEPARATOR: &str = " | ";
 
@@ -73,6 +81,13 @@ mod tests {
             (None, "character-Old"),
         ];
         assert_eq!(found, expected.map(|(uid, name)| (uid, name.to_owned())));
+        let renumbered = text.lines().filter_map(|line| renumber(line, 40)).collect::<Vec<_>>();
+        let expected = [
+            "- UID=40 | name: character-Mara | aliases: mara; captain | synopsis: a | b",
+            "- uid: 40 | name: character-Tolan | aliases: — | synopsis: —",
+            "- id: 40 | name: character-Ana",
+        ];
+        assert_eq!(renumbered, expected);
         assert_eq!(kind_of("nothing"), None);
         let found: Vec<_> = lines(text).into_iter().map(|l| (l.aliases.join("+"), l.synopsis)).collect();
         let expected = [("mara+captain", "a | b"), ("", ""), ("", ""), ("", "")];

@@ -1,0 +1,388 @@
+//! `learn`: a branch of one chat with what happened in another: its lorebook as it has become there, and chosen scenes as entries.
+
+use forklore_config::Config;
+use forklore_core::adapter::{EntryRole, Keepers, entry_role, recap};
+use forklore_core::fork::ForkKind;
+use forklore_core::format::book::EntryImage;
+use forklore_core::format::chat::Message;
+use forklore_core::format::record::Learnt;
+use forklore_core::merge::{Merged, Sides, Took, merge};
+use forklore_core::state::complete;
+use forklore_fs::{PathError, VaultPath};
+use forklore_json::{Raw, quote};
+use forklore_vault::address::AddressError;
+use forklore_vault::state::at::{StateError, Wanted};
+use forklore_vault::{ChatIx, Library};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::OpenConflict;
+use super::base::{self, Base, BaseKind};
+use crate::fork::{self, Brought, ForkBook, ForkError, ForkPlan, ForkRequest};
+use crate::history::Did;
+use crate::warning::Warning;
+
+/// What is to be brought along.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct LearnRequest {
+    /// Address of the chat that goes on
+    pub chat: String,
+    /// Address of the chat whose lore comes along
+    pub from: String,
+    /// The last message of the branch; the last one of the chat if left out
+    pub at: Option<usize>,
+    /// As the other chat was at this message; at its last one if left out
+    pub upto: Option<usize>,
+    /// Messages of the other chat that end scenes which come along as entries
+    #[serde(default)]
+    pub scenes: Vec<usize>,
+    /// All scenes that the other chat has played since the two parted come along as entries
+    #[serde(default)]
+    pub all_scenes: bool,
+    /// Name of the new chat; one like SillyTavern's own is made if left out
+    pub name: Option<String>,
+    /// Go on although work waits in the queue
+    #[serde(default)]
+    pub ignore_queue: bool,
+    /// Change nothing
+    #[serde(default)]
+    pub dry_run: bool,
+}
+
+/// What was brought along, or would be.
+#[derive(Debug, Clone, Serialize, JsonSchema)]
+pub struct LearnReport {
+    /// Id of the operation; nothing if it was only planned, or there was nothing to bring along
+    pub operation: Option<String>,
+    /// Address of the branch; nothing if there was nothing to bring along
+    pub chat: Option<String>,
+    /// Address of the chat that goes on
+    pub parent: String,
+    /// The last message of it
+    pub at: usize,
+    /// Address of the chat whose lore came along
+    pub from: String,
+    /// The last message of it that counted
+    pub upto: usize,
+    /// What the two had in common
+    pub base: LearnBase,
+    /// What is as the other chat has it; without registries and indexes, which are made anew
+    pub taken: Vec<LearnTaken>,
+    /// Scenes that came along as entries
+    pub scenes: Vec<LearnScene>,
+    /// What both have changed in different ways: the book has what the chat that goes on says
+    pub conflicts: Vec<OpenConflict>,
+    /// What is not brought along, in sentences
+    pub left: Vec<String>,
+    /// The lorebook of the branch
+    pub book: Option<ForkBook>,
+    /// What the user should know
+    pub warnings: Vec<Warning>,
+    /// Files that were made or changed
+    pub files: Vec<String>,
+    /// Files that could not be changed yet
+    pub pending: Vec<String>,
+}
+
+/// What two chats had in common.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
+pub struct LearnBase {
+    /// `parted`: the state where they parted; `merged`: the state of the other chat when it was last brought along; `none`: nothing tells
+    pub kind: &'static str,
+    /// The message of the chat that goes on (`parted`), or of the one that was brought along (`merged`)
+    pub message: Option<usize>,
+}
+
+/// Something that is as the other chat has it.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
+pub struct LearnTaken {
+    /// Number of the entry
+    pub uid: Option<i64>,
+    /// Its title
+    pub title: String,
+    /// What happened to it
+    pub did: Did,
+    /// Fields that changed
+    pub fields: Vec<String>,
+}
+
+/// A scene that came along.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
+pub struct LearnScene {
+    /// The message of the other chat that ends it
+    pub message: usize,
+    /// Title of the entry
+    pub title: String,
+}
+
+/// Why nothing was brought along. Nothing was changed.
+#[derive(Debug, thiserror::Error)]
+pub enum LearnError {
+    /// No recapped scene ends there.
+    #[error("No scene of \"{chat}\" with a recap ends at message {message}")]
+    NoSuchScene {
+        /// The chat
+        chat: String,
+        /// The message
+        message: usize,
+    },
+    /// There is no such chat.
+    #[error(transparent)]
+    Address(#[from] AddressError),
+    /// The branch cannot be made.
+    #[error(transparent)]
+    Fork(#[from] ForkError),
+    /// The state of a book cannot be told.
+    #[error(transparent)]
+    State(#[from] StateError),
+    /// The system said no.
+    #[error(transparent)]
+    Path(#[from] PathError),
+}
+
+/// What is worked out and not yet done.
+pub struct LearnPlan {
+    /// What is told of it
+    pub report: LearnReport,
+    fork: Option<Box<ForkPlan>>,
+    /// File of the chat whose lore comes along
+    from: VaultPath,
+}
+
+impl LearnPlan {
+    /// The chat whose lore comes along, if it does: what it is now is what the next time goes on from.
+    pub fn brings(&self) -> Option<&VaultPath> {
+        self.fork.as_ref().map(|_| &self.from)
+    }
+}
+
+/// Works out what is brought along. `slug` is a fresh identity, `now` the time in milliseconds since 1970.
+pub fn plan(
+    library: &Library,
+    request: &LearnRequest,
+    config: &Config,
+    slug: &str,
+    now: i64,
+) -> Result<LearnPlan, LearnError> {
+    let (a, b) = (library.find_chat(&request.chat)?, library.find_chat(&request.from)?);
+    let (at, upto) = (place(library, a, request.at)?, place(library, b, request.upto)?);
+    let wanted = Wanted::default();
+    let (ours, theirs) = (library.book_at(a, at, wanted)?, library.book_at(b, upto, wanted)?);
+    let base = base::find(library, a, at, b, upto)?;
+    let sides = Sides { base: &base.entries, a: &ours.entries, b: &theirs.entries, numbers: &base.numbers };
+    let mut merged = merge(sides);
+    let other = library.chat(b);
+    let keepers =
+        Keepers::new(|adapter| theirs.entries.iter().any(|e| adapter.wrote(&e.image.comment, e.image.raw())));
+    unmark(&mut merged, &keepers);
+    let scenes = scenes(library, request, b, upto, &base, &mut merged.entries)?;
+    let slug_of = |c: ChatIx| library.chat(c).header().slug().unwrap_or_default().into_owned();
+    let learnt = Learnt {
+        file: other.name().to_owned(),
+        slug: slug_of(b),
+        message: upto,
+        moment: other.transcript().moment(upto).map(|moment| moment.to_string()).unwrap_or_default(),
+        numbers: merged.numbers.clone(),
+        conflicts: merged.conflicts.clone(),
+    };
+    let mut report = LearnReport {
+        operation: None,
+        chat: None,
+        parent: library.address(a).to_string(),
+        at,
+        from: library.address(b).to_string(),
+        upto,
+        base: base_told(&base),
+        taken: taken(&merged),
+        scenes,
+        conflicts: merged.conflicts.iter().map(OpenConflict::of).collect(),
+        left: left(library, (a, at), (b, upto), &base, &merged)?,
+        book: None,
+        warnings: Vec::new(),
+        files: Vec::new(),
+        pending: Vec::new(),
+    };
+    if merged.taken.is_empty() && report.conflicts.is_empty() && report.scenes.is_empty() {
+        return Ok(LearnPlan { report, fork: None, from: other.path().clone() });
+    }
+    let forking = ForkRequest {
+        kind: Some(ForkKind::Branch),
+        at: Some(at),
+        name: request.name.clone(),
+        ignore_queue: request.ignore_queue,
+        strict: Some(false),
+        copy_book: true,
+        dry_run: request.dry_run,
+        ..ForkRequest::of(library.address(a).to_string())
+    };
+    let brought = Brought { entries: merged.entries, book: theirs.name.clone(), learnt };
+    let mut fork = fork::plan_with(library, &forking, config, slug, now, brought)?;
+    // What is brought along must be what was looked at.
+    let read = theirs
+        .live
+        .as_ref()
+        .and_then(|live| Some((library.books().get(live.name())?.clone(), live.identity()?)));
+    let other = other.identity().map(|identity| (other.path().clone(), identity));
+    let guards = other.into_iter().chain(read).map(|(path, identity)| (path, identity.into()));
+    fork.guards.extend(guards.collect::<Vec<_>>().into_iter().filter(|_| a != b));
+    report.chat = Some(fork.report.chat.clone());
+    report.book = Some(fork.report.book.clone());
+    report.warnings.clone_from(&fork.report.warnings);
+    report.files.clone_from(&fork.report.files);
+    Ok(LearnPlan { report, fork: Some(Box::new(fork)), from: library.chat(b).path().clone() })
+}
+
+/// Makes the branch, if there is something to bring along.
+pub fn execute(library: &Library, plan: LearnPlan, now: i64) -> Result<LearnReport, LearnError> {
+    let Some(fork) = plan.fork else { return Ok(plan.report) };
+    let done = fork::execute(library, *fork, now)?;
+    Ok(LearnReport { operation: done.operation, pending: done.pending, ..plan.report })
+}
+
+/// The message that is meant.
+fn place(library: &Library, c: ChatIx, at: Option<usize>) -> Result<usize, ForkError> {
+    let chat = library.chat(c);
+    if let Some(why) = chat.unreadable() {
+        return Err(ForkError::CorruptChat { chat: chat.name().to_owned(), why: why.to_owned() });
+    }
+    let at = at.unwrap_or(chat.head());
+    let messages = chat.transcript().len();
+    if at >= messages {
+        return Err(ForkError::NoSuchMessage { at, chat: chat.name().to_owned(), messages });
+    }
+    Ok(at)
+}
+
+/// Entries that are new here do not say any more from which messages they were written: those are another line's.
+fn unmark(merged: &mut Merged, keepers: &Keepers) {
+    for taken in merged.taken.iter().filter(|taken| taken.what == Took::Added) {
+        let here =
+            merged.entries.iter_mut().find(|entry| entry.uid == taken.uid && *entry.comment == *taken.title);
+        if let Some(entry) = here {
+            *entry = keepers.without_mark(entry);
+        }
+    }
+}
+
+fn base_told(base: &Base) -> LearnBase {
+    let (kind, message) = match base.kind {
+        BaseKind::Merged(message) | BaseKind::MergedThere(message) => ("merged", Some(message)),
+        BaseKind::Parted(message) => ("parted", Some(message)),
+        BaseKind::Unknown => ("none", None),
+    };
+    LearnBase { kind, message }
+}
+
+fn taken(merged: &Merged) -> Vec<LearnTaken> {
+    let facts = merged.taken.iter().filter(|taken| entry_role(&taken.title) == EntryRole::Fact);
+    let told = facts.map(|taken| {
+        let (did, fields) = match &taken.what {
+            Took::Added => (Did::Added, Vec::new()),
+            Took::Changed(fields) => (Did::Changed, fields.clone()),
+            Took::Removed => (Did::Removed, Vec::new()),
+        };
+        LearnTaken { uid: taken.uid, title: taken.title.clone(), did, fields }
+    });
+    told.collect()
+}
+
+/// The scenes that were chosen, as new entries.
+fn scenes(
+    library: &Library,
+    request: &LearnRequest,
+    b: ChatIx,
+    upto: usize,
+    base: &Base,
+    entries: &mut Vec<EntryImage>,
+) -> Result<Vec<LearnScene>, LearnError> {
+    let other = library.chat(b);
+    let parted = base.common.map_or(0, |(_, last)| last + 1);
+    let recapped = other.facts().scenes.iter().filter(|(message, scene)| scene.recapped && *message <= upto);
+    let recapped: Vec<(usize, Option<&str>)> =
+        recapped.map(|(m, scene)| (*m, scene.name.as_deref())).collect();
+    let chosen: Vec<usize> = if request.all_scenes {
+        recapped.iter().map(|(message, _)| *message).filter(|message| *message >= parted).collect()
+    } else {
+        request.scenes.clone()
+    };
+    let mut told = Vec::new();
+    for message in chosen {
+        let missing = || LearnError::NoSuchScene { chat: other.name().to_owned(), message };
+        let (_, name) = recapped.iter().find(|(at, _)| *at == message).ok_or_else(missing)?;
+        let line = library.message_line(b, message)?.unwrap_or_default();
+        let text = Message::parse(&line).ok().and_then(recap::text).ok_or_else(missing)?;
+        let what = name.map_or_else(|| format!("scene at message {message}"), str::to_owned);
+        let title = format!("From {}: {what}", other.name());
+        // Whoever brought it along before has it.
+        if entries.iter().any(|entry| *entry.comment == *title) {
+            continue;
+        }
+        let uid = (0..).find(|uid| !entries.iter().any(|entry| entry.uid == Some(*uid))).unwrap_or(0);
+        entries.push(scene_entry(uid, &title, &text));
+        told.push(LearnScene { message, title });
+    }
+    Ok(told)
+}
+
+/// A recap as an entry that is always active: nobody knows by which words it would be called for.
+fn scene_entry(uid: i64, title: &str, text: &str) -> EntryImage {
+    let json = [
+        format!(r#"{{"uid":{uid},"comment":"#).as_bytes(),
+        &quote(title),
+        br#","content":"#,
+        &quote(text),
+        br#","constant":true,"addMemo":true}"#,
+    ]
+    .concat();
+    complete(&EntryImage::new(Some(uid), title, Raw::trust(&json)), None).0
+}
+
+/// What stays behind: recaps, variables and the author's note are the chat's own that goes on.
+fn left(
+    library: &Library,
+    (a, at): (ChatIx, usize),
+    (b, upto): (ChatIx, usize),
+    base: &Base,
+    merged: &Merged,
+) -> Result<Vec<String>, PathError> {
+    let (ours, theirs) = (library.metadata_at(a, at)?.members, library.metadata_at(b, upto)?.members);
+    let get = |members: &[(String, Vec<u8>)], key: &str| {
+        let value = members.iter().find(|(name, _)| name == key);
+        value.map_or_else(|| b"null".to_vec(), |(_, value)| value.clone())
+    };
+    let mut left = Vec::new();
+    let (here, there) = (get(&ours, "variables"), get(&theirs, "variables"));
+    for (key, value) in Raw::trust(&there).members() {
+        let Some(name) = key.as_text() else { continue };
+        let now = Raw::trust(&here).get(&name);
+        if now.is_none_or(|now| !now.says_the_same(value)) {
+            let shown = |value: Raw<'_>| String::from_utf8_lossy(value.bytes()).into_owned();
+            let stays = now.map_or("is not set".to_owned(), |now| format!("stays {}", shown(now)));
+            left.push(format!("The variable {name} {stays}; there it is {}.", shown(value)));
+        }
+    }
+    let (here, there) = (get(&ours, "note_prompt"), get(&theirs, "note_prompt"));
+    if let Some(note) =
+        Raw::trust(&there).as_text().filter(|note| !note.is_empty() && !Raw::trust(&here).is_text(note))
+    {
+        left.push(format!("The author's note stays as it is; there it says: {note}"));
+    }
+    let parted = base.common.map(|(_, last)| last);
+    let running = library.chat(b).running().into_iter().flat_map(|running| &running.versions);
+    let versions = running.filter(|version| Some(version.scene) > parted && version.scene <= upto).count();
+    if versions > 0 {
+        let are = if versions == 1 {
+            "1 version of the running recap stays".to_owned()
+        } else {
+            format!("{versions} versions of the running recap stay")
+        };
+        left.push(format!("{are} with \"{}\": it tells that line's story.", library.chat(b).name()));
+    }
+    for one in &merged.left {
+        if one.fields.iter().any(|field| field != "order") {
+            left.push(format!("\"{}\" stays as it is ({}).", one.title, one.fields.join(", ")));
+        }
+    }
+    Ok(left)
+}
