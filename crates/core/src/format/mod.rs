@@ -3,6 +3,7 @@
 pub mod book;
 pub mod card;
 pub mod chat;
+pub mod conflict;
 pub mod group;
 pub(crate) mod js;
 pub mod media;

@@ -6,7 +6,7 @@
 use forklore_json::{Kind, Raw, list, object, quote};
 use serde::{Deserialize, Serialize};
 
-use crate::merge::Conflict;
+use super::conflict::Conflict;
 
 /// What the header of a fork says about its making.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]

@@ -1,4 +1,4 @@
-//! [`Conflict`]: what two lines do not agree on, as data: both sides and what both come from. [`Answer`] is what its owner says.
+//! What becomes of a [`Conflict`]: [`Answer`] is what its owner says.
 //!
 //! A conflict holds nothing up: the lorebook has A's until somebody answers ([`Conflict::held`]).
 
@@ -6,24 +6,7 @@ use forklore_json::{Raw, quote};
 
 use super::text::{Preferred, TextMerge};
 use crate::diff::Effort;
-use forklore_json::{list, object};
-
-/// What two lines do not agree on.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Conflict {
-    /// Number of the entry in the lorebook that holds A's.
-    pub uid: Option<i64>,
-    /// Its title there.
-    pub title: String,
-    /// The field, and what leads to it inside; nothing if it is about the whole entry: one side deleted it, the other went on with it.
-    pub field: Vec<String>,
-    /// What both come from; `None` if there was nothing, or nobody knows.
-    pub base: Option<Vec<u8>>,
-    /// What A has; `None` if nothing.
-    pub a: Option<Vec<u8>>,
-    /// What B has; `None` if nothing.
-    pub b: Option<Vec<u8>>,
-}
+use crate::format::conflict::Conflict;
 
 /// What the owner says.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -48,16 +31,6 @@ pub enum Answered {
 }
 
 impl Conflict {
-    /// A short name for it, the same wherever it is worked out.
-    pub fn id(&self) -> String {
-        blake3::hash(&self.write_without_id()).to_hex()[..6].to_owned()
-    }
-
-    /// Whether it is about the whole entry.
-    pub fn is_whole(&self) -> bool {
-        self.field.is_empty()
-    }
-
     /// What the lorebook holds until it is answered.
     pub fn held(&self) -> Answered {
         if self.is_whole() {
@@ -97,45 +70,6 @@ impl Conflict {
         let (base, a, b) = (text(&self.base), text(&self.a)?, text(&self.b)?);
         Some(TextMerge::of(base.as_deref(), &a, &b, &mut Effort::default()))
     }
-
-    /// As it is kept.
-    pub fn write(&self) -> Vec<u8> {
-        let mut bytes = object(&[("id", quote(&self.id()))]);
-        bytes.pop();
-        bytes.push(b',');
-        bytes.extend_from_slice(&self.write_without_id()[1..]);
-        bytes
-    }
-
-    fn write_without_id(&self) -> Vec<u8> {
-        let side = |side: &Option<Vec<u8>>| side.clone().unwrap_or_else(|| b"null".to_vec());
-        let field: Vec<Vec<u8>> = self.field.iter().map(|name| quote(name)).collect();
-        let mut members = vec![
-            ("uid", self.uid.map_or(b"null".to_vec(), |uid| uid.to_string().into_bytes())),
-            ("title", quote(&self.title)),
-            ("field", list(&field)),
-        ];
-        // A field can hold null: a side that has nothing is not there.
-        let sides = [("base", &self.base), ("a", &self.a), ("b", &self.b)];
-        members.extend(
-            sides.into_iter().filter(|(_, value)| value.is_some()).map(|(name, value)| (name, side(value))),
-        );
-        object(&members)
-    }
-
-    /// Reads one that was kept.
-    pub fn read(kept: Raw<'_>) -> Option<Self> {
-        let side = |name: &str| kept.get(name).map(|value| value.bytes().to_vec());
-        let field = kept.get("field")?.elements();
-        Some(Self {
-            uid: kept.get("uid").and_then(Raw::as_i64),
-            title: kept.get("title")?.as_text()?.into_owned(),
-            field: field.map(|name| Some(name.as_text()?.into_owned())).collect::<Option<_>>()?,
-            base: side("base"),
-            a: side("a"),
-            b: side("b"),
-        })
-    }
 }
 
 #[cfg(test)]
@@ -143,20 +77,10 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_conflict_is_read_as_it_was_written() {
-        let quoted = |text: &str| Some(quote(text));
-        let conflict = Conflict {
-            uid: Some(7),
-            title: "Ana".to_owned(),
-            field: vec!["content".to_owned()],
-            base: quoted("One."),
-            a: quoted("Two."),
-            b: Some(b"null".to_vec()),
-        };
-        let written = conflict.write();
-        assert_eq!(Conflict::read(Raw::parse(&written).unwrap()).as_ref(), Some(&conflict));
-        let whole = Conflict { field: Vec::new(), a: None, ..conflict };
-        assert_eq!(Conflict::read(Raw::parse(&whole.write()).unwrap()).as_ref(), Some(&whole));
+    fn what_was_deleted_has_no_middle() {
+        let b = Some(b"{}".to_vec());
+        let whole =
+            Conflict { uid: None, title: String::new(), field: Vec::new(), base: b.clone(), a: None, b };
         assert_eq!(whole.answer(&Answer::A), Some(Answered::Nothing));
         assert_eq!(whole.answer(&Answer::Both), None);
     }

@@ -6,10 +6,10 @@ use std::collections::HashSet;
 use forklore_json::{Kind, Raw, Step, quote};
 
 use super::Rules;
-use super::conflict::Conflict;
 use super::text::{Preferred, TextMerge};
 use crate::diff::{Effort, same};
 use crate::format::book::{EntryImage, means_the_same};
+use crate::format::conflict::Conflict;
 use crate::state::{StateEntry, default_of};
 use forklore_json::list;
 

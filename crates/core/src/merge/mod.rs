@@ -16,7 +16,9 @@ use std::collections::{HashMap, HashSet};
 
 use forklore_json::Kind;
 
-pub use conflict::{Answer, Answered, Conflict};
+pub use conflict::{Answer, Answered};
+
+pub use crate::format::conflict::Conflict;
 pub use text::{Preferred, TextMerge};
 
 use self::fields::{merge_fields, says_all_the_same};

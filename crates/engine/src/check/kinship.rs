@@ -25,7 +25,10 @@ impl Checker<'_> {
             learnt.file,
             list(&titles, 5)
         );
-        let remedy = "Run `forklore resolve CHAT` to see both sides and to answer; nothing waits for it.";
+        let remedy = Remedy::new(
+            "Run `forklore resolve CHAT` to see both sides and to answer; nothing waits for it.",
+            "Nothing waits for it: this chat's own words hold until somebody answers.",
+        );
         self.add(Code::ConflictOpen, Severity::Info, Some(c), None, message, remedy);
     }
 

@@ -185,7 +185,7 @@ pub fn plan(library: &Library, request: &ResolveRequest, slug: &str) -> Result<R
         return Ok(ResolvePlan { report, act: Act::Note(edit, guards) });
     }
     let found = library.book_as_it_is(c)?;
-    let new = new_book::name(library, c, &chat.name(), name, &found, &[]);
+    let new = new_book::name(library, c, chat.name(), name, &found, &[]);
     let path = layout::book(&new).map_err(|_| RestoreError::NameTaken(new.clone()))?;
     let over = live.parse().ok();
     let bytes = assemble(Content::Entries { over: over.as_ref(), entries: &images }, &new);
