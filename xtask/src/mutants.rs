@@ -27,13 +27,13 @@ const MUTANTS: &[Mutant] = &[
     Mutant {
         rule: "a memory of messages after the fork is not the fork's",
         file: "crates/core/src/state/view.rs",
-        was: "above.filter(|above| origin.message <= above.limit && !self.is_after(deed, above))",
-        becomes: "above.filter(|above| !self.is_after(deed, above))",
+        was: "above.filter(|above| origin.message <= above.limit && !self.is_after(difference, above))",
+        becomes: "above.filter(|above| !self.is_after(difference, above))",
     },
     Mutant {
         rule: "a hand is seen between two looks, not anywhere",
         file: "crates/core/src/state/view.rs",
-        was: "let place = self.by_hand(*chat, deed);",
+        was: "let place = self.by_hand(*chat, difference);",
         becomes: "let place = Place::Ours(0);",
     },
     Mutant {
@@ -50,9 +50,9 @@ const MUTANTS: &[Mutant] = &[
     },
     Mutant {
         rule: "what was in a copy's original only later is not in the copy",
-        file: "crates/core/src/state/life.rs",
-        was: "deed.shown > copied && !deed.line",
-        becomes: "deed.shown > copied && deed.line",
+        file: "crates/core/src/state/build.rs",
+        was: "difference.shown > copied && !difference.line",
+        becomes: "difference.shown > copied && difference.line",
     },
     Mutant {
         rule: "an extension's mark dates an entry also where another extension has kept it",
@@ -110,9 +110,9 @@ const MUTANTS: &[Mutant] = &[
     },
     Mutant {
         rule: "the text of a copy tells of its original only if it is older",
-        file: "crates/vault/src/state/evidence.rs",
-        was: "Some(there) => end(there) > end(image),",
-        becomes: "Some(there) => end(there) != end(image) || there.uid.is_some(),",
+        file: "crates/vault/src/state/copied.rs",
+        was: "!self.fresh && !self.is_younger(there, &image)",
+        becomes: "!self.fresh && self.is_younger(there, &image)",
     },
     Mutant {
         rule: "a shared book that another chat renamed goes on under its new name",
@@ -125,6 +125,24 @@ const MUTANTS: &[Mutant] = &[
         file: "crates/vault/src/state/lore.rs",
         was: "left = forked.or_else(played).unwrap_or(i64::MAX).min(left);",
         becomes: "left = forked.or_else(played).map_or(i64::MAX, |_| i64::MAX).min(left);",
+    },
+    Mutant {
+        rule: "a book that was built from another holds what that held, whoever wrote it",
+        file: "crates/core/src/state/view.rs",
+        was: "&& difference.shown <= built.sight",
+        becomes: "&& difference.shown < built.message.min(0)",
+    },
+    Mutant {
+        rule: "what a hand did is dated by where the chat stood, not by the scene that was processed next",
+        file: "crates/core/src/state/view.rs",
+        was: "SeenBy::Scene(_) => cast.head_at(chat, life.sights[since].time),",
+        becomes: "SeenBy::Scene(_) => cast.head_at(chat, i64::MIN),",
+    },
+    Mutant {
+        rule: "a book that a fork renamed is known by what was made of messages that the fork does not have",
+        file: "crates/vault/src/state/renamed.rs",
+        was: "if marks.iter().any(is_theirs) {",
+        becomes: "if marks.iter().all(|mark| is_theirs(mark) && users.is_empty()) {",
     },
 ];
 
@@ -183,4 +201,18 @@ fn is_found(copy: &Path) -> Result<bool> {
         }
     }
     Ok(false)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_to_be_broken_is_there() {
+        let root = Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap();
+        for Mutant { rule, file, was, .. } in MUTANTS {
+            let text = std::fs::read_to_string(root.join(file)).unwrap();
+            assert_eq!(text.matches(was).count(), 1, "{file} has not exactly one {was:?}: {rule}");
+        }
+    }
 }

@@ -294,33 +294,35 @@ fn queue_entry(uid: i64) -> Value {
     queue
 }
 
+/// The fields of an entry that a scene keeps as they are.
+pub const CAPTURED: [&str; 23] = [
+    "comment",
+    "uid",
+    "key",
+    "content",
+    "position",
+    "depth",
+    "order",
+    "role",
+    "constant",
+    "vectorized",
+    "selective",
+    "selectiveLogic",
+    "sticky",
+    "disable",
+    "addMemo",
+    "excludeRecursion",
+    "preventRecursion",
+    "ignoreBudget",
+    "probability",
+    "useProbability",
+    "group",
+    "groupOverride",
+    "groupWeight",
+];
+
 /// An entry as a scene keeps it: 27 fields, two of them made up, one always empty.
 fn snapshot_entry(entry: &Value, world: &str) -> Value {
-    const CAPTURED: [&str; 23] = [
-        "comment",
-        "uid",
-        "key",
-        "content",
-        "position",
-        "depth",
-        "order",
-        "role",
-        "constant",
-        "vectorized",
-        "selective",
-        "selectiveLogic",
-        "sticky",
-        "disable",
-        "addMemo",
-        "excludeRecursion",
-        "preventRecursion",
-        "ignoreBudget",
-        "probability",
-        "useProbability",
-        "group",
-        "groupOverride",
-        "groupWeight",
-    ];
     let mut image: Map<String, Value> =
         CAPTURED.iter().filter_map(|field| Some(((*field).to_owned(), entry.get(*field)?.clone()))).collect();
     image.insert("world".to_owned(), json!(world));

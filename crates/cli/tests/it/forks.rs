@@ -3,6 +3,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use forklore_testkit::story::CAPTURED;
 use forklore_testkit::{TestVault, fixtures};
 use serde_json::{Value, json};
 use sha2::{Digest, Sha256};
@@ -38,34 +39,6 @@ fn sha256(text: &str) -> String {
 fn string<'a>(value: &'a Value, key: &str) -> &'a str {
     value[key].as_str().unwrap_or_else(|| panic!("no text {key} in {value}"))
 }
-
-/// Fields of an entry that the extension's snapshots capture.
-const CAPTURED: [&str; 24] = [
-    "uid",
-    "comment",
-    "content",
-    "key",
-    "position",
-    "depth",
-    "order",
-    "role",
-    "constant",
-    "vectorized",
-    "selective",
-    "selectiveLogic",
-    "sticky",
-    "disable",
-    "addMemo",
-    "excludeRecursion",
-    "preventRecursion",
-    "ignoreBudget",
-    "probability",
-    "useProbability",
-    "group",
-    "groupOverride",
-    "groupWeight",
-    "tags",
-];
 
 /// A point of the truth, the fork that was made there, and the vault around them.
 struct Made {
@@ -156,7 +129,7 @@ fn book_is_right(made: &Made) {
     let hole = made.point["snapshot"]["missing_in_snapshot"].as_array().into_iter().flatten();
     let hole: Vec<&str> = hole.filter_map(|missing| missing[1].as_str()).collect();
     for (title, entry) in &truth {
-        for field in CAPTURED {
+        for field in CAPTURED.into_iter().chain(["tags"]) {
             let (got, wanted) = (&got[title][field], &entry[field]);
             let nothing = |value: &Value| value.is_null() || *value == json!([]);
             if field == "tags" && nothing(got) && nothing(wanted) {

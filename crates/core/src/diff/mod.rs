@@ -14,6 +14,7 @@ mod recap;
 mod registry;
 mod text;
 mod timed;
+mod variables;
 
 pub use entries::{EntriesDiff, EntryChange, Identity, entries};
 pub(crate) use entries::{alike, matched};
@@ -27,12 +28,13 @@ pub use recap::RunningDiff;
 pub use registry::RegistryDiff;
 pub use text::{Hunk, Line, Op, Part, TextDiff};
 pub use timed::{Effect, TimedDiff};
+use variables::MetadataDiff;
+pub use variables::is_compared;
 
 use forklore_json::Raw;
 
 use crate::adapter::Operation;
 use crate::adapter::recap::{self as recaps, CombinedRecap};
-use crate::fork::header::is_handled;
 use crate::state::StateEntry;
 
 /// What a chat holds at a message.
@@ -69,37 +71,12 @@ pub struct StateDiff<'a> {
     pub queue: QueueDiff,
 }
 
-/// Keys of metadata that are different in every chat, or at every message, and say nothing of the story.
-const BOOKKEEPING: [&str; 3] = ["chat_id_hash", "lastInContextMessageId", "pick_reroll_seed"];
-
-/// Whether a key of metadata is compared as it stands: what tells chats apart is not, and what is compared in its own way.
-pub fn is_compared(key: &str) -> bool {
-    !is_handled(key) && !BOOKKEEPING.contains(&key)
-}
-
-/// Whether a key of metadata belongs to the author's note.
-fn is_note(key: &str) -> bool {
-    key.starts_with("note_")
-}
-
 impl<'a> StateDiff<'a> {
     /// Compares two states.
     pub fn of(a: State<'a>, b: State<'a>) -> Self {
         let running = |state: State<'_>| recaps::running(state.metadata).unwrap_or_default();
         let combined = [a, b].map(|state| recaps::combined(state.metadata));
-        let (mut variables, mut note, mut metadata) = (Vec::new(), Vec::new(), Vec::new());
-        for (key, before, after) in fields::members(a.metadata, b.metadata) {
-            let key = key.as_text().unwrap_or_default();
-            if key == "variables" {
-                // A chat without variables has none, whether there is an empty list for them or not.
-                let [before, after] = [before, after].map(|value| value.or(Some(Raw::trust(b"{}"))));
-                fields::paths(&[], before, after, &mut variables);
-            } else if is_note(&key) {
-                fields::paths(&[&key], before, after, &mut note);
-            } else if is_compared(&key) {
-                fields::paths(&[&key], before, after, &mut metadata);
-            }
-        }
+        let MetadataDiff { variables, note, metadata } = MetadataDiff::of(a.metadata, b.metadata);
         let [before, after] = combined;
         Self {
             entries: entries(a.entries, b.entries),

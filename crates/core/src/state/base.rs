@@ -3,7 +3,7 @@
 use std::collections::{HashMap, HashSet};
 
 use super::author::Author;
-use super::life::{Life, everything_key};
+use super::life::{Life, Settled, look_of};
 use super::thing::{Kinship, Thing, pair};
 use crate::adapter::Keepers;
 use crate::format::book::EntryImage;
@@ -34,19 +34,6 @@ pub struct Made<'a> {
     pub at: usize,
     /// When it was made, in milliseconds since 1970; the least number if nothing tells.
     pub time: i64,
-}
-
-/// What the first sight of a book tells of its beginning.
-#[derive(Debug, Default)]
-pub(super) struct Settled {
-    /// All of it
-    pub(super) state: Vec<(Thing, EntryImage)>,
-    /// What proves to have been there, although it may have come to the books above it only later
-    pub(super) with: Vec<(Thing, EntryImage)>,
-    /// What came to the books above it only later
-    pub(super) without: Vec<(Thing, EntryImage)>,
-    /// What the first sight shows of the books above it, although the state that was copied did not have it
-    pub(super) shown: Vec<(Thing, EntryImage)>,
 }
 
 impl Made<'_> {
@@ -114,15 +101,13 @@ impl Made<'_> {
     /// What hands wrote into the sources. The same in the first sight of this book was there when it was made: nobody writes a thing
     /// by hand twice, word by word.
     fn by_hand(&self) -> HashMap<(u64, bool), Thing> {
-        let deeds = self.sources.iter().flat_map(|life| &life.deeds).filter(|deed| !deed.line);
-        let by_hand = deeds
-            .filter(|deed| matches!(deed.author, Author::Hand(_) | Author::Anybody | Author::Unknown))
-            .filter_map(|deed| Some((look_of(deed.after.as_ref()?), deed.thing.clone())));
+        let differences =
+            self.sources.iter().flat_map(|life| &life.differences).filter(|difference| !difference.line);
+        let by_hand = differences
+            .filter(|difference| {
+                matches!(difference.author, Author::Hand(_) | Author::Anybody | Author::Unknown)
+            })
+            .filter_map(|difference| Some((look_of(difference.after.as_ref()?), difference.thing.clone())));
         by_hand.collect()
     }
-}
-
-/// Title and text of an entry, and whether it is switched off.
-pub(super) fn look_of(entry: &EntryImage) -> (u64, bool) {
-    (everything_key(entry), entry.is_disabled())
 }

@@ -10,15 +10,20 @@
 //!
 //! A new sight can only split an interval between two others or confirm one. So more evidence never makes an answer worse.
 
+mod attribute;
 mod author;
 mod base;
+mod begun;
 mod blame;
+mod build;
 mod complete;
 mod contamination;
 mod fold;
 mod life;
+mod line;
 mod mark;
 mod merge;
+mod noted;
 mod order;
 mod roll;
 mod sight;
@@ -31,11 +36,12 @@ pub use blame::{Blamed, blame};
 pub use complete::{complete, default_of, place_of};
 pub use contamination::{Contamination, contamination, filled, holes};
 pub use fold::{BookState, Carry, Fold, LeftOut, StateEntry, Why, fold};
-pub use life::{Deed, Life, SeenBy, SightOf};
+pub use life::{Difference, Life, SeenBy, SightOf};
+pub use line::{Ancestor, Line};
 pub use merge::{apply, merge_lines, overlay};
 pub use sight::{BookEvidence, Cast, Content, Head, Look, Scene, Sight, Witness};
 pub use thing::Thing;
-pub use view::{Ancestor, Line, seen_from};
+pub use view::seen_from;
 
 use crate::story::ChatIx;
 use std::collections::HashMap;

@@ -7,8 +7,8 @@
 use std::collections::{HashMap, HashSet};
 use std::hash::{DefaultHasher, Hash, Hasher};
 
-use super::life::{apply, everything_key};
-use super::sight::{Content, Sight, Witness};
+use super::life::everything_key;
+use super::sight::{Content, Sight, Witness, apply};
 use crate::format::book::EntryImage;
 
 /// Of more possible neighbours only the clocks are asked.

@@ -150,3 +150,16 @@ pub trait Cast {
     /// who use it that has the message.
     fn place_of(&self, mark: &Mark, owner: Option<ChatIx>, users: &[ChatIx]) -> Option<Origin>;
 }
+
+/// Plays what changed in a list: places that went, places with what came.
+pub(super) fn apply<T>(list: &mut Vec<T>, gone: &[usize], new: impl Iterator<Item = (usize, T)>) {
+    let (mut gone, mut place) = (gone.iter().copied().peekable(), 0);
+    list.retain(|_| {
+        let keep = gone.next_if_eq(&place).is_none();
+        place += 1;
+        keep
+    });
+    for (at, entry) in new {
+        list.insert(at.min(list.len()), entry);
+    }
+}

@@ -1,43 +1,16 @@
 //! [`seen_from`]: the lives of books as one line of the story sees them, as [`Change`]s with a [`Place`] each.
 
 use crate::story::ChatIx;
-use std::collections::{BTreeSet, HashMap, HashSet};
+use std::collections::{BTreeSet, HashMap};
 
 use super::author::Author;
-use super::life::{Deed, Life, SeenBy, everything_key};
-use super::sight::{Cast, Head};
+use super::begun::{Begun, Built, begun_with, built_from, copied};
+use super::life::{Difference, Life, SeenBy, everything_key};
+use super::line::{Ancestor, Line};
+use super::sight::Head;
 use super::thing::Thing;
 use super::{Cause, Change, Origin, Place};
 use crate::format::book::EntryImage;
-
-/// The line that asks.
-pub struct Line<'a> {
-    /// Its chat.
-    pub chat: ChatIx,
-    /// The chats above it, nearest first.
-    pub ancestors: Vec<Ancestor>,
-    /// The message of our chat that a message of a chat above is, or the last one before it.
-    pub ours: &'a dyn Fn(ChatIx, usize) -> Option<usize>,
-    /// The first look of history that shows a chat bound to another book than this one, which it had before.
-    pub left: &'a dyn Fn(ChatIx, &str) -> Option<u64>,
-    /// Chats.
-    pub cast: &'a dyn Cast,
-}
-
-/// A chat above ours.
-#[derive(Debug, Clone, Copy)]
-pub struct Ancestor {
-    /// Its number.
-    pub chat: ChatIx,
-    /// The last message of it that is ours, too.
-    pub limit: usize,
-    /// When our line had left it, as far as is known: what was certainly done later is not ours.
-    pub left: i64,
-    /// When it was forked, if anything tells exactly.
-    pub forked: Option<i64>,
-    /// The first look of history at which our line had left it, and the first one that shows nothing but what came later.
-    pub looked: Option<(u64, u64)>,
-}
 
 /// What a line sees of the lives of books, in clock order. Books come after those that they are copies of.
 pub fn seen_from(lives: &[&Life], line: &Line<'_>) -> Vec<Change> {
@@ -49,30 +22,31 @@ pub fn seen_from(lives: &[&Life], line: &Line<'_>) -> Vec<Change> {
         let mut view =
             View { life, line, begun: &begun, built: &built, places: HashMap::new(), left: HashMap::new() };
         let own = changes.len();
-        for deed in &life.deeds {
-            let (place, cause) = view.place(deed);
-            let sight = &life.sights[deed.shown];
-            let clock = match (&deed.author, &sight.by) {
+        for difference in &life.differences {
+            let (place, cause) = view.place(difference);
+            let sight = &life.sights[difference.shown];
+            let clock = match (&difference.author, &sight.by) {
                 (Author::Start, _) => i64::MIN,
                 (_, SeenBy::Now) => i64::MAX,
                 _ => sight.time,
             };
-            let first = deed.since.is_some_and(|since| matches!(life.sights[since].by, SeenBy::Base(_)));
+            let first =
+                difference.since.is_some_and(|since| matches!(life.sights[since].by, SeenBy::Base(_)));
             changes.push(Change {
-                thing: deed.thing.clone(),
-                line: deed.line,
+                thing: difference.thing.clone(),
+                line: difference.line,
                 clock,
                 place,
                 book: life.book.to_string(),
-                before: deed.before.clone(),
-                after: deed.after.clone(),
+                before: difference.before.clone(),
+                after: difference.after.clone(),
                 observed: match sight.by {
                     SeenBy::Look(seq, _) => Some(seq),
                     _ => None,
                 },
                 cause,
-                rewrites: matches!(deed.author, Author::Mark(_)),
-                made_without: first && !life.is_whole && deed.after.is_none(),
+                rewrites: matches!(difference.author, Author::Mark(_)),
+                made_without: first && !life.is_whole && difference.after.is_none(),
             });
         }
         let sorted = view.sorted(&changes[own..]);
@@ -96,79 +70,6 @@ pub fn seen_from(lives: &[&Life], line: &Line<'_>) -> Vec<Change> {
     changes
 }
 
-/// What books were made with: for each thing with its text the books, and when each of them was seen first.
-type Copies<'a> = HashMap<(&'a Thing, u64), Vec<(&'a Life, i64)>>;
-
-fn copied<'a>(lives: &[&'a Life]) -> Copies<'a> {
-    let mut copied = Copies::new();
-    for life in lives {
-        let Some(first) = life.sights.get(1).filter(|_| matches!(life.sights[0].by, SeenBy::Base(_))) else {
-            continue;
-        };
-        if first.time == i64::MIN {
-            continue;
-        }
-        for (thing, entry) in &life.base.state {
-            copied.entry((thing, everything_key(entry))).or_default().push((life, first.time));
-        }
-    }
-    copied
-}
-
-/// What books of our line were made with, and without, at which message of ours, where nothing but that tells whether it is ours.
-type Begun<'a> = HashMap<&'a Thing, Vec<(usize, &'a EntryImage, bool)>>;
-
-fn begun_with<'a>(lives: &[&'a Life], line: &Line<'_>) -> Begun<'a> {
-    let mut begun: Begun<'a> = HashMap::new();
-    for life in lives {
-        let first = life.sights.get(1).and_then(|sight| match sight.by {
-            SeenBy::Scene(scene) => life.scenes[scene].carried_by(line.chat),
-            _ => None,
-        });
-        for (thing, entry) in life.base.shown.iter().chain(&life.base.with) {
-            begun.entry(thing).or_default().extend(first.map(|message| (message, entry, true)));
-        }
-        let Some(message) = begun_at(life, line) else { continue };
-        let with = life.base.with.iter().map(|of| (of, true));
-        for ((thing, entry), there) in with.chain(life.base.without.iter().map(|of| (of, false))) {
-            begun.entry(thing).or_default().push((message, entry, there));
-        }
-    }
-    begun
-}
-
-/// A book of our line that was built from one sight of another.
-struct Built<'a> {
-    source: &'a str,
-    sight: usize,
-    /// The message of ours at which it was built
-    message: usize,
-    /// What was taken out of it before anybody saw it
-    missing: HashSet<&'a Thing>,
-}
-
-fn built_from<'a>(lives: &[&'a Life], line: &Line<'_>) -> Vec<Built<'a>> {
-    let built = lives.iter().filter_map(|life| {
-        let (source, sight) = life.built_from.as_ref()?;
-        let message = begun_at(life, line)?;
-        let gone =
-            life.deeds.iter().filter(|deed| deed.since == Some(0) && deed.after.is_none() && !deed.line);
-        Some(Built { source, sight: *sight, message, missing: gone.map(|deed| &deed.thing).collect() })
-    });
-    built.collect()
-}
-
-/// The message of our line at which a book was made for it.
-fn begun_at(life: &Life, line: &Line<'_>) -> Option<usize> {
-    let Some(SeenBy::Base(at)) = life.sights.first().map(|sight| &sight.by) else { return None };
-    let above = |owner| line.ancestors.iter().find(|above| above.chat == owner && *at <= above.limit);
-    match life.owner {
-        Some(owner) if owner == line.chat => Some(*at),
-        Some(owner) => above(owner).and_then(|_| (line.ours)(owner, *at)),
-        None => None,
-    }
-}
-
 /// Where a chat stood at a sight, and the furthest until then.
 type Stood = (Option<Head>, Option<usize>);
 
@@ -184,8 +85,8 @@ struct View<'a> {
 }
 
 impl View<'_> {
-    fn place(&mut self, deed: &Deed) -> (Place, Cause) {
-        match &deed.author {
+    fn place(&mut self, difference: &Difference) -> (Place, Cause) {
+        match &difference.author {
             Author::Start => (Place::Start, Cause::Seen),
             Author::Scene(scene) => {
                 let scene = &self.life.scenes[*scene];
@@ -193,23 +94,25 @@ impl View<'_> {
                 (ours.unwrap_or(Place::Elsewhere(scene.origin)), Cause::Scene)
             }
             Author::Mark(origin) => {
-                let place = self.marked(*origin, deed);
-                (self.begun_with(place, None, deed), Cause::Memory)
+                let place = self.marked(*origin, difference);
+                (self.begun_with(place, None, difference), Cause::Memory)
             }
             Author::Lost => (Place::Unattributed, Cause::Memory),
-            Author::Work(origin) => (self.marked(*origin, deed), Cause::Scene),
-            Author::Hand(chat) if self.is_left(*chat, deed) => (Place::Unattributed, self.hand(deed)),
+            Author::Work(origin) => (self.marked(*origin, difference), Cause::Scene),
+            Author::Hand(chat) if self.is_left(*chat, difference) => {
+                (Place::Unattributed, self.hand(difference))
+            }
             Author::Hand(chat) => {
-                let place = self.by_hand(*chat, deed);
-                (self.begun_with(place, Some(*chat), deed), self.hand(deed))
+                let place = self.by_hand(*chat, difference);
+                (self.begun_with(place, Some(*chat), difference), self.hand(difference))
             }
             Author::Anybody => {
-                let place = self.by_anybody(deed);
-                (self.begun_with(place, None, deed), self.hand(deed))
+                let place = self.by_anybody(difference);
+                (self.begun_with(place, None, difference), self.hand(difference))
             }
             Author::Unknown => {
-                let place = self.shown_by_ours(deed).unwrap_or(Place::Unattributed);
-                (self.begun_with(place, None, deed), Cause::Seen)
+                let place = self.shown_by_ours(difference).unwrap_or(Place::Unattributed);
+                (self.begun_with(place, None, difference), Cause::Seen)
             }
         }
     }
@@ -221,22 +124,24 @@ impl View<'_> {
         // For each thing its order in the book, and as our line left it.
         let mut orders: HashMap<&Thing, [Option<Order<'_>>; 2]> = HashMap::new();
         let mut astray: BTreeSet<&Thing> = BTreeSet::new();
-        let mut deeds = life.deeds.iter().zip(changes).peekable();
+        let mut differences = life.differences.iter().zip(changes).peekable();
         for (here, sight) in life.sights.iter().enumerate() {
-            while let Some((deed, change)) = deeds.next_if(|(deed, _)| deed.shown <= here) {
-                if deed.line {
+            while let Some((difference, change)) =
+                differences.next_if(|(difference, _)| difference.shown <= here)
+            {
+                if difference.line {
                     continue;
                 }
-                let order = deed.after.as_ref().and_then(Order::of);
-                let known = orders.entry(&deed.thing).or_default();
+                let order = difference.after.as_ref().and_then(Order::of);
+                let known = orders.entry(&difference.thing).or_default();
                 let ours = !matches!(change.place, Place::Elsewhere(_) | Place::Unattributed);
                 *known = [order, if ours { order } else { known[1] }];
                 let same =
                     known[0].map(|order| order.value.bytes()) == known[1].map(|order| order.value.bytes());
                 if same {
-                    astray.remove(&deed.thing)
+                    astray.remove(&difference.thing)
                 } else {
-                    astray.insert(&deed.thing)
+                    astray.insert(&difference.thing)
                 };
             }
             let SeenBy::Scene(scene) = sight.by else { continue };
@@ -264,14 +169,14 @@ impl View<'_> {
     }
 
     /// Nobody knows whether it was made before our fork or after: but our book was made with it, or without.
-    fn begun_with(&mut self, place: Place, chat: Option<ChatIx>, deed: &Deed) -> Place {
+    fn begun_with(&mut self, place: Place, chat: Option<ChatIx>, difference: &Difference) -> Place {
         if matches!(place, Place::Unattributed)
-            && let Some(message) = self.built_with(deed)
+            && let Some(message) = self.built_with(difference)
         {
             return dated(None, Some(message));
         }
-        let Some(after) = &deed.after else { return place };
-        let begun = self.begun.get(&deed.thing).into_iter().flatten();
+        let Some(after) = &difference.after else { return place };
+        let begun = self.begun.get(&difference.thing).into_iter().flatten();
         let mut same = begun.filter(|(_, entry, _)| {
             entry.comment == after.comment
                 && entry.content() == after.content()
@@ -282,7 +187,7 @@ impl View<'_> {
         };
         match place {
             Place::Unattributed | Place::Between { from: Some(_), until: usize::MAX } if *there => {
-                let from = chat.and_then(|chat| (self.line.ours)(chat, self.interval(chat, deed).0?));
+                let from = chat.and_then(|chat| (self.line.ours)(chat, self.interval(chat, difference).0?));
                 dated(from, Some(*until))
             }
             // Who says himself where he belongs belongs there.
@@ -294,19 +199,19 @@ impl View<'_> {
 
     /// The message of ours at which our book was built from a sight that shows what became of this. Whoever did it: our line went on
     /// with that.
-    fn built_with(&self, deed: &Deed) -> Option<usize> {
+    fn built_with(&self, difference: &Difference) -> Option<usize> {
         let is = |built: &&Built<'_>| {
             *built.source == *self.life.book
-                && deed.shown <= built.sight
-                && !built.missing.contains(&deed.thing)
+                && difference.shown <= built.sight
+                && !built.missing.contains(&difference.thing)
         };
         self.built.iter().filter(is).map(|built| built.message).min()
     }
 
     /// Whether a chat had another book already when this was seen.
-    fn is_left(&mut self, chat: ChatIx, deed: &Deed) -> bool {
+    fn is_left(&mut self, chat: ChatIx, difference: &Difference) -> bool {
         let left = *self.left.entry(chat).or_insert_with(|| (self.line.left)(chat, &self.life.book));
-        left.is_some_and(|left| match self.life.sights[deed.shown].by {
+        left.is_some_and(|left| match self.life.sights[difference.shown].by {
             SeenBy::Look(seq, _) => seq >= left,
             SeenBy::Now => true,
             _ => false,
@@ -314,32 +219,37 @@ impl View<'_> {
     }
 
     /// Whether a hand was seen at it, or only what came of it.
-    fn hand(&self, deed: &Deed) -> Cause {
+    fn hand(&self, difference: &Difference) -> Cause {
         let is_look = |sight: usize| matches!(self.life.sights[sight].by, SeenBy::Look(..));
-        if is_look(deed.shown) && deed.since.is_some_and(is_look) { Cause::Hand } else { Cause::Seen }
+        if is_look(difference.shown) && difference.since.is_some_and(is_look) {
+            Cause::Hand
+        } else {
+            Cause::Seen
+        }
     }
 
     /// Where something belongs that says itself which messages of which chat it was made from.
-    fn marked(&self, origin: Origin, deed: &Deed) -> Place {
+    fn marked(&self, origin: Origin, difference: &Difference) -> Place {
         if origin.chat == self.line.chat {
             return Place::Ours(origin.message);
         }
         let above = self.line.ancestors.iter().find(|above| above.chat == origin.chat);
-        let ours = above.filter(|above| origin.message <= above.limit && !self.is_after(deed, above));
+        let ours = above.filter(|above| origin.message <= above.limit && !self.is_after(difference, above));
         let message = ours.and_then(|_| (self.line.ours)(origin.chat, origin.message));
         message.map_or(Place::Elsewhere(origin), Place::Ours)
     }
 
     /// Whether something was certainly done after our line had left a chat.
-    fn is_after(&self, deed: &Deed, above: &Ancestor) -> bool {
+    fn is_after(&self, difference: &Difference, above: &Ancestor) -> bool {
         let seq = |sight: usize| match self.life.sights[sight].by {
             SeenBy::Look(seq, _) => Some(seq),
             _ => None,
         };
-        deed.since.is_some_and(|since| {
+        difference.since.is_some_and(|since| {
             let looked = above.looked.is_some_and(|(left, later)| {
-                seq(since)
-                    .is_some_and(|since| since >= left || seq(deed.shown).is_some_and(|shown| shown >= later))
+                seq(since).is_some_and(|since| {
+                    since >= left || seq(difference.shown).is_some_and(|shown| shown >= later)
+                })
             });
             looked || self.life.sights[since].time >= above.left
         })
@@ -347,9 +257,9 @@ impl View<'_> {
 
     /// Whether something was certainly there when our line left a chat. While that chat had not gone on, what became visible in its book
     /// later may have been made before our fork, or after it.
-    fn was_before(&self, deed: &Deed, above: &Ancestor) -> bool {
+    fn was_before(&self, difference: &Difference, above: &Ancestor) -> bool {
         let line = self.line;
-        self.life.sights[deed.shown..deed.until].iter().any(|sight| {
+        self.life.sights[difference.shown..difference.until].iter().any(|sight| {
             let seen = match &sight.by {
                 SeenBy::Look(seq, _) => above.looked.is_none_or(|(left, _)| *seq < left),
                 // What was processed before our fork is carried by it.
@@ -416,9 +326,9 @@ impl View<'_> {
     /// Between which messages of a chat a change was made by hand: not yet there at the first, there at the second.
     ///
     /// The second is the earliest place among the sights that show it, behind the last one that does not.
-    fn interval(&mut self, chat: ChatIx, deed: &Deed) -> (Option<usize>, Option<usize>) {
+    fn interval(&mut self, chat: ChatIx, difference: &Difference) -> (Option<usize>, Option<usize>) {
         let (life, cast) = (self.life, self.line.cast);
-        let (shown, until, since) = (deed.shown, deed.until, deed.since);
+        let (shown, until, since) = (difference.shown, difference.until, difference.since);
         let places = self.places(chat);
         let mut from = since.and_then(|since| places[since].1.max(places[since].0.map(|head| head.to)));
         // A scene can be processed long after its last message, and a book be built from an old one: what came to it later was done where
@@ -451,37 +361,37 @@ impl View<'_> {
     }
 
     /// Where a change belongs that was made by hand in a chat.
-    fn by_hand(&mut self, chat: ChatIx, deed: &Deed) -> Place {
-        let is_now = matches!(self.life.sights[deed.shown].by, SeenBy::Now);
+    fn by_hand(&mut self, chat: ChatIx, difference: &Difference) -> Place {
+        let is_now = matches!(self.life.sights[difference.shown].by, SeenBy::Now);
         // A chat that was brought back as it was then stood where the other one stood.
         let ours = self.line.chat;
         let stood = !self.life.users.contains(&ours)
-            && match &self.life.sights[deed.shown].by {
+            && match &self.life.sights[difference.shown].by {
                 SeenBy::Look(_, heads) => heads.iter().any(|(chat, _)| *chat == ours),
                 _ => false,
             };
         if chat == self.line.chat || stood {
-            let (from, until) = self.interval(self.line.chat, deed);
+            let (from, until) = self.interval(self.line.chat, difference);
             return dated(from, until.filter(|_| !is_now));
         }
         let Some(above) = self.line.ancestors.iter().find(|above| above.chat == chat).copied() else {
             // The chat that it was made in is gone, and so is what was between us: what our own scenes show is ours.
             let lost = !self.line.cast.related(chat, self.line.chat);
-            return self.shown_by_ours(deed).filter(|_| lost).unwrap_or(Place::Unattributed);
+            return self.shown_by_ours(difference).filter(|_| lost).unwrap_or(Place::Unattributed);
         };
-        if self.is_after(deed, &above) {
+        if self.is_after(difference, &above) {
             return Place::Unattributed;
         }
-        let (from, until) = self.interval(chat, deed);
+        let (from, until) = self.interval(chat, difference);
         let ours = |message: usize| (self.line.ours)(chat, message);
         match until {
-            Some(until) if until <= above.limit && self.was_before(deed, &above) => {
+            Some(until) if until <= above.limit && self.was_before(difference, &above) => {
                 dated(from.and_then(ours), ours(until))
             }
             // Made before or after our fork, nobody knows; where our own snapshot shows it, it is ours.
             _ if from.is_none_or(|from| from < above.limit) => {
                 let fork = ours(above.limit);
-                let until = self.shown_by_ours(deed).and_then(|place| match place {
+                let until = self.shown_by_ours(difference).and_then(|place| match place {
                     Place::Between { until, .. } if fork.is_none_or(|fork| until > fork) => Some(until),
                     _ => None,
                 });
@@ -492,14 +402,14 @@ impl View<'_> {
                         Place::Between { from: None, until: usize::MAX }
                     }
                     // Taken out before or after our fork: it may be gone here, too.
-                    None if deed.after.is_none() => {
+                    None if difference.after.is_none() => {
                         Place::Between { from: from.and_then(ours), until: usize::MAX }
                     }
                     None => Place::Unattributed,
                 }
             }
             // Our fork was made from an earlier message later on: what our line wrote onto this is one text.
-            _ if deed.after.is_some() && self.was_before(deed, &above) => {
+            _ if difference.after.is_some() && self.was_before(difference, &above) => {
                 Place::Between { from: ours(above.limit), until: usize::MAX }
             }
             _ => Place::Unattributed,
@@ -513,26 +423,26 @@ impl View<'_> {
     }
 
     /// Where a change belongs that was made by hand in a book that is shared by choice: where we were then.
-    fn by_anybody(&mut self, deed: &Deed) -> Place {
-        let is_now = matches!(self.life.sights[deed.shown].by, SeenBy::Now);
-        if self.is_left(self.line.chat, deed) {
+    fn by_anybody(&mut self, difference: &Difference) -> Place {
+        let is_now = matches!(self.life.sights[difference.shown].by, SeenBy::Now);
+        if self.is_left(self.line.chat, difference) {
             return Place::Unattributed;
         }
         let ours = |above: &&Ancestor| self.life.users.contains(&above.chat);
         let left =
             self.line.ancestors.iter().find(ours).filter(|_| !self.life.users.contains(&self.line.chat));
-        if left.is_some_and(|above| self.is_after(deed, above)) {
+        if left.is_some_and(|above| self.is_after(difference, above)) {
             return Place::Unattributed;
         }
         if !self.places.contains_key(&self.line.chat) {
             self.places_of_line();
         }
-        let (from, until) = self.interval(self.line.chat, deed);
+        let (from, until) = self.interval(self.line.chat, difference);
         dated(from, until.filter(|_| !is_now))
     }
 
     /// The first message of ours whose scene shows a change.
-    fn shown_by_ours(&self, deed: &Deed) -> Option<Place> {
+    fn shown_by_ours(&self, difference: &Difference) -> Option<Place> {
         let line = self.line;
         let carried = |sight: &super::life::SightOf| match (&sight.by, self.life.owner) {
             (SeenBy::Scene(n), _) => self.life.scenes[*n].carried_by(line.chat),
@@ -540,8 +450,8 @@ impl View<'_> {
             (SeenBy::Base(at), Some(owner)) => (line.ours)(owner, *at),
             _ => None,
         };
-        let until = self.life.sights[deed.shown..deed.until].iter().filter_map(carried).min()?;
-        let before = self.life.sights[..deed.shown].iter().filter_map(carried);
+        let until = self.life.sights[difference.shown..difference.until].iter().filter_map(carried).min()?;
+        let before = self.life.sights[..difference.shown].iter().filter_map(carried);
         Some(Place::Between { from: before.filter(|from| *from <= until).max(), until })
     }
 }

@@ -1,6 +1,6 @@
 //! `heal`: forks that were made elsewhere are adopted and get what is theirs; what `check` found is repaired.
 //!
-//! [`plan`] looks at every chat on its own (see `treat`), asks where somebody has to decide, and gives a [`HealPlan`]: new books, edits of
+//! [`plan`] looks at every chat on its own (see `remedies`), asks where somebody has to decide, and gives a [`HealPlan`]: new books, edits of
 //! headers, old books that nothing needs any more. [`execute`] makes all of it one operation. No existing book is ever written:
 //! open pages keep books in memory and write them back whole, so a book that is wrong is left, and the chat bound to a right one.
 
@@ -23,7 +23,7 @@ use forklore_vault::{ChatIx, Library};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use self::remedies::{Patient, Treatment};
+use self::remedies::{Patient, Remedies};
 use super::check::check;
 use super::finder::finder;
 
@@ -203,8 +203,8 @@ pub fn plan(
         let named = only.is_some();
         let (findings, names_so_far) = (own, &names[..]);
         let patient = Patient { library, c, address, findings, config, decide, names: names_so_far, named };
-        let treatment = match patient.treat() {
-            Ok(Some(treatment)) => treatment,
+        let remedies = match patient.remedies() {
+            Ok(Some(remedies)) => remedies,
             Ok(None) => continue,
             // A file that cannot be read keeps nobody else ill.
             Err(e @ (HealError::State(_) | HealError::CorruptHeader(_))) if !named => {
@@ -213,7 +213,7 @@ pub fn plan(
             }
             Err(e) => return Err(e),
         };
-        let Treatment { slug, book, binding, actions, .. } = &treatment;
+        let Remedies { slug, book, binding, actions, .. } = &remedies;
         if let Some(slug) = slug {
             slugs.insert(c, slug.clone());
         }
@@ -225,8 +225,8 @@ pub fn plan(
             rebound.insert(c, binding.clone());
         }
         plan.report.actions.extend(actions.iter().cloned());
-        plan.report.quarantined.extend(treatment.quarantined.iter().cloned());
-        plan.edits.extend(treatment.edit(library, c, &slugs, now)?);
+        plan.report.quarantined.extend(remedies.quarantined.iter().cloned());
+        plan.edits.extend(remedies.edit(library, c, &slugs, now)?);
         plan.chats.push(c);
     }
     plan.retire = unneeded(library, &rebound)?;

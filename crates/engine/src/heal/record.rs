@@ -1,4 +1,4 @@
-//! What a treatment means for the chat's file: the edits of its header, and its record.
+//! What a remedies means for the chat's file: the edits of its header, and its record.
 
 use std::collections::BTreeMap;
 
@@ -14,10 +14,10 @@ use forklore_json::Raw;
 use forklore_vault::{Chat, ChatIx, Library};
 
 use super::HealError;
-use super::remedies::Treatment;
+use super::remedies::Remedies;
 use crate::header::edit_of;
 
-impl Treatment {
+impl Remedies {
     /// The edits that it means. `slugs` are those that chats get in the same operation.
     pub(super) fn edit(
         &self,

@@ -1,4 +1,4 @@
-//! What one chat needs: a [`Patient`] is looked at, and gets a [`Treatment`].
+//! What one chat needs: a [`Patient`] is looked at, and gets a [`Remedies`].
 
 use forklore_config::Config;
 use forklore_core::adapter;
@@ -21,7 +21,7 @@ use crate::header::{Binding, Revised, revise};
 
 /// What one chat gets.
 #[derive(Default)]
-pub(super) struct Treatment {
+pub(super) struct Remedies {
     /// A fresh slug, if anything but its record changes
     pub(super) slug: Option<String>,
     /// A new book: file, name, content
@@ -44,7 +44,7 @@ pub(super) struct Treatment {
     pub(super) accepted: Vec<String>,
 }
 
-impl Treatment {
+impl Remedies {
     fn is_nothing(&self) -> bool {
         self.revised.revisions.is_empty()
             && self.binding.is_none()
@@ -96,7 +96,7 @@ struct Bound {
 
 impl Patient<'_> {
     /// What the chat needs; nothing if it is well, or cannot be changed.
-    pub(super) fn treat(&self) -> Result<Option<Treatment>, HealError> {
+    pub(super) fn remedies(&self) -> Result<Option<Remedies>, HealError> {
         let header = self.chat().header();
         if self.chat().unreadable().is_some()
             || header.raw().kind() != JsonKind::Object
@@ -104,20 +104,20 @@ impl Patient<'_> {
         {
             return Ok(None);
         }
-        let mut treatment = Treatment::default();
+        let mut remedies = Remedies::default();
         let bound = match self.remedy()? {
-            Some(remedy) => self.bind(&remedy, &mut treatment)?,
+            Some(remedy) => self.bind(&remedy, &mut remedies)?,
             None => Bound::default(),
         };
-        self.adopt(&mut treatment);
-        self.revise(&bound, &mut treatment)?;
-        self.give_identity(&mut treatment);
-        self.follow_renames(&mut treatment);
+        self.adopt(&mut remedies);
+        self.revise(&bound, &mut remedies)?;
+        self.give_identity(&mut remedies);
+        self.follow_renames(&mut remedies);
         // A tab that has the chat open must not bring the old state back silently: with another slug SillyTavern asks it to reload.
-        if treatment.binding.is_some() || !treatment.revised.revisions.is_empty() {
-            treatment.slug.get_or_insert_with(crate::fresh_slug);
+        if remedies.binding.is_some() || !remedies.revised.revisions.is_empty() {
+            remedies.slug.get_or_insert_with(crate::fresh_slug);
         }
-        Ok((!treatment.is_nothing()).then_some(treatment))
+        Ok((!remedies.is_nothing()).then_some(remedies))
     }
 
     fn chat(&self) -> &Chat {
@@ -134,9 +134,9 @@ impl Patient<'_> {
         finding.map(|finding| finding.message.clone()).unwrap_or_default()
     }
 
-    fn did(&self, treatment: &mut Treatment, code: Code, book: Option<&str>, did: &str) {
+    fn did(&self, remedies: &mut Remedies, code: Code, book: Option<&str>, did: &str) {
         let (chat, book) = (self.address.clone(), book.map(str::to_owned));
-        treatment.actions.push(Action { code, chat, book, did: did.to_owned() });
+        remedies.actions.push(Action { code, chat, book, did: did.to_owned() });
     }
 
     fn ask(&self, code: Code, book: &str, text: String, choices: Vec<Choice>, first: bool) -> Option<Choice> {
@@ -197,7 +197,7 @@ impl Patient<'_> {
     }
 
     /// Works out the book that was decided on.
-    fn bind(&self, remedy: &Remedy, treatment: &mut Treatment) -> Result<Bound, HealError> {
+    fn bind(&self, remedy: &Remedy, remedies: &mut Remedies) -> Result<Bound, HealError> {
         let (library, c) = (self.library, self.c);
         let mut bound = Bound::default();
         let own = match remedy.choice {
@@ -212,11 +212,11 @@ impl Patient<'_> {
                     n => format!("{n} entries"),
                 };
                 for code in &remedy.codes {
-                    self.did(treatment, *code, Some(&name), &format!("{how}: {entries}"));
+                    self.did(remedies, *code, Some(&name), &format!("{how}: {entries}"));
                 }
-                self.put_aside(quarantine, &remedy.book, treatment);
-                treatment.binding = Some(Some(name.clone()));
-                treatment.book = Some((path, name.clone(), bytes));
+                self.put_aside(quarantine, &remedy.book, remedies);
+                remedies.binding = Some(Some(name.clone()));
+                remedies.book = Some((path, name.clone(), bytes));
                 bound.own = Some((name, images));
             }
             Own::Rebind { name, how } => {
@@ -225,27 +225,27 @@ impl Patient<'_> {
                     Choice::Follow => Code::BookMissing,
                     _ => Code::BookForeign,
                 };
-                self.did(treatment, code, Some(&name), how);
-                treatment.binding = Some(Some(name.clone()));
+                self.did(remedies, code, Some(&name), how);
+                remedies.binding = Some(Some(name.clone()));
                 bound.own = Some((name, images));
             }
             Own::Shared { name } => {
-                self.did(treatment, Code::PendingFork, Some(&name), "goes on using its parent's lorebook");
-                treatment.binding = Some(Some(name.clone()));
-                treatment.shared = true;
+                self.did(remedies, Code::PendingFork, Some(&name), "goes on using its parent's lorebook");
+                remedies.binding = Some(Some(name.clone()));
+                remedies.shared = true;
                 bound.shared = Some(name);
             }
             Own::Detach { how } => {
                 for code in &remedy.codes {
-                    self.did(treatment, *code, None, how);
+                    self.did(remedies, *code, None, how);
                 }
-                treatment.binding = Some(None);
+                remedies.binding = Some(None);
                 bound.unbound = true;
             }
             Own::Accept => {
                 for code in &remedy.codes {
-                    self.did(treatment, *code, Some(&remedy.book), "accepted as it is");
-                    treatment.accepted.push(code.as_str().to_owned());
+                    self.did(remedies, *code, Some(&remedy.book), "accepted as it is");
+                    remedies.accepted.push(code.as_str().to_owned());
                 }
             }
             Own::Impossible => {}
@@ -254,42 +254,42 @@ impl Patient<'_> {
     }
 
     /// Entries that nobody can attribute stay where they are, and in the record of the chat.
-    fn put_aside(&self, entries: Vec<EntryImage>, book: &str, treatment: &mut Treatment) {
+    fn put_aside(&self, entries: Vec<EntryImage>, book: &str, remedies: &mut Remedies) {
         for entry in entries {
-            treatment.quarantined.push(Quarantined {
+            remedies.quarantined.push(Quarantined {
                 chat: self.address.clone(),
                 book: book.to_owned(),
                 uid: entry.uid,
                 comment: entry.comment.to_string(),
             });
             // Books are laid out in many lines; the record lies in the chat's first one.
-            treatment.quarantine.push(forklore_json::compact(entry.raw()));
+            remedies.quarantine.push(forklore_json::compact(entry.raw()));
         }
     }
 
     /// Whether it gets a record.
-    fn adopt(&self, treatment: &mut Treatment) {
+    fn adopt(&self, remedies: &mut Remedies) {
         let chat = self.chat();
-        let same_book = treatment.binding.is_none();
+        let same_book = remedies.binding.is_none();
         // A copy has no record to be wrong without; it gets one where it is given a book, so that the book is known to be its own.
         let adoptable = chat.lineage().is_fork() || (chat.lineage().kind == Kind::Copy && !same_book);
-        let undecided = same_book && treatment.accepted.is_empty();
+        let undecided = same_book && remedies.accepted.is_empty();
         // A fork that waits for its book goes on waiting until something is done about that.
         let waits = undecided && record::is_pending(chat.header().metadata());
-        treatment.adopt = adoptable && !waits && (chat.record().is_none() || !undecided);
-        if treatment.adopt && self.has(Code::UnrecordedFork) {
-            self.did(treatment, Code::UnrecordedFork, None, "adopted: its lineage is recorded now");
+        remedies.adopt = adoptable && !waits && (chat.record().is_none() || !undecided);
+        if remedies.adopt && self.has(Code::UnrecordedFork) {
+            self.did(remedies, Code::UnrecordedFork, None, "adopted: its lineage is recorded now");
         }
     }
 
     /// Metadata that goes with the book, and recaps that are the chat's own.
-    fn revise(&self, bound: &Bound, treatment: &mut Treatment) -> Result<(), HealError> {
+    fn revise(&self, bound: &Bound, remedies: &mut Remedies) -> Result<(), HealError> {
         let (library, c, chat) = (self.library, self.c, self.chat());
-        let same_book = treatment.binding.is_none();
+        let same_book = remedies.binding.is_none();
         let recap = [Code::RecapFromFuture, Code::RecapForeign, Code::RecapVersionMissing];
         let recap = recap.into_iter().any(|code| self.has(code));
         let stale = self.has(Code::RegistryIndexStale);
-        if same_book && !recap && !stale && !treatment.adopt {
+        if same_book && !recap && !stale && !remedies.adopt {
             return Ok(());
         }
         let binding = match &bound.own {
@@ -297,8 +297,8 @@ impl Patient<'_> {
             None if bound.unbound => Binding::Unbound,
             None => Binding::Same,
         };
-        treatment.revised = revise(library, c, chat.head(), chat.name(), &binding, false)?;
-        let revisions = &mut treatment.revised.revisions;
+        remedies.revised = revise(library, c, chat.head(), chat.name(), &binding, false)?;
+        let revisions = &mut remedies.revised.revisions;
         revisions.extend(bound.shared.as_ref().map(|name| Revision::text(&["world_info"], name)));
         // Extensions that make forks leave the parent's name behind; the binding is what counts.
         let metadata = chat.header().metadata();
@@ -311,30 +311,30 @@ impl Patient<'_> {
             revisions.extend(adapter::ALL.iter().flat_map(|adapter| adapter.reindex(metadata, &entries)));
         }
         if stale && (same_book || bound.own.is_some()) {
-            self.did(treatment, Code::RegistryIndexStale, None, "index made anew from its registries");
+            self.did(remedies, Code::RegistryIndexStale, None, "index made anew from its registries");
         }
-        self.tell_of_recaps(treatment);
+        self.tell_of_recaps(remedies);
         if self.has(Code::RecapVersionMissing)
             && let Some((revisions, from)) = lost_recap(library, c)?
         {
-            treatment.revised.revisions.extend(revisions);
+            remedies.revised.revisions.extend(revisions);
             self.did(
-                treatment,
+                remedies,
                 Code::RecapVersionMissing,
                 None,
                 &format!("the running recap is back, {from}"),
             );
         }
         if self.has(Code::QueueForeign) && bound.own.is_some() {
-            self.did(treatment, Code::QueueForeign, None, "the new lorebook's queue is empty");
+            self.did(remedies, Code::QueueForeign, None, "the new lorebook's queue is empty");
         }
         Ok(())
     }
 
     /// What became of versions that are not the chat's own, and of one in use that cannot be.
-    fn tell_of_recaps(&self, treatment: &mut Treatment) {
-        let (Some(projection), Some(running)) = (&treatment.revised.projection, self.chat().running()) else {
-            return self.tell_of_the_combined(treatment);
+    fn tell_of_recaps(&self, remedies: &mut Remedies) {
+        let (Some(projection), Some(running)) = (&remedies.revised.projection, self.chat().running()) else {
+            return self.tell_of_the_combined(remedies);
         };
         let dropped = match projection.dropped.len() {
             0 => None,
@@ -346,52 +346,52 @@ impl Patient<'_> {
         if let Some(dropped) = dropped {
             for code in [Code::RecapFromFuture, Code::RecapForeign] {
                 if self.has(code) {
-                    self.did(treatment, code, None, &dropped);
+                    self.did(remedies, code, None, &dropped);
                 }
             }
         } else if let Some(version) = other.filter(|_| self.has(Code::RecapVersionMissing)) {
             let did =
                 format!("version {version} of the running recap is in use, the last one that has a text");
-            self.did(treatment, Code::RecapVersionMissing, None, &did);
+            self.did(remedies, Code::RecapVersionMissing, None, &did);
         }
-        self.tell_of_the_combined(treatment);
+        self.tell_of_the_combined(remedies);
     }
 
-    fn tell_of_the_combined(&self, treatment: &mut Treatment) {
-        let archived = treatment.revised.archive.iter().any(|(key, _)| *key == "combined");
+    fn tell_of_the_combined(&self, remedies: &mut Remedies) {
+        let archived = remedies.revised.archive.iter().any(|(key, _)| *key == "combined");
         if archived && self.has(Code::RecapFromFuture) {
-            self.did(treatment, Code::RecapFromFuture, None, "a combined recap from the future put aside");
+            self.did(remedies, Code::RecapFromFuture, None, "a combined recap from the future put aside");
         }
     }
 
     /// Of several chats with one identity the one that it was made for keeps it.
-    fn give_identity(&self, treatment: &mut Treatment) {
-        let twin = treatment.adopt && self.library.has_twin(self.c);
+    fn give_identity(&self, remedies: &mut Remedies) {
+        let twin = remedies.adopt && self.library.has_twin(self.c);
         if twin && self.has(Code::SlugDuplicate) {
-            self.did(treatment, Code::SlugDuplicate, None, "given an identity of its own");
+            self.did(remedies, Code::SlugDuplicate, None, "given an identity of its own");
         }
-        let nameless = treatment.adopt && self.chat().header().slug().is_none();
+        let nameless = remedies.adopt && self.chat().header().slug().is_none();
         if twin || nameless {
-            treatment.slug = Some(crate::fresh_slug());
+            remedies.slug = Some(crate::fresh_slug());
         }
     }
 
     /// Names in the header and links in messages that lead to chats which go by another name now.
-    fn follow_renames(&self, treatment: &mut Treatment) {
+    fn follow_renames(&self, remedies: &mut Remedies) {
         let chat = self.chat();
         if let Some(ParentNote::Renamed(old)) = &chat.lineage().note
             && let Some(parent) = chat.lineage().parent
         {
             let now = self.library.chat(parent).name();
             if chat.header().main_chat().is_some_and(|name| chat_stem(&name) == *old) {
-                treatment.main_chat = Some(now.to_owned());
+                remedies.main_chat = Some(now.to_owned());
                 let did = format!("says \"{now}\" now where it said \"{old}\"");
-                self.did(treatment, Code::ParentRenamed, None, &did);
+                self.did(remedies, Code::ParentRenamed, None, &did);
             }
         }
-        treatment.links = renamed_links(self.library, self.c);
-        for _ in 0..treatment.links.len() {
-            self.did(treatment, Code::LinkDangling, None, "a link follows the fork that was renamed");
+        remedies.links = renamed_links(self.library, self.c);
+        for _ in 0..remedies.links.len() {
+            self.did(remedies, Code::LinkDangling, None, "a link follows the fork that was renamed");
         }
     }
 }

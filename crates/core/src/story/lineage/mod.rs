@@ -4,9 +4,10 @@
 //! transcripts agree that it is true; the transcripts alone. Names prove nothing by themselves: chats are renamed, deleted,
 //! imported, and SillyTavern's links are never mended. Nor does a slug: before 1.19 a fork had its parent's.
 //!
-//! `tracer` weighs the evidence, `meet` finds where two chats part, `lines` which chats share most with one, without looking
+//! `tracer` weighs the evidence, `claimed` what `main_chat` says, `meet` finds where two chats part, `lines` which chats share most with one, without looking
 //! at every pair, and `names` what names tell.
 
+mod claimed;
 mod lines;
 mod meet;
 mod names;

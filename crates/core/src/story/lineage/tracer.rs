@@ -9,30 +9,30 @@ use super::super::line::{Confidence, common_prefix};
 use super::super::moment::MessageId;
 use super::lines::Lines;
 use super::meet::{Meeter, Meeting};
-use super::names::{Seniority, date, folded, is_import, names, names_in, seniority};
+use super::names::{Seniority, folded, is_import, names, names_in, seniority};
 use super::{Basis, Chat, Kind, Lineage, Link, ParentNote, Swipes};
 use crate::format::names::ForkName;
 use crate::format::record::ForkRecord;
 
 /// Everything that is asked of all chats together.
 pub(super) struct Tracer<'a> {
-    chats: &'a [Chat<'a>],
-    meeter: Meeter<'a>,
-    seniority: Vec<Seniority<'a>>,
-    by_name: HashMap<(usize, &'a str), ChatIx>,
+    pub(super) chats: &'a [Chat<'a>],
+    pub(super) meeter: Meeter<'a>,
+    pub(super) seniority: Vec<Seniority<'a>>,
+    pub(super) by_name: HashMap<(usize, &'a str), ChatIx>,
     /// As file systems see names that do not tell everything apart; nothing where several chats have one.
-    by_folded_name: HashMap<(usize, String), Option<ChatIx>>,
+    pub(super) by_folded_name: HashMap<(usize, String), Option<ChatIx>>,
     /// Chats of any story by name.
-    anywhere: HashMap<&'a str, Vec<ChatIx>>,
-    by_slug: HashMap<&'a str, Vec<ChatIx>>,
+    pub(super) anywhere: HashMap<&'a str, Vec<ChatIx>>,
+    pub(super) by_slug: HashMap<&'a str, Vec<ChatIx>>,
     /// For each chat the family that it may be of: chats of a story that share one of their first messages after the greeting, also
     /// over others. Only they can be related by their lines.
-    family: Vec<usize>,
-    families: Vec<(Vec<ChatIx>, OnceCell<Lines>)>,
+    pub(super) family: Vec<usize>,
+    pub(super) families: Vec<(Vec<ChatIx>, OnceCell<Lines>)>,
     /// What messages of other chats of a story link to.
-    linked: HashSet<(usize, Link, &'a str)>,
+    pub(super) linked: HashSet<(usize, Link, &'a str)>,
     /// Chats of a story by the names that their metadata goes by, unless they come from a chat of that name.
-    called: HashMap<(usize, &'a str), Vec<ChatIx>>,
+    pub(super) called: HashMap<(usize, &'a str), Vec<ChatIx>>,
 }
 
 /// How many messages after the greeting are looked at to find relatives. More than one, because old messages get edited.
@@ -136,7 +136,7 @@ impl<'a> Tracer<'a> {
     }
 
     /// The parent that a chat names.
-    fn claim(&self, c: ChatIx) -> Option<&'a str> {
+    pub(super) fn claim(&self, c: ChatIx) -> Option<&'a str> {
         let chat = &self.chats[c];
         chat.main_chat.as_deref().filter(|claimed| *claimed != chat.name)
     }
@@ -188,7 +188,7 @@ impl<'a> Tracer<'a> {
         }
     }
 
-    fn recorded_parent(&self, c: ChatIx, record: &ForkRecord) -> Option<ChatIx> {
+    pub(super) fn recorded_parent(&self, c: ChatIx, record: &ForkRecord) -> Option<ChatIx> {
         let chat = &self.chats[c];
         let same_story = |p: &ChatIx| *p != c && self.chats[*p].story == chat.story;
         let by_name = self.named(chat.story, record.parent_file.as_str()).filter(same_story);
@@ -212,7 +212,7 @@ impl<'a> Tracer<'a> {
     }
 
     /// The chat that `c` is a mere copy of: same slug, same beginning, and `c` is not the one that the slug was made for.
-    fn original_of(&self, c: ChatIx) -> Option<ChatIx> {
+    pub(super) fn original_of(&self, c: ChatIx) -> Option<ChatIx> {
         let chat = &self.chats[c];
         let twins = self.by_slug.get(chat.slug?).filter(|twins| twins.len() > 1)?;
         // Before SillyTavern 1.19 forks had their parent's slug: a chat that names a parent is a copy only if it says so, or if the
@@ -243,7 +243,7 @@ impl<'a> Tracer<'a> {
     }
 
     /// Of several chats with one slug, the one that it was made for ranks highest.
-    fn originality(&self, c: ChatIx) -> (bool, bool, bool, bool, bool, Reverse<Seniority<'a>>) {
+    pub(super) fn originality(&self, c: ChatIx) -> (bool, bool, bool, bool, bool, Reverse<Seniority<'a>>) {
         let chat = &self.chats[c];
         let linked = [Link::Bookmark, Link::Branch]
             .iter()
@@ -277,157 +277,13 @@ impl<'a> Tracer<'a> {
     }
 
     /// The chat of a story that a name means.
-    fn named(&self, story: usize, name: &str) -> Option<ChatIx> {
+    pub(super) fn named(&self, story: usize, name: &str) -> Option<ChatIx> {
         let exactly = |name: &str| self.by_name.get(&(story, name)).copied();
         let bare = name.strip_suffix(".jsonl");
         exactly(name).or_else(|| bare.and_then(exactly)).or_else(|| {
             let folded = folded(bare.unwrap_or(name));
             self.by_folded_name.get(&(story, folded)).copied().flatten()
         })
-    }
-
-    fn claimed(&self, c: ChatIx, claimed: &str) -> Lineage {
-        let chat = &self.chats[c];
-        let named = self.named(chat.story, claimed).filter(|p| *p != c);
-        let met = named.and_then(|p| self.meeter.meet(c, p).map(|meeting| (p, meeting)));
-        // A meeting at the greeting alone proves little: another chat may have taken the name since.
-        if let Some((parent, meeting)) = met.filter(|(_, meeting)| meeting.fork > 0) {
-            if let Some((former, meeting)) = self.former_owner(c, claimed, parent, meeting) {
-                let note = Some(ParentNote::Renamed(claimed.to_owned()));
-                return self.fork(c, former, meeting, Basis::Moments, note);
-            }
-            return self.fork(c, parent, meeting, Basis::MainChat, None);
-        }
-        if let Some((parent, meeting)) = self.renamed_parent(c, claimed)
-            && met.is_none_or(|(named, _)| self.may_have_been(parent, named))
-        {
-            let note = Some(ParentNote::Renamed(claimed.to_owned()));
-            return self.fork(c, parent, meeting, Basis::Moments, note);
-        }
-        if let Some((parent, meeting)) = met {
-            return self.fork(c, parent, meeting, Basis::MainChat, None);
-        }
-        // Chats are carried over to other cards, one by one.
-        if let Some((parent, meeting)) = self.elsewhere(c, claimed) {
-            return self.fork(c, parent, meeting, Basis::MainChat, None);
-        }
-        let kind = self.kind(c, None);
-        let guess = match kind {
-            Kind::Checkpoint => chat.transcript.len().checked_sub(1),
-            _ => ForkName::message(chat.name)
-                .filter(|message| *message < chat.transcript.len())
-                .or_else(|| self.sibling(c, claimed).map(|meeting| meeting.fork)),
-        };
-        Lineage {
-            kind,
-            parent: None,
-            fork_message: guess,
-            basis: Basis::None,
-            confidence: Confidence::Guess,
-            note: Some(ParentNote::Missing(claimed.to_owned())),
-        }
-    }
-
-    /// The chat of another story that has the claimed name and the same line.
-    fn elsewhere(&self, c: ChatIx, claimed: &str) -> Option<(ChatIx, Meeting)> {
-        let others = self.anywhere.get(claimed).into_iter().flatten().copied();
-        let others =
-            others.filter(|p| *p != c && self.chats[*p].main_chat.as_deref() != Some(self.chats[c].name));
-        let met = others.filter_map(|p| Some((p, self.meeter.meet_with_dates(c, p)?)));
-        met.max_by_key(|(p, meeting)| (meeting.fork, Reverse(self.seniority[*p])))
-    }
-
-    /// The chat that used to be called `claimed`, if the lines show one.
-    fn renamed_parent(&self, c: ChatIx, claimed: &str) -> Option<(ChatIx, Meeting)> {
-        let chat = &self.chats[c];
-        let may_be = |p: ChatIx| {
-            let other = &self.chats[p];
-            !other.silent
-                && other.main_chat.as_deref() != Some(claimed)
-                && other.main_chat.as_deref() != Some(chat.name)
-                && !self.comes_from(p, c, claimed)
-        };
-        // The metadata of one goes by that name, or its message leads here, or it has the slug that old versions let forks keep.
-        let called = |p: ChatIx| self.chats[p].aliases.iter().any(|alias| names(alias, claimed));
-        if let Some(found) = self.best(c, &|p| may_be(p) && called(p)) {
-            return Some(found);
-        }
-        // The lost name was derived from this chat's name, or stands on one of its messages: it was a fork of it, not it.
-        let derived_from = ForkName::read(claimed).base();
-        let not_above = |p: ChatIx| {
-            let other = &self.chats[p];
-            derived_from != Some(other.name) && !other.links.iter().any(|(_, name)| name == claimed)
-        };
-        // Names of forks belong to forks, and names that SillyTavern gives to new chats to others.
-        let lost_a_fork = ForkName::read(claimed) != ForkName::Plain;
-        let given = lost_a_fork || date(claimed).is_some();
-        let was_a_fork = |p: ChatIx| self.claim(p).is_some() || self.chats[p].record.is_some();
-        let fits = |p: ChatIx| !given || was_a_fork(p) == lost_a_fork;
-        let twin = |p: ChatIx| chat.slug.is_some() && self.chats[p].slug == chat.slug && fits(p);
-        let leads_here = |p: ChatIx| {
-            let leads = |a: &Chat<'_>, b: &Chat<'_>| a.links.iter().any(|(_, name)| name == b.name);
-            leads(&self.chats[p], chat) && !leads(chat, chat)
-        };
-        for evidence in [&leads_here as &dyn Fn(ChatIx) -> bool, &twin] {
-            if let Some(found) = self.best(c, &|p| evidence(p) && may_be(p) && not_above(p)) {
-                return Some(found);
-            }
-        }
-        let best = self.best(c, &|p| may_be(p) && not_above(p) && fits(p))?;
-        // If siblings have more of the lost parent than this chat has, it cannot be the parent.
-        let ghost_knew = self.sibling(c, claimed).map(|meeting| meeting.fork);
-        (ghost_knew.is_none_or(|more| more <= best.1.fork)).then_some(best)
-    }
-
-    /// Whether a chat that is nearer may have had the name which another has now. Forks come from elsewhere, and relatives of that other
-    /// one may merely have more of the line than it has kept itself.
-    fn may_have_been(&self, p: ChatIx, named: ChatIx) -> bool {
-        self.claim(p).is_none() && self.meeter.meet_with_dates(named, p).is_none()
-    }
-
-    /// A chat that had the claimed name before `named` took it: it shares more with this one.
-    fn former_owner(
-        &self,
-        c: ChatIx,
-        claimed: &str,
-        named: ChatIx,
-        met: Meeting,
-    ) -> Option<(ChatIx, Meeting)> {
-        let called = self.called.get(&(self.chats[c].story, claimed)).into_iter().flatten().copied();
-        let candidates = called.filter(|p| {
-            *p != named
-                && *p != c
-                && self.family[*p] == self.family[c]
-                && self.chats[*p].slug != self.chats[named].slug
-                && self.chats[*p].main_chat.as_deref() != Some(self.chats[c].name)
-                && !self.comes_from(*p, c, claimed)
-        });
-        let met_more = candidates.filter_map(|p| Some((p, self.meeter.meet_with_dates(c, p)?)));
-        met_more.filter(|(_, meeting)| meeting.fork > met.fork).max_by_key(|(_, meeting)| meeting.fork)
-    }
-
-    /// Whether chat `p` was made, over any number of forks, from chat `c` or from a sibling of it: one with the same lost parent.
-    fn comes_from(&self, p: ChatIx, c: ChatIx, claimed: &str) -> bool {
-        let from_it = |name: &str| {
-            let derived = std::iter::successors(Some(name), |name| ForkName::read(name).base());
-            { derived }.any(|name| name == claimed)
-        };
-        self.claimed_line(p).any(|d| d == c || self.chats[d].main_chat.as_deref().is_some_and(from_it))
-    }
-
-    /// A chat and those that it was made from, as records and headers say.
-    fn claimed_line(&self, p: ChatIx) -> impl Iterator<Item = ChatIx> {
-        let parent = |d: &ChatIx| match self.chats[*d].record {
-            Some(record) => self.recorded_parent(*d, record),
-            None => self.claim(*d).and_then(|name| self.named(self.chats[*d].story, name)),
-        };
-        std::iter::successors(Some(p), parent).take(self.chats.len())
-    }
-
-    /// Where a chat parts from that other child of the same lost parent with which it shares most.
-    fn sibling(&self, c: ChatIx, parent: &str) -> Option<Meeting> {
-        let named = |s: ChatIx| self.chats[s].main_chat.as_deref() == Some(parent);
-        self.best(c, &named).map(|(_, meeting)| meeting)
     }
 
     /// No record, no `main_chat`: only the lines can tell. `said` is what others say of themselves.
@@ -457,7 +313,7 @@ impl<'a> Tracer<'a> {
 
     /// Of the chats of the family that may be, the one with which `c` shares most, beyond the greeting and sent at the same time; among
     /// equals the most senior.
-    fn best(&self, c: ChatIx, may_be: &dyn Fn(ChatIx) -> bool) -> Option<(ChatIx, Meeting)> {
+    pub(super) fn best(&self, c: ChatIx, may_be: &dyn Fn(ChatIx) -> bool) -> Option<(ChatIx, Meeting)> {
         let (members, lines) = &self.families[self.family[c]];
         if members.len() < 2 {
             return None;
@@ -513,7 +369,7 @@ impl<'a> Tracer<'a> {
         best
     }
 
-    fn fork(
+    pub(super) fn fork(
         &self,
         c: ChatIx,
         parent: ChatIx,
@@ -532,7 +388,7 @@ impl<'a> Tracer<'a> {
     }
 
     /// Branch or checkpoint: what links to it, what it is called, what it was called, whether it was played on.
-    fn kind(&self, c: ChatIx, fork: Option<usize>) -> Kind {
+    pub(super) fn kind(&self, c: ChatIx, fork: Option<usize>) -> Kind {
         let chat = &self.chats[c];
         let linked = |link: Link| self.linked.contains(&(chat.story, link, chat.name));
         let own_aliases = chat.aliases.iter().copied().filter(|alias| {

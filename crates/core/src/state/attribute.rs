@@ -1,0 +1,328 @@
+//! [`attribute`]: who made each change in a book, as [`Author`]s.
+//!
+//! A **claim** is evidence that somebody made a change: what a scene says it wrote, a mark on the entry, work in the queue. A claimed
+//! change belongs to that scene or place, wherever it became visible first. What nobody claims was made by hand: by the one chat that
+//! was bound to the book and moved while it happened; by the chat that the book was made for if there were several, or none.
+
+use crate::story::ChatIx;
+use std::collections::{HashMap, HashSet};
+
+use super::Origin;
+use super::author::{AtWork, Author};
+use super::life::{Difference, Life, SeenBy, is_titled};
+use super::sight::{Cast, Scene};
+use super::thing::words;
+use crate::adapter::{EntryRole, Mark, Work, entry_role};
+use crate::format::book::{EntryImage, means_the_same};
+
+/// Finds out who made each change in a book.
+pub(super) fn attribute(life: &mut Life, marked: &HashMap<usize, Mark>, works: &[AtWork], cast: &dyn Cast) {
+    let mut authors: Vec<Author> =
+        life.differences.iter().map(|difference| difference.author.clone()).collect();
+    let claims = Claims { life, works };
+    let mut told: HashSet<(usize, String, bool)> = HashSet::new();
+    for (n, difference) in
+        life.differences.iter().enumerate().filter(|(_, difference)| difference.author == Author::Unknown)
+    {
+        let mark = marked.get(&n).map(|mark| (mark, cast.place_of(mark, life.owner, &life.users)));
+        authors[n] = match mark {
+            Some((_, Some(origin))) => Author::Mark(origin),
+            Some((mark, None)) if mark.chat.is_some() => Author::Lost,
+            _ => claims.claim(difference, &authors[..n], &mut told).unwrap_or(Author::Unknown),
+        };
+    }
+    // Registries are written by scenes alone: a line that went made way for the one that has its number now.
+    for (n, difference) in life.differences.iter().enumerate().filter(|(_, difference)| difference.line) {
+        if authors[n] == Author::Unknown {
+            authors[n] = claims.lister(difference, &authors).unwrap_or(Author::Unknown);
+        }
+    }
+    // Whoever wrote the first line wrote the list around it, too.
+    for (n, difference) in life.differences.iter().enumerate().filter(|(_, difference)| is_list(difference)) {
+        if let Some(first) = claims.first_lister(difference, &authors) {
+            authors[n] = first;
+        }
+    }
+    for (n, difference) in life.differences.iter().enumerate() {
+        if authors[n] == Author::Unknown {
+            authors[n] = by_hand(life, difference, works, cast);
+        }
+    }
+    life.differences.iter_mut().zip(authors).for_each(|(difference, author)| difference.author = author);
+}
+
+struct Claims<'a> {
+    life: &'a Life,
+    works: &'a [AtWork],
+}
+
+impl Claims<'_> {
+    /// The time in which a change was made. What a look saw may be younger than the look's own time says.
+    fn window(&self, difference: &Difference) -> (i64, i64) {
+        let sights = &self.life.sights;
+        let begin = difference.since.map_or(i64::MIN, |since| sights[since].time);
+        let end = match sights[difference.shown].by {
+            SeenBy::Look(..) | SeenBy::Now => {
+                let later = sights[difference.shown + 1..].iter();
+                let mut scenes = later.filter(|sight| matches!(sight.by, SeenBy::Scene(_)));
+                scenes.next().map_or(i64::MAX, |sight| sight.time)
+            }
+            _ => sights[difference.shown].time,
+        };
+        (begin, end)
+    }
+
+    /// Who claims a change: a scene that was processed at the time and says that it wrote this, else work that was seen.
+    fn claim(
+        &self,
+        difference: &Difference,
+        authors: &[Author],
+        told: &mut HashSet<(usize, String, bool)>,
+    ) -> Option<Author> {
+        let (begin, end) = self.window(difference);
+        let entry = difference.entry().filter(|_| !is_switched(difference))?;
+        let title = entry.comment.to_string();
+        let mut found: Vec<usize> = Vec::new();
+        for (n, scene) in self.life.scenes.iter().enumerate() {
+            if scene.began() >= end || self.is_idle(difference, scene) || self.is_done(difference, authors, n)
+            {
+                continue;
+            }
+            let at_work = scene.finished > begin;
+            let claims = match &difference.after {
+                None => at_work && self.swallowed(difference, n, scene),
+                Some(after) if at_work && self.wrote(difference, n, scene, after) => true,
+                Some(_) => {
+                    let event = scene.events.iter().any(|(name, _)| is_titled(&title, name));
+                    event
+                        && !told.contains(&(n, title.clone(), difference.line))
+                        && (difference.before.is_none() || (begin <= scene.finished && scene.finished <= end))
+                }
+            };
+            if claims {
+                found.push(n);
+            }
+        }
+        let scene = if difference.before.is_none() { found.first() } else { found.last() };
+        if let Some(scene) = scene {
+            if self.life.scenes[*scene].events.iter().any(|(name, _)| is_titled(&title, name)) {
+                told.insert((*scene, title, difference.line));
+            }
+            return Some(Author::Scene(*scene));
+        }
+        self.at_work(difference, entry)
+    }
+
+    /// Whether the processing of a scene was watched while a change was made, and nothing of it did that.
+    fn is_idle(&self, difference: &Difference, scene: &Scene) -> bool {
+        let next = difference.since.is_some_and(|since| since + 1 == difference.shown);
+        let (Some(at), Some(entry)) =
+            (self.works.get(difference.shown).filter(|at| next && at.live), difference.entry())
+        else {
+            return false;
+        };
+        let of_scene = |(_, origin): &&(Work, Origin)| scene.carried_by(origin.chat) == Some(origin.message);
+        let mut work = at.work.iter().filter(of_scene).peekable();
+        work.peek().is_some() && !work.any(|(work, _)| does(work, difference, entry))
+    }
+
+    /// Whether a scene was seen to have written a thing before, and nothing was at work when it was changed again.
+    fn is_done(&self, difference: &Difference, authors: &[Author], scene: usize) -> bool {
+        let is_look = |sight: usize| matches!(self.life.sights[sight].by, SeenBy::Look(..));
+        let idle = |sight: usize| self.works.get(sight).is_some_and(|at| at.work.is_empty());
+        let quiet = difference.since.is_some_and(|since| {
+            let now = matches!(self.life.sights[difference.shown].by, SeenBy::Now);
+            let next = is_look(since) && since + 1 == difference.shown;
+            next && ((is_look(difference.shown) && idle(difference.shown)) || (now && idle(since)))
+        });
+        quiet
+            && self.life.differences.iter().zip(authors).any(|(other, author)| {
+                *author == Author::Scene(scene)
+                    && other.thing == difference.thing
+                    && !other.line
+                    && is_look(other.shown)
+            })
+    }
+
+    /// Whether a scene says that it wrote this.
+    fn wrote(&self, difference: &Difference, n: usize, scene: &Scene, after: &EntryImage) -> bool {
+        let named =
+            [difference.before.as_ref(), Some(after)].into_iter().flatten().any(|e| scene.written.names(e));
+        let numbered = |uid: Option<i64>| {
+            uid.is_some_and(|u| scene.written.uids.contains(&u) || scene.written.told.contains(&u))
+        };
+        let own = self.life.sights[difference.shown].by.is_scene(n);
+        // Numbers are used again: a scene's number means this entry only in its own snapshot, or if it is not new.
+        let wrote = named
+            || (numbered(after.uid)
+                && (own || difference.before.is_some() || self.is_in_snapshot(difference, n)))
+            || (own && is_moved(difference));
+        // A look may have seen a scene's work before the chat was saved. But if the scene's own write came later, this was not it.
+        let time = self.life.sights[difference.shown].time;
+        wrote && (scene.began() < time || own || !self.is_written_later(difference, n))
+    }
+
+    /// Whether the snapshot of a scene shows what this difference made, under the same number.
+    fn is_in_snapshot(&self, difference: &Difference, scene: usize) -> bool {
+        let mut until = difference.until;
+        // To be moved about among the others makes nothing else of it.
+        let moved = |until: usize| {
+            let same = |other: &&Difference| {
+                other.thing == difference.thing && other.shown == until && is_moved(other)
+            };
+            self.life.differences.iter().find(same).map(|other| other.until)
+        };
+        while let Some(later) = moved(until) {
+            until = later;
+        }
+        let sights = self.life.sights.get(difference.shown..until).unwrap_or_default();
+        sights.iter().any(|sight| sight.by.is_scene(scene))
+    }
+
+    /// Whether a thing was changed again before a scene was done.
+    fn is_written_later(&self, difference: &Difference, scene: usize) -> bool {
+        let done = self.life.sights.iter().position(|sight| sight.by.is_scene(scene));
+        let finished = self.life.scenes[scene].finished;
+        let before = |sight: usize| match done {
+            Some(done) => sight <= done,
+            None => self.life.sights[sight].time < finished,
+        };
+        let mut later = self.life.differences.iter().filter(|other| other.shown > difference.shown);
+        later.any(|other| {
+            other.thing == difference.thing
+                && other.line == difference.line
+                && before(other.shown)
+                && !is_moved(other)
+        })
+    }
+
+    /// Whether a scene merged an entry that went into another: its words are in what was added there.
+    fn swallowed(&self, difference: &Difference, n: usize, scene: &Scene) -> bool {
+        let Some(gone) = difference.before.as_ref().filter(|_| !difference.line) else { return false };
+        if !self.life.sights[difference.shown].by.is_scene(n) {
+            return false;
+        }
+        let gone = words(&gone.content());
+        let grew = |other: &Difference| {
+            let (Some(before), Some(after)) = (&other.before, &other.after) else { return false };
+            if other.line || other.shown != difference.shown || !scene.written.has(after) {
+                return false;
+            }
+            let (before, after) = (words(&before.content()), words(&after.content()));
+            let added = after.difference(&before).filter(|word| gone.contains(*word)).count();
+            !gone.is_empty() && added * 2 >= gone.len()
+        };
+        self.life.differences.iter().any(grew)
+    }
+
+    /// Work in the queue that was seen at the time and says that it writes this, or can.
+    fn at_work(&self, difference: &Difference, entry: &EntryImage) -> Option<Author> {
+        let mut works = self.works.get(difference.shown).into_iter().flat_map(|at| &at.work);
+        works.find(|(work, _)| does(work, difference, entry)).map(|(_, origin)| Author::Work(*origin))
+    }
+
+    /// The first of those who changed lines of a registry while the rest of it was changed.
+    fn first_lister(&self, difference: &Difference, authors: &[Author]) -> Option<Author> {
+        let lines = self.life.differences.iter().zip(authors).filter(|(other, _)| {
+            other.line && other.thing == difference.thing && other.shown == difference.shown
+        });
+        let scenes = lines.filter_map(|(_, author)| match author {
+            Author::Scene(scene) => Some(*scene),
+            _ => None,
+        });
+        scenes.min_by_key(|scene| self.life.scenes[*scene].finished).map(Author::Scene)
+    }
+
+    /// Who changed a line of a registry that nobody claims: whoever gave its number away, else the scene at work.
+    fn lister(&self, difference: &Difference, authors: &[Author]) -> Option<Author> {
+        let uid = difference.entry()?.uid;
+        let mut heirs = self.life.differences.iter().zip(authors).filter(|(other, author)| {
+            let same = other.shown == difference.shown && other.thing == difference.thing && other.line;
+            same && **author != Author::Unknown && other.after.as_ref().is_some_and(|after| after.uid == uid)
+        });
+        if let Some((_, author)) = heirs.next_back() {
+            return Some(author.clone());
+        }
+        let (begin, end) = self.window(difference);
+        let scene = self.life.scenes.iter().rposition(|scene| scene.began() < end && scene.finished > begin);
+        scene.map(Author::Scene)
+    }
+}
+
+/// Whether a piece of work says that it does this, or can.
+fn does(work: &Work, difference: &Difference, entry: &EntryImage) -> bool {
+    let lists = difference.line && work.lists.is_some() && work.lists == entry.uid;
+    let made = difference.before.is_none() && is_entity(&entry.comment);
+    lists || work.names(entry) || (work.makes && (made || is_moved(difference)))
+}
+
+/// Whether a registry itself was changed, whatever it lists.
+fn is_list(difference: &Difference) -> bool {
+    let (Some(before), Some(after)) = (&difference.before, &difference.after) else { return false };
+    !difference.line
+        && before.content() == after.content()
+        && entry_role(&after.comment) == EntryRole::Registry
+}
+
+/// Whether an entry was only switched on or off. Scenes write; the switch is turned by hand.
+fn is_switched(difference: &Difference) -> bool {
+    let (Some(old), Some(new)) = (&difference.before, &difference.after) else { return false };
+    old.is_disabled() != new.is_disabled() && old.comment == new.comment && old.content() == new.content()
+}
+
+/// Whether an entry was only moved about among the others, as an extension does that sorts its book.
+fn is_moved(difference: &Difference) -> bool {
+    let (Some(old), Some(new)) = (&difference.before, &difference.after) else { return false };
+    let (before, after) = (old.raw(), new.raw());
+    let same = |(key, value): (forklore_json::Raw<'_>, forklore_json::Raw<'_>)| {
+        let moved = key.is_text("order") || key.is_text("displayIndex");
+        let known = || key.as_text().and_then(|key| before.get(&key));
+        moved || known().is_none_or(|old| means_the_same(key, old, value))
+    };
+    !difference.line
+        && old.comment == new.comment
+        && old.is_disabled() == new.is_disabled()
+        && after.members().all(same)
+}
+
+/// Whether a title is of the form that memory extensions give to what they find in a scene: "character-Mara".
+fn is_entity(comment: &str) -> bool {
+    entry_role(comment) == EntryRole::Fact
+        && comment.split_once('-').is_some_and(|(kind, name)| {
+            !kind.is_empty() && !name.is_empty() && kind.chars().all(|c| c.is_alphanumeric() || c == '_')
+        })
+}
+
+/// Whose hand it was.
+fn by_hand(life: &Life, difference: &Difference, works: &[AtWork], cast: &dyn Cast) -> Author {
+    if life.by_choice {
+        return Author::Anybody;
+    }
+    let sights = &life.sights;
+    let since = difference.since.map_or(i64::MIN, |since| sights[since].time);
+    let shown = sights[difference.shown].time;
+    let moved = |chat: ChatIx| {
+        if let (Some(SeenBy::Look(_, before)), SeenBy::Look(_, after)) =
+            (difference.since.map(|since| &sights[since].by), &sights[difference.shown].by)
+        {
+            let head = |heads: &[(ChatIx, super::sight::Head)]| {
+                heads.iter().find(|(c, _)| *c == chat).map(|(_, head)| head.to)
+            };
+            return head(before) != head(after);
+        }
+        cast.played(chat, since, shown)
+    };
+    let mut movers = life.users.iter().copied().filter(|chat| moved(*chat));
+    // Who processes a scene has its chat before him, whatever book that has since.
+    let processed = match sights[difference.shown].by {
+        SeenBy::Scene(scene) => Some(life.scenes[scene].origin.chat),
+        _ => None,
+    };
+    let played =
+        works.get(difference.shown).and_then(|at| at.player).filter(|chat| life.users.contains(chat));
+    let player = played.or(processed);
+    match (movers.next(), movers.next(), player.or(life.owner.filter(|_| !life.lost))) {
+        (Some(one), None, _) | (_, _, Some(one)) => Author::Hand(one),
+        _ => Author::Unknown,
+    }
+}

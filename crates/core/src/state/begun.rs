@@ -1,0 +1,88 @@
+//! What books began with, as a line sees it: [`Copies`] that prove when something was there, [`Begun`] and [`Built`] for what nothing else
+//! tells of whose it is.
+
+use std::collections::{HashMap, HashSet};
+
+use super::life::{Life, SeenBy, everything_key};
+use super::line::Line;
+use super::thing::Thing;
+use crate::format::book::EntryImage;
+
+/// What books were made with: for each thing with its text the books, and when each of them was seen first.
+pub(super) type Copies<'a> = HashMap<(&'a Thing, u64), Vec<(&'a Life, i64)>>;
+
+pub(super) fn copied<'a>(lives: &[&'a Life]) -> Copies<'a> {
+    let mut copied = Copies::new();
+    for life in lives {
+        let Some(first) = life.sights.get(1).filter(|_| matches!(life.sights[0].by, SeenBy::Base(_))) else {
+            continue;
+        };
+        if first.time == i64::MIN {
+            continue;
+        }
+        for (thing, entry) in &life.base.state {
+            copied.entry((thing, everything_key(entry))).or_default().push((life, first.time));
+        }
+    }
+    copied
+}
+
+/// What books of our line were made with, and without, at which message of ours, where nothing but that tells whether it is ours.
+pub(super) type Begun<'a> = HashMap<&'a Thing, Vec<(usize, &'a EntryImage, bool)>>;
+
+pub(super) fn begun_with<'a>(lives: &[&'a Life], line: &Line<'_>) -> Begun<'a> {
+    let mut begun: Begun<'a> = HashMap::new();
+    for life in lives {
+        let first = life.sights.get(1).and_then(|sight| match sight.by {
+            SeenBy::Scene(scene) => life.scenes[scene].carried_by(line.chat),
+            _ => None,
+        });
+        for (thing, entry) in life.base.shown.iter().chain(&life.base.with) {
+            begun.entry(thing).or_default().extend(first.map(|message| (message, entry, true)));
+        }
+        let Some(message) = begun_at(life, line) else { continue };
+        let with = life.base.with.iter().map(|of| (of, true));
+        for ((thing, entry), there) in with.chain(life.base.without.iter().map(|of| (of, false))) {
+            begun.entry(thing).or_default().push((message, entry, there));
+        }
+    }
+    begun
+}
+
+/// A book of our line that was built from one sight of another.
+pub(super) struct Built<'a> {
+    pub(super) source: &'a str,
+    pub(super) sight: usize,
+    /// The message of ours at which it was built
+    pub(super) message: usize,
+    /// What was taken out of it before anybody saw it
+    pub(super) missing: HashSet<&'a Thing>,
+}
+
+pub(super) fn built_from<'a>(lives: &[&'a Life], line: &Line<'_>) -> Vec<Built<'a>> {
+    let built = lives.iter().filter_map(|life| {
+        let (source, sight) = life.built_from.as_ref()?;
+        let message = begun_at(life, line)?;
+        let gone = life.differences.iter().filter(|difference| {
+            difference.since == Some(0) && difference.after.is_none() && !difference.line
+        });
+        Some(Built {
+            source,
+            sight: *sight,
+            message,
+            missing: gone.map(|difference| &difference.thing).collect(),
+        })
+    });
+    built.collect()
+}
+
+/// The message of our line at which a book was made for it.
+fn begun_at(life: &Life, line: &Line<'_>) -> Option<usize> {
+    let Some(SeenBy::Base(at)) = life.sights.first().map(|sight| &sight.by) else { return None };
+    let above = |owner| line.ancestors.iter().find(|above| above.chat == owner && *at <= above.limit);
+    match life.owner {
+        Some(owner) if owner == line.chat => Some(*at),
+        Some(owner) => above(owner).and_then(|_| (line.ours)(owner, *at)),
+        None => None,
+    }
+}
