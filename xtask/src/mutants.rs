@@ -133,12 +133,6 @@ const MUTANTS: &[Mutant] = &[
         becomes: "&& difference.shown < built.message.min(0)",
     },
     Mutant {
-        rule: "what a hand did is dated by where the chat stood, not by the scene that was processed next",
-        file: "crates/core/src/state/view.rs",
-        was: "SeenBy::Scene(_) => cast.head_at(chat, life.sights[since].time),",
-        becomes: "SeenBy::Scene(_) => cast.head_at(chat, i64::MIN),",
-    },
-    Mutant {
         rule: "a book that a fork renamed is known by what was made of messages that the fork does not have",
         file: "crates/vault/src/state/renamed.rs",
         was: "if marks.iter().any(is_theirs) {",

@@ -313,14 +313,13 @@ fn by_hand(life: &Life, difference: &Difference, works: &[AtWork], cast: &dyn Ca
         cast.played(chat, since, shown)
     };
     let mut movers = life.users.iter().copied().filter(|chat| moved(*chat));
-    // Who processes a scene has its chat before him, whatever book that has since.
+    // Who processes a scene has its chat before him.
     let processed = match sights[difference.shown].by {
         SeenBy::Scene(scene) => Some(life.scenes[scene].origin.chat),
         _ => None,
     };
-    let played =
-        works.get(difference.shown).and_then(|at| at.player).filter(|chat| life.users.contains(chat));
-    let player = played.or(processed);
+    let player = works.get(difference.shown).and_then(|at| at.player).or(processed);
+    let player = player.filter(|chat| life.users.contains(chat));
     match (movers.next(), movers.next(), player.or(life.owner.filter(|_| !life.lost))) {
         (Some(one), None, _) | (_, _, Some(one)) => Author::Hand(one),
         _ => Author::Unknown,

@@ -9,7 +9,7 @@ use crate::story::ChatIx;
 pub enum Author {
     /// Nobody: it is part of an empty book.
     Start,
-    /// The processing of a scene, by its place in [`Life::scenes`].
+    /// The processing of a scene, by its place in [`super::Life::scenes`].
     Scene(usize),
     /// The entry says itself from which messages it was made, all of it.
     Mark(Origin),

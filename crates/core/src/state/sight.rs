@@ -140,9 +140,6 @@ pub trait Cast {
     /// Whether a message of a chat's own, not of its parent's, was sent after a time and not after another.
     fn played(&self, chat: ChatIx, after: i64, until: i64) -> bool;
 
-    /// The last message that a chat has from the one that it was forked from.
-    fn forked(&self, chat: ChatIx) -> Option<usize>;
-
     /// Whether a known chain of forks joins two chats.
     fn related(&self, a: ChatIx, b: ChatIx) -> bool;
 

@@ -173,7 +173,7 @@ impl View<'_> {
         if matches!(place, Place::Unattributed)
             && let Some(message) = self.built_with(difference)
         {
-            return dated(None, Some(message));
+            return Place::Ours(message);
         }
         let Some(after) = &difference.after else { return place };
         let begun = self.begun.get(&difference.thing).into_iter().flatten();
@@ -331,13 +331,6 @@ impl View<'_> {
         let (shown, until, since) = (difference.shown, difference.until, difference.since);
         let places = self.places(chat);
         let mut from = since.and_then(|since| places[since].1.max(places[since].0.map(|head| head.to)));
-        // A scene can be processed long after its last message, and a book be built from an old one: what came to it later was done where
-        // the chat stood then.
-        from = from.max(since.and_then(|since| match life.sights[since].by {
-            SeenBy::Scene(_) => cast.head_at(chat, life.sights[since].time),
-            SeenBy::Base(_) if life.owner == Some(chat) => cast.forked(chat),
-            _ => None,
-        }));
         if let (SeenBy::Look(..), Some(head)) = (&life.sights[shown].by, places[shown].0) {
             from = from.max(head.from);
         }

@@ -290,10 +290,6 @@ impl Cast for World {
         false
     }
 
-    fn forked(&self, _: ChatIx) -> Option<usize> {
-        None
-    }
-
     fn related(&self, _: ChatIx, _: ChatIx) -> bool {
         true
     }

@@ -42,7 +42,7 @@ pub struct Chat {
     pub(crate) facts: Facts,
     /// States of the book that its scenes have kept
     pub(crate) snapshots: Snapshots,
-    /// Where all this is remembered, if others can be remembered as a part of it; see [`Library::view`]
+    /// Where all this is remembered, if others can be remembered as a part of it; see `Library::view`
     pub(crate) view: OnceLock<View>,
     /// The record that Forklore wrote for this very chat
     pub(crate) record: Option<ForkRecord>,

@@ -263,10 +263,6 @@ impl Cast for VaultCast<'_> {
         self.0.next_sent(chat, next).is_some_and(|sent| after < sent && sent <= until)
     }
 
-    fn forked(&self, chat: ChatIx) -> Option<usize> {
-        self.0.chats[chat].lineage.fork_message
-    }
-
     fn related(&self, a: ChatIx, b: ChatIx) -> bool {
         let root = |chat: ChatIx| self.0.ancestors(chat).last().unwrap_or(chat);
         root(a) == root(b)
