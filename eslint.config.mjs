@@ -45,7 +45,7 @@ export default [
     },
     { files: ['crates/web/assets/**'], languageOptions: { globals: globals.browser } },
     { files: ['sillytavern/extension/**', 'sillytavern/tests/extensions/**'], languageOptions: { globals: { ...globals.browser, ...TAVERN } } },
-    { files: ['sillytavern/plugin/**', 'eslint.config.mjs'], languageOptions: { globals: globals.node } },
+    { files: ['sillytavern/plugin/**', 'npm/**', 'eslint.config.mjs'], languageOptions: { globals: globals.node } },
     // Tests run in node, and send functions into pages.
     { files: ['sillytavern/tests/**', 'crates/web/tests/**'], languageOptions: { globals: { ...globals.node, ...globals.browser, ...TAVERN, ...OTHERS } } },
 ];

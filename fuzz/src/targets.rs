@@ -16,7 +16,7 @@ use forklore_core::format::settings::Settings;
 use forklore_core::story::identify;
 use forklore_fs::{NodeKind, SimFs, Vfs};
 use forklore_journal::seal;
-use forklore_json::{Kind, Raw, Step, compact, object, pretty, push, quote, remove, set};
+use forklore_json::{Kind, PathPart, Raw, compact, object, pretty, push, quote, remove, set};
 use forklore_store::Store;
 use forklore_vault::{Library, NoProgress, settle};
 use serde_json::Value;
@@ -108,7 +108,7 @@ pub fn splice(bytes: &[u8]) {
     };
     // Blanks around it are not the edit's.
     let document = before.bytes();
-    let step = [Step::key(name)];
+    let step = [PathPart::key(name)];
     if let Ok(edit) = set(before, &step, b"[1, 2]") {
         let after = edit.apply(document);
         let after = Raw::parse(&after).unwrap_or_else(|e| panic!("broken by an edit: {e}"));

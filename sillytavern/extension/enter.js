@@ -85,12 +85,12 @@ async function enter(fresh) {
     }
 }
 
-// Auto-Recap does what is in its queue with whatever chat is open: work that was left behind would be done in this one.
+// An extension with a queue does what is in it with whatever chat is open: work that was left behind would be done in this one.
 async function warnOfWork(left) {
     const queue = await api.get('api/queue', { chat: left });
     if (!queue.idle && st.here()?.address !== left) {
         notices.warning(`Work was left behind in ${st.nameOf(left)}`, [
-            `${work(queue)}. Auto-Recap may do it in the chat that is open now.`, 'Click to go back until it is done.',
+            `${work(queue)}. It may be done in the chat that is open now.`, 'Click to go back until it is done.',
         ], { onclick: () => st.open(left) });
     }
 }

@@ -28,6 +28,11 @@ export async function rename(address) {
     return name;
 }
 
+// A chat that was made elsewhere is one of its group's, also in the page's memory.
+export function listed(address) {
+    return inGroup(address, (chats) => (chats.includes(st.nameOf(address)) ? chats : [...chats, st.nameOf(address)]));
+}
+
 // Asks, and moves a chat that is not open to the trash with its own lorebook.
 export async function remove(address) {
     const plan = await api.post('api/delete', { chat: address, dry_run: true });

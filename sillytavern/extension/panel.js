@@ -1,6 +1,7 @@
 // The story's checkpoints and branches, in a dialog: what each has, and what can be done with it.
 
 import * as api from './api.js';
+import { bring } from './bring.js';
 import { compare } from './compare.js';
 import * as dialogs from './dialogs.js';
 import { askAbout, heal } from './enter.js';
@@ -93,6 +94,13 @@ function row(chat, open, popup, redraw) {
             ? button('Give it its own copy of the lorebook', 'copy', async () => { await heal(chat.chat, 'copy'); await redraw(); }, 'Own copy') : null,
         here ? null : button('Open', 'folder-open', async () => { await popup.completeAffirmative(); await st.open(chat.chat); }, 'Open'),
         here ? null : button('Compare with the open chat', 'code-compare', () => compare(open.address, chat.chat), 'Compare'),
+        here ? null : button('Bring along what happened there', 'code-merge', async () => {
+            const made = await bring(open.address, chat.chat);
+            if (made) {
+                await popup.completeAffirmative();
+                await st.open(made);
+            }
+        }, 'Bring along…'),
         button('Rename', 'pencil', async () => { await manage.rename(chat.chat); await redraw(); }, 'Rename'),
         here ? null : button('Move to the trash', 'trash-can', async () => { await manage.remove(chat.chat); await redraw(); }, 'Trash'));
     const line = make(`div.forklore-row${here ? '.forklore-here' : ''}`,

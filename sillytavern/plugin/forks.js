@@ -3,6 +3,7 @@
 import crypto from 'node:crypto';
 import fs from 'node:fs';
 import path from 'node:path';
+import { bindings } from './bindings.js';
 import { head, sanitize } from './places.js';
 
 // Makes a fork whole that is about to be saved, and keeps what is about to be overwritten by force. Gives what is to be done when the
@@ -61,8 +62,10 @@ function without(chat, target, main, exists, error) {
     const { world_info: book, ...rest } = metadata;
     const message = `The engine did not answer when the fork was saved: ${error?.message}`;
     rest.forklore = { pending: { code: 'ENGINE_DOWN', message, since: Date.now(), book: book || null } };
-    if (rest.auto_lorebooks && Object.hasOwn(rest.auto_lorebooks, 'lorebookName')) {
-        rest.auto_lorebooks = { ...rest.auto_lorebooks, lorebookName: null };
+    for (const [owner, key] of bindings) {
+        if (rest[owner] && Object.hasOwn(rest[owner], key)) {
+            rest[owner] = { ...rest[owner], [key]: null };
+        }
     }
     if (inherits) {
         rest.integrity = crypto.randomUUID();

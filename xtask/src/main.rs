@@ -1,4 +1,5 @@
-//! Forklore's chores: `cargo xtask test`, `cargo xtask bench`, `cargo xtask mutants`, `cargo xtask soak`.
+//! Forklore's chores: `cargo xtask test`, `cargo xtask bench`, `cargo xtask mutants`, `cargo xtask dist`,
+//! `cargo xtask soak`.
 #![allow(
     clippy::disallowed_methods,
     clippy::print_stdout,
@@ -6,6 +7,7 @@
 )]
 
 mod bench;
+mod dist;
 mod mutants;
 mod test;
 mod tools;
@@ -24,6 +26,10 @@ Forklore's chores
                       --plugin: the plugin alone; --web: the pages alone; --no-sillytavern: without SillyTavern's server]
   cargo xtask mutants breaks one rule of the state after the other, and lets the truth machine find it
                       [WORDS: only the rules that say so]
+  cargo xtask dist    the program for other systems, archives and npm's packages, into target/dist
+                      [PLATFORMS: windows-x64, linux-x64, linux-arm64, darwin-x64, darwin-arm64; all if none is named]
+                      [--twice: builds a second time from nothing, and compares the bytes; --launcher: npm's launcher alone;
+                      --quick: without optimisation, to try it]
   cargo xtask soak    the long form: the extension on all versions of SillyTavern, properties, every kill and every error, a minute of racing SillyTavern's saves
 ";
 
@@ -51,6 +57,7 @@ fn main() -> Result<()> {
         // One save, as the benchmark of history lets it be kept by a process of its own.
         Some("keep") if args.len() == 3 => bench::history::store::keep(args[1].as_ref(), args[2].as_ref()),
         Some("mutants") => mutants::mutants(args.get(1).map(String::as_str)),
+        Some("dist") => dist::dist(&args[1..]),
         Some("soak") => test::soak(),
         Some("help" | "--help" | "-h") | None => {
             print!("{HELP}");

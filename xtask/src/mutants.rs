@@ -135,8 +135,8 @@ const MUTANTS: &[Mutant] = &[
     Mutant {
         rule: "a book that a fork renamed is known by what was made of messages that the fork does not have",
         file: "crates/vault/src/state/renamed.rs",
-        was: "if marks.iter().any(is_theirs) {",
-        becomes: "if marks.iter().all(|mark| is_theirs(mark) && users.is_empty()) {",
+        was: "Ok(proven.then(|| before.to_owned()))",
+        becomes: "Ok((proven && users.is_empty()).then(|| before.to_owned()))",
     },
 ];
 

@@ -54,6 +54,7 @@ pub(crate) fn test() -> Result<()> {
     );
     let beside = [Suite::in_sillytavern(&["versions", "saves"], &OLDER), Suite::pages()].concat();
     suite.in_browsers(&[newest, beside]);
+    suite.launcher();
     suite.end()
 }
 
@@ -169,7 +170,7 @@ impl Suite {
             return;
         }
         let eslint = ".tools/node_modules/eslint/bin/eslint.js";
-        let looked = ["sillytavern", "crates/web", "eslint.config.mjs"];
+        let looked = ["sillytavern", "crates/web", "npm", "eslint.config.mjs"];
         self.step("lints of scripts", "node", &[&[eslint, "--max-warnings", "0"], &looked[..]].concat(), &[]);
         for config in ["jsconfig.json", "sillytavern/tests/jsconfig.json"] {
             let tsc = ".tools/node_modules/typescript/bin/tsc";
@@ -203,6 +204,13 @@ impl Suite {
                     "== known holes: NOT LOOKED FOR, the list of advisories cannot be fetched from here"
                 ),
             }
+        }
+    }
+
+    /// `npx forklore`, with the program as the tests above have built it.
+    fn launcher(&mut self) {
+        if self.tools.has("FORKLORE_SILLYTAVERN") {
+            self.step("npx forklore", "node", &["--test", "npm/tests/launcher.test.js"], &[]);
         }
     }
 

@@ -155,16 +155,22 @@ fn rights(library: &Library, grounds: &Grounds) -> Point {
 }
 
 fn system(grounds: &Grounds) -> Option<Point> {
-    Some(match grounds.exchange? {
-        true => Point::well(
+    const ELSEWHERE: &str =
+        "Put the vault on a disk of this machine with a journal (ext4, btrfs, XFS, APFS, NTFS).";
+    let known = grounds.guarantee.clone();
+    Some(match (grounds.exchange, known) {
+        (None, None) => return None,
+        (Some(true), None) => Point::well(
             About::System,
             "Files can trade names here: no save of SillyTavern's gets lost while Forklore writes.",
         ),
-        false => Point::wants(
-            About::System,
-            "Files cannot trade names on this file system: Forklore makes forks, but leaves the chats alone that SillyTavern may be writing (no links, no heal).",
-            "Put the vault on a disk of this machine (ext4, btrfs, XFS, APFS).",
-        ),
+        // In steps, or it was not tried yet: it is said what that means, and there is nothing to be done about it.
+        (Some(true) | None, Some(guarantee)) => Point::well(About::System, guarantee),
+        (Some(false), known) => {
+            let left_alone = "Files cannot trade names on this file system: Forklore makes forks, but leaves the chats alone that SillyTavern may be writing (no links, no heal).";
+            let guarantee = known.map(|guarantee| format!(" {guarantee}")).unwrap_or_default();
+            Point::wants(About::System, format!("{left_alone}{guarantee}"), ELSEWHERE)
+        }
     })
 }
 

@@ -52,7 +52,7 @@ pub struct Ready {
 /// Works out what belongs together.
 pub fn export(open: &OpenVault<'_>, leaving: &Leaving) -> Result<Ready, Failure> {
     let library = open.library()?;
-    let request = export::Request {
+    let request = export::ExportRequest {
         chats: chats(&library, leaving)?,
         with_card: leaving.with_card,
         with_history: !leaving.no_history,
@@ -80,7 +80,7 @@ pub fn import(
     arriving: &Arriving,
     file: &dyn OpenFile,
 ) -> Result<ImportReport, Failure> {
-    let request = import::Request { into: arriving.into.clone() };
+    let request = import::ImportRequest { into: arriving.into.clone() };
     let library = open.library_to_change(arriving.dry_run)?;
     let plan = import::plan(&library, file, &request, open.progress)?;
     if arriving.dry_run {

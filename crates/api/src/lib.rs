@@ -9,6 +9,7 @@
 //! * [`note`] keeps history of what was done.
 //! * [`Failure`] is what a user is told when something does not work.
 
+mod clock;
 pub mod config;
 pub mod doctor;
 pub mod enter;
@@ -27,9 +28,10 @@ pub mod past;
 mod picture;
 pub mod retention;
 
+pub use clock::now;
 pub use failure::{ErrorCode, Failure, FailureReport, Kind, capital};
 pub use library_cache::{LibraryCache, SharedLibrary};
-pub use open_vault::{OpenVault, now};
+pub use open_vault::OpenVault;
 pub use picture::{Picture, picture};
 use serde::Serialize;
 

@@ -3,11 +3,13 @@
 //! A page asks several times within a second, and a slider for each of its steps. Reading the vault is quick, looking whether anything
 //! has changed is quicker: every file that a library rests on is asked for its identity, and nothing else is.
 
+use std::collections::VecDeque;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::time::Duration;
 
 use forklore_core::check::Finding;
 use forklore_engine::check::{self, CheckReport};
+use forklore_engine::show::{self, ShowError, ShowReport};
 use forklore_fs::{Identity, NodeKind, PathError, VaultPath, Vfs};
 use forklore_journal as journal;
 use forklore_journal::layout;
@@ -16,7 +18,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::{ErrorCode, Failure, now};
 
-/// How long a library is kept that nothing has changed, in milliseconds.
+/// How long a library is kept that nothing has changed, if it depends on the time what is found in it; in milliseconds.
 const LONGEST: i64 = 60_000;
 
 /// A library, and what was found out about it.
@@ -26,7 +28,14 @@ pub struct SharedLibrary {
     checked: OnceLock<CheckReport>,
     /// When it was read, in milliseconds since 1970
     read: i64,
+    /// The states that were looked at last, newest first: a slider comes from where it was
+    shown: Mutex<VecDeque<(Place, Arc<ShowReport>)>>,
 }
+
+/// A message of a chat.
+type Place = (ChatIx, usize);
+/// So many states are kept.
+const STATES: usize = 8;
 
 /// So often a vault is read again in which others were at work meanwhile, and so long they are given each time.
 const TRIES: usize = 10;
@@ -64,7 +73,7 @@ pub(crate) fn read(fs: &Arc<dyn Vfs>, progress: &dyn Progress) -> Result<Library
 impl SharedLibrary {
     /// A library that was just read.
     pub fn new(library: Library) -> Self {
-        Self { library, checked: OnceLock::new(), read: now() }
+        Self { library, checked: OnceLock::new(), read: now(), shown: Mutex::default() }
     }
 
     /// What `check` finds in all of it.
@@ -75,6 +84,21 @@ impl SharedLibrary {
     /// What `check` says of one chat, or of all.
     pub fn check(&self, only: Option<ChatIx>) -> CheckReport {
         only.map_or_else(|| self.whole().clone(), |c| check::check(&self.library, Some(c), now()))
+    }
+
+    /// The state of a chat at a message, or at its last one.
+    pub fn show(&self, chat: ChatIx, at: Option<usize>) -> Result<Arc<ShowReport>, ShowError> {
+        let kept = || self.shown.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(at) = at
+            && let Some((_, state)) = kept().iter().find(|(place, _)| *place == (chat, at))
+        {
+            return Ok(state.clone());
+        }
+        let state = Arc::new(show::show(&self.library, chat, at)?);
+        let mut shown = kept();
+        shown.push_front(((chat, state.at), state.clone()));
+        shown.truncate(STATES);
+        Ok(state)
     }
 
     fn whole(&self) -> &CheckReport {
@@ -163,8 +187,9 @@ fn fresh(last: Option<Stamped>, fs: &Arc<dyn Vfs>, progress: &dyn Progress) -> R
     // Before the content: what changes in between makes a stamp that is never met again.
     let stamp = stamp(fs)?;
     // Some findings depend on the time: what has been waiting, what is left over.
+    let is_timed = |last: &SharedLibrary| last.checked.get().is_some_and(|report| report.timed);
     let is_young = |last: &SharedLibrary| (0..LONGEST).contains(&(now() - last.read));
-    if let Some(last) = last.filter(|(of, last)| *of == stamp && is_young(last)) {
+    if let Some(last) = last.filter(|(of, last)| *of == stamp && (!is_timed(last) || is_young(last))) {
         return Ok(last);
     }
     // The old one is gone by now, unless somebody works with it: a vault can be large.

@@ -1,6 +1,6 @@
 //! `stories`, `tree`, `show`, `diff`, `check`, and what waits in the queue.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashSet};
 use std::sync::Arc;
 
 use forklore_engine::check::{self, CheckReport};
@@ -11,7 +11,7 @@ use forklore_engine::search::{self, SearchReport};
 use forklore_engine::show::{self, ShowOperation, ShowReport};
 use forklore_engine::stories::{self, StoriesReport};
 use forklore_engine::tree::{self, TreeReport};
-use forklore_vault::{ChatIx, Library, StoryKind};
+use forklore_vault::{ChatIx, Library, StoryIx, StoryKind};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -107,10 +107,13 @@ pub struct Stretch {
 #[derive(Debug, Clone, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Search {
-    /// Name, folder or group id of the story
-    pub story: String,
+    /// Name, folder or group id of the story; all stories if left out
+    pub story: Option<String>,
     /// What is looked for, without regard to case
     pub text: String,
+    /// How many messages and entries are known already, and left out
+    #[serde(default)]
+    pub from: usize,
 }
 
 /// A story.
@@ -143,7 +146,8 @@ pub fn gained(open: &OpenVault<'_>, of: &OneStory) -> Result<GainedReport, Failu
 /// Where something is said.
 pub fn search(open: &OpenVault<'_>, of: &Search) -> Result<SearchReport, Failure> {
     let shared = open.shared()?;
-    Ok(search::search(&shared.library, shared.library.find_story(&of.story)?, &of.text)?)
+    let story = of.story.as_deref().map(|name| shared.library.find_story(name)).transpose()?;
+    Ok(search::search(&shared.library, story, &of.text, of.from, open.progress)?)
 }
 
 /// What is said in a part of a chat.
@@ -188,6 +192,15 @@ fn checked(open: &OpenVault<'_>, of: &AnyChat) -> Result<(Arc<SharedLibrary>, Ch
     library_cache::calmly(&*open.fs, || check(open.shared()?), undisturbed)
 }
 
+/// A chat, or all of a story, or everything.
+#[derive(Debug, Clone, Default)]
+pub struct Patient {
+    /// Address of the chat
+    pub chat: Option<String>,
+    /// Name, folder or group id of the story
+    pub story: Option<String>,
+}
+
 /// What is wrong, with what the stories are called.
 #[derive(Debug, Clone)]
 pub struct HealthReport {
@@ -197,21 +210,38 @@ pub struct HealthReport {
     pub chats: usize,
     /// What stories are called, by what their chats' addresses begin with
     pub names: BTreeMap<String, String>,
+    /// What the addresses of the story's chats begin with, if only one was looked at
+    pub story: Option<String>,
 }
 
 /// What is wrong, for people.
-pub fn health(open: &OpenVault<'_>, of: &AnyChat) -> Result<HealthReport, Failure> {
-    let (shared, check) = checked(open, of)?;
+pub fn health(open: &OpenVault<'_>, of: &Patient) -> Result<HealthReport, Failure> {
+    let (shared, mut check) = checked(open, &AnyChat { chat: of.chat.clone() })?;
     let library = &shared.library;
-    let names = library.stories().map(|(_, story)| {
-        let key = match story.kind() {
+    let key = |s: StoryIx| {
+        let story = library.story(s);
+        match story.kind() {
             StoryKind::Character => story.folder().to_owned(),
             StoryKind::Group => format!("group:{}", story.folder()),
-        };
-        (key, story.name().to_owned())
-    });
-    let chats = if of.chat.is_some() { 1 } else { library.chats().len() };
-    Ok(HealthReport { check, chats, names: names.collect() })
+        }
+    };
+    let names = library.stories().map(|(s, story)| (key(s), story.name().to_owned()));
+    let mut chats = if of.chat.is_some() { 1 } else { library.chats().len() };
+    let (names, mut only) = (names.collect(), None);
+    if let Some(name) = of.story.as_deref().filter(|_| of.chat.is_none()) {
+        let s = library.find_story(name)?;
+        let begin = format!("{}/", key(s));
+        let books: HashSet<&str> =
+            library.story(s).chats().iter().filter_map(|c| Some(library.chat(*c).book()?.1)).collect();
+        check.findings.retain(|finding| match (&finding.chat, &finding.book) {
+            (Some(chat), _) => chat.starts_with(&begin),
+            (None, Some(book)) => books.contains(book.as_str()),
+            (None, None) => false,
+        });
+        chats = library.story(s).chats().len();
+        only = Some(key(s));
+    }
+    Ok(HealthReport { check, chats, names, story: only })
 }
 
 /// As [`check()`], and everything that is kept is read; what can be mended of it is, with `mend`.

@@ -1,7 +1,9 @@
 //! [`moment`]: travelling along the line of a chat, for pages; [`companions`]: where one can travel to.
 
+use std::sync::Arc;
+
 use forklore_engine::line::{self, Companion, Line, LineMessage};
-use forklore_engine::show::{self, ShowReport};
+use forklore_engine::show::ShowReport;
 use serde::Deserialize;
 
 use crate::{Failure, OpenVault};
@@ -19,6 +21,10 @@ pub struct SliderStep {
     pub at: Option<usize>,
     /// The message that one comes from; the one before if left out
     pub from: Option<usize>,
+    /// How many entries of a long lorebook are shown
+    pub entries: Option<usize>,
+    /// Only entries that have this in their title, keys or text
+    pub find: Option<String>,
 }
 
 /// A moment with what is around it.
@@ -29,9 +35,9 @@ pub struct Moment {
     /// The messages around it
     pub window: Vec<LineMessage>,
     /// The state
-    pub here: ShowReport,
+    pub here: Arc<ShowReport>,
     /// The state where one comes from; nothing for the first message
-    pub before: Option<ShowReport>,
+    pub before: Option<Arc<ShowReport>>,
 }
 
 /// A moment: the state there, the state where one comes from, and the messages around.
@@ -39,9 +45,9 @@ pub fn moment(open: &OpenVault<'_>, step: &SliderStep) -> Result<Moment, Failure
     let shared = open.shared()?;
     let library = &shared.library;
     let chat = library.find_chat(&step.chat)?;
-    let here = show::show(library, chat, step.at)?;
+    let here = shared.show(chat, step.at)?;
     let from = step.from.filter(|from| *from < here.messages).or(here.at.checked_sub(1));
-    let before = from.map(|from| show::show(library, chat, Some(from))).transpose()?;
+    let before = from.map(|from| shared.show(chat, Some(from))).transpose()?;
     let window = here.at.saturating_sub(AROUND.0)..here.at + AROUND.1 + 1;
     let window = line::around(library, chat, window)?;
     Ok(Moment { line: line::line(library, chat), window, here, before })

@@ -6,6 +6,7 @@ use forklore_fs::Vfs;
 use forklore_journal as journal;
 use forklore_vault::{Library, Progress, settle};
 
+use crate::clock::now;
 use crate::failure::Failure;
 use crate::library_cache::{self, LibraryCache, SharedLibrary};
 
@@ -66,11 +67,4 @@ impl OpenVault<'_> {
         (self.told)(&right.recovered);
         Ok(Library::load_with(self.fs.clone(), right, self.progress)?)
     }
-}
-
-/// The time in milliseconds since 1970.
-#[allow(clippy::disallowed_methods, reason = "this is the edge where the time comes in")]
-pub fn now() -> i64 {
-    let since = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH);
-    since.map_or(0, |d| i64::try_from(d.as_millis()).unwrap_or(i64::MAX))
 }

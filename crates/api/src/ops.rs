@@ -4,7 +4,9 @@ use forklore_config::Config;
 use forklore_engine::delete::{self, DeleteReport};
 use forklore_engine::needed::{self, NeededReport};
 use forklore_engine::rename::{self, RenameReport};
-use forklore_engine::trash::{self, GcReport, GcRequest, RestoreError, RestoreReport, TrashReport};
+use forklore_engine::trash::{
+    self, GcReport, GcRequest, RestRestored, TrashReport, UntrashError, UntrashReport,
+};
 use forklore_engine::undo::{self, UndoError, UndoReport};
 use forklore_journal::operation::Operation;
 use forklore_journal::oplog::{FindError, LogEntry, LogReport, OpLog};
@@ -97,9 +99,11 @@ pub struct Cleaning {
 #[serde(untagged)]
 pub enum Restored {
     /// A file
-    File(RestoreReport),
+    File(UntrashReport),
     /// All of an operation
     Operation(UndoReport),
+    /// What was left of an operation
+    Rest(RestRestored),
 }
 
 /// What an operation did, file by file. All are named inside the vault.
@@ -114,6 +118,8 @@ pub struct Action {
     pub removed: Vec<String>,
     /// Files that it changed
     pub edited: Vec<String>,
+    /// Why it cannot be undone any more; nothing if it can be
+    pub stays: Option<String>,
 }
 
 /// What Forklore did, newest first, with what each operation touched.
@@ -161,7 +167,31 @@ pub fn actions(open: &OpenVault<'_>, limit: &Limit) -> Result<Actions, Failure> 
     let newest_first = report.operations.into_iter().zip(log.operations.iter().rev());
     let actions = newest_first.take(limit.limit.unwrap_or(usize::MAX)).map(|(entry, op)| touched(entry, op));
     let redo = log.last_undo().map(|op| op.id.clone());
-    Ok(Actions { actions: actions.collect(), all, unreadable: report.unreadable, redo })
+    let mut actions: Vec<Action> = actions.collect();
+    let shared = open.shared()?;
+    for action in actions.iter_mut().filter(|action| action.is_offered()) {
+        action.stays =
+            undo::plan(&shared.library, &log, Some(&action.entry.id), false).err().map(|e| stays(&e));
+    }
+    Ok(Actions { actions, all, unreadable: report.unreadable, redo })
+}
+
+/// Why something cannot be undone any more, in words for the log.
+fn stays(e: &UndoError) -> String {
+    match e {
+        UndoError::MovedOn { why, .. } => format!("Stays: {why} since."),
+        UndoError::Taken(_) => "Stays: there is another file of that name by now.".to_owned(),
+        UndoError::Expired(_) => "Stays: what it took away has left the trash.".to_owned(),
+        UndoError::NothingLeft => "Nothing is left of it.".to_owned(),
+        other => format!("Stays: {other}."),
+    }
+}
+
+impl Action {
+    /// Whether somebody would think of undoing it: it is no undo, and not undone.
+    pub fn is_offered(&self) -> bool {
+        self.entry.undone_by.is_none() && self.entry.undoes.is_none()
+    }
 }
 
 /// What one operation did; its id, or the beginning of it, must be unique.
@@ -181,6 +211,7 @@ fn touched(entry: LogEntry, operation: &Operation) -> Action {
         made: operation.publishes().map(|publish| publish.target.as_str().to_owned()).collect(),
         removed: operation.retires().map(|retire| retire.target.as_str().to_owned()).collect(),
         edited,
+        stays: None,
     }
 }
 
@@ -250,9 +281,18 @@ pub fn restore(open: &OpenVault<'_>, restoring: &Restoring) -> Result<(Restored,
             Ok((Restored::File(report), others))
         }
         // An operation that put nothing into the trash is no way to get something out of it.
-        Err(e @ RestoreError::NotThere(_)) => match log.find(item) {
+        Err(e @ UntrashError::NotThere(_)) => match log.find(item) {
             Ok(operation) if operation.retires().next().is_some() => {
-                Ok((Restored::Operation(revert(&library, &log, Some(item), false, *dry_run)?), Vec::new()))
+                let all = revert(&library, &log, Some(item), false, *dry_run).map(Restored::Operation);
+                // Some of it may be back already, or be wanted in spite of what came since.
+                let rest = |whole: Failure| {
+                    let rest = trash::restore_rest(&library, &log, operation, *dry_run, now());
+                    rest.map(Restored::Rest).map_err(|e| match e {
+                        UntrashError::NotThere(_) => whole,
+                        e => e.into(),
+                    })
+                };
+                Ok((all.or_else(rest)?, Vec::new()))
             }
             _ => Err(e.into()),
         },

@@ -3,7 +3,7 @@
 use forklore_config::Config;
 use forklore_engine::blame::{self, BlameReport};
 use forklore_engine::history::{self, HistoryReport};
-use forklore_engine::restore::{self, Request, RestoreReport, RestoreTarget, When};
+use forklore_engine::restore::{self, RestoreReport, RestoreRequest, RestoreTarget, When};
 use forklore_engine::when::{self, Typed};
 use schemars::JsonSchema;
 use serde::Deserialize;
@@ -112,7 +112,7 @@ pub fn restore_with(
     Ok(restore::execute(&library, plan, time)?)
 }
 
-fn request(bringing: &Bringing) -> Result<Request, Failure> {
+fn request(bringing: &Bringing) -> Result<RestoreRequest, Failure> {
     let what = match (&bringing.entry, bringing.book) {
         (Some(entry), false) => RestoreTarget::Entry(entry.clone()),
         (None, true) => RestoreTarget::Book,
@@ -121,15 +121,24 @@ fn request(bringing: &Bringing) -> Result<Request, Failure> {
             return Err(Failure::usage("an entry is part of the lorebook: name one of both".to_owned()));
         }
     };
-    let when = match (bringing.at, &bringing.when, bringing.observation) {
+    let when = moment(bringing.at, bringing.when.as_deref(), bringing.observation)?;
+    let (chat, name) = (bringing.chat.clone(), bringing.name.clone());
+    Ok(RestoreRequest { chat, what, when, name, ignore_queue: bringing.ignore_queue })
+}
+
+/// The moment that is meant.
+pub(crate) fn moment(
+    at: Option<usize>,
+    when: Option<&str>,
+    observation: Option<u64>,
+) -> Result<When, Failure> {
+    Ok(match (at, when, observation) {
         (None, None, None) => When::Last,
         (Some(at), None, None) => When::Message(at),
         (None, Some(text), None) => When::Time(time(text)?.to),
         (None, None, Some(seq)) => When::Observation(seq),
         _ => return Err(Failure::usage("a message, a time or an observation: name one of them".to_owned())),
-    };
-    let (chat, name) = (bringing.chat.clone(), bringing.name.clone());
-    Ok(Request { chat, what, when, name, ignore_queue: bringing.ignore_queue })
+    })
 }
 
 fn time(text: &str) -> Result<Typed, Failure> {

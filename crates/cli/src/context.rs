@@ -1,5 +1,6 @@
 //! [`Context`]: what every command needs to know of its call, and how it asks the vault.
 
+use std::io::{self, BufRead as _, IsTerminal as _};
 use std::path::{Path, PathBuf};
 use std::process::Stdio;
 use std::sync::Arc;
@@ -31,6 +32,20 @@ impl Context {
     /// Opens the vault without reading it.
     pub(crate) fn vault(&self) -> Result<Arc<RealFs>, Failure> {
         Ok(Arc::new(find::open(self.vault.as_deref())?))
+    }
+
+    /// Whether somebody sits there who can be asked.
+    pub(crate) fn is_interactive(&self) -> bool {
+        !self.json && io::stdin().is_terminal() && io::stdout().is_terminal()
+    }
+
+    /// Whether the user agrees: he said yes already, or is asked now. Anything but a yes is a no, and so is nobody there.
+    pub(crate) fn agrees(&self, yes: bool, ask: impl FnOnce() -> io::Result<()>) -> bool {
+        let mut answer = String::new();
+        let asked = || ask().and_then(|()| io::stdin().lock().read_line(&mut answer)).is_ok();
+        yes || (self.is_interactive()
+            && asked()
+            && matches!(answer.trim().to_lowercase().as_str(), "y" | "yes"))
     }
 
     /// Asks the vault something, and records what was done to it.
@@ -78,7 +93,7 @@ impl Context {
 
 /// Starts a process that records what an operation touched. It also lets go of the largest file that was removed, as its input, which it
 /// does not read: that takes a while, and nobody should wait for it.
-fn in_background(vault: &RealFs, id: &str) -> std::io::Result<()> {
+fn in_background(vault: &RealFs, id: &str) -> io::Result<()> {
     let mut command = std::process::Command::new(std::env::current_exe()?);
     command.arg("--vault").arg(vault.root()).args(["watch", "--operation", id]);
     let removed = vault.removed().into_iter().max_by_key(|file| file.metadata().map_or(0, |meta| meta.len()));

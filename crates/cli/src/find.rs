@@ -1,6 +1,6 @@
 //! Finding the vault: what was named, else the SillyTavern install around here.
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use forklore_api::{ErrorCode, Failure};
 use forklore_fs::{NodeKind, RealFs, VaultPath, Vfs};
@@ -22,7 +22,7 @@ pub(crate) fn open(named: Option<&Path>) -> Result<RealFs, Failure> {
             }
         }),
         None => {
-            let here = PathBuf::from(".").canonicalize()?;
+            let here = forklore_fs::canonical(Path::new("."))?;
             here.ancestors()
                 .find_map(below)
                 .ok_or_else(|| Failure::typed(ErrorCode::NoVault, "There is no SillyTavern vault here", hint))

@@ -1,6 +1,7 @@
 //! `blame`: which message, and what, each field of a lorebook entry and each line of its text comes from.
 
 use forklore_core::adapter::{EntryRole, entry_role};
+use forklore_core::format::book::EntryImage;
 use forklore_core::state::{Blamed, Carry, Cause, Change, Place, blame as trace};
 use forklore_fs::PathError;
 use forklore_journal::oplog::time;
@@ -9,6 +10,8 @@ use forklore_vault::state::at::{StateError, Wanted};
 use forklore_vault::{ChatIx, Library};
 use schemars::JsonSchema;
 use serde::Serialize;
+
+use crate::merge;
 
 /// Where the entries of a chat's book come from.
 #[derive(Debug, Clone, Serialize, JsonSchema)]
@@ -31,7 +34,7 @@ pub struct BlameEntry {
     /// Its title
     pub comment: String,
     /// `fact`, `registry` or `index`
-    pub role: &'static str,
+    pub role: EntryRole,
     /// What made it
     pub made: Stamp,
     /// The last change of it that is more than being moved about
@@ -40,6 +43,20 @@ pub struct BlameEntry {
     pub fields: Option<Vec<BlameField>>,
     /// The change that each line of its text came with; nothing unless one entry was asked for
     pub lines: Option<Vec<BlameLine>>,
+    /// Where it was written, if it was brought along from another chat
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub from: Option<BlameFrom>,
+}
+
+/// Where something was written that was brought along.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
+pub struct BlameFrom {
+    /// Address of the chat
+    pub chat: String,
+    /// Title of the entry there
+    pub comment: String,
+    /// The last change of it there
+    pub last: Stamp,
 }
 
 /// Where a field comes from.
@@ -160,8 +177,57 @@ pub fn blame(
         found = vec![found.swap_remove(place)];
     }
     let teller = Teller { library, c, changes };
-    let entries = found.iter().map(|one| teller.entry(one, wanted.is_some())).collect::<Result<_, _>>()?;
+    let mut entries =
+        found.iter().map(|one| teller.entry(one, wanted.is_some())).collect::<Result<Vec<_>, _>>()?;
+    for (entry, one) in entries.iter_mut().zip(&found) {
+        entry.from = brought(library, c, at, &one.entry.image)?;
+    }
     Ok(BlameReport { chat: library.address(c).to_string(), at, book: book.to_owned(), entries })
+}
+
+/// Where an entry was written, if a chat that the line consists of had it brought along from its second parent and its first one had
+/// another, or none.
+fn brought(
+    library: &Library,
+    c: ChatIx,
+    at: usize,
+    entry: &EntryImage,
+) -> Result<Option<BlameFrom>, BlameError> {
+    let (mut here, mut at) = (c, at);
+    for _ in 0..library.chats().count() {
+        let chat = library.chat(here);
+        let Some(parent) = chat.lineage().parent else { return Ok(None) };
+        let begun = chat.record().map(|record| record.message);
+        if let (Some(learnt), Some(second)) = (merge::learnt(chat), merge::second_parent(library, chat))
+            && begun.is_some_and(|begun| begun <= at)
+        {
+            let number = entry.uid.map(|uid| {
+                learnt.numbers.iter().find(|(_, here)| *here == uid).map_or(uid, |(there, _)| *there)
+            });
+            let same = |image: &EntryImage, uid: Option<i64>| {
+                image.uid == uid && image.comment == entry.comment && image.content() == entry.content()
+            };
+            let own = library.book_at(parent, begun.unwrap_or(at), Wanted::default())?.entries;
+            let upto = learnt.message.min(library.chat(second).head());
+            let theirs = library.book_at(second, upto, Wanted::default())?.entries;
+            let is_theirs = theirs.iter().any(|one| same(&one.image, number));
+            if is_theirs && !own.iter().any(|one| same(&one.image, entry.uid)) {
+                let wanted = number.map_or_else(|| entry.comment.to_string(), |number| number.to_string());
+                let mut told = blame(library, second, Some(upto), Some(&wanted))?.entries;
+                let Some(one) = told.pop() else { return Ok(None) };
+                // What that one has from elsewhere is from there.
+                let own = BlameFrom {
+                    chat: library.address(second).to_string(),
+                    comment: one.comment,
+                    last: one.last,
+                };
+                return Ok(Some(one.from.unwrap_or(own)));
+            }
+        }
+        at = at.min(chat.lineage().fork_message.unwrap_or(at));
+        here = parent;
+    }
+    Ok(None)
 }
 
 /// The entry that a user means, of entries by number and title.
@@ -243,15 +309,12 @@ impl Teller<'_> {
         Ok(BlameEntry {
             uid: one.entry.image.uid,
             comment: one.entry.image.comment.to_string(),
-            role: match entry_role(&one.entry.image.comment) {
-                EntryRole::Registry => "registry",
-                EntryRole::Index => "index",
-                EntryRole::Fact | EntryRole::Queue => "fact",
-            },
+            role: entry_role(&one.entry.image.comment),
             made: self.stamp(one.made)?,
             last: self.stamp(last)?,
             fields: if whole { Some(fields.collect::<Result<_, PathError>>()?) } else { None },
             lines: if whole { Some(lines.collect::<Result<_, PathError>>()?) } else { None },
+            from: None,
         })
     }
 

@@ -8,7 +8,7 @@ use forklore_core::format::names::book_stem;
 use forklore_fs::{Identity, OpenFile, PathError, VaultPath};
 use forklore_journal::layout;
 use forklore_vault::history::HistoryError;
-use forklore_vault::history::transfer::{Taken, Travelling};
+use forklore_vault::history::transfer::{ObservationInTransit, Taken};
 use forklore_vault::progress::Progress;
 use forklore_vault::read::media::{self, Links};
 use forklore_vault::{ChatIx, Library, StoryIx, StoryKind};
@@ -19,7 +19,7 @@ use crate::warning::{Warning, WarningCode};
 
 /// What a user asks for.
 #[derive(Debug, Clone)]
-pub struct Request {
+pub struct ExportRequest {
     /// Which chats
     pub chats: Chats,
     /// Whether the character's card goes along
@@ -129,7 +129,7 @@ enum Source {
 }
 
 /// Works out what belongs together. `now` is in milliseconds since 1970.
-pub fn plan(library: &Library, request: &Request, now: i64) -> Result<ExportPlan, ExportError> {
+pub fn plan(library: &Library, request: &ExportRequest, now: i64) -> Result<ExportPlan, ExportError> {
     let (story, line) = match request.chats {
         Chats::Story(story) => (story, None),
         Chats::Line(chat) => (library.chat(chat).story(), Some(chat)),
@@ -348,7 +348,7 @@ impl LinkedMedia {
 }
 
 /// An observation as a line.
-fn line(observation: &Travelling) -> Vec<u8> {
+fn line(observation: &ObservationInTransit) -> Vec<u8> {
     // Plain data into memory cannot fail.
     let mut line = serde_json::to_vec(observation).unwrap_or_default();
     line.push(b'\n');

@@ -2,6 +2,7 @@
 
 use std::collections::HashSet;
 
+use forklore_core::adapter::EntryRole;
 use forklore_vault::state::at::{BookAt, Wanted};
 use forklore_vault::{ChatIx, Library, StoryIx};
 use rayon::prelude::*;
@@ -49,6 +50,6 @@ fn of(library: &Library, c: ChatIx) -> Option<Gained> {
 }
 
 fn names(book: &BookAt) -> HashSet<(Option<i64>, String)> {
-    let facts = book.entries.iter().filter(|entry| role_of(entry) == Some("fact"));
+    let facts = book.entries.iter().filter(|entry| role_of(entry) == Some(EntryRole::Fact));
     facts.map(|entry| (entry.image.uid, entry.image.comment.to_string())).collect()
 }

@@ -4,6 +4,7 @@
 use std::ops::Range;
 
 use forklore_core::format::chat::{Message, Role};
+use forklore_core::story::lineage::Kind;
 use forklore_fs::PathError;
 use forklore_json::Raw;
 use forklore_vault::{ChatIx, Library, StoryKind};
@@ -72,8 +73,10 @@ pub struct LineMessage {
     pub user: bool,
     /// Whether it is hidden from the model
     pub hidden: bool,
-    /// How many swipes it has
-    pub swipes: usize,
+    /// The texts of its swipes, the shown one included; none if it has no list of them
+    pub swipes: Vec<String>,
+    /// Which of them is shown
+    pub swipe: Option<usize>,
 }
 
 /// One chat of a story.
@@ -102,10 +105,10 @@ pub fn line(library: &Library, c: ChatIx) -> Line {
         .collect();
     let forks = library.chats().filter(|(_, fork)| fork.lineage().parent == Some(c));
     marks.extend(forks.filter_map(|(f, fork)| {
-        let kind = match tree::kind(fork.lineage().kind) {
-            "branch" => MarkKind::Branch,
-            "checkpoint" => MarkKind::Checkpoint,
-            _ => return None,
+        let kind = match fork.lineage().kind {
+            Kind::Branch => MarkKind::Branch,
+            Kind::Checkpoint => MarkKind::Checkpoint,
+            Kind::Main | Kind::Copy => return None,
         };
         let address = library.address(f).to_string();
         Some(Mark {
@@ -144,14 +147,16 @@ pub fn around(library: &Library, c: ChatIx, messages: Range<usize>) -> Result<Ve
     let mut found = Vec::new();
     for message in messages.start..end {
         let line = library.message_line(c, message)?.unwrap_or_default();
-        let read = Message::new(Raw::parse(&line).unwrap_or(Raw::NULL));
+        let raw = Raw::parse(&line).unwrap_or(Raw::NULL);
+        let read = Message::new(raw);
         found.push(LineMessage {
             message,
             speaker: read.speaker().into_owned(),
             text: read.text().into_owned(),
             user: read.role() == Role::User,
             hidden: read.is_hidden(),
-            swipes: read.swipes().count(),
+            swipes: read.swipes().map(|text| text.as_text().unwrap_or_default().into_owned()).collect(),
+            swipe: raw.get("swipe_id").and_then(Raw::as_i64).and_then(|at| usize::try_from(at).ok()),
         });
     }
     Ok(found)

@@ -1,16 +1,21 @@
-//! `search`: where something is said in a story, and which entries tell of it.
+//! `search`: where something is said in a story or in all of them, which entries and recaps tell of it, and which chats are called so.
 
+use std::borrow::Cow;
 use std::collections::HashSet;
+use std::ops::Range;
 
 use forklore_core::adapter::{EntryRole, entry_role};
 use forklore_core::format::chat::Message;
 use forklore_fs::PathError;
-use forklore_vault::{ChatIx, Library, StoryIx};
+use forklore_json::Raw;
+use forklore_vault::{ChatIx, Library, Progress, StoryIx};
 use rayon::prelude::*;
 use schemars::JsonSchema;
 use serde::Serialize;
 
-/// How many of each are given.
+use super::show;
+
+/// How many of each are given at once.
 pub const MOST: usize = 100;
 /// How many characters stand around what was found.
 const AROUND: usize = 60;
@@ -22,8 +27,25 @@ pub struct SearchReport {
     pub messages: Vec<FoundMessage>,
     /// Entries of lorebooks as they are now
     pub entries: Vec<FoundEntry>,
+    /// Chats that are called so
+    pub chats: Vec<String>,
+    /// Running recaps as they are now
+    pub recaps: Vec<FoundRecap>,
+    /// How many messages there are in all
+    pub all_messages: usize,
+    /// How many entries there are in all
+    pub all_entries: usize,
     /// Whether there is more than is given
     pub more: bool,
+}
+
+/// A running recap that tells of it.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
+pub struct FoundRecap {
+    /// The chat that it is of
+    pub chat: String,
+    /// What it says around it
+    pub excerpt: Excerpt,
 }
 
 /// A message in which it is said.
@@ -50,6 +72,8 @@ pub struct FoundEntry {
     pub uid: Option<i64>,
     /// Its title
     pub comment: String,
+    /// The key that has it, if one has
+    pub key: Option<String>,
     /// What it says around it
     pub excerpt: Excerpt,
 }
@@ -65,29 +89,60 @@ pub struct Excerpt {
     pub after: String,
 }
 
-/// Looks for `text`, without regard to case, in the chats of a story and their books.
-pub fn search(library: &Library, story: StoryIx, text: &str) -> Result<SearchReport, PathError> {
+/// Looks for `text`, without regard to case, in the chats of a story, or of all, and in their books. The first `from` messages and
+/// entries are left out: they are known already.
+pub fn search(
+    library: &Library,
+    story: Option<StoryIx>,
+    text: &str,
+    from: usize,
+    progress: &dyn Progress,
+) -> Result<SearchReport, PathError> {
     let wanted = fold(text.trim());
-    let mut report = SearchReport { messages: Vec::new(), entries: Vec::new(), more: false };
+    let mut report = SearchReport {
+        messages: Vec::new(),
+        entries: Vec::new(),
+        chats: Vec::new(),
+        recaps: Vec::new(),
+        all_messages: 0,
+        all_entries: 0,
+        more: false,
+    };
     if wanted.is_empty() {
         return Ok(report);
     }
-    let chats = library.story(story).chats();
-    let found: Vec<Vec<FoundMessage>> =
-        chats.par_iter().map(|c| in_chat(library, *c, &wanted)).collect::<Result<_, _>>()?;
-    report.messages = found.into_iter().flatten().collect();
+    let stories = library.stories().filter(|(s, _)| story.is_none_or(|only| only == *s));
+    let chats: Vec<ChatIx> = stories.flat_map(|(_, story)| story.chats().iter().copied()).collect();
+    progress.start("Searching", chats.len() as u64);
+    let look = |c: &ChatIx| {
+        let found = in_chat(library, *c, &wanted);
+        progress.advance(1);
+        found
+    };
+    let found: Result<Vec<Vec<FoundMessage>>, _> = chats.par_iter().map(look).collect();
+    progress.finish();
+    report.messages = found?.into_iter().flatten().collect();
     let mut seen: HashSet<&str> = HashSet::new();
-    for c in chats {
-        if let Some((name, stem)) = library.chat(*c).book()
+    for c in &chats {
+        let chat = library.chat(*c);
+        if contains(chat.name(), &wanted) {
+            report.chats.push(library.address(*c).to_string());
+        }
+        if let Some((name, stem)) = chat.book()
             && seen.insert(stem)
-            && report.entries.len() <= MOST
         {
             in_book(library, *c, name, &wanted, &mut report.entries)?;
         }
     }
-    report.more = report.messages.len() > MOST || report.entries.len() > MOST;
-    report.messages.truncate(MOST);
-    report.entries.truncate(MOST);
+    (report.all_messages, report.all_entries) = (report.messages.len(), report.entries.len());
+    report.recaps = in_recaps(library, &chats, &wanted);
+    report.more = report.messages.len().max(report.entries.len()) > from + MOST;
+    report.messages = report.messages.into_iter().skip(from).take(MOST).collect();
+    report.entries = report.entries.into_iter().skip(from).take(MOST).collect();
+    // Names and recaps come with the first part.
+    let most = if from == 0 { MOST } else { 0 };
+    report.chats.truncate(most);
+    report.recaps.truncate(most);
     Ok(report)
 }
 
@@ -96,17 +151,29 @@ fn in_chat(library: &Library, c: ChatIx, wanted: &[char]) -> Result<Vec<FoundMes
     let own =
         if chat.lineage().parent.is_some() { chat.lineage().fork_message.map_or(0, |at| at + 1) } else { 0 };
     let mut found = Vec::new();
-    for at in own..chat.transcript().len() {
-        let line = library.message_line(c, at)?.unwrap_or_default();
-        let Ok(message) = Message::parse(&line) else { continue };
-        let Some(excerpt) = excerpt(&message.text(), wanted) else { continue };
+    library.each_message(c, own, |at, line| {
+        let Ok(message) = Message::parse(line) else { return };
+        let Some(excerpt) = excerpt(&message.text(), wanted) else { return };
         let chat = library.address(c).to_string();
         found.push(FoundMessage { chat, at, speaker: message.speaker().into_owned(), excerpt });
-        if found.len() > MOST {
-            break;
+    })?;
+    Ok(found)
+}
+
+/// The recaps of chats as they are now. Forks begin with their parent's: each text is told once.
+fn in_recaps(library: &Library, chats: &[ChatIx], wanted: &[char]) -> Vec<FoundRecap> {
+    let mut seen: HashSet<String> = HashSet::new();
+    let mut found = Vec::new();
+    for c in chats {
+        let recap = show::running_at(library, *c, library.chat(*c).head());
+        let Some(text) = recap.content else { continue };
+        if let Some(excerpt) = excerpt(&text, wanted)
+            && seen.insert(text)
+        {
+            found.push(FoundRecap { chat: library.address(*c).to_string(), excerpt });
         }
     }
-    Ok(found)
+    found
 }
 
 fn in_book(
@@ -130,14 +197,21 @@ fn in_book(
             found: String::new(),
             after: String::new(),
         };
-        let said = excerpt(&content, wanted).or_else(|| excerpt(&comment, wanted).map(|_| start()));
+        let keys = entry.said()[1].unwrap_or(Raw::NULL).elements().filter_map(Raw::as_text);
+        let key = { keys }.find(|key| contains(key, wanted)).map(Cow::into_owned);
+        let named = key.is_some() || contains(&comment, wanted);
+        let said = excerpt(&content, wanted).or_else(|| named.then(start));
         if let Some(excerpt) = said {
             let chat = library.address(c).to_string();
             let (book, uid) = (name.to_owned(), entry.uid());
-            found.push(FoundEntry { chat, book, uid, comment: comment.into_owned(), excerpt });
+            found.push(FoundEntry { chat, book, uid, comment: comment.into_owned(), key, excerpt });
         }
     }
     Ok(())
+}
+
+fn contains(text: &str, wanted: &[char]) -> bool {
+    place(text, wanted).is_some()
 }
 
 fn fold(text: &str) -> Vec<char> {
@@ -146,22 +220,33 @@ fn fold(text: &str) -> Vec<char> {
 
 /// One character for one, so that places in the folded text are places in the text.
 fn fold_one(c: char) -> char {
+    if c.is_ascii() {
+        return c.to_ascii_lowercase();
+    }
     let mut lower = c.to_lowercase();
     lower.next().filter(|_| lower.next().is_none()).unwrap_or(c)
 }
 
+/// Where it stands in a text, in bytes.
+fn place(text: &str, wanted: &[char]) -> Option<Range<usize>> {
+    let first = wanted.first()?;
+    let begins = text.char_indices().filter(|(_, c)| fold_one(*c) == *first).map(|(at, _)| at);
+    { begins }.find_map(|start| {
+        let mut rest = text[start..].char_indices();
+        let same = wanted.iter().all(|w| rest.next().is_some_and(|(_, c)| fold_one(c) == *w));
+        same.then(|| start..start + rest.next().map_or(text.len() - start, |(at, _)| at))
+    })
+}
+
 fn excerpt(text: &str, wanted: &[char]) -> Option<Excerpt> {
-    let chars: Vec<char> = text.chars().collect();
-    let folded: Vec<char> = chars.iter().copied().map(fold_one).collect();
-    let start = folded.windows(wanted.len()).position(|window| window == wanted)?;
-    let end = start + wanted.len();
-    let text = |range: std::ops::Range<usize>| chars[range].iter().collect::<String>();
-    let (from, to) = (start.saturating_sub(AROUND), (end + AROUND).min(chars.len()));
+    let Range { start, end } = place(text, wanted)?;
+    let from = text[..start].char_indices().rev().take(AROUND).last().map_or(start, |(at, _)| at);
+    let to = text[end..].char_indices().nth(AROUND).map_or(text.len(), |(at, _)| end + at);
     let cut = |cut: bool| if cut { "…" } else { "" };
     Some(Excerpt {
-        before: format!("{}{}", cut(from > 0), text(from..start)),
-        found: text(start..end),
-        after: format!("{}{}", text(end..to), cut(to < chars.len())),
+        before: format!("{}{}", cut(from > 0), &text[from..start]),
+        found: text[start..end].to_owned(),
+        after: format!("{}{}", &text[end..to], cut(to < text.len())),
     })
 }
 
@@ -179,5 +264,7 @@ mod tests {
         let found = excerpt(&long, &fold("X")).unwrap();
         assert_eq!(found.before.chars().count(), AROUND + 1);
         assert!(found.after.ends_with("ß…"));
+        let found = excerpt("海邊的燈", &fold("燈")).unwrap();
+        assert_eq!((&*found.before, &*found.found, &*found.after), ("海邊的", "燈", ""));
     }
 }

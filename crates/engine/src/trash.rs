@@ -67,7 +67,7 @@ fn item(operation: &Operation, retire: &Retire, days: u32) -> TrashItem {
 
 /// What came back.
 #[derive(Debug, Clone, Serialize, JsonSchema)]
-pub struct RestoreReport {
+pub struct UntrashReport {
     /// Id of the operation; nothing if it was only planned
     pub operation: Option<String>,
     /// The file as it was called
@@ -80,9 +80,20 @@ pub struct RestoreReport {
     pub warnings: Vec<Warning>,
 }
 
+/// What came back of an operation of which some has come back before.
+#[derive(Debug, Clone, Serialize, JsonSchema)]
+pub struct RestRestored {
+    /// Id of the operation; nothing if it was only planned
+    pub operation: Option<String>,
+    /// The files as they are called now
+    pub restored: Vec<String>,
+    /// What the user should know
+    pub warnings: Vec<Warning>,
+}
+
 /// Why nothing came back.
 #[derive(Debug, thiserror::Error)]
-pub enum RestoreError {
+pub enum UntrashError {
     /// There is no such file in the trash.
     #[error("There is no \"{0}\" in the trash")]
     NotThere(String),
@@ -101,17 +112,17 @@ pub fn restore(
     item: &str,
     dry_run: bool,
     now: i64,
-) -> Result<RestoreReport, RestoreError> {
+) -> Result<UntrashReport, UntrashError> {
     let trash = log.trash(&**library.fs())?;
     let called = |path: &VaultPath| {
         let stem = path.name().rsplit_once('.').map_or(path.name(), |(stem, _)| stem);
         path.as_str() == item || path.name() == item || stem == item
     };
     let found = trash.iter().rev().find(|(_, retire)| called(&retire.target));
-    let (_, retire) = found.ok_or_else(|| RestoreError::NotThere(item.to_owned()))?;
+    let (_, retire) = found.ok_or_else(|| UntrashError::NotThere(item.to_owned()))?;
     let target = free_name(library, &retire.target)?;
     let bring = linked_by(library, &retire.target, &retire.object)?;
-    let mut report = RestoreReport {
+    let mut report = UntrashReport {
         operation: None,
         path: retire.target.as_str().to_owned(),
         restored: target.as_str().to_owned(),
@@ -129,6 +140,48 @@ pub fn restore(
         kind: Kind::Restore,
         chat: None,
         summary: format!("brought {} back from the trash", report.restored),
+        undoes: None,
+    };
+    tx.commit(about, &finder(library))?;
+    Ok(report)
+}
+
+/// Brings back together what an operation took away and is still in the trash.
+pub fn restore_rest(
+    library: &Library,
+    log: &OpLog,
+    taken: &Operation,
+    dry_run: bool,
+    now: i64,
+) -> Result<RestRestored, UntrashError> {
+    let trash = log.trash(&**library.fs())?;
+    let rest: Vec<&Retire> =
+        trash.iter().filter(|(by, _)| by.id == taken.id).map(|(_, retire)| *retire).collect();
+    if rest.is_empty() {
+        return Err(UntrashError::NotThere(taken.summary.clone()));
+    }
+    let mut report = RestRestored { operation: None, restored: Vec::new(), warnings: Vec::new() };
+    let mut files = Vec::new();
+    for retire in rest {
+        let target = free_name(library, &retire.target)?;
+        let bring = linked_by(library, &retire.target, &retire.object)?;
+        report.restored.push(target.as_str().to_owned());
+        report.warnings.extend(bring.warning());
+        files.push((target, &retire.object, bring));
+    }
+    if dry_run {
+        return Ok(report);
+    }
+    let mut tx = library.begin(now)?;
+    for (target, object, bring) in files {
+        bring.stage(library, &mut tx)?;
+        tx.publish_object(target, object)?;
+    }
+    report.operation = Some(tx.id().to_owned());
+    let about = About {
+        kind: Kind::Restore,
+        chat: taken.chat.clone(),
+        summary: format!("brought {} back from the trash", report.restored.join(", ")),
         undoes: None,
     };
     tx.commit(about, &finder(library))?;
@@ -195,11 +248,17 @@ pub fn gc(library: &Library, log: &OpLog, request: GcRequest<'_>, now: i64) -> R
     // What was only brought back is not of Forklore's making.
     let makes = |op: &&Operation| {
         let made = match op.kind {
-            Kind::Checkpoint | Kind::Branch | Kind::Heal | Kind::Learn | Kind::Resolve => true,
+            Kind::Checkpoint
+            | Kind::Branch
+            | Kind::Heal
+            | Kind::Learn
+            | Kind::Append
+            | Kind::Resolve
+            | Kind::Pick => true,
             // What comes back from the trash comes alone, or with what it links to.
             Kind::Restore => op.steps.iter().filter(|step| !layout::is_media(step.target())).count() > 1,
             // What was imported is its makers'; `orphans` covers what an extension keeps.
-            Kind::Import | Kind::Delete | Kind::Rename | Kind::Gc | Kind::Undo => false,
+            Kind::Import | Kind::Delete | Kind::Rename | Kind::Adopt | Kind::Gc | Kind::Undo => false,
         };
         // What was made by an operation that was undone since is gone: a file of that name is somebody else's.
         made && log.undone_by(&op.id).is_none()

@@ -48,6 +48,12 @@ pub struct TreeChat {
     /// The chat that was brought along into it, if one was
     #[serde(skip_serializing_if = "Option::is_none")]
     pub learnt: Option<TreeLearnt>,
+    /// The chat whose messages follow in it, if another one's do
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub appended: Option<TreeAppended>,
+    /// Whether it is marked as the line that is the story now
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub story: bool,
     /// Name of the parent that is gone
     pub lost_parent: Option<String>,
     /// How this is known: `recorded`, `main_chat`, `moments` or `none`
@@ -85,6 +91,19 @@ pub struct TreeLearnt {
     pub conflicts: usize,
 }
 
+/// The second parent of a chat: the one whose messages follow in it.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
+pub struct TreeAppended {
+    /// Its address, if it is still there
+    pub chat: Option<String>,
+    /// Its name at the time
+    pub name: String,
+    /// The first of its messages that follows
+    pub first: usize,
+    /// The last one
+    pub message: usize,
+}
+
 /// The running recap in the tree.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct TreeRecap {
@@ -101,6 +120,17 @@ pub struct TreeBook {
     pub name: Option<String>,
     /// `own`, `shared`, `missing` or `none`
     pub state: &'static str,
+}
+
+/// A chat's name without the part that it has from one of its ancestors, and without what its story is called: what tells it from
+/// the others. `…` stands where an ancestor's name was. `ancestors` begins with the farthest.
+pub fn short_name(name: &str, story: &str, ancestors: &[&str]) -> String {
+    let rest = |ancestor: &&str| name.strip_prefix(*ancestor).filter(|rest| rest.starts_with(" - "));
+    if let Some(rest) = ancestors.iter().rev().find_map(rest) {
+        return format!("…{rest}");
+    }
+    let own = name.strip_prefix(story).and_then(|rest| rest.strip_prefix(" - "));
+    own.filter(|rest| !rest.trim().is_empty()).unwrap_or(name).to_owned()
 }
 
 /// The tree of the given story, or of all.
@@ -193,6 +223,8 @@ fn tree_chat(
         parent: chat.lineage().parent.map(|p| library.address(p).to_string()),
         fork_message: chat.lineage().fork_message,
         learnt: learnt_of(library, chat),
+        appended: appended_of(library, chat),
+        story: merge::adopt::is_story(chat),
         lost_parent: lost_parent(chat).map(str::to_owned),
         lineage: basis(chat.lineage().basis),
         confidence: chat.lineage().confidence.as_str(),
@@ -208,6 +240,16 @@ fn tree_chat(
         findings: codes,
         depth,
         chat: address,
+    })
+}
+
+fn appended_of(library: &Library, chat: &Chat) -> Option<TreeAppended> {
+    let appended = chat.record()?.appended.as_ref()?;
+    Some(TreeAppended {
+        chat: merge::appended_from(library, chat).map(|c| library.address(c).to_string()),
+        name: appended.file.clone(),
+        first: appended.first,
+        message: appended.message,
     })
 }
 

@@ -49,9 +49,12 @@ pub enum UndoError {
     /// There is no such operation.
     #[error(transparent)]
     Find(#[from] FindError),
-    /// Nothing was ever done.
-    #[error("There is nothing to {0}")]
-    Nothing(&'static str),
+    /// Nothing was done that is not undone.
+    #[error("There is nothing to undo")]
+    NothingToUndo,
+    /// Nothing was undone.
+    #[error("There is nothing to redo")]
+    NothingToRedo,
     /// It was undone before.
     #[error("That was undone already, by {by}")]
     Already {
@@ -99,8 +102,8 @@ pub struct UndoPlan {
 pub fn plan(library: &Library, log: &OpLog, id: Option<&str>, redo: bool) -> Result<UndoPlan, UndoError> {
     let operation = match (id, redo) {
         (Some(id), _) => log.find(id)?,
-        (None, false) => log.last_done().ok_or(UndoError::Nothing("undo"))?,
-        (None, true) => log.last_undo().ok_or(UndoError::Nothing("redo"))?,
+        (None, false) => log.last_done().ok_or(UndoError::NothingToUndo)?,
+        (None, true) => log.last_undo().ok_or(UndoError::NothingToRedo)?,
     };
     if let Some(by) = log.undone_by(&operation.id) {
         return Err(UndoError::Already { by: by.to_owned() });

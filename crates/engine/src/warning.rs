@@ -73,6 +73,8 @@ impl std::fmt::Display for WarningCode {
 codes! {
     /// What an export holds is in the vault already.
     AlreadyHere = "ALREADY_HERE";
+    /// The first message that follows answers something that is not there.
+    AnswersElse = "ANSWERS_ELSE";
     /// A book is also active globally, for the character or for a persona.
     BookAlsoGlobal = "BOOK_ALSO_GLOBAL";
     /// The book has gone on since the state that a chat comes back in.

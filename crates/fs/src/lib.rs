@@ -7,6 +7,7 @@
 //! * [`SimFs`] is the simulator: a file system in memory that knows what a power cut would leave, and can be stopped
 //!   before any operation. It is the second implementation that keeps the seam honest.
 //!
+//! * [`Guarantee`] says what the disk below a vault promises.
 //! * [`Hints`] tells when it may be worth to look again.
 //!
 //! "Not there" and "cannot be read" are different answers everywhere: see [`PathError::is_missing`].
@@ -14,18 +15,24 @@
 mod attributes;
 mod beneath;
 mod copy;
+mod guarantee;
+#[cfg(any(windows, test))]
+mod held;
 mod hints;
 mod path;
 mod real;
 mod sim;
+mod steps;
 
 use std::io;
 
 pub use attributes::Attributes;
+pub use guarantee::{Grade, Guarantee};
 pub use hints::Hints;
-pub use path::{BadPath, VaultPath};
+pub use path::{BadPath, VaultPath, canonical, shown};
 pub use real::RealFs;
 pub use sim::{Crash, SimFs};
+pub use steps::{aside, waits_beside};
 
 /// What makes a file the same file as before: if any of it changed, what was known of the content no longer holds.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -187,6 +194,11 @@ pub trait Vfs: Send + Sync {
         None
     }
 
+    /// What the disk promises.
+    fn guarantee(&self) -> Guarantee {
+        Guarantee::of(None)
+    }
+
     /// Opens a file for reading.
     fn open(&self, path: &VaultPath) -> Result<Box<dyn OpenFile>, PathError>;
 
@@ -263,7 +275,8 @@ pub trait Vfs: Send + Sync {
     /// Gives a file another name and drops the file that had it. Only for files that nobody but Forklore writes.
     fn replace(&self, from: &VaultPath, to: &VaultPath) -> Result<(), PathError>;
 
-    /// Lets two files trade names in one instant.
+    /// Lets two files trade names: in one instant, or in steps that lose no save (see [`aside`]). Taken means that somebody saved at `b`
+    /// between those steps; what is there then is newer than what either name led to.
     fn exchange(&self, a: &VaultPath, b: &VaultPath) -> Result<(), PathError>;
 
     /// Takes a file's name away.

@@ -9,6 +9,7 @@ use std::sync::{Mutex, PoisonError};
 use crate::attributes::Attributes;
 use crate::beneath::{Rename, Root, identity};
 use crate::copy::copy_range;
+use crate::guarantee::Guarantee;
 use crate::{Fill, Identity, Lock, New, Node, NodeKind, OpenFile, Part, PathError, VaultPath, Vfs};
 
 /// The real file system below one folder.
@@ -137,6 +138,10 @@ impl Vfs for RealFs {
         Some(self.root())
     }
 
+    fn guarantee(&self) -> Guarantee {
+        Guarantee::of(self.root.disk().as_deref())
+    }
+
     fn open(&self, path: &VaultPath) -> Result<Box<dyn OpenFile>, PathError> {
         Ok(Box::new(RealFile(self.run("open", path, Root::read)?)))
     }
@@ -260,7 +265,7 @@ impl Vfs for RealFs {
     }
 
     fn sync_file(&self, path: &VaultPath) -> Result<(), PathError> {
-        self.run("sync", path, |root, path| root.read(path)?.sync_all())
+        self.run("sync", path, |root, path| root.to_sync(path)?.sync_all())
     }
 
     fn sync_dir(&self, dir: &VaultPath) -> Result<(), PathError> {

@@ -11,6 +11,7 @@ use std::io;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use self::change::Change;
+use crate::steps::{self, Steps};
 use crate::{Attributes, Identity, Lock, Node, NodeKind, OpenFile, Part, PathError, VaultPath, Vfs};
 
 /// What ended the process in a simulated run.
@@ -45,6 +46,8 @@ struct State {
     others: Vec<(usize, VaultPath, Vec<u8>)>,
     /// Whether this is a file system that cannot let two files trade names.
     no_exchange: bool,
+    /// Whether they trade in several steps.
+    exchange_in_steps: bool,
     /// Before which operation the disk is full.
     full_at: Option<usize>,
 }
@@ -114,6 +117,11 @@ impl SimFs {
     /// Makes this a file system that cannot let two files trade names.
     pub fn without_exchange(&self) {
         self.state().no_exchange = true;
+    }
+
+    /// Makes this a file system on which two files trade names in several steps, as on Windows.
+    pub fn exchange_in_steps(&self) {
+        self.state().exchange_in_steps = true;
     }
 
     /// Lets the `n`-th changing operation from now fail as on a full disk. It changes nothing; what comes after works again.
@@ -234,6 +242,7 @@ impl State {
             durable: names.clone(),
             dirs: self.dirs.clone(),
             no_exchange: self.no_exchange,
+            exchange_in_steps: self.exchange_in_steps,
             ..State::default()
         };
         SimFs { state: Mutex::new(state), locks: Arc::default() }
@@ -442,6 +451,10 @@ impl Vfs for SimFs {
     }
 
     fn exchange(&self, a: &VaultPath, b: &VaultPath) -> Result<(), PathError> {
+        if self.state().exchange_in_steps {
+            let traded = steps::exchange(self, a, b);
+            return traded.map_err(|source| PathError { path: a.clone(), doing: "exchange", source });
+        }
         self.change("exchange", a, |s| {
             if s.no_exchange {
                 return Err(io::ErrorKind::Unsupported.into());
@@ -461,6 +474,16 @@ impl Vfs for SimFs {
             s.pending.push(Change::Unlink(path.clone()));
             Ok(())
         })
+    }
+}
+
+impl Steps for SimFs {
+    fn rename_noreplace(&self, from: &VaultPath, to: &VaultPath) -> io::Result<()> {
+        Vfs::rename_noreplace(self, from, to).map_err(|e| e.source)
+    }
+
+    fn sync_dir(&self, dir: &VaultPath) -> io::Result<()> {
+        Vfs::sync_dir(self, dir).map_err(|e| e.source)
     }
 }
 

@@ -29,6 +29,7 @@ const EXTENSION: &str = "public/scripts/extensions/third-party/forklore";
 const NOTE: &str = "plugins/forklore/engine.json";
 /// SillyTavern's settings, and what they are before its first start.
 const CONFIG: &str = "config.yaml";
+const KEPT_CONFIG: &str = "config/config.yaml";
 const DEFAULT_CONFIG: &str = "default/config.yaml";
 
 /// The oldest SillyTavern that Forklore works with.
@@ -127,15 +128,15 @@ pub fn plan(tavern: &Tavern, engine: &str) -> Result<InstallPlan, InstallError> 
         plan.take_away(tavern, gone)?;
     }
     let config = config(tavern)?;
-    let turned =
-        switch::turn_on(&config.text).map_err(|why| InstallError::Config { file: place(CONFIG), why })?;
+    let turned = switch::turn_on(&config.text)
+        .map_err(|why| InstallError::Config { file: config_place(tavern), why })?;
     let (mut turned_on, mut former, mut first) = (old.turned_on, old.former, old.first);
     if let Some((text, stood)) = turned {
         if !tavern.has_other_plugins()? {
             (turned_on, former, first) = (true, Some(stood), !config.exists);
         }
         plan.report.config = Some("server plugins are turned on");
-        files.push((place(CONFIG), text.into_bytes()));
+        files.push((config_place(tavern), text.into_bytes()));
     }
     let mut launcher = old.launcher;
     if let Some(text) = launcher_config(tavern)? {
@@ -184,17 +185,17 @@ pub fn plan_removal(tavern: &Tavern) -> Result<InstallPlan, InstallError> {
         let config = config(tavern)?;
         let former = old.former.unwrap_or_else(|| switch::Former::Value("false".to_owned()));
         let turned_back = switch::turn_back(&config.text, &former)
-            .map_err(|why| InstallError::Config { file: place(CONFIG), why })?;
+            .map_err(|why| InstallError::Config { file: config_place(tavern), why })?;
         if let (Some(text), true) = (turned_back, config.exists) {
             plan.report.config = Some("server plugins are turned off again");
             let default = tavern.fs.read(&place(DEFAULT_CONFIG))?;
             if old.first && default.as_deref() == Some(text.as_bytes()) {
                 // Nothing but what SillyTavern begins with: it makes its own again.
-                plan.report.removed.push(CONFIG.to_owned());
-                plan.remove.push(place(CONFIG));
+                plan.report.removed.push(config_place(tavern).as_str().to_owned());
+                plan.remove.push(config_place(tavern));
             } else {
-                plan.report.written.push(CONFIG.to_owned());
-                plan.write.push((place(CONFIG), text.into_bytes()));
+                plan.report.written.push(config_place(tavern).as_str().to_owned());
+                plan.write.push((config_place(tavern), text.into_bytes()));
             }
         }
     }
@@ -288,8 +289,9 @@ impl InstallPlan {
         for path in &self.remove {
             fs.unlink(path)?;
         }
+        let settings = config_place(tavern);
         let (config, files): (Vec<_>, Vec<_>) =
-            self.write.into_iter().partition(|(path, _)| path.as_str() == CONFIG);
+            self.write.into_iter().partition(|(path, _)| *path == settings);
         for (path, content) in files.into_iter().chain(config) {
             put(fs, &path, &content)?;
         }
@@ -337,6 +339,14 @@ fn place(name: &str) -> VaultPath {
 fn note(tavern: &Tavern) -> Result<Note, InstallError> {
     let bytes = tavern.fs.read(&place(NOTE))?.unwrap_or_default();
     Ok(serde_json::from_slice(&bytes).unwrap_or_default())
+}
+
+/// Where the settings are: in SillyTavern's Docker image the file is a link into a folder that outlives the container. What is to take its
+/// place goes there, or the link would.
+fn config_place(tavern: &Tavern) -> VaultPath {
+    let kept = place(KEPT_CONFIG);
+    let leads = tavern.fs.is_link(&place(CONFIG)).unwrap_or(false);
+    if leads && tavern.fs.identity(&kept).is_ok_and(|file| file.is_some()) { kept } else { place(CONFIG) }
 }
 
 struct ConfigText {

@@ -30,6 +30,18 @@ fn data_folder() -> Option<PathBuf> {
     }
 }
 
+/// Where people put it in their own folder: by hand, as an archive of GitHub's, by SillyTavern's launcher.
+const USUAL: [&str; 8] = [
+    "SillyTavern",
+    "SillyTavern-release",
+    "SillyTavern-Launcher/SillyTavern",
+    "Documents/SillyTavern",
+    "Desktop/SillyTavern",
+    "Downloads/SillyTavern",
+    "Downloads/SillyTavern-release",
+    "ST/SillyTavern",
+];
+
 /// Why there is no install.
 #[derive(Debug, thiserror::Error)]
 pub enum NotFound {
@@ -71,8 +83,9 @@ impl Tavern {
             return Self::open(dir).ok_or_else(|| NotFound::Named(dir.to_owned()));
         }
         let around = here.ancestors().map(Path::to_owned);
-        let near = [Some(here), home].into_iter().flatten().map(|dir| dir.join("SillyTavern"));
-        around.chain(near).find_map(|dir| Self::open(&dir)).ok_or(NotFound::Nowhere)
+        let near = std::iter::once(here.join("SillyTavern"));
+        let usual = home.into_iter().flat_map(|home| USUAL.map(|place| home.join(place)));
+        around.chain(near).chain(usual).find_map(|dir| Self::open(&dir)).ok_or(NotFound::Nowhere)
     }
 
     /// Where it is.

@@ -209,3 +209,20 @@ fn an_install_is_found_from_near() {
     fs::rename(dir.path(), elsewhere.path().join("SillyTavern")).unwrap();
     assert!(Tavern::find(None, Path::new("/"), Some(elsewhere.path())).is_ok());
 }
+
+/// In SillyTavern's Docker image the settings are a link into a folder that outlives the container.
+#[cfg(unix)]
+#[test]
+fn settings_that_are_a_link_are_changed_where_they_are() {
+    let (dir, tavern) = install(None);
+    fs::create_dir(dir.path().join("config")).unwrap();
+    fs::write(dir.path().join("config/config.yaml"), "enableServerPlugins: false # why\n").unwrap();
+    std::os::unix::fs::symlink("./config/config.yaml", dir.path().join("config.yaml")).unwrap();
+    let written = put_in(&tavern).written;
+    assert!(written.contains(&"config/config.yaml".to_owned()), "{written:?}");
+    assert_eq!(text(&dir, "config/config.yaml").unwrap(), "enableServerPlugins: true # why\n");
+    assert!(dir.path().join("config.yaml").is_symlink());
+    take_out(&tavern);
+    assert_eq!(text(&dir, "config/config.yaml").unwrap(), "enableServerPlugins: false # why\n");
+    assert!(dir.path().join("config.yaml").is_symlink());
+}

@@ -8,7 +8,7 @@ use std::ops::Range;
 
 use forklore_core::format::chat::{BOM, Header, Line};
 use forklore_fs::{OpenFile, PathError, Vfs};
-use forklore_json::{Kind, Raw, Splice, Step};
+use forklore_json::{Kind, PathPart, Raw, Splice};
 
 use crate::error::unreadable;
 use crate::operation::{Edit, JsonChange, Listed, Place};
@@ -201,7 +201,7 @@ fn splice(value: Raw<'_>, change: &JsonChange) -> Found {
     match change {
         JsonChange::Set { path, from, to, next, made } => {
             let keys: Vec<&str> = path.iter().map(String::as_str).collect();
-            let steps: Vec<Step<'_>> = keys.iter().map(|key| Step::Key(key)).collect();
+            let steps: Vec<PathPart<'_>> = keys.iter().map(|key| PathPart::Key(key)).collect();
             let now = value.at(&keys);
             let is = |wanted: &Option<crate::operation::Json>| match (now, wanted) {
                 (None, None) => true,
@@ -225,7 +225,7 @@ fn splice(value: Raw<'_>, change: &JsonChange) -> Found {
         }
         JsonChange::Include(Listed { path, text, at, .. }) => {
             let keys: Vec<&str> = path.iter().map(String::as_str).collect();
-            let steps: Vec<Step<'_>> = keys.iter().map(|key| Step::Key(key)).collect();
+            let steps: Vec<PathPart<'_>> = keys.iter().map(|key| PathPart::Key(key)).collect();
             let quoted = forklore_json::quote(text);
             let made = match value.at(&keys) {
                 Some(list) if list.kind() == Kind::Array => {
@@ -245,7 +245,7 @@ fn splice(value: Raw<'_>, change: &JsonChange) -> Found {
             let Some(n) = list.elements().position(|element| element.is_text(text)) else {
                 return Found::Already;
             };
-            let mut steps: Vec<Step<'_>> = keys.iter().map(|key| Step::Key(key)).collect();
+            let mut steps: Vec<PathPart<'_>> = keys.iter().map(|key| PathPart::Key(key)).collect();
             let last = list.elements().nth(1).is_none();
             if *null && last {
                 return forklore_json::set(value, &steps, b"null").map_or(Found::Conflict, Found::Splice);
@@ -253,7 +253,7 @@ fn splice(value: Raw<'_>, change: &JsonChange) -> Found {
             if *alone && last {
                 steps.truncate(steps.len() - emptied(value, &keys, *made));
             } else {
-                steps.push(Step::Index(n));
+                steps.push(PathPart::Index(n));
             }
             forklore_json::remove(value, &steps).map_or(Found::Already, Found::Splice)
         }

@@ -38,6 +38,11 @@ pub fn book(name: &str) -> Result<VaultPath, BadPath> {
     folder(WORLDS).join(&format!("{}.json", names::book_stem(name)))
 }
 
+/// Whether a file is where books are.
+pub fn is_book(path: &VaultPath) -> bool {
+    path.parent() == folder(WORLDS)
+}
+
 /// Whether a file is an image or a file that chats link to.
 pub fn is_media(path: &VaultPath) -> bool {
     media::place(path.as_str()).is_some()

@@ -1,8 +1,9 @@
-//! What an operation leaves behind: [`discard`] removes it, [`park`] keeps aside what nobody can place.
+//! What an operation leaves behind: [`discard`] removes it, and keeps aside what nobody can place.
 
-use forklore_fs::{NodeKind, PathError, VaultPath, Vfs};
+use forklore_fs::{NodeKind, PathError, Vfs};
 
 use crate::folders::{self, in_tx};
+use crate::lost::park;
 use crate::operation::FileId;
 use crate::swap::{self, remove};
 
@@ -20,16 +21,4 @@ pub(crate) fn discard(fs: &dyn Vfs, id: &str) -> Result<(), PathError> {
         if strange { park(fs, &path)? } else { remove(fs, &path)? }
     }
     Ok(())
-}
-
-/// Keeps a file that nobody can place.
-pub(crate) fn park(fs: &dyn Vfs, path: &VaultPath) -> Result<(), PathError> {
-    let lost = folders::lost();
-    fs.make_private_dir(&lost)?;
-    let aside = lost.join(path.name()).unwrap_or_default();
-    match fs.rename_noreplace(path, &aside) {
-        Err(e) if !e.is_taken() => return Err(e),
-        _ => {}
-    }
-    fs.sync_dir(&lost)
 }

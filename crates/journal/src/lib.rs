@@ -29,6 +29,7 @@ mod error;
 pub mod folders;
 pub mod layout;
 mod left_over;
+mod lost;
 mod models;
 pub mod operation;
 pub mod oplog;

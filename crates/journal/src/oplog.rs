@@ -177,17 +177,28 @@ impl OpLog {
     }
 
     /// Files that are in the trash: retired by an operation that counts, with their content still there. What was deleted, came
-    /// back and was deleted again is there once.
+    /// back and was deleted again is there once; what came back and is where it was is not there any more.
     pub fn trash<'a>(&'a self, fs: &dyn Vfs) -> Result<Vec<(&'a Operation, &'a Retire)>, PathError> {
         let mut found = Vec::new();
         for operation in self.operations.iter().filter(|op| self.is_last_turn(op)) {
             for retire in operation.retires() {
-                if fs.identity(&object_path(&retire.object))?.is_some() {
+                let is_back =
+                    self.was_restored(operation, &retire.target) && fs.identity(&retire.target)?.is_some();
+                if !is_back && fs.identity(&object_path(&retire.object))?.is_some() {
                     found.push((operation, retire));
                 }
             }
         }
         Ok(found)
+    }
+
+    /// Whether a file that an operation took away was brought back later, by something that counts.
+    fn was_restored(&self, taken: &Operation, target: &VaultPath) -> bool {
+        let later = self.operations.iter().rev().take_while(|later| later.id > taken.id);
+        { later }
+            .filter(|later| later.kind == Kind::Restore && self.undone_by(&later.id).is_none())
+            .flat_map(Operation::publishes)
+            .any(|publish| publish.target == *target)
     }
 
     /// The log for reading, newest first.

@@ -5,7 +5,8 @@ use forklore_fs::{PathError, VaultPath, Vfs};
 use crate::content::hash;
 use crate::edit::Locate;
 use crate::folders::{self, in_tx, intent_path, log_path, object_path};
-use crate::left_over::{discard, park};
+use crate::left_over::discard;
+use crate::lost::park;
 use crate::operation::{FileId, Operation, Retire, Step};
 use crate::swap::{Prepared, Swapped, remove, stem, swap};
 

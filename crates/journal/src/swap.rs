@@ -7,11 +7,15 @@
 //! What is known is written down before it is needed. The name of the new file tells what it was made from and which file it is
 //! (`<stem>.swap.<base>.<ours>`); saves that came out are listed, oldest first, in notes beside it (`….note0`, `….note1`).
 //! Every attempt has a name of its own, so a note can never be read against another attempt's file.
+//!
+//! Where files cannot trade names in one instant, they do so in steps (`forklore_fs::steps`), and what had the name waits beside the new
+//! file (`….out`). A crash then leaves the name free: [`settle`] first puts back what waits.
 
-use forklore_fs::{Attributes, New, OpenFile, Part, PathError, VaultPath, Vfs};
+use forklore_fs::{Attributes, New, OpenFile, Part, PathError, VaultPath, Vfs, aside, waits_beside};
 
 use crate::edit::{Locate, Piece, Revised, revise};
 use crate::folders;
+use crate::lost::park;
 use crate::operation::{Edit, FileId};
 
 /// What became of an edit.
@@ -188,6 +192,9 @@ fn trade(
         return Ok(Attempt::Disturbed);
     }
     if let Err(e) = fs.exchange(&swap, target) {
+        if e.is_taken() {
+            return superseded(fs, &swap, target);
+        }
         clean(fs, &swap)?;
         // Deleted in this instant, or no such thing on this file system.
         return match e {
@@ -199,7 +206,10 @@ fn trade(
     let mut out = match identity(fs, &swap) {
         // Somebody put a link there in this very instant. It is not ours to follow.
         Err(_) if fs.is_link(&swap)? => {
-            fs.exchange(&swap, target)?;
+            match fs.exchange(&swap, target) {
+                Err(e) if e.is_taken() => return superseded(fs, &swap, target),
+                traded => traded?,
+            }
             clean(fs, &swap)?;
             return Ok(Attempt::Disturbed);
         }
@@ -215,11 +225,22 @@ fn trade(
     while let Some(save) = out.filter(|out| *out != ours && !saves.contains(out)) {
         saves.push(save);
         write_note(fs, &swap, &saves)?;
-        fs.exchange(&swap, target)?;
+        match fs.exchange(&swap, target) {
+            Err(e) if e.is_taken() => return superseded(fs, &swap, target),
+            traded => traded?,
+        }
         out = identity(fs, &swap)?;
     }
     fs.sync_dir(&target.parent())?;
     clean(fs, &swap)?;
+    Ok(Attempt::Disturbed)
+}
+
+/// Somebody saved while the name was free: what is there now is newer than everything that we hold.
+fn superseded(fs: &dyn Vfs, swap: &VaultPath, target: &VaultPath) -> Result<Attempt, PathError> {
+    fs.sync_dir(&target.parent())?;
+    remove(fs, &aside(swap))?;
+    clean(fs, swap)?;
     Ok(Attempt::Disturbed)
 }
 
@@ -302,6 +323,13 @@ enum Rank {
 pub(crate) fn settle(fs: &dyn Vfs, stem: &str, target: &VaultPath) -> Result<(), PathError> {
     let tx = folders::tx();
     for node in fs.list(&tx)? {
+        if let Some(swap) = waits_beside(&node.name).filter(|name| name.starts_with(&format!("{stem}.")))
+            && let Ok(swap) = tx.join(swap)
+        {
+            put_back(fs, &swap, target)?;
+        }
+    }
+    for node in fs.list(&tx)? {
         let Some(rest) = node.name.strip_prefix(stem).and_then(|rest| rest.strip_prefix('.')) else {
             continue;
         };
@@ -323,6 +351,26 @@ pub(crate) fn settle(fs: &dyn Vfs, stem: &str, target: &VaultPath) -> Result<(),
         }
     }
     Ok(())
+}
+
+/// Brings an exchange that was cut between its steps to one of its ends: not begun, or done.
+fn put_back(fs: &dyn Vfs, swap: &VaultPath, target: &VaultPath) -> Result<(), PathError> {
+    let waits = aside(swap);
+    // A free name is given back whatever became of ours: a power cut may have taken that.
+    let free = [target, swap].into_iter().map(|path| Ok((path, fs.identity(path)?.is_none())));
+    let free: Vec<(&VaultPath, bool)> = free.collect::<Result<_, PathError>>()?;
+    let Some((to, _)) = free.into_iter().find(|(_, free)| *free) else {
+        // Somebody has saved since: theirs is newer than what waits. If nobody knows that, it is kept.
+        let file = identity(fs, &waits)?;
+        let known = file.is_some_and(|file| read_notes(fs, swap).is_ok_and(|saves| saves.contains(&file)));
+        return if !known && is_strange(swap.name(), file) { park(fs, &waits) } else { remove(fs, &waits) };
+    };
+    match fs.rename_noreplace(&waits, to) {
+        // In this very instant: the next start sees which.
+        Err(e) if e.is_taken() => Ok(()),
+        Err(e) => Err(e),
+        Ok(()) => fs.sync_dir(&to.parent()),
+    }
 }
 
 fn swap_name(rest: &str) -> Option<(FileId, FileId)> {
@@ -358,20 +406,15 @@ fn settle_one(
             fs.sync_dir(&target.parent())?;
         }
         Some(there) if rank(out) > there => {
-            fs.exchange(swap, target)?;
+            match fs.exchange(swap, target) {
+                Err(e) if e.is_taken() => return superseded(fs, swap, target).map(drop),
+                traded => traded?,
+            }
             fs.sync_dir(&target.parent())?;
         }
         // Unknown in both places: the one in place came later; the other is kept aside.
         Some(_) if rank(out) == Rank::Unknown => {
-            let lost = folders::lost();
-            fs.make_private_dir(&lost)?;
-            let aside = lost.join(swap.name()).unwrap_or_default();
-            if let Err(e) = fs.rename_noreplace(swap, &aside)
-                && !e.is_taken()
-            {
-                return Err(e);
-            }
-            fs.sync_dir(&lost)?;
+            park(fs, swap)?;
         }
         _ => {}
     }
@@ -380,6 +423,7 @@ fn settle_one(
 
 /// Whether a left-over swap holds something that is neither what it was made from nor its own.
 pub(crate) fn is_strange(name: &str, file: Option<FileId>) -> bool {
+    let name = waits_beside(name).unwrap_or(name);
     let ids = if name.contains(".note") { None } else { swap_name(name) };
     ids.is_some_and(|(base, ours)| file.is_some_and(|file| file != base && file != ours))
 }

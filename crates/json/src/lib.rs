@@ -13,10 +13,10 @@
 //! because SillyTavern reads files with replacement characters and so accepts such lines. Nesting has no limit.
 //!
 //! ```
-//! use forklore_json::{Raw, set, Step};
+//! use forklore_json::{Raw, set, PathPart};
 //!
 //! let doc = Raw::parse(br#"{"id": 9007199254740993, "name": "Ana"}"#)?;
-//! let splice = set(doc, &[Step::key("name")], br#""Bo""#)?;
+//! let splice = set(doc, &[PathPart::key("name")], br#""Bo""#)?;
 //! assert_eq!(splice.apply(doc.bytes()), br#"{"id": 9007199254740993, "name": "Bo"}"#);
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
@@ -29,6 +29,6 @@ mod write;
 
 pub use raw::{Elements, Kind, Members, Raw};
 pub use scan::SyntaxError;
-pub use splice::{EditError, Splice, Step, apply_all, insert, push, remove, set, set_before};
+pub use splice::{EditError, PathPart, Splice, apply_all, insert, push, remove, set, set_before};
 pub use text::{quote, quote_wtf8};
 pub use write::{compact, list, object, pretty};

@@ -7,17 +7,17 @@ use crate::text::quote;
 
 /// One step into a value.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Step<'p> {
+pub enum PathPart<'p> {
     /// The member with this key
     Key(&'p str),
     /// The element with this number
     Index(usize),
 }
 
-impl<'p> Step<'p> {
+impl<'p> PathPart<'p> {
     /// A step to the member `key`.
     pub fn key(key: &'p str) -> Self {
-        Step::Key(key)
+        PathPart::Key(key)
     }
 }
 
@@ -73,14 +73,14 @@ pub fn apply_all(doc: &[u8], splices: &[Splice]) -> Vec<u8> {
 /// Missing members are added, missing objects on the way made. A new key that looks like an array index goes where JavaScript
 /// would put it, before all other keys and in numeric order; any other goes last. Where a key stands twice, the last one,
 /// which is the one that counts, is changed. The range refers to `doc.bytes()`.
-pub fn set(doc: Raw<'_>, path: &[Step<'_>], value: &[u8]) -> Result<Splice, EditError> {
+pub fn set(doc: Raw<'_>, path: &[PathPart<'_>], value: &[u8]) -> Result<Splice, EditError> {
     set_before(doc, path, value, None)
 }
 
 /// As [`set`]; a new member goes before the key `next`, if that is there.
 pub fn set_before(
     doc: Raw<'_>,
-    path: &[Step<'_>],
+    path: &[PathPart<'_>],
     value: &[u8],
     next: Option<&str>,
 ) -> Result<Splice, EditError> {
@@ -89,7 +89,7 @@ pub fn set_before(
         match inside(here, *step) {
             Some(next) => here = next,
             None => {
-                let Step::Key(key) = *step else { return Err(no_place(*step)) };
+                let PathPart::Key(key) = *step else { return Err(no_place(*step)) };
                 if here.kind() != Kind::Object {
                     return Err(no_place(*step));
                 }
@@ -105,13 +105,13 @@ pub fn set_before(
 /// The splice that takes the member or element at `path` away, with its comma; `None` if it is not there.
 ///
 /// A key that stands twice goes with all its copies but needs as many calls; each takes the last one.
-pub fn remove(doc: Raw<'_>, path: &[Step<'_>]) -> Option<Splice> {
+pub fn remove(doc: Raw<'_>, path: &[PathPart<'_>]) -> Option<Splice> {
     let (last, way) = path.split_last()?;
     let parent = way.iter().try_fold(doc, |value, step| inside(value, *step))?;
     let items = items(parent);
     let at = match last {
-        Step::Key(key) => items.iter().rposition(|item| item.key.is_some_and(|k| k.is_text(key)))?,
-        Step::Index(n) => Some(*n).filter(|n| *n < items.len() && parent.kind() == Kind::Array)?,
+        PathPart::Key(key) => items.iter().rposition(|item| item.key.is_some_and(|k| k.is_text(key)))?,
+        PathPart::Index(n) => Some(*n).filter(|n| *n < items.len() && parent.kind() == Kind::Array)?,
     };
     let range =
         |item: &Item<'_>| range_of(doc, item.key.unwrap_or(item.value)).start..range_of(doc, item.value).end;
@@ -126,7 +126,7 @@ pub fn remove(doc: Raw<'_>, path: &[Step<'_>]) -> Option<Splice> {
 }
 
 /// The splice that adds `value` at the end of the array at `path`.
-pub fn push(doc: Raw<'_>, path: &[Step<'_>], value: &[u8]) -> Result<Splice, EditError> {
+pub fn push(doc: Raw<'_>, path: &[PathPart<'_>], value: &[u8]) -> Result<Splice, EditError> {
     let array =
         path.iter().try_fold(doc, |value, step| inside(value, *step).ok_or_else(|| no_place(*step)))?;
     if array.kind() != Kind::Array {
@@ -143,7 +143,7 @@ pub fn push(doc: Raw<'_>, path: &[Step<'_>], value: &[u8]) -> Result<Splice, Edi
 }
 
 /// The splice that adds `value` as element `n` of the array at `path`; at its end, if it has not so many.
-pub fn insert(doc: Raw<'_>, path: &[Step<'_>], n: usize, value: &[u8]) -> Result<Splice, EditError> {
+pub fn insert(doc: Raw<'_>, path: &[PathPart<'_>], n: usize, value: &[u8]) -> Result<Splice, EditError> {
     let array = path.iter().try_fold(doc, |value, step| inside(value, *step)).unwrap_or(Raw::NULL);
     let (Some(first), Some(next)) = (array.elements().next(), array.elements().nth(n)) else {
         return push(doc, path, value);
@@ -171,17 +171,17 @@ fn emptied(doc: Raw<'_>, parent: Raw<'_>) -> (usize, &'static [u8]) {
     }
 }
 
-fn no_place(step: Step<'_>) -> EditError {
+fn no_place(step: PathPart<'_>) -> EditError {
     EditError::NoPlace(match step {
-        Step::Key(key) => format!("the key {key:?}"),
-        Step::Index(n) => format!("element {n}"),
+        PathPart::Key(key) => format!("the key {key:?}"),
+        PathPart::Index(n) => format!("element {n}"),
     })
 }
 
-fn inside<'a>(value: Raw<'a>, step: Step<'_>) -> Option<Raw<'a>> {
+fn inside<'a>(value: Raw<'a>, step: PathPart<'_>) -> Option<Raw<'a>> {
     match step {
-        Step::Key(key) => value.get(key),
-        Step::Index(n) => value.elements().nth(n),
+        PathPart::Key(key) => value.get(key),
+        PathPart::Index(n) => value.elements().nth(n),
     }
 }
 
@@ -197,10 +197,10 @@ fn items(parent: Raw<'_>) -> Vec<Item<'_>> {
 }
 
 /// `value` wrapped in the objects that the rest of a path needs.
-fn nest(path: &[Step<'_>], value: &[u8]) -> Result<Vec<u8>, EditError> {
+fn nest(path: &[PathPart<'_>], value: &[u8]) -> Result<Vec<u8>, EditError> {
     path.iter().rev().try_fold(value.to_vec(), |inner, step| match step {
-        Step::Key(key) => Ok([b"{", &quote(key)[..], b":", &inner, b"}"].concat()),
-        Step::Index(_) => Err(no_place(*step)),
+        PathPart::Key(key) => Ok([b"{", &quote(key)[..], b":", &inner, b"}"].concat()),
+        PathPart::Index(_) => Err(no_place(*step)),
     })
 }
 
@@ -265,9 +265,9 @@ mod tests {
             ["[1,2,3]", "[ 1, 2, 3 ]", "[\n  1,\n  2,\n  3\n]", "[1]", "[ 1 ]", "[\n  1\n]", "[\r\n  1\r\n]"];
         for list in lists {
             let text = format!("{{\"a\":{list}}}");
-            let a = [Step::Key("a")];
+            let a = [PathPart::Key("a")];
             for (n, element) in raw(&text).at(&["a"]).unwrap().elements().enumerate() {
-                let without = remove(raw(&text), &[a[0], Step::Index(n)]).unwrap().apply(text.as_bytes());
+                let without = remove(raw(&text), &[a[0], PathPart::Index(n)]).unwrap().apply(text.as_bytes());
                 let short = Raw::parse(&without).unwrap();
                 let again = insert(short, &a, n, element.bytes()).unwrap().apply(&without);
                 assert_eq!(String::from_utf8(again).unwrap(), text);
@@ -280,7 +280,7 @@ mod tests {
         for text in [r#"{"a":1,"b":2,"c":3}"#, "{\n  \"a\": 1,\n  \"b\": 1,\n  \"c\": 1\n}"] {
             let keys = ["a", "b", "c"];
             for (n, key) in keys.iter().enumerate() {
-                let path = [Step::Key(key)];
+                let path = [PathPart::Key(key)];
                 let value = raw(text).get(key).unwrap().bytes();
                 let without = remove(raw(text), &path).unwrap().apply(text.as_bytes());
                 let next = keys.get(n + 1).copied();
@@ -293,8 +293,9 @@ mod tests {
     #[test]
     fn an_only_member_comes_back_as_it_was() {
         for text in ["{\"a\":1}", "{ \"a\":1 }", "{\n  \"a\": 1\n}", "{\r\n  \"a\": 1\r\n}"] {
-            let without = remove(raw(text), &[Step::Key("a")]).unwrap().apply(text.as_bytes());
-            let again = set(Raw::parse(&without).unwrap(), &[Step::Key("a")], b"1").unwrap().apply(&without);
+            let without = remove(raw(text), &[PathPart::Key("a")]).unwrap().apply(text.as_bytes());
+            let again =
+                set(Raw::parse(&without).unwrap(), &[PathPart::Key("a")], b"1").unwrap().apply(&without);
             assert_eq!(String::from_utf8(again).unwrap(), text);
         }
     }

@@ -7,7 +7,7 @@
     reason = "a test that cannot go on should stop"
 )]
 
-use forklore_json::{Raw, Step, pretty, push, quote, quote_wtf8, remove, set};
+use forklore_json::{PathPart, Raw, pretty, push, quote, quote_wtf8, remove, set};
 use proptest::prelude::*;
 
 /// A parsed value that keeps everything: atoms as bytes, members as a list.
@@ -156,14 +156,14 @@ proptest! {
             let next = match edit {
                 Edit::Set(path, value) => {
                     let keys: Vec<&str> = path.iter().map(String::as_str).collect();
-                    let steps: Vec<Step<'_>> = keys.iter().map(|k| Step::key(k)).collect();
+                    let steps: Vec<PathPart<'_>> = keys.iter().map(|k| PathPart::key(k)).collect();
                     let splice = set(doc, &steps, value.write(style, 0).as_bytes());
                     prop_assert_eq!(splice.is_ok(), model.set(&keys, value));
                     splice.map(|s| s.apply(doc.bytes())).unwrap_or(doc.bytes().to_vec())
                 }
                 Edit::Remove(path) => {
                     let keys: Vec<&str> = path.iter().map(String::as_str).collect();
-                    let steps: Vec<Step<'_>> = keys.iter().map(|k| Step::key(k)).collect();
+                    let steps: Vec<PathPart<'_>> = keys.iter().map(|k| PathPart::key(k)).collect();
                     let splice = remove(doc, &steps);
                     prop_assert_eq!(splice.is_some(), model.remove(&keys));
                     splice.map_or(doc.bytes().to_vec(), |s| s.apply(doc.bytes()))
@@ -181,7 +181,7 @@ proptest! {
         for (key, _) in doc.members() {
             let text = key.as_text().unwrap();
             let value = doc.get(&text).unwrap();
-            prop_assert_eq!(set(doc, &[Step::key(&text)], value.bytes()).unwrap().apply(doc.bytes()), doc.bytes());
+            prop_assert_eq!(set(doc, &[PathPart::key(&text)], value.bytes()).unwrap().apply(doc.bytes()), doc.bytes());
         }
     }
 
@@ -193,7 +193,7 @@ proptest! {
         let longer = push(doc, &[], b"7").unwrap().apply(doc.bytes());
         let again = Raw::parse(&longer).unwrap();
         prop_assert_eq!(again.elements().last().unwrap().bytes(), b"7");
-        prop_assert_eq!(remove(again, &[Step::Index(len)]).unwrap().apply(&longer), doc.bytes());
+        prop_assert_eq!(remove(again, &[PathPart::Index(len)]).unwrap().apply(&longer), doc.bytes());
     }
 
     #[test]

@@ -2,12 +2,18 @@
 //!
 //! [`perform`] does what a form asks for, and gives the address of the page that shows what came of it.
 
+use forklore_api::merge::{self, Adopting, Keep, Picking, Resolving};
 use forklore_api::ops::{self, Cleaning, Deletion, Redoing, Renaming, Restored, Restoring, Undoing};
 use forklore_api::retention::{self, Forgetting};
 use forklore_api::{Failure, config, heal};
 use forklore_config::Value;
 use forklore_engine::delete::DeleteReport;
 use forklore_engine::fork::ForkRequest;
+use forklore_engine::merge::adopt::AdoptReport;
+use forklore_engine::merge::append::{AppendReport, AppendRequest};
+use forklore_engine::merge::learn::{LearnReport, LearnRequest};
+use forklore_engine::merge::pick::PickReport;
+use forklore_engine::merge::resolve::ResolveReport;
 use forklore_engine::rename::RenameReport;
 use forklore_engine::retention::{ForgetReport, PruneReport};
 use forklore_engine::trash::GcReport;
@@ -82,6 +88,36 @@ pub(crate) fn prune(call: &Call, dry_run: bool) -> Result<PruneReport, Failure> 
     call.change(|open| retention::prune(open, dry_run))
 }
 
+pub(crate) fn learn(call: &Call, of: &LearnRequest) -> Result<LearnReport, Failure> {
+    let report = call.change(|open| merge::learn(open, of))?;
+    tell(call, "saved", report.chat.as_deref(), report.operation.as_deref());
+    Ok(report)
+}
+
+pub(crate) fn append(call: &Call, of: &AppendRequest) -> Result<AppendReport, Failure> {
+    let report = call.change(|open| merge::append(open, of))?;
+    tell(call, "saved", Some(&report.chat), report.operation.as_deref());
+    Ok(report)
+}
+
+pub(crate) fn pick(call: &Call, of: &Picking) -> Result<PickReport, Failure> {
+    let report = call.change(|open| merge::pick(open, of, &|_| of.yes))?;
+    tell(call, "saved", Some(&report.chat), report.operation.as_deref());
+    Ok(report)
+}
+
+pub(crate) fn adopt(call: &Call, of: &Adopting) -> Result<AdoptReport, Failure> {
+    let report = call.change(|open| merge::adopt(open, of))?;
+    tell(call, "saved", Some(&report.chat), report.operation.as_deref());
+    Ok(report)
+}
+
+pub(crate) fn resolve(call: &Call, of: &Resolving) -> Result<ResolveReport, Failure> {
+    let report = call.change(|open| merge::resolve(open, of, &|_| of.yes))?;
+    tell(call, "saved", Some(&report.chat), report.operation.as_deref());
+    Ok(report)
+}
+
 /// Does what a form asks for, and gives the address of the page that shows it.
 pub(crate) fn perform(call: &Call, fields: &Fields) -> Result<String, Failure> {
     if let Some(request) = fields.fork()? {
@@ -106,6 +142,7 @@ pub(crate) fn perform(call: &Call, fields: &Fields) -> Result<String, Failure> {
             let operation = match restore(call, &of)? {
                 Restored::File(report) => report.operation,
                 Restored::Operation(report) => report.operation,
+                Restored::Rest(report) => report.operation,
             };
             done(operation, log())
         }
@@ -115,17 +152,59 @@ pub(crate) fn perform(call: &Call, fields: &Fields) -> Result<String, Failure> {
             let cure = heal::Cure { chat: chat.clone(), choose: None, choices, yes: false, dry_run: false };
             done(heal(call, &cure)?.report.operation, link::health(chat.as_deref()))
         }
+        "learn" => {
+            let of = LearnRequest {
+                chat: chat()?,
+                from: fields.needed("from")?,
+                all_scenes: fields.flag("all_scenes"),
+                name: fields.text("name").map(str::to_owned),
+                ..LearnRequest::default()
+            };
+            let report = learn(call, &of)?;
+            let nothing = link::bring(&of.chat, Some(&of.from));
+            report.chat.map_or(nothing, |made| link::bring(&made, Some(&of.from)))
+        }
+        "append" => {
+            let of =
+                AppendRequest { chat: chat()?, from: fields.needed("from")?, ..AppendRequest::default() };
+            done(append(call, &of)?.operation, log())
+        }
+        "pick" => {
+            let from = fields.needed("from")?;
+            let of = Picking {
+                chat: chat()?,
+                from: Some(from.clone()),
+                entry: Some(fields.needed("entry")?),
+                yes: true,
+                ..Picking::default()
+            };
+            pick(call, &of)?;
+            link::bring(&of.chat, Some(&from))
+        }
+        "adopt" => done(adopt(call, &Adopting { chat: chat()?, dry_run: false })?.operation, log()),
+        "resolve" => {
+            let keep = match fields.text("keep") {
+                Some("ours") => Some(Keep::Ours),
+                Some("theirs") => Some(Keep::Theirs),
+                Some("both") => Some(Keep::Both),
+                _ => None,
+            };
+            let text = fields.text("text").map(str::to_owned);
+            let id = Some(fields.needed("id")?);
+            resolve(call, &Resolving { chat: chat()?, id, keep, text, yes: true, ..Resolving::default() })?;
+            link::bring(&chat()?, fields.text("other"))
+        }
         "gc" => {
             let report = gc(call, &Cleaning { orphans: fields.flag("orphans"), ..Cleaning::default() })?;
-            done(report.operation, link::keep(&[("cleaned", &report.freed.to_string())]))
+            done(report.operation, link::retention(&[("cleaned", &report.freed.to_string())]))
         }
         "forget" => {
             let report = forget(call, &fields.rules(false)?)?;
-            link::keep(&[("forgot", &report.forgotten.to_string())])
+            link::retention(&[("forgot", &report.forgotten.to_string())])
         }
         "prune" => {
             let report = prune(call, false)?;
-            link::keep(&[("before", &report.before.to_string()), ("after", &report.after.to_string())])
+            link::retention(&[("before", &report.before.to_string()), ("after", &report.after.to_string())])
         }
         "days" => {
             let value = fields.number::<u32>("days")?.ok_or_else(|| usage("The field \"days\" is empty"))?;
@@ -135,7 +214,7 @@ pub(crate) fn perform(call: &Call, fields: &Fields) -> Result<String, Failure> {
                 ..config::Set::default()
             };
             call.change(|open| config::set(open, &set))?;
-            link::keep(&[("set", "true")])
+            link::retention(&[("set", "true")])
         }
         "cancel" => {
             queued_forks::cancel(call, &fields.needed("id")?)?;

@@ -76,13 +76,27 @@ impl VaultChange {
     }
 }
 
+/// What became of a fork that SillyTavern saves.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub(crate) enum ForkState {
+    /// It is there
+    Made,
+    /// It is there, and waits for what it cannot have yet
+    Pending,
+    /// It was not saved, and everything is as it was
+    TakenBack,
+    /// Nobody knows of it any more
+    Gone,
+}
+
 /// What became of a fork that SillyTavern saved.
 #[derive(Debug, Clone, Serialize, JsonSchema)]
 pub(crate) struct ForkTold {
     /// Its address
     pub(crate) chat: String,
-    /// `made`, `pending` or `taken_back`
-    pub(crate) state: &'static str,
+    /// What became of it
+    pub(crate) state: ForkState,
     /// Its operation
     pub(crate) operation: Option<String>,
     /// What was made

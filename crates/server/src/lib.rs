@@ -23,16 +23,16 @@ mod extract;
 mod form;
 mod guard;
 mod hello;
-mod hook;
 mod listen;
 mod lock;
 mod pages;
 mod queued_forks;
 mod recording;
-mod reported;
 mod routes;
 mod secret;
 mod setup;
+mod st_forks;
+mod st_reports;
 mod stream;
 mod table;
 #[cfg(test)]

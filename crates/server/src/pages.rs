@@ -19,7 +19,7 @@ use forklore_api::{ErrorCode, look};
 use forklore_web::{assets, pages};
 use serde::Deserialize;
 
-use self::frame::page;
+use self::frame::{failed, page};
 use crate::answer::{Refused, refused};
 use crate::extract::Query;
 use crate::vault::{Call, Work};
@@ -52,6 +52,17 @@ pub(crate) fn router() -> Router<Arc<Vaults>> {
         .route("/tree", tree)
         .merge(slider::router())
         .merge(act::router())
+}
+
+/// There is nothing at an address: a page for people, a document for programs.
+pub(crate) fn nothing(headers: &HeaderMap, call: &Result<Call, Refused>) -> Response {
+    let accept = headers.get(header::ACCEPT).and_then(|value| value.to_str().ok());
+    if !accept.is_some_and(|accept| accept.contains("text/html")) {
+        let hint = "docs/formats/http.md and api/openapi.json tell what there is.";
+        return Refused::from(refused(ErrorCode::NoRoute, "There is nothing here", hint)).into_response();
+    }
+    let hint = "The address may be mistyped, or of another version of Forklore.";
+    failed(&frame::frame(headers, call), refused(ErrorCode::NoRoute, "There is no such page", hint).into())
 }
 
 /// A picture of one point that cannot be seen.

@@ -38,7 +38,7 @@ pub(crate) enum ForkAnswer {
 
 /// All that wait.
 #[derive(Debug, Clone, Serialize, JsonSchema)]
-pub(crate) struct Waits {
+pub(crate) struct QueuedForks {
     /// They, oldest first
     pub(crate) waits: Vec<Wait>,
 }
@@ -158,8 +158,10 @@ fn watch(vault: &Arc<Vault>, waiting: &Waiting, request: &ForkRequest) -> WaitTo
 }
 
 /// All that wait.
-pub(crate) fn list(call: &Call) -> Waits {
-    Waits { waits: lock(&call.vault.under_way.waits).iter().map(|waiting| waiting.wait.clone()).collect() }
+pub(crate) fn list(call: &Call) -> QueuedForks {
+    QueuedForks {
+        waits: lock(&call.vault.under_way.waits).iter().map(|waiting| waiting.wait.clone()).collect(),
+    }
 }
 
 /// One is not wanted any more.

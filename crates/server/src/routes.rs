@@ -4,12 +4,13 @@ use std::sync::{Arc, OnceLock};
 
 use axum::body::Bytes;
 use axum::extract::State;
-use axum::http::{HeaderName, HeaderValue, Method, StatusCode, header};
+use axum::http::{HeaderMap, HeaderName, HeaderValue, Method, StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use axum::routing::{get, post};
 use axum::{Router, middleware};
 use forklore_api::config::{self, Who};
 use forklore_api::look::{self, AnyChat, AnyStory, OneChat, OneStory, Pair, Search, Spot, Stretch};
+use forklore_api::merge::{self, Adopting, Picking, Resolving, Together};
 use forklore_api::ops::{self, Cleaning, Deletion, Limit, Redoing, Renaming, Restoring, Undoing};
 use forklore_api::past::{self, Blaming, Bringing, Looking};
 use forklore_api::retention::Forgetting;
@@ -17,8 +18,12 @@ use forklore_api::{ErrorCode, Failure, document, enter, fork, heal};
 use forklore_config::SettingReport;
 use forklore_core::fork::ForkKind;
 use forklore_engine::fork::ForkRequest;
+use forklore_engine::merge::append::AppendRequest;
+use forklore_engine::merge::learn::LearnRequest;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use tower_http::CompressionLevel;
+use tower_http::compression::CompressionLayer;
 use tower_http::limit::RequestBodyLimitLayer;
 use tower_http::set_header::SetResponseHeaderLayer;
 
@@ -31,7 +36,7 @@ use crate::queued_forks::{self, Cancelling, ForkAnswer};
 use crate::table::{Pass, Table};
 use crate::vault::Call;
 use crate::vaults::Vaults;
-use crate::{actions, entrance, hook, pages, reported, stream};
+use crate::{actions, entrance, pages, st_forks, st_reports, stream};
 
 /// The largest body of all: a header with everything that an extension ever kept in it.
 const LARGEST: usize = 64 << 20;
@@ -158,6 +163,11 @@ pub(crate) fn table() -> Table {
         .get("/api/show", "The state of a chat at a message", |call, spot: Spot| {
             call.ask(|open| look::show(open, &spot))
         })
+        .get(
+            "/api/together",
+            "Two lines: what both knew, and what each has learnt since",
+            |call, of: Together| call.ask(|open| merge::together(open, &of)),
+        )
         .get("/api/diff", "What differs between two states", |call, pair: Pair| {
             call.ask(|open| look::diff(open, &pair.spots()))
         })
@@ -239,6 +249,21 @@ pub(crate) fn table() -> Table {
             }
             Ok(report)
         })
+        .post("/api/learn", "Bring along what happened in another branch", |call, of: LearnRequest| {
+            actions::learn(call, &of)
+        })
+        .post(
+            "/api/append",
+            "Play another branch's messages after a chat's own",
+            |call, of: AppendRequest| actions::append(call, &of),
+        )
+        .post("/api/pick", "Take one thing over", |call, of: Picking| actions::pick(call, &of))
+        .post("/api/adopt", "Mark the line that is the story now", |call, of: Adopting| {
+            actions::adopt(call, &of)
+        })
+        .post("/api/resolve", "Answer what two branches do not agree on", |call, of: Resolving| {
+            actions::resolve(call, &of)
+        })
         .post("/api/gc", "Clean up", |call, of: Cleaning| actions::gc(call, &of))
         .post("/api/forget", "Forget old contents by rule", |call, of: Forgetting| actions::forget(call, &of))
         .post("/api/prune", "Free the space of what was forgotten", |call, of: Pruning| {
@@ -259,20 +284,20 @@ pub(crate) fn table() -> Table {
             },
         )
         .post("/api/next-fork", "How the next fork that SillyTavern saves is to be made", |call, next| {
-            hook::next_fork(call, next)
+            st_forks::next_fork(call, next)
         })
         .post_with::<LARGEST, _, _>(
             "/api/hook/prepare",
             "Before SillyTavern saves a chat that may be a fork",
             |_| StatusCode::OK,
-            |call, save| hook::prepare(call, &save),
+            |call, save| st_forks::prepare(call, &save),
         )
-        .post("/api/hook/resolve", "When that save is over", |call, over| hook::resolve(call, &over))
+        .post("/api/hook/resolve", "When that save is over", |call, over| st_forks::resolve(call, &over))
         .post_with::<LARGEST, _, _>(
             "/api/seen",
             "What SillyTavern has changed",
             |_| StatusCode::OK,
-            |call, report| Ok(reported::seen(call, &report)),
+            |call, report| Ok(st_reports::reported(call, &report)),
         )
 }
 
@@ -306,10 +331,7 @@ async fn description() -> Response {
 
 /// What answers everything.
 pub(crate) fn app(vaults: Arc<Vaults>, places: Arc<Places>, prefix: &str) -> Router {
-    let no_route = async || {
-        let hint = "docs/formats/http.md and api/openapi.json tell what there is.";
-        Refused::from(refused(ErrorCode::NoRoute, "There is nothing here", hint))
-    };
+    let no_route = async |headers: HeaderMap, call: Result<Call, Refused>| pages::nothing(&headers, &call);
     let wrong_method = async || {
         let hint = "Looking is GET, changing is POST.";
         Refused::from(refused(ErrorCode::WrongMethod, "This is not asked like that", hint))
@@ -323,6 +345,7 @@ pub(crate) fn app(vaults: Arc<Vaults>, places: Arc<Places>, prefix: &str) -> Rou
     let same_origin = HeaderValue::from_static("same-origin");
     let nosniff = HeaderValue::from_static("nosniff");
     routes
+        .layer(CompressionLayer::new().quality(CompressionLevel::Fastest))
         .layer(RequestBodyLimitLayer::new(LARGEST))
         .layer(middleware::from_fn_with_state(places, guard))
         .layer(SetResponseHeaderLayer::overriding(header::X_CONTENT_TYPE_OPTIONS, nosniff))

@@ -215,6 +215,45 @@ async fn a_fork_is_made_undone_and_planned_without_a_trace() {
 }
 
 #[tokio::test]
+async fn branches_are_brought_together_by_whoever_may_change_the_vault() {
+    let server = Asked::ana();
+    server.post("/api/branch", &json!({"chat": "Rain", "at": 1, "name": "Other"})).await.json();
+    let book = "worlds/Lore - Other.json";
+    let mut held: Value = serde_json::from_slice(&server.vault.read(book)).unwrap();
+    held["entries"]["7"] = json!({"uid": 7, "comment": "<b>Bo", "content": "A thief.", "key": ["Bo"]});
+    server.vault.write(book, held.to_string().as_bytes());
+    let path = "chats/Ana/Other.jsonl";
+    let said = json!({"name": "Ana", "is_user": false, "send_date": "9", "mes": "Elsewhere."});
+    let all = [server.vault.read(path), format!("\n{said}").into_bytes()].concat();
+    server.vault.write(path, &all);
+    for call in ["learn", "append", "pick", "adopt", "resolve"] {
+        let closed =
+            Request::builder().method(Method::POST).uri(format!("/api/{call}")).header(header::HOST, HOST);
+        let closed = closed.header(header::CONTENT_TYPE, "application/json").body(Body::from("{}")).unwrap();
+        assert_eq!(server.send(closed).await.status, StatusCode::UNAUTHORIZED, "{call}");
+    }
+    let told = server.get("/api/together?chat=Rain&from=Other").await.json();
+    let theirs = told["theirs"].as_array().unwrap();
+    assert!(theirs.iter().any(|entry| entry["title"] == "<b>Bo" && entry["did"] == "added"), "{told:#}");
+    let page = server.get("/bring?a=Ana%2FRain&b=Ana%2FOther").await;
+    assert_eq!(page.status, StatusCode::OK, "{}", page.text);
+    assert!(page.text.contains("Take this over") && !page.text.contains("<b>Bo"), "{}", page.text);
+    assert_eq!(server.get("/bring?a=Ana%2FRain").await.status, StatusCode::OK);
+    let pick = json!({"chat": "Rain", "from": "Other", "entry": "7"});
+    assert_eq!(server.post("/api/pick", &pick).await.refusal(), (409, "NOT_CONFIRMED".to_owned()));
+    let learnt =
+        server.post("/api/learn", &json!({"chat": "Rain", "from": "Other", "name": "Both"})).await.json();
+    assert_eq!(learnt["chat"], "Ana/Both", "{learnt:#}");
+    let open = server.post("/api/resolve", &json!({"chat": "Both"})).await.json();
+    assert_eq!(open["open"], json!([]), "{open:#}");
+    let append = json!({"chat": "Rain", "from": "Other", "name": "Then"});
+    assert_eq!(server.post("/api/append", &append).await.json()["messages"], 5);
+    assert_eq!(server.post("/api/adopt", &json!({"chat": "Both"})).await.json()["chat"], "Ana/Both");
+    let taken = json!({"chat": "Rain", "from": "Other", "entry": "7", "yes": true});
+    assert_eq!(server.post("/api/pick", &taken).await.json()["did"], "added");
+}
+
+#[tokio::test]
 async fn pages_run_nothing_of_what_a_story_says() {
     let server = Asked::ana();
     for path in ["/", "/tree?story=Ana", "/moment?chat=Ana%2F%3Cb%3ESun", "/health", "/log"] {

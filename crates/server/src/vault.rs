@@ -175,14 +175,14 @@ impl Queue {
     /// A turn, after those who came before.
     async fn turn(&self) -> Result<OwnedSemaphorePermit, Failure> {
         /// Whoever goes away while waiting waits no longer.
-        struct Waits<'a>(&'a AtomicUsize);
-        impl Drop for Waits<'_> {
+        struct InLine<'a>(&'a AtomicUsize);
+        impl Drop for InLine<'_> {
             fn drop(&mut self) {
                 self.0.fetch_sub(1, Ordering::Relaxed);
             }
         }
         let before = self.waiting.fetch_add(1, Ordering::Relaxed);
-        let _waits = Waits(&self.waiting);
+        let _in_line = InLine(&self.waiting);
         if before >= self.most {
             return Err(overloaded("wait for"));
         }

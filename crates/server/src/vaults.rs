@@ -13,9 +13,9 @@ use tokio::sync::watch;
 use crate::answer::refused;
 use crate::doorman::Doorman;
 use crate::lock::lock;
-use crate::reported;
 use crate::secret::secret;
 use crate::setup::Setup;
+use crate::st_reports;
 use crate::vault::{Call, Vault};
 
 /// How often left-overs of forks that nobody settled are looked for.
@@ -90,7 +90,7 @@ impl Vaults {
             if self.key.is_some() && self.setup.is_none() {
                 // Whoever manages the server tells what happens, and could not tell anybody while there was none.
                 let call = Call { vault: vault.clone(), request: None };
-                std::thread::spawn(move || drop(reported::catch_up(&call)));
+                std::thread::spawn(move || drop(st_reports::catch_up(&call)));
             }
         }
         Ok((token, vault))

@@ -24,7 +24,7 @@ const AHEAD: usize = 2 << 10;
 
 /// Copies `copy` bytes, after inserting some and going forward (or back) in the old version by `skip`.
 #[derive(Debug, Clone, Copy)]
-struct Step {
+struct DeltaStep {
     insert: usize,
     skip: i64,
     copy: usize,
@@ -33,7 +33,7 @@ struct Step {
 /// What makes a new version out of an old one.
 #[derive(Debug, Default)]
 pub(crate) struct Delta {
-    steps: Vec<Step>,
+    steps: Vec<DeltaStep>,
     inserted: Vec<u8>,
     /// Where the last copy ended in the old version.
     end: usize,
@@ -73,7 +73,7 @@ impl Delta {
 
     fn push(&mut self, insert: &[u8], from: usize, copy: usize) {
         self.inserted.extend_from_slice(insert);
-        self.steps.push(Step { insert: insert.len(), skip: from as i64 - self.end as i64, copy });
+        self.steps.push(DeltaStep { insert: insert.len(), skip: from as i64 - self.end as i64, copy });
         self.end = from + copy;
     }
 

@@ -11,7 +11,7 @@ use crate::cache::Cache;
 use crate::lookup::{Lookup, PENDING, Place};
 use crate::pack::{Frame, Health, Link, Object, Pack, Unusable};
 use crate::pending::Pending;
-use crate::{Id, Manifest, StoreError, Writer, codec, delta};
+use crate::{Id, Manifest, StoreError, codec, delta};
 
 /// Bytes of decoded objects that are kept.
 const CACHE: usize = 16 << 20;
@@ -271,11 +271,6 @@ impl Store {
             out.write_all(&self.get(&segment.id)?).map_err(StoreError::Out)?;
         }
         Ok(())
-    }
-
-    /// Takes the right to write, waiting for another writer for a while, and sees what was added since.
-    pub fn writer(&mut self) -> Result<Writer<'_>, StoreError> {
-        Writer::begin(self)
     }
 
     pub(crate) fn frame(&self, place: &Place) -> Option<Frame> {

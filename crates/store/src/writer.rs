@@ -26,13 +26,16 @@ pub(crate) struct Against {
     pub(crate) context: Vec<u8>,
 }
 
-impl<'s> Writer<'s> {
-    pub(crate) fn begin(store: &'s mut Store) -> Result<Self, StoreError> {
-        let lock = store.backend.lock(store.owner.as_deref())?;
-        store.refresh()?;
-        Ok(Self { store, mending: false, _lock: lock })
+impl Store {
+    /// Takes the right to write, waiting for another writer for a while, and sees what was added since.
+    pub fn writer(&mut self) -> Result<Writer<'_>, StoreError> {
+        let lock = self.backend.lock(self.owner.as_deref())?;
+        self.refresh()?;
+        Ok(Writer { store: self, mending: false, _lock: lock })
     }
+}
 
+impl Writer<'_> {
     /// The store, with what was put and is not yet committed. Records that are not committed are not among its records.
     pub fn store(&self) -> &Store {
         self.store

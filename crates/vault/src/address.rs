@@ -54,6 +54,13 @@ pub enum AddressError {
 }
 
 impl Library {
+    /// The address of a chat.
+    pub fn address(&self, chat: ChatIx) -> Address {
+        let chat = &self.chats[chat];
+        let story = &self.stories[chat.story];
+        Address { kind: story.kind, folder: story.folder.clone(), chat: chat.name.clone() }
+    }
+
     /// The chat that a user means.
     pub fn find_chat(&self, wanted: &str) -> Result<ChatIx, AddressError> {
         let text = wanted.strip_suffix(".jsonl").unwrap_or(wanted);

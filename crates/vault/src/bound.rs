@@ -5,8 +5,7 @@ use forklore_core::format::names::book_stem;
 use forklore_fs::PathError;
 use forklore_journal::layout;
 
-use crate::history::{Observed, Timeline, read_book};
-use crate::library::history_error;
+use crate::history::{Observed, Timeline, history_error, read_book};
 use crate::{ChatIx, Library};
 
 impl Library {

@@ -8,7 +8,7 @@
 //! * [`Address`]: how people name chats.
 //! * [`settle`]: the journal's recovery, with eyes for chats.
 //!
-//! Nothing here changes a story. What it writes is Forklore's own: the cache, and history.
+//! Nothing here begins to change a story; [`settle`] ends what was begun. What is written besides is Forklore's own: the cache, and history.
 
 pub mod address;
 mod bound;
@@ -23,7 +23,8 @@ pub mod state;
 
 pub use address::{Address, AddressError};
 pub use cache::Made;
-pub use library::{Book, Chat, ChatIx, Library, Story, StoryIx, StoryKind, history_error};
+pub use history::history_error;
+pub use library::{Book, Chat, ChatIx, Library, Story, StoryIx, StoryKind};
 pub use progress::{NoProgress, Progress};
 pub use read::LoadError;
 pub use state::Lore;

@@ -2,3 +2,6 @@
 
 import './live.js';
 import './act.js';
+import './menu.js';
+import './find.js';
+import './theme-switch.js';

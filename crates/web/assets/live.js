@@ -128,13 +128,27 @@ export async function show(address) {
     return Boolean(fresh);
 }
 
+// A time as people say it: "today, 10:09", "yesterday, 22:40", "Tuesday, 9:15", "12 July", "12 July 2024".
+function spoken(/** @type {Date} */ time) {
+    const day = (/** @type {Date} */ of) => new Date(of.getFullYear(), of.getMonth(), of.getDate()).getTime();
+    const [ago, clock] = [Math.round((day(new Date()) - day(time)) / 86_400_000), time.toLocaleTimeString([], { timeStyle: 'short' })];
+    if (ago === 0 || ago === 1) {
+        return `${ago ? 'yesterday' : 'today'}, ${clock}`;
+    }
+    if (ago > 1 && ago < 7) {
+        return `${time.toLocaleDateString('en', { weekday: 'long' })}, ${clock}`;
+    }
+    const year = time.getFullYear() === new Date().getFullYear() ? undefined : 'numeric';
+    return time.toLocaleDateString('en-GB', { day: 'numeric', month: 'long', year });
+}
+
 // Times in the reader's own words.
 function times() {
     /** @type {NodeListOf<HTMLTimeElement>} */ (document.querySelectorAll('main time[datetime]')).forEach((element) => {
         const time = new Date(element.dateTime);
         if (!Number.isNaN(time.getTime())) {
-            element.textContent = time.toLocaleString([], { dateStyle: 'medium', timeStyle: 'short' });
-            element.title = element.dateTime;
+            element.textContent = spoken(time);
+            element.title = time.toLocaleString([], { dateStyle: 'full', timeStyle: 'short' });
         }
     });
 }

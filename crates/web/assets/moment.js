@@ -5,21 +5,33 @@ import { address } from './address.js';
 import { Failure, tell } from './api.js';
 import { part, target } from './dom.js';
 import { on } from './live.js';
+import { searchable } from './moment-lore.js';
+import { tabbed } from './moment-tabs.js';
 
 const slider = part('.slider', HTMLElement);
 const { chat } = slider.dataset;
-const last = Number(slider.dataset.last);
+let last = Number(slider.dataset.last);
 const range = part('input[type=range]', HTMLInputElement, slider);
 const output = part('output', HTMLElement, slider);
 const said = part('#said', HTMLElement);
 const page = part('main', HTMLElement);
 const steps = ['back', 'next', 'mark-back', 'mark-next'].map((name) => part(`[data-step=${name}]`, HTMLAnchorElement, slider));
 
+const transcript = part('.transcript', HTMLElement);
+
 let shown = Number(range.value);
 let wanted = shown;
 let under = false;
 
 document.documentElement.classList.add('travels');
+
+// The message that one is at stands at the same place, whatever is said before it.
+function settle() {
+    const here = transcript.querySelector('.message.here');
+    if (here instanceof HTMLElement) {
+        transcript.scrollTop = here.offsetTop;
+    }
+}
 
 /**
  * Text of the server, which escapes all that a story says; nothing in it can run.
@@ -64,14 +76,37 @@ async function travel(at, again = false) {
             const step = await fetched(wanted, again ? null : shown);
             again = false;
             show(step);
+            if (step.last !== last) {
+                grown(step.last);
+            }
         }
     } catch (failure) {
+        if (failure.code === 'MESSAGE_NOT_FOUND') {
+            // The chat is shorter than it was.
+            location.replace(address('moment', { chat }));
+            return;
+        }
         tell(failure);
         wanted = shown;
         range.value = String(shown);
         read(shown);
     } finally {
         under = false;
+    }
+}
+
+// The line is longer than it was, or shorter. Whoever stood at its end goes on with it.
+function grown(/** @type {number} */ now) {
+    const follows = shown === last && now > last;
+    last = now;
+    slider.dataset.last = range.max = String(now);
+    part('.last', HTMLElement, slider).textContent = String(now);
+    range.value = String(wanted);
+    read(wanted);
+    if (follows) {
+        wanted = now;
+        range.value = String(now);
+        read(now);
     }
 }
 
@@ -85,6 +120,7 @@ function read(at) {
  * What the server answers: parts of the page and lists of entries that are others now, by their names.
  * @typedef {object} Step
  * @property {number} at
+ * @property {number} last
  * @property {string} title
  * @property {string} said
  * @property {Record<string, string>} parts
@@ -105,6 +141,7 @@ function show(step) {
         list(part(`[data-list="${name}"]`, HTMLElement, page), keys, step.entries);
     }
     steps.forEach((link, i) => lead(link, step.steps[i], step.at));
+    settle();
     part('input[name=from]', HTMLInputElement, slider).value = String(step.at);
     shown = step.at;
     document.title = step.title;
@@ -174,6 +211,10 @@ page.addEventListener('click', (event) => {
         travel(Number(to));
     }
 });
+
+searchable(page, chat, () => shown);
+tabbed(page, settle);
+settle();
 
 part('form', HTMLFormElement, slider).addEventListener('submit', (event) => {
     event.preventDefault();

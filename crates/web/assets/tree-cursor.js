@@ -26,6 +26,7 @@ export class Cursor {
      */
     show(row, message, scroll = true) {
         this.here?.row.element.classList.remove('here');
+        this.#path(row);
         this.here = { row, at: message };
         row.element.classList.add('here');
         this.mark.removeAttribute('hidden');
@@ -34,6 +35,15 @@ export class Cursor {
         if (scroll) {
             this.#bring(left, top);
         }
+    }
+
+    // The lines that a row comes from, up to the first.
+    #path(/** @type {Row} */ row) {
+        this.drawing.svg.querySelectorAll('.path').forEach((old) => old.classList.remove('path'));
+        for (let above = row.parent; above !== null; above = this.drawing.rows[above].parent) {
+            this.drawing.rows[above].element.classList.add('path');
+        }
+        row.element.classList.add('path');
     }
 
     /**

@@ -5,6 +5,8 @@ import { part, shape } from './dom.js';
 
 // Between ticks there is room for a number.
 const APART = 56;
+// How high rows are, close to each other and apart.
+const [CLOSE, APART_ROWS] = [22, 54];
 const STEPS = [1, 2, 5, 10, 20, 50, 100, 200, 500, 1000, 2000, 5000, 10000, 20000, 50000, 100000];
 
 /**
@@ -24,6 +26,7 @@ const STEPS = [1, 2, 5, 10, 20, 50, 100, 200, 500, 1000, 2000, 5000, 10000, 2000
  * @property {SVGElement[]} scenes
  * @property {number} wide how much room its name takes
  * @property {boolean} folded
+ * @property {boolean} out whether a filter leaves it out
  * @property {boolean} shown
  * @property {number} y
  */
@@ -47,6 +50,16 @@ export class Drawing {
         this.rows = elements.map((element, index) => read(element, index, this.size.letter));
         this.byChat = new Map(this.rows.map((row) => [row.chat, row]));
         this.byChat.delete(null);
+    }
+
+    get dense() {
+        return this.svg.classList.contains('dense');
+    }
+
+    // Rows close to each other have no room for the names of scenes.
+    set dense(/** @type {boolean} */ dense) {
+        this.svg.classList.toggle('dense', dense);
+        this.size.row = dense ? CLOSE : APART_ROWS;
     }
 
     /** @param {number} message */
@@ -88,7 +101,7 @@ export class Drawing {
         let next = 0;
         let hidden = -1;
         for (const row of this.rows) {
-            row.shown = row.index > hidden;
+            row.shown = row.index > hidden && !row.out;
             row.element.classList.toggle('folded', !row.shown);
             if (!row.shown) {
                 continue;
@@ -126,7 +139,8 @@ export class Drawing {
             if (part.classList.contains('label')) {
                 left = label;
             } else if (part.classList.contains('badges')) {
-                left = Math.max(end, label) + 10;
+                // Close rows have no room for both above each other.
+                left = Math.max(end, this.dense ? label + (row.wide - 37) * 0.9 : label) + 10;
             } else if (part.classList.contains('fork')) {
                 top = up;
             }
@@ -154,14 +168,15 @@ export class Drawing {
     /** @param {number} height */
     #axis(height) {
         const step = STEPS.find((step) => step * this.scale >= APART) ?? 1_000_000;
-        const group = part('.axis', SVGElement, this.svg);
-        group.replaceChildren();
+        const [grid, axis] = [part('.grid', SVGElement, this.svg), part('#axis', SVGElement)];
+        grid.replaceChildren();
+        axis.replaceChildren();
+        axis.setAttribute('width', this.svg.getAttribute('width') ?? '0');
         for (let message = 0; message <= this.size.last; message += step) {
-            const tick = shape('g', { transform: shift(this.x(message), 0) });
-            const text = shape('text', { y: 14 });
+            const text = shape('text', { x: round(this.x(message)), y: 16 });
             text.textContent = String(message);
-            tick.append(shape('path', { d: `M0 22V${round(height)}` }), text);
-            group.append(tick);
+            grid.append(shape('path', { d: `M${round(this.x(message))} 0V${round(height)}` }));
+            axis.append(text);
         }
     }
 }
@@ -183,7 +198,7 @@ function read(element, index, letter) {
         parent: number(parent), from: number(from), end: Number(end), below: number(below) ?? 0,
         parts: inside('[data-m]'), lines: inside('path.line, .hit path'), stem: element.querySelector('.stem'), scenes: inside('.scene'),
         wide: (written?.textContent?.length ?? 0) * letter * 1.3 + 37,
-        folded: false, shown: true, y: 0,
+        folded: false, out: false, shown: true, y: 0,
     };
 }
 

@@ -11,6 +11,8 @@ import { shift } from './tree-drawing.js';
 /** @typedef {{ before: string, found: string, after: string }} Excerpt */
 
 const LATER = 250;
+// So many of each kind are given at once.
+const MOST = 100;
 
 /**
  * @param {Drawing} drawing
@@ -31,11 +33,14 @@ export function searchable(drawing, story, cursor) {
         const text = input.value.trim();
         asked?.abort();
         marks.replaceChildren();
-        if (text.length < 2) {
+        // One letter says nothing; one sign of a script without letters is a word.
+        if (!text || /^[\x20-\u024f]$/.test(text)) {
             results.hidden = true;
             return;
         }
         asked = new AbortController();
+        results.replaceChildren(element('p', 'quiet', 'Looking …'));
+        results.hidden = false;
         try {
             show(text, await look('search', { story, text }, { signal: asked.signal }));
         } catch (failure) {
@@ -51,12 +56,13 @@ export function searchable(drawing, story, cursor) {
         results.replaceChildren(
             ...list('Chats', names.map((row) => result(row.chat, row.end, row.name, null, row.from ?? 0))),
             ...list('Messages', found.messages.map((hit) => result(hit.chat, hit.at, `${hit.speaker} · ${short(hit.chat)} · message ${hit.at}`, hit.excerpt))),
-            ...list('Entries', found.entries.map((hit) => result(hit.chat, null, `${hit.comment} · ${hit.book}`, hit.excerpt))),
+            ...list('Recaps', found.recaps.map((hit) => result(hit.chat, null, short(hit.chat), hit.excerpt))),
+            ...list('Entries', found.entries.map((hit) => result(hit.chat, null, `${hit.comment} · ${hit.book}${hit.key ? ` · key “${hit.key}”` : ''}`, hit.excerpt))),
         );
         if (!results.children.length) {
             results.append(element('p', '', 'Nothing in this story says that.'));
         } else if (found.more) {
-            results.append(element('p', 'quiet', 'There is more. Write more of what you look for.'));
+            results.append(more(text, MOST));
         }
         results.hidden = false;
         marks.replaceChildren(...found.messages.map((hit) => {
@@ -65,6 +71,23 @@ export function searchable(drawing, story, cursor) {
             return mark;
         }));
         place();
+    }
+
+    // What is not shown yet.
+    function more(/** @type {string} */ text, /** @type {number} */ from) {
+        const button = element('button', 'more', 'Show more');
+        button.type = 'button';
+        button.addEventListener('click', async () => {
+            const found = await look('search', { story, text, from }).catch(tell);
+            if (found) {
+                button.replaceWith(
+                    ...found.messages.map((hit) => result(hit.chat, hit.at, `${hit.speaker} · ${short(hit.chat)} · message ${hit.at}`, hit.excerpt)),
+                    ...found.entries.map((hit) => result(hit.chat, null, `${hit.comment} · ${hit.book}`, hit.excerpt)),
+                    ...(found.more ? [more(text, from + MOST)] : []),
+                );
+            }
+        });
+        return button;
     }
 
     // Marks stand at their messages, wherever those are now.

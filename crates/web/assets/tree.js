@@ -5,12 +5,19 @@ import { look } from './api.js';
 import { part } from './dom.js';
 import { Cursor } from './tree-cursor.js';
 import { Drawing } from './tree-drawing.js';
+import { filterable } from './tree-filter.js';
 import { foldable } from './tree-fold.js';
 import { walkable } from './tree-keys.js';
+import { mapped } from './tree-map.js';
+import { choosable } from './tree-menu.js';
 import { pointable } from './tree-pointer.js';
+import { savable } from './tree-save.js';
 import { searchable } from './tree-search.js';
 import { Tip } from './tree-tip.js';
 import { zoomable } from './tree-zoom.js';
+
+// Less than this is a phone.
+const NARROW = 700;
 
 const canvas = document.getElementById('canvas');
 const svg = document.querySelector('#tree');
@@ -32,9 +39,42 @@ function start(canvas, svg) {
     pointable(drawing, canvas, tip);
     walkable(drawing, canvas, { cursor, tip, spot: part('#spot', HTMLElement), zoom, toggle });
     searchable(drawing, story, cursor);
+    choosable(drawing, canvas, cursor);
+    filterable(drawing);
+    mapped(drawing, canvas);
+    savable(drawing, document.querySelector('h1')?.textContent ?? 'Story');
+    closer(drawing);
     gains(drawing, story);
     drawing.place();
+    begin(drawing, canvas);
     svg.dataset.ready = 'true';
+}
+
+/**
+ * Where not much is seen at once, what was played last is what one looks for.
+ * @param {Drawing} drawing
+ * @param {HTMLElement} canvas
+ */
+function begin(drawing, canvas) {
+    const latest = drawing.rows.find(({ element }) => element.classList.contains('latest'));
+    if (latest && canvas.clientWidth < NARROW && drawing.x(latest.from ?? 0) > canvas.clientWidth / 2) {
+        canvas.scrollTo(drawing.x(latest.from ?? 0) - 60, Math.max(0, latest.y - canvas.clientHeight / 2));
+    }
+}
+
+/**
+ * Rows that stand close to each other, or apart.
+ * @param {Drawing} drawing
+ */
+function closer(drawing) {
+    const button = part('#dense', HTMLElement);
+    const told = () => button.setAttribute('aria-pressed', String(drawing.dense));
+    button.addEventListener('click', () => {
+        drawing.dense = !drawing.dense;
+        told();
+        drawing.place();
+    });
+    told();
 }
 
 /**

@@ -78,6 +78,7 @@ impl Frame {
                     @for name in ["base"].iter().chain(*styles) {
                         link rel="stylesheet" href=(assets::address(&format!("{name}.css")));
                     }
+                    script src=(assets::address("theme.js")) {}
                     @for name in inside.then_some("app").iter().chain(*scripts) {
                         script type="module" src=(assets::address(&format!("{name}.js"))) {}
                     }
@@ -92,6 +93,8 @@ impl Frame {
                                 (item(*here, Here::Health, &link::health(None), "Health"))
                                 (item(*here, Here::Log, &link::log(), "Log"))
                             }
+                            button.tool #finder type="button" aria-keyshortcuts="Control+K /" { "Search" kbd { "Ctrl K" } }
+                            button.tool #theme type="button" { span aria-hidden="true" { "◐" } span.unseen { "Light or dark" } }
                             span.vault title="The SillyTavern folder that you look at" { bdi { (self.vault) } }
                         }
                     }

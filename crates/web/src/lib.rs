@@ -14,6 +14,7 @@ mod layout;
 pub mod link;
 pub mod pages;
 mod policy;
+mod prose;
 pub mod words;
 
 pub use layout::{Frame, Here, Page, Through};

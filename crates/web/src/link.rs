@@ -52,9 +52,22 @@ pub fn compare(a: &str, a_at: Option<usize>, b: Option<&str>, b_at: Option<usize
     with("compare", &said)
 }
 
+/// Two lines, to bring one along into the other.
+pub fn bring(a: &str, b: Option<&str>) -> String {
+    match b {
+        Some(b) => with("bring", &[("a", a), ("b", b)]),
+        None => with("bring", &[("a", a)]),
+    }
+}
+
 /// What is wrong with a chat, or with all.
 pub fn health(chat: Option<&str>) -> String {
     chat.map_or_else(|| "health".to_owned(), |chat| with("health", &[("chat", chat)]))
+}
+
+/// What is wrong with a story.
+pub fn health_of_story(story: &str) -> String {
+    with("health", &[("story", story)])
 }
 
 /// What Forklore did.
@@ -68,6 +81,20 @@ pub fn act(kind: &str, chat: &str, at: Option<usize>) -> String {
         Some(at) => with("act", &[("kind", kind), ("chat", chat), ("at", &at.to_string())]),
         None => with("act", &[("kind", kind), ("chat", chat)]),
     }
+}
+
+/// A branch from a swipe that is not the one that is shown.
+pub fn branch_of_swipe(chat: &str, at: usize, swipe: usize) -> String {
+    let said = [("chat", chat), ("at", &at.to_string()), ("swipe", &swipe.to_string())];
+    with("act", &[&[("kind", "branch")], &said[..]].concat())
+}
+
+/// A chat at a message with so many entries of its lorebook, or those in which something is said.
+pub fn lore(chat: &str, at: usize, entries: usize, find: Option<&str>) -> String {
+    let (at, entries) = (at.to_string(), entries.to_string());
+    let mut said = vec![("chat", chat), ("at", &*at), ("entries", &*entries)];
+    said.extend(find.map(|find| ("find", find)));
+    with("moment", &said)
 }
 
 /// A chat at a message, seen by somebody who comes from another one.
@@ -91,7 +118,7 @@ pub fn own_copy(chat: &str) -> String {
 }
 
 /// How much is kept; `said` is what there is to tell.
-pub fn keep(said: &[(&str, &str)]) -> String {
+pub fn retention(said: &[(&str, &str)]) -> String {
     with("keep", said)
 }
 

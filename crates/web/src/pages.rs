@@ -1,6 +1,7 @@
 //! The pages, one module each: functions from reports to [`Page`](crate::Page)s.
 
 pub mod act;
+pub mod bring;
 pub mod compare;
 pub mod failure;
 pub mod health;

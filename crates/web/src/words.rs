@@ -38,6 +38,50 @@ pub fn size(bytes: u64) -> String {
     if value < 9.95 { format!("{value:.1} {}", UNITS[unit]) } else { format!("{value:.0} {}", UNITS[unit]) }
 }
 
+/// The name of a chat, with the time that SillyTavern calls it after as people say it: "2026-07-12@10h11m12s" is "12 July 2026, 10:11".
+pub fn chat_name(name: &str) -> String {
+    const MONTHS: [&str; 12] = [
+        "January",
+        "February",
+        "March",
+        "April",
+        "May",
+        "June",
+        "July",
+        "August",
+        "September",
+        "October",
+        "November",
+        "December",
+    ];
+    let Some(at) = name.find('@') else { return name.to_owned() };
+    let is_date = |c: char| c.is_ascii_digit() || c == '-';
+    // Older versions put a space before the time.
+    let day = name[..at].trim_end();
+    let start =
+        day.char_indices().rev().take_while(|(_, c)| is_date(*c)).last().map_or(day.len(), |(i, _)| i);
+    let date: Vec<usize> = day[start..].split('-').filter_map(|n| n.parse().ok()).collect();
+    let is_time = |c: char| c.is_ascii_digit() || matches!(c, 'h' | 'm' | 's' | ' ');
+    let clock = &name[at + 1..];
+    let end = clock.find(|c| !is_time(c)).unwrap_or(clock.len());
+    let rest = &clock[end..];
+    let mut numbers = clock[..end].split(['h', 'm', 's']).map(|n| n.trim().parse::<usize>().ok());
+    let ([year, month, day], Some(Some(hour)), Some(Some(minute))) =
+        (&date[..], numbers.next(), numbers.next())
+    else {
+        return name.to_owned();
+    };
+    let Some(month) = month.checked_sub(1).and_then(|month| MONTHS.get(month)) else {
+        return name.to_owned();
+    };
+    if *year < 1000 || !(1..=31).contains(day) || hour > 23 || minute > 59 {
+        return name.to_owned();
+    }
+    // What is left of a time that ended with a space, before what follows.
+    let gap = if clock[..end].ends_with(' ') { " " } else { "" };
+    format!("{}{day} {month} {year}, {hour}:{minute:02}{gap}{rest}", &name[..start])
+}
+
 /// How long ago, both in milliseconds since 1970: "5 minutes ago".
 pub fn ago(then: i64, now: i64) -> String {
     let seconds = usize::try_from((now - then).max(0) / 1000).unwrap_or(0);
@@ -70,6 +114,15 @@ mod tests {
             [ago(-5), ago(59), ago(60), ago(7200)],
             ["just now", "just now", "1 minute ago", "2 hours ago"]
         );
+        assert_eq!(chat_name("2026-07-12@10h11m12s"), "12 July 2026, 10:11");
+        assert_eq!(chat_name("Ana - 2024-5-3 @12h 05m 44s 123ms"), "Ana - 3 May 2024, 12:05");
+        assert_eq!(
+            chat_name("Branch #3 - 2026-01-02@03h04m05s - Checkpoint #1"),
+            "Branch #3 - 2 January 2026, 3:04 - Checkpoint #1"
+        );
+        for name in ["mail@home", "2026-13-02@03h04m05s", "@", "海@邊"] {
+            assert_eq!(chat_name(name), name);
+        }
         assert_eq!([ago(86_400 * 3), ago(86_400 * 90)], ["3 days ago", "3 months ago"]);
     }
 }

@@ -34,6 +34,11 @@ writeChat(vault, 'Long', 'Line', Array.from({ length: 20_000 }, (_, i) => {
 }), { world_info: 'z-AutoLB-Long-Line' });
 fs.writeFileSync(path.join(vault, 'worlds', 'z-AutoLB-Long-Line.json'), JSON.stringify({ entries: Object.fromEntries(entries.map((entry) => [entry.uid, entry])) }));
 
+// A lorebook of 2,000 entries.
+const lore = Array.from({ length: 2000 }, (_, uid) => ({ uid, comment: `Person ${uid}`, key: [`person ${uid}`], content: line(uid).repeat(4), disable: false }));
+writeChat(vault, 'Lore', 'Line', main.slice(0, 400), { world_info: 'Lore' });
+fs.writeFileSync(path.join(vault, 'worlds', 'Lore.json'), JSON.stringify({ entries: Object.fromEntries(lore.map((entry) => [entry.uid, entry])) }));
+
 const site = await Site.start(vault);
 const browser = await Browser.start();
 try {
@@ -46,8 +51,12 @@ try {
     await measure('slider step of one message', 'step?chat=Long%2FLine&at=10001&from=10000');
     await measure('slider step into a scene', 'step?chat=Long%2FLine&at=10099&from=10098');
     await measure('slider step over half the line', 'step?chat=Long%2FLine&at=15000&from=5000');
+    await measure('moment with 2,000 entries', 'moment?chat=Lore%2FLine&at=200');
+    await measure('slider step with 2,000 entries', 'step?chat=Lore%2FLine&at=201&from=200');
+    await measure('health, unchanged', 'health');
     await measure('search in 20,000 messages', 'api/search?story=Big&text=zebra');
     const visit = await Visit.start(browser, site);
+    await slide(visit);
     const pages = [
         { what: 'stories', address: '', ready: () => document.querySelector('.story') !== null },
         { what: 'tree', address: 'tree?story=Big', ready: () => document.getElementById('tree')?.dataset.ready },
@@ -64,6 +73,26 @@ try {
 } finally {
     await browser.stop();
     await site.stop();
+}
+
+// One step of the slider after the other, until the message is there.
+async function slide(visit) {
+    await visit.go('moment?chat=Lore%2FLine&at=100');
+    const times = await visit.run(async () => {
+        const range = /** @type {HTMLInputElement} */ (document.querySelector('.slider input[type=range]'));
+        const taken = [];
+        for (let at = 101; at < 161; at += 1) {
+            const start = window.performance.now();
+            range.value = String(at);
+            range.dispatchEvent(new Event('input', { bubbles: true }));
+            while (/** @type {HTMLElement} */ (document.querySelector('.message.here .number')).dataset.at !== String(at)) {
+                await new Promise((done) => { setTimeout(done, 1); });
+            }
+            taken.push(window.performance.now() - start);
+        }
+        return taken.sort((a, b) => a - b);
+    });
+    console.log(`  ${'slider in Chromium, 2,000 entries'.padEnd(36)} median ${times[30].toFixed(0)} ms, p95 ${times[57].toFixed(0)} ms`);
 }
 
 async function once(address) {

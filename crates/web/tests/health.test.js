@@ -41,6 +41,25 @@ test('findings are told story by story, in plain words, with what to do', async 
     await site.stop();
 });
 
+test('regression: the health of a story is of that story, and findings name their book', async () => {
+    const site = await Site.start(harbor());
+    const visit = await visiting(site, 'tree?story=Maren+Voss');
+    await visit.click('.storyhead a');
+    await visit.until('its health', () => /^Health of/.test(document.querySelector('h1')?.textContent ?? ''));
+    const chats = await visit.run(() => [...document.querySelectorAll('.finding li > p:first-child a')].map((link) => new URL(link.href).searchParams.get('chat')));
+    assert.ok(chats.length > 0 && chats.every((chat) => chat.startsWith('Maren Voss/')), chats.join());
+    await visit.accessible('the health of a story');
+    await visit.go('health');
+    const { findings } = await site.api('check');
+    const said = await text(visit);
+    for (const { book } of findings.filter(({ chat, book, severity }) => !chat && book && severity !== 'info')) {
+        assert.ok(said.includes(book), book);
+    }
+    visit.clean();
+    await visit.close();
+    await site.stop();
+});
+
 test('healing: a preview that changes nothing, choices, the result, and undo', async () => {
     const site = await Site.start(harbor());
     const before = tree(site.vault);

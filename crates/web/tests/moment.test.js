@@ -137,7 +137,7 @@ test('buttons lead to the next message and the next scene, and every number is a
     await visit.click('.marks [data-at="6"]');
     await visit.until('a fork', arrived, 6);
     const links = await visit.run(() => [...document.querySelectorAll('.doing a')].filter((link) => link.checkVisibility()).map((link) => link.getAttribute('href')));
-    assert.deepEqual(links.map((link) => link.split('?')[0]), ['act', 'act', 'compare', 'tree']);
+    assert.deepEqual(links.map((link) => link.split('?')[0]), ['act', 'act', 'compare', 'bring', 'tree']);
     assert.ok(links[0].includes('kind=branch') && links[0].endsWith('at=6'), links[0]);
     visit.clean();
     await visit.close();

@@ -3,13 +3,14 @@
 
 use std::sync::Arc;
 
-use forklore_api::look::{self, AnyChat, AnyStory, Spot};
+use forklore_api::look::{self, AnyStory, Patient, Spot};
 use forklore_api::moment::{self, SliderStep};
 use forklore_api::ops::{self, Limit};
 use forklore_api::{ErrorCode, Failure, OpenVault};
 use forklore_fs::RealFs;
 use forklore_testkit::TestVault;
 use forklore_vault::NoProgress;
+use forklore_web::pages::moment::Shown;
 use forklore_web::{Frame, Page, Through, pages};
 use serde_json::json;
 
@@ -39,7 +40,7 @@ fn document(page: &Page) -> String {
 fn every_page(vault: &TestVault) -> Vec<(&'static str, String)> {
     let open = open(vault);
     let chat = format!("{NAME}/{NAME}");
-    let step = |from| SliderStep { chat: chat.clone(), at: Some(2), from };
+    let step = |from| SliderStep { chat: chat.clone(), at: Some(2), from, entries: None, find: None };
     let spot = |chat: &str, at| Spot { chat: chat.to_owned(), at: Some(at) };
     let differs = look::diff(&open, &[spot(&chat, 3), spot(&format!("{NAME}/Other"), 2)]).unwrap();
     let companions = moment::companions(&open, &chat).unwrap();
@@ -48,19 +49,22 @@ fn every_page(vault: &TestVault) -> Vec<(&'static str, String)> {
     vec![
         ("stories", document(&pages::stories::page(&look::stories(&open).unwrap(), 0))),
         ("tree", document(&pages::tree::page(&tree, 0).unwrap())),
-        ("moment", document(&pages::moment::page(&moment::moment(&open, &step(None)).unwrap()))),
+        (
+            "moment",
+            document(&pages::moment::page(&moment::moment(&open, &step(None)).unwrap(), &Shown::default())),
+        ),
         (
             "moment, travelled",
-            document(&pages::moment::page(&moment::moment(&open, &step(Some(0))).unwrap())),
+            document(&pages::moment::page(
+                &moment::moment(&open, &step(Some(0))).unwrap(),
+                &Shown::default(),
+            )),
         ),
         ("compare", document(&pages::compare::page(&differs, &companions))),
         ("choose", document(&pages::compare::choose(&chat, Some(1), &companions))),
         (
             "health",
-            document(&pages::health::page(
-                &look::health(&open, &AnyChat { chat: None }).unwrap(),
-                Some(&chat),
-            )),
+            document(&pages::health::page(&look::health(&open, &Patient::default()).unwrap(), Some(&chat))),
         ),
         ("log", {
             let actions = ops::actions(&open, &Limit::default()).unwrap();
@@ -140,7 +144,11 @@ fn a_step_of_the_slider_sends_only_what_is_not_as_it_was() {
         .chat("Ana", "Rain", &metadata, &["a", "b", "c", "d"])
         .book("Lore", &[(HOSTILE, HOSTILE)]);
     let chat = "Ana/Rain".to_owned();
-    let here = moment::moment(&open(&vault), &SliderStep { chat, at: Some(3), from: Some(3) }).unwrap();
+    let here = moment::moment(
+        &open(&vault),
+        &SliderStep { chat, at: Some(3), from: Some(3), entries: None, find: None },
+    )
+    .unwrap();
     let part = |all| serde_json::to_value(pages::moment::step(&here, all)).unwrap();
     let (step, all) = (part(false), part(true));
     let count = |value: &serde_json::Value| value["entries"].as_object().unwrap().len();

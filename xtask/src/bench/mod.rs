@@ -10,6 +10,7 @@ mod diff;
 mod fork;
 pub(crate) mod history;
 mod image;
+mod learn;
 mod plugin;
 mod sillytavern;
 mod web;
@@ -69,6 +70,7 @@ pub(crate) fn bench(options: Options) -> Result<()> {
         return Ok(());
     }
     diff::bench()?;
+    learn::bench()?;
     fork::bench(megabytes, options)?;
     history::bench(megabytes, options)?;
     web::bench()?;

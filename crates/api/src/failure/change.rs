@@ -3,10 +3,11 @@
 use forklore_engine::fork::ForkError;
 use forklore_engine::heal::HealError;
 use forklore_engine::rename::RenameError;
-use forklore_engine::trash::RestoreError;
+use forklore_engine::trash::UntrashError;
 use forklore_engine::undo::UndoError;
 use forklore_fs::VaultPath;
 use forklore_journal::TxError;
+use forklore_journal::layout;
 use forklore_journal::oplog::FindError;
 use serde_json::json;
 
@@ -103,7 +104,7 @@ impl From<TxError> for Failure {
         match e {
             TxError::Busy => Self::plain(ErrorCode::Busy, message),
             TxError::Changed(path) => {
-                let book = path.as_str().starts_with("worlds");
+                let book = layout::is_book(&path);
                 let code = if book { ErrorCode::BookChanged } else { ErrorCode::ChatChanged };
                 let message = format!("{} was saved while Forklore was working", called(&path));
                 Self::new(code, message, "Try again. Nothing was changed.")
@@ -192,10 +193,10 @@ impl From<UndoError> for Failure {
         let typed = |code, hint: &str| Self::typed(code, message.clone(), hint);
         match e {
             UndoError::Find(e) => e.into(),
-            UndoError::Nothing("redo") => {
+            UndoError::NothingToRedo => {
                 typed(ErrorCode::NothingToRedo, "Only what was undone can be done again. `forklore log` tells what that is.")
             }
-            UndoError::Nothing(_) => {
+            UndoError::NothingToUndo => {
                 typed(ErrorCode::NothingToUndo, "Forklore has changed nothing here, or all of it is undone already. `forklore log` tells.")
             }
             UndoError::NothingLeft => typed(
@@ -225,15 +226,15 @@ impl From<UndoError> for Failure {
     }
 }
 
-impl From<RestoreError> for Failure {
-    fn from(e: RestoreError) -> Self {
+impl From<UntrashError> for Failure {
+    fn from(e: UntrashError) -> Self {
         let message = e.to_string();
         match e {
-            RestoreError::NotThere(_) => {
+            UntrashError::NotThere(_) => {
                 Self::typed(ErrorCode::NotInTrash, message, "Run `forklore trash` to see what is there.")
             }
-            RestoreError::Tx(e) => e.into(),
-            RestoreError::Path(e) => e.into(),
+            UntrashError::Tx(e) => e.into(),
+            UntrashError::Path(e) => e.into(),
         }
     }
 }

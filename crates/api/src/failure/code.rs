@@ -103,7 +103,8 @@ codes! {
     ConfigUnclear = "CONFIG_UNCLEAR", Refused, 409;
     ConfigUnknownKey = "CONFIG_UNKNOWN_KEY", Refused, 404
         => "Load the page again: it may be of another version.";
-    ConflictNotFound = "CONFLICT_NOT_FOUND", Refused, 404;
+    ConflictNotFound = "CONFLICT_NOT_FOUND", Refused, 404
+        => "Load the page again: the question may be answered already.";
     CorruptBook = "CORRUPT_BOOK", Refused, 409;
     CorruptChat = "CORRUPT_CHAT", Refused, 409, "Run `forklore check` for what is wrong; SillyTavern keeps copies in the backups folder."
         => "The file is damaged. SillyTavern keeps copies in the backups folder.";
@@ -136,6 +137,7 @@ codes! {
     NameTaken = "NAME_TAKEN", Refused, 409, "Choose another name. Upper and lower case count as the same."
         => "Choose another name, or rename what is there. Upper and lower case count as the same.";
     NewerFormat = "NEWER_FORMAT", Refused, 409;
+    NothingNew = "NOTHING_NEW", Refused, 409;
     NothingToRedo = "NOTHING_TO_REDO", Refused, 409
         => "Only what was undone can be done again.";
     NothingToRestore = "NOTHING_TO_RESTORE", Refused, 409;
@@ -166,7 +168,7 @@ codes! {
     NoSillytavern = "NO_SILLYTAVERN", Refused, 409;
     NoToken = "NO_TOKEN", Refused, 401;
     NoVault = "NO_VAULT", Refused, 409
-        => "It must be a user folder of SillyTavern, with \"chats\" and \"worlds\" in it.";
+        => "Name the folder that SillyTavern is in, or the folder of a user in it: the one with \"chats\" and \"worlds\".";
     ObjectDamaged = "OBJECT_DAMAGED", Refused, 409;
     ObservationNotFound = "OBSERVATION_NOT_FOUND", Refused, 409
         => "Choose one from the history of the chat.";
@@ -177,6 +179,8 @@ codes! {
     OtherDevice = "OTHER_DEVICE", Refused, 409;
     OtherKind = "OTHER_KIND", Refused, 409;
     Overloaded = "OVERLOADED", Refused, 503;
+    PickNotFound = "PICK_NOT_FOUND", Refused, 404
+        => "Load the page again: it is not there any more.";
     QueueNotEmpty = "QUEUE_NOT_EMPTY", Refused, 409
         => "Wait until the extension is done, let Forklore wait for it, or leave that work to the parent.";
     ReadOnly = "READ_ONLY", Refused, 409;

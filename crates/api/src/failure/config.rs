@@ -9,7 +9,7 @@ impl From<ConfigError> for Failure {
     fn from(e: ConfigError) -> Self {
         match e {
             ConfigError::Path(e) => e.into(),
-            e => config_failure(&e),
+            e => config_failure(&e).because(e),
         }
     }
 }

@@ -125,7 +125,7 @@ impl From<PathError> for Failure {
     fn from(e: PathError) -> Self {
         let inner = e.source.get_ref().and_then(|inner| inner.downcast_ref::<Arc<HistoryError>>());
         if let Some(history) = inner {
-            return history_failure(history);
+            return history_failure(history).because(history.clone());
         }
         let hint = if e.leads_out() {
             "Forklore reads nothing outside the vault. Put the folder itself in the link's place."
@@ -185,6 +185,7 @@ mod tests {
             include_str!("config.rs"),
             include_str!("export_import.rs"),
             include_str!("look.rs"),
+            include_str!("merge.rs"),
             include_str!("past.rs"),
         ];
         // What everybody is told stands in the rest of its arm.
@@ -193,9 +194,14 @@ mod tests {
         for call in calls.flatten().filter_map(|text| text.split("=>").next()) {
             assert!(!names_command(call), "{call}");
         }
-        for code in
-            [ErrorCode::ChatNotFound, ErrorCode::CorruptChat, ErrorCode::MovedOn, ErrorCode::QueueNotEmpty]
-        {
+        for code in [
+            ErrorCode::ChatNotFound,
+            ErrorCode::ConflictNotFound,
+            ErrorCode::CorruptChat,
+            ErrorCode::MovedOn,
+            ErrorCode::PickNotFound,
+            ErrorCode::QueueNotEmpty,
+        ] {
             let failure = Failure::typed(code, "It did not work", "Run `forklore check`.");
             assert!(!failure.to_do.is_empty() && !names_command(&failure.to_do), "{code}");
         }

@@ -2,7 +2,7 @@
 
 use forklore_engine::blame::{BlameError, EntryError};
 use forklore_engine::fork::ForkError;
-use forklore_engine::restore::RestoreError as BringError;
+use forklore_engine::restore::RestoreError;
 use forklore_vault::history::{HistoryError, PastError};
 use serde_json::json;
 
@@ -14,7 +14,7 @@ impl From<HistoryError> for Failure {
         match e {
             HistoryError::Path(e) => e.into(),
             HistoryError::Config(e) => e.into(),
-            e => history_failure(&e),
+            e => history_failure(&e).because(e),
         }
     }
 }
@@ -124,49 +124,49 @@ impl From<BlameError> for Failure {
     }
 }
 
-impl From<BringError> for Failure {
-    fn from(e: BringError) -> Self {
+impl From<RestoreError> for Failure {
+    fn from(e: RestoreError) -> Self {
         let message = e.to_string();
         let refused = |code, hint: &str| Self::new(code, message.clone(), hint);
         let typed = |code, hint: &str| Self::typed(code, message.clone(), hint);
         match e {
-            BringError::WhichState(_) => Self::typed(
+            RestoreError::WhichState(_) => Self::typed(
                 ErrorCode::Usage,
                 message,
                 "Say --at MESSAGE, --when TIME or --observation NUMBER; `forklore history CHAT` tells what there is.",
             ),
-            BringError::ChatGone(_) => {
+            RestoreError::ChatGone(_) => {
                 typed(ErrorCode::ChatDeleted, "Bring the chat back first: forklore restore CHAT")
             }
-            BringError::NoBook(_) => refused(
+            RestoreError::NoBook(_) => refused(
                 ErrorCode::NoLorebook,
                 "Bind one to the chat in SillyTavern, or bring a state of the chat back that had one.",
             ),
-            BringError::Unknown { .. } => typed(
+            RestoreError::Unknown { .. } => typed(
                 ErrorCode::StateUnresolvable,
                 "`forklore history CHAT --book` tells since when the lorebook is known. `forklore watch` records from now on.",
             ),
-            BringError::Same(_) => refused(ErrorCode::NothingToRestore, "Nothing was changed."),
-            BringError::NameTaken(_) => typed(
+            RestoreError::Same(_) => refused(ErrorCode::NothingToRestore, "Nothing was changed."),
+            RestoreError::NameTaken(_) => typed(
                 ErrorCode::NameTaken,
                 "Choose another name with --as. Upper and lower case count as the same.",
             ),
-            BringError::NoExchange => typed(
+            RestoreError::NoExchange => typed(
                 ErrorCode::NoExchange,
                 "Bring the state back as a branch instead (without --book and --entry): that changes no file that is there.",
             ),
-            BringError::CorruptHeader(_) => Self::plain(ErrorCode::CorruptChat, message),
-            BringError::Entry(e) => e.into(),
-            BringError::Past(e) => e.into(),
-            BringError::Fork(ForkError::QueueNotEmpty { count, kinds }) => typed(
+            RestoreError::CorruptHeader(_) => Self::plain(ErrorCode::CorruptChat, message),
+            RestoreError::Entry(e) => e.into(),
+            RestoreError::Past(e) => e.into(),
+            RestoreError::Fork(ForkError::QueueNotEmpty { count, kinds }) => typed(
                 ErrorCode::QueueNotEmpty,
                 "Wait until the extension is done, or go on without that work with --ignore-queue.",
             )
             .with_details(json!({"count": count, "types": kinds})),
-            BringError::Fork(e) => e.into(),
-            BringError::State(e) => e.into(),
-            BringError::Tx(e) => e.into(),
-            BringError::Path(e) => e.into(),
+            RestoreError::Fork(e) => e.into(),
+            RestoreError::State(e) => e.into(),
+            RestoreError::Tx(e) => e.into(),
+            RestoreError::Path(e) => e.into(),
         }
     }
 }

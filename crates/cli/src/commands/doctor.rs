@@ -6,8 +6,8 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::time::Duration;
 
-use forklore_api::Failure;
 use forklore_api::doctor::{self, About, Point};
+use forklore_api::{ErrorCode, Failure};
 use forklore_core::check::Health;
 use forklore_install::{Installed, Tavern, installed};
 use serde::Serialize;
@@ -108,7 +108,7 @@ fn find(named: Option<&Path>, vault: Option<&Path>) -> Result<Tavern, Point> {
         Point::wants(About::Sillytavern, format!("{e}."), remedy)
     };
     let home = std::env::var_os("HOME").or_else(|| std::env::var_os("USERPROFILE")).map(PathBuf::from);
-    let here = PathBuf::from(".").canonicalize().map_err(|e| nowhere(&e))?;
+    let here = forklore_fs::canonical(Path::new(".")).map_err(|e| nowhere(&e))?;
     let around_vault =
         vault.filter(|_| named.is_none()).and_then(|vault| Tavern::find(None, vault, None).ok());
     around_vault.map_or_else(|| Tavern::find(named, &here, home.as_deref()).map_err(|e| nowhere(&e)), Ok)
@@ -172,7 +172,7 @@ fn answers(port: u16, found: &Installed) -> Point {
             About::Plugin,
             format!("Version {version} is installed. SillyTavern does not run at port {port} now."),
         ),
-        Ok(text) if text.contains("\"WRONG_ORIGIN\"") || text.contains("\"hooks\"") => {
+        Ok(text) if text.contains(ErrorCode::WrongOrigin.as_str()) || text.contains("\"hooks\"") => {
             Point::well(About::Plugin, format!("Version {version} is installed and answers at port {port}."))
         }
         Ok(text) if text.starts_with("HTTP/1.1 404") => Point::fails(

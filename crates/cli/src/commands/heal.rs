@@ -1,6 +1,6 @@
 //! `forklore heal`
 
-use std::io::{self, BufRead as _, IsTerminal as _};
+use std::io::{self, BufRead as _};
 use std::process::ExitCode;
 
 use clap::ValueEnum;
@@ -73,7 +73,7 @@ impl From<Chosen> for Choice {
 }
 
 pub(crate) fn run(context: &Context, args: &Args) -> Result<ExitCode, Failure> {
-    let interactive = !context.json && io::stdin().is_terminal() && io::stdout().is_terminal();
+    let interactive = context.is_interactive();
     let cure = Cure { choose: args.choose.map(Choice::from), yes: args.yes, ..Cure::default() };
     let decide = |question: &Question| match args.choose {
         None if !args.yes && interactive && !question.is_optional() => ask(question),

@@ -44,7 +44,7 @@ pub(crate) fn run(context: &Context, args: &Args) -> Result<ExitCode, Failure> {
         Failure::typed(ErrorCode::Io, message, "Name a file that `forklore export` has written.")
     };
     // A link is fine here: the user named it.
-    let path = args.file.canonicalize().map_err(unreadable)?;
+    let path = forklore_fs::canonical(&args.file).map_err(unreadable)?;
     let (dir, name) = place(&path)?;
     let file = VaultPath::root().join(&name).map_err(|e| Failure::usage(e.to_string()))?;
     let file = dir.open(&file).map_err(|e| unreadable(e.source))?;

@@ -57,7 +57,7 @@ pub(crate) fn uninstall(context: &Context, args: &UninstallArgs) -> Result<ExitC
 
 fn find(named: Option<&std::path::Path>) -> Result<Tavern, Failure> {
     let home = std::env::var_os("HOME").or_else(|| std::env::var_os("USERPROFILE")).map(PathBuf::from);
-    let here = PathBuf::from(".").canonicalize()?;
+    let here = forklore_fs::canonical(std::path::Path::new("."))?;
     Tavern::find(named, &here, home.as_deref()).map_err(|e: NotFound| {
         let hint = "Name the folder that has SillyTavern's server.js in it: --sillytavern DIR";
         Failure::typed(ErrorCode::NoSillytavern, e.to_string(), hint)

@@ -1,5 +1,7 @@
 //! One file a verb. [`Cli`] is the whole command line, [`run`] does what it says.
 
+mod adopt;
+mod append;
 mod blame;
 mod check;
 mod completions;
@@ -18,6 +20,8 @@ mod import;
 mod install;
 mod learn;
 mod log;
+mod manual;
+mod pick;
 mod rename;
 mod resolve;
 mod restore;
@@ -88,6 +92,9 @@ pub(crate) enum Command {
     Checkpoint(fork::CheckpointArgs),
     Branch(fork::BranchArgs),
     Learn(learn::Args),
+    Append(append::Args),
+    Pick(pick::Args),
+    Adopt(adopt::Args),
     Resolve(resolve::Args),
     Heal(heal::Args),
     Restore(restore::Args),
@@ -110,6 +117,7 @@ pub(crate) enum Command {
     Uninstall(install::UninstallArgs),
     Demo(demo::Args),
     Completions(completions::Args),
+    Manual(manual::Args),
 }
 
 pub(crate) fn run(context: &Context, command: &Command) -> Result<ExitCode, Failure> {
@@ -124,6 +132,9 @@ pub(crate) fn run(context: &Context, command: &Command) -> Result<ExitCode, Fail
         Command::Checkpoint(args) => fork::checkpoint(context, args),
         Command::Branch(args) => fork::branch(context, args),
         Command::Learn(args) => learn::run(context, args),
+        Command::Append(args) => append::run(context, args),
+        Command::Pick(args) => pick::run(context, args),
+        Command::Adopt(args) => adopt::run(context, args),
         Command::Resolve(args) => resolve::run(context, args),
         Command::Heal(args) => heal::run(context, args),
         Command::Restore(args) => restore::run(context, args),
@@ -146,5 +157,6 @@ pub(crate) fn run(context: &Context, command: &Command) -> Result<ExitCode, Fail
         Command::Uninstall(args) => install::uninstall(context, args),
         Command::Demo(args) => demo::run(context, args),
         Command::Completions(args) => completions::run(args, Cli::command()),
+        Command::Manual(args) => manual::run(args, Cli::command()),
     }
 }

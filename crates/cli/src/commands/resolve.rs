@@ -1,6 +1,5 @@
 //! `forklore resolve`
 
-use std::io::{self, BufRead as _, IsTerminal as _};
 use std::process::ExitCode;
 
 use forklore_api::merge::{self, Keep, Resolving};
@@ -44,6 +43,10 @@ pub(crate) struct Args {
     /// Bind the chat to the new lorebook without asking
     #[arg(long)]
     yes: bool,
+
+    /// Answer although work waits in the queue: what it would write is lost with the old lorebook
+    #[arg(long)]
+    ignore_queue: bool,
 }
 
 #[derive(Debug, Clone, Copy, clap::ValueEnum)]
@@ -67,10 +70,10 @@ pub(crate) fn run(context: &Context, args: &Args) -> Result<ExitCode, Failure> {
         }),
         text: args.text.clone(),
         yes: args.yes,
+        ignore_queue: args.ignore_queue,
         dry_run: context.dry_run,
     };
-    let interactive = !context.json && io::stdin().is_terminal() && io::stdout().is_terminal();
-    let agreed = |report: &ResolveReport| args.yes || (interactive && ask(report));
+    let agreed = |report: &ResolveReport| context.agrees(args.yes, || ui::ask_to_answer(report));
     let report = context.ask(|open: &OpenVault<'_>| merge::resolve(open, &resolving, &agreed))?;
     if context.json {
         ui::json(&report)?;
@@ -78,11 +81,4 @@ pub(crate) fn run(context: &Context, args: &Args) -> Result<ExitCode, Failure> {
         ui::resolved(&report)?;
     }
     Ok(ExitCode::SUCCESS)
-}
-
-/// Asks; anything but a yes is a no.
-fn ask(report: &ResolveReport) -> bool {
-    let mut answer = String::new();
-    let asked = ui::ask_to_answer(report).and_then(|()| io::stdin().lock().read_line(&mut answer));
-    asked.is_ok() && matches!(answer.trim().to_lowercase().as_str(), "y" | "yes")
 }

@@ -1,6 +1,5 @@
 //! `forklore restore`
 
-use std::io::{self, BufRead as _, IsTerminal as _};
 use std::process::ExitCode;
 
 use forklore_api::past::{self, Bringing};
@@ -82,8 +81,7 @@ pub(crate) fn run(context: &Context, args: &Args) -> Result<ExitCode, Failure> {
         yes: args.yes,
         dry_run: context.dry_run,
     };
-    let interactive = !context.json && io::stdin().is_terminal() && io::stdout().is_terminal();
-    let agreed = |report: &RestoreReport| args.yes || (interactive && ask(report));
+    let agreed = |report: &RestoreReport| context.agrees(args.yes, || ui::ask_to_bind(report));
     let report = context.ask(|open: &OpenVault<'_>| past::restore_with(open, &bringing, &agreed))?;
     if context.json {
         ui::json(&report)?;
@@ -91,11 +89,4 @@ pub(crate) fn run(context: &Context, args: &Args) -> Result<ExitCode, Failure> {
         ui::brought_back(&report)?;
     }
     Ok(ExitCode::SUCCESS)
-}
-
-/// Asks; anything but a yes is a no.
-fn ask(report: &RestoreReport) -> bool {
-    let mut answer = String::new();
-    let asked = ui::ask_to_bind(report).and_then(|()| io::stdin().lock().read_line(&mut answer));
-    asked.is_ok() && matches!(answer.trim().to_lowercase().as_str(), "y" | "yes")
 }

@@ -66,6 +66,7 @@ fn restore(context: &Context, item: &str) -> Result<ExitCode, Failure> {
         _ if context.json => ui::json(&restored)?,
         Restored::File(report) => ui::restored(report, &others)?,
         Restored::Operation(report) => ui::undone(report)?,
+        Restored::Rest(report) => ui::rest_restored(report)?,
     }
     Ok(ExitCode::SUCCESS)
 }

@@ -39,6 +39,9 @@ pub(crate) fn blame(report: &BlameReport) -> io::Result<()> {
 fn entry(out: &mut impl io::Write, one: &BlameEntry) -> io::Result<()> {
     let uid = one.uid.map(|uid| format!(" {DIM}{uid}{DIM:#}")).unwrap_or_default();
     writeln!(out, "{GOOD}{}{GOOD:#}{uid}\n", tame(&one.comment))?;
+    if let Some(from) = &one.from {
+        writeln!(out, "{}  written in {}, and brought along\n", stamp(&from.last), tame(&from.chat))?;
+    }
     for field in one.fields.iter().flatten() {
         writeln!(out, "{}  {}", stamp(&field.stamp), tame(&field.field))?;
     }

@@ -45,6 +45,9 @@ pub(crate) fn check(report: &CheckReport, chats: usize) -> io::Result<()> {
         }
         writeln!(out)?;
     }
+    if let Some(guarantee) = &report.guarantee {
+        writeln!(out, "{}\n", wrap(guarantee, "").trim_start())?;
+    }
     let (errors, warnings) = (of(Severity::Error), of(Severity::Warning));
     let checked = count(chats, "chat");
     if errors + warnings == 0 {

@@ -24,6 +24,13 @@ pub(crate) fn history(report: &HistoryReport) -> io::Result<()> {
         None => messages,
     };
     writeln!(out, "{}  {there}", headline(&tame(&report.chat)))?;
+    for along in &report.along {
+        let what = if along.messages { "goes on with the messages of" } else { "knows what happened in" };
+        let gone = if along.there { "" } else { ", which is gone" };
+        let chat = tame(&along.chat);
+        let at = when(&along.at);
+        writeln!(out, "{DIM}⤷ {what} {chat} until {}{gone} (brought along {at}){DIM:#}", along.message)?;
+    }
     if report.observations == 0 && report.lines.is_empty() {
         writeln!(out, "Nothing has been recorded of this chat yet.")?;
         return writeln!(

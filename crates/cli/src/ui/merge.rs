@@ -4,7 +4,10 @@ use std::io::{self, Write as _};
 
 use forklore_engine::history::Did;
 use forklore_engine::merge::OpenConflict;
+use forklore_engine::merge::adopt::AdoptReport;
+use forklore_engine::merge::append::AppendReport;
 use forklore_engine::merge::learn::LearnReport;
+use forklore_engine::merge::pick::PickReport;
 use forklore_engine::merge::resolve::ResolveReport;
 
 use super::parts;
@@ -149,13 +152,107 @@ pub(crate) fn resolved(report: &ResolveReport) -> io::Result<()> {
 }
 
 /// Asks whether the chat may be bound to the new book.
+pub(crate) fn ask_to_pick(report: &PickReport) -> io::Result<()> {
+    ask_to_bind(&report.chat, report.book.as_deref())
+}
+
+/// Asks whether the chat may be bound to the new book.
 pub(crate) fn ask_to_answer(report: &ResolveReport) -> io::Result<()> {
+    ask_to_bind(&report.chat, report.book.as_deref())
+}
+
+fn ask_to_bind(chat: &str, book: Option<&str>) -> io::Result<()> {
     let mut out = anstream::stdout().lock();
-    let new = report.book.as_deref().unwrap_or_default();
-    let text = format!("\"{}\" gets the new lorebook \"{new}\"; the old one is not changed.", report.chat);
+    let new = book.unwrap_or_default();
+    let text = format!("\"{chat}\" gets the new lorebook \"{new}\"; the old one is not changed.");
     writeln!(out, "{}", wrap(&tame(&text), ""))?;
     write!(out, "  Go on? [y/N] ")?;
     out.flush()
+}
+
+/// What was taken over, or would be.
+pub(crate) fn picked(report: &PickReport) -> io::Result<()> {
+    let mut out = anstream::stdout().lock();
+    let did = if report.operation.is_some() { "Took over" } else { "Would take over" };
+    let name = tame(&report.name);
+    let what = match report.what {
+        "entry" => format!("the entry \"{name}\""),
+        "variable" => format!("the variable \"{name}\""),
+        "note" => "the author's note".to_owned(),
+        "recap" => format!("a running recap, as version {name}"),
+        _ => "the combined recap".to_owned(),
+    };
+    writeln!(out, "{GOOD}{did}{GOOD:#} {what} into {BOLD}{}{BOLD:#}", tame(&report.chat))?;
+    let seen = report.seen.as_ref().map(|seen| format!(", as it was at {seen}")).unwrap_or_default();
+    writeln!(out, "  {DIM}from{DIM:#}      {} at message {}{seen}", tame(&report.from), report.at)?;
+    if let Some(book) = &report.book {
+        writeln!(out, "  {DIM}lorebook{DIM:#}  {}", tame(book))?;
+    }
+    if !report.fields.is_empty() {
+        let fields: Vec<&str> = report.fields.iter().map(|field| word(field)).collect();
+        writeln!(out, "  {DIM}changes{DIM:#}   {}", tame(&fields.join(", ")))?;
+    }
+    if let Some(before) = report.before.as_deref().filter(|before| *before != report.after) {
+        side(&mut out, "before", Some(before), "")?;
+    }
+    side(&mut out, "now", Some(&report.after), "")?;
+    for warning in &report.warnings {
+        parts::warning(&mut out, &tame(&warning.message))?;
+    }
+    for path in &report.pending {
+        parts::warning(&mut out, &tame(&format!("{path} could not be changed")))?;
+    }
+    if report.operation.is_some() {
+        writeln!(out, "  {DIM}Reload SillyTavern's page: it still has the old state in memory.{DIM:#}")?;
+    }
+    parts::take_back(&mut out, report.operation.as_deref())
+}
+
+/// What was played after what, or would be.
+pub(crate) fn appended(report: &AppendReport) -> io::Result<()> {
+    let mut out = anstream::stdout().lock();
+    let made = if report.operation.is_some() { "Made the branch" } else { "Would make the branch" };
+    writeln!(out, "{GOOD}{made}{GOOD:#} {BOLD}{}{BOLD:#}", tame(&report.chat))?;
+    writeln!(out, "  {DIM}from{DIM:#}      {} at message {}", tame(&report.parent), report.at)?;
+    let (first, upto) = (report.first, report.upto);
+    let which =
+        if first == upto { format!("message {first}") } else { format!("messages {first} to {upto}") };
+    writeln!(out, "  {DIM}then{DIM:#}      {which} of {}", tame(&report.from))?;
+    if let Some(name) = &report.book.name {
+        writeln!(out, "  {DIM}lorebook{DIM:#}  {} ({})", tame(name), count(report.book.entries, "entry"))?;
+    }
+    for warning in &report.warnings {
+        parts::warning(&mut out, &tame(&warning.message))?;
+    }
+    for path in &report.pending {
+        let text = format!("{path} could not be changed: the link to the branch is not in it");
+        parts::warning(&mut out, &tame(&text))?;
+    }
+    parts::take_back(&mut out, report.operation.as_deref())
+}
+
+/// What the story goes on with, or would.
+pub(crate) fn adopted(report: &AdoptReport) -> io::Result<()> {
+    let mut out = anstream::stdout().lock();
+    let chat = tame(&report.chat);
+    if report.files.is_empty() {
+        return writeln!(out, "The story goes on with {BOLD}{chat}{BOLD:#} already.");
+    }
+    let goes =
+        if report.operation.is_some() { "The story goes on with" } else { "The story would go on with" };
+    writeln!(out, "{GOOD}{goes}{GOOD:#} {BOLD}{chat}{BOLD:#}")?;
+    for before in &report.before {
+        writeln!(out, "  {DIM}before{DIM:#}    {}", tame(before))?;
+    }
+    if !report.others.is_empty() {
+        let others = count(report.others.len(), "relative");
+        let stay = if report.others.len() == 1 { "stays as it is" } else { "stay as they are" };
+        writeln!(out, "  {DIM}{others} {stay}{DIM:#}")?;
+    }
+    for path in &report.pending {
+        parts::warning(&mut out, &tame(&format!("{path} could not be changed")))?;
+    }
+    parts::take_back(&mut out, report.operation.as_deref())
 }
 
 fn side(out: &mut impl io::Write, word: &str, text: Option<&str>, none: &str) -> io::Result<()> {

@@ -2,6 +2,7 @@
 
 use std::io::{self, Write as _};
 
+use forklore_core::adapter::EntryRole;
 use forklore_engine::show::{ShowBook, ShowEntry, ShowReport};
 
 use super::parts::headline;
@@ -59,7 +60,7 @@ fn book(out: &mut impl io::Write, book: &ShowBook, full: bool) -> io::Result<()>
     let Some(name) = &book.name else {
         return writeln!(out, "\n{BOLD}Lorebook{BOLD:#}  {DIM}none is bound to this chat{DIM:#}");
     };
-    let facts: Vec<&ShowEntry> = book.entries.iter().filter(|e| e.role == "fact").collect();
+    let facts: Vec<&ShowEntry> = book.entries.iter().filter(|e| e.role == EntryRole::Fact).collect();
     let others = book.entries.len() - facts.len();
     let source = match (book.source.kind, book.source.message) {
         ("head", _) => "the book as it is".to_owned(),
@@ -71,13 +72,13 @@ fn book(out: &mut impl io::Write, book: &ShowBook, full: bool) -> io::Result<()>
     writeln!(out, "\n{BOLD}Lorebook{BOLD:#}  {}", tame(name))?;
     let registries = if others > 0 { format!(" and {}", count(others, "registry")) } else { String::new() };
     writeln!(out, "  {}{registries}, {source}", count(facts.len(), "entry"))?;
-    for entry in book.entries.iter().filter(|e| full || e.role == "fact") {
+    for entry in book.entries.iter().filter(|e| full || e.role == EntryRole::Fact) {
         let origin = match (entry.source, entry.message) {
             ("undated", _) => format!("  {WARN}undated{WARN:#}"),
             (_, Some(m)) => format!("  {DIM}from {m}{DIM:#}"),
             _ => String::new(),
         };
-        let off = if entry.disable && entry.role == "fact" {
+        let off = if entry.disable && entry.role == EntryRole::Fact {
             format!("  {WARN}(off){WARN:#}")
         } else {
             String::new()

@@ -2,7 +2,7 @@
 
 use std::io::{self, Write as _};
 
-use forklore_engine::trash::{GcReport, RestoreReport, TrashItem, TrashReport};
+use forklore_engine::trash::{GcReport, RestRestored, TrashItem, TrashReport, UntrashReport};
 
 use super::parts::{files, headline, take_back, warning};
 use super::style::{BOLD, DIM, GOOD, NOTE, pad, tame, wrap};
@@ -43,7 +43,7 @@ fn item(out: &mut impl io::Write, item: &TrashItem) -> io::Result<()> {
 }
 
 /// Tells what came back, or would; `others` are files that went to the trash together with it.
-pub(crate) fn restored(report: &RestoreReport, others: &[String]) -> io::Result<()> {
+pub(crate) fn restored(report: &UntrashReport, others: &[String]) -> io::Result<()> {
     let mut out = anstream::stdout().lock();
     let did = if report.operation.is_some() { "Brought back" } else { "Would bring back" };
     writeln!(out, "{GOOD}{did}{GOOD:#} {BOLD}{}{BOLD:#}", tame(&report.restored))?;
@@ -53,6 +53,18 @@ pub(crate) fn restored(report: &RestoreReport, others: &[String]) -> io::Result<
     }
     files(&mut out, "media", &report.media)?;
     files(&mut out, "not with it", others)?;
+    for told in &report.warnings {
+        warning(&mut out, &tame(&told.typed()))?;
+    }
+    take_back(&mut out, report.operation.as_deref())
+}
+
+/// Tells what was left of an operation and came back, or would.
+pub(crate) fn rest_restored(report: &RestRestored) -> io::Result<()> {
+    let mut out = anstream::stdout().lock();
+    let did = if report.operation.is_some() { "Brought back" } else { "Would bring back" };
+    writeln!(out, "{GOOD}{did}{GOOD:#} what was still in the trash of it")?;
+    files(&mut out, "came back", &report.restored)?;
     for told in &report.warnings {
         warning(&mut out, &tame(&told.typed()))?;
     }

@@ -5,7 +5,7 @@ use std::io::{self, Write as _};
 use anstyle::Style;
 use forklore_core::check::Health;
 use forklore_engine::stories::StoriesReport;
-use forklore_engine::tree::{StoryTree, TreeChat, TreeReport};
+use forklore_engine::tree::{self, StoryTree, TreeChat, TreeReport};
 use unicode_width::UnicodeWidthStr;
 
 use super::parts::headline;
@@ -112,6 +112,17 @@ fn draw_row(out: &mut impl io::Write, row: &Row<'_>, column: usize) -> io::Resul
         if mark == " " { book.to_owned() } else { pad(book, 13) },
         mark.trim(),
     )?;
+    let lines = " ".repeat(row.lines.width());
+    let room = width().saturating_sub(row.lines.width() + 40).max(16);
+    if chat.story {
+        writeln!(out, "{DIM}{lines}{DIM:#}  {GOOD}★ the story goes on here{GOOD:#}")?;
+    }
+    if let Some(appended) = &chat.appended {
+        let from = appended.chat.as_deref().map_or(appended.name.as_str(), base_name);
+        let gone = if appended.chat.is_none() { ", which is gone" } else { "" };
+        let (from, first, last) = (cut_middle(from, room), appended.first, appended.message);
+        writeln!(out, "{DIM}{lines}  ⤷ goes on with messages {first} to {last} of {from}{gone}{DIM:#}")?;
+    }
     let Some(learnt) = &chat.learnt else { return Ok(()) };
     let from = learnt.chat.as_deref().map_or(learnt.name.as_str(), base_name);
     let gone = if learnt.chat.is_none() { ", which is gone" } else { "" };
@@ -119,8 +130,6 @@ fn draw_row(out: &mut impl io::Write, row: &Row<'_>, column: usize) -> io::Resul
         0 => String::new(),
         n => format!("; {} open", count(n, "question")),
     };
-    let lines = " ".repeat(row.lines.width());
-    let room = width().saturating_sub(row.lines.width() + 40).max(16);
     let from = cut_middle(from, room);
     writeln!(out, "{DIM}{lines}  ⤷ knows what happened in {from} until {}{gone}{open}{DIM:#}", learnt.message)
 }
@@ -172,7 +181,8 @@ fn rows(story: &StoryTree) -> Vec<Row<'_>> {
             lines.push_str(&format!("{}─{fork:─>3}─ ", if more(depth) { "├" } else { "└" }));
         }
         let name = base_name(&chat.chat);
-        rows.push(Row { lines, chat: Some(chat), name: short_name(name, &names) });
+        let ancestors: Vec<&str> = names.iter().map(String::as_str).collect();
+        rows.push(Row { lines, chat: Some(chat), name: tame(&tree::short_name(name, "", &ancestors)) });
         names.push(name.to_owned());
     }
     rows
@@ -181,13 +191,6 @@ fn rows(story: &StoryTree) -> Vec<Row<'_>> {
 /// A chat's name without its folder.
 fn base_name(address: &str) -> &str {
     address.split_once('/').map_or(address, |(_, name)| name)
-}
-
-/// A chat's name without the part that it has from one of its ancestors.
-fn short_name(name: &str, ancestors: &[String]) -> String {
-    let rest =
-        |ancestor: &String| name.strip_prefix(ancestor.as_str()).filter(|rest| rest.starts_with(" - "));
-    tame(&ancestors.iter().rev().find_map(rest).map_or_else(|| name.to_owned(), |rest| format!("…{rest}")))
 }
 
 fn kind_mark(kind: &str) -> (&'static str, Style) {

@@ -41,6 +41,9 @@ fn help_teaches() {
       checkpoint   Keep the story at a message, to come back to
       branch       Fork the story at a message, to play on from there
       learn        Bring along what happened in another branch
+      append       Play another branch's messages after a chat's own
+      pick         Take one thing over into a chat, from anywhere
+      adopt        Mark the branch that the story goes on with
       resolve      Answer what two branches do not agree on
       heal         Give every fork what is its own, and repair what `check` found
       restore      Bring the past back, beside the present

@@ -1,4 +1,5 @@
-//! The documents are true: tables of crates and modules list what there is, pictures are there and shown, links lead somewhere.
+//! The documents are true: tables of crates and modules list what there is, pictures are there and shown, links lead somewhere, what is
+//! named is there.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -132,6 +133,49 @@ fn the_overview_lists_every_room_that_says_why_it_is_so() {
                 text.contains(&format!("[{heading}](../{file}#")),
                 "{heading} of {file} is not in the overview"
             );
+        }
+    }
+}
+
+/// Every source file below a folder: its path, without the `src` that no document writes.
+fn sources(folder: &Path, found: &mut Vec<(String, String)>) {
+    for path in fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path()) {
+        let name = path.file_name().unwrap().to_string_lossy().into_owned();
+        if path.is_dir() && name != "node_modules" && name != "target" {
+            sources(&path, found);
+        } else if path
+            .extension()
+            .is_some_and(|ending| ["rs", "js", "mjs", "md"].iter().any(|e| ending == *e))
+        {
+            let parts: Vec<_> =
+                path.iter().filter(|part| *part != "src").map(|part| part.to_string_lossy()).collect();
+            found.push((parts.join("/"), fs::read_to_string(&path).unwrap()));
+        }
+    }
+}
+
+/// Who reads why a thing is so finds the thing: its types and files have the names that they are called by.
+#[test]
+fn what_the_designs_name_is_there() {
+    let mut found = Vec::new();
+    ["crates", "sillytavern", "xtask"].iter().for_each(|folder| sources(&root().join(folder), &mut found));
+    let is_word = |c: char| c.is_alphanumeric() || c == '_';
+    let code = found.iter().filter(|(path, _)| !path.ends_with(".md"));
+    let words: BTreeSet<&str> = code.flat_map(|(_, text)| text.split(|c| !is_word(c))).collect();
+    let is_type = |name: &str| {
+        name.starts_with(char::is_uppercase) && name.contains(char::is_lowercase) && name.chars().all(is_word)
+    };
+    for file in designs().chain(["docs/design.md".to_owned()]) {
+        let text = read(&file);
+        for name in quoted(&text) {
+            let path = name.replace("/src/", "/");
+            if [".rs", ".js"].iter().any(|ending| name.ends_with(ending)) && !name.contains(['*', '{', ' ']) {
+                let there = found.iter().any(|(known, _)| known.ends_with(&format!("/{path}")));
+                assert!(there, "{file} speaks of {name}, and there is no such file");
+            } else if (name.contains("::") && name.chars().all(|c| is_word(c) || c == ':')) || is_type(name) {
+                let there = name.split("::").filter(|part| !part.is_empty()).all(|part| words.contains(part));
+                assert!(there, "{file} speaks of {name}, and there is no such thing");
+            }
         }
     }
 }

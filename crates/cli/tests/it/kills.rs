@@ -14,7 +14,7 @@ pub(crate) mod strace;
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use self::scenario::{GROUP, IMPORT, Outcome, Picture, Reference, SCENARIOS, SOLO, Scenario, UNDO};
+use self::scenario::{GROUP, IMPORT, MERGES, Outcome, Picture, Reference, SCENARIOS, SOLO, Scenario, UNDO};
 use self::strace::{Call, Strace, soaking, tally};
 use crate::FORKLORE;
 
@@ -148,6 +148,18 @@ fn kill_twice(strace: &Strace, scenario: &Scenario, every: usize) {
     assert!(tried.missed * 20 <= tried.second, "{}: {} missed", scenario.name, tried.missed);
     assert!(tried.second >= 8, "{}: {} second kills", scenario.name, tried.second);
     assert!(tried.outcomes.len() == 2, "{}: {:?}", scenario.name, tried.outcomes);
+}
+
+#[test]
+fn branches_that_are_brought_together_by_a_killed_command_are_whole_or_as_before() {
+    let Some(strace) =
+        Strace::find("branches_that_are_brought_together_by_a_killed_command_are_whole_or_as_before")
+    else {
+        return;
+    };
+    for scenario in &MERGES {
+        kill_everywhere(&strace, scenario, &[]);
+    }
 }
 
 macro_rules! killed {

@@ -21,6 +21,7 @@ mod disk;
 mod doctor;
 mod documents;
 mod doors;
+mod export_import;
 mod forks;
 mod harbor;
 mod heal;
@@ -29,6 +30,9 @@ mod hostile_vaults;
 mod kills;
 mod media;
 mod merge;
+mod merge_cases;
+mod merge_model;
+mod merge_verbs;
 mod modes;
 mod ops;
 mod past;
@@ -41,7 +45,6 @@ mod set_up;
 mod sillytavern;
 mod structure;
 mod told;
-mod travel;
 mod watch;
 
 /// The binary under test.

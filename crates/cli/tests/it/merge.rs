@@ -7,12 +7,12 @@ use serde_json::{Value, json};
 
 use crate::FORKLORE;
 
-fn entry(uid: i64, title: &str, text: &str) -> Value {
+pub(crate) fn entry(uid: i64, title: &str, text: &str) -> Value {
     json!({"uid": uid, "comment": title, "content": text, "key": [title], "order": 100, "disable": false, "depth": 4})
 }
 
 /// Two branches that parted after message 2: "Rain", and "Left", each with a book of its own and its own story since.
-fn parted() -> TestVault {
+pub(crate) fn parted() -> TestVault {
     let vault = TestVault::new().chat(
         "Ana",
         "Rain",
@@ -41,20 +41,20 @@ fn parted() -> TestVault {
     vault
 }
 
-fn ok(vault: &TestVault, args: &[&str]) -> Value {
+pub(crate) fn ok(vault: &TestVault, args: &[&str]) -> Value {
     let answer = vault.json(FORKLORE, args);
     assert!(answer["error"].is_null(), "{args:?}: {answer:#}");
     answer
 }
 
-fn refused(vault: &TestVault, args: &[&str], code: &str) {
+pub(crate) fn refused(vault: &TestVault, args: &[&str], code: &str) {
     let before = vault.snapshot();
     let answer = vault.json(FORKLORE, args);
     assert_eq!(answer["error"]["code"], code, "{args:?}: {answer:#}");
     assert!(vault.snapshot() == before, "{args:?} changed something");
 }
 
-fn say(vault: &TestVault, chat: &str, texts: &[&str]) {
+pub(crate) fn say(vault: &TestVault, chat: &str, texts: &[&str]) {
     let path = format!("chats/Ana/{chat}.jsonl");
     let mut lines = String::from_utf8(vault.read(&path)).unwrap();
     for text in texts {
@@ -64,14 +64,14 @@ fn say(vault: &TestVault, chat: &str, texts: &[&str]) {
     vault.write(&path, lines.as_bytes());
 }
 
-fn change(vault: &TestVault, book: &str, edit: impl FnOnce(&mut Value)) {
+pub(crate) fn change(vault: &TestVault, book: &str, edit: impl FnOnce(&mut Value)) {
     let path = format!("worlds/{book}.json");
     let mut value: Value = serde_json::from_slice(&vault.read(&path)).unwrap();
     edit(&mut value["entries"]);
     vault.write(&path, value.to_string().as_bytes());
 }
 
-fn entries(vault: &TestVault, book: &str) -> Vec<String> {
+pub(crate) fn entries(vault: &TestVault, book: &str) -> Vec<String> {
     let value: Value = serde_json::from_slice(&vault.read(&format!("worlds/{book}.json"))).unwrap();
     let all = value["entries"].as_object().unwrap().values();
     all.map(|e| {
@@ -86,7 +86,7 @@ fn entries(vault: &TestVault, book: &str) -> Vec<String> {
     .collect()
 }
 
-fn text(vault: &TestVault, args: &[&str]) -> String {
+pub(crate) fn text(vault: &TestVault, args: &[&str]) -> String {
     let run = vault.run(FORKLORE, args);
     assert!(run.stderr.is_empty(), "{}", run.stderr);
     // Ids of operations are of the time.
@@ -236,4 +236,26 @@ fn answers_change_what_they_are_about() {
     let found = ok(&vault, &["check"]);
     assert!(!found.to_string().contains("CONFLICT_OPEN"), "{found:#}");
     assert!(fs::exists(vault.root().join("worlds/Lore.json")).unwrap());
+}
+
+/// Work that waits in a lorebook would be lost with it: an answer that makes a new one waits, as `restore` does.
+#[test]
+fn regression_an_answer_does_not_lose_work_that_waits() {
+    let vault = parted();
+    ok(&vault, &["learn", "Rain", "--from", "Left", "--name", "Both"]);
+    let queue =
+        json!({"queue": [{"id": "op_1", "type": "detect_scene_break", "status": "pending"}], "version": 1});
+    change(&vault, "Lore - Both", |book| book["99"] = entry(99, "__operation_queue", &queue.to_string()));
+    let open = ok(&vault, &["resolve", "Both"])["open"].as_array().unwrap().clone();
+    let id = open.iter().find(|c| c["field"] == "depth").unwrap()["id"].as_str().unwrap();
+    refused(&vault, &["resolve", "Both", id, "--keep", "theirs", "--yes"], "QUEUE_NOT_EMPTY");
+    // What only closes a question leaves the lorebook where it is.
+    ok(&vault, &["resolve", "Both", id, "--keep", "ours"]);
+}
+
+#[test]
+fn regression_an_id_that_several_questions_begin_with_answers_none() {
+    let vault = parted();
+    ok(&vault, &["learn", "Rain", "--from", "Left", "--name", "Both"]);
+    refused(&vault, &["resolve", "Both", "", "--keep", "ours"], "USAGE");
 }

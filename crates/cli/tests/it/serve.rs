@@ -575,7 +575,13 @@ fn looking_changes_nothing() {
             };
             let answer =
                 if answer.status == 400 { server.http.get(&format!("{path}?chat=Ana/Main")) } else { answer };
-            let others = ["story=Ana", "story=Ana&text=one", "chat=Ana/Main&from=0&to=1", ""];
+            let others = [
+                "story=Ana",
+                "story=Ana&text=one",
+                "chat=Ana/Main&from=0&to=1",
+                "chat=Ana/Main&from=Ana/Main",
+                "",
+            ];
             let answer = others.iter().fold(answer, |answer, query| {
                 if answer.status == 400 { server.http.get(&format!("{path}?{query}")) } else { answer }
             });

@@ -21,19 +21,37 @@ fn modules(dir: &Path, path: &str, found: &mut BTreeMap<String, PathBuf>) {
     }
 }
 
-/// What the imports of a file name, as whole paths: `use a::{b, c::d};` names `a::b` and `a::c::d`. Those of its unit tests do not count.
-fn imports(text: &str) -> Vec<String> {
+/// A file without its unit tests and comments.
+fn code(text: &str) -> String {
     let text = text.split("#[cfg(test)]").next().unwrap();
+    let lines = text.lines().map(|line| line.split("//").next().unwrap());
+    lines.collect::<Vec<_>>().join("\n")
+}
+
+/// What the imports of a file name, as whole paths: `use a::{b, c::d};` names `a::b` and `a::c::d`. With each whether it is passed on.
+fn imports(text: &str) -> Vec<(String, bool)> {
     let mut found = Vec::new();
     for (at, _) in text.match_indices("use ") {
         let line = text[..at].rsplit('\n').next().unwrap().trim();
         if !(line.is_empty() || line.starts_with("pub")) {
             continue;
         }
-        let import: String = text[at + 4..].split(';').next().unwrap().split_whitespace().collect();
-        unfold("", &import, &mut found);
+        let import: Vec<&str> = text[at + 4..].split(';').next().unwrap().split_whitespace().collect();
+        let mut paths = Vec::new();
+        unfold("", &import.join(" ").replace("{ ", "{").replace(" }", "}").replace(", ", ","), &mut paths);
+        found.extend(paths.into_iter().map(|path| (path, line.starts_with("pub"))));
     }
     found
+}
+
+/// The paths that a file names outside of its imports.
+fn inline(text: &str) -> Vec<String> {
+    let is_path = |c: char| c.is_alphanumeric() || c == '_' || c == ':';
+    let starts = ["crate::", "super::"].iter().flat_map(|start| text.match_indices(start).map(|(at, _)| at));
+    let alone = starts.filter(|at| !text[..*at].ends_with(is_path));
+    alone
+        .map(|at| text[at..].split(|c| !is_path(c)).next().unwrap().trim_end_matches(':').to_owned())
+        .collect()
 }
 
 fn unfold(before: &str, import: &str, found: &mut Vec<String>) {
@@ -55,20 +73,51 @@ fn unfold(before: &str, import: &str, found: &mut Vec<String>) {
     }
 }
 
-/// The module that a path leads to from module `here`: the longest beginning of it that is one.
-fn resolve(here: &str, path: &str, modules: &BTreeMap<String, PathBuf>) -> Option<String> {
-    let mut whole = match path.split_once("::") {
-        Some(("crate", rest)) => format!("crate::{rest}"),
-        Some(("self", rest)) => format!("{here}::{rest}"),
-        Some(("super", rest)) => {
-            return resolve(here.rsplit_once("::")?.0, &format!("self::{rest}"), modules);
+/// The modules of a crate, and what each passes on: its name there, and the path of what it is.
+#[derive(Default)]
+struct Crate {
+    modules: BTreeMap<String, PathBuf>,
+    passed_on: BTreeMap<(String, String), String>,
+}
+
+impl Crate {
+    fn read(folder: &Path) -> Self {
+        let mut this = Self::default();
+        modules(folder, "crate", &mut this.modules);
+        for (here, file) in &this.modules {
+            for (path, _) in imports(&code(&fs::read_to_string(file).unwrap())).iter().filter(|(_, on)| *on) {
+                let (path, name) =
+                    path.split_once(" as ").unwrap_or_else(|| (path, path.rsplit("::").next().unwrap()));
+                this.passed_on.insert((here.clone(), name.to_owned()), path.to_owned());
+            }
         }
-        _ => return None,
-    };
-    while !modules.contains_key(&whole) {
-        whole.truncate(whole.rfind("::")?);
+        this
     }
-    Some(whole)
+
+    /// The module that a path leads to from module `here`: the longest beginning of it that is one, and from there on to where it
+    /// passes the name on from.
+    fn resolve(&self, here: &str, path: &str) -> Option<String> {
+        let path = path.split(" as ").next()?;
+        let whole = match path.split_once("::") {
+            Some(("crate", rest)) => format!("crate::{rest}"),
+            Some(("self", rest)) => format!("{here}::{rest}"),
+            Some(("super", rest)) => {
+                return self.resolve(here.rsplit_once("::")?.0, &format!("self::{rest}"));
+            }
+            // An import can name a module next to it, or what another one passes on.
+            Some((first, _)) if self.modules.contains_key(&format!("{here}::{first}")) => {
+                format!("{here}::{path}")
+            }
+            _ => return None,
+        };
+        let mut module = whole.as_str();
+        while !self.modules.contains_key(module) {
+            module = &module[..module.rfind("::")?];
+        }
+        let name = whole[module.len()..].trim_start_matches("::").split("::").next()?;
+        let from = self.passed_on.get(&(module.to_owned(), name.to_owned()));
+        from.and_then(|path| self.resolve(module, path)).or_else(|| Some(module.to_owned()))
+    }
 }
 
 /// A module and what is inside it are one room: the door of the room may name what is in it, and what is in it the door.
@@ -92,16 +141,16 @@ fn reached<'a>(from: &str, arrows: &'a BTreeMap<String, BTreeSet<String>>) -> BT
 fn no_modules_import_each_other_in_a_circle() {
     let mut circles = Vec::new();
     for name in fs::read_dir(root().join("crates")).unwrap().map(|entry| entry.unwrap().file_name()) {
-        let mut all = BTreeMap::new();
-        modules(&root().join("crates").join(&name).join("src"), "crate", &mut all);
+        let all = Crate::read(&root().join("crates").join(&name).join("src"));
         let arrow = |(here, file): (&String, &PathBuf)| {
-            let named = imports(&fs::read_to_string(file).unwrap());
-            let to = named.iter().filter_map(|path| resolve(here, path, &all));
+            let text = code(&fs::read_to_string(file).unwrap());
+            let imported = imports(&text).into_iter().map(|(path, _)| path);
+            let to = imported.chain(inline(&text)).filter_map(|path| all.resolve(here, &path));
             (here.clone(), to.filter(|to| !is_around(here, to)).collect::<BTreeSet<_>>())
         };
-        let arrows: BTreeMap<String, BTreeSet<String>> = all.iter().map(arrow).collect();
+        let arrows: BTreeMap<String, BTreeSet<String>> = all.modules.iter().map(arrow).collect();
         let in_circle = |module: &&String| reached(module, &arrows).contains(module.as_str());
-        let found: Vec<&String> = all.keys().filter(in_circle).collect();
+        let found: Vec<&String> = all.modules.keys().filter(in_circle).collect();
         if !found.is_empty() {
             circles.push(format!("crates/{}: {found:?}", name.display()));
         }
@@ -111,13 +160,19 @@ fn no_modules_import_each_other_in_a_circle() {
 
 #[test]
 fn the_look_for_circles_finds_one() {
-    let text = "use super::{b::{C, D}, e};\npub use self::x::Y;\nfn f() { let used = 1; }\n#[cfg(test)]\nmod t { use crate::z; }";
-    assert_eq!(imports(text), ["super::b::C", "super::b::D", "super::e", "self::x::Y"]);
+    let text = "use super::{b::{C, D}, e};\npub use self::x::Y as Z;\nfn f() { let used = crate::b::g(); } // crate::no\n#[cfg(test)]\nmod t { use crate::z; }";
+    let text = code(text);
+    let found: Vec<String> = imports(&text).into_iter().map(|(path, _)| path).collect();
+    assert_eq!(found, ["super::b::C", "super::b::D", "super::e", "self::x::Y as Z"]);
+    assert!(inline(&text).contains(&"crate::b::g".to_owned()), "{:?}", inline(&text));
     let module = |name: &str| (name.to_owned(), PathBuf::new());
-    let all: BTreeMap<_, _> = ["crate", "crate::a", "crate::b", "crate::a::x"].map(module).into();
-    assert_eq!(resolve("crate::a", "super::b::C", &all).as_deref(), Some("crate::b"));
-    assert_eq!(resolve("crate::a", "self::x::Y", &all).as_deref(), Some("crate::a::x"));
-    assert_eq!(resolve("crate::a", "std::fmt", &all), None);
+    let all = Crate {
+        modules: ["crate", "crate::a", "crate::b", "crate::a::x"].map(module).into(),
+        passed_on: [(("crate::a".to_owned(), "Z".to_owned()), "self::x::Y".to_owned())].into(),
+    };
+    assert_eq!(all.resolve("crate::a", "super::b::C").as_deref(), Some("crate::b"));
+    assert_eq!(all.resolve("crate::b", "crate::a::Z").as_deref(), Some("crate::a::x"));
+    assert_eq!(all.resolve("crate::a", "std::fmt"), None);
     let to = |name: &str| BTreeSet::from([name.to_owned()]);
     let arrows =
         BTreeMap::from([("a".to_owned(), to("b")), ("b".to_owned(), to("c")), ("c".to_owned(), to("a"))]);

@@ -1,7 +1,11 @@
 //! What extensions tell of a book's entries: [`EntryRole`], and the [`Mark`] of where one was written; and of books: [`BookCopy`].
 
+use schemars::JsonSchema;
+use serde::Serialize;
+
 /// What an entry is for.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
 pub enum EntryRole {
     /// Something of the story, or the user's own
     #[default]

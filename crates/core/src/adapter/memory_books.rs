@@ -82,6 +82,11 @@ impl Adapter for MemoryBooks {
         without_run(entry)
     }
 
+    fn taken_over(&self, entry: &EntryImage) -> EntryImage {
+        // The extension takes the messages that a memory is about for summarised, and makes no memory of them.
+        ["STMB_start", "STMB_end"].iter().fold(without_run(entry), |entry, key| entry.without_field(key))
+    }
+
     fn reached(&self, header: Header<'_>) -> Option<i64> {
         header.metadata().at(&["STMemoryBooks", "highestMemoryProcessed"]).and_then(Raw::as_i64)
     }

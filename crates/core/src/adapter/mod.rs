@@ -101,6 +101,11 @@ pub trait Adapter: Sync {
         entry.clone()
     }
 
+    /// An entry as another line takes it over: it does not say any more which messages it is about, for those are not that line's.
+    fn taken_over(&self, entry: &EntryImage) -> EntryImage {
+        self.without_mark(entry)
+    }
+
     /// The text of an entry of the book `world` as SillyTavern sees it while the extension is installed, if it puts anything around it.
     fn wrapped(&self, _content: &[u16], _entry: Raw<'_>, _world: &str) -> Option<Vec<u16>> {
         None
@@ -177,6 +182,11 @@ pub trait Adapter: Sync {
         _chat: &str,
     ) -> Vec<Revision> {
         Vec::new()
+    }
+
+    /// A version of a running recap under another number, as one that goes up to the scene that ends with another message.
+    fn move_version(&self, _version: Raw<'_>, _number: i64, _scene: Option<usize>) -> Option<Vec<u8>> {
+        None
     }
 
     /// The combined recap in `chat_metadata`.
@@ -364,6 +374,12 @@ impl Keepers {
     #[must_use]
     pub fn hand_over(&self, entry: &EntryImage, chat: &str) -> EntryImage {
         self.0.iter().fold(entry.clone(), |entry, adapter| adapter.hand_over(&entry, chat))
+    }
+
+    /// See [`Adapter::taken_over`].
+    #[must_use]
+    pub fn taken_over(&self, entry: &EntryImage) -> EntryImage {
+        self.0.iter().fold(entry.clone(), |entry, adapter| adapter.taken_over(&entry))
     }
 
     /// See [`Adapter::without_mark`].

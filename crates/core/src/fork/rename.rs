@@ -4,7 +4,7 @@
 
 use std::collections::{BTreeMap, HashMap};
 
-use forklore_json::{Raw, Splice, Step, apply_all, quote};
+use forklore_json::{PathPart, Raw, Splice, apply_all, quote};
 use memchr::memmem;
 
 use super::timed;
@@ -95,7 +95,7 @@ impl Renames {
                     .filter(|splice| splice.with != number.bytes())
             }
             None => {
-                let path = ["chat_metadata", "forklore", "restored"].map(Step::Key);
+                let path = ["chat_metadata", "forklore", "restored"].map(PathPart::Key);
                 Some(forklore_json::remove(header, &path)?.moved(header, line))
             }
         }

@@ -1,6 +1,6 @@
 //! [`show`]: a message with another of its swipes shown, as SillyTavern does when the user swipes.
 
-use forklore_json::{Raw, Step};
+use forklore_json::{PathPart, Raw};
 
 /// The line of a message with swipe `k` shown; `None` if it has no such swipe. All swipes stay in it.
 pub fn show(message: Raw<'_>, k: usize) -> Option<Vec<u8>> {
@@ -9,7 +9,7 @@ pub fn show(message: Raw<'_>, k: usize) -> Option<Vec<u8>> {
     let mut line = message.bytes().to_vec();
     let mut set = |key: &str, value: &[u8]| {
         // The message has swipes, so it is an object, and every key has a place in it.
-        if let Ok(splice) = forklore_json::set(Raw::trust(&line), &[Step::Key(key)], value) {
+        if let Ok(splice) = forklore_json::set(Raw::trust(&line), &[PathPart::Key(key)], value) {
             line = splice.apply(&line);
         }
     };

@@ -7,7 +7,7 @@
 
 use std::collections::HashMap;
 
-use forklore_json::{Kind, Raw, Splice, Step, apply_all, quote, set};
+use forklore_json::{Kind, PathPart, Raw, Splice, apply_all, quote, set};
 
 use crate::adapter::{ALL, Adapter};
 use crate::format::book::EntryImage;
@@ -95,7 +95,7 @@ pub fn rekey(
         }
         if let Some(uid) = uid_in(key, old) {
             let hash = entry_hash(entries(uid)?.raw(), new, form).to_string();
-            let value = set(value, &[Step::key("hash")], hash.as_bytes()).ok()?.apply(value.bytes());
+            let value = set(value, &[PathPart::key("hash")], hash.as_bytes()).ok()?.apply(value.bytes());
             return Some([&quote(&format!("{new}.{uid}"))[..], b":", &value].concat());
         }
         // The new book is new: an effect of that name is of a book that is gone, and could hide one of ours.

@@ -331,7 +331,7 @@ impl EntryImage {
     #[must_use]
     pub fn with_field(&self, field: &str, value: Raw<'_>) -> Self {
         let raw = self.raw();
-        match forklore_json::set(raw, &[forklore_json::Step::key(field)], value.bytes()) {
+        match forklore_json::set(raw, &[forklore_json::PathPart::key(field)], value.bytes()) {
             Ok(splice) => {
                 // The title is kept beside the bytes.
                 let title = value.as_text().filter(|_| field == "comment");
@@ -353,7 +353,7 @@ impl EntryImage {
     #[must_use]
     pub fn without_field(&self, field: &str) -> Self {
         let raw = self.raw();
-        match forklore_json::remove(raw, &[forklore_json::Step::key(field)]) {
+        match forklore_json::remove(raw, &[forklore_json::PathPart::key(field)]) {
             Some(splice) => Self { raw: Shared::new(splice.apply(raw.bytes())), ..self.clone() },
             None => self.clone(),
         }

@@ -46,6 +46,8 @@ pub struct ForkRecord {
     pub restored: Option<u64>,
     /// What was brought along from another line when it was made: that is its second parent.
     pub learnt: Option<Learnt>,
+    /// Whose messages follow the parent's, if another chat's do.
+    pub appended: Option<Appended>,
 }
 
 /// What a chat has from a second parent.
@@ -63,6 +65,46 @@ pub struct Learnt {
     pub numbers: Vec<(i64, i64)>,
     /// What the two do not agree on, and nobody has answered yet.
     pub conflicts: Vec<Conflict>,
+}
+
+/// Whose messages follow those that a chat has from its parent.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Appended {
+    /// File of that chat, without its ending.
+    pub file: String,
+    /// Its identity.
+    pub slug: String,
+    /// The first of its messages that follows.
+    pub first: usize,
+    /// The last one.
+    pub message: usize,
+    /// The moment of that, there.
+    pub moment: String,
+}
+
+impl Appended {
+    fn read(raw: Raw<'_>) -> Option<Self> {
+        let text = |key: &str| raw.get(key).and_then(Raw::as_text).map(std::borrow::Cow::into_owned);
+        let number = |key: &str| raw.get(key).and_then(Raw::as_i64).and_then(|n| usize::try_from(n).ok());
+        Some(Self {
+            file: text("file")?,
+            slug: text("slug").unwrap_or_default(),
+            first: number("first")?,
+            message: number("message")?,
+            moment: text("moment").unwrap_or_default(),
+        })
+    }
+
+    /// As it is written under `appended`.
+    pub fn write(&self) -> Vec<u8> {
+        object(&[
+            ("file", quote(&self.file)),
+            ("slug", quote(&self.slug)),
+            ("first", self.first.to_string().into_bytes()),
+            ("message", self.message.to_string().into_bytes()),
+            ("moment", quote(&self.moment)),
+        ])
+    }
 }
 
 impl Learnt {
@@ -165,6 +207,7 @@ impl ForkRecord {
             adopted: raw.get("adopted").and_then(Raw::as_bool).unwrap_or(false),
             restored: number(&["restored", "observation"]).map(|seq| seq as u64),
             learnt: raw.get("learnt").and_then(Learnt::read),
+            appended: raw.get("appended").and_then(Appended::read),
         })
     }
 
@@ -176,7 +219,7 @@ impl ForkRecord {
         // Plain data into memory cannot fail.
         let baseline = serde_json::to_vec(&self.baseline).unwrap_or_else(|_| b"null".to_vec());
         let mut fields = vec![
-            ("version", number(if self.learnt.is_some() { 2 } else { 1 })),
+            ("version", number(if self.learnt.is_some() || self.appended.is_some() { 2 } else { 1 })),
             ("kind", quote(&self.kind)),
             ("owner", object(&[("file", quote(&self.owner_file)), ("slug", quote(&self.owner_slug))])),
             (
@@ -203,6 +246,9 @@ impl ForkRecord {
         if let Some(learnt) = &self.learnt {
             fields.push(("learnt", learnt.write()));
         }
+        if let Some(appended) = &self.appended {
+            fields.push(("appended", appended.write()));
+        }
         if self.adopted {
             fields.push(("adopted", b"true".to_vec()));
         }
@@ -214,6 +260,14 @@ impl ForkRecord {
     pub fn made_book(&self) -> Option<&str> {
         let made = !self.adopted || self.baseline.as_ref().is_some_and(|baseline| baseline.book.is_some());
         self.book.as_deref().filter(|_| made)
+    }
+
+    /// Whether a message was another chat's before it was this one's.
+    pub fn is_appended(&self, message: usize) -> bool {
+        self.appended.as_ref().is_some_and(|appended| {
+            let more = (appended.message + 1).saturating_sub(appended.first);
+            message > self.message && message - self.message <= more
+        })
     }
 
     /// Whether the record was written for the chat with this slug. A renamed chat keeps its slug, so the file alone decides nothing.

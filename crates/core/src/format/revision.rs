@@ -3,7 +3,7 @@
 //! Revisions are data: a new fork's header is the parent's line with all of them made ([`apply`]); a chat that is healed gets the
 //! same as edits of the file it has.
 
-use forklore_json::{EditError, Kind, Raw, Step, quote};
+use forklore_json::{EditError, Kind, PathPart, Raw, quote};
 
 /// One value in `chat_metadata` that a fork has for its own.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -40,10 +40,10 @@ pub fn apply(header: Option<Raw<'_>>, revisions: &[Revision]) -> Result<Vec<u8>,
     const FRESH: &[u8] = br#"{"chat_metadata":{},"user_name":"unused","character_name":"unused"}"#;
     let mut line = header.map_or(FRESH, Raw::bytes).to_vec();
     if Raw::trust(&line).get("chat_metadata").is_none_or(|m| m.kind() != Kind::Object) {
-        line = forklore_json::set(Raw::trust(&line), &[Step::Key("chat_metadata")], b"{}")?.apply(&line);
+        line = forklore_json::set(Raw::trust(&line), &[PathPart::Key("chat_metadata")], b"{}")?.apply(&line);
     }
     for revision in revisions {
-        let steps: Vec<Step<'_>> = revision.path.iter().map(|key| Step::Key(key)).collect();
+        let steps: Vec<PathPart<'_>> = revision.path.iter().map(|key| PathPart::Key(key)).collect();
         let doc = Raw::trust(&line);
         let splice = match &revision.to {
             Some(value) => Some(forklore_json::set(doc, &steps, value)?),

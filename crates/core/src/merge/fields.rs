@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 use std::collections::HashSet;
 
-use forklore_json::{Kind, Raw, Step, quote};
+use forklore_json::{Kind, PathPart, Raw, quote};
 
 use super::Rules;
 use super::text::{Preferred, TextMerge};
@@ -98,7 +98,7 @@ impl Fields {
             ([name], Some(value)) => self.image.with_field(name, value),
             ([name], None) => self.image.without_field(name),
             (path, value) => {
-                let steps: Vec<Step<'_>> = path.iter().map(|name| Step::key(name)).collect();
+                let steps: Vec<PathPart<'_>> = path.iter().map(|name| PathPart::key(name)).collect();
                 let splice = match value {
                     Some(value) => forklore_json::set(doc, &steps, value.bytes()).ok(),
                     None => forklore_json::remove(doc, &steps),

@@ -2,13 +2,14 @@
 //!
 //! [`Sides`] are the three states: what both had, what A has, what B has. [`Merged`] is what comes of it: the entries, what was [`Taken`]
 //! over, [`Conflict`]s for what both have changed in different ways, and what was [`Left`]. Nothing of either side is lost: it is in one of
-//! the four. [`TextMerge`] brings texts together.
+//! the four. [`TextMerge`] brings texts together. [`pick()`] takes over one entry alone.
 //!
 //! An entry that only one side changed is that side's, byte for byte; one that both changed is A's with those fields spliced in that
 //! B changed.
 
 mod conflict;
 mod fields;
+mod pick;
 mod registries;
 mod text;
 
@@ -19,6 +20,7 @@ use forklore_json::Kind;
 pub use conflict::{Answer, Answered};
 
 pub use crate::format::conflict::Conflict;
+pub use pick::{counterpart, pick, pick_field};
 pub use text::{Preferred, TextMerge};
 
 use self::fields::{merge_fields, says_all_the_same};

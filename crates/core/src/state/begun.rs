@@ -11,12 +11,16 @@ use crate::format::book::EntryImage;
 /// What books were made with: for each thing with its text the books, and when each of them was seen first.
 pub(super) type Copies<'a> = HashMap<(&'a Thing, u64), Vec<(&'a Life, i64)>>;
 
+/// A book that was made from others had what it was made with when it was made: at that time those others had it, too. That dates changes of
+/// theirs that nothing else dates.
 pub(super) fn copied<'a>(lives: &[&'a Life]) -> Copies<'a> {
     let mut copied = Copies::new();
     for life in lives {
+        // The first sight is what it was made with, the next one is the first of itself.
         let Some(first) = life.sights.get(1).filter(|_| matches!(life.sights[0].by, SeenBy::Base(_))) else {
             continue;
         };
+        // The first sight of the book itself says when, at the latest. One without a time proves nothing.
         if first.time == i64::MIN {
             continue;
         }
@@ -30,9 +34,12 @@ pub(super) fn copied<'a>(lives: &[&'a Life]) -> Copies<'a> {
 /// What books of our line were made with, and without, at which message of ours, where nothing but that tells whether it is ours.
 pub(super) type Begun<'a> = HashMap<&'a Thing, Vec<(usize, &'a EntryImage, bool)>>;
 
+/// A book that was made for our line shows what the line had at that message, whoever had written it: with what it was made, and without what
+/// its maker left out.
 pub(super) fn begun_with<'a>(lives: &[&'a Life], line: &Line<'_>) -> Begun<'a> {
     let mut begun: Begun<'a> = HashMap::new();
     for life in lives {
+        // What the first scene after the making still shows was there when that scene was processed, at the latest.
         let first = life.sights.get(1).and_then(|sight| match sight.by {
             SeenBy::Scene(scene) => life.scenes[scene].carried_by(line.chat),
             _ => None,
@@ -59,6 +66,8 @@ pub(super) struct Built<'a> {
     pub(super) missing: HashSet<&'a Thing>,
 }
 
+/// An extension builds the book of a fork from the other book as that is at the moment, with everything that one sight of it shows. What is
+/// missing at the first sight of the new book was taken out by hand, and stays out.
 pub(super) fn built_from<'a>(lives: &[&'a Life], line: &Line<'_>) -> Vec<Built<'a>> {
     let built = lives.iter().filter_map(|life| {
         let (source, sight) = life.built_from.as_ref()?;

@@ -121,6 +121,17 @@ impl Life {
     }
 }
 
+/// Between which sights something happened.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Gap {
+    /// The last one that shows it as it was before
+    pub(super) since: Option<usize>,
+    /// The first one that shows what it has become
+    pub(super) here: usize,
+    /// Whether the one before is of the book that this one is a copy of
+    pub(super) copied: bool,
+}
+
 /// A life that is being worked out, sight by sight.
 pub(super) struct Builder<'a> {
     pub(super) life: Life,
@@ -217,6 +228,8 @@ impl<'a> Builder<'a> {
         self.known.get(&key).filter(|_| copied).or_else(foreign).cloned()
     }
 
+    /// Takes in the next sight: what it shows is compared with what was known to be there ([`Builder::state`]), and every difference is
+    /// noted. `next` is what the sight after it shows, if it shows everything.
     fn see(&mut self, sight: &Sight, next: Option<&[EntryImage]>) {
         let here = self.life.sights.len();
         let copied = self.life.sights.last().is_some_and(|last| matches!(last.by, SeenBy::Base(_)));
@@ -232,73 +245,82 @@ impl<'a> Builder<'a> {
         };
         self.life.sights.push(SightOf { time, by });
         self.works.push(work);
-        let is_look = matches!(sight.witness, Witness::Look(_));
         match &sight.content {
-            Content::Changed { gone, new } if self.aligned => {
-                let went: Vec<(Thing, EntryImage)> =
-                    gone.iter().filter_map(|i| self.state.get(*i)).cloned().collect();
-                let came: Vec<EntryImage> = new.iter().map(|(_, entry)| entry.clone()).collect();
-                let things = self.compare(here, &went, &came, true, copied);
-                self.seen.extend(things.iter().map(|thing| (thing.clone(), here)));
+            Content::Changed { gone, new } if self.aligned => self.see_changes(here, gone, new, copied),
+            Content::Whole(entries) => self.see_whole(here, sight, entries.to_vec(), next, copied),
+            Content::Changed { gone, new } => {
                 apply(&mut self.look, gone, new.iter().map(|(at, entry)| (*at, entry.clone())));
-                let new = new.iter().zip(things).map(|((at, entry), thing)| (*at, (thing, entry.clone())));
-                apply(&mut self.state, gone, new);
-                // Nothing was seen to happen to the rest since the look before.
-                self.complete = Some(here);
-                self.looked = Some(here);
-            }
-            content => {
-                let entries: Vec<EntryImage> = match content {
-                    Content::Whole(entries) => entries.to_vec(),
-                    Content::Changed { gone, new } => {
-                        apply(&mut self.look, gone, new.iter().map(|(at, entry)| (*at, entry.clone())));
-                        self.look.clone()
-                    }
-                };
-                let complete = match &sight.witness {
-                    Witness::Look(_) | Witness::Now => true,
-                    Witness::Copy => false,
-                    Witness::Scene(scene) => self.is_complete(*scene, &entries, next),
-                };
-                if let Some(made) = self.made.take() {
-                    self.settle(made, &entries, &sight.witness, complete);
-                }
-                let before = std::mem::take(&mut self.state);
-                let shown = entries;
-                let entries = if is_look { shown.clone() } else { self.as_known(&shown, &before) };
-                let things = self.compare(here, &before, &entries, complete, copied);
-                self.seen.extend(things.iter().map(|thing| (thing.clone(), here)));
-                let mut state: Vec<(Thing, EntryImage)> = things.into_iter().zip(entries).collect();
-                if is_look {
-                    self.look = state.iter().map(|(_, entry)| entry.clone()).collect();
-                }
-                let known: HashMap<&Thing, &EntryImage> = before.iter().map(|(t, e)| (t, e)).collect();
-                if !is_look {
-                    // What this sight does not show of an entry is still known from the one before.
-                    for (thing, entry) in &mut state {
-                        if let Some(old) = known.get(thing) {
-                            *entry = overlay(old, entry);
-                        }
-                    }
-                    let whole = shown.into_iter().zip(state.iter().map(|(_, entry)| entry.clone()));
-                    self.snapshot =
-                        whole.filter_map(|(shown, entry)| Some((shown.uid?, (shown, entry)))).collect();
-                }
-                if complete {
-                    self.complete = Some(here);
-                } else {
-                    let here: HashSet<Thing> = state.iter().map(|(thing, _)| thing.clone()).collect();
-                    let taken: HashSet<Option<i64>> = state.iter().map(|(_, entry)| entry.uid).collect();
-                    let stays = |(thing, entry): &&(Thing, EntryImage)| {
-                        !here.contains(thing) && !taken.contains(&entry.uid)
-                    };
-                    state.extend(before.iter().filter(stays).cloned());
-                }
-                self.state = state;
-                self.aligned = is_look;
-                self.looked = Some(here).filter(|_| is_look);
+                self.see_whole(here, sight, self.look.clone(), next, copied);
             }
         }
+    }
+
+    /// A look that tells what has changed since the look before, and nothing came in between: only that is compared, for a book of
+    /// thousands of entries is looked at thousands of times.
+    fn see_changes(&mut self, here: usize, gone: &[usize], new: &[(usize, EntryImage)], copied: bool) {
+        let went: Vec<(Thing, EntryImage)> =
+            gone.iter().filter_map(|i| self.state.get(*i)).cloned().collect();
+        let came: Vec<EntryImage> = new.iter().map(|(_, entry)| entry.clone()).collect();
+        let things = self.compare(here, &went, &came, true, copied);
+        self.seen.extend(things.iter().map(|thing| (thing.clone(), here)));
+        apply(&mut self.look, gone, new.iter().map(|(at, entry)| (*at, entry.clone())));
+        let new = new.iter().zip(things).map(|((at, entry), thing)| (*at, (thing, entry.clone())));
+        apply(&mut self.state, gone, new);
+        // Nothing was seen to happen to the rest since the look before.
+        self.complete = Some(here);
+        self.looked = Some(here);
+    }
+
+    /// A sight of the whole book. Looks show all of every entry; a scene's snapshot and a copy show some of it, and may lack entries that are
+    /// there: then what they do not show stays as it was known.
+    fn see_whole(
+        &mut self,
+        here: usize,
+        sight: &Sight,
+        shown: Vec<EntryImage>,
+        next: Option<&[EntryImage]>,
+        copied: bool,
+    ) {
+        let is_look = matches!(sight.witness, Witness::Look(_));
+        // Whether what is not shown is not there.
+        let complete = match &sight.witness {
+            Witness::Look(_) | Witness::Now => true,
+            Witness::Copy => false,
+            Witness::Scene(scene) => self.is_complete(*scene, &shown, next),
+        };
+        if let Some(made) = self.made.take() {
+            self.settle(made, &shown, &sight.witness, complete);
+        }
+        let before = std::mem::take(&mut self.state);
+        let entries = if is_look { shown.clone() } else { self.as_known(&shown, &before) };
+        let things = self.compare(here, &before, &entries, complete, copied);
+        self.seen.extend(things.iter().map(|thing| (thing.clone(), here)));
+        let mut state: Vec<(Thing, EntryImage)> = things.into_iter().zip(entries).collect();
+        if is_look {
+            self.look = state.iter().map(|(_, entry)| entry.clone()).collect();
+        } else {
+            // What this sight does not show of an entry is still known from the one before.
+            let known: HashMap<&Thing, &EntryImage> = before.iter().map(|(t, e)| (t, e)).collect();
+            for (thing, entry) in &mut state {
+                if let Some(old) = known.get(thing) {
+                    *entry = overlay(old, entry);
+                }
+            }
+            let whole = shown.into_iter().zip(state.iter().map(|(_, entry)| entry.clone()));
+            self.snapshot = whole.filter_map(|(shown, entry)| Some((shown.uid?, (shown, entry)))).collect();
+        }
+        if complete {
+            self.complete = Some(here);
+        } else {
+            let here: HashSet<Thing> = state.iter().map(|(thing, _)| thing.clone()).collect();
+            let taken: HashSet<Option<i64>> = state.iter().map(|(_, entry)| entry.uid).collect();
+            let stays =
+                |(thing, entry): &&(Thing, EntryImage)| !here.contains(thing) && !taken.contains(&entry.uid);
+            state.extend(before.iter().filter(stays).cloned());
+        }
+        self.state = state;
+        self.aligned = is_look;
+        self.looked = Some(here).filter(|_| is_look);
     }
 
     /// A snapshot shows some fields of each entry. Of one that it shows as the last snapshot did, and to which nothing has happened since,
@@ -381,7 +403,7 @@ impl<'a> Builder<'a> {
             };
             self.life.everything.entry(key).or_insert_with(|| thing.clone());
             let since = if was.is_some() { self.last_seen(&thing) } else { self.complete };
-            self.note(here, since, &thing, was, Some(entry), copied, after);
+            self.note(Gap { since, here, copied }, &thing, was, Some(entry), after);
             things.push(thing);
         }
         // A number that something else has was free before: whatever had it is gone, also where nothing else would say so.
@@ -390,7 +412,7 @@ impl<'a> Builder<'a> {
         let gone = before.iter().zip(&paired).filter(|((_, entry), paired)| !**paired && freed(entry));
         for ((thing, entry), _) in gone {
             let since = self.last_seen(thing);
-            self.note(here, since, thing, Some(entry), None, copied, after);
+            self.note(Gap { since, here, copied }, thing, Some(entry), None, after);
         }
         things
     }

@@ -283,7 +283,7 @@ impl Fold {
     }
 
     /// Whether something of others is in the text that our line went on with.
-    fn is_stained(&self, thing: &Thing, ours: &EntryImage, before: &EntryImage) -> bool {
+    fn has_foreign_lines(&self, thing: &Thing, ours: &EntryImage, before: &EntryImage) -> bool {
         let Some(foreign) = self.foreign.get(thing) else { return false };
         let (ours, before) = (ours.content(), before.content());
         only(&before, &ours).any(|line| foreign.added.contains(line))
@@ -336,7 +336,7 @@ impl Fold {
                 // What was written anew from the messages themselves owes nothing to what was there before. And what our own line
                 // built on a later change of its own is one text: nothing of others is in it.
                 let whole = change.is_telling()
-                    && (change.rewrites || !self.is_stained(&change.thing, &entry.image, before));
+                    && (change.rewrites || !self.has_foreign_lines(&change.thing, &entry.image, before));
                 entry.image = match whole && !exact {
                     true if change.rewrites => write(&entry.image, before, after),
                     true => overlay(&entry.image, after),
@@ -353,7 +353,8 @@ impl Fold {
             // What is not ours is moved about or switched by whomever.
             (Some(_), Some(_), None) if !change.is_telling() => Moved::default(),
             (Some(before), Some(after), None)
-                if change.rewrites || !self.is_stained(&change.thing, &before.with_content(""), before) =>
+                if change.rewrites
+                    || !self.has_foreign_lines(&change.thing, &before.with_content(""), before) =>
             {
                 Moved { from: None, to: Some(self.put(fresh(after.clone(), Vec::new()))) }
             }

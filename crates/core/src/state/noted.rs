@@ -1,7 +1,7 @@
-//! What a [`Builder`] notes: what happened to one entry from one sight to the next, step by step as far as the entry itself tells.
+//! What a [`Builder`] notes of a [`Gap`] between sights: what happened to one entry from one sight to the next, step by step as far as the entry itself tells.
 
 use super::author::Author;
-use super::build::Builder;
+use super::build::{Builder, Gap};
 use super::life::{Difference, is_titled};
 use super::roll;
 use super::thing::Thing;
@@ -10,40 +10,37 @@ use crate::adapter::{EntryRole, Mark, entry_role};
 use crate::format::book::EntryImage;
 
 impl Builder<'_> {
-    /// Notes a change of one entry.
-    #[expect(clippy::too_many_arguments, reason = "one sight's view of one entry")]
+    /// Notes a change of one entry. `all` are the entries beside it.
     pub(super) fn note(
         &mut self,
-        here: usize,
-        since: Option<usize>,
+        gap: Gap,
         thing: &Thing,
         before: Option<&EntryImage>,
         after: Option<&EntryImage>,
-        copied: bool,
         all: &[EntryImage],
     ) {
         let title = after.or(before).map_or("", |entry| &entry.comment);
         match entry_role(title) {
             EntryRole::Queue => return,
             EntryRole::Registry => {
-                self.note_registry(here, since, thing, before, after);
+                self.note_registry(gap, thing, before, after);
                 return;
             }
             EntryRole::Fact | EntryRole::Index => {}
         }
         let Some(after) = after else {
-            self.push(here, since, thing, before.cloned(), None, false, None);
+            self.push(gap, thing, before.cloned(), None, false, None);
             return;
         };
-        if before.is_some_and(|before| agrees(before, after, copied)) {
+        if before.is_some_and(|before| agrees(before, after, gap.copied)) {
             return;
         }
         let mut was = before.cloned();
-        for (mark, image) in self.layers(before, after, all, copied) {
+        for (mark, image) in self.layers(before, after, all, gap.copied) {
             if was.as_ref().is_some_and(|was| was.agrees_with(&image)) {
                 continue;
             }
-            self.push(here, since, thing, was, Some(image.clone()), false, mark);
+            self.push(gap, thing, was, Some(image.clone()), false, mark);
             was = Some(image);
         }
     }
@@ -55,12 +52,12 @@ impl Builder<'_> {
         after: &EntryImage,
         all: &[EntryImage],
         copied: bool,
-    ) -> Vec<(Option<Step>, EntryImage)> {
+    ) -> Vec<(Option<AuthorHint>, EntryImage)> {
         if before.is_none()
             && let Some((scene, text)) = self.event(after)
         {
             let image = after.with_content(&text);
-            let first = (Some(Step::Event(scene)), image.clone());
+            let first = (Some(AuthorHint::Event(scene)), image.clone());
             return if image.agrees_with(after) { vec![first] } else { vec![first, (None, after.clone())] };
         }
         let layers = self.marks.layers(&self.life.keepers, after, all);
@@ -78,13 +75,13 @@ impl Builder<'_> {
         // What it was before it got that mark is as old as the mark.
         let marked = || layers.iter().rposition(|(mark, _)| same_mark(mark));
         let from = known.map(|known| known + 1).or_else(marked).unwrap_or(0);
-        let mut steps: Vec<(Option<Step>, EntryImage)> = layers
+        let mut steps: Vec<(Option<AuthorHint>, EntryImage)> = layers
             .into_iter()
             .skip(from)
             // A mark tells of the making. What has it already and changes all the same was changed by somebody else, unless it tells
             // itself what it was before.
             .map(|(mark, image)| (if same_mark(&mark) { None } else { mark }, image))
-            .map(|(mark, image)| (mark.map(Step::Mark), image))
+            .map(|(mark, image)| (mark.map(AuthorHint::Mark), image))
             .collect();
         if steps.is_empty() {
             steps.push((None, after.clone()));
@@ -121,19 +118,18 @@ impl Builder<'_> {
     /// A registry changes line by line: a line belongs where the entry belongs that it lists.
     fn note_registry(
         &mut self,
-        here: usize,
-        since: Option<usize>,
+        gap: Gap,
         thing: &Thing,
         before: Option<&EntryImage>,
         after: Option<&EntryImage>,
     ) {
         let Some(after) = after else {
-            self.push(here, since, thing, before.cloned(), None, false, None);
+            self.push(gap, thing, before.cloned(), None, false, None);
             return;
         };
         let Some((head, lines)) = roll::split(after) else {
             if before.is_none_or(|before| !before.agrees_with(after)) {
-                self.push(here, since, thing, before.cloned(), Some(after.clone()), false, None);
+                self.push(gap, thing, before.cloned(), Some(after.clone()), false, None);
             }
             return;
         };
@@ -142,43 +138,41 @@ impl Builder<'_> {
             Some(Some((head, lines))) => (Some(head), lines),
             // It was not a list before: as far as is known, it was made anew.
             Some(None) => {
-                self.push(here, since, thing, before.cloned(), None, false, None);
+                self.push(gap, thing, before.cloned(), None, false, None);
                 (None, Vec::new())
             }
             None => (None, Vec::new()),
         };
         if was.as_ref().is_none_or(|was| !was.agrees_with(&head)) {
-            let step = was.is_none().then_some(Step::Start);
-            self.push(here, since, thing, was, Some(head), false, step);
+            let step = was.is_none().then_some(AuthorHint::Start);
+            self.push(gap, thing, was, Some(head), false, step);
         }
         let same = |a: &EntryImage, b: &EntryImage| a.uid == b.uid && a.comment == b.comment;
         for line in &lines {
             let old = had.iter().find(|old| same(old, line));
             if old.is_none_or(|old| old.content() != line.content()) {
-                self.push(here, since, thing, old.cloned(), Some(line.clone()), true, None);
+                self.push(gap, thing, old.cloned(), Some(line.clone()), true, None);
             }
         }
         for old in had.iter().filter(|old| !lines.iter().any(|line| same(old, line))) {
-            self.push(here, since, thing, Some(old.clone()), None, true, None);
+            self.push(gap, thing, Some(old.clone()), None, true, None);
         }
     }
 
-    #[expect(clippy::too_many_arguments, reason = "the parts of a difference")]
     fn push(
         &mut self,
-        here: usize,
-        since: Option<usize>,
+        gap: Gap,
         thing: &Thing,
         before: Option<EntryImage>,
         after: Option<EntryImage>,
         line: bool,
-        step: Option<Step>,
+        step: Option<AuthorHint>,
     ) {
         let place = self.life.differences.len();
         let author = match step {
-            Some(Step::Start) => Author::Start,
-            Some(Step::Event(scene)) => Author::Scene(scene),
-            Some(Step::Mark(mark)) => {
+            Some(AuthorHint::Start) => Author::Start,
+            Some(AuthorHint::Event(scene)) => Author::Scene(scene),
+            Some(AuthorHint::Mark(mark)) => {
                 self.marked.insert(place, mark);
                 Author::Unknown
             }
@@ -189,9 +183,9 @@ impl Builder<'_> {
             before,
             after,
             line,
-            since,
-            shown: here,
-            until: here + 1,
+            since: gap.since,
+            shown: gap.here,
+            until: gap.here + 1,
             author,
         });
     }
@@ -209,14 +203,15 @@ impl Builder<'_> {
             if !self.life.differences.iter().any(known) {
                 let thing = self.fresh();
                 let image = entry.with_content(&text);
-                self.push(here, None, &thing, None, Some(image), false, Some(Step::Event(scene)));
+                let gap = Gap { since: None, here, copied: false };
+                self.push(gap, &thing, None, Some(image), false, Some(AuthorHint::Event(scene)));
             }
         }
     }
 }
 
 /// What tells who made a change before anybody is asked.
-enum Step {
+enum AuthorHint {
     /// It is part of an empty book.
     Start,
     /// It is an event of this scene.

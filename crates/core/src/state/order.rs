@@ -73,6 +73,13 @@ fn bounds(looks: &[Sight]) -> Vec<(i64, i64)> {
 }
 
 /// How many of the others come before each look, on the shortest way through all of them. `slots` tells between which numbers.
+///
+/// A way goes through looks and others in one order, and its length is the number of entries that differ from one to the next, all added
+/// up: the true order repeats itself least. `ways[slot]` is the shortest one that ends at the look before with `slot` of the others behind
+/// it. The next look comes at once, with the same slot (`step` is their difference), or with others in between: out of the look to other
+/// number `slot`, along the others, and from the last of them into this look (`arrive`). For the second kind only the cheapest departure
+/// counts, so it is carried along (`left`) instead of tried for every pair; departures are measured as if they went on through all of the
+/// others (`way[count - 1]`), which is taken off again on arrival. So a look costs as many steps as there are others, not their square.
 fn shortest_way(
     looks: &[Sight],
     others: &[HashSet<u64>],

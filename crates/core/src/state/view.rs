@@ -431,7 +431,48 @@ impl View<'_> {
             self.places_of_line();
         }
         let (from, until) = self.interval(self.line.chat, difference);
-        dated(from, until.filter(|_| !is_now))
+        let until = until.filter(|_| !is_now);
+        let elsewhere = from == until && (self.another_played(difference) || self.had_left(difference));
+        match from.filter(|_| elsewhere) {
+            // Whoever made it was not at our message: our line had it from the next one on.
+            Some(stood) => Place::Between { from: Some(stood), until: stood + 1 },
+            None => dated(from, until),
+        }
+    }
+
+    /// Whether, from one look to the next, exactly one of those who use the book went on, and it was not us.
+    fn another_played(&self, difference: &Difference) -> bool {
+        let sights = &self.life.sights;
+        let since = difference.since.map(|since| &sights[since].by);
+        let (Some(SeenBy::Look(_, before)), SeenBy::Look(_, after)) = (since, &sights[difference.shown].by)
+        else {
+            return false;
+        };
+        let head = |heads: &[(ChatIx, Head)], chat: ChatIx| {
+            heads.iter().find(|(known, _)| *known == chat).map(|(_, head)| head.to)
+        };
+        // A chat that was brought back as it was then stood where the other one stood, and went on with it.
+        let line =
+            || std::iter::once(self.line.chat).chain(self.line.ancestors.iter().map(|above| above.chat));
+        let ours = |heads: &[(ChatIx, Head)]| line().find_map(|chat| head(heads, chat));
+        let moved = |chat: &&ChatIx| head(before, **chat) != head(after, **chat);
+        let mut movers = self.life.users.iter().filter(moved);
+        ours(before) == ours(after)
+            && movers.next().is_some_and(|one| *one != self.line.chat)
+            && movers.next().is_none()
+    }
+
+    /// Whether the chat above, which stands for us at the last sight without a change, had gone on from our fork by then.
+    fn had_left(&self, difference: &Difference) -> bool {
+        let Some(SeenBy::Look(_, heads)) = difference.since.map(|since| &self.life.sights[since].by) else {
+            return false;
+        };
+        let head = |chat: ChatIx| heads.iter().find(|(known, _)| *known == chat).map(|(_, head)| head.to);
+        if head(self.line.chat).is_some() {
+            return false;
+        }
+        let above = self.line.ancestors.iter().find_map(|above| Some((above.limit, head(above.chat)?)));
+        above.is_some_and(|(limit, head)| head > limit)
     }
 
     /// The first message of ours whose scene shows a change.

@@ -31,6 +31,9 @@ const KEYS: [&str; 15] = [
     "aikobots",
 ];
 
+/// Where the plugin lists what it must know of extensions.
+const BINDINGS: &str = "sillytavern/plugin/bindings.js";
+
 /// A text without what people and programs join words with.
 fn plain(text: &str) -> String {
     text.to_lowercase().replace(['-', '_', ' '], "")
@@ -46,7 +49,7 @@ fn sources(dir: &Path, found: &mut Vec<PathBuf>) {
     for path in list.map(|item| item.unwrap().path()) {
         if path.is_dir() {
             sources(&path, found);
-        } else if path.extension().is_some_and(|end| end == "rs") {
+        } else if path.extension().is_some_and(|end| ["rs", "js", "css"].iter().any(|known| end == *known)) {
             found.push(path);
         }
     }
@@ -76,6 +79,10 @@ fn names_and_keys_of_extensions_stand_in_their_adapters_and_nowhere_else() {
             sources(&folder.join("src"), &mut found);
         }
     }
+    let repository = crates().parent().unwrap().to_owned();
+    let pages = ["sillytavern/extension", "sillytavern/plugin", "crates/web/assets"];
+    pages.iter().for_each(|folder| sources(&repository.join(folder), &mut found));
+    found.retain(|path| !path.ends_with(BINDINGS));
     assert!(found.len() > 200, "the sources are not where they were: {}", found.len());
     let own = crates().join("core/src/adapter");
     let mut named = Vec::new();
@@ -85,13 +92,31 @@ fn names_and_keys_of_extensions_stand_in_their_adapters_and_nowhere_else() {
             if keys.iter().any(|key| text.contains(key)) || names.iter().any(|name| words.contains(name)) {
                 named.push(format!(
                     "{}:{n}: {}",
-                    path.strip_prefix(crates()).unwrap().display(),
+                    path.strip_prefix(&repository).unwrap().display(),
                     line.trim()
                 ));
             }
         }
     }
     assert!(named.is_empty(), "ask through `core::adapter` instead:\n{}", named.join("\n"));
+}
+
+/// The plugin unbinds forks by itself while no engine answers: it knows where every adapter's extension keeps the name of the book.
+#[test]
+fn the_plugin_knows_where_books_are_bound() {
+    let text = std::fs::read_to_string(crates().join("..").join(BINDINGS)).unwrap();
+    let list = text.split_once("bindings = ").unwrap().1.trim_end().trim_end_matches(';').replace('\'', "\"");
+    let listed: Vec<Vec<String>> = serde_json::from_str(&list).unwrap();
+    let mut bound = Vec::new();
+    for adapter in ALL {
+        for path in adapter.places().books {
+            let inner = |value: String, key: &&str| format!("{{{key:?}:{value}}}");
+            let metadata = path.iter().rev().fold("\"Book\"".to_owned(), inner);
+            let revisions = adapter.bind(Raw::parse(metadata.as_bytes()).unwrap(), None);
+            bound.extend(revisions.into_iter().map(|revision| revision.path[1..].to_vec()));
+        }
+    }
+    assert_eq!(listed, bound);
 }
 
 /// What is not one extension's own knows none of them but by the list.

@@ -2,7 +2,7 @@
 
 use forklore_core::format::book::Book;
 use forklore_core::format::chat::{Line, Message};
-use forklore_json::{Kind, Raw, Step, set};
+use forklore_json::{Kind, PathPart, Raw, set};
 
 /// One line or file for every quirk.
 const QUIRKS: &[&[u8]] = &[
@@ -38,7 +38,7 @@ fn no_op_edits_change_nothing(bytes: &[u8]) -> usize {
     let mut tried = 0;
     let mut todo: Vec<(Vec<String>, Raw<'_>)> = vec![(Vec::new(), doc)];
     while let Some((path, value)) = todo.pop() {
-        let steps: Vec<Step<'_>> = path.iter().map(|key| Step::key(key)).collect();
+        let steps: Vec<PathPart<'_>> = path.iter().map(|key| PathPart::key(key)).collect();
         let splice = set(doc, &steps, value.bytes()).unwrap();
         assert_eq!(splice.apply(doc.bytes()), doc.bytes(), "{path:?}");
         tried += 1;
@@ -67,7 +67,7 @@ fn every_quirk_survives_an_edit_elsewhere() {
         if doc.kind() != Kind::Object {
             continue;
         }
-        let with = set(doc, &[Step::key("forklore test")], b"{\"x\":1}").unwrap().apply(doc.bytes());
+        let with = set(doc, &[PathPart::key("forklore test")], b"{\"x\":1}").unwrap().apply(doc.bytes());
         let edited = Raw::parse(&with).unwrap();
         let (before, mut after): (Vec<_>, Vec<_>) = (doc.members().collect(), edited.members().collect());
         let added = after.pop().unwrap();

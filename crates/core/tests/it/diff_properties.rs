@@ -11,7 +11,7 @@ use forklore_core::diff::{
 use forklore_core::format::book::EntryImage;
 use forklore_core::state::StateEntry;
 use forklore_core::story::Confidence;
-use forklore_json::{Raw, Step, quote, remove, set};
+use forklore_json::{PathPart, Raw, quote, remove, set};
 use proptest::prelude::*;
 
 use crate::transcript;
@@ -343,7 +343,7 @@ fn fields_that_nothing_shows_are_quiet() {
     a.inferred = vec!["order".to_owned(), "content".to_owned()];
     let change = |image: &EntryImage, field: &str, value: &str| {
         let raw = image.raw();
-        let with = set(raw, &[Step::key(field)], value.as_bytes()).unwrap().apply(raw.bytes());
+        let with = set(raw, &[PathPart::key(field)], value.as_bytes()).unwrap().apply(raw.bytes());
         EntryImage::new(image.uid, &image.comment, Raw::trust(&with))
     };
     b.image = change(&change(&change(&b.image, "order", "7"), "vectorized", "false"), "content", "\"y\"");
@@ -355,7 +355,7 @@ fn fields_that_nothing_shows_are_quiet() {
     assert_eq!(quiet, expected.map(|(name, quiet)| (name.to_owned(), quiet)));
     assert!(!diff.changed[0].is_quiet());
     let raw = b.image.raw();
-    let without = remove(raw, &[Step::key("vectorized")]).unwrap().apply(raw.bytes());
+    let without = remove(raw, &[PathPart::key("vectorized")]).unwrap().apply(raw.bytes());
     let c = StateEntry::plain(EntryImage::new(Some(1), "Ana", Raw::trust(&without)));
     assert!(entries(&[b], &[c]).changed.iter().all(forklore_core::diff::EntryChange::is_quiet));
 }

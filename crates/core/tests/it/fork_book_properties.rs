@@ -5,7 +5,7 @@ use std::collections::HashSet;
 use forklore_core::adapter::{EntryRole, entry_role};
 use forklore_core::fork::book::{Content, assemble, fingerprint};
 use forklore_core::format::book::{Book, Entry, EntryImage};
-use forklore_json::{Kind, Raw, Step, apply_all, quote, remove, set};
+use forklore_json::{Kind, PathPart, Raw, apply_all, quote, remove, set};
 use proptest::prelude::*;
 
 const TITLES: &[&str] = &[
@@ -149,12 +149,12 @@ fn stripped(bytes: &[u8], named: bool) -> Vec<u8> {
     let doc = book.raw();
     let mut edits = Vec::new();
     for entry in book.entries().iter().filter(|entry| is_queue(entry)) {
-        let mut edit = set(entry.raw, &[Step::key("content")], b"0").unwrap();
+        let mut edit = set(entry.raw, &[PathPart::key("content")], b"0").unwrap();
         let by = entry.raw.range_in(doc.bytes()).unwrap().start;
         edit.range = edit.range.start + by..edit.range.end + by;
         edits.push(edit);
     }
-    let name = [Step::key("name")];
+    let name = [PathPart::key("name")];
     edits.push(if named { set(doc, &name, b"0").unwrap() } else { remove(doc, &name).unwrap() });
     apply_all(doc.bytes(), &edits)
 }
@@ -251,7 +251,7 @@ proptest! {
         let named = has_name(bytes.as_bytes());
         let mut before = bytes.clone().into_bytes();
         if !named {
-            before = set(parent.raw(), &[Step::key("name")], b"0").unwrap().apply(parent.raw().bytes());
+            before = set(parent.raw(), &[PathPart::key("name")], b"0").unwrap().apply(parent.raw().bytes());
         }
         prop_assert_eq!(stripped(&before, named), stripped(&made, named));
         prop_assert_eq!(assemble(Content::AsItIs(&fork), "Fork"), made.clone());
@@ -327,7 +327,7 @@ proptest! {
         prop_assert_eq!(forklore_json::pretty(fork.raw(), 0), made.clone());
         prop_assert!(is_in_javascripts_order(&fork));
         prop_assert!(!fork.entries().iter().any(is_queue));
-        prop_assert_eq!(over(&made, &fork.images()), set(fork.raw(), &[Step::key("name")], &quote("Fork \"1\" é")).unwrap().apply(&made));
+        prop_assert_eq!(over(&made, &fork.images()), set(fork.raw(), &[PathPart::key("name")], &quote("Fork \"1\" é")).unwrap().apply(&made));
     }
 }
 

@@ -29,6 +29,9 @@ pub struct CheckReport {
     /// What to tell on entering the chat that was asked about, if Forklore made it
     #[serde(skip_serializing_if = "Option::is_none")]
     pub entering: Option<Entering>,
+    /// What can be relied on here, in a sentence, where the disk promises less than others do
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub guarantee: Option<String>,
     /// What reading everything that is kept came to, if that was asked for
     #[serde(skip_serializing_if = "Option::is_none")]
     pub deep: Option<DeepReport>,
@@ -44,6 +47,7 @@ impl CheckReport {
             ok: findings.iter().all(|f| f.severity != Severity::Error),
             findings,
             entering: None,
+            guarantee: None,
             deep: None,
             timed: false,
         }
@@ -85,7 +89,9 @@ pub fn check(library: &Library, only: Option<ChatIx>, now: i64) -> CheckReport {
     }
     checker.slugs(only);
     let entering = only.and_then(|c| entering(library, c));
-    CheckReport { entering, timed, ..CheckReport::of(checker.findings) }
+    let disk = library.fs().guarantee();
+    let guarantee = disk.is_weaker().then(|| disk.sentence());
+    CheckReport { entering, guarantee, timed, ..CheckReport::of(checker.findings) }
 }
 
 struct Checker<'a> {

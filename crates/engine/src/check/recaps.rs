@@ -34,7 +34,10 @@ impl Checker<'_> {
         let library = self.library;
         let chat = library.chat(c);
         let combined = chat.facts().scenes.iter().filter(|(_, scene)| scene.is_real() && scene.is_combined());
-        let combined: Vec<usize> = combined.map(|(message, _)| *message).collect();
+        // Messages that another line's were played as were merged into that line's recap, not into this one.
+        let appended = |message: usize| chat.record().is_some_and(|record| record.is_appended(message));
+        let combined: Vec<usize> =
+            combined.map(|(message, _)| *message).filter(|message| !appended(*message)).collect();
         let Some(running) = chat.running() else { return };
         let keeper = recap::keeper(chat.header().metadata());
         let head = chat.head();

@@ -2,9 +2,9 @@
 
 use std::borrow::Cow;
 
-use forklore_core::adapter::Operation;
 use forklore_core::adapter::recap::{CombinedRecap, RecapVersion};
 use forklore_core::adapter::registry::RegistryLine;
+use forklore_core::adapter::{EntryRole, Operation};
 use forklore_core::diff::{
     Effect, Effort, EntryChange, FieldChange, ListDiff, RegistryDiff, StateDiff, TextDiff, ValueChange,
 };
@@ -28,7 +28,7 @@ pub(super) fn report(
     effort: &mut Effort,
 ) -> Result<DiffReport, PathError> {
     let same = diff.is_empty() && transcript.relation == "same";
-    let is_registry = |entry: &StateEntry| show::role_of(entry) == Some("registry");
+    let is_registry = |entry: &StateEntry| show::role_of(entry) == Some(EntryRole::Registry);
     let entries = &diff.entries;
     let mut registries = Vec::new();
     for entry in entries.added.iter().copied().filter(|e| is_registry(e)) {
@@ -110,7 +110,7 @@ fn entry(entry: &StateEntry) -> DiffEntry {
     DiffEntry {
         uid: entry.image.uid,
         comment: entry.image.comment.to_string(),
-        role: show::role_of(entry).unwrap_or("fact"),
+        role: show::role_of(entry).unwrap_or_default(),
         content: entry.image.content().into_owned(),
         keys: keys.map(Cow::into_owned).collect(),
         disable: entry.image.is_disabled(),
@@ -124,7 +124,7 @@ fn changed(change: &EntryChange<'_>, effort: &mut Effort) -> DiffChange {
     DiffChange {
         uid: change.b.image.uid,
         comment: change.b.image.comment.to_string(),
-        role: show::role_of(change.b).unwrap_or("fact"),
+        role: show::role_of(change.b).unwrap_or_default(),
         by: change.by,
         a: name(change.a),
         b: name(change.b),

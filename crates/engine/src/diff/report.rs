@@ -1,5 +1,6 @@
 //! [`DiffReport`]: how one state becomes another, as plain data (`docs/formats/json.md`).
 
+use forklore_core::adapter::EntryRole;
 use forklore_core::diff::{Effect, Identity, ListDiff, Quiet, TextDiff};
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -224,7 +225,7 @@ pub struct DiffEntry {
     /// Its title
     pub comment: String,
     /// What it is for: `fact` or `index`
-    pub role: &'static str,
+    pub role: EntryRole,
     /// Its text
     pub content: String,
     /// Its keys
@@ -248,7 +249,7 @@ pub struct DiffChange {
     /// Its title in the second
     pub comment: String,
     /// What it is for: `fact` or `index`
-    pub role: &'static str,
+    pub role: EntryRole,
     /// How it is known to be the same entry
     pub by: Identity,
     /// Number, title and origin in the first

@@ -1,11 +1,12 @@
 //! [`execute`]: a planned fork happens; [`prepare`]: its book does, and SillyTavern writes the chat.
 
-use forklore_fs::Part;
+use forklore_core::format::record::Appended;
+use forklore_fs::{Part, PathError};
 use forklore_journal::operation::{Awaits, FileId, Kind};
 use forklore_journal::{About, Tx, TxError};
 use forklore_vault::{Library, Made};
 
-use super::plan::Restored;
+use super::plan::{More, Restored};
 use super::{ForkError, ForkPlan, ForkReport};
 use crate::finder::finder;
 
@@ -13,7 +14,7 @@ use crate::finder::finder;
 pub fn execute(library: &Library, plan: ForkPlan, now: i64) -> Result<ForkReport, ForkError> {
     let mut tx = library.begin(now)?;
     let file = plan.fs.open(&plan.parent)?;
-    let fail = |source| forklore_fs::PathError { path: plan.parent.clone(), doing: "read", source };
+    let fail = |source| PathError { path: plan.parent.clone(), doing: "read", source };
     let identity = FileId::from(file.identity().map_err(fail)?);
     if plan.guards.iter().any(|(path, planned)| *path == plan.parent && *planned != identity) {
         return Err(TxError::Changed(plan.parent.clone()).into());
@@ -32,6 +33,12 @@ pub fn execute(library: &Library, plan: ForkPlan, now: i64) -> Result<ForkReport
     if let Some(last) = &plan.last {
         parts.push(Part::Bytes(last));
     }
+    let more = plan.more.as_ref().map(|more| Ok::<_, PathError>((library.fs().open(&more.file)?, more)));
+    let more = more.transpose()?;
+    if let Some((file, more)) = &more {
+        parts.push(Part::Bytes(b"\n"));
+        parts.push(Part::Range(&**file, more.range.clone()));
+    }
     let known = finder(library);
     let (links, edits): (Vec<_>, Vec<_>) =
         plan.edits.into_iter().partition(|edit| edit.target == plan.parent);
@@ -44,11 +51,11 @@ pub fn execute(library: &Library, plan: ForkPlan, now: i64) -> Result<ForkReport
     report.operation = Some(tx.id().to_owned());
     edits.into_iter().try_for_each(|edit| tx.edit(edit))?;
     plan.guards.into_iter().for_each(|(path, file)| tx.guard(path, file));
-    let about = about(&report, plan.restored.as_ref(), plan.learnt.as_deref());
+    let about = about(&report, plan.restored.as_ref(), plan.learnt.as_deref(), plan.more.as_ref());
     let staged = tx.staged(&plan.target);
     let outcome = tx.commit(about, &known)?;
     let remember = || {
-        if let (Some(file), None, None) = (staged, &plan.last, &plan.restored) {
+        if let (Some(file), None, None, None) = (staged, &plan.last, &plan.restored, &plan.more) {
             let (parent, target, header, body) = (plan.chat, &plan.target, &plan.header, plan.body.clone());
             library.remember_fork(&Made { parent, at: report.at, target, header, body }, file);
         }
@@ -75,13 +82,19 @@ pub fn prepare(library: &Library, plan: ForkPlan, now: i64, until: i64) -> Resul
     plan.edits.into_iter().try_for_each(|edit| tx.edit(edit))?;
     plan.guards.into_iter().for_each(|(path, file)| tx.guard(path, file));
     let awaits = Awaits { target: plan.target, slug: plan.slug, until };
-    tx.prepare(about(&report, None, None), awaits)?;
+    tx.prepare(about(&report, None, None, None), awaits)?;
     Ok(report)
 }
 
-fn about(report: &ForkReport, restored: Option<&Restored>, learnt: Option<&str>) -> About {
+fn about(
+    report: &ForkReport,
+    restored: Option<&Restored>,
+    learnt: Option<&str>,
+    more: Option<&More>,
+) -> About {
     let kind = match report.kind {
         _ if restored.is_some() => Kind::Restore,
+        _ if more.is_some() => Kind::Append,
         _ if learnt.is_some() => Kind::Learn,
         forklore_core::fork::ForkKind::Branch => Kind::Branch,
         forklore_core::fork::ForkKind::Checkpoint => Kind::Checkpoint,
@@ -90,11 +103,16 @@ fn about(report: &ForkReport, restored: Option<&Restored>, learnt: Option<&str>)
     About {
         kind,
         chat: Some(report.chat.clone()),
-        summary: match learnt {
-            Some(from) => {
+        summary: match (more, learnt) {
+            (Some(more), _) => {
+                let Appended { file, first, message, .. } = &more.appended;
+                let (parent, at) = (&report.parent, report.at);
+                format!("{parent} at message {at} with messages {first} to {message} of \"{file}\"")
+            }
+            (None, Some(from)) => {
                 format!("{} at message {} with what happened in \"{from}\"", report.parent, report.at)
             }
-            None => format!("{what} of {} at message {}", report.parent, report.at),
+            (None, None) => format!("{what} of {} at message {}", report.parent, report.at),
         },
         undoes: None,
     }

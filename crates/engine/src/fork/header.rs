@@ -70,6 +70,7 @@ impl Draft<'_> {
         let (spot, chat, restored) = (self.spot, self.parent(), self.restored);
         let (root, depth) = self.library.root_of(spot.chat);
         let moment = self.body.moment.to_string();
+        let (more, last) = self.more.map_or((0, &moment), |more| (more.count(), &more.moment));
         let fingerprint = self.book.own().map(|own| own.fingerprint.clone());
         let parents_slug = || chat.header().slug().unwrap_or_default().into_owned();
         let record = ForkRecord {
@@ -84,12 +85,13 @@ impl Draft<'_> {
             root,
             depth: depth + 1,
             book: self.book.name().map(str::to_owned),
-            baseline: Some(core_header::baseline(metadata, spot.at + 1, moment.clone(), fingerprint)),
+            baseline: Some(core_header::baseline(metadata, spot.at + 1 + more, last.clone(), fingerprint)),
             accepted: Vec::new(),
             created: self.now,
             adopted: false,
             restored: restored.map(|Restored { seq, .. }| *seq),
             learnt: self.learnt.cloned(),
+            appended: self.more.map(|more| more.appended.clone()),
         };
         let about_book = [
             ("from", json!(chat.book().map(|(name, _)| name)).to_string().into_bytes()),

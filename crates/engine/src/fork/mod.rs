@@ -4,10 +4,10 @@
 
 mod body;
 mod book;
+mod chat_name;
 mod edits;
 mod execute;
 mod header;
-mod name;
 mod plan;
 mod queue;
 mod refuse;
@@ -24,7 +24,7 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 pub use self::execute::{execute, prepare};
-pub(crate) use self::plan::{Brought, Restored, plan_named, plan_of_past, plan_with};
+pub(crate) use self::plan::{Brought, More, Restored, plan_named, plan_of_past, plan_with};
 pub use self::plan::{ForkPlan, plan};
 pub use self::request::ForkRequest;
 use super::show::{ShowLeftOut, ShowSource};

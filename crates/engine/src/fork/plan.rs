@@ -7,7 +7,7 @@ use forklore_config::{Config, Undated};
 use forklore_core::fork::ForkKind;
 use forklore_core::format::book::EntryImage;
 use forklore_core::format::names::chat_stem;
-use forklore_core::format::record::Learnt;
+use forklore_core::format::record::{Appended, Learnt};
 use forklore_core::state::StateEntry;
 use forklore_core::story::lineage::Link;
 use forklore_fs::{PathError, VaultPath, Vfs};
@@ -17,8 +17,8 @@ use forklore_vault::{Chat, ChatIx, Library};
 
 use super::body::{Body, LastLine};
 use super::book::{BookPlan, OwnBook, plan_book, warn_of_foreign};
+use super::chat_name::{fork_name, place};
 use super::edits::edits;
-use super::name::{fork_name, place};
 use super::queue;
 use super::refuse::{Surroundings, before, judge};
 use super::request::{ForkRequest, Spot};
@@ -57,6 +57,8 @@ pub struct ForkPlan {
     pub(super) restored: Option<Restored>,
     /// The chat whose lore came along, if one did
     pub(super) learnt: Option<String>,
+    /// The messages of another chat that follow, if some do
+    pub(super) more: Option<More>,
     /// Images and files that come back with a past state
     pub(crate) media: Bring,
 }
@@ -127,15 +129,36 @@ pub(crate) fn plan_of_past(
 /// What a fork is made with besides what its parent has.
 #[derive(Debug, Clone)]
 pub(crate) struct Brought {
-    /// The entries of its book
-    pub(crate) entries: Vec<EntryImage>,
+    /// The entries of its book, if not as the parent has them
+    pub(crate) entries: Option<Vec<EntryImage>>,
     /// The name that its book is called after, if the parent has none
     pub(crate) book: Option<String>,
-    /// Where it comes from, as the record says
-    pub(crate) learnt: Learnt,
+    /// Whose lore comes along, as the record says
+    pub(crate) learnt: Option<Learnt>,
+    /// Messages of another chat that follow the parent's
+    pub(crate) more: Option<More>,
 }
 
-/// Works a fork out that another line's lore comes along into.
+/// Messages of another chat.
+#[derive(Debug, Clone)]
+pub(crate) struct More {
+    /// Its file, and what of it comes along
+    pub(crate) file: VaultPath,
+    pub(crate) range: Range<u64>,
+    /// The moment of the last one behind the parent's
+    pub(crate) moment: String,
+    /// Where they come from, as the record says
+    pub(crate) appended: Appended,
+}
+
+impl More {
+    /// How many they are.
+    pub(crate) fn count(&self) -> usize {
+        self.appended.message + 1 - self.appended.first
+    }
+}
+
+/// Works a fork out that something of another line comes along into.
 pub(crate) fn plan_with(
     library: &Library,
     request: &ForkRequest,
@@ -194,6 +217,8 @@ pub(super) struct Draft<'a> {
     pub(super) restored: Option<&'a Restored>,
     /// Where another line's lore comes from, if that came along
     pub(super) learnt: Option<&'a Learnt>,
+    /// The messages of another line that follow
+    pub(super) more: Option<&'a More>,
     /// Its last message
     pub(super) last: &'a LastLine,
     /// What that is in the story that extensions tell
@@ -260,7 +285,8 @@ fn work_out(library: &Library, config: &Config, settled: Settled<'_>) -> Result<
         slug,
         now,
         restored: restored.as_ref(),
-        learnt: brought.as_ref().map(|brought| &brought.learnt),
+        learnt: brought.as_ref().and_then(|brought| brought.learnt.as_ref()),
+        more: brought.as_ref().and_then(|brought| brought.more.as_ref()),
         last: &last,
         around: &around,
         found: &found,
@@ -294,14 +320,16 @@ fn work_out(library: &Library, config: &Config, settled: Settled<'_>) -> Result<
         guards,
         slug: slug.to_owned(),
         restored,
-        learnt: brought.map(|brought| brought.learnt.file),
+        learnt: brought.as_ref().and_then(|brought| Some(brought.learnt.as_ref()?.file.clone())),
+        more: brought.and_then(|brought| brought.more),
         media: Bring::default(),
     })
 }
 
 /// The state of the book with what comes along.
 fn with(found: &mut BookAt, brought: &Brought) {
-    found.entries = brought.entries.iter().cloned().map(StateEntry::plain).collect();
+    let Some(entries) = &brought.entries else { return };
+    found.entries = entries.iter().cloned().map(StateEntry::plain).collect();
     found.name = found.name.take().or_else(|| brought.book.clone());
     // It is not the parent's book any more, as that is.
     if matches!(found.source.kind, SourceKind::Head | SourceKind::Degraded | SourceKind::None) {

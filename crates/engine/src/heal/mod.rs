@@ -23,7 +23,7 @@ use forklore_vault::{ChatIx, Library};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use self::remedies::{Patient, Remedies};
+use self::remedies::{ChatToHeal, Remedies};
 use super::check::check;
 use super::finder::finder;
 
@@ -202,13 +202,14 @@ pub fn plan(
         let own: Vec<&Finding> = findings.iter().filter(|f| f.chat.as_deref() == Some(&address)).collect();
         let named = only.is_some();
         let (findings, names_so_far) = (own, &names[..]);
-        let patient = Patient { library, c, address, findings, config, decide, names: names_so_far, named };
-        let remedies = match patient.remedies() {
+        let chat_to_heal =
+            ChatToHeal { library, c, address, findings, config, decide, names: names_so_far, named };
+        let remedies = match chat_to_heal.remedies() {
             Ok(Some(remedies)) => remedies,
             Ok(None) => continue,
             // A file that cannot be read keeps nobody else ill.
             Err(e @ (HealError::State(_) | HealError::CorruptHeader(_))) if !named => {
-                untreated.push(untreatable(&patient.address, &e));
+                untreated.push(not_healed(&chat_to_heal.address, &e));
                 continue;
             }
             Err(e) => return Err(e),
@@ -238,7 +239,7 @@ pub fn plan(
 const MEND_FIRST: &str = "Mend that file, or put a copy in its place, and heal again.";
 
 /// What is told of a chat that cannot be healed because something that it needs cannot be read.
-fn untreatable(chat: &str, why: &HealError) -> Finding {
+fn not_healed(chat: &str, why: &HealError) -> Finding {
     Finding {
         code: Code::BookDamaged,
         severity: Severity::Error,

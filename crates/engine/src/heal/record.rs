@@ -113,6 +113,7 @@ impl Remedies {
             adopted: true,
             restored: old.restored,
             learnt: old.learnt,
+            appended: old.appended,
         };
         let before = chat.header().metadata().get("forklore").filter(|_| !is_anothers(chat));
         let quarantine = record::quarantined(before, &self.quarantine);

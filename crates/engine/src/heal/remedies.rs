@@ -1,4 +1,4 @@
-//! What one chat needs: a [`Patient`] is looked at, and gets a [`Remedies`].
+//! What one chat needs: a [`ChatToHeal`] is looked at, and gets a [`Remedies`].
 
 use forklore_config::Config;
 use forklore_core::adapter;
@@ -59,7 +59,7 @@ const WRONG_BOOK: [Code; 5] =
     [Code::BookMissing, Code::BookForeign, Code::BookShared, Code::EntryFromFuture, Code::EntryForeign];
 
 /// A chat, and who decides about it.
-pub(super) struct Patient<'a> {
+pub(super) struct ChatToHeal<'a> {
     pub(super) library: &'a Library,
     pub(super) c: ChatIx,
     pub(super) address: String,
@@ -94,7 +94,7 @@ struct Bound {
     shared: Option<String>,
 }
 
-impl Patient<'_> {
+impl ChatToHeal<'_> {
     /// What the chat needs; nothing if it is well, or cannot be changed.
     pub(super) fn remedies(&self) -> Result<Option<Remedies>, HealError> {
         let header = self.chat().header();

@@ -18,8 +18,9 @@ use forklore_vault::history::{Past, PastError, Seen};
 use forklore_vault::{ChatIx, Library, history_error};
 
 pub(crate) use self::header::differing;
-pub use self::report::{Did, Elsewhere, EntryEvent, Event, HistoryReport, Line, Span, Witness};
+pub use self::report::{Did, Elsewhere, EntryEvent, Event, HistoryAlong, HistoryReport, Line, Span, Witness};
 use self::tell::{Stop, StopKind, Teller};
+use crate::merge;
 
 /// What is asked for.
 #[derive(Debug, Clone, Copy, Default)]
@@ -69,6 +70,27 @@ pub fn find(library: Library, wanted: &str) -> Result<Found, PastError> {
     Ok(Found { library: then, chat, gone: Some(Gone { past, seen }) })
 }
 
+/// The second parents of the chats that a line consists of, the nearest first.
+fn along(library: &Library, c: ChatIx) -> Vec<HistoryAlong> {
+    let mut all = Vec::new();
+    let mut here = Some(c);
+    while let Some(chat) = here.map(|c| library.chat(c)).filter(|_| all.len() < 2 * library.chats().count()) {
+        let told = |name: &str, second: Option<ChatIx>, message: usize, messages: bool| HistoryAlong {
+            chat: second.map_or_else(|| name.to_owned(), |second| library.address(second).to_string()),
+            there: second.is_some(),
+            message,
+            at: time(chat.record().map_or(0, |record| record.created)),
+            messages,
+        };
+        let learnt = merge::learnt(chat);
+        all.extend(learnt.map(|it| told(&it.file, merge::second_parent(library, chat), it.message, false)));
+        let appended = chat.record().and_then(|record| record.appended.as_ref());
+        all.extend(appended.map(|it| told(&it.file, merge::appended_from(library, chat), it.message, true)));
+        here = chat.lineage().parent.filter(|parent| library.chat(*parent).path() != chat.path());
+    }
+    all
+}
+
 /// What happened to a chat and its books.
 pub fn history(found: &Found, wanted: Wanted) -> Result<HistoryReport, PathError> {
     let library = &found.library;
@@ -85,6 +107,7 @@ pub fn history(found: &Found, wanted: Wanted) -> Result<HistoryReport, PathError
         since: None,
         unseen: false,
         earlier: 0,
+        along: along(library, found.chat),
         lines: Vec::new(),
     };
     let Some(timeline) = library.history()? else {

@@ -24,6 +24,24 @@ pub struct HistoryReport {
     pub earlier: usize,
     /// What happened, the newest last
     pub lines: Vec<Line>,
+    /// Chats that something was brought along from, each with the last message of it that counted: their history is part of this one's
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub along: Vec<HistoryAlong>,
+}
+
+/// A chat that something was brought along from.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
+pub struct HistoryAlong {
+    /// Its address; its name at the time, if it is gone
+    pub chat: String,
+    /// Whether it is still there
+    pub there: bool,
+    /// The last message of it that counted
+    pub message: usize,
+    /// When it was brought along, as RFC 3339
+    pub at: String,
+    /// Whether its messages follow, and not only its lore
+    pub messages: bool,
 }
 
 /// What one observation tells, or several that tell the same.

@@ -13,10 +13,10 @@ use forklore_core::format::names::chat_stem;
 use forklore_fs::{OpenFile, VaultPath, Vfs};
 use forklore_journal::operation::{Edit, JsonChange, Kind, Place};
 use forklore_journal::{About, Tx, TxError};
-use forklore_json::{Raw, Step, list, quote};
+use forklore_json::{PathPart, Raw, list, quote};
 use forklore_vault::Library;
 use forklore_vault::history::store_to_add;
-use forklore_vault::history::transfer::{Arrival, LONGEST_OBJECT, Travelling};
+use forklore_vault::history::transfer::{Arrival, LONGEST_OBJECT, ObservationInTransit};
 use forklore_vault::progress::Progress;
 use forklore_vault::read::lines::Lines;
 
@@ -116,7 +116,7 @@ fn is_history(kind: MemberKind) -> bool {
 fn read_observations<R: Read>(reader: &mut Reader<R>, arriving: &mut Arrival<'_>) -> Result<(), ImportError> {
     let mut lines = Lines::new(reader);
     while let Some(line) = lines.next_line().map_err(ArchiveError::from)? {
-        let seen = Travelling::read(line.bytes).map_err(ImportError::of_arrival)?;
+        let seen = ObservationInTransit::read(line.bytes).map_err(ImportError::of_arrival)?;
         arriving.observe(seen).map_err(ImportError::of_arrival)?;
     }
     Ok(())
@@ -259,7 +259,7 @@ fn grouped(bytes: &[u8], id: &str, names: &HashMap<String, String>) -> Option<Ve
         if doc.get(key).is_some_and(|now| now.says_the_same(Raw::trust(&value))) {
             continue;
         }
-        body = forklore_json::set(doc, &[Step::Key(key)], &value).ok()?.apply(&body);
+        body = forklore_json::set(doc, &[PathPart::Key(key)], &value).ok()?.apply(&body);
     }
     Some([&bytes[..around.start], &body, &bytes[around.end..]].concat())
 }

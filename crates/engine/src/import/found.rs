@@ -11,7 +11,7 @@ use forklore_fs::VaultPath;
 use forklore_journal::layout;
 use forklore_journal::operation::ObjectId;
 use forklore_json::Raw;
-use forklore_vault::history::transfer::Travelling;
+use forklore_vault::history::transfer::ObservationInTransit;
 use forklore_vault::history::watch::is_watched;
 use forklore_vault::history::{Observation, Observed};
 use forklore_vault::progress::Progress;
@@ -80,7 +80,7 @@ impl Found {
                         if !line.whole {
                             return Err(ImportError::damaged("a line of its history is too long"));
                         }
-                        let seen = Travelling::read(line.bytes).map_err(ImportError::of_arrival)?;
+                        let seen = ObservationInTransit::read(line.bytes).map_err(ImportError::of_arrival)?;
                         found.observation(&seen.observation)?;
                     }
                 }

@@ -25,7 +25,7 @@ use crate::warning::Warning;
 
 /// What a user asks for.
 #[derive(Debug, Clone, Default)]
-pub struct Request {
+pub struct ImportRequest {
     /// The story that the chats are to join; the one of the same name, or a new one, if nothing is said
     pub into: Option<String>,
 }

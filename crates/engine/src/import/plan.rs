@@ -14,7 +14,7 @@ use forklore_vault::{Library, StoryKind};
 
 use super::found::Found;
 use super::source::open;
-use super::{ImportError, ImportReport, Imported, Left, Request};
+use super::{ImportError, ImportReport, ImportRequest, Imported, Left};
 use crate::warning::{Warning, WarningCode};
 
 /// An import that is worked out.
@@ -43,7 +43,7 @@ pub(super) enum Joined {
 pub fn plan(
     library: &Library,
     file: &dyn OpenFile,
-    request: &Request,
+    request: &ImportRequest,
     progress: &dyn Progress,
 ) -> Result<ImportPlan, ImportError> {
     let mut reader = open(file)?;
@@ -99,7 +99,7 @@ struct Place {
 }
 
 impl Place {
-    fn find(library: &Library, manifest: &Manifest, request: &Request) -> Result<Self, ImportError> {
+    fn find(library: &Library, manifest: &Manifest, request: &ImportRequest) -> Result<Self, ImportError> {
         let story = &manifest.story;
         let kind = match story.kind.as_str() {
             "character" => StoryKind::Character,

@@ -118,7 +118,8 @@ fn head(library: &Library, chat: ChatIx) -> usize {
     library.chat(chat).head()
 }
 
-fn parting(library: &Library, a: ChatIx, at: usize, b: ChatIx, upto: usize) -> Parting {
+/// Where two lines part.
+pub(super) fn parting(library: &Library, a: ChatIx, at: usize, b: ChatIx, upto: usize) -> Parting {
     let (ours, theirs) = (library.chat(a).transcript(), library.chat(b).transcript());
     Parting::of(ours, at, theirs, upto, &|_| false)
 }

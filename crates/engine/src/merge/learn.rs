@@ -216,7 +216,12 @@ pub fn plan(
         dry_run: request.dry_run,
         ..ForkRequest::of(library.address(a).to_string())
     };
-    let brought = Brought { entries: merged.entries, book: theirs.name.clone(), learnt };
+    let brought = Brought {
+        entries: Some(merged.entries),
+        book: theirs.name.clone(),
+        learnt: Some(learnt),
+        more: None,
+    };
     let mut fork = fork::plan_with(library, &forking, config, slug, now, brought)?;
     // What is brought along must be what was looked at.
     let read = theirs
@@ -241,7 +246,7 @@ pub fn execute(library: &Library, plan: LearnPlan, now: i64) -> Result<LearnRepo
 }
 
 /// The message that is meant.
-fn place(library: &Library, c: ChatIx, at: Option<usize>) -> Result<usize, ForkError> {
+pub(super) fn place(library: &Library, c: ChatIx, at: Option<usize>) -> Result<usize, ForkError> {
     let chat = library.chat(c);
     if let Some(why) = chat.unreadable() {
         return Err(ForkError::CorruptChat { chat: chat.name().to_owned(), why: why.to_owned() });
@@ -260,12 +265,12 @@ fn unmark(merged: &mut Merged, keepers: &Keepers) {
         let here =
             merged.entries.iter_mut().find(|entry| entry.uid == taken.uid && *entry.comment == *taken.title);
         if let Some(entry) = here {
-            *entry = keepers.without_mark(entry);
+            *entry = keepers.taken_over(entry);
         }
     }
 }
 
-fn base_told(base: &Base) -> LearnBase {
+pub(super) fn base_told(base: &Base) -> LearnBase {
     let (kind, message) = match base.kind {
         BaseKind::Merged(message) | BaseKind::MergedThere(message) => ("merged", Some(message)),
         BaseKind::Parted(message) => ("parted", Some(message)),
@@ -378,6 +383,19 @@ fn left(
             format!("{versions} versions of the running recap stay")
         };
         left.push(format!("{are} with \"{}\": it tells that line's story.", library.chat(b).name()));
+    }
+    let effects = get(&theirs, "timedWorldInfo");
+    let effects = Raw::trust(&effects).members().map(|(_, list)| list.members().count()).sum::<usize>();
+    if effects > 0 {
+        let are = if effects == 1 {
+            "1 timed effect stays".to_owned()
+        } else {
+            format!("{effects} timed effects stay")
+        };
+        left.push(format!(
+            "{are} with \"{}\": they are counted in that line's messages.",
+            library.chat(b).name()
+        ));
     }
     for one in &merged.left {
         if one.fields.iter().any(|field| field != "order") {

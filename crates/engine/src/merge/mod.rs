@@ -1,12 +1,18 @@
 //! Bringing branches together: [`learn`] makes a branch of one chat with what another one's lorebook has become since they parted;
-//! [`resolve`] answers what the two do not agree on.
+//! [`resolve`] answers what the two do not agree on; [`pick`] takes one thing over.
+//! [`append`] plays another line's messages after a chat's own; [`adopt`] marks the line that is the story now; [`together`] shows
+//! two lines side by side.
 //!
 //! Transcripts are never interleaved, and nothing that is there is changed: the branch is a new chat with a new book, and its record names
 //! both parents. What is open waits in that record, and the book holds the first parent's words meanwhile.
 
+pub mod adopt;
+pub mod append;
 mod base;
 pub mod learn;
+pub mod pick;
 pub mod resolve;
+pub mod together;
 
 use forklore_core::format::record::Learnt;
 use forklore_core::merge::Conflict;
@@ -63,7 +69,18 @@ pub(crate) fn learnt(chat: &Chat) -> Option<&Learnt> {
 /// The second parent of a chat, if it is still there: by its identity, else by its name.
 pub(crate) fn second_parent(library: &Library, chat: &Chat) -> Option<ChatIx> {
     let learnt = learnt(chat)?;
-    let has_slug = |other: &Chat| other.header().slug().as_deref() == Some(learnt.slug.as_str());
-    let by_slug = library.find(|other| !learnt.slug.is_empty() && has_slug(other)).map(|(c, _)| c);
-    by_slug.or_else(|| library.named(chat.story(), &learnt.file))
+    named(library, chat, &learnt.slug, &learnt.file)
+}
+
+/// The chat whose messages follow in a chat, if it is still there.
+pub(crate) fn appended_from(library: &Library, chat: &Chat) -> Option<ChatIx> {
+    let appended = chat.record()?.appended.as_ref()?;
+    named(library, chat, &appended.slug, &appended.file)
+}
+
+/// A chat that a record names: by its identity, else by its name beside the chat.
+fn named(library: &Library, chat: &Chat, slug: &str, file: &str) -> Option<ChatIx> {
+    let has_slug = |other: &Chat| other.header().slug().as_deref() == Some(slug);
+    let by_slug = library.find(|other| !slug.is_empty() && has_slug(other)).map(|(c, _)| c);
+    by_slug.or_else(|| library.named(chat.story(), file))
 }

@@ -14,7 +14,7 @@ use forklore_core::merge::{Answer, Answered, Conflict};
 use forklore_fs::{PathError, VaultPath};
 use forklore_journal::operation::{Edit, FileId, Kind};
 use forklore_journal::{About, TxError, layout};
-use forklore_json::{Raw, Step};
+use forklore_json::{PathPart, Raw};
 use forklore_vault::Library;
 use forklore_vault::address::AddressError;
 use forklore_vault::state::at::StateError;
@@ -27,7 +27,7 @@ use crate::header::{edit_of, rebind};
 use crate::heal::unneeded;
 use crate::new_book;
 use crate::restore::RestoreError;
-use crate::restore::book::{Bind, own_record};
+use crate::restore::book::{Bind, own_record, refuse_work};
 
 /// What is answered.
 #[derive(Debug, Clone)]
@@ -38,6 +38,8 @@ pub struct ResolveRequest {
     pub id: Option<String>,
     /// The answer; nothing to look at what is open
     pub answer: Option<Answer>,
+    /// Whether work that waits in the queue is no reason to refuse
+    pub ignore_queue: bool,
 }
 
 /// What is open, and what was answered.
@@ -74,6 +76,16 @@ pub enum ResolveError {
         chat: String,
         /// What was asked for
         id: String,
+    },
+    /// Several ids begin like that.
+    #[error("Several open questions of \"{chat}\" begin with {id}: {}", ids.join(", "))]
+    Ambiguous {
+        /// The chat
+        chat: String,
+        /// What was asked for
+        id: String,
+        /// Those that it may mean
+        ids: Vec<String>,
     },
     /// The answer makes no sense there.
     #[error("{id}, the {field} of \"{title}\", cannot be answered like that")]
@@ -147,6 +159,10 @@ pub fn plan(library: &Library, request: &ResolveRequest, slug: &str) -> Result<R
     if let (Some(id), true) = (&request.id, chosen.is_empty()) {
         return Err(ResolveError::NoSuchConflict { chat: chat.name().to_owned(), id: id.clone() });
     }
+    if let (Some(id), [_, _, ..]) = (&request.id, &chosen[..]) {
+        let ids = chosen.iter().map(|conflict| conflict.id()).collect();
+        return Err(ResolveError::Ambiguous { chat: chat.name().to_owned(), id: id.clone(), ids });
+    }
     let told = |conflicts: &[&Conflict]| -> Vec<OpenConflict> {
         conflicts.iter().map(|conflict| OpenConflict::of(conflict)).collect()
     };
@@ -184,6 +200,7 @@ pub fn plan(library: &Library, request: &ResolveRequest, slug: &str) -> Result<R
         report.files.push(edit.target.as_str().to_owned());
         return Ok(ResolvePlan { report, act: Act::Note(edit, guards) });
     }
+    refuse_work(library, c, request.ignore_queue)?;
     let found = library.book_as_it_is(c)?;
     let new = new_book::name(library, c, chat.name(), name, &found, &[]);
     let path = layout::book(&new).map_err(|_| RestoreError::NameTaken(new.clone()))?;
@@ -276,7 +293,7 @@ fn apply(images: &mut Vec<EntryImage>, conflict: &Conflict, answer: &Answer) -> 
         ([name], Answered::Value(value)) => image.with_field(name, Raw::trust(value)),
         ([name], Answered::Nothing) => image.without_field(name),
         (path, answered) => {
-            let steps: Vec<Step<'_>> = path.iter().map(|name| Step::key(name)).collect();
+            let steps: Vec<PathPart<'_>> = path.iter().map(|name| PathPart::key(name)).collect();
             let splice = match answered {
                 Answered::Value(value) => forklore_json::set(image.raw(), &steps, value).ok(),
                 Answered::Nothing => forklore_json::remove(image.raw(), &steps),

@@ -18,8 +18,8 @@ use forklore_vault::state::at::{BookAt, SourceKind, Wanted};
 use forklore_vault::{Book, Chat, ChatIx, Library};
 
 use super::{
-    Act, Request, RestoreError, RestorePlan, RestoreReport, RestoreTarget, RestoredBook, RestoredEntry, When,
-    phrase, until,
+    Act, RestoreError, RestorePlan, RestoreReport, RestoreRequest, RestoreTarget, RestoredBook,
+    RestoredEntry, When, phrase, until,
 };
 use crate::blame::choose;
 use crate::finder::finder;
@@ -27,10 +27,15 @@ use crate::fork::ForkError;
 use crate::header::{edit_of, rebind};
 use crate::heal::unneeded;
 use crate::history::{Did, differing};
+use crate::merge::adopt;
 use crate::new_book;
 use crate::warning::{Warning, WarningCode};
 
-pub(super) fn plan(library: &Library, request: &Request, slug: &str) -> Result<RestorePlan, RestoreError> {
+pub(super) fn plan(
+    library: &Library,
+    request: &RestoreRequest,
+    slug: &str,
+) -> Result<RestorePlan, RestoreError> {
     let c = match library.find_chat(&request.chat) {
         Ok(c) => c,
         Err(e) => {
@@ -42,7 +47,7 @@ pub(super) fn plan(library: &Library, request: &Request, slug: &str) -> Result<R
     if let Some(why) = chat.unreadable() {
         return Err(ForkError::CorruptChat { chat: chat.name().to_owned(), why: why.to_owned() }.into());
     }
-    refuse_work(library, c, request)?;
+    refuse_work(library, c, request.ignore_queue)?;
     let (past, found) = state(library, c, request)?;
     let bound = chat.book();
     let old = bound.map(|(name, _)| name.to_owned()).or_else(|| found.name.clone());
@@ -107,12 +112,12 @@ pub(super) fn plan(library: &Library, request: &Request, slug: &str) -> Result<R
 }
 
 /// The new book's queue is empty: work that waits in the old one would be lost.
-fn refuse_work(library: &Library, c: ChatIx, request: &Request) -> Result<(), RestoreError> {
+pub(crate) fn refuse_work(library: &Library, c: ChatIx, ignore_queue: bool) -> Result<(), RestoreError> {
     let waiting = library.operations(c)?;
     let mut kinds: Vec<String> =
         waiting.into_iter().filter(|op| op.status.is_open()).map(|op| op.kind).collect();
     let count = kinds.len();
-    if count == 0 || request.ignore_queue {
+    if count == 0 || ignore_queue {
         return Ok(());
     }
     kinds.sort();
@@ -121,7 +126,11 @@ fn refuse_work(library: &Library, c: ChatIx, request: &Request) -> Result<(), Re
 }
 
 /// The book as it was; with the place in history, if it is exactly what was seen there.
-fn state(library: &Library, c: ChatIx, request: &Request) -> Result<(Option<Past>, BookAt), RestoreError> {
+fn state(
+    library: &Library,
+    c: ChatIx,
+    request: &RestoreRequest,
+) -> Result<(Option<Past>, BookAt), RestoreError> {
     let chat = library.chat(c);
     let unknown = || RestoreError::Unknown { chat: chat.name().to_owned(), when: phrase(request.when) };
     let (past, found) = match request.when {
@@ -246,7 +255,8 @@ fn changes(before: &[EntryImage], after: &[EntryImage]) -> Vec<RestoredEntry> {
     found
 }
 
-fn warnings(library: &Library, c: ChatIx, old: &str, found: &BookAt, at: usize) -> Vec<Warning> {
+/// What becomes of others by a chat's getting another book than `old`.
+pub(crate) fn warnings(library: &Library, c: ChatIx, old: &str, found: &BookAt, at: usize) -> Vec<Warning> {
     let mut warnings = Vec::new();
     let Some(stem) = library.chat(c).book_stem() else { return warnings };
     let others = library.users_of(stem).iter().filter(|user| **user != c).count();
@@ -283,13 +293,23 @@ pub(super) fn same_book(a: &Arc<Book>, b: &Arc<Book>) -> bool {
     }
 }
 
+/// What goes by a chat's identity, for one that gets another.
+pub(crate) fn identified(chat: &Chat, slug: &str) -> Vec<Revision> {
+    let mut revisions = Vec::new();
+    if chat.record().is_some() {
+        revisions.push(Revision::text(&["forklore", "owner", "slug"], slug));
+    }
+    if adopt::is_story(chat) {
+        revisions.push(Revision::text(&[adopt::MARK], slug));
+    }
+    revisions
+}
+
 /// What a record says of its owner and its book, for a chat that gets another identity and another book.
 pub(crate) fn own_record(chat: &Chat, slug: &str, book: &str, print: &str) -> Vec<Revision> {
-    let Some(record) = chat.record() else { return Vec::new() };
-    let mut revisions = vec![
-        Revision::text(&["forklore", "owner", "slug"], slug),
-        Revision::text(&["forklore", "book", "name"], book),
-    ];
+    let mut revisions = identified(chat, slug);
+    let Some(record) = chat.record() else { return revisions };
+    revisions.push(Revision::text(&["forklore", "book", "name"], book));
     if record.baseline.is_some() {
         revisions.push(Revision::text(&["forklore", "baseline", "book"], print));
     }

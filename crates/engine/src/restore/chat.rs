@@ -9,7 +9,7 @@ use forklore_vault::history::past::stem_of;
 use forklore_vault::history::{Past, PastError};
 use forklore_vault::{Address, ChatIx, Library};
 
-use super::{Act, Request, RestoreError, RestorePlan, RestoreReport, RestoredBook, When, until};
+use super::{Act, RestoreError, RestorePlan, RestoreReport, RestoreRequest, RestoredBook, When, until};
 use crate::fork::{self, ForkError, ForkReport, ForkRequest, Restored, plan_of_past};
 use crate::links;
 use crate::warning::{Warning, WarningCode};
@@ -20,7 +20,7 @@ const OF_BRANCHES: [WarningCode; 3] =
 
 pub(super) fn plan(
     library: &Library,
-    request: &Request,
+    request: &RestoreRequest,
     config: &Config,
     slug: &str,
     now: i64,
@@ -39,7 +39,7 @@ pub(super) fn plan(
 fn there(
     library: &Library,
     c: ChatIx,
-    request: &Request,
+    request: &RestoreRequest,
     config: &Config,
     slug: &str,
     now: i64,
@@ -81,7 +81,7 @@ fn there(
 fn gone(
     library: &Library,
     file: &VaultPath,
-    request: &Request,
+    request: &RestoreRequest,
     config: &Config,
     slug: &str,
     now: i64,
@@ -100,7 +100,7 @@ fn gone(
 
 pub(super) struct Work<'a> {
     pub(super) library: &'a Library,
-    pub(super) request: &'a Request,
+    pub(super) request: &'a RestoreRequest,
     config: &'a Config,
     pub(super) slug: &'a str,
     now: i64,

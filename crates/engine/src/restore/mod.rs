@@ -27,7 +27,7 @@ use crate::warning::Warning;
 
 /// What a user asks for.
 #[derive(Debug, Clone)]
-pub struct Request {
+pub struct RestoreRequest {
     /// The chat, as typed
     pub chat: String,
     /// What of it
@@ -220,7 +220,7 @@ impl RestorePlan {
 /// Works out how something comes back. `slug` is a fresh identity, `now` the time in milliseconds since 1970.
 pub fn plan(
     library: &Library,
-    request: &Request,
+    request: &RestoreRequest,
     config: &Config,
     slug: &str,
     now: i64,
@@ -244,7 +244,7 @@ pub fn execute(library: &Library, plan: RestorePlan, now: i64) -> Result<Restore
 }
 
 /// The last observation that counts for what was asked; `None` if all do.
-fn until(library: &Library, when: When) -> Result<Option<u64>, RestoreError> {
+pub(crate) fn until(library: &Library, when: When) -> Result<Option<u64>, RestoreError> {
     let history = library.history()?.ok_or(PastError::NoHistory)?;
     match when {
         When::Last | When::Message(_) => Ok(None),

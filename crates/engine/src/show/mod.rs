@@ -160,14 +160,9 @@ fn show_book(
     })
 }
 
-/// What an entry is for, as a word; nothing for the extension's queue, which is no part of the story.
-pub(crate) fn role_of(entry: &StateEntry) -> Option<&'static str> {
-    match entry_role(&entry.image.comment) {
-        EntryRole::Queue => None,
-        EntryRole::Fact => Some("fact"),
-        EntryRole::Registry => Some("registry"),
-        EntryRole::Index => Some("index"),
-    }
+/// What an entry is for; nothing for the extension's queue, which is no part of the story.
+pub(crate) fn role_of(entry: &StateEntry) -> Option<EntryRole> {
+    Some(entry_role(&entry.image.comment)).filter(|role| *role != EntryRole::Queue)
 }
 
 fn show_entry(entry: &StateEntry, source: &'static str) -> Option<ShowEntry> {
@@ -203,7 +198,7 @@ pub fn why(library: &Library, why: Why) -> String {
 }
 
 /// The running recap of a chat at a message.
-fn running_at(library: &Library, c: ChatIx, at: usize) -> ShowRecap {
+pub(crate) fn running_at(library: &Library, c: ChatIx, at: usize) -> ShowRecap {
     let Some(running) = library.chat(c).running() else { return ShowRecap::default() };
     let projection = running.project(at, &|version| library.scene_of(c, version));
     let version = |i: usize| &running.versions[i];

@@ -1,6 +1,6 @@
 //! [`ShowReport`]: the state of a chat at a message, as plain data (`docs/formats/json.md`).
 
-use forklore_core::adapter::Status;
+use forklore_core::adapter::{EntryRole, Status};
 use schemars::JsonSchema;
 use serde::Serialize;
 use serde_json::value::RawValue;
@@ -107,7 +107,7 @@ pub struct ShowEntry {
     /// Fields that no evidence of that time shows
     pub inferred: Vec<String>,
     /// What it is for: `fact`, `registry` or `index`
-    pub role: &'static str,
+    pub role: EntryRole,
 }
 
 /// An entry that was left out.

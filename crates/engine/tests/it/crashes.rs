@@ -38,12 +38,19 @@ fn vault() -> SimFs {
     let fs = SimFs::new();
     fs.put(&path(PARENT), &parent(0, false));
     fs.put(&path(OLD_BOOK), br#"{"entries":{}}"#);
-    fs.put(&path(GROUP), br#"{"chats":["main"]}"#);
+    fs.put(&path(GROUP), br#"{"chats":["main"],"mark":"s"}"#);
     fs.put(&path("settings.json"), b"{}");
     MODES.iter().for_each(|(file, mode)| fs.was(&path(file), &with_mode(*mode)));
     for folder in [folders::tx(), folders::ops(), folders::objects(), folders::lost()] {
         fs.make_dir(&folder).unwrap();
     }
+    fs
+}
+
+/// The same on a disk where files trade names in steps, as on Windows.
+fn vault_in_steps() -> SimFs {
+    let fs = vault();
+    fs.exchange_in_steps();
     fs
 }
 
@@ -198,6 +205,25 @@ fn judge_delete(fs: &dyn Vfs) -> Option<&'static str> {
     }
 }
 
+/// The mark of the story goes from one chat to another: two headers change together.
+fn adopt(fs: &Arc<dyn Vfs>) -> Result<(), TxError> {
+    let mut tx = settle::begin(fs, NOW)?;
+    let set = |from: Option<Json>, to: Option<Json>| JsonChange::set(&["chat_metadata", "mark"], from, to);
+    let give = Edit::new(path(PARENT), Place::Header, vec![set(None, Json::text("s"))]);
+    tx.edit(Edit { required: true, ..give })?;
+    let take = JsonChange::set(&["mark"], Json::text("s"), None);
+    tx.edit(Edit { required: true, ..Edit::new(path(GROUP), Place::Document, vec![take]) })?;
+    commit(tx, fs, Kind::Adopt)
+}
+
+fn judge_adopt(fs: &dyn Vfs) -> Option<&'static str> {
+    match (has(fs, PARENT, "mark"), has(fs, GROUP, "mark")) {
+        (false, true) => Some("nothing"),
+        (true, false) => Some("all"),
+        _ => None,
+    }
+}
+
 const PICTURE: &str = "user/images/Ana/boat.png";
 
 /// A chat comes back with a picture, whose folders are gone, too.
@@ -216,7 +242,7 @@ fn judge_bring(fs: &dyn Vfs) -> Option<&'static str> {
     }
 }
 
-const SCENARIOS: [Scenario; 5] = [
+const SCENARIOS: [Scenario; 6] = [
     // The chat's folder is synced once for the chat and once for the parent's link, which makes up for the first.
     Scenario { name: "fork", run: fork, judge: judge_fork, spared: &[6] },
     // A power cut may take the only new file away before it is published. Then no chat is bound to it, and nothing has happened.
@@ -225,6 +251,7 @@ const SCENARIOS: [Scenario; 5] = [
     // Two files are moved aside: the sync for the second makes up for the first.
     Scenario { name: "delete", run: delete, judge: judge_delete, spared: &[4] },
     Scenario { name: "bring back", run: bring, judge: judge_bring, spared: &[] },
+    Scenario { name: "adopt", run: adopt, judge: judge_adopt, spared: &[] },
 ];
 
 /// Recovers, stopped `stop` operations in if that is given; says whether it came to its end.
@@ -267,6 +294,15 @@ fn crash(scenario: &Scenario, fs: &Arc<SimFs>, n: usize) -> bool {
 
 #[test]
 fn killed_or_cut_off_anywhere_it_is_all_or_nothing() {
+    all_or_nothing(vault);
+}
+
+#[test]
+fn killed_or_cut_off_anywhere_it_is_all_or_nothing_in_steps() {
+    all_or_nothing(vault_in_steps);
+}
+
+fn all_or_nothing(vault: fn() -> SimFs) {
     for scenario in &SCENARIOS {
         let mut seen = BTreeSet::new();
         let mut images = 0;
@@ -294,6 +330,15 @@ fn killed_or_cut_off_anywhere_it_is_all_or_nothing() {
 
 #[test]
 fn a_second_crash_during_recovery_changes_nothing() {
+    second_crash(vault);
+}
+
+#[test]
+fn a_second_crash_during_recovery_changes_nothing_in_steps() {
+    second_crash(vault_in_steps);
+}
+
+fn second_crash(vault: fn() -> SimFs) {
     for scenario in &SCENARIOS {
         for n in 0.. {
             let fs = Arc::new(vault());
@@ -321,10 +366,19 @@ fn a_second_crash_during_recovery_changes_nothing() {
     }
 }
 
-/// SillyTavern saves the parent before any change of ours, once or twice, and then we are killed. Its last save must be in place,
-/// whatever else happened.
 #[test]
 fn no_save_of_another_program_is_lost() {
+    no_save_lost(vault);
+}
+
+#[test]
+fn no_save_of_another_program_is_lost_in_steps() {
+    no_save_lost(vault_in_steps);
+}
+
+/// SillyTavern saves the parent before any change of ours, once or twice, and then we are killed. Its last save must be in place,
+/// whatever else happened.
+fn no_save_lost(vault: fn() -> SimFs) {
     for scenario in &SCENARIOS[..2] {
         for first in 0..60 {
             for second in [None, Some(1), Some(2), Some(3), Some(7)] {
@@ -400,9 +454,18 @@ fn every_sync_is_needed() {
     }
 }
 
-/// A full disk at any point: either nothing happened and nothing is left, or it is finished by the next start.
 #[test]
 fn a_full_disk_leaves_nothing_half_done() {
+    full_disk(vault);
+}
+
+#[test]
+fn a_full_disk_leaves_nothing_half_done_in_steps() {
+    full_disk(vault_in_steps);
+}
+
+/// A full disk at any point: either nothing happened and nothing is left, or it is finished by the next start.
+fn full_disk(vault: fn() -> SimFs) {
     for scenario in &SCENARIOS {
         for n in 0.. {
             let fs = Arc::new(vault());

@@ -33,15 +33,3 @@ pub(crate) fn explain(library: &Library, chat: ChatIx) -> String {
     }
     text
 }
-
-/// For whoever wonders: explains the chat `FORKLORE_CHAT` of the vault `FORKLORE_VAULT`.
-#[test]
-#[ignore = "a tool, not a test: it explains what it is asked for"]
-fn a_chat_of_a_vault() {
-    let (Ok(vault), Ok(chat)) = (std::env::var("FORKLORE_VAULT"), std::env::var("FORKLORE_CHAT")) else {
-        return;
-    };
-    let fs = std::sync::Arc::new(forklore_fs::RealFs::new(std::path::Path::new(&vault)).unwrap());
-    let library = Library::load(fs, &forklore_vault::NoProgress).unwrap();
-    println!("{}", explain(&library, library.find_chat(&chat).unwrap()));
-}

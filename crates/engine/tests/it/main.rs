@@ -8,6 +8,7 @@
 
 mod crashes;
 mod explain;
+mod export_import;
 mod foreign;
 mod history;
 mod isolation;
@@ -17,7 +18,6 @@ mod real;
 mod remember;
 mod renamed;
 mod trash;
-mod travel;
 mod truth;
 
 use forklore_fs::VaultPath;

@@ -223,7 +223,7 @@ fn a_redo_is_no_undo() {
         assert!(fs.identity(&fork).unwrap().is_none());
         undo(&fs, true, NOW + n).unwrap();
         assert!(fs.identity(&fork).unwrap().is_some());
-        assert!(matches!(undo(&fs, true, NOW + n), Err(UndoError::Nothing("redo"))));
+        assert!(matches!(undo(&fs, true, NOW + n), Err(UndoError::NothingToRedo)));
     }
     let log = OpLog::read(&*fs).unwrap().report(&*fs).unwrap();
     assert_eq!(log.operations[0].kind, "redo");

@@ -1,19 +1,21 @@
 //! [`Root`]: a folder, and what the system can do below it without ever being led out of it.
 //!
 //! On Unix everything is done relative to handles of folders that were reached without leaving the root (`unix`), so that a link which
-//! is put in place while we look leads nowhere. Elsewhere paths are checked before they are used (`other`).
+//! is put in place while we look leads nowhere. On Windows paths are checked before they are used (`windows`).
 
-#[cfg(not(unix))]
-mod other;
 #[cfg(unix)]
 mod unix;
+#[cfg(windows)]
+mod windows;
 
 use std::io;
 
-#[cfg(not(unix))]
-pub(crate) use other::{Root, identity};
+#[cfg(target_os = "linux")]
+pub(crate) use unix::is_android;
 #[cfg(unix)]
 pub(crate) use unix::{Root, identity};
+#[cfg(windows)]
+pub(crate) use windows::{Root, identity};
 
 use crate::{Identity, NodeKind};
 

@@ -15,7 +15,12 @@ use super::{Rename, Seen, leads_out, not_a_file};
 use crate::attributes::Attributes;
 use crate::{Identity, NodeKind, VaultPath};
 
+mod android;
+mod disk;
 mod dress;
+
+#[cfg(target_os = "linux")]
+pub(crate) use android::is_here as is_android;
 
 /// More links than this in one path are a circle.
 const LINKS: usize = 40;
@@ -83,6 +88,9 @@ impl Root {
     #[cfg(any(target_os = "linux", target_os = "android"))]
     fn open_beneath(&self, path: &VaultPath, flags: OFlags) -> Option<rustix::io::Result<OwnedFd>> {
         use rustix::fs::ResolveFlags;
+        if android::is_here() {
+            return None;
+        }
         let resolve = ResolveFlags::BENEATH | ResolveFlags::NO_MAGICLINKS;
         match rustix::fs::openat2(&self.dir, text(path), flags, Mode::empty(), resolve) {
             // A link that leads out, or an absolute one; somebody renamed folders meanwhile; an old kernel, a sandbox.
@@ -160,6 +168,16 @@ impl Root {
     /// A regular file, for reading.
     pub(crate) fn read(&self, path: &VaultPath) -> io::Result<File> {
         self.regular(path, OFlags::RDONLY)
+    }
+
+    /// A file whose content can be made durable.
+    pub(crate) fn to_sync(&self, path: &VaultPath) -> io::Result<File> {
+        self.read(path)
+    }
+
+    /// What the disk calls itself.
+    pub(crate) fn disk(&self) -> Option<String> {
+        disk::name(self.dir.as_fd())
     }
 
     /// A regular file, for adding to its end.
@@ -378,6 +396,9 @@ fn rename_with(from: &Place<'_>, to: &Place<'_>, flags: rustix::fs::RenameFlags)
 
 #[cfg(any(target_os = "linux", target_os = "android", target_vendor = "apple"))]
 fn rename_noreplace(from: &Place<'_>, to: &Place<'_>) -> io::Result<()> {
+    if android::is_here() {
+        return claim_then_rename(from, to);
+    }
     match rename_with(from, to, rustix::fs::RenameFlags::NOREPLACE) {
         // The file system cannot do it in one step (NFS, some FUSE): a second name for the file is refused if the first exists.
         Err(e) if e.kind() == io::ErrorKind::Unsupported || e.raw_os_error() == Some(22) => {
@@ -392,6 +413,24 @@ fn rename_noreplace(from: &Place<'_>, to: &Place<'_>) -> io::Result<()> {
     link_then_unlink(from, to)
 }
 
+/// Where there is neither a rename that refuses nor a second name for a file: the name is claimed by an empty file, which only then is
+/// replaced. Who saves under the same new name in that very instant would be overwritten; new names are ours alone. A kill in between
+/// leaves the empty file, so one that is there counts as a claim: there is nothing in it to lose.
+fn claim_then_rename(from: &Place<'_>, to: &Place<'_>) -> io::Result<()> {
+    rustix::fs::statat(&from.dir, &from.name, AtFlags::SYMLINK_NOFOLLOW)?;
+    let flags = OFlags::CREATE | OFlags::EXCL | OFlags::WRONLY | OFlags::CLOEXEC;
+    match rustix::fs::openat(&to.dir, &to.name, flags, Mode::RUSR | Mode::WUSR) {
+        Err(Errno::EXIST) => {
+            let there = rustix::fs::statat(&to.dir, &to.name, AtFlags::SYMLINK_NOFOLLOW)?;
+            if FileType::from_raw_mode(there.st_mode) != FileType::RegularFile || there.st_size != 0 {
+                return Err(Errno::EXIST.into());
+            }
+        }
+        claimed => drop(claimed?),
+    }
+    Ok(rustix::fs::renameat(&from.dir, &from.name, &to.dir, &to.name)?)
+}
+
 fn link_then_unlink(from: &Place<'_>, to: &Place<'_>) -> io::Result<()> {
     rustix::fs::linkat(&from.dir, &from.name, &to.dir, &to.name, AtFlags::empty())?;
     Ok(rustix::fs::unlinkat(&from.dir, &from.name, AtFlags::empty())?)
@@ -399,6 +438,9 @@ fn link_then_unlink(from: &Place<'_>, to: &Place<'_>) -> io::Result<()> {
 
 #[cfg(any(target_os = "linux", target_os = "android", target_vendor = "apple"))]
 fn exchange(a: &Place<'_>, b: &Place<'_>) -> io::Result<()> {
+    if android::is_here() {
+        return Err(io::ErrorKind::Unsupported.into());
+    }
     rename_with(a, b, rustix::fs::RenameFlags::EXCHANGE)
 }
 

@@ -56,6 +56,12 @@ pub enum Kind {
     Learn,
     /// Answers what two lines do not agree on
     Resolve,
+    /// Marks the line that is the story now
+    Adopt,
+    /// Plays another line's messages after a chat's own
+    Append,
+    /// Takes one thing over from elsewhere
+    Pick,
     /// Brings a story in from another vault
     Import,
     /// Gives a chat another name
@@ -77,6 +83,9 @@ impl Kind {
             Self::Restore => "restore",
             Self::Learn => "learn",
             Self::Resolve => "resolve",
+            Self::Adopt => "adopt",
+            Self::Append => "append",
+            Self::Pick => "pick",
             Self::Import => "import",
             Self::Rename => "rename",
             Self::Gc => "gc",

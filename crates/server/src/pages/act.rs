@@ -13,7 +13,7 @@ use axum::extract::{FromRequest as _, Request};
 use axum::http::{HeaderMap, HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse as _, Response};
 use axum::routing::post;
-use forklore_api::look::{self, AnyChat, OneChat};
+use forklore_api::look::{self, OneChat};
 use forklore_api::ops::{self, Cleaning, Deletion, Limit, Renaming};
 use forklore_api::{Failure, FailureReport, config, fork, heal, retention};
 use forklore_config::Value;
@@ -94,7 +94,9 @@ fn done(call: &Call, asked: Asked) -> Result<Page, Failure> {
 }
 
 fn health(call: &Call, asked: Asked) -> Result<Page, Failure> {
-    let of = AnyChat { chat: Fields(asked).text("chat").map(str::to_owned) };
+    let fields = Fields(asked);
+    let [chat, story] = ["chat", "story"].map(|name| fields.text(name).map(str::to_owned));
+    let of = look::Patient { chat, story };
     let report = call.ask(|open| look::health(open, &of))?;
     Ok(pages::health::page(&report, of.chat.as_deref()))
 }

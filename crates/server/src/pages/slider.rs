@@ -1,4 +1,4 @@
-//! Travelling: a moment, the steps of its slider, and two moments side by side.
+//! Sliding along a line: a moment, the steps of its slider, two moments side by side, and two lines to bring together.
 
 use std::sync::Arc;
 
@@ -7,7 +7,8 @@ use axum::http::StatusCode;
 use axum::response::Response;
 use axum::routing::get;
 use forklore_api::moment::{self, SliderStep};
-use forklore_api::{Failure, look};
+use forklore_api::{Failure, look, merge};
+use forklore_web::pages::moment::Shown;
 use forklore_web::{Page, pages};
 use serde::Deserialize;
 
@@ -18,12 +19,17 @@ use crate::vault::{Call, Work};
 use crate::vaults::Vaults;
 
 pub(super) fn router() -> Router<Arc<Vaults>> {
-    Router::new().route("/moment", page(moment)).route("/step", get(step)).route("/compare", page(compare))
+    Router::new()
+        .route("/moment", page(moment))
+        .route("/step", get(step))
+        .route("/compare", page(compare))
+        .route("/bring", page(bring))
 }
 
 #[allow(clippy::needless_pass_by_value, reason = "a page takes what was asked")]
 fn moment(call: &Call, step: SliderStep) -> Result<Page, Failure> {
-    Ok(pages::moment::page(&call.ask(|open| moment::moment(open, &step))?))
+    let moment = call.ask(|open| moment::moment(open, &step))?;
+    Ok(pages::moment::page(&moment, &Shown { entries: step.entries, find: step.find }))
 }
 
 /// What becomes another when the slider is moved.
@@ -66,5 +72,24 @@ fn compare(call: &Call, pair: Pair) -> Result<Page, Failure> {
             Ok(pages::compare::choose(&pair.a, pair.a_at, &companions))
         }
         Err(failure) => Err(failure),
+    }
+}
+
+/// The line that goes on, and the one whose lore comes along.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Lines {
+    a: String,
+    b: Option<String>,
+}
+
+fn bring(call: &Call, lines: Lines) -> Result<Page, Failure> {
+    let companions = call.ask(|open| moment::companions(open, &lines.a))?;
+    match lines.b.filter(|b| !b.is_empty() && *b != lines.a) {
+        Some(b) => {
+            let pair = merge::Together { chat: lines.a, from: b };
+            Ok(pages::bring::page(&call.ask(|open| merge::together(open, &pair))?, &companions))
+        }
+        None => Ok(pages::bring::choose(&lines.a, &companions)),
     }
 }

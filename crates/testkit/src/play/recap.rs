@@ -115,7 +115,7 @@ impl World {
         self.saved();
         if let Some(name) = work.event {
             let (title, line) = (format!("event-{name}"), event_text(name));
-            self.queue(b, at, &[Step { title, line, does: Does::Make }], false);
+            self.queue(b, at, &[SceneWrite { title, line, does: Does::Make }], false);
             self.event(c, b, at, number, name);
             self.saved();
         }
@@ -125,13 +125,13 @@ impl World {
     }
 
     /// What there is to do for a scene, and the lines that it will write.
-    fn steps(&mut self, c: usize, b: usize, work: &Work<'_>) -> Vec<Step> {
+    fn steps(&mut self, c: usize, b: usize, work: &Work<'_>) -> Vec<SceneWrite> {
         let mut steps = Vec::new();
         for title in
             work.makes.iter().filter(|title| self.uid(c, title).is_none()).cloned().collect::<Vec<_>>()
         {
             let line = self.line_of(&title);
-            steps.push(Step { title, line, does: Does::Make });
+            steps.push(SceneWrite { title, line, does: Does::Make });
         }
         // What another line told is not part of this story: nobody speaks of it here.
         let on_line: BTreeSet<usize> = self.chats[c].line.iter().map(|n| self.changes[*n].thing).collect();
@@ -146,7 +146,7 @@ impl World {
         for (title, does) in adds.chain(finds).filter(|(title, _)| Some(*title) != renamed) {
             if ours(self, title) {
                 let line = self.line_of(title);
-                steps.push(Step { title: title.clone(), line, does });
+                steps.push(SceneWrite { title: title.clone(), line, does });
             }
         }
         if let Some((old, title)) = work.renames
@@ -155,13 +155,13 @@ impl World {
             && kind_of(old).is_some()
         {
             let line = self.line_of(title);
-            steps.push(Step { title: old.clone(), line, does: Does::Rename(title.clone()) });
+            steps.push(SceneWrite { title: old.clone(), line, does: Does::Rename(title.clone()) });
         }
         steps
     }
 
     /// One entry is written, and its line in the registry.
-    fn write(&mut self, c: usize, at: usize, claim: &Claim, step: &Step, created: &mut Vec<String>) {
+    fn write(&mut self, c: usize, at: usize, claim: &Claim, step: &SceneWrite, created: &mut Vec<String>) {
         let Some(b) = self.chats[c].book else { return };
         let lines = vec![step.line.clone()];
         let uid = match (&step.does, self.uid(c, &step.title)) {
@@ -188,7 +188,7 @@ impl World {
     }
 
     /// The queue while a scene is processed: the first step runs, the others wait, and then the scene is combined if it is not yet.
-    fn queue(&mut self, b: usize, at: usize, steps: &[Step], combine: bool) {
+    fn queue(&mut self, b: usize, at: usize, steps: &[SceneWrite], combine: bool) {
         let clock = self.clock;
         let operation = |n: usize, kind: &str, params: Value, metadata: Value, status: &str| {
             json!({"id": format!("op_{clock}_{n}"), "type": kind, "params": params, "status": status, "created_at": clock,
@@ -295,7 +295,7 @@ impl World {
     }
 
     /// The recap of a scene is there; the book is not written yet, and its snapshot is empty.
-    fn recapped(&mut self, c: usize, at: usize, snapshot: Snapshot, steps: &[Step]) {
+    fn recapped(&mut self, c: usize, at: usize, snapshot: Snapshot, steps: &[SceneWrite]) {
         let entities: Vec<Value> = steps.iter().map(|step| self.entity(c, step)).collect();
         let name = format!("Scene to {at}");
         let recap = json!({"scene_name": name, "stage1": {"sn": name, "extracted": []},
@@ -327,7 +327,7 @@ impl World {
         self.chats[c].messages[..=at].iter_mut().for_each(|m| m.hidden = true);
     }
 
-    fn entity(&self, c: usize, step: &Step) -> Value {
+    fn entity(&self, c: usize, step: &SceneWrite) -> Value {
         let title = if let Does::Rename(title) = &step.does { title } else { &step.title };
         let (kind, name) = title.split_once('-').unwrap_or(("lore", title));
         let mut entity =
@@ -340,7 +340,7 @@ impl World {
 }
 
 /// One thing that a scene does to the book.
-struct Step {
+struct SceneWrite {
     title: String,
     line: String,
     does: Does,

@@ -179,7 +179,8 @@ impl Timeline {
         let looked = |j: usize| self.seen.get(j).and_then(|seen| seen.observation.looked);
         let together = |j: usize| looked(i).is_some() && looked(i) == looked(j);
         let (mut not_before, mut not_after) = (i64::MIN, i64::MAX);
-        let mut heads = Vec::new();
+        let mut heads: Vec<(ChatIx, Head)> = Vec::new();
+        let mut begun_later = Vec::new();
         for player in players {
             let after = player.heads.partition_point(|(j, ..)| *j < i);
             // What was looked at together may have been saved in any order.
@@ -193,7 +194,7 @@ impl Timeline {
                 let begun = player.heads.get(after).filter(|(j, _, bound)| {
                     *bound && *j < next && (looked(*j) != looked(next) || looked(*j).is_none())
                 });
-                heads.extend(begun.map(|(_, to, _)| (player.chat, Head { from: None, to: *to })));
+                begun_later.extend(begun.map(|(_, to, _)| (player.chat, Head { from: None, to: *to })));
                 continue;
             };
             if !then.2 && !known.is_some_and(|known| known.2) {
@@ -206,6 +207,16 @@ impl Timeline {
             not_before = not_before.max(library.sent(player.chat, then.1).unwrap_or(i64::MIN));
             not_after = not_after.min(library.next_sent(player.chat, then.1 + 1).unwrap_or(i64::MAX));
         }
+        // For one that was forked since, of what was played later still, the chat above tells where its line was.
+        begun_later.retain(|(chat, _)| {
+            let (mut below, mut limit) = (*chat, usize::MAX);
+            !library.ancestors(*chat).any(|above| {
+                limit = limit.min(library.chats[below].lineage.fork_message.unwrap_or(0));
+                below = above;
+                heads.iter().any(|(known, head)| *known == above && head.to <= limit)
+            })
+        });
+        heads.extend(begun_later);
         // Who saw a chat that was given a copy of the book looked after that was made.
         for copy in library.copies() {
             let seen = || self.track(&library.chats[copy.chat].path).first().copied();

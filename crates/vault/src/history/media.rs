@@ -7,7 +7,7 @@ use forklore_fs::{Identity, OpenFile, VaultPath, Vfs};
 use forklore_store::{Id, Store, StoreError, Writer};
 use serde::{Deserialize, Serialize};
 
-use super::{HistoryError, Timeline, units};
+use super::{HistoryError, units};
 use crate::read::media::{self, Found, Linked, Links};
 
 /// How large the segments of images and files are, about. Little of them is ever the same, so that small ones would be of no use.
@@ -119,30 +119,5 @@ impl Keeper<'_, '_> {
             Err(StoreError::Shrunk | StoreError::Content(_)) => Ok(None),
             Err(e) => Err(e.into()),
         }
-    }
-}
-
-impl Timeline {
-    /// The images and files that were kept with a chat, as they were last, up to observation `until`. Of one that was not kept by then, what
-    /// was kept first: what is linked to hardly ever changes, and is mostly older than the wish to keep it.
-    pub fn kept_files(
-        &self,
-        chat: &VaultPath,
-        until: Option<u64>,
-    ) -> Result<BTreeMap<VaultPath, Id>, HistoryError> {
-        let mut files = BTreeMap::new();
-        for seen in self.track(chat).iter().map(|i| &self.seen[*i]) {
-            let list = seen.chat().and_then(|chat| chat.media.as_ref());
-            let Some(list) = list.filter(|_| self.content(seen).is_some()) else { continue };
-            for kept in read(&self.store, list)? {
-                if until.is_none_or(|until| seen.seq <= until) {
-                    files.insert(kept.file, kept.content);
-                } else {
-                    files.entry(kept.file).or_insert(kept.content);
-                }
-            }
-        }
-        files.retain(|_, content| self.store.contains(content));
-        Ok(files)
     }
 }

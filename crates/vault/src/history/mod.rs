@@ -98,6 +98,12 @@ impl HistoryError {
     }
 }
 
+/// History that cannot be read, as what cannot be read. Why is inside: whoever tells people of it looks there.
+pub fn history_error(why: impl Into<Arc<HistoryError>>) -> PathError {
+    let source = io::Error::other(why.into());
+    PathError { path: layout::folder(layout::HISTORY), doing: "read", source }
+}
+
 /// Where a vault's history is.
 pub struct Place {
     /// The disk that it is on

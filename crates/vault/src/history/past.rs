@@ -149,10 +149,18 @@ impl Library {
                 files.insert(book, content.map(|content| (content, last.observation.clock)));
             }
         }
-        let fs = PastFs { now: self.fs.clone(), store: Arc::new(store(&self.fs)?), files };
+        let fs = PastFs { now: self.fs.clone(), store: Some(Arc::new(store(&self.fs)?)), files };
         let mut library = Self::load(Arc::new(fs), &NoProgress)?;
         library.until = Some(past.until);
         Ok(library)
+    }
+
+    /// The vault with files that are not there: their contents, and when they were saved. Nothing can be changed in it.
+    pub fn with_files(&self, files: Vec<(VaultPath, Vec<u8>, i64)>) -> Result<Self, PastError> {
+        let held =
+            files.into_iter().map(|(path, bytes, clock)| (path, Some((Content::Made(bytes.into()), clock))));
+        let fs = PastFs { now: self.fs.clone(), store: None, files: held.collect() };
+        Ok(Self::load(Arc::new(fs), &NoProgress)?)
     }
 }
 
@@ -205,7 +213,8 @@ impl Timeline {
 /// A file system in which some files are as history has them, or are not there. It cannot be written.
 struct PastFs {
     now: Arc<dyn Vfs>,
-    store: Arc<Store>,
+    /// Nothing if all contents are at hand
+    store: Option<Arc<Store>>,
     /// Content, and when it was saved
     files: BTreeMap<VaultPath, Option<(Content, i64)>>,
 }
@@ -252,7 +261,8 @@ impl PastFs {
         let fail = |source| PathError { path: path.clone(), doing: "read from history", source };
         let (content, len) = match content {
             Content::Stored(id) => {
-                let stored = Stored::open(self.store.clone(), id).map_err(|e| fail(io::Error::other(e)))?;
+                let store = self.store.clone().ok_or_else(|| fail(io::ErrorKind::NotFound.into()))?;
+                let stored = Stored::open(store, id).map_err(|e| fail(io::Error::other(e)))?;
                 let len = stored.identity().map_err(fail)?.len;
                 (Opened::Stored(stored), len)
             }

@@ -1,14 +1,14 @@
 //! [`Timeline`]: all observations of a vault, and how the messages of then are numbered now.
 
-use std::collections::{BTreeSet, HashMap, HashSet};
-use std::sync::Arc;
+use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
+use std::sync::{Arc, OnceLock};
 
 use forklore_core::story::Shift;
-use forklore_fs::{VaultPath, Vfs};
+use forklore_fs::{PathError, VaultPath, Vfs};
 use forklore_store::{Id, Store};
 
 use super::observation::{ChatSeen, Observation, Observed};
-use super::{HistoryError, parse, store};
+use super::{HistoryError, history_error, media, parse, store};
 use crate::{ChatIx, Library};
 
 /// All observations of a vault.
@@ -58,6 +58,17 @@ pub struct Period {
     pub limit: Option<usize>,
     /// The first place in [`Timeline::seen`] that is beyond it
     pub end: usize,
+}
+
+impl Library {
+    /// What history knows of this vault; `None` if it has none. It is read when a question needs it.
+    pub fn history(&self) -> Result<Option<&Timeline>, PathError> {
+        let read = || Timeline::load_until(&self.fs, self.until).map_err(Arc::new);
+        match self.memo.slot::<OnceLock<Result<Option<Timeline>, Arc<HistoryError>>>>().get_or_init(read) {
+            Ok(timeline) => Ok(timeline.as_ref()),
+            Err(why) => Err(history_error(why.clone())),
+        }
+    }
 }
 
 impl Timeline {
@@ -164,9 +175,32 @@ impl Timeline {
         needed.extend(observation.content());
         if let Observed::Chat(ChatSeen { media: Some(list), .. }) = &observation.what {
             needed.push(*list);
-            needed.extend(super::media::read(store, list)?.into_iter().map(|kept| kept.content));
+            needed.extend(media::read(store, list)?.into_iter().map(|kept| kept.content));
         }
         Ok(needed)
+    }
+
+    /// The images and files that were kept with a chat, as they were last, up to observation `until`. Of one that was not kept by then, what
+    /// was kept first: what is linked to hardly ever changes, and is mostly older than the wish to keep it.
+    pub fn kept_files(
+        &self,
+        chat: &VaultPath,
+        until: Option<u64>,
+    ) -> Result<BTreeMap<VaultPath, Id>, HistoryError> {
+        let mut files = BTreeMap::new();
+        for seen in self.track(chat).iter().map(|i| &self.seen[*i]) {
+            let list = seen.chat().and_then(|chat| chat.media.as_ref());
+            let Some(list) = list.filter(|_| self.content(seen).is_some()) else { continue };
+            for kept in media::read(&self.store, list)? {
+                if until.is_none_or(|until| seen.seq <= until) {
+                    files.insert(kept.file, kept.content);
+                } else {
+                    files.entry(kept.file).or_insert(kept.content);
+                }
+            }
+        }
+        files.retain(|_, content| self.store.contains(content));
+        Ok(files)
     }
 
     /// All files that were seen, with their observations.
@@ -265,7 +299,7 @@ impl Timeline {
     }
 
     /// The number that a message has at the end of a period's track, if it had `message` at observation `from` of it.
-    fn forward(&self, track: &[usize], from: usize, message: usize, step: Step) -> Option<usize> {
+    fn forward(&self, track: &[usize], from: usize, message: usize, step: Renumber) -> Option<usize> {
         let after = track.partition_point(|i| *i <= from);
         track[after..].iter().try_fold(message, |message, i| {
             match self.seen[*i].chat().and_then(|chat| chat.shift.as_ref()) {
@@ -286,7 +320,14 @@ impl Timeline {
         self.along(periods, p, from, message, Shift::follow)
     }
 
-    fn along(&self, periods: &[Period], p: usize, from: usize, message: usize, step: Step) -> Option<usize> {
+    fn along(
+        &self,
+        periods: &[Period],
+        p: usize,
+        from: usize,
+        message: usize,
+        step: Renumber,
+    ) -> Option<usize> {
         let mut message = self.forward(&periods[p].track, from, message, step)?;
         for (i, period) in periods.iter().enumerate().skip(p) {
             // A fork begins as its parent was: with its own first observation.
@@ -302,7 +343,7 @@ impl Timeline {
 }
 
 /// How a message is followed through a shift.
-type Step = fn(&Shift, usize) -> Option<usize>;
+type Renumber = fn(&Shift, usize) -> Option<usize>;
 
 /// File stem of a book.
 pub fn stem(file: &VaultPath) -> &str {

@@ -26,7 +26,7 @@ pub const LONGEST_OBJECT: u32 = 64 << 20;
 /// What was seen of some chats and their books.
 pub struct Taken {
     /// In the order in which it was seen
-    pub observations: Vec<Travelling>,
+    pub observations: Vec<ObservationInTransit>,
     /// The objects that it needs, and how many objects before each one is the one that it resembles; 0 if none does
     pub objects: Vec<(Id, u32)>,
     /// Their bytes
@@ -35,7 +35,7 @@ pub struct Taken {
 
 /// An observation on its way to another vault.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-pub struct Travelling {
+pub struct ObservationInTransit {
     /// Its number where it comes from
     pub seq: u64,
     /// Whether the whole content of then was forgotten
@@ -46,7 +46,7 @@ pub struct Travelling {
     pub observation: Observation,
 }
 
-impl Travelling {
+impl ObservationInTransit {
     /// Reads one, as it is written.
     pub fn read(line: &[u8]) -> Result<Self, HistoryError> {
         #[derive(Deserialize)]
@@ -123,7 +123,7 @@ impl Timeline {
         told.extend(by_name);
         let travelling = told.into_iter().map(|(i, observation)| {
             let forgotten = forgotten.contains(&i) && matches!(observation.what, Observed::Book(_));
-            Travelling { seq: self.seen[i].seq, forgotten, observation }
+            ObservationInTransit { seq: self.seen[i].seq, forgotten, observation }
         });
         Ok(Taken { observations: travelling.collect(), objects: list, bytes })
     }
@@ -290,8 +290,8 @@ impl<'s> Arrival<'s> {
     }
 
     /// An observation arrives.
-    pub fn observe(&mut self, travelling: Travelling) -> Result<(), HistoryError> {
-        let Travelling { seq, forgotten, mut observation } = travelling;
+    pub fn observe(&mut self, travelling: ObservationInTransit) -> Result<(), HistoryError> {
+        let ObservationInTransit { seq, forgotten, mut observation } = travelling;
         let from = observation.file.clone();
         let Landing { files, named, .. } = &self.landing;
         let Some(file) = files.get(&from).or_else(|| named.get(&from)).cloned() else {

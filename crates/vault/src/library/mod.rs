@@ -2,27 +2,25 @@
 
 mod book;
 mod chat;
+mod memo;
 mod story;
 
 use std::collections::{BTreeMap, HashMap};
-use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError};
 
 use forklore_core::format::card::Card;
 use forklore_core::format::group::Group;
 use forklore_core::format::names::book_stem;
 use forklore_core::format::settings::Settings;
-use forklore_core::state::Life;
+use forklore_core::story::Row;
 use forklore_fs::{PathError, VaultPath, Vfs};
 use forklore_journal::Right;
 
-use crate::address::Address;
 use crate::cache::View;
-use crate::history::{HistoryError, Timeline};
-use crate::lineage::{Alignments, Kin};
-use crate::state::{CopiedBook, Families, Lore, Names, ToldScene};
 
 pub use self::book::Book;
 pub use self::chat::Chat;
+pub(crate) use self::memo::Memo;
 pub use self::story::{Story, StoryIx, StoryKind};
 pub use forklore_core::story::ChatIx;
 
@@ -52,26 +50,11 @@ pub struct Library {
     pub(crate) under_way: Vec<VaultPath>,
     /// The right to change the vault, if it was read to be changed.
     pub(crate) right: Option<Right>,
-    pub(crate) kin: Kin,
-    /// What was found out about families so far.
-    pub(crate) families: Families,
     /// Scans of large chats that are being written to the cache, by the chat's file.
     pub(crate) remembering: Mutex<HashMap<VaultPath, Remembering>>,
-    /// How the messages of two chats correspond, for pairs that were asked for.
-    pub(crate) alignments: Mutex<Alignments>,
     pub(crate) last_book: Mutex<Option<(String, Arc<Book>)>>,
-    /// What was last found out about the books of a chat.
-    pub(crate) last_lore: Mutex<Option<(ChatIx, Arc<Lore>)>>,
-    /// Lives of books that were worked out.
-    pub(crate) lives: Mutex<HashMap<String, Arc<Life>>>,
-    /// The scenes of all chats, by the book that they wrote into.
-    pub(crate) scenes: OnceLock<BTreeMap<String, Vec<ToldScene>>>,
-    /// Names of books that are gone, and those that came after them.
-    pub(crate) names: OnceLock<Names>,
-    /// The books that extensions made as copies of others.
-    pub(crate) copies: OnceLock<Vec<CopiedBook>>,
-    /// History, read when a question needs it.
-    pub(crate) history: OnceLock<Result<Option<Timeline>, Arc<HistoryError>>>,
+    /// What was found out about all this so far.
+    pub(crate) memo: Memo,
     /// The observation that history ends with, for a library of the past.
     pub(crate) until: Option<u64>,
 }
@@ -191,11 +174,34 @@ impl Library {
         line.map(Some).map_err(|source| PathError { path: chat.path.clone(), doing: "read", source })
     }
 
-    /// The address of a chat.
-    pub fn address(&self, chat: ChatIx) -> Address {
+    /// Looks at all messages of a chat from the `first` on, as they stand in its file. A chat can be larger than the memory: it is read in
+    /// pieces.
+    pub fn each_message(
+        &self,
+        chat: ChatIx,
+        first: usize,
+        mut look: impl FnMut(usize, &[u8]),
+    ) -> Result<(), PathError> {
+        /// How much is read at once, unless a message is longer
+        const PIECE: u64 = 1 << 20;
         let chat = &self.chats[chat];
-        let story = &self.stories[chat.story];
-        Address { kind: story.kind, folder: story.folder.clone(), chat: chat.name.clone() }
+        let file = self.fs.open(&chat.path)?;
+        let end = |row: &Row| row.start + u64::from(row.len);
+        let mut at = first;
+        while let Some(start) = chat.transcript.row(at).map(|row| row.start) {
+            let rows = (at..).map_while(|at| chat.transcript.row(at));
+            let near = |row: &Row| start <= row.start && (row.start == start || end(row) <= start + PIECE);
+            let rows: Vec<Row> = rows.take_while(near).collect();
+            let last = rows.last().map_or(start, end);
+            let failed = |source| PathError { path: chat.path.clone(), doing: "read", source };
+            let bytes = file.read_range(start..last).map_err(failed)?;
+            for row in rows {
+                let place = |offset: u64| usize::try_from(offset - start).unwrap_or(usize::MAX);
+                look(at, bytes.get(place(row.start)..place(end(&row))).unwrap_or_default());
+                at += 1;
+            }
+        }
+        Ok(())
     }
 
     /// The book that a header's name leads to; `None` if there is no such file.
@@ -212,20 +218,6 @@ impl Library {
         let book = Arc::new(Book::new(stem.clone(), bytes, identity));
         *last = Some((stem, book.clone()));
         Ok(Some(book))
-    }
-
-    /// What history knows of this vault; `None` if it has none.
-    pub fn history(&self) -> Result<Option<&Timeline>, PathError> {
-        let read = || Timeline::load_until(&self.fs, self.until).map_err(Arc::new);
-        match self.history.get_or_init(read) {
-            Ok(timeline) => Ok(timeline.as_ref()),
-            Err(why) => Err(history_error(why.clone())),
-        }
-    }
-
-    /// The scenes of all chats, by the book that they wrote into.
-    pub(crate) fn scenes(&self) -> &BTreeMap<String, Vec<ToldScene>> {
-        self.scenes.get_or_init(|| self.find_scenes())
     }
 
     /// Whether another chat has the same slug.
@@ -246,15 +238,5 @@ impl Library {
         let mut several: Vec<Vec<ChatIx>> = by_slug.into_values().filter(|chats| chats.len() > 1).collect();
         several.sort();
         several
-    }
-}
-
-/// History that cannot be read, as what cannot be read. Why is inside: whoever tells people of it looks there.
-pub fn history_error(why: impl Into<Arc<HistoryError>>) -> PathError {
-    let source = std::io::Error::other(why.into());
-    PathError {
-        path: forklore_journal::layout::folder(forklore_journal::layout::HISTORY),
-        doing: "read",
-        source,
     }
 }

@@ -1,8 +1,8 @@
-//! Who is related to whom, and who shares a book with whom: worked out once, when a vault is read ([`Kin`]).
+//! Who is related to whom, and who shares a book with whom: worked out once ([`Kin`]).
 
 use crate::{ChatIx, StoryIx};
 use std::collections::{HashMap, HashSet};
-use std::sync::PoisonError;
+use std::sync::{Mutex, OnceLock, PoisonError};
 
 use forklore_core::adapter::recap::RecapVersion;
 use forklore_core::format::names::book_stem;
@@ -14,11 +14,11 @@ use crate::library::{Chat, Library};
 
 /// How many messages two chats share from the start and, once it was needed, the pairs of messages that correspond; by the numbers
 /// of the two chats.
-pub(crate) type Alignments = HashMap<(ChatIx, ChatIx), (usize, Option<Box<[(usize, usize)]>>)>;
+type Alignments = HashMap<(ChatIx, ChatIx), (usize, Option<Box<[(usize, usize)]>>)>;
 
 /// Who is related to whom, and who shares a book with whom.
 #[derive(Debug, Default)]
-pub(crate) struct Kin {
+struct Kin {
     /// For each chat the one that stands for its family.
     family_of: Vec<ChatIx>,
     /// The members of each family, at the chat that stands for it.
@@ -34,14 +34,18 @@ pub(crate) struct Kin {
 }
 
 impl Library {
+    fn kin(&self) -> &Kin {
+        self.memo.slot::<OnceLock<Kin>>().get_or_init(|| self.find_kin())
+    }
+
     /// Chats that are bound to a book, by its stem.
     pub fn users_of(&self, stem: &str) -> &[ChatIx] {
-        self.kin.users.get(stem).map_or(&[], |(users, _)| users)
+        self.kin().users.get(stem).map_or(&[], |(users, _)| users)
     }
 
     /// Of the chats bound to one book, the one that the book was made for.
     pub fn owner_of(&self, stem: &str) -> Option<ChatIx> {
-        self.kin.users.get(stem).and_then(|(_, owner)| *owner)
+        self.kin().users.get(stem).and_then(|(_, owner)| *owner)
     }
 
     /// Whether an extension keeps a book, or Forklore made it for one chat. Any other is kept by hand, and shared by choice.
@@ -51,7 +55,7 @@ impl Library {
 
     /// Whether Forklore made a book, for a fork or a chat that it healed.
     pub(crate) fn made_by_forklore(&self, stem: &str) -> bool {
-        self.kin.made.contains(stem)
+        self.kin().made.contains(stem)
     }
 
     /// The message of chat `other` that is message `message` of chat `chat`: at the same place if all before it is the same, else by
@@ -61,7 +65,8 @@ impl Library {
         if chat == other || message >= here.len() || !self.related(chat, other) {
             return (chat == other && message < here.len()).then_some(message);
         }
-        let mut known = self.alignments.lock().unwrap_or_else(PoisonError::into_inner);
+        let alignments = self.memo.slot::<Mutex<Alignments>>();
+        let mut known = alignments.lock().unwrap_or_else(PoisonError::into_inner);
         let (shared, pairs) =
             known.entry((chat, other)).or_insert_with(|| (common_prefix(here, there), None));
         if message < *shared {
@@ -83,27 +88,27 @@ impl Library {
 
     /// The chats of a family that have a version of the running recap, ascending.
     pub(crate) fn family_with(&self, chat: ChatIx, version: &RecapVersion) -> impl Iterator<Item = ChatIx> {
-        let all = self.kin.versions.get(&(version.version, version.clock));
+        let all = self.kin().versions.get(&(version.version, version.clock));
         all.into_iter().flatten().copied().filter(move |c| self.related(*c, chat))
     }
 
     /// The chat of a story with this name.
     pub fn named(&self, story: StoryIx, name: &str) -> Option<ChatIx> {
-        self.kin.names.get(&story)?.get(name).copied()
+        self.kin().names.get(&story)?.get(name).copied()
     }
 
     pub(crate) fn family_number(&self, chat: ChatIx) -> usize {
-        self.kin.family_of[chat].place()
+        self.kin().family_of[chat].place()
     }
 
     /// Whether two chats are of one family.
     pub fn related(&self, a: ChatIx, b: ChatIx) -> bool {
-        self.kin.family_of[a] == self.kin.family_of[b]
+        self.kin().family_of[a] == self.kin().family_of[b]
     }
 
     /// The chats that are related to this one: ancestors, descendants, siblings, also under a parent that is gone.
     pub fn family(&self, chat: ChatIx) -> &[ChatIx] {
-        &self.kin.families[self.kin.family_of[chat]]
+        &self.kin().families[self.kin().family_of[chat]]
     }
 
     /// Whether `ancestor` is above `chat` in the fork tree.
@@ -134,7 +139,7 @@ impl Library {
     }
 
     /// Works out who is related to whom, and who shares a book with whom.
-    pub(crate) fn find_kin(&self) -> Kin {
+    fn find_kin(&self) -> Kin {
         let family_of = families(&self.chats);
         let mut kin = Kin { families: vec![Vec::new(); self.chats.len()], family_of, ..Kin::default() };
         for (c, chat) in ChatIx::each(&self.chats) {

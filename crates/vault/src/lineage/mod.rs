@@ -3,5 +3,4 @@
 mod kin;
 mod traced;
 
-pub(crate) use kin::{Alignments, Kin};
 pub(crate) use traced::{Key, is_worthwhile, recall, remember};

@@ -20,12 +20,11 @@ use forklore_json::Raw;
 use rayon::prelude::*;
 
 use crate::cache::{self, Packs};
-use crate::library::{Chat, Library, Story, StoryKind};
-use crate::lineage::{self as traced, Kin};
+use crate::library::{Chat, Library, Memo, Story, StoryKind};
+use crate::lineage as traced;
 use crate::progress::Progress;
 use crate::read::facts::{Damage, Facts};
 use crate::read::scan::{Scan, is_large, scan};
-use crate::state::Families;
 
 /// Why a vault cannot be read.
 #[derive(Debug, thiserror::Error)]
@@ -77,17 +76,9 @@ impl Library {
             unfinished: work.left,
             under_way: work.under_way,
             right: None,
-            kin: Kin::default(),
-            families: Families::default(),
             remembering: Mutex::default(),
-            alignments: Mutex::default(),
             last_book: Mutex::default(),
-            last_lore: Mutex::default(),
-            lives: Mutex::default(),
-            scenes: OnceLock::new(),
-            names: OnceLock::new(),
-            copies: OnceLock::new(),
-            history: OnceLock::new(),
+            memo: Memo::default(),
             until: None,
             fs,
         };
@@ -226,7 +217,6 @@ impl Library {
         for (chat, lineage) in self.chats.iter_mut().zip(found) {
             chat.lineage = lineage;
         }
-        self.kin = self.find_kin();
     }
 
     fn find_lineage(&self) -> Vec<Lineage> {

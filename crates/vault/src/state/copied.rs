@@ -16,7 +16,8 @@ use forklore_fs::PathError;
 
 use super::evidence::VaultCast;
 use super::lore::CopiedBook;
-use crate::library::{Library, history_error};
+use crate::history::history_error;
+use crate::library::Library;
 
 /// A copy that was looked at so soon after it was made has nothing of what its chat did to it, in milliseconds.
 const AT_ONCE: i64 = 2_000;

@@ -13,7 +13,8 @@ use forklore_core::state::{BookEvidence, Cast, Content, Origin, Scene, Sight, Wi
 use forklore_core::story::lineage::ParentNote;
 use forklore_fs::PathError;
 
-use crate::library::{Library, history_error};
+use crate::history::history_error;
+use crate::library::Library;
 use crate::read::snapshots::StoredSighting;
 use crate::state::family::EARLIER;
 

@@ -5,7 +5,7 @@
 
 use crate::ChatIx;
 use std::collections::{BTreeMap, HashMap, HashSet};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 use forklore_core::adapter::recap::{self, RecapVersion, RunningRecap};
 use forklore_core::format::names::book_stem;
@@ -57,23 +57,31 @@ impl Tellers {
     }
 }
 
-/// What was found out about families so far.
+/// Those who were found so far.
 #[derive(Default)]
-pub(crate) struct Families {
-    tellers: Mutex<HashMap<TellersKey, Arc<Tellers>>>,
-}
+struct KnownTellers(Mutex<HashMap<TellersKey, Arc<Tellers>>>);
 
 /// The number of a family, and number, time and scene of a version.
 type TellersKey = (usize, i64, i64, usize);
 
+/// Scenes by the book that they wrote into.
+type ScenesByBook = BTreeMap<String, Vec<ToldScene>>;
+
 impl Library {
-    /// The scenes of all chats by the book that they wrote into.
-    pub(crate) fn find_scenes(&self) -> BTreeMap<String, Vec<ToldScene>> {
-        let mut found: BTreeMap<String, Vec<ToldScene>> = BTreeMap::new();
+    /// The scenes of all chats, by the book that they wrote into.
+    pub(crate) fn scenes(&self) -> &ScenesByBook {
+        self.memo.slot::<OnceLock<ScenesByBook>>().get_or_init(|| self.find_scenes())
+    }
+
+    fn find_scenes(&self) -> ScenesByBook {
+        let mut found = ScenesByBook::new();
         let mut places: HashMap<(String, SceneKey), usize> = HashMap::new();
         let begun = self.begun();
         for (c, chat) in ChatIx::each(&self.chats) {
-            for (message, scene) in &chat.facts.scenes {
+            // What was played elsewhere, and only follows here, is told there.
+            let elsewhere =
+                |message: usize| chat.record.as_ref().is_some_and(|record| record.is_appended(message));
+            for (message, scene) in chat.facts.scenes.iter().filter(|(message, _)| !elsewhere(*message)) {
                 for version in &scene.versions {
                     let book = version.book.as_deref().map(book_stem);
                     let Some(book) = book.or_else(|| chat.book_stem().map(str::to_owned)) else { continue };
@@ -216,7 +224,7 @@ impl Library {
     /// The relatives of a chat, and itself, that have this version of the running recap and the scene that it names.
     pub fn tellers(&self, chat: ChatIx, version: &RecapVersion) -> Arc<Tellers> {
         let key = (self.family_number(chat), version.version, version.clock, version.scene);
-        let mut known = self.families.tellers.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut known = self.memo.slot::<KnownTellers>().0.lock().unwrap_or_else(PoisonError::into_inner);
         known.entry(key).or_insert_with(|| Arc::new(self.find_tellers(chat, version))).clone()
     }
 

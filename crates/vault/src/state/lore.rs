@@ -2,7 +2,7 @@
 
 use crate::ChatIx;
 use std::collections::{HashMap, HashSet};
-use std::sync::{Arc, PoisonError};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 use forklore_core::adapter::{self, BookCopy};
 use forklore_core::format::book::EntryImage;
@@ -45,11 +45,19 @@ pub(crate) struct CopiedBook {
     pub(crate) time: i64,
 }
 
+/// What was found out last.
+#[derive(Default)]
+struct LastLore(Mutex<Option<(ChatIx, Arc<Lore>)>>);
+
+/// Lives of books that were worked out, by their stems.
+#[derive(Default)]
+struct KnownLives(Mutex<HashMap<String, Arc<Life>>>);
+
 impl Library {
     /// What a chat's line knows of its books. Asked for one message after the other, it is worked out once.
     pub fn lore(&self, c: ChatIx) -> Result<Arc<Lore>, PathError> {
         {
-            let last = self.last_lore.lock().unwrap_or_else(PoisonError::into_inner);
+            let last = self.memo.slot::<LastLore>().0.lock().unwrap_or_else(PoisonError::into_inner);
             if let Some((_, lore)) = last.as_ref().filter(|(chat, _)| *chat == c) {
                 return Ok(lore.clone());
             }
@@ -69,7 +77,8 @@ impl Library {
         let known = self.seen_by(c, &lives);
         let looked = self.first_look(c, &lives);
         let lore = Arc::new(Lore { known, own, lives, looked });
-        *self.last_lore.lock().unwrap_or_else(PoisonError::into_inner) = Some((c, lore.clone()));
+        let mut last = self.memo.slot::<LastLore>().0.lock().unwrap_or_else(PoisonError::into_inner);
+        *last = Some((c, lore.clone()));
         Ok(lore)
     }
 
@@ -241,7 +250,7 @@ impl Library {
 
     /// The books that extensions made as copies of others.
     pub(crate) fn copies(&self) -> &[CopiedBook] {
-        self.copies.get_or_init(|| {
+        self.memo.slot::<OnceLock<Vec<CopiedBook>>>().get_or_init(|| {
             let of = |(chat, here): (ChatIx, &crate::Chat)| {
                 // SillyTavern's forks copy the header of their parent: only the chat that is or was bound to the copy is the one.
                 let bound = here.book_stem().map(|stem| self.known_as(stem));
@@ -300,7 +309,14 @@ impl Lives {
             return Ok(Some(life));
         }
         // Only what is not entangled was kept: it is the same whatever was asked for before.
-        let known = library.lives.lock().unwrap_or_else(PoisonError::into_inner).get(stem).cloned();
+        let known = library
+            .memo
+            .slot::<KnownLives>()
+            .0
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .get(stem)
+            .cloned();
         if let Some(life) = known {
             // It comes with what it was worked out from, as if that had been done now.
             for source in &life.sources {
@@ -323,7 +339,8 @@ impl Lives {
             self.entangled.insert(stem.to_owned());
             self.entangle(self.building.len().saturating_sub(1));
         } else {
-            let mut known = library.lives.lock().unwrap_or_else(PoisonError::into_inner);
+            let mut known =
+                library.memo.slot::<KnownLives>().0.lock().unwrap_or_else(PoisonError::into_inner);
             if known.len() < KEPT {
                 known.insert(stem.to_owned(), life.clone());
             }

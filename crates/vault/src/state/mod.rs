@@ -12,7 +12,4 @@ mod renamed;
 mod scene_of;
 
 pub use family::Tellers;
-pub(crate) use family::{Families, ToldScene};
-pub(crate) use lore::CopiedBook;
 pub use lore::Lore;
-pub(crate) use renamed::Names;

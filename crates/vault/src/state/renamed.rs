@@ -3,14 +3,15 @@
 
 use crate::ChatIx;
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
+use std::sync::OnceLock;
 
 use forklore_core::adapter::{self, Keepers, Mark};
 use forklore_core::format::book::EntryImage;
 use forklore_core::format::names::{book_stem, chat_stem};
 use forklore_fs::PathError;
 
-use crate::history::{By, Timeline};
-use crate::library::{Book, Library, history_error};
+use crate::history::{By, Timeline, history_error};
+use crate::library::{Book, Library};
 
 /// Names that are gone and those that came after them.
 #[derive(Debug, Default)]
@@ -49,7 +50,7 @@ impl Library {
 
     fn names(&self) -> &Names {
         // What cannot be read tells nothing.
-        self.names.get_or_init(|| self.find_names().unwrap_or_default())
+        self.memo.slot::<OnceLock<Names>>().get_or_init(|| self.find_names().unwrap_or_default())
     }
 
     fn find_names(&self) -> Result<Names, PathError> {
@@ -142,35 +143,34 @@ impl Library {
     /// The book of a chat above that is gone, if the one that a chat has instead holds what was made there after the two had parted: it was
     /// shared, and got another name.
     fn gone_above(&self, c: ChatIx, now: &str) -> Result<Option<String>, PathError> {
+        let (mut below, mut above) = (c, Vec::new());
+        for chat in self.ancestors(c) {
+            let limit = self.chats[below].lineage.fork_message.unwrap_or(0);
+            above.push((&self.chats[chat], limit));
+            below = chat;
+        }
+        let gone = |stem: &&str| !self.books.contains_key(*stem);
+        // Of nearly all chats the one above has its book: only of the others a book is read.
+        let Some(before) = above.first().and_then(|(there, _)| there.book_stem()).filter(gone) else {
+            return Ok(None);
+        };
         let Some(book) = self.book(now)?.filter(|book| book.parse().is_ok()) else { return Ok(None) };
-        let (mut below, mut gone) = (c, None);
         let entries = book.images();
         let keepers = Keepers::new(|adapter| adapter.kept(&entries));
         let marks = entries.iter().flat_map(|entry| keepers.layers(entry, &entries));
         let marks: Vec<Mark> = marks.filter_map(|(mark, _)| mark).collect();
         let users = self.users_of(now);
-        for above in self.ancestors(c) {
-            let limit = self.chats[below].lineage.fork_message.unwrap_or(0);
-            below = above;
-            let there = &self.chats[above];
-            let Some(before) = there.book_stem().filter(|stem| !self.books.contains_key(*stem)) else {
-                break;
-            };
-            if *gone.get_or_insert(before) != before {
-                break;
-            }
-            let beyond = |message: usize| limit < message && message <= there.head();
-            let is_theirs = |mark: &Mark| match mark.chat.as_deref().map(chat_stem) {
-                Some(chat) => chat == there.name && beyond(mark.message),
-                None => {
-                    beyond(mark.message) && users.iter().all(|user| self.chats[*user].head() < mark.message)
+        let is_theirs = |there: &crate::Chat, limit: usize, mark: &Mark| {
+            let beyond = limit < mark.message && mark.message <= there.head();
+            beyond
+                && match mark.chat.as_deref().map(chat_stem) {
+                    Some(chat) => chat == there.name,
+                    None => users.iter().all(|user| self.chats[*user].head() < mark.message),
                 }
-            };
-            if marks.iter().any(is_theirs) {
-                return Ok(Some(before.to_owned()));
-            }
-        }
-        Ok(None)
+        };
+        let mut had = above.iter().take_while(|(there, _)| there.book_stem() == Some(before));
+        let proven = had.any(|(there, limit)| marks.iter().any(|mark| is_theirs(there, *limit, mark)));
+        Ok(proven.then(|| before.to_owned()))
     }
 
     /// Whether a book that a chat has instead of one that is gone can be that one.

@@ -106,7 +106,7 @@ pub fn fork(wish: &ForkRequest, plan: &PlanReport, waits: &[Waiting]) -> Page {
                 @match (&plan.report, &plan.refusal) {
                     (Some(report), _) => {
                         h2 #plan { "What will be made" }
-                        (planned(report))
+                        (planned(report, wish.name.as_deref()))
                         p.go { button.main form="wish" formmethod="post" { "Make the " (what) } }
                     }
                     (None, Some(told)) => {
@@ -141,13 +141,13 @@ fn check(name: &str, text: &str, checked: bool) -> Markup {
 }
 
 /// What a fork will be.
-fn planned(report: &ForkReport) -> Markup {
+fn planned(report: &ForkReport, wished: Option<&str>) -> Markup {
     let book = &report.book;
     let recap = &report.running_recap;
     html! {
         dl {
             dt { "Chat" }
-            dd { strong { bdi { (name(&report.chat)) } } " with the messages 0 to " (words::number(report.at)) " of " bdi { (name(&report.parent)) } }
+            dd { strong { bdi { (name(&report.chat)) } } (stripped(wished, name(&report.chat))) " with the messages 0 to " (words::number(report.at)) " of " bdi { (name(&report.parent)) } }
             dt { "Lorebook" }
             dd {
                 @match (&book.name, book.shared) {
@@ -176,6 +176,12 @@ fn planned(report: &ForkReport) -> Markup {
         (warnings(&report.warnings))
         (files("Files that are made or changed", "files", &report.files))
     }
+}
+
+/// That a name cannot be what was typed, if so.
+fn stripped(wished: Option<&str>, becomes: &str) -> Markup {
+    let other = wished.map(str::trim).is_some_and(|wished| !wished.is_empty() && wished != becomes);
+    html! { @if other { " " span.stripped { "(not quite what you typed: SillyTavern's files cannot be called that)" } } }
 }
 
 fn source(source: &ShowSource) -> String {
@@ -264,7 +270,7 @@ pub fn rename(chat: &str, typed: Option<&str>, plan: Option<&Result<RenameReport
                     }
                     Some(Ok(report)) => {
                         h2 #plan { "What will change" }
-                        p { bdi { (name(&report.from)) } " becomes " strong { bdi { (name(&report.chat)) } } "." }
+                        p { bdi { (name(&report.from)) } " becomes " strong { bdi { (name(&report.chat)) } } "." (stripped(typed, name(&report.chat))) }
                         (warnings(&report.warnings))
                         (files("Files that are made or changed", "files", &report.files))
                         p.go { button.main form="wish" formmethod="post" { "Rename" } }
@@ -327,7 +333,9 @@ pub(super) fn turn(action: &Action, redo: Option<&str>) -> Markup {
                 input type="hidden" name="kind" value="redo";
                 button { "Redo" span.unseen { ": " (entry.summary) } }
             }
-        } @else if entry.undone_by.is_none() && entry.undoes.is_none() {
+        } @else if let Some(why) = &action.stays {
+            p.stays.quiet { (why) }
+        } @else if action.is_offered() {
             form method="post" action="act" {
                 input type="hidden" name="kind" value="undo";
                 input type="hidden" name="operation" value=(entry.id);

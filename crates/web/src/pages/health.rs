@@ -20,15 +20,21 @@ pub fn page(report: &HealthReport, chat: Option<&str>) -> Page {
     let many = |severity| findings.iter().filter(|finding| finding.severity == severity).count();
     let (errors, warnings) = (many(Severity::Error), many(Severity::Warning));
     let body = html! {
-        @if let Some(chat) = chat { (parts::crumbs(&[("Health", Some(link::health(None))), (chat, None)])) }
-        h1 { "Health" }
+        @match (chat, &report.story) {
+            (Some(chat), _) => (parts::crumbs(&[("Health", Some(link::health(None))), (chat, None)])),
+            (None, Some(story)) => {
+                (parts::crumbs(&[(report.names.get(story).map_or(story, String::as_str), Some(link::tree(story))), ("Health", None)]))
+            },
+            (None, None) => {},
+        }
+        h1 { "Health" @if let (None, Some(story)) = (chat, &report.story) { " of " bdi { (report.names.get(story).unwrap_or(story)) } } }
         p.lead {
             @match (errors, warnings) {
                 (0, 0) => { "All is well." },
                 (0, _) => { "Nothing is wrong with the story. " (words::count(warnings, "thing")) " could be better." },
                 _ => { (words::count(errors, "thing")) " should be mended before you play on." },
             }
-            " " span.quiet { (words::count(report.chats, "chat")) " looked at." }
+            " " span.quiet { (words::count(report.chats, "chat")) " looked at." @if report.story.is_some() { " " a href=(link::health(None)) { "Look at all stories" } } }
         }
         @if !findings.is_empty() {
             p.go {
@@ -99,6 +105,7 @@ fn group(code: Code, findings: &[&Finding]) -> Markup {
                     li {
                         p {
                             @if let Some(chat) = &finding.chat { a href=(link::moment(chat, None)) { bdi { (name(chat)) } } ": " }
+                            @if let (None, Some(book)) = (&finding.chat, &finding.book) { strong { bdi { (book) } } ": " }
                             (finding.message)
                         }
                         @if same.is_none() && !finding.to_do.is_empty() { p.todo { "What to do: " (finding.to_do) } }

@@ -11,10 +11,10 @@ use crate::{Here, Page, link, words};
 pub fn page(actions: &Actions, trash: &TrashReport) -> Page {
     let body = html! {
         h1 { "Log" }
-        p.lead { "Everything that Forklore did here. All of it can be undone, as long as nobody has played on." }
+        p.lead { "Everything that Forklore did here, and the way back." }
         nav.beside aria-label="On this page" {
             a href="#trash" { "Trash (" (words::count(trash.items.len(), "file")) ")" }
-            a href=(link::keep(&[])) { "History and space" }
+            a href=(link::retention(&[])) { "History and space" }
         }
         @for name in &actions.unreadable {
             div.say.warning { p { "The file " code { (name) } " of the log cannot be read: it is damaged, or was written by a newer Forklore." } }
@@ -32,7 +32,7 @@ pub fn page(actions: &Actions, trash: &TrashReport) -> Page {
                 p.quiet { "It is empty." }
             } @else {
                 p.quiet { (words::count(trash.items.len(), "file")) ", " (words::size(trash.bytes)) "." }
-                ul.trash { @for item in &trash.items { (trashed(item)) } }
+                ul.trash { @for items in together(&trash.items) { (trashed(&items, actions)) } }
             }
         }
     };
@@ -49,7 +49,7 @@ fn row(action: &Action, redo: Option<&str>) -> Markup {
                 p { a href=(link::done(&entry.id)) { bdi { (entry.summary) } } @if undone { " " span.badge { "undone" } } @if entry.pending { " " span.badge { "links pending" } } }
                 p.quiet {
                     (time(&entry.at))
-                    @if let Some(chat) = &entry.chat { " · " bdi { (chat) } }
+                    @if let Some(chat) = &entry.chat { " · " @if entry.kind == "delete" { bdi { (chat) } } @else { a href=(link::moment(chat, None)) { bdi { (chat) } } } }
                 }
                 details id={ "files-" (entry.id) } {
                     summary { (words::count(action.made.len() + action.removed.len() + action.edited.len(), "file")) }
@@ -61,23 +61,57 @@ fn row(action: &Action, redo: Option<&str>) -> Markup {
     }
 }
 
-fn trashed(item: &TrashItem) -> Markup {
+/// What one operation took away belongs together, and comes back together.
+fn together(items: &[TrashItem]) -> Vec<Vec<&TrashItem>> {
+    let mut groups: Vec<Vec<&TrashItem>> = Vec::new();
+    for item in items {
+        match groups.iter_mut().find(|group| group[0].operation == item.operation) {
+            Some(group) => group.push(item),
+            None => groups.push(vec![item]),
+        }
+    }
+    // A chat before the lorebook that is its own.
+    groups.iter_mut().for_each(|group| group.sort_by_key(|item| kind(&item.path)));
+    groups
+}
+
+fn trashed(items: &[&TrashItem], actions: &Actions) -> Markup {
+    let first = items[0];
+    let action = actions.actions.iter().find(|action| action.entry.id == first.operation);
+    let name = action.and_then(|action| action.entry.chat.as_deref()).unwrap_or(&first.path);
+    let bytes = items.iter().map(|item| item.bytes).sum();
     html! {
-        li {
+        li id={ "trash-" (first.operation) } {
             div.what {
-                p { bdi { (item.path) } }
+                p { @if let Some(action) = action { bdi { (action.entry.summary) } } @else { bdi { (first.path) } } }
                 p.quiet {
-                    (words::size(item.bytes)) " · since " (time(&item.at))
-                    @if let Some(expires) = &item.expires { " · may go from " (time(expires)) }
+                    (words::size(bytes)) " · since " (time(&first.at))
+                    @if let Some(expires) = &first.expires { " · may go from " (time(expires)) }
                 }
+                ul.rows.files { @for item in items { li { span.sign aria-hidden="true" { "−" } span { (kind(&item.path)) " " bdi { (stem(&item.path)) } } } } }
             }
             form method="post" action="act" {
                 input type="hidden" name="kind" value="restore";
-                input type="hidden" name="item" value=(item.path);
-                button { "Restore" span.unseen { ": " (item.path) } }
+                input type="hidden" name="item" value=(first.operation);
+                button { "Restore" @if items.len() > 1 { " all " (items.len()) } span.unseen { ": " (name) } }
             }
         }
     }
+}
+
+/// What a file is, in a word.
+fn kind(path: &str) -> &'static str {
+    match path.split('/').next() {
+        Some("chats" | "group chats") => "Chat",
+        Some("worlds") => "Lorebook",
+        _ => "File",
+    }
+}
+
+/// What a file is called.
+fn stem(path: &str) -> &str {
+    let name = path.rsplit('/').next().unwrap_or(path);
+    name.rsplit_once('.').map_or(name, |(stem, _)| stem)
 }
 
 /// A time, which scripts turn into the reader's own.

@@ -3,13 +3,18 @@
 use forklore_core::diff::{Hunk, Line, ListDiff, Op, TextDiff};
 use maud::{Markup, html};
 
-use crate::words;
+use crate::{prose, words};
 
 /// So much of a text is on a page at all.
 const MOST: usize = 20_000;
 
 /// A text of a story. If it has more characters than `limit`, its beginning, to be unfolded.
 pub(super) fn text(text: &str, limit: usize) -> Markup {
+    part(text, limit, MOST)
+}
+
+/// The same, and at most `most` characters of it are on the page.
+pub(super) fn part(text: &str, limit: usize, most: usize) -> Markup {
     let Some((short, _)) = text.char_indices().nth(limit) else {
         return html! { div.said dir="auto" { (text) } };
     };
@@ -17,7 +22,7 @@ pub(super) fn text(text: &str, limit: usize) -> Markup {
     let start = &text[..short];
     let start =
         start.rfind(char::is_whitespace).filter(|cut| cut * 2 > short).map_or(start, |cut| &start[..cut]);
-    let (whole, more) = match text.char_indices().nth(MOST) {
+    let (whole, more) = match text.char_indices().nth(most) {
         Some((cut, _)) => (&text[..cut], text[cut..].chars().count()),
         None => (text, 0),
     };
@@ -29,6 +34,27 @@ pub(super) fn text(text: &str, limit: usize) -> Markup {
                 span.unfold { "Read all of it" }
             }
             div.said dir="auto" { (whole) }
+            @if more > 0 { p.quiet { "… and " (words::count(more, "more character")) ", which are too many for a page." } }
+        }
+    }
+}
+
+/// What somebody says, with its emphasis and quotes. If it has more characters than `limit`, its beginning, to be unfolded.
+pub(super) fn speech(text: &str, limit: usize) -> Markup {
+    if text.char_indices().nth(limit).is_none() {
+        return html! { div.said dir="auto" { (prose::said(text)) } };
+    }
+    let whole: String = text.chars().take(MOST).collect();
+    let more = text.chars().count().saturating_sub(MOST);
+    let start: String = text.chars().take(limit).collect();
+    let start = start
+        .rfind(char::is_whitespace)
+        .filter(|cut| cut * 2 > start.len())
+        .map_or(&*start, |cut| &start[..cut]);
+    html! {
+        details.fold {
+            summary { span.start dir="auto" { (prose::said(start)) " …" } " " span.unfold { "Read all of it" } }
+            div.said dir="auto" { (prose::said(&whole)) }
             @if more > 0 { p.quiet { "… and " (words::count(more, "more character")) ", which are too many for a page." } }
         }
     }

@@ -60,6 +60,26 @@ pub fn open_in_sillytavern(chat: &str) -> Markup {
     html! { a.button.in-tavern href=(link::in_sillytavern(chat)) { "Open in SillyTavern" } }
 }
 
+/// What can be done with a chat, behind a button. `at` is the message that is meant, if one is.
+pub fn menu(chat: &str, at: Option<usize>) -> Markup {
+    let name = crop(chat.split_once('/').map_or(chat, |(_, name)| name), 80);
+    html! {
+        details.menu {
+            summary.button { span aria-hidden="true" { "⋯" } span.unseen { "What to do with " (name) } }
+            ul {
+                li { a href=(link::moment(chat, at)) { "Open" } }
+                li { a href=(link::act("branch", chat, at)) { "Branch" } }
+                li { a href=(link::act("checkpoint", chat, at)) { "Checkpoint" } }
+                li { a href=(link::compare(chat, at, None, None)) { "Compare" } }
+                li { a href=(link::act("rename", chat, None)) { "Rename" } }
+                li { a href=(link::health(Some(chat))) { "Health" } }
+                li.in-tavern { a href=(link::in_sillytavern(chat)) { "Open in SillyTavern" } }
+                li { a.danger href=(link::act("delete", chat, None)) { "Delete" } }
+            }
+        }
+    }
+}
+
 /// At most this many letters, without anything that would turn the text around it.
 pub fn crop(text: &str, most: usize) -> String {
     let is_bidi =

@@ -94,7 +94,7 @@ pub fn page(plan: &ForgetReport, clean: &GcReport, days: u32, said: Option<Said>
     Page {
         here: Here::Log,
         title: "History and space".to_owned(),
-        styles: &["act", "keep"],
+        styles: &["act", "retention"],
         scripts: &[],
         body,
     }

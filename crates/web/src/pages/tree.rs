@@ -7,8 +7,8 @@ use forklore_core::check::Health;
 use forklore_engine::tree::{StoryTree, TreeChat, TreeReport};
 use maud::{Markup, html};
 
-use self::draw::name_of;
 use self::plan::TreeDrawing;
+use self::plan::name_of;
 use super::parts::{self, crop};
 use crate::{Here, Page, link, words};
 
@@ -24,17 +24,21 @@ pub fn page(report: &TreeReport, now: i64) -> Option<Page> {
             p.lead { "There is no chat yet. Write with this character in SillyTavern, then come back." }
         } @else {
             (tools(story))
+            (filters(story))
             div.stage {
                 div #canvas.canvas tabindex="0" role="application" aria-label={ "Fork tree of " (title) } aria-describedby="keys"
                     data-story=(link::story_name(story.kind, &story.folder)) {
                     (draw::draw(&plan))
                 }
+                canvas #map.map aria-hidden="true" hidden {}
                 div #tip.tip hidden {}
+                (rowmenu())
             }
             p #keys.quiet.keys {
                 kbd { "←" } " " kbd { "→" } " message, with " kbd { "Shift" } " scene or fork · " kbd { "↑" } " " kbd { "↓" } " line · " kbd { "Enter" } " open · "
-                kbd { "+" } " " kbd { "−" } " zoom · " kbd { "F" } " fold"
+                kbd { "+" } " " kbd { "−" } " zoom · " kbd { "F" } " fold · " kbd { "M" } " what to do"
             }
+            (legend())
             p #spot.unseen aria-live="polite" {}
             (list(story))
         }
@@ -57,7 +61,7 @@ fn head(story: &StoryTree, now: i64) -> Markup {
                     span { (words::count(forks, "fork")) }
                     span { "longest " (words::count(messages, "message")) }
                     @if let Some(changed) = changed { span { "played " (parts::time(changed, now)) } }
-                    a href=(link::health(None)) { (parts::health(worst)) }
+                    a href=(link::health_of_story(&link::story_name(story.kind, &story.folder))) { (parts::health(worst)) }
                 }
             }
         }
@@ -75,10 +79,66 @@ fn tools(story: &StoryTree) -> Markup {
                 button type="button" data-zoom="out" aria-label="Zoom out" { "−" }
                 button type="button" data-zoom="fit" { "Fit" }
                 button type="button" data-zoom="in" aria-label="Zoom in" { "+" }
+                button type="button" #dense aria-pressed="false" title="Rows closer to each other" { "Dense" }
+                details.menu.save {
+                    summary.button { "Save picture" }
+                    ul { li { button type="button" data-save="svg" { "As SVG" } } li { button type="button" data-save="png" { "As PNG" } } }
+                }
                 @if story.chats.len() > 3 { button type="button" #foldall aria-pressed="false" { "Fold all" } }
             }
         }
         section #results.results aria-label="What was found" hidden {}
+    }
+}
+
+/// Which lines are drawn. Scripts do it; without them there is the list.
+fn filters(story: &StoryTree) -> Markup {
+    let kinds = [
+        ("", "All kinds"),
+        ("main", "Main"),
+        ("branch", "Branches"),
+        ("checkpoint", "Checkpoints"),
+        ("copy", "Copies"),
+    ];
+    let times = [("", "Any time"), ("1", "Today"), ("7", "This week"), ("31", "This month")];
+    html! {
+        @if story.chats.len() > 7 {
+            form #filters.filters hidden {
+                label { span.unseen { "Kind" } select name="kind" { @for (value, text) in kinds { option value=(value) { (text) } } } }
+                label { span.unseen { "Played" } select name="played" { @for (value, text) in times { option value=(value) { (text) } } } }
+                label.pick { input type="checkbox" name="ill"; "needs attention" }
+                label.pick { input type="checkbox" name="scenes"; "has scenes" }
+                span #filtered.quiet role="status" {}
+            }
+        }
+    }
+}
+
+/// What can be done with the line that one stands at: a script says which that is.
+fn rowmenu() -> Markup {
+    html! {
+        div #rowmenu.rowmenu role="menu" aria-label="What to do with this chat" hidden {
+            @for (act, text) in [("open", "Open"), ("branch", "Branch"), ("checkpoint", "Checkpoint"), ("compare", "Compare"), ("rename", "Rename"), ("health", "Health"), ("delete", "Delete")] {
+                a role="menuitem" data-act=(act) { (text) }
+            }
+            a.in-tavern role="menuitem" data-act="tavern" { "Open in SillyTavern" }
+        }
+    }
+}
+
+fn legend() -> Markup {
+    html! {
+        details.legend {
+            summary { "What the marks mean" }
+            ul {
+                li { svg width="34" height="14" aria-hidden="true" { path.line d="M2 7H32" {} } "a chat, from its first message to its last" }
+                li { svg width="34" height="14" aria-hidden="true" { path.line d="M2 2Q2 9 10 9H32" {} circle.fork cx="2" cy="3" r="2" {} } "a branch, where it parts" }
+                li { svg width="34" height="20" aria-hidden="true" { path.pole d="M6 19V3" {} path.cloth d="M6 3h11l-3 3.500 3 3.500h-11z" {} } "a checkpoint that was never played on" }
+                li { svg width="34" height="14" aria-hidden="true" { path.scene d="M17 2V12" {} } "a scene ends" }
+                li { svg width="34" height="14" aria-hidden="true" { path.copy d="M2 7H32" {} } "a copy" }
+                li { svg width="34" height="14" aria-hidden="true" { path.ghost d="M2 7H32" {} } "a chat that is gone" }
+            }
+        }
     }
 }
 
@@ -93,7 +153,7 @@ fn list(story: &StoryTree) -> Markup {
 }
 
 fn item(chat: &TreeChat) -> Markup {
-    let name = crop(name_of(&chat.chat), 200);
+    let name = crop(&words::chat_name(name_of(&chat.chat)), 200);
     html! {
         li class={ "depth" (chat.depth.min(8)) } {
             a href=(link::moment(&chat.chat, None)) { bdi { (name) } }
@@ -131,6 +191,8 @@ mod tests {
             parent: parent.map(|parent| format!("Ana/{parent}")),
             fork_message: fork,
             learnt: None,
+            appended: None,
+            story: false,
             lost_parent: None,
             lineage: "recorded",
             confidence: "certain",

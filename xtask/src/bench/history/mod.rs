@@ -17,7 +17,7 @@ use std::time::{Duration, Instant};
 use anyhow::{Context, Result, bail};
 
 use self::keepers::Keeper;
-use self::saves::{Files, Step};
+use self::saves::{Files, SaveKind};
 use super::{Options, target_dir};
 
 /// What one step cost one keeper.
@@ -50,8 +50,8 @@ pub(super) fn bench(megabytes: u64, options: Options) -> Result<()> {
     for missing in missing {
         println!("  (not compared: {missing})");
     }
-    let mut costs: Vec<Vec<Cost>> = vec![vec![Cost::default(); Step::ALL.len()]; keepers.len()];
-    for (number, step) in Step::ALL.into_iter().enumerate() {
+    let mut costs: Vec<Vec<Cost>> = vec![vec![Cost::default(); SaveKind::ALL.len()]; keepers.len()];
+    for (number, step) in SaveKind::ALL.into_iter().enumerate() {
         for save in 0..step.saves() {
             files.save(step, save)?;
             for (keeper, costs) in keepers.iter().zip(&mut costs) {
@@ -83,7 +83,7 @@ fn keep(keeper: &dyn Keeper, cost: &mut Cost) -> Result<()> {
     Ok(())
 }
 
-fn report(step: Step, keepers: &[Box<dyn Keeper>], costs: &[Vec<Cost>], number: usize) {
+fn report(step: SaveKind, keepers: &[Box<dyn Keeper>], costs: &[Vec<Cost>], number: usize) {
     println!("\n  {}", step.what());
     println!(
         "    {:<24} {:>13} {:>13} {:>10} {:>10} {:>9}",

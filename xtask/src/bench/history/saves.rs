@@ -1,4 +1,4 @@
-//! [`Files`]: the chat and its book, and what happens to them: see [`Step`].
+//! [`Files`]: the chat and its book, and what happens to them: see [`SaveKind`].
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -13,7 +13,7 @@ pub(super) struct Files {
 
 /// What happens to the files.
 #[derive(Clone, Copy, PartialEq, Eq)]
-pub(super) enum Step {
+pub(super) enum SaveKind {
     First,
     Append,
     Same,
@@ -24,7 +24,7 @@ pub(super) enum Step {
     Fork,
 }
 
-impl Step {
+impl SaveKind {
     pub(super) const ALL: [Self; 8] = [
         Self::First,
         Self::Append,
@@ -90,10 +90,10 @@ impl Files {
     }
 
     /// Saves what the step makes of the files, for the `number`-th time.
-    pub(super) fn save(&self, step: Step, number: u32) -> Result<()> {
+    pub(super) fn save(&self, step: SaveKind, number: u32) -> Result<()> {
         match step {
-            Step::First => Ok(()),
-            Step::Append => self.change_chat(|text| {
+            SaveKind::First => Ok(()),
+            SaveKind::Append => self.change_chat(|text| {
                 let mut random = Random::new(1000 + u64::from(number));
                 for user in [true, false] {
                     let mes = random.words(if user { 60 } else { 230 });
@@ -104,9 +104,9 @@ impl Files {
                     text.push_str(&line.to_string());
                 }
             }),
-            Step::Same => self.change_chat(|_| ()),
-            Step::Rewritten => self.change_chat(|text| *text = text.replace('ë', "\\u00eb").replace('—', "\\u2014")),
-            Step::Flips => self.change_chat(|text| {
+            SaveKind::Same => self.change_chat(|_| ()),
+            SaveKind::Rewritten => self.change_chat(|text| *text = text.replace('ë', "\\u00eb").replace('—', "\\u2014")),
+            SaveKind::Flips => self.change_chat(|text| {
                 let lines = text.lines().count();
                 let every = (lines / 1000).max(1);
                 let flip = |(n, line): (usize, &str)| {
@@ -118,14 +118,14 @@ impl Files {
                 };
                 *text = text.lines().enumerate().map(flip).collect::<Vec<_>>().join("\n");
             }),
-            Step::Extra => self.change_chat(|text| {
+            SaveKind::Extra => self.change_chat(|text| {
                 let add = |(n, line): (usize, &str)| {
                     let tokens = format!("\"token_count\":{},\"model\":\"generated\"", 100 + n * 7919 % 400);
                     line.replacen("\"model\":\"generated\"", &tokens, 1)
                 };
                 *text = text.lines().enumerate().map(add).collect::<Vec<_>>().join("\n");
             }),
-            Step::Entry => {
+            SaveKind::Entry => {
                 let text = fs::read_to_string(self.book())?;
                 let name = format!("character-Person {}", 40 + number * 90);
                 let at = text.find(&format!("\"comment\": \"{name}\"")).context("the book has no such entry")?;
@@ -135,7 +135,7 @@ impl Files {
                 // The words were put in as a text of their own: take the quotes between away.
                 save(&self.book(), &format!("{before}{}", after.replacen("\" \"", " ", 1)))
             }
-            Step::Fork => {
+            SaveKind::Fork => {
                 let text = fs::read_to_string(self.chat())?;
                 let half = text.lines().count() / 2;
                 let header = text.lines().next().unwrap_or_default();

@@ -92,6 +92,54 @@ pub(crate) const IMPORT: Scenario = Scenario {
     },
 };
 
+/// What brings branches together: a branch that has ended earlier, and the chat that it was forked from.
+pub(crate) const MERGES: [Scenario; 4] = [
+    Scenario {
+        name: "learn",
+        build: solo,
+        before: &[EARLY],
+        args: &["learn", "Ana/Fork", "--from", "Ana/main", "--name", "Both"],
+        sane: |vault| {
+            assert_eq!(ChatFile::at(vault, "Ana/Both").lines.len(), 4);
+            assert!(has_harbour(vault, "Ana/Both"));
+        },
+    },
+    Scenario {
+        name: "append",
+        build: solo,
+        before: &[EARLY],
+        args: &["append", "Ana/Fork", "--from", "Ana/main", "--name", "Both"],
+        sane: |vault| {
+            let all = ["Ana/Both", "Ana/main"].map(|chat| ChatFile::at(vault, chat).lines.len());
+            assert_eq!(all[0], all[1]);
+        },
+    },
+    Scenario {
+        name: "pick",
+        build: solo,
+        before: &[EARLY],
+        args: &["pick", "Ana/Fork", "--from", "Ana/main", "--entry", "location-Harbour", "--yes"],
+        sane: |vault| assert!(has_harbour(vault, "Ana/Fork")),
+    },
+    Scenario {
+        name: "adopt",
+        build: solo,
+        before: &[EARLY, &["adopt", "Ana/main"]],
+        args: &["adopt", "Ana/Fork"],
+        sane: |vault| {
+            let marked = |chat: &str| ChatFile::at(vault, chat).header.to_string().contains("forklore_story");
+            assert!(marked("Ana/Fork") && !marked("Ana/main"));
+        },
+    },
+];
+
+/// A branch from before the second scene.
+const EARLY: &[&str] = &["branch", "Ana/main", "--at", "3", "--name", "Fork"];
+
+fn has_harbour(vault: &TestVault, chat: &str) -> bool {
+    book(vault, ChatFile::at(vault, chat).book()).to_string().contains("It smells of tar.")
+}
+
 pub(crate) const SCENARIOS: [Scenario; 5] = [SOLO, GROUP, HEAL, DELETE, UNDO];
 
 /// A chat that was played with Auto-Recap for two scenes.

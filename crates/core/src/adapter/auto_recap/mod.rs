@@ -118,6 +118,10 @@ impl Adapter for AutoRecap {
         running::put(metadata, versions, current, chat)
     }
 
+    fn move_version(&self, version: Raw<'_>, number: i64, scene: Option<usize>) -> Option<Vec<u8>> {
+        running::moved(version, number, scene)
+    }
+
     fn combined(&self, metadata: Raw<'_>) -> Option<CombinedRecap> {
         combined::read(metadata)
     }

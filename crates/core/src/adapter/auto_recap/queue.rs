@@ -1,6 +1,6 @@
 //! The queue: JSON text in the entry `__operation_queue`; in the first versions, in `chat_metadata`.
 
-use forklore_json::{Kind, Raw, Splice, Step, apply_all, set};
+use forklore_json::{Kind, PathPart, Raw, Splice, apply_all, set};
 
 use super::{NAME, PIPELINE, QUEUE_ENTRY};
 use crate::adapter::notes::Waiting;
@@ -134,7 +134,7 @@ pub(super) fn emptied(content: &[u8]) -> Option<Vec<u8>> {
     let running =
         current.filter(|id| id.kind() != Kind::Null).map(|_| ("current_operation_id", &b"null"[..]));
     let edits = busy.into_iter().chain(running);
-    let edits = edits.filter_map(|(key, value)| set(document, &[Step::key(key)], value).ok());
+    let edits = edits.filter_map(|(key, value)| set(document, &[PathPart::key(key)], value).ok());
     let edits: Vec<Splice> = edits.map(|edit| edit.moved(document, content)).collect();
     (!edits.is_empty()).then(|| apply_all(content, &edits))
 }

@@ -1,6 +1,6 @@
 //! The running recap in `chat_metadata`, and what of it is another chat's.
 
-use forklore_json::{Kind, Raw, list};
+use forklore_json::{Kind, PathPart, Raw, list, set};
 
 use crate::adapter::recap::{Projection, RecapVersion, RunningRecap, StoredVersion};
 use crate::format::revision::Revision;
@@ -112,6 +112,19 @@ pub(super) fn put(metadata: Raw<'_>, versions: &[Vec<u8>], current: i64, chat: &
         revisions.push(Revision::text(&[key, "chat_id"], chat));
     }
     revisions
+}
+
+/// A version under another number, and up to another scene.
+pub(super) fn moved(version: Raw<'_>, number: i64, scene: Option<usize>) -> Option<Vec<u8>> {
+    let mut bytes = version.bytes().to_vec();
+    let scene = scene.and_then(|scene| i64::try_from(scene).ok()).map(|scene| ("new_scene_index", scene));
+    for (key, value) in [("version", number)].into_iter().chain(scene) {
+        let raw = Raw::trust(&bytes);
+        if raw.get(key).and_then(Raw::as_i64) != Some(value) {
+            bytes = set(raw, &[PathPart::key(key)], value.to_string().as_bytes()).ok()?.apply(&bytes);
+        }
+    }
+    Some(bytes)
 }
 
 #[cfg(test)]

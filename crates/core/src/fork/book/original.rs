@@ -5,7 +5,7 @@
 use std::borrow::Cow;
 use std::collections::{HashMap, HashSet};
 
-use forklore_json::{Kind, Raw, Splice, Step, apply_all, set};
+use forklore_json::{Kind, PathPart, Raw, Splice, apply_all, set};
 
 use super::layout::{Indent, Part, Style, lay_out, members, take_apart};
 use super::pairs::Live;
@@ -65,7 +65,7 @@ fn mirror(element: &[u8], entry: &Placed<'_>, live: &[Live<'_>], first: &[u8]) -
             return None;
         }
         let laid_out = lay_out(value.bytes(), Indent::of(lead, first));
-        set(element, &[Step::key(theirs)], &laid_out).ok()
+        set(element, &[PathPart::key(theirs)], &laid_out).ok()
     };
     let edits: Vec<Splice> = MIRRORED.into_iter().filter_map(edit).collect();
     (!edits.is_empty()).then(|| apply_all(element.bytes(), &edits))

@@ -1,6 +1,6 @@
 //! [`empty_queue`]: an extension's queue without its operations.
 
-use forklore_json::{Raw, Splice, Step, quote_wtf8, set};
+use forklore_json::{PathPart, Raw, Splice, quote_wtf8, set};
 
 use crate::adapter::queue_keeper;
 
@@ -16,7 +16,7 @@ pub fn empty_queue(comment: &str, content: &str) -> Option<String> {
 pub(super) fn emptying(comment: &str, entry: Raw<'_>) -> Option<Splice> {
     let content = entry.get("content").and_then(Raw::as_wtf8).unwrap_or_default();
     let quoted = quote_wtf8(&queue_keeper(comment)?.emptied(&content)?);
-    set(entry, &[Step::key("content")], &quoted).ok()
+    set(entry, &[PathPart::key("content")], &quoted).ok()
 }
 
 #[cfg(test)]

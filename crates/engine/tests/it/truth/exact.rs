@@ -15,9 +15,9 @@ fn as_it_is(about: About) -> impl Fn(&Story) -> (Truth, Vec<Wrong>) {
 }
 
 /// Stories in which something was wrong once, and which the fixed ones do not have the like of.
-fn right_now(looks: bool, seeds: &[u64]) {
+fn right_now(keeper: Keeper, looks: bool, seeds: &[u64]) {
     for seed in seeds {
-        let story = Story::random(*seed, setting(Keeper::Memory, *seed, looks), 40, looks);
+        let story = Story::random(*seed, setting(keeper, *seed, looks), 40, looks);
         let (_, wrong) = as_it_is(About::Facts)(&story);
         assert!(wrong.is_empty(), "seed {seed}: {}", wrong[0]);
     }
@@ -26,13 +26,32 @@ fn right_now(looks: bool, seeds: &[u64]) {
 /// A shared book renamed in one chat; an edit in the original after it was copied; a memory that both consolidated after that.
 #[test]
 fn regression_renamed_edited_and_consolidated_after_a_copy() {
-    right_now(false, &[911, 914, 923]);
+    right_now(Keeper::Memory, false, &[911, 914, 923]);
 }
 
 /// A book renamed after a look; an original changed by hand between a look and now; a side prompt deleted and run again.
 #[test]
 fn regression_renamed_changed_and_run_again_around_a_look() {
-    right_now(true, &[129, 133, 511, 519, 532, 935]);
+    right_now(Keeper::Memory, true, &[129, 133, 511, 519, 532, 935]);
+}
+
+/// A note that nobody knows who wrote, in the book that a fork's own was built from; a memory that a fork has written over.
+#[test]
+fn regression_a_book_built_from_another_holds_what_that_held() {
+    right_now(Keeper::Recap, false, &[120, 908, 909]);
+    right_now(Keeper::Recap, true, &[908]);
+}
+
+/// Books that got another name: in the chat itself, whose scenes name the old one; in a fork of a fork that shares it.
+#[test]
+fn regression_a_renamed_book_is_still_the_book_of_those_above() {
+    right_now(Keeper::Recap, false, &[133, 901]);
+}
+
+/// What a hand did in a shared book while only another chat was played; a fork that was made after the look; one of a message long past.
+#[test]
+fn regression_a_hand_was_at_the_message_of_the_chat_that_was_played() {
+    right_now(Keeper::Hand, true, &[508, 511, 933]);
 }
 
 #[test]

@@ -165,7 +165,6 @@ fn setting(keeper: Keeper, seed: u64, looks: bool) -> Setting {
 /// lowered, and emptied.
 const WRONG: &[(&str, usize)] = &[
     ("state, Memory, watched", 2),
-    ("state, Hand, watched", 1),
     ("healed, Memory", 2),
     ("healed, Memory, watched", 1),
     ("right after heal, Recap, watched", 3),

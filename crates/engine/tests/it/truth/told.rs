@@ -97,7 +97,7 @@ fn taken_along(story: &Story) -> (Truth, Vec<Wrong>) {
         if story.kind() == StoryKind::Character {
             there.make_dir(&VaultPath::new(&format!("chats/{}", story.folder())).unwrap()).unwrap();
         }
-        let request = export::Request {
+        let request = export::ExportRequest {
             chats: export::Chats::Story(n),
             with_card: false,
             with_history: true,
@@ -110,7 +110,7 @@ fn taken_along(story: &Story) -> (Truth, Vec<Wrong>) {
         there.create(&file, &bytes).unwrap();
         let archive = there.open(&file).unwrap();
         let target = library(&there);
-        let plan = import::plan(&target, &*archive, &import::Request::default(), &NoProgress).unwrap();
+        let plan = import::plan(&target, &*archive, &import::ImportRequest::default(), &NoProgress).unwrap();
         import::execute(&target, &*archive, plan, truth.clock(), &NoProgress).unwrap();
         there.unlink(&file).unwrap();
     }

@@ -3,12 +3,16 @@
 use std::collections::HashMap;
 
 use forklore_api::moment::Moment;
+use forklore_core::adapter::EntryRole;
 use forklore_core::diff::{Effort, TextDiff};
 use forklore_engine::show::{ShowEntry, ShowReport};
 use maud::{Markup, html};
 
 use crate::pages::marks;
 use crate::words;
+
+/// So many entries of each kind are named.
+const LISTED: usize = 30;
 
 /// What is not as it was where one comes from.
 #[derive(Default)]
@@ -48,7 +52,7 @@ pub(super) fn changes(moment: &Moment) -> Changes {
     let mut old: HashMap<String, &ShowEntry> = keyed(before).collect();
     let mut effort = Effort::default();
     for (key, entry) in keyed(here) {
-        let fact = entry.role == "fact";
+        let fact = entry.role == EntryRole::Fact;
         let Some(was) = old.remove(&key) else {
             if fact {
                 changes.new.push((key.clone(), entry.comment.clone()));
@@ -65,7 +69,7 @@ pub(super) fn changes(moment: &Moment) -> Changes {
             changes.of.insert(key, Difference::Changed { text, keys, switched });
         }
     }
-    let gone = keyed(before).filter(|(key, entry)| old.contains_key(key) && entry.role == "fact");
+    let gone = keyed(before).filter(|(key, entry)| old.contains_key(key) && entry.role == EntryRole::Fact);
     changes.gone = gone.map(|(_, entry)| entry.comment.clone()).collect();
     let version = |report: &ShowReport| report.running_recap.current_version;
     changes.recap = (version(here) != version(before)).then(|| version(here));
@@ -114,13 +118,15 @@ pub(super) fn told(changes: &Changes, moment: &Moment) -> Markup {
             p { "Against message " (before.at) ":" }
             ul {
                 @for (class, sign, word, list) in kinds {
-                    @for (key, title) in list {
+                    @for (key, title) in list.iter().take(LISTED) {
                         li class=(class) { a href={ "#" (key) } { span.sign aria-hidden="true" { (sign) } (marks::title(title)) " " em { (word) } } }
                     }
                 }
-                @for title in &changes.gone {
+                @for title in changes.gone.iter().take(LISTED) {
                     li.gone { span { span.sign aria-hidden="true" { "−" } (marks::title(title)) " " em { "gone" } } }
                 }
+                @let hidden: usize = [changes.new.len(), changes.changed.len(), changes.gone.len()].iter().map(|n| n.saturating_sub(LISTED)).sum();
+                @if hidden > 0 { li.rest { span { "and " (words::number(hidden)) " more" } } }
             }
         }
     }

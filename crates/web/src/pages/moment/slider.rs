@@ -37,7 +37,7 @@ pub(super) fn slider(line: &Line, at: usize, said: &str) -> Markup {
                     (button("mark-back", mark_back, "⇤", "Back to the last scene or fork"))
                     (button("back", back, "‹", "One message back"))
                     div.rail {
-                        (ticks(line))
+                        div.ticking data-part="ticks" { (ticks(line)) }
                         input type="range" name="at" min="0" max=(last) step="1" value=(at) aria-label="Message" aria-valuetext={ "message " (at) " of 0 to " (last) } autocomplete="off";
                     }
                     (button("next", next, "›", "One message ahead"))
@@ -45,7 +45,7 @@ pub(super) fn slider(line: &Line, at: usize, said: &str) -> Markup {
                 }
                 div.reading {
                     strong { "Message " output { (at) } }
-                    span.quiet { "of 0 to " (last) }
+                    span.quiet { "of 0 to " span.last { (last) } }
                     button type="submit" { "Go there" }
                     p #said role="status" aria-live="polite" { (said) }
                 }
@@ -55,7 +55,7 @@ pub(super) fn slider(line: &Line, at: usize, said: &str) -> Markup {
 }
 
 /// Scenes and forks, where they are.
-fn ticks(line: &Line) -> Markup {
+pub(super) fn ticks(line: &Line) -> Markup {
     let last = line.messages.saturating_sub(1).max(1);
     let mut drawn = HashSet::new();
     // A thousandth of the line is less than a pixel.
@@ -99,7 +99,7 @@ pub(super) fn listed(line: &Line, at: usize) -> Markup {
                         a data-at=(mark.message) href=(link::step(&line.chat, mark.message, at)) { span.unseen { "Message " } (mark.message) }
                         " " span.kind { (word(mark)) } " "
                         @match (&mark.chat, &mark.name) {
-                            (Some(chat), Some(name)) => a href=(link::moment(chat, Some(mark.message))) { bdi { (name) } },
+                            (Some(chat), Some(name)) => a href=(link::moment(chat, Some(mark.message))) { bdi { (super::other_name(line, name)) } },
                             (_, Some(name)) => bdi { (name) },
                             _ => span.quiet { "without a name" },
                         }

@@ -1,5 +1,6 @@
 //! The state as of a moment: the book, scene and recaps, the queue, variables.
 
+use forklore_core::adapter::EntryRole;
 use forklore_engine::line::Line;
 use forklore_engine::show::{ShowEntry, ShowReport};
 use forklore_engine::warning::WarningCode;
@@ -11,6 +12,10 @@ use crate::{link, words};
 
 /// How much of entries and recaps is shown unfolded.
 const FOLD: usize = 700;
+/// How much of a registry is on the page at all: nobody reads them, and they are as long as the lorebook.
+const REGISTRY: usize = 3000;
+/// So many entries that are left out are listed.
+const LISTED: usize = 100;
 /// How much of the value of a variable is.
 const VALUE: usize = 420;
 
@@ -30,7 +35,7 @@ pub(super) fn parts(chat: &str, here: &ShowReport) -> Vec<(&'static str, Markup)
 fn source(chat: &str, here: &ShowReport) -> Markup {
     let book = &here.book;
     let from = &book.source;
-    let facts = book.entries.iter().filter(|entry| entry.role == "fact").count();
+    let facts = book.entries.iter().filter(|entry| entry.role == EntryRole::Fact).count();
     let place = |message: usize| html! { a data-at=(message) href=(link::step(chat, message, here.at)) { "message " (message) } };
     html! {
         @if let Some(name) = &book.name { p.name { bdi { (name) } " · " (words::count(facts, "entry")) } }
@@ -58,9 +63,9 @@ fn source(chat: &str, here: &ShowReport) -> Markup {
     }
 }
 
-pub(super) fn entries(line: &Line, here: &ShowReport, changes: &Changes, registries: bool) -> Markup {
+pub(super) fn registries(line: &Line, here: &ShowReport, changes: &Changes) -> Markup {
     html! {
-        @for (key, found) in keyed(here).filter(|(_, entry)| (entry.role != "fact") == registries) {
+        @for (key, found) in keyed(here).filter(|(_, entry)| entry.role != EntryRole::Fact) {
             (entry(&line.chat, &key, found, changes.of.get(&key)))
         }
     }
@@ -71,7 +76,7 @@ pub(super) fn entry(chat: &str, key: &str, entry: &ShowEntry, change: Option<&Di
         Difference::New => "new",
         Difference::Changed { .. } => "changed",
     });
-    let is_fact = entry.role == "fact";
+    let is_fact = entry.role == EntryRole::Fact;
     html! {
         li.entry id=(key) data-key=(key) data-change=[word] {
             h3 {
@@ -91,7 +96,7 @@ pub(super) fn entry(chat: &str, key: &str, entry: &ShowEntry, change: Option<&Di
                     @if *switched { p.quiet { @if entry.disable { "It was on before." } @else { "It was off before." } } }
                 }
             }
-            (marks::text(&entry.content, FOLD))
+            @if is_fact { (marks::text(&entry.content, FOLD)) } @else { (marks::part(&entry.content, FOLD, REGISTRY)) }
             p.origin {
                 span { (origin(chat, entry)) }
                 @if let Some(uid) = entry.uid { span.uid { "uid " (uid) } }
@@ -127,12 +132,13 @@ fn left_out(here: &ShowReport) -> Markup {
         details.left {
             summary { "Left out " span.quiet { (words::count(left.len(), "entry")) " that " @if left.len() == 1 { "does" } @else { "do" } " not belong here" } }
             ul {
-                @for out in left {
+                @for out in left.iter().take(LISTED) {
                     li {
                         @if out.lines > 0 { (words::count(out.lines, "line")) " of " }
                         (marks::title(&out.comment)) " " span.quiet { (out.why) }
                     }
                 }
+                @if left.len() > LISTED { li { "… and " (words::count(left.len() - LISTED, "more entry")) } }
             }
         }
     }

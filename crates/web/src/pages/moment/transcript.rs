@@ -21,6 +21,7 @@ pub(super) fn head(line: &Line, here: &ShowReport) -> Markup {
             a.button.main href=(link::act("branch", chat, Some(here.at))) { "Branch here" }
             a.button href=(link::act("checkpoint", chat, Some(here.at))) { "Checkpoint here" }
             a.button href=(compared) { "Compare with …" }
+            a.button href=(link::bring(chat, None)) { "Bring along …" }
             a.button href=(link::tree(&link::story_name(line.story_kind, &line.folder))) { "See the tree" }
             (shared::open_in_sillytavern(chat))
         }
@@ -31,10 +32,30 @@ pub(super) fn transcript(window: &[LineMessage], here: &ShowReport, line: &Line)
     let first = window.first().map_or(0, |message| message.message);
     let end = window.last().map_or(0, |message| message.message + 1);
     html! {
-        h2 { "Story" }
-        @if first > 0 { p.edge { (words::count(first, "message")) " before" } }
+        @if first > 0 { p.edge.before { (words::count(first, "message")) " before" } }
         @for message in window { (said_there(message, here, line)) }
         @if end < here.messages { p.edge { (words::count(here.messages - end, "message")) " after" } }
+    }
+}
+
+/// The other answers that were given here, each of which a branch can go on from.
+fn swipes(message: &LineMessage, chat: &str) -> Markup {
+    html! {
+        details.swipes {
+            summary { (words::count(message.swipes.len(), "swipe")) }
+            ol {
+                @for (i, text) in message.swipes.iter().enumerate() {
+                    li {
+                        p.which {
+                            span.badge { (i + 1) " of " (message.swipes.len()) }
+                            @if message.swipe == Some(i) { span.badge { "shown" } }
+                            @else { a href=(link::branch_of_swipe(chat, message.message, i)) { "Branch from this swipe" } }
+                        }
+                        (marks::speech(text, FOLD.1))
+                    }
+                }
+            }
+        }
     }
 }
 
@@ -44,16 +65,17 @@ fn said_there(message: &LineMessage, here: &ShowReport, line: &Line) -> Markup {
     let marks = line.marks.iter().filter(|mark| mark.message == n);
     let later = n > here.at;
     html! {
-        article.message.here[is_here].later[later].user[message.user].veiled[message.hidden] aria-current=[is_here.then_some("location")] {
+        article.message.here[is_here].before[n < here.at].later[later].user[message.user].veiled[message.hidden] aria-current=[is_here.then_some("location")] {
             header {
                 a.number data-at=(n) href=(link::step(&line.chat, n, here.at)) { span.unseen { "Message " } (n) }
                 strong { bdi { @if message.speaker.is_empty() { "?" } @else { (message.speaker) } } }
                 @if is_here { span.badge { "you are here" } }
                 @if later { span.badge { "later" } }
                 @if message.hidden { span.badge title="Hidden from the model" { "hidden" } }
-                @if message.swipes > 1 { span.badge { (message.swipes) " swipes" } }
+                @if message.swipes.len() > 1 && !is_here { a.badge data-at=(n) href=(link::step(&line.chat, n, here.at)) { (message.swipes.len()) " swipes" } }
             }
-            (marks::text(&message.text, if is_here { FOLD.0 } else { FOLD.1 }))
+            (marks::speech(&message.text, if is_here { FOLD.0 } else { FOLD.1 }))
+            @if message.swipes.len() > 1 && is_here { (swipes(message, &line.chat)) }
             @for mark in marks {
                 p.at {
                     @match mark.kind {
@@ -64,7 +86,7 @@ fn said_there(message: &LineMessage, here: &ShowReport, line: &Line) -> Markup {
                     }
                     @if let Some(name) = &mark.name {
                         ": "
-                        @match &mark.chat { Some(chat) => a href=(link::moment(chat, Some(n))) { bdi { (name) } }, None => bdi { (name) } }
+                        @match &mark.chat { Some(chat) => a href=(link::moment(chat, Some(n))) { bdi { (super::other_name(line, name)) } }, None => bdi { (name) } }
                     }
                 }
             }

@@ -1,18 +1,18 @@
 //! The drawing of a [`TreeDrawing`], as SVG. `tree.js` moves the same parts when the reader zooms or folds, by the same rules: whatever has
 //! `data-m` stands at that message, and every row at the height that the rows above leave.
 
-use forklore_core::check::Code;
+use forklore_core::check::{Code, Health};
 use forklore_engine::tree::TreeChat;
 use maud::{Markup, html};
 
-use super::plan::{Flag, Line, Row, TreeDrawing};
+use super::plan::{Flag, Line, Row, TreeDrawing, name_of};
 use crate::pages::parts::crop;
 use crate::{link, words};
 
 /// Room to the left of the first message, above the first row, and behind the last message.
 const LEFT: f64 = 18.0;
-const TOP: f64 = 30.0;
-const RIGHT: f64 = 300.0;
+const TOP: f64 = 8.0;
+const RIGHT: f64 = 380.0;
 /// How wide the longest line is at first.
 const ROOM: f64 = 820.0;
 /// How far a line is rounded where it parts.
@@ -60,13 +60,14 @@ fn shift(x: f64, y: f64) -> String {
 pub(super) fn draw(plan: &TreeDrawing<'_>) -> Markup {
     #[allow(clippy::cast_precision_loss, reason = "no chat is that long")]
     let message = (ROOM / plan.last.max(1) as f64).min(26.0);
-    let scale = Scale { message, row: if plan.dense { 30.0 } else { 54.0 }, dense: plan.dense };
+    let scale = Scale { message, row: if plan.dense { 22.0 } else { 54.0 }, dense: plan.dense };
     let (width, height) = (scale.x(plan.last) + RIGHT, scale.y(plan.rows.len()));
     html! {
+        svg #axis.axis width=(px(width)) height="24" aria-hidden="true" { (axis(plan.last, &scale)) }
         svg #tree class=[plan.dense.then_some("dense")] width=(px(width)) height=(px(height)) aria-hidden="true"
             data-left=(px(LEFT)) data-top=(px(TOP)) data-right=(px(RIGHT)) data-round=(px(ROUND)) data-letter=(LETTER)
             data-row=(px(scale.row)) data-scale=(message) data-last=(plan.last) {
-            g.axis { (axis(plan.last, &scale, height)) }
+            g.grid { (grid(plan.last, &scale, height)) }
             @for (i, row) in plan.rows.iter().enumerate() {
                 (self::row(i, row, &plan.flags.iter().filter(|flag| flag.row == i).collect::<Vec<_>>(), &scale))
             }
@@ -76,19 +77,25 @@ pub(super) fn draw(plan: &TreeDrawing<'_>) -> Markup {
     }
 }
 
-/// Numbers of messages, at steps that are good to read.
-fn axis(last: usize, scale: &Scale, height: f64) -> Markup {
+/// Steps between messages that are good to read.
+fn step(scale: &Scale) -> usize {
     let steps = [1, 2, 5, 10, 20, 50, 100, 200, 500, 1000, 2000, 5000, 10_000, 20_000, 50_000, 100_000];
     #[allow(clippy::cast_precision_loss, reason = "small numbers")]
     let wide = |step: &&usize| **step as f64 * scale.message >= 56.0;
-    let step = steps.iter().find(wide).copied().unwrap_or(1_000_000);
+    steps.iter().find(wide).copied().unwrap_or(1_000_000)
+}
+
+/// Numbers of messages: they stay in sight above the drawing.
+fn axis(last: usize, scale: &Scale) -> Markup {
     html! {
-        @for message in (0..=last).step_by(step) {
-            g transform=(shift(scale.x(message), 0.0)) {
-                path d={ "M0 22V" (px(height)) } {}
-                text y="14" { (message) }
-            }
-        }
+        @for message in (0..=last).step_by(step(scale)) { text x=(px(scale.x(message))) y="16" { (message) } }
+    }
+}
+
+/// A line down from each of those numbers.
+fn grid(last: usize, scale: &Scale, height: f64) -> Markup {
+    html! {
+        @for message in (0..=last).step_by(step(scale)) { path d={ "M" (px(scale.x(message))) " 0V" (px(height)) } {} }
     }
 }
 
@@ -109,9 +116,12 @@ fn row(i: usize, row: &Row<'_>, flags: &[&Flag<'_>], scale: &Scale) -> Markup {
         Line::Ghost(name) => ("ghost", name, None),
     };
     let from = row.from.or(row.parent.map(|_| 0));
-    let (short, whole) = (crop(name, 46), crop(name, 300));
+    let (short, whole) = (crop(&row.name, 46), crop(name, 300));
+    let played = chat.and_then(|chat| chat.changed.get(..10));
+    let health = chat.map(|chat| chat.health.as_str()).filter(|health| *health != "ok");
+    let scenes_here = chat.map_or(0, |chat| chat.scenes.iter().filter(|scene| **scene >= own).count());
     html! {
-        g class={ "row c" (row.colour) " " (class) } transform=(shift(0.0, y)) data-chat=[chat.map(|chat| &chat.chat)]
+        g class={ "row c" (row.colour) " " (class) @if row.latest { " latest" } } data-health=[health] data-played=[played] data-scenes=[Some(scenes_here).filter(|n| *n > 0)] transform=(shift(0.0, y)) data-chat=[chat.map(|chat| &chat.chat)]
             data-parent=[row.parent] data-from=[from.filter(|_| row.from.is_some())] data-end=(row.end) data-below=[Some(row.below).filter(|n| *n > 0)] {
             @if let Some(stem) = &stem { path.stem.far[row.parent.is_some_and(|parent| i - parent > FAR)] d=(stem) {} }
             path.line d=(line) {}
@@ -127,9 +137,12 @@ fn row(i: usize, row: &Row<'_>, flags: &[&Flag<'_>], scale: &Scale) -> Markup {
             // Before the name: the handle that folds stands above a flag, and can be met.
             @for flag in flags { (self::flag(flag, scale)) }
             g.label data-m=(row.from.unwrap_or(0)) transform=(shift(label, 0.0)) {
-                text { (short) @if chat.is_none() { tspan { " (gone)" } } @if short != whole { title { (whole) } } }
+                @match chat {
+                    Some(chat) => a.name href=(link::moment(&chat.chat, None)) tabindex="-1" { text { (short) @if short != whole { title { (whole) } } } },
+                    None => text { (short) tspan { " (gone)" } @if short != whole { title { (whole) } } },
+                }
             }
-            @if let Some(chat) = chat { (badges(chat, row, end.max(label))) }
+            @if let Some(chat) = chat { (badges(chat, row, end.max(if scale.dense { label + letters(&short) * 1.3 } else { label }))) }
         }
     }
 }
@@ -147,10 +160,13 @@ fn badges(chat: &TreeChat, row: &Row<'_>, x: f64) -> Markup {
             text y="4" {
                 tspan.count { (words::number(chat.messages)) }
                 @if let Some(version) = chat.running_recap.current { tspan dx="7" { "recap " (version) } }
-                @if let Some(book) = book { tspan dx="7" class={ "book " (chat.book.state) } { (book) } }
+                @if let Some(book) = book { tspan dx="7" class={ "book " (if chat.health == Health::Ok { "fine" } else { chat.book.state }) } { (book) } }
                 tspan.gained dx="0" {}
+                @if row.latest { tspan.played dx="7" { "played last" } }
                 @if chat.health.as_str() != "ok" {
-                    tspan dx="7" class={ "health-" (chat.health.as_str()) } { "● " (chat.findings.first().map(|code| wrong(*code)).unwrap_or_default()) }
+                    a href=(link::health(Some(&chat.chat))) tabindex="-1" {
+                        tspan dx="7" class={ "health-" (chat.health.as_str()) } { "● " (chat.findings.first().map(|code| wrong(*code)).unwrap_or_default()) }
+                    }
                 }
             }
         }
@@ -222,9 +238,4 @@ fn flag(flag: &Flag<'_>, scale: &Scale) -> Markup {
             title { "Checkpoint: " (crop(name_of(&flag.chat.chat), 300)) }
         }
     }
-}
-
-/// The name of a chat, without its story.
-pub(super) fn name_of(chat: &str) -> &str {
-    chat.split_once('/').map_or(chat, |(_, name)| name)
 }

@@ -5,7 +5,9 @@
 
 use std::collections::HashMap;
 
-use forklore_engine::tree::{StoryTree, TreeChat};
+use forklore_engine::tree::{self, StoryTree, TreeChat};
+
+use crate::words;
 
 /// Beyond this many rows they move together.
 const MANY: usize = 60;
@@ -33,6 +35,10 @@ pub(super) struct Row<'a> {
     pub(super) below: usize,
     /// Its colour, of eight
     pub(super) colour: usize,
+    /// What it is called, without what it shares with the lines that it comes from
+    pub(super) name: String,
+    /// Whether it is the one that was played last
+    pub(super) latest: bool,
 }
 
 /// What a line stands for.
@@ -58,6 +64,13 @@ enum Above<'a> {
     Ghost(&'a str),
 }
 
+/// The colour of a chat, of eight: its own, whatever other chats there are, and never that of the line that it parts from.
+fn colour(chat: &str, above: Option<usize>) -> usize {
+    let Some(above) = above else { return 0 };
+    let sum = chat.bytes().fold(7_usize, |sum, byte| (sum * 31 + usize::from(byte)) % 1_000_003);
+    (above + 1 + sum % 7) % 8
+}
+
 impl<'a> TreeDrawing<'a> {
     pub(super) fn of(story: &'a StoryTree) -> Self {
         let known: HashMap<&str, &TreeChat> = story.chats.iter().map(|chat| (&*chat.chat, chat)).collect();
@@ -78,6 +91,11 @@ impl<'a> TreeDrawing<'a> {
         let mut planning = Planning {
             below,
             plan: TreeDrawing { rows: Vec::new(), flags: Vec::new(), last: 0, dense: false },
+            story: &story.name,
+            latest: { story.chats.iter() }
+                .filter(|_| story.chats.len() > 1)
+                .max_by_key(|chat| &chat.changed)
+                .map(|chat| &*chat.chat),
         };
         planning.grow(Above::Nothing, None);
         let mut ghosts: Vec<&str> = story
@@ -97,6 +115,7 @@ impl<'a> TreeDrawing<'a> {
                 planning.grow(above(chat), None);
             }
         }
+        planning.tell_apart();
         let mut plan = planning.plan;
         plan.last = plan.rows.iter().map(|row| row.end).max().unwrap_or(0);
         plan.dense = plan.rows.len() > MANY;
@@ -107,9 +126,39 @@ impl<'a> TreeDrawing<'a> {
 struct Planning<'a> {
     below: HashMap<Above<'a>, Vec<&'a TreeChat>>,
     plan: TreeDrawing<'a>,
+    story: &'a str,
+    /// The chat that was played last, if there are several
+    latest: Option<&'a str>,
 }
 
 impl<'a> Planning<'a> {
+    /// Chats that begin a line and were begun within a minute would be called the same: they keep the names that they have.
+    fn tell_apart(&mut self) {
+        let mut named: HashMap<String, Vec<usize>> = HashMap::new();
+        for (row, first) in self.plan.rows.iter().enumerate().filter(|(_, row)| row.parent.is_none()) {
+            named.entry(first.name.clone()).or_default().push(row);
+        }
+        for row in named.into_values().filter(|rows| rows.len() > 1).flatten() {
+            if let Line::Chat(chat) = self.plan.rows[row].line {
+                self.plan.rows[row].name = self.short_name(chat, None);
+            }
+        }
+    }
+
+    fn short_name(&self, chat: &TreeChat, parent: Option<usize>) -> String {
+        // A fork takes its name from its parent, or from that one's parent: farther ones are long forgotten.
+        let above = std::iter::successors(parent, |row| self.plan.rows[*row].parent).take(4);
+        let mut names: Vec<&str> = above
+            .filter_map(|row| {
+                if let Line::Chat(chat) = self.plan.rows[row].line { Some(name_of(&chat.chat)) } else { None }
+            })
+            .collect();
+        names.reverse();
+        let short = tree::short_name(name_of(&chat.chat), self.story, &names);
+        // The drawing shows what it parts from.
+        short.strip_prefix("… - ").map(str::to_owned).unwrap_or(short)
+    }
+
     fn ghost(&mut self, name: &'a str) {
         let forks = self.below.get(&Above::Ghost(name)).map(Vec::as_slice).unwrap_or_default();
         let end = forks.iter().filter_map(|chat| chat.fork_message).max().unwrap_or(0);
@@ -121,6 +170,8 @@ impl<'a> Planning<'a> {
             end,
             below: 0,
             colour: 0,
+            name: name.to_owned(),
+            latest: false,
         });
         self.grow(Above::Ghost(name), Some(row));
         self.plan.rows[row].below = self.plan.rows.len() - row - 1;
@@ -128,19 +179,20 @@ impl<'a> Planning<'a> {
 
     /// Adds everything below a row. A story can be a thousand forks deep, so the way back is a list and not the stack.
     fn grow(&mut self, above: Above<'a>, parent: Option<usize>) {
-        enum Step<'a> {
+        enum Growth<'a> {
             Add(&'a TreeChat, Option<usize>),
             Close(usize),
         }
         let todo = self.below.remove(&above).unwrap_or_default();
-        let mut todo: Vec<Step<'_>> = todo.into_iter().rev().map(|chat| Step::Add(chat, parent)).collect();
+        let mut todo: Vec<Growth<'_>> =
+            todo.into_iter().rev().map(|chat| Growth::Add(chat, parent)).collect();
         while let Some(step) = todo.pop() {
             let (chat, parent) = match step {
-                Step::Close(row) => {
+                Growth::Close(row) => {
                     self.plan.rows[row].below = self.plan.rows.len() - row - 1;
                     continue;
                 }
-                Step::Add(chat, parent) => (chat, parent),
+                Growth::Add(chat, parent) => (chat, parent),
             };
             let end = chat.messages.saturating_sub(1);
             let forks = self.below.remove(&Above::Chat(&chat.chat)).unwrap_or_default();
@@ -155,10 +207,18 @@ impl<'a> Planning<'a> {
                 continue;
             }
             let row = self.plan.rows.len();
-            let colour = row % 8;
-            self.plan.rows.push(Row { line: Line::Chat(chat), parent, from, end, below: 0, colour });
-            todo.push(Step::Close(row));
-            todo.extend(forks.into_iter().rev().map(|fork| Step::Add(fork, Some(row))));
+            let above = parent.map(|parent| self.plan.rows[parent].colour);
+            let colour = colour(&chat.chat, above);
+            let name = words::chat_name(&self.short_name(chat, parent));
+            let (line, latest) = (Line::Chat(chat), self.latest == Some(&*chat.chat));
+            self.plan.rows.push(Row { line, parent, from, end, below: 0, colour, name, latest });
+            todo.push(Growth::Close(row));
+            todo.extend(forks.into_iter().rev().map(|fork| Growth::Add(fork, Some(row))));
         }
     }
+}
+
+/// The name of a chat, without its story.
+pub(super) fn name_of(chat: &str) -> &str {
+    chat.split_once('/').map_or(chat, |(_, name)| name)
 }

@@ -155,7 +155,14 @@ fn made_for(log: &OpLog, meant: &dyn Fn(&str) -> bool) -> BTreeSet<String> {
     let makes = |op: &&Operation| {
         let made = matches!(
             op.kind,
-            Kind::Checkpoint | Kind::Branch | Kind::Heal | Kind::Restore | Kind::Learn | Kind::Resolve
+            Kind::Checkpoint
+                | Kind::Branch
+                | Kind::Heal
+                | Kind::Restore
+                | Kind::Learn
+                | Kind::Append
+                | Kind::Resolve
+                | Kind::Pick
         );
         made && log.undone_by(&op.id).is_none() && op.chat.as_deref().is_some_and(meant)
     };

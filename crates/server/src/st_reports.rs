@@ -1,10 +1,10 @@
-//! What SillyTavern's plugin reports: [`seen`] does what follows from something that SillyTavern has changed, [`catch_up`] what should have
+//! What SillyTavern's plugin reports: [`reported`] does what follows from something that SillyTavern has changed, [`catch_up`] what should have
 //! followed while nobody could be told.
 
 use forklore_api::{ErrorCode, Failure, FailureReport, Kind, OpenVault, now};
 use forklore_core::format::names::{book_stem, chat_stem};
 use forklore_engine::rename;
-use forklore_engine::reported::{self, Cleared};
+use forklore_engine::st_deleted::{self, Cleared};
 use forklore_journal::oplog::OpLog;
 use forklore_json::Raw;
 use forklore_vault::{ChatIx, StoryKind};
@@ -20,7 +20,7 @@ use crate::vault::Call;
 #[serde(deny_unknown_fields)]
 pub(crate) struct Report {
     /// In the order in which they happened
-    events: Vec<Seen>,
+    events: Vec<ReportedChange>,
     /// Whether others were lost: what can be found out about them from the disk is done
     #[serde(default)]
     lost: bool,
@@ -29,7 +29,7 @@ pub(crate) struct Report {
 /// One thing that SillyTavern has done.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-pub(crate) struct Seen {
+pub(crate) struct ReportedChange {
     /// What it was done with
     what: Subject,
     /// What was done
@@ -98,7 +98,7 @@ pub(crate) struct Did {
 }
 
 /// SillyTavern has changed something.
-pub(crate) fn seen(call: &Call, report: &Report) -> Followed {
+pub(crate) fn reported(call: &Call, report: &Report) -> Followed {
     let (mut did, mut failed) = (Vec::new(), Vec::new());
     if report.lost {
         // What cannot be done now is done when the vault is next opened.
@@ -140,13 +140,13 @@ pub(crate) fn seen(call: &Call, report: &Report) -> Followed {
 
 /// Does what should have followed from deletions that nobody told of: while there was no engine, or too much to tell.
 pub(crate) fn catch_up(call: &Call) -> Result<(), Failure> {
-    let missed = call.ask(|open| Ok(reported::may_have_missed(&*open.fs, &OpLog::read(&*open.fs)?)?))?;
+    let missed = call.ask(|open| Ok(st_deleted::may_have_missed(&*open.fs, &OpLog::read(&*open.fs)?)?))?;
     if !missed {
         return Ok(());
     }
     let cleared = call.change(|open| {
         let library = open.library_to_change(false)?;
-        Ok(reported::missed(&library, &OpLog::read(&*open.fs)?, now())?)
+        Ok(st_deleted::missed(&library, &OpLog::read(&*open.fs)?, now())?)
     })?;
     if cleared.operation.is_some() {
         call.vault.tell(Event::Change(VaultChange::vault()));
@@ -154,7 +154,7 @@ pub(crate) fn catch_up(call: &Call) -> Result<(), Failure> {
     Ok(())
 }
 
-fn change(seen: &Seen) -> VaultChange {
+fn change(seen: &ReportedChange) -> VaultChange {
     let name = seen.name.clone();
     let chat = |name: &String| match &seen.folder {
         Some(folder) if !seen.group => format!("{folder}/{}", chat_stem(name)),
@@ -186,7 +186,12 @@ fn change(seen: &Seen) -> VaultChange {
 }
 
 /// A chat has another name: what still says the former one follows, before a page reads it.
-fn follow_rename(open: &OpenVault<'_>, seen: &Seen, name: &str, from: &str) -> Result<Cleared, Failure> {
+fn follow_rename(
+    open: &OpenVault<'_>,
+    seen: &ReportedChange,
+    name: &str,
+    from: &str,
+) -> Result<Cleared, Failure> {
     let library = open.library_to_change(false)?;
     let is_it = |c: &ChatIx| {
         let story = library.story(library.chat(*c).story());
@@ -203,7 +208,7 @@ fn follow_rename(open: &OpenVault<'_>, seen: &Seen, name: &str, from: &str) -> R
 }
 
 /// What follows from what SillyTavern did.
-fn follow(call: &Call, seen: &Seen) -> Result<Cleared, Failure> {
+fn follow(call: &Call, seen: &ReportedChange) -> Result<Cleared, Failure> {
     if let (Act::Renamed, Subject::Chat, Some(name), Some(from)) =
         (seen.act, seen.what, &seen.name, &seen.from)
     {
@@ -223,9 +228,9 @@ fn follow(call: &Call, seen: &Seen) -> Result<Cleared, Failure> {
         let log = OpLog::read(&*open.fs)?;
         let folder = seen.folder.as_deref().filter(|_| !seen.group);
         Ok(match kind {
-            Some(kind) => reported::gone(&library, &log, kind, name, now())?,
+            Some(kind) => st_deleted::gone(&library, &log, kind, name, now())?,
             None if folder.is_none() && !seen.group => Cleared::default(),
-            None => reported::deleted(&library, &log, folder, &chat_stem(name), metadata, now())?,
+            None => st_deleted::deleted(&library, &log, folder, &chat_stem(name), metadata, now())?,
         })
     })
 }

@@ -92,7 +92,7 @@ fn exported() -> Vec<u8> {
     }
     let library = vault.library();
     let (story, _) = library.stories().next().unwrap();
-    let request = export::Request {
+    let request = export::ExportRequest {
         chats: Chats::Story(story),
         with_card: false,
         with_history: true,
@@ -107,7 +107,7 @@ fn exported() -> Vec<u8> {
 fn try_import(vault: &Vault, bytes: &[u8]) -> Result<(), import::ImportError> {
     let file = vault.bytes_as_file(bytes);
     let library = vault.library();
-    let plan = import::plan(&library, &*file, &import::Request::default(), &NoProgress)?;
+    let plan = import::plan(&library, &*file, &import::ImportRequest::default(), &NoProgress)?;
     import::execute(&library, &*file, plan, NOW, &NoProgress).map(drop)
 }
 
@@ -224,7 +224,7 @@ fn taken(export: &[u8]) -> SimFs {
 fn import_into(fs: &Arc<dyn Vfs>) -> Result<(), String> {
     let file = fs.open(&path("story.forklore")).map_err(|e| e.to_string())?;
     let library = Library::load(fs.clone(), &NoProgress).map_err(|e| e.to_string())?;
-    let plan = import::plan(&library, &*file, &import::Request::default(), &NoProgress);
+    let plan = import::plan(&library, &*file, &import::ImportRequest::default(), &NoProgress);
     let plan = plan.map_err(|e| e.to_string())?;
     import::execute(&library, &*file, plan, NOW, &NoProgress).map(drop).map_err(|e| e.to_string())
 }

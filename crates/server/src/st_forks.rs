@@ -6,8 +6,8 @@ use std::time::{Duration, Instant};
 use forklore_api::{Failure, FailureReport, OpenVault, now};
 use forklore_config::Config;
 use forklore_engine::fork::{ForkReport, ForkRequest};
-use forklore_engine::hook::{self, Fork, Sent};
-use forklore_engine::{reported, undo};
+use forklore_engine::st_forks::{self, Fork, Sent};
+use forklore_engine::{st_deleted, undo};
 use forklore_journal::Recovered;
 use forklore_journal::oplog::{OpLog, time};
 use forklore_json::Raw;
@@ -17,7 +17,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 
 use crate::answer::usage;
-use crate::events::{Event, ForkTold, VaultChange};
+use crate::events::{Event, ForkState, ForkTold, VaultChange};
 use crate::lock::lock;
 use crate::under_way::{Ticket, Wish};
 use crate::vault::Call;
@@ -53,11 +53,24 @@ pub(crate) struct Save {
     last: Option<Box<RawValue>>,
 }
 
+/// What is to be done about a save.
+#[derive(Debug, Default, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+enum SaveAct {
+    /// Save it as it is
+    #[default]
+    Pass,
+    /// It is a fork: save it with this header
+    Fork,
+    /// It is a fork that has to wait: save it with this header
+    Pending,
+}
+
 /// What is to become of a save.
 #[derive(Debug, Default, Serialize, JsonSchema)]
 pub(crate) struct Prepared {
-    /// `pass`: save it as it is; `fork`, `pending`: save it with this header
-    act: &'static str,
+    /// What to do
+    act: SaveAct,
     /// Address of the fork
     chat: Option<String>,
     /// The header to save
@@ -84,8 +97,8 @@ pub(crate) struct Over {
 /// What became of it.
 #[derive(Debug, Serialize, JsonSchema)]
 pub(crate) struct Resolved {
-    /// `made`, `pending`, `taken_back`, or `gone`: nobody knows of it any more
-    state: &'static str,
+    /// What became of it
+    state: ForkState,
 }
 
 /// Until when a wish holds.
@@ -141,15 +154,15 @@ pub(crate) fn prepare(call: &Call, save: &Save) -> Result<Prepared, Failure> {
         last: if last.is_empty() { Raw::NULL } else { Raw::parse(&last).map_err(broken)? },
     };
     let mut prepared = call.change(|open| try_prepare(call, open, &sent))?;
-    if prepared.act != "pass" || prepared.overwritten.is_some() {
+    if prepared.act != SaveAct::Pass || prepared.overwritten.is_some() {
         let ticket = format!("t{}-{}", call.vault.number(), uuid::Uuid::new_v4().simple());
         let mut tickets = lock(&call.vault.under_way.tickets);
         if tickets.len() >= TICKETS {
             tickets.clear();
         }
-        let fork = (prepared.act != "pass").then(|| ForkTold {
+        let fork = (prepared.act != SaveAct::Pass).then(|| ForkTold {
             chat: prepared.chat.clone().unwrap_or_default(),
-            state: if prepared.act == "fork" { "made" } else { "pending" },
+            state: if prepared.act == SaveAct::Fork { ForkState::Made } else { ForkState::Pending },
             operation: prepared.report.as_ref().and_then(|report| report.operation.clone()),
             report: prepared.report.clone(),
             refusal: prepared.refusal.clone(),
@@ -165,11 +178,11 @@ fn try_prepare(call: &Call, open: &OpenVault<'_>, sent: &Sent<'_>) -> Result<Pre
     (open.told)(&right.recovered);
     let load = || Library::load_with(open.fs.clone(), right.clone(), open.progress);
     let mut library = load()?;
-    let pass = Prepared { act: "pass", ..Prepared::default() };
-    let Some(verdict) = hook::judge(&library, sent) else { return Ok(pass) };
+    let pass = Prepared::default();
+    let Some(verdict) = st_forks::judge(&library, sent) else { return Ok(pass) };
     let mut overwritten = None;
     if let Some(old) = verdict.overwrites {
-        overwritten = Some(reported::overwrite(&library, old, verdict.fork.is_some(), now())?);
+        overwritten = Some(st_deleted::overwrite(&library, old, verdict.fork.is_some(), now())?);
         // The name is free now, and so may be its book's.
         library = load()?;
     }
@@ -183,12 +196,12 @@ fn try_prepare(call: &Call, open: &OpenVault<'_>, sent: &Sent<'_>) -> Result<Pre
     match whole(open, &library, sent, &fork, wish.as_ref()) {
         Ok((report, header)) => {
             let header = Some(raw(header)?);
-            Ok(Prepared { act: "fork", header, report: Some(report), ..pass })
+            Ok(Prepared { act: SaveAct::Fork, header, report: Some(report), ..pass })
         }
         Err(failure) => {
-            let header = hook::pending(sent, &fork, failure.code.as_str(), &failure.message, now());
+            let header = st_forks::pending(sent, &fork, failure.code.as_str(), &failure.message, now());
             let header = header.map(raw).transpose()?;
-            Ok(Prepared { act: "pending", header, refusal: Some(failure.told()), ..pass })
+            Ok(Prepared { act: SaveAct::Pending, header, refusal: Some(failure.told()), ..pass })
         }
     }
 }
@@ -202,7 +215,7 @@ fn whole(
 ) -> Result<(ForkReport, Vec<u8>), Failure> {
     let config = Config::load(&*open.fs)?;
     let time = now();
-    Ok(hook::prepare(library, sent, fork, wish, &config, time, time + UNTIL)?)
+    Ok(st_forks::prepare(library, sent, fork, wish, &config, time, time + UNTIL)?)
 }
 
 fn raw(bytes: Vec<u8>) -> Result<Box<RawValue>, Failure> {
@@ -213,7 +226,7 @@ fn raw(bytes: Vec<u8>) -> Result<Box<RawValue>, Failure> {
 /// The save is over, however it went: what is on disk decides.
 pub(crate) fn resolve(call: &Call, over: &Over) -> Result<Resolved, Failure> {
     let Some(ticket) = lock(&call.vault.under_way.tickets).remove(&over.ticket) else {
-        return Ok(Resolved { state: "gone" });
+        return Ok(Resolved { state: ForkState::Gone });
     };
     let settled = call.change(|open| settle(open, &ticket));
     if settled.is_err() {
@@ -222,25 +235,25 @@ pub(crate) fn resolve(call: &Call, over: &Over) -> Result<Resolved, Failure> {
     }
     let state = settled?;
     if let Some(fork) = ticket.fork {
-        if state != "taken_back" {
+        if state != ForkState::TakenBack {
             let change = VaultChange::operation("made", Some(&fork.chat), fork.operation.as_deref());
             let book = fork.report.as_ref().and_then(|report| report.book.name.clone());
             call.vault.tell(Event::Change(VaultChange { book, by: "sillytavern", ..change }));
         }
-        let report = fork.report.filter(|_| state == "made");
+        let report = fork.report.filter(|_| state == ForkState::Made);
         call.vault.tell(Event::Fork(ForkTold { state, report, ..fork }));
     }
     Ok(Resolved { state })
 }
 
-fn settle(open: &OpenVault<'_>, ticket: &Ticket) -> Result<&'static str, Failure> {
-    let mut state = ticket.fork.as_ref().map_or("gone", |fork| fork.state);
+fn settle(open: &OpenVault<'_>, ticket: &Ticket) -> Result<ForkState, Failure> {
+    let mut state = ticket.fork.as_ref().map_or(ForkState::Gone, |fork| fork.state);
     if let Some(id) = ticket.fork.as_ref().and_then(|fork| fork.operation.as_deref()) {
         state = match settle::resolve(&*open.fs, id, now())? {
-            Some(Recovered::Finished { .. } | Recovered::Pending { .. }) => "made",
+            Some(Recovered::Finished { .. } | Recovered::Pending { .. }) => ForkState::Made,
             // Somebody else has settled it meanwhile.
-            None if OpLog::read(&*open.fs)?.find(id).is_ok() => "made",
-            Some(Recovered::TakenBack { .. }) | None => "taken_back",
+            None if OpLog::read(&*open.fs)?.find(id).is_ok() => ForkState::Made,
+            Some(Recovered::TakenBack { .. }) | None => ForkState::TakenBack,
         };
     }
     if let Some(id) = &ticket.overwritten {

@@ -1,0 +1,519 @@
+//! `pick`: one thing is taken over into a chat: an entry, a field of it, a recap, a variable, the author's note; from any chat, any
+//! moment of it, from what a fork was made without, from what `heal` has put aside, or from a chat that was deleted.
+//!
+//! What goes into a lorebook makes a new one that the chat is bound to, because pages keep books in memory and write them back whole.
+//! Everything else is an edit of the chat's header under a fresh identity: a page that still has the old one does not write over it.
+
+mod source;
+
+use std::collections::BTreeMap;
+
+use forklore_core::adapter::Keepers;
+use forklore_core::adapter::recap;
+use forklore_core::fork::book::{Content, assemble, fingerprint};
+use forklore_core::format::book::{Book as Parsed, EntryImage};
+use forklore_core::format::revision::{Revision, apply};
+use forklore_core::merge::{counterpart, pick, pick_field};
+use forklore_fs::{PathError, VaultPath};
+use forklore_journal::operation::{Edit, FileId, Kind};
+use forklore_journal::oplog::time;
+use forklore_journal::{About, TxError, layout};
+use forklore_json::Raw;
+use forklore_vault::address::AddressError;
+use forklore_vault::state::at::StateError;
+use forklore_vault::{ChatIx, Library};
+use schemars::JsonSchema;
+use serde::Serialize;
+
+use self::source::Source;
+use crate::blame::EntryError;
+use crate::finder::finder;
+use crate::fork::ForkError;
+use crate::header::{edit_of, rebind};
+use crate::heal::unneeded;
+use crate::history::{Did, differing};
+use crate::new_book;
+use crate::restore::book::{Bind, identified, own_record, refuse_work, warnings};
+use crate::restore::{RestoreError, When};
+use crate::warning::Warning;
+
+/// What is to be taken over, and where from.
+#[derive(Debug, Clone)]
+pub struct PickRequest {
+    /// Address of the chat that gets it
+    pub chat: String,
+    /// Address of the chat that has it, also one that was deleted; the same chat if left out
+    pub from: Option<String>,
+    /// As of when
+    pub when: When,
+    /// What
+    pub what: PickWanted,
+    /// Only this field of an entry
+    pub field: Option<String>,
+    /// Whether work that waits in the queue is no reason to refuse
+    pub ignore_queue: bool,
+}
+
+/// What can be taken over.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum PickWanted {
+    /// An entry of the lorebook, by number or title
+    Entry(String),
+    /// An entry that a fork was made without, by number or title
+    LeftOut(String),
+    /// An entry that `heal` has put aside, by number or title
+    Quarantined(String),
+    /// A variable
+    Variable(String),
+    /// The author's note
+    Note,
+    /// A version of the running recap, also one that was archived when the chat was forked
+    Recap(i64),
+    /// The combined recap, also one that was archived when the chat was forked
+    Combined,
+}
+
+/// What was taken over, or would be.
+#[derive(Debug, Clone, Serialize, JsonSchema)]
+pub struct PickReport {
+    /// Id of the operation; nothing if it was only planned
+    pub operation: Option<String>,
+    /// Address of the chat that has it now
+    pub chat: String,
+    /// Address of the chat that it is from
+    pub from: String,
+    /// The message of that chat that it is as of
+    pub at: usize,
+    /// The observation that it is from, if that is a past that is gone
+    pub observation: Option<u64>,
+    /// When that was, as RFC 3339
+    pub seen: Option<String>,
+    /// `entry`, `variable`, `note`, `recap` or `combined_recap`
+    pub what: &'static str,
+    /// Title of the entry, name of the variable, number of the version
+    pub name: String,
+    /// Number of the entry here
+    pub uid: Option<i64>,
+    /// Whether it is new here, or changed
+    pub did: Did,
+    /// Fields that changed
+    pub fields: Vec<String>,
+    /// What was here
+    pub before: Option<String>,
+    /// What is here now
+    pub after: String,
+    /// Name of the new lorebook, if it makes one
+    pub book: Option<String>,
+    /// What the user should know
+    pub warnings: Vec<Warning>,
+    /// Files that were made or changed
+    pub files: Vec<String>,
+    /// Files that could not be changed yet
+    pub pending: Vec<String>,
+}
+
+/// Why nothing was taken over. Nothing was changed.
+#[derive(Debug, thiserror::Error)]
+pub enum PickError {
+    /// It is so already.
+    #[error("{0} is the same there: there is nothing to take over")]
+    Same(String),
+    /// A field goes into an entry that is there.
+    #[error("\"{chat}\" has no entry \"{title}\" whose field could be taken over")]
+    NotHere {
+        /// The chat
+        chat: String,
+        /// The entry
+        title: String,
+    },
+    /// The fork was not made without it.
+    #[error("Nothing that \"{chat}\" was made without is called {wanted:?}")]
+    NotLeftOut {
+        /// The chat
+        chat: String,
+        /// What was asked for
+        wanted: String,
+    },
+    /// Nothing like that was put aside.
+    #[error("Nothing that was put aside for \"{chat}\" is called {wanted:?}")]
+    NotPutAside {
+        /// The chat
+        chat: String,
+        /// What was asked for
+        wanted: String,
+    },
+    /// There is no such variable.
+    #[error("\"{chat}\" has no variable \"{name}\" at message {at}")]
+    NoVariable {
+        /// The chat
+        chat: String,
+        /// The variable
+        name: String,
+        /// The message
+        at: usize,
+    },
+    /// There is no author's note.
+    #[error("\"{0}\" has no author's note")]
+    NoNote(String),
+    /// There is no such version.
+    #[error("\"{chat}\" has no version {number} of the running recap, and none was archived for it")]
+    NoSuchVersion {
+        /// The chat
+        chat: String,
+        /// The number
+        number: i64,
+    },
+    /// There is no combined recap.
+    #[error("\"{0}\" has no combined recap")]
+    NoCombined(String),
+    /// The combined recap tells of messages that are not there.
+    #[error("The combined recap tells of {covers} messages, and \"{chat}\" has {has}")]
+    TooFar {
+        /// The chat
+        chat: String,
+        /// How many messages it tells of
+        covers: i64,
+        /// How many there are
+        has: usize,
+    },
+    /// There is no such entry.
+    #[error(transparent)]
+    Entry(#[from] EntryError),
+    /// There is no such chat.
+    #[error(transparent)]
+    Address(#[from] AddressError),
+    /// The chat or its book cannot be changed, or there is no such past.
+    #[error(transparent)]
+    Restore(#[from] RestoreError),
+    /// The state of a book cannot be told.
+    #[error(transparent)]
+    State(#[from] StateError),
+    /// It could not be done.
+    #[error(transparent)]
+    Tx(#[from] TxError),
+    /// The system said no.
+    #[error(transparent)]
+    Path(#[from] PathError),
+}
+
+/// What is worked out and not yet done.
+pub struct PickPlan {
+    /// What is told of it
+    pub report: PickReport,
+    act: Act,
+}
+
+enum Act {
+    /// The chat gets a new book
+    Bind(Box<Bind>),
+    /// Only its header changes
+    Header(Box<Edit>, Vec<(VaultPath, FileId)>),
+}
+
+impl PickPlan {
+    /// Whether the chat is bound to another book by it: that is asked first.
+    pub fn asks(&self) -> bool {
+        matches!(self.act, Act::Bind(_))
+    }
+}
+
+/// Works out how something is taken over. `slug` is a fresh identity.
+pub fn plan(library: &Library, request: &PickRequest, slug: &str) -> Result<PickPlan, PickError> {
+    let c = library.find_chat(&request.chat)?;
+    let chat = library.chat(c);
+    if let Some(why) = chat.unreadable() {
+        let chat = chat.name().to_owned();
+        return Err(RestoreError::from(ForkError::CorruptChat { chat, why: why.to_owned() }).into());
+    }
+    let own = library.address(c).to_string();
+    let source = Source::find(library, request.from.as_deref().unwrap_or(&own), request.when)?;
+    let report = PickReport {
+        operation: None,
+        chat: own,
+        from: source.library().address(source.chat).to_string(),
+        at: source.at,
+        observation: source.past.as_ref().map(|past| past.seq),
+        seen: source.past.as_ref().map(|past| time(past.clock)),
+        what: "entry",
+        name: String::new(),
+        uid: None,
+        did: Did::Changed,
+        fields: Vec::new(),
+        before: None,
+        after: String::new(),
+        book: None,
+        warnings: Vec::new(),
+        files: Vec::new(),
+        pending: Vec::new(),
+    };
+    let picking = Picking { library, c, source: &source, slug, report };
+    match &request.what {
+        PickWanted::Entry(wanted) => picking.entry(request, source.entry(wanted)?),
+        PickWanted::LeftOut(wanted) => picking.entry(request, source.left_out(wanted)?),
+        PickWanted::Quarantined(wanted) => picking.entry(request, (source.quarantined(wanted)?, Vec::new())),
+        PickWanted::Variable(name) => picking.variable(name),
+        PickWanted::Note => picking.note(),
+        PickWanted::Recap(number) => picking.recap(*number),
+        PickWanted::Combined => picking.combined(),
+    }
+}
+
+/// Lets it happen.
+pub fn execute(library: &Library, plan: PickPlan, now: i64) -> Result<PickReport, PickError> {
+    let PickPlan { mut report, act } = plan;
+    let what = match report.what {
+        "entry" => format!("the entry \"{}\"", report.name),
+        "variable" => format!("the variable \"{}\"", report.name),
+        "note" => "the author's note".to_owned(),
+        "recap" => format!("version {} of the running recap", report.name),
+        _ => "the combined recap".to_owned(),
+    };
+    let about = About {
+        kind: Kind::Pick,
+        chat: Some(report.chat.clone()),
+        summary: format!("took {what} of {} at message {} over into {}", report.from, report.at, report.chat),
+        undoes: None,
+    };
+    match act {
+        Act::Bind(bind) => {
+            let (operation, pending) = bind.commit(library, about, now)?;
+            (report.operation, report.pending) = (Some(operation), pending);
+        }
+        Act::Header(edit, guards) => {
+            let mut tx = library.begin(now)?;
+            if !tx.can_edit()? {
+                return Err(RestoreError::NoExchange.into());
+            }
+            guards.into_iter().for_each(|(path, file)| tx.guard(path, file));
+            tx.edit(*edit)?;
+            report.operation = Some(tx.id().to_owned());
+            let outcome = tx.commit(about, &finder(library))?;
+            let open = outcome.pending.iter().chain(&outcome.void);
+            report.pending = open.map(|path| path.as_str().to_owned()).collect();
+        }
+    }
+    Ok(report)
+}
+
+struct Picking<'a> {
+    library: &'a Library,
+    /// The chat that gets it
+    c: ChatIx,
+    source: &'a Source<'a>,
+    slug: &'a str,
+    report: PickReport,
+}
+
+impl Picking<'_> {
+    /// An entry, or a field of it, in a new book.
+    fn entry(
+        mut self,
+        request: &PickRequest,
+        (entry, there): (EntryImage, Vec<EntryImage>),
+    ) -> Result<PickPlan, PickError> {
+        let (library, c) = (self.library, self.c);
+        let chat = library.chat(c);
+        let corrupt = || RestoreError::CorruptHeader(chat.name().to_owned());
+        refuse_work(library, c, request.ignore_queue)?;
+        let live = chat.book().map(|(name, _)| library.book(name)).transpose()?.flatten();
+        let here = live.as_ref().map(|live| live.images()).unwrap_or_default();
+        let place = counterpart(&here, &entry);
+        let (images, picked) = match &request.field {
+            Some(field) => {
+                let missing =
+                    || PickError::NotHere { chat: chat.name().to_owned(), title: entry.comment.to_string() };
+                let place = place.ok_or_else(missing)?;
+                let mut images = here.clone();
+                images[place] = pick_field(&here[place], &entry, field);
+                let picked = images[place].clone();
+                (images, picked)
+            }
+            None => pick(&here, &there, &self.handed_over(&entry, &there), place),
+        };
+        let was = place.map(|place| &here[place]);
+        if images == here {
+            return Err(PickError::Same(format!("The entry \"{}\"", entry.comment)));
+        }
+        self.report.name = picked.comment.to_string();
+        self.report.uid = picked.uid;
+        self.report.did = if was.is_some() { Did::Changed } else { Did::Added };
+        self.report.fields = was.map(|was| differing(was.raw(), picked.raw())).unwrap_or_default();
+        let shown = |image: &EntryImage| match request.field.as_deref().filter(|field| *field != "content") {
+            Some(field) => image.raw().get(field).map_or_else(|| "not set".to_owned(), |value| shown(value)),
+            None => image.content().into_owned(),
+        };
+        (self.report.before, self.report.after) = (was.map(shown), shown(&picked));
+        // The name of the new book is the chat's line's, or, if it has had none, the other's.
+        let found = library.book_as_it_is(c)?;
+        let other = || self.source.there().book().map(|(name, _)| name.to_owned());
+        let old = chat.book().map(|(name, _)| name.to_owned()).or_else(other);
+        let old = old.unwrap_or_else(|| chat.name().to_owned());
+        let new = new_book::name(library, c, chat.name(), &old, &found, &[]);
+        let path = layout::book(&new).map_err(|_| RestoreError::NameTaken(new.clone()))?;
+        let over = live.as_ref().and_then(|live| live.parse().ok());
+        let bytes = assemble(Content::Entries { over: over.as_ref(), entries: &images }, &new);
+        // Read as SillyTavern will: what is wrong with it is found before anything is written.
+        let read = Parsed::parse(&bytes).map_err(|_| corrupt())?;
+        let mut revisions = vec![Revision::text(&["integrity"], self.slug)];
+        revisions.extend(rebind(library, c, &new, &read.images())?);
+        revisions.extend(own_record(chat, self.slug, &new, &fingerprint(&read)));
+        let edit = edit_of(chat, revisions, true).ok_or_else(corrupt)?;
+        let retire = unneeded(library, &BTreeMap::from([(c, Some(new.clone()))]))?;
+        let files = [&path, &edit.target].into_iter().chain(&retire);
+        self.report.files = files.map(|path| path.as_str().to_owned()).collect();
+        self.report.book = Some(new);
+        self.report.warnings = warnings(library, c, &old, &found, chat.head());
+        let mut guards = self.guards();
+        guards.extend(live.and_then(|live| {
+            Some((library.books().get(live.name())?.clone(), FileId::from(live.identity()?)))
+        }));
+        let bind = Bind { book: (path, bytes), edit, retire, guards };
+        Ok(PickPlan { report: self.report, act: Act::Bind(Box::new(bind)) })
+    }
+
+    /// An entry as it is to be in this chat's book: it does not say any more from which messages of another chat it was written.
+    fn handed_over(&self, entry: &EntryImage, there: &[EntryImage]) -> EntryImage {
+        let chat = self.library.chat(self.c);
+        if self.source.is(chat) {
+            return entry.clone();
+        }
+        let one = [entry.clone()];
+        let keepers = Keepers::new(|adapter| adapter.kept(there) || adapter.kept(&one));
+        keepers.taken_over(&keepers.hand_over(entry, chat.name()))
+    }
+
+    fn variable(mut self, name: &str) -> Result<PickPlan, PickError> {
+        let then = self.source.metadata()?;
+        let value = Raw::trust(&then).at(&["variables", name]);
+        let value = value.ok_or_else(|| PickError::NoVariable {
+            chat: self.source.there().name().to_owned(),
+            name: name.to_owned(),
+            at: self.source.at,
+        })?;
+        let now = self.library.chat(self.c).header().metadata().at(&["variables", name]);
+        self.report.what = "variable";
+        name.clone_into(&mut self.report.name);
+        if now.is_some_and(|now| now.says_the_same(value)) {
+            return Err(PickError::Same(format!("The variable \"{name}\"")));
+        }
+        self.told(now, value);
+        self.header(vec![Revision::set(&["variables", name], value.bytes().to_vec())])
+    }
+
+    fn note(mut self) -> Result<PickPlan, PickError> {
+        let then = self.source.metadata()?;
+        let then = Raw::trust(&then);
+        let filled = then.get("note_prompt").filter(|note| note.is_truthy());
+        let text = filled.ok_or_else(|| PickError::NoNote(self.source.there().name().to_owned()))?;
+        let now = self.library.chat(self.c).header().metadata();
+        let keys = then.members().filter_map(|(key, value)| Some((key.as_text()?, value)));
+        let changed = keys.filter(|(key, value)| {
+            key.starts_with("note_") && now.get(key).is_none_or(|now| !now.says_the_same(*value))
+        });
+        let revisions: Vec<Revision> =
+            changed.map(|(key, value)| Revision::set(&[&key], value.bytes().to_vec())).collect();
+        self.report.what = "note";
+        if revisions.is_empty() {
+            return Err(PickError::Same("The author's note".to_owned()));
+        }
+        self.told(now.get("note_prompt").filter(|note| note.is_truthy()), text);
+        self.header(revisions)
+    }
+
+    fn recap(mut self, number: i64) -> Result<PickPlan, PickError> {
+        let (theirs, version) = self.source.version(number)?;
+        let chat = self.library.chat(self.c);
+        let metadata = chat.header().metadata();
+        let keeper = recap::keeper(metadata).unwrap_or(theirs);
+        let known = keeper.versions(metadata);
+        let mut versions: Vec<Vec<u8>> = known.iter().map(|one| one.raw.bytes().to_vec()).collect();
+        let mut current = keeper.running(metadata).and_then(|running| running.current);
+        let text = Raw::trust(&version).get("content").unwrap_or(Raw::NULL);
+        let in_use = known.iter().find(|one| Some(one.number) == current);
+        let before = in_use.and_then(|one| one.content);
+        let same = known.iter().find(|one| one.content.is_some_and(|ours| ours.says_the_same(text)));
+        match same {
+            Some(same) if current == Some(same.number) => {
+                return Err(PickError::Same("The running recap".to_owned()));
+            }
+            Some(same) => current = Some(same.number),
+            None => {
+                let taken = known.iter().any(|one| one.number == number);
+                let next = known.iter().map(|one| one.number).max().unwrap_or(-1).saturating_add(1);
+                let number = if taken { next } else { number };
+                let moved = keeper.move_version(Raw::trust(&version), number, self.last_scene());
+                let missing =
+                    || PickError::NoSuchVersion { chat: self.source.there().name().to_owned(), number };
+                versions.push(moved.ok_or_else(missing)?);
+                current = Some(number);
+            }
+        }
+        let current = current.unwrap_or_default();
+        self.report.what = "recap";
+        self.report.name = current.to_string();
+        self.report.did = if same.is_some() { Did::Changed } else { Did::Added };
+        (self.report.before, self.report.after) = (before.map(shown), shown(text));
+        let revisions = keeper.put_running(metadata, &versions, current, chat.name());
+        self.header(revisions)
+    }
+
+    /// The scene that a version goes up to, if that of the other chat is none of this one's: the last one that is recapped.
+    fn last_scene(&self) -> Option<usize> {
+        let chat = self.library.chat(self.c);
+        let mut recapped = chat.facts().scenes.iter().filter(|(_, scene)| scene.recapped);
+        recapped.next_back().map(|(message, _)| *message).filter(|_| !self.source.is(chat))
+    }
+
+    fn combined(mut self) -> Result<PickPlan, PickError> {
+        let (keeper, stored) = self.source.combined()?;
+        let chat = self.library.chat(self.c);
+        let metadata = chat.header().metadata();
+        let revisions = keeper.put_combined(metadata, Some(&stored), chat.name());
+        let after = apply(Some(chat.header().raw()), &revisions).unwrap_or_default();
+        let after = Raw::parse(&after).ok().and_then(|raw| raw.get("chat_metadata")).unwrap_or(Raw::NULL);
+        let missing = || PickError::NoCombined(self.source.there().name().to_owned());
+        let (now, then) = (keeper.combined(metadata), keeper.combined(after).ok_or_else(missing)?);
+        if now.as_ref() == Some(&then) {
+            return Err(PickError::Same("The combined recap".to_owned()));
+        }
+        if !then.fits(chat.head()) {
+            let has = chat.transcript().len();
+            return Err(PickError::TooFar { chat: chat.name().to_owned(), covers: then.message_count, has });
+        }
+        self.report.what = "combined_recap";
+        self.report.did = if now.is_some() { Did::Changed } else { Did::Added };
+        (self.report.before, self.report.after) = (now.map(|now| now.content), then.content);
+        self.header(revisions)
+    }
+
+    fn told(&mut self, before: Option<Raw<'_>>, after: Raw<'_>) {
+        self.report.did = if before.is_some() { Did::Changed } else { Did::Added };
+        (self.report.before, self.report.after) = (before.map(shown), shown(after));
+    }
+
+    /// An edit of the header under a fresh identity.
+    fn header(mut self, mut revisions: Vec<Revision>) -> Result<PickPlan, PickError> {
+        let chat = self.library.chat(self.c);
+        revisions.push(Revision::text(&["integrity"], self.slug));
+        revisions.extend(identified(chat, self.slug));
+        let edit = edit_of(chat, revisions, true);
+        let edit = edit.ok_or_else(|| RestoreError::CorruptHeader(chat.name().to_owned()))?;
+        self.report.files.push(edit.target.as_str().to_owned());
+        let guards = self.guards();
+        Ok(PickPlan { report: self.report, act: Act::Header(Box::new(edit), guards) })
+    }
+
+    /// What was looked at must be what is there when it happens.
+    fn guards(&self) -> Vec<(VaultPath, FileId)> {
+        let chat = self.library.chat(self.c);
+        let own = chat.identity().map(|identity| (chat.path().clone(), identity.into()));
+        let theirs = self.source.guards().into_iter().filter(|(path, _)| path != chat.path());
+        own.into_iter().chain(theirs).collect()
+    }
+}
+
+/// A value as people read it: a text without its quotes.
+fn shown(value: Raw<'_>) -> String {
+    let json = || String::from_utf8_lossy(value.bytes()).into_owned();
+    value.as_text().map_or_else(json, std::borrow::Cow::into_owned)
+}

@@ -1,0 +1,259 @@
+//! Two lines brought together: what both knew, what each has learnt since, each thing with a button that takes it over; and questions
+//! with the words of both sides.
+
+use forklore_engine::history::Did;
+use forklore_engine::line::Companion;
+use forklore_engine::merge::OpenConflict;
+use forklore_engine::merge::together::{TogetherEntry, TogetherReport};
+use maud::{Markup, html};
+
+use super::{marks, parts};
+use crate::{Here, Page, link, words};
+
+/// How much of a text is shown unfolded.
+const FOLD: usize = 420;
+
+/// Two lines.
+pub fn page(report: &TogetherReport, companions: &[Companion]) -> Page {
+    let (a, b) = (&report.a, &report.b);
+    let body = html! {
+        (crumbs(&a.chat))
+        h1 { "Bring along" }
+        (form(companions, &a.chat, Some(&b.chat)))
+        p.lead { (since(report)) }
+        (open(report))
+        div.lines {
+            section.line aria-labelledby="both" {
+                h2 #both { "What both knew" }
+                @if report.both.is_empty() { p.quiet { "Nothing that is still the same." } }
+                @for entry in &report.both { (known(entry)) }
+            }
+            section.line data-side="A" aria-labelledby="ours" {
+                h2 #ours { "What " bdi { (a.name) } " learnt" }
+                @if report.ours.is_empty() { p.quiet { "Nothing since." } }
+                @for entry in &report.ours { (learnt(entry, None)) }
+            }
+            section.line data-side="B" aria-labelledby="theirs" {
+                h2 #theirs { "What " bdi { (b.name) } " learnt" }
+                @if report.theirs.is_empty() { p.quiet { "Nothing since." } }
+                @for entry in &report.theirs { (learnt(entry, Some((&a.chat, &b.chat)))) }
+            }
+        }
+        (all(report))
+    };
+    made(body)
+}
+
+/// One line, and the other still to choose.
+pub fn choose(chat: &str, companions: &[Companion]) -> Page {
+    let others = companions.iter().any(|other| other.chat != chat);
+    let body = html! {
+        (crumbs(chat))
+        h1 { "Bring along" }
+        @if others {
+            p.lead { "Choose the branch whose lore is to come along. Nothing is changed by looking." }
+            (form(companions, chat, None))
+        } @else {
+            p.lead { "This story has no other chat that something could be brought along from." }
+        }
+    };
+    made(body)
+}
+
+fn made(body: Markup) -> Page {
+    Page {
+        here: Here::Stories,
+        title: "Bring along".to_owned(),
+        styles: &["act", "bring"],
+        scripts: &["act", "bring"],
+        body,
+    }
+}
+
+fn crumbs(chat: &str) -> Markup {
+    let story = link::story_of(chat);
+    let name = chat.split_once('/').map_or(chat, |(_, name)| name);
+    parts::crumbs(&[
+        (story, Some(link::tree(story))),
+        (name, Some(link::moment(chat, None))),
+        ("Bring along", None),
+    ])
+}
+
+fn form(companions: &[Companion], a: &str, b: Option<&str>) -> Markup {
+    let first = companions.iter().map(|other| other.chat.as_str()).find(|other| *other != a);
+    let choice = |name: &str, label: &str, chosen: Option<&str>| {
+        html! {
+            label { (label)
+                select name=(name) {
+                    @for other in companions {
+                        option value=(other.chat) selected[Some(other.chat.as_str()) == chosen] { (other.name) }
+                    }
+                }
+            }
+        }
+    };
+    html! {
+        form.pair method="get" action="bring" {
+            (choice("a", "The story goes on with", Some(a)))
+            (choice("b", "and learns from", b.or(first)))
+            button.main type="submit" { "Show" }
+        }
+    }
+}
+
+fn since(report: &TogetherReport) -> String {
+    let (a, b) = (&report.a.name, &report.b.name);
+    match (report.base.kind, report.base.message) {
+        ("parted", Some(message)) => format!("{a} and {b} parted after message {message}."),
+        ("merged", Some(_)) => format!("What is new since {a} and {b} were last brought together."),
+        _ => format!("Nothing tells what {a} and {b} had in common, so nothing counts as deleted."),
+    }
+}
+
+fn known(entry: &TogetherEntry) -> Markup {
+    html! {
+        details.known {
+            summary { bdi { (title(entry)) } }
+            (marks::text(&entry.text, FOLD))
+        }
+    }
+}
+
+fn title(entry: &TogetherEntry) -> String {
+    match (&*entry.title, entry.uid) {
+        ("", Some(uid)) => format!("Entry {uid}"),
+        (title, _) => title.to_owned(),
+    }
+}
+
+/// What one side has learnt; `take` names the chat that can have it and the one that has it.
+fn learnt(entry: &TogetherEntry, take: Option<(&str, &str)>) -> Markup {
+    let (word, kind) = match entry.did {
+        Some(Did::Added) => ("new", "new"),
+        Some(Did::Removed) => ("deleted", "gone"),
+        _ => ("changed", "changed"),
+    };
+    let can = entry.did != Some(Did::Removed);
+    html! {
+        article.entry data-change=(kind) tabindex="-1" {
+            h3 { bdi { (title(entry)) } " " span.flag { (word) } }
+            @if can { (marks::text(&entry.text, FOLD)) }
+            @if let Some(before) = &entry.before {
+                details { summary { "Before" } (marks::text(before, FOLD)) }
+            }
+            @if let Some((chat, from)) = take.filter(|_| can) {
+                form method="post" action="act" {
+                    input type="hidden" name="kind" value="pick";
+                    input type="hidden" name="chat" value=(chat);
+                    input type="hidden" name="from" value=(from);
+                    input type="hidden" name="entry" value=(entry.uid.map_or_else(|| entry.title.clone(), |uid| uid.to_string()));
+                    button { "Take this over" span.unseen { ": " (title(entry)) } }
+                }
+            }
+        }
+    }
+}
+
+/// Everything at once, as a new branch.
+fn all(report: &TogetherReport) -> Markup {
+    if report.theirs.is_empty() {
+        return html! {};
+    }
+    let (a, b) = (&report.a, &report.b);
+    html! {
+        section.all aria-labelledby="all" {
+            h2 #all { "All of it" }
+            p {
+                "Makes a new branch of " bdi { (a.name) } " that also knows what happened in " bdi { (b.name) } ". Both chats stay as they are."
+            }
+            @if !report.conflicts.is_empty() {
+                p {
+                    (words::count(report.conflicts.len(), "question")) " will wait for you. Until you answer, the new branch says what "
+                    bdi { (a.name) } " says:"
+                }
+                @for conflict in &report.conflicts { (question(conflict, None)) }
+            }
+            form method="post" action="act" {
+                input type="hidden" name="kind" value="learn";
+                input type="hidden" name="chat" value=(a.chat);
+                input type="hidden" name="from" value=(b.chat);
+                label.check { input type="checkbox" name="all_scenes" value="1"; "Its scenes, too, as entries" }
+                label { "Name " input type="text" name="name" autocomplete="off" placeholder="made for you"; }
+                button.main { "Bring all of it along" }
+            }
+            form method="post" action="act" {
+                input type="hidden" name="kind" value="append";
+                input type="hidden" name="chat" value=(a.chat);
+                input type="hidden" name="from" value=(b.chat);
+                button { "Play its messages after these" }
+            }
+        }
+    }
+}
+
+/// Questions that wait.
+fn open(report: &TogetherReport) -> Markup {
+    if report.open.is_empty() {
+        return html! {};
+    }
+    let from = report.open_from.as_deref().unwrap_or_default();
+    html! {
+        section.questions aria-labelledby="questions" {
+            h2 #questions { (words::count(report.open.len(), "question")) " of " bdi { (report.a.name) } }
+            p.quiet { "Both lines changed these. The lorebook has the words of this chat until you answer; nothing waits for it." }
+            @for conflict in &report.open { (question(conflict, Some((&report.a.chat, &report.b.chat, from)))) }
+        }
+    }
+}
+
+/// One question; `answer` names the chat that it waits in, the other that is shown, and the one that it is about.
+fn question(conflict: &OpenConflict, answer: Option<(&str, &str, &str)>) -> Markup {
+    let side = |word: &str, text: Option<&str>, none: &str| {
+        html! {
+            div.side {
+                h4 { (word) }
+                @match text { Some(text) => (marks::text(text, FOLD)), None => p.quiet { (none) } }
+            }
+        }
+    };
+    let field = conflict.field.as_deref();
+    let is_text = field == Some("content");
+    html! {
+        article.question tabindex="-1" id={ "q-" (conflict.id) } {
+            h3 {
+                bdi { (conflict.title) } " "
+                span.flag { (match field { Some("content") => "text", Some(field) => field, None => "deleted by one side" }) }
+            }
+            div.sides {
+                (side("Before", conflict.base.as_deref(), "Not known."))
+                (side("Here", conflict.ours.as_deref(), "Deleted."))
+                (side("There", conflict.theirs.as_deref(), "Deleted."))
+            }
+            @if let Some((chat, other, from)) = answer {
+                form method="post" action="act" {
+                    input type="hidden" name="kind" value="resolve";
+                    input type="hidden" name="chat" value=(chat);
+                    input type="hidden" name="other" value=(other);
+                    input type="hidden" name="id" value=(conflict.id);
+                    button name="keep" value="ours" { "Keep ours" }
+                    button name="keep" value="theirs" { span { "Take " bdi { (from) } "’s" } }
+                    @if is_text { button name="keep" value="both" { "Both" } }
+                }
+                @if is_text {
+                    details {
+                        summary { "Other words" }
+                        form method="post" action="act" {
+                            input type="hidden" name="kind" value="resolve";
+                            input type="hidden" name="chat" value=(chat);
+                            input type="hidden" name="other" value=(other);
+                            input type="hidden" name="id" value=(conflict.id);
+                            textarea name="text" rows="4" aria-label="Other words" { (conflict.ours.as_deref().unwrap_or_default()) }
+                            button { "Say this" }
+                        }
+                    }
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,73 @@
+//! [`build`]: the program for a platform, the same bytes wherever and whenever it is built from the same commit.
+//!
+//! What would tell builds apart is taken out: the folders of this machine, and the time that the linker for Windows writes into the file.
+
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use anyhow::{Context as _, Result};
+
+use super::platform::Platform;
+use super::toolchain::{Toolchain, run};
+
+/// Builds the program into this folder, and says where it is.
+pub(crate) fn build(
+    toolchain: &Toolchain,
+    platform: Platform,
+    profile: &str,
+    target: &Path,
+) -> Result<PathBuf> {
+    println!("== {}: building {}", platform.name, platform.triple);
+    let programs = toolchain.programs();
+    let path = std::env::var_os("PATH").unwrap_or_default();
+    let path = std::env::join_paths([programs.clone()].into_iter().chain(std::env::split_paths(&path)))?;
+    // rustup's own toolchain is told to its children by variables that would name the wrong compiler.
+    let mut cargo = if platform.is_windows() {
+        let mut cargo = Command::new("cargo");
+        let linker = format!("target.{}.linker=\"x86_64-w64-mingw32-gcc\"", platform.triple);
+        cargo.args(["build", "--config", &linker]);
+        cargo
+    } else {
+        let mut zigbuild = Command::new(programs.join("cargo-zigbuild"));
+        zigbuild.arg("build").env("CARGO_ZIGBUILD_ZIG_PATH", programs.join("zig"));
+        zigbuild
+    };
+    cargo
+        .args(["--locked", "-Zbuild-std=std,panic_unwind", "--package", "forklore"])
+        .args(["--target", platform.triple, "--profile", profile])
+        .env("RUSTC", toolchain.rustc())
+        .env("RUSTDOC", toolchain.rustdoc())
+        .env("RUSTC_BOOTSTRAP", "1")
+        .env("CARGO_TARGET_DIR", target)
+        .env("CARGO_ENCODED_RUSTFLAGS", flags(toolchain, platform)?.join("\x1f"))
+        .env("PATH", path)
+        .current_dir(sources());
+    if platform.is_darwin() {
+        // zig signs the file, and Macs with Apple's processors run nothing whose signature is broken.
+        cargo.env("CARGO_PROFILE_DIST_STRIP", "none").env("CARGO_PROFILE_DIST_QUICK_STRIP", "none");
+    }
+    run(&mut cargo).with_context(|| format!("{} was not built", platform.name))?;
+    Ok(target.join(platform.triple).join(profile).join(platform.program()))
+}
+
+fn flags(toolchain: &Toolchain, platform: Platform) -> Result<Vec<String>> {
+    let home = std::env::var_os("HOME").map(|home| PathBuf::from(home).join(".cargo"));
+    let cargo = std::env::var_os("CARGO_HOME").map(PathBuf::from).or(home);
+    let cargo = cargo.context("neither HOME nor CARGO_HOME is set")?;
+    let remap = |from: &Path, to: &str| format!("--remap-path-prefix={}={to}", from.display());
+    let mut flags =
+        vec![remap(&cargo, "/cargo"), remap(&sources(), "/forklore"), remap(&toolchain.sources(), "/rust")];
+    if platform.is_windows() {
+        flags.push("-Clink-arg=-Wl,--no-insert-timestamp".to_owned());
+    } else if !platform.is_darwin() {
+        // zig brings its own start files for musl; rustc's are not there.
+        flags.push("-Clink-self-contained=no".to_owned());
+    }
+    Ok(flags)
+}
+
+/// The repository.
+pub(crate) fn sources() -> PathBuf {
+    let above = Path::new(env!("CARGO_MANIFEST_DIR")).parent();
+    above.unwrap_or(Path::new(".")).to_owned()
+}
