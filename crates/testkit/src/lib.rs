@@ -13,6 +13,7 @@
 pub mod generate;
 pub mod http;
 pub mod lineage;
+pub mod model;
 pub mod play;
 pub mod random;
 pub mod story;
