@@ -138,7 +138,7 @@ proptest! {
         let whole = line(&said);
         let id = EntityId { kind: "character".into(), name: "Mara".into() };
         let decision = [Decision::Text("She is my sister.".into()), Decision::Deleted, Decision::Locked][which].clone();
-        let inputs = Inputs { entries: BTreeMap::from([(at, vec![(id.clone(), decision)])]), ..Inputs::default() };
+        let inputs = Inputs { entries: BTreeMap::from([(at, vec![(id, decision)])]), ..Inputs::default() };
         let mut teller = Teller::default();
         teller.run(&whole, &Inputs::default(), first);
         let plain = teller.memory(&whole, &Inputs::default());
@@ -191,7 +191,7 @@ fn what_is_kept_is_not_asked() {
     let mut teller = Teller::default();
     teller.run(&before, &Inputs::default(), first);
     let plain = teller.memory(&before, &Inputs::default());
-    let mut edited = said.clone();
+    let mut edited = said;
     edited[2].3 = 999;
     let after = line(&edited);
     let mut inputs = Inputs::default();

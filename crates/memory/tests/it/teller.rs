@@ -58,8 +58,7 @@ impl Teller {
     pub(crate) fn ask(&mut self, question: &Question, line: &Line) {
         let request = question.request(line, &self.prompts);
         let said = model::reply(&request.schema, &request.user).to_string();
-        let reply =
-            Reply::read(question, &said).unwrap_or_else(|why| panic!("{why}: {said}\n{}", request.user));
+        let reply = Reply::read(question, &said).expect("the scripted model gives what is asked for");
         let messages = question
             .messages()
             .map_or_else(Vec::new, |part| line.part(part).iter().map(Utterance::key).collect());
