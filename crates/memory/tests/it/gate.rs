@@ -9,7 +9,7 @@ use crate::teller::{Teller, line};
 /// A question of every kind that a story brings up.
 fn questions() -> Vec<Question> {
     let said: Vec<_> = (0..60_usize)
-        .map(|i| (i % 3, if i % 5 == 4 { 0 } else { i % 4 + 1 }, i % 10, u32::try_from(i).unwrap()))
+        .map(|i| (i % 3, if i % 5 == 4 { 0 } else { i % 4 + 1 }, i % 10, u32::try_from(i).expect("small")))
         .collect();
     let whole = line(&said);
     let mut teller = Teller::default();
