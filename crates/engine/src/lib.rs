@@ -21,6 +21,8 @@ pub mod history;
 pub mod import;
 pub mod line;
 mod links;
+pub mod memory;
+mod memory_record;
 pub mod merge;
 pub mod messages;
 pub mod needed;

@@ -163,6 +163,7 @@ fn made_for(log: &OpLog, meant: &dyn Fn(&str) -> bool) -> BTreeSet<String> {
                 | Kind::Append
                 | Kind::Resolve
                 | Kind::Pick
+                | Kind::Memory
         );
         made && log.undone_by(&op.id).is_none() && op.chat.as_deref().is_some_and(meant)
     };

@@ -254,7 +254,8 @@ pub fn gc(library: &Library, log: &OpLog, request: GcRequest<'_>, now: i64) -> R
             | Kind::Learn
             | Kind::Append
             | Kind::Resolve
-            | Kind::Pick => true,
+            | Kind::Pick
+            | Kind::Memory => true,
             // What comes back from the trash comes alone, or with what it links to.
             Kind::Restore => op.steps.iter().filter(|step| !layout::is_media(step.target())).count() > 1,
             // What was imported is its makers'; `orphans` covers what an extension keeps.

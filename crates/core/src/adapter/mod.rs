@@ -6,7 +6,7 @@
 //!
 //! * [`Scene`], [`SceneSighting`], [`Written`]; [`EntryRole`], [`Mark`], [`BookCopy`]; [`Operation`], [`Work`];
 //! * [`recap`]: running and combined recaps; [`registry`]: entries that list entries;
-//! * [`notes`]: what a header says of a fork; [`places`]: where chats and books are named; [`settings`]: what is kept by chat.
+//! * [`own`]: what Forklore's own memory writes; [`notes`]: what a header says of a fork; [`places`]: where chats and books are named; [`settings`]: what is kept by chat.
 //!
 //! Names, keys and syntax of an extension stand in its adapter and nowhere else; the others ask [`ALL`] or a book's [`Keepers`].
 
@@ -14,6 +14,7 @@ pub mod auto_recap;
 mod entry;
 pub mod memory_books;
 pub mod notes;
+pub mod own;
 pub mod places;
 mod queue;
 pub mod recap;

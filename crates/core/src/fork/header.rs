@@ -8,7 +8,8 @@ use crate::format::record::{Baseline, BaselineVersion};
 
 /// Keys of `chat_metadata` that are nobody's state: identity, lineage, and what is handled one by one, here or by an adapter.
 pub fn handled() -> impl Iterator<Item = &'static str> {
-    let first = ["integrity", "main_chat", "world_info", "tainted", "forklore", "forklore_story"];
+    let first =
+        ["integrity", "main_chat", "world_info", "tainted", "forklore", "forklore_story", "forklore_memory"];
     let noted = adapter::ALL.iter().flat_map(|adapter| adapter.handled()).copied();
     first.into_iter().chain(noted).chain(["timedWorldInfo"])
 }

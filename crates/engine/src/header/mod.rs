@@ -16,6 +16,8 @@ use forklore_json::{Kind, Raw, list};
 use forklore_vault::state::at::MetadataSource;
 use forklore_vault::{Chat, ChatIx, Library};
 
+use crate::memory_record;
+
 /// The book that the metadata is to go with.
 pub(crate) enum Binding<'a> {
     /// The one that it goes with now
@@ -87,6 +89,7 @@ pub(crate) fn revise(
         let notes = adapter::ALL.iter().flat_map(|adapter| adapter.revisions(metadata, entries, at));
         revised.revisions.extend(notes);
     }
+    revised.revisions.extend(memory_record::trimmed(metadata, at));
     as_of(library, c, at, &mut revised)?;
     Ok(revised)
 }

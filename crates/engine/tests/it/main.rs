@@ -13,6 +13,7 @@ mod foreign;
 mod history;
 mod isolation;
 mod lineage;
+mod memory;
 mod random;
 mod real;
 mod remember;

@@ -62,6 +62,8 @@ pub enum Kind {
     Append,
     /// Takes one thing over from elsewhere
     Pick,
+    /// Writes down what is remembered
+    Memory,
     /// Brings a story in from another vault
     Import,
     /// Gives a chat another name
@@ -86,6 +88,7 @@ impl Kind {
             Self::Adopt => "adopt",
             Self::Append => "append",
             Self::Pick => "pick",
+            Self::Memory => "memory",
             Self::Import => "import",
             Self::Rename => "rename",
             Self::Gc => "gc",

@@ -153,6 +153,28 @@ pub fn store_to_add(fs: &Arc<dyn Vfs>) -> Result<Store, HistoryError> {
     bound(place, Some(id))
 }
 
+/// The store of what models have answered about stories, which lives beside history; `None` where nothing was answered yet.
+pub fn answers(fs: &Arc<dyn Vfs>) -> Result<Option<Store>, HistoryError> {
+    let place = beside(place(fs)?)?;
+    if place.fs.identity(&place.dir)?.is_none() {
+        return Ok(None);
+    }
+    bound(place, id::of(&**fs)?).map(Some)
+}
+
+/// The same for whoever adds to it.
+pub fn answers_to_add(fs: &Arc<dyn Vfs>) -> Result<Store, HistoryError> {
+    let own = Store::open(fs.clone(), layout::folder(layout::HISTORY))?.owner()?;
+    let id = id::make(&**fs, own)?;
+    bound(beside(place(fs)?)?, Some(id))
+}
+
+/// Where answers are: in a folder of history's own.
+fn beside(place: Place) -> Result<Place, HistoryError> {
+    let dir = place.dir.join("answers").map_err(|e| HistoryError::Unreadable(e.to_string()))?;
+    Ok(Place { dir, ..place })
+}
+
 fn bound(place: Place, id: Option<String>) -> Result<Store, HistoryError> {
     let Place { fs: home, dir, outside } = place;
     let told = outside.clone().unwrap_or_else(|| layout::HISTORY.to_owned());

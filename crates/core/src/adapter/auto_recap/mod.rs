@@ -12,6 +12,7 @@ mod registry;
 mod running;
 mod scene;
 mod wrap;
+pub(super) mod write;
 
 use forklore_json::{Kind, Raw, object};
 

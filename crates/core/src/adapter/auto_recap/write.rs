@@ -1,0 +1,225 @@
+//! The extension's formats from the other side: scenes, versions of the running recap, entries and registries as it would have written
+//! them, for Forklore's own memory. What it or anybody else has put beside them stays.
+
+use forklore_json::{Kind, PathPart, Raw, list, object, quote, set};
+
+use super::{MODULES, registry, running, text_hash};
+use crate::adapter::own::{OwnEntry, OwnLine, OwnScene, OwnVersion, Role};
+use crate::format::book::EntryImage;
+use crate::format::revision::Revision;
+
+/// The key of an entry that says what Forklore last wrote there: who finds another text there finds what a person wrote.
+const MARK: &str = "forklore_memory";
+
+/// The title of the registry of a type.
+pub(crate) fn registry_title(kind: &str) -> String {
+    format!("{}{kind}", registry::PREFIX)
+}
+
+/// The text of a registry: of each entry its number, title, other names, and what it is.
+pub(crate) fn registry_text(kind: &str, lines: &[OwnLine]) -> String {
+    const NOTHING: &str = "\u{2014}";
+    let mut lines: Vec<_> = lines.iter().collect();
+    lines.sort();
+    // What the syntax uses would end a part early.
+    let plain = |text: &str| text.replace(['|', ';', '\n'], " ");
+    let told = lines.into_iter().map(|OwnLine { title, uid, aliases, synopsis }| {
+        let aliases = aliases.iter().map(|alias| plain(alias)).collect::<Vec<_>>().join("; ");
+        let aliases = if aliases.is_empty() { NOTHING.to_owned() } else { aliases };
+        let synopsis = if synopsis.is_empty() { NOTHING.to_owned() } else { plain(synopsis) };
+        format!("- UID={uid} | name: {} | aliases: {aliases} | synopsis: {synopsis}", plain(title))
+    });
+    std::iter::once(format!("[Registry: {kind}]")).chain(told).collect::<Vec<_>>().join("\n")
+}
+
+/// An entry as it becomes in a book that may have it: only what is memory's changes there.
+pub(crate) fn entry(own: &OwnEntry, live: Option<&EntryImage>) -> EntryImage {
+    let mut image = live.cloned().unwrap_or_else(|| blank(own));
+    let mut fields = vec![("content", quote(&own.content)), (MARK, quote(&text_hash(&own.content)))];
+    if own.role == Role::Fact {
+        fields.push(("key", texts(&own.keys)));
+    }
+    for (field, value) in fields {
+        let value = Raw::trust(&value);
+        // However it is laid out: what says the same stays as it is.
+        if image.raw().get(field).is_none_or(|now| !now.says_the_same(value)) {
+            image = image.with_field(field, value);
+        }
+    }
+    image
+}
+
+/// Whether an entry says something else than memory wrote there. `None` if memory never wrote it.
+pub(crate) fn edited(entry: &EntryImage) -> Option<bool> {
+    let mark = entry.raw().get(MARK)?.as_text()?.into_owned();
+    Some(text_hash(&entry.content()) != mark)
+}
+
+/// An entry that is new, with every field that SillyTavern gives one.
+fn blank(own: &OwnEntry) -> EntryImage {
+    let (registry, story) = (own.role == Role::Registry, own.role == Role::Story);
+    let flag = |on: bool| if on { b"true".to_vec() } else { b"false".to_vec() };
+    let number = |n: i64| n.to_string().into_bytes();
+    let (null, none, empty) = (|| b"null".to_vec(), || b"[]".to_vec(), || quote(""));
+    let mut fields: Vec<(&str, Vec<u8>)> = vec![
+        ("uid", number(own.uid)),
+        ("key", none()),
+        ("keysecondary", none()),
+        ("comment", quote(&own.title)),
+        ("content", empty()),
+        ("constant", flag(story)),
+        ("vectorized", flag(false)),
+        ("selective", flag(true)),
+        ("selectiveLogic", number(0)),
+        ("addMemo", flag(true)),
+        ("order", number(100)),
+        ("position", number(0)),
+        ("disable", flag(registry)),
+        ("ignoreBudget", flag(true)),
+        ("excludeRecursion", flag(story)),
+        ("preventRecursion", flag(registry || story)),
+        ("delayUntilRecursion", number(0)),
+        ("probability", number(100)),
+        ("useProbability", flag(!registry)),
+        ("depth", number(4)),
+        ("outletName", empty()),
+        ("group", empty()),
+        ("groupOverride", flag(false)),
+        ("groupWeight", number(100)),
+        ("scanDepth", null()),
+        ("caseSensitive", null()),
+        ("matchWholeWords", null()),
+        ("useGroupScoring", null()),
+        ("automationId", empty()),
+        ("role", null()),
+        ("sticky", if own.role == Role::Fact { number(4) } else { null() }),
+        ("cooldown", null()),
+        ("delay", null()),
+        ("triggers", none()),
+        ("displayIndex", number(own.uid)),
+    ];
+    if registry {
+        fields.push(("tags", list(&[quote("auto_lorebooks_registry")])));
+    }
+    EntryImage::new(Some(own.uid), &own.title, Raw::trust(&object(&fields)))
+}
+
+/// The extension's data of a message that ends a scene.
+pub(crate) fn scene(scene: &OwnScene<'_>, extra: Raw<'_>) -> (&'static str, Vec<u8>) {
+    let key = MODULES[0];
+    let digest = object(&[
+        ("developments", texts(scene.developments)),
+        ("open", texts(scene.open)),
+        ("state", texts(scene.state)),
+        ("resolved", texts(scene.resolved)),
+    ]);
+    let entities: Vec<Vec<u8>> = scene
+        .entities
+        .iter()
+        .map(|(kind, name, lines)| {
+            object(&[("type", quote(kind)), ("name", quote(name)), ("content", texts(lines))])
+        })
+        .collect();
+    let stage4 = object(&[("entities", list(&entities))]);
+    let stored = object(&[("scene_name", quote(scene.title)), ("stage3", digest), ("stage4", stage4)]);
+    let stored = String::from_utf8(stored).unwrap_or_default();
+    let number = |n: usize| n.to_string().into_bytes();
+    let clock = || scene.clock.to_string().into_bytes();
+    let entries: Vec<Vec<u8>> = scene.entries.iter().map(|entry| snapshot(entry, scene.book)).collect();
+    let metadata = object(&[
+        ("timestamp", clock()),
+        ("startIdx", number(scene.first)),
+        ("endIdx", number(scene.last)),
+        ("sceneMessageCount", number(scene.last + 1 - scene.first)),
+        ("totalActivatedEntries", number(entries.len())),
+        ("totalBeforeFiltering", number(entries.len())),
+        ("chatLorebookName", quote(scene.book)),
+        ("suppressOtherLorebooks", b"false".to_vec()),
+        ("allEntries", list(&entries)),
+        ("entries", b"[]".to_vec()),
+        ("created_entry_uids", texts(&scene.wrote.iter().map(i64::to_string).collect::<Vec<_>>())),
+        ("combined_at", clock()),
+    ]);
+    let fields = [
+        ("scene_break", b"true".to_vec()),
+        ("scene_break_name", quote(&format!("{} {}-{}", scene.title, scene.first, scene.last))),
+        ("scene_recap_memory", quote(&stored)),
+        ("scene_break_recap", quote(&stored)),
+        ("scene_recap_versions", list(&[quote(&stored)])),
+        ("scene_recap_current_index", b"0".to_vec()),
+        ("scene_recap_hash", quote(&text_hash(&stored))),
+        ("scene_recap_metadata", object(&[("0", metadata)])),
+    ];
+    let module = extra.get(key).filter(|module| module.kind() == Kind::Object);
+    let mut bytes = module.map_or_else(|| b"{}".to_vec(), |module| module.bytes().to_vec());
+    for (name, value) in fields {
+        if let Ok(splice) = set(Raw::trust(&bytes), &[PathPart::key(name)], &value) {
+            bytes = splice.apply(&bytes);
+        }
+    }
+    (key, bytes)
+}
+
+/// An entry as a scene keeps it: without what it would have to make up, and with what says whose text it is.
+fn snapshot(entry: &EntryImage, book: &str) -> Vec<u8> {
+    const KEPT: [&str; 25] = [
+        "comment",
+        "uid",
+        "key",
+        "content",
+        "position",
+        "depth",
+        "order",
+        "role",
+        "constant",
+        "vectorized",
+        "selective",
+        "selectiveLogic",
+        "sticky",
+        "disable",
+        "addMemo",
+        "excludeRecursion",
+        "preventRecursion",
+        "ignoreBudget",
+        "probability",
+        "useProbability",
+        "group",
+        "groupOverride",
+        "groupWeight",
+        "tags",
+        MARK,
+    ];
+    let raw = entry.raw();
+    let mut fields: Vec<(&str, Vec<u8>)> =
+        KEPT.iter().filter_map(|key| Some((*key, raw.get(key)?.bytes().to_vec()))).collect();
+    fields.push(("world", quote(book)));
+    fields.push(("keysecondary", b"[]".to_vec()));
+    object(&fields)
+}
+
+/// The running recap of a chat, all versions of it.
+pub(crate) fn versions(metadata: Raw<'_>, versions: &[OwnVersion], chat: &str) -> Vec<Revision> {
+    let mut before = 0;
+    let told = versions.iter().enumerate().map(|(i, version)| {
+        let number = |n: usize| n.to_string().into_bytes();
+        let told = object(&[
+            ("version", number(i)),
+            ("timestamp", version.clock.to_string().into_bytes()),
+            ("content", quote(&version.content)),
+            ("scene_count", number(i + 1)),
+            ("excluded_count", number(0)),
+            ("prev_scene_index", number(before)),
+            ("new_scene_index", number(version.last)),
+            ("event_keys", b"[]".to_vec()),
+        ]);
+        before = version.last;
+        told
+    });
+    let told: Vec<Vec<u8>> = told.collect();
+    let current = i64::try_from(told.len().saturating_sub(1)).unwrap_or(0);
+    running::put(metadata, &told, current, chat)
+}
+
+fn texts(texts: &[String]) -> Vec<u8> {
+    list(&texts.iter().map(|text| quote(text)).collect::<Vec<_>>())
+}

@@ -1,0 +1,117 @@
+//! Forklore's own memory as files have it: [`OwnEntry`], [`OwnScene`], [`OwnVersion`]. They are written in the formats of the extension
+//! that the seeds are about, so that it, and everything here that reads it, takes them for its own; how that looks only its adapter knows.
+
+use forklore_json::Raw;
+
+use super::auto_recap::write;
+use crate::format::book::EntryImage;
+use crate::format::revision::Revision;
+
+/// What an entry is to memory.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Role {
+    /// What was learnt of somebody or something
+    Fact,
+    /// A list of those of a type
+    Registry,
+    /// The recap, for clients that know of no other
+    Story,
+}
+
+/// An entry that memory keeps.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct OwnEntry {
+    /// Its number
+    pub uid: i64,
+    /// Its title
+    pub title: String,
+    /// Its text
+    pub content: String,
+    /// The words that bring it up
+    pub keys: Vec<String>,
+    /// What it is
+    pub role: Role,
+}
+
+/// An entry as a list of its type has it.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub struct OwnLine {
+    /// Its title
+    pub title: String,
+    /// Its number
+    pub uid: i64,
+    /// Other names
+    pub aliases: Vec<String>,
+    /// What it is, in a few words
+    pub synopsis: String,
+}
+
+/// A scene that memory has closed.
+#[derive(Debug, Clone, Copy)]
+pub struct OwnScene<'a> {
+    /// What it is called
+    pub title: &'a str,
+    /// Its first message
+    pub first: usize,
+    /// Its last message
+    pub last: usize,
+    /// When it was written down, in milliseconds since 1970
+    pub clock: i64,
+    /// What happened
+    pub developments: &'a [String],
+    /// What is open
+    pub open: &'a [String],
+    /// How things stand
+    pub state: &'a [String],
+    /// What was settled
+    pub resolved: &'a [String],
+    /// What was learnt: type, name, lines
+    pub entities: &'a [(String, String, Vec<String>)],
+    /// The book's name
+    pub book: &'a str,
+    /// The whole book as the scene left it
+    pub entries: &'a [EntryImage],
+    /// Numbers of the entries that it changed
+    pub wrote: &'a [i64],
+}
+
+/// The running recap up to a scene.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct OwnVersion {
+    /// The last message of the scene
+    pub last: usize,
+    /// When it was written down, in milliseconds since 1970
+    pub clock: i64,
+    /// Its text
+    pub content: String,
+}
+
+/// The title of the list of those of a type.
+pub fn registry_title(kind: &str) -> String {
+    write::registry_title(kind)
+}
+
+/// The text of such a list.
+pub fn registry_text(kind: &str, lines: &[OwnLine]) -> String {
+    write::registry_text(kind, lines)
+}
+
+/// An entry as it becomes in a book that may have it. Only what is memory's changes there.
+pub fn entry(own: &OwnEntry, live: Option<&EntryImage>) -> EntryImage {
+    write::entry(own, live)
+}
+
+/// Whether a person wrote into an entry of memory's. `None` if it is none.
+pub fn edited(entry: &EntryImage) -> Option<bool> {
+    write::edited(entry)
+}
+
+/// What a message that ends a scene has in its `extra`: the key, and the value there. What others have put into that value stays.
+pub fn scene(scene: &OwnScene<'_>, extra: Raw<'_>) -> (&'static str, Vec<u8>) {
+    write::scene(scene, extra)
+}
+
+/// The running recap of a chat of this name.
+pub fn versions(metadata: Raw<'_>, versions: &[OwnVersion], chat: &str) -> Vec<Revision> {
+    write::versions(metadata, versions, chat)
+}

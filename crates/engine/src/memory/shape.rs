@@ -1,0 +1,102 @@
+//! What memory's entries look like in a book after a scene, and what people have done to them since.
+
+use std::collections::{BTreeMap, HashMap};
+
+use forklore_core::adapter::own::{self, OwnEntry, OwnLine, Role};
+use forklore_core::format::book::EntryImage;
+use forklore_fs::PathError;
+use forklore_memory::{Decision, Entity, EntityId, Hold, Standing};
+use forklore_vault::Library;
+
+use super::survey::Survey;
+
+/// The title of the entry that has the recap.
+pub(super) const STORY: &str = "Story so far";
+/// How much of an entry its list tells.
+const SYNOPSIS: usize = 100;
+
+/// Numbers for entries: the same title has the same number for ever.
+pub(super) struct Numbers<'a> {
+    pub(super) uids: &'a mut BTreeMap<String, i64>,
+    /// Numbers that entries have which are not memory's
+    pub(super) taken: &'a [i64],
+}
+
+impl Numbers<'_> {
+    fn of(&mut self, title: &str) -> i64 {
+        if let Some(uid) = self.uids.get(title) {
+            return *uid;
+        }
+        let used = |uid: &i64| self.uids.values().any(|known| known == uid) || self.taken.contains(uid);
+        let uid = (0..).find(|uid| !used(uid)).unwrap_or_default();
+        self.uids.insert(title.to_owned(), uid);
+        uid
+    }
+}
+
+/// The entries that memory has in the book after a scene.
+pub(super) fn entries(standing: &Standing, numbers: &mut Numbers<'_>) -> Vec<OwnEntry> {
+    let mut entries = vec![OwnEntry {
+        uid: numbers.of(STORY),
+        title: STORY.to_owned(),
+        content: standing.recap.text(),
+        keys: Vec::new(),
+        role: Role::Story,
+    }];
+    let mut listed: BTreeMap<&str, Vec<OwnLine>> = BTreeMap::new();
+    for entity in standing.entities.iter().filter(|entity| is_there(entity)) {
+        let (title, content) = (entity.title(), entity.text());
+        let uid = numbers.of(&title);
+        let synopsis = entity.facts.first().map(|fact| fact.text.chars().take(SYNOPSIS).collect());
+        listed.entry(&entity.id.kind).or_default().push(OwnLine {
+            title: title.clone(),
+            uid,
+            aliases: entity.aliases.clone(),
+            synopsis: synopsis.unwrap_or_default(),
+        });
+        entries.push(OwnEntry { uid, title, content, keys: entity.keywords(), role: Role::Fact });
+    }
+    for (kind, lines) in listed {
+        let title = own::registry_title(kind);
+        let content = own::registry_text(kind, &lines);
+        entries.push(OwnEntry {
+            uid: numbers.of(&title),
+            title,
+            content,
+            keys: Vec::new(),
+            role: Role::Registry,
+        });
+    }
+    entries
+}
+
+/// Whether an entity has an entry.
+fn is_there(entity: &Entity) -> bool {
+    entity.hold != Hold::Deleted && !entity.facts.is_empty()
+}
+
+/// What people have done to memory's entries since they were written: other words, or gone. That is decided from now on.
+pub(super) fn noticed(library: &Library, survey: &Survey) -> Result<Vec<(EntityId, Decision)>, PathError> {
+    let written = survey.record.scenes.len();
+    // What was written last tells what was there; as long as that is not remembered any more, nothing is missing.
+    let last = written.checked_sub(1).and_then(|last| survey.memory.standing.get(last));
+    let Some((name, standing)) = library.chat(survey.c).book().map(|(name, _)| name).zip(last) else {
+        return Ok(Vec::new());
+    };
+    let Some(book) = library.book(name)? else { return Ok(Vec::new()) };
+    let live = book.images();
+    let live: HashMap<&str, &EntryImage> = live.iter().map(|image| (&*image.comment, image)).collect();
+    let mut decisions = Vec::new();
+    for entity in standing.entities.iter().filter(|entity| is_there(entity)) {
+        // What was decided since the scene is no news.
+        let now = survey.memory.entities.iter().find(|now| now.id == entity.id).unwrap_or(entity);
+        match live.get(&*entity.title()) {
+            None if now.hold != Hold::Deleted => decisions.push((entity.id.clone(), Decision::Deleted)),
+            Some(image) if own::edited(image) == Some(true) && image.content() != now.text() => {
+                decisions.push((entity.id.clone(), Decision::Text(image.content().into_owned())));
+            }
+            _ => {}
+        }
+    }
+    Ok(decisions)
+}

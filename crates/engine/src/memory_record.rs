@@ -1,0 +1,66 @@
+//! [`MemoryRecord`]: what a chat's header says of its memory. It goes with the chat, into forks as far as they go.
+
+use std::collections::BTreeMap;
+
+use forklore_core::format::chat::Header;
+use forklore_core::format::revision::Revision;
+use forklore_json::Raw;
+use forklore_memory::{Inputs, Key};
+use serde::{Deserialize, Serialize};
+
+/// Its key in `chat_metadata`.
+pub(crate) const KEY: &str = "forklore_memory";
+
+/// What a chat knows of its memory.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct MemoryRecord {
+    /// The version of this record; see `docs/formats/memory.md`
+    pub version: u32,
+    /// Whether it is kept
+    pub on: bool,
+    /// What the owner decided
+    pub inputs: Inputs,
+    /// The number that each entry has, by its title
+    pub uids: BTreeMap<String, i64>,
+    /// The scenes that were written
+    pub scenes: Vec<WrittenScene>,
+}
+
+/// A scene that was written into the chat and its book.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct WrittenScene {
+    /// Its last message
+    pub last: usize,
+    /// When, in milliseconds since 1970
+    pub clock: i64,
+    /// The questions whose answers it was written from
+    pub keys: Vec<Key>,
+}
+
+impl MemoryRecord {
+    /// Reads it. A header without one, or with one that cannot be read, has none.
+    pub fn of(header: Header<'_>) -> Option<Self> {
+        serde_json::from_slice(header.metadata().get(KEY)?.bytes()).ok()
+    }
+
+    /// What of it belongs to a chat that ends with message `n`.
+    #[must_use]
+    pub fn up_to(&self, n: usize) -> Self {
+        let scenes = self.scenes.iter().filter(|scene| scene.last <= n).cloned().collect();
+        Self { inputs: self.inputs.up_to(n), scenes, ..self.clone() }
+    }
+
+    /// The header with it.
+    pub(crate) fn revision(&self) -> Revision {
+        let bytes = serde_json::to_vec(&Self { version: 1, ..self.clone() }).unwrap_or_default();
+        Revision::set(&[KEY], bytes)
+    }
+}
+
+/// What becomes of the record in a fork at message `n`.
+pub(crate) fn trimmed(metadata: Raw<'_>, n: usize) -> Option<Revision> {
+    let record = MemoryRecord::of(Header::new_metadata(metadata))?;
+    let trimmed = record.up_to(n);
+    (trimmed != record).then(|| trimmed.revision())
+}

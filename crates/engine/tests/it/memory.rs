@@ -1,0 +1,295 @@
+//! Memory on real files, with a model that says the same to the same question: what is remembered is in the chat and its book, goes into
+//! forks without a question, follows edits, and never takes a person's words.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use forklore_config::Config;
+use forklore_core::fork::ForkKind;
+use forklore_engine::fork::{self, ForkRequest};
+use forklore_engine::memory::{AnswerStore, MemoryError, projection, status, survey, why};
+use forklore_engine::{check, show, undo};
+use forklore_fs::{RealFs, Vfs};
+use forklore_journal::oplog::OpLog;
+use forklore_memory::{Provenance, Reply};
+use forklore_testkit::{TestVault, model};
+use forklore_vault::{Library, NoProgress};
+use serde_json::{Value, json};
+
+const NOW: i64 = 1_800_000_000_000;
+const CHAT: &str = "chats/Mara/Long road.jsonl";
+
+/// A vault with one chat of `n` messages: every twelfth begins a scene, and somebody new comes up in each.
+fn vault(n: usize) -> TestVault {
+    let names = ["Tolan", "Ilse", "Bren", "Captain Tolan", "Sela", "Wick"];
+    let texts: Vec<String> = (0..n)
+        .map(|i| {
+            let name = names[(i / 12) % names.len()];
+            match i % 12 {
+                0 if i > 0 => format!("Later they came upon {name} at the mill. Word w{i}."),
+                3 => format!("It is said that {name} lives in house {i}. Word w{i}."),
+                5 => format!("They say {name} owes {i} coins. Word w{i}."),
+                _ => format!("Nothing new. Word w{i}."),
+            }
+        })
+        .collect();
+    let texts: Vec<&str> = texts.iter().map(String::as_str).collect();
+    TestVault::new().chat("Mara", "Long road", &json!({"integrity": "1", "kept": {"by": "somebody"}}), &texts)
+}
+
+struct Played {
+    vault: TestVault,
+    fs: Arc<dyn Vfs>,
+}
+
+impl Played {
+    fn new(vault: TestVault) -> Self {
+        let fs: Arc<dyn Vfs> = Arc::new(RealFs::new(&vault.root()).unwrap());
+        Self { vault, fs }
+    }
+
+    fn library(&self) -> Library {
+        Library::load(self.fs.clone(), &NoProgress).unwrap()
+    }
+
+    /// Asks and writes until nothing is left; how many questions that took.
+    fn run(&self, chat: &str) -> usize {
+        let mut answers = AnswerStore::open(&self.fs).unwrap();
+        let (mut asked, mut written) = (0, 0);
+        loop {
+            let library = self.library();
+            let c = library.find_chat(chat).unwrap();
+            let mut found = survey(&library, c, &answers).unwrap();
+            let plan = projection::plan(&library, &found, NOW).unwrap();
+            if !plan.is_nothing() {
+                let report = projection::execute(&library, &found, plan, NOW).unwrap();
+                assert!(report.pending.is_empty(), "{:?}", report.pending);
+                written += 1;
+                assert!(written < 100, "it is never done: {report:?}");
+                continue;
+            }
+            let Some(question) = found.missing(&answers).next().cloned() else { return asked };
+            let request = question.request(&found.line, &found.prompts);
+            let said = model::reply(&request.schema, &request.user).to_string();
+            let reply = Reply::read(&question, &said).unwrap();
+            let answer = found.answer(
+                &question,
+                reply,
+                Provenance { model: "scripted".into(), ..Provenance::default() },
+            );
+            answers.add(answer).unwrap();
+            found.compute(&answers);
+            asked += 1;
+        }
+    }
+
+    /// The facts in the book at a message: titles and texts.
+    fn shown(&self, chat: &str, at: usize) -> BTreeMap<String, String> {
+        let library = self.library();
+        let c = library.find_chat(chat).unwrap();
+        let report = serde_json::to_value(show::show(&library, c, Some(at)).unwrap()).unwrap();
+        let entries = report["book"]["entries"].as_array().cloned().unwrap_or_default();
+        entries.iter().map(|entry| (text(&entry["comment"]), text(&entry["content"]))).collect()
+    }
+
+    /// What is remembered after every scene: its last message, and titles and texts.
+    fn remembered(&self, chat: &str) -> Vec<(usize, BTreeMap<String, String>)> {
+        let library = self.library();
+        let c = library.find_chat(chat).unwrap();
+        let answers = AnswerStore::open(&self.fs).unwrap();
+        let found = survey(&library, c, &answers).unwrap();
+        let scenes = found.memory.standing.iter().map(|standing| {
+            let entities = standing.entities.iter().filter(|entity| !entity.facts.is_empty());
+            (standing.scene.last(), entities.map(|entity| (entity.title(), entity.text())).collect())
+        });
+        scenes.collect()
+    }
+
+    fn fork(&self, at: usize) -> String {
+        let library = self.library();
+        let request = ForkRequest {
+            kind: Some(ForkKind::Branch),
+            at: Some(at),
+            name: Some(format!("Fork {at}")),
+            ..ForkRequest::of("Long road")
+        };
+        let slug = forklore_engine::fresh_slug();
+        let plan = fork::plan(&library, &request, &Config::default(), &slug, NOW).unwrap();
+        fork::execute(&library, plan, NOW).unwrap();
+        format!("Fork {at}")
+    }
+
+    fn book(&self) -> Value {
+        let library = self.library();
+        let c = library.find_chat("Long road").unwrap();
+        let (name, _) = library.chat(c).book().unwrap();
+        serde_json::from_slice(&self.vault.read(&format!("worlds/{name}.json"))).unwrap()
+    }
+
+    fn write_book(&self, book: &Value) {
+        let library = self.library();
+        let c = library.find_chat("Long road").unwrap();
+        let (name, _) = library.chat(c).book().unwrap();
+        self.vault.write(&format!("worlds/{name}.json"), &serde_json::to_vec_pretty(book).unwrap());
+    }
+}
+
+fn text(value: &Value) -> String {
+    value.as_str().unwrap_or_default().to_owned()
+}
+
+/// Those of memory's facts that a book shows.
+fn facts(shown: &BTreeMap<String, String>) -> BTreeMap<String, String> {
+    shown
+        .iter()
+        .filter(|(title, _)| title.starts_with("character-"))
+        .map(|(k, v)| (k.clone(), v.clone()))
+        .collect()
+}
+
+#[test]
+fn what_is_remembered_is_in_the_book_at_every_message() {
+    let played = Played::new(vault(100));
+    assert!(played.run("Long road") > 0);
+    assert_eq!(played.run("Long road"), 0, "a second run asks nothing");
+    let remembered = played.remembered("Long road");
+    assert!(remembered.len() >= 5, "{} scenes", remembered.len());
+    for at in 0..100 {
+        let then = remembered
+            .iter()
+            .rfind(|(last, _)| *last <= at)
+            .map(|(_, facts)| facts.clone())
+            .unwrap_or_default();
+        assert_eq!(facts(&played.shown("Long road", at)), then, "at message {at}");
+    }
+    let last = played.shown("Long road", 99);
+    assert!(last.contains_key("Story so far"), "{:?}", last.keys());
+    let findings = check::check(&played.library(), None, NOW);
+    let findings = serde_json::to_value(findings).unwrap();
+    assert_eq!(findings["counts"]["error"], 0, "{findings:#}");
+    // What others keep in the header stays.
+    let chat = String::from_utf8(played.vault.read(CHAT)).unwrap();
+    assert!(chat.lines().next().unwrap().contains(r#""kept":{"by":"somebody"}"#));
+}
+
+#[test]
+fn a_fork_asks_nothing_and_has_what_was_remembered_there() {
+    let played = Played::new(vault(100));
+    played.run("Long road");
+    let remembered = played.remembered("Long road");
+    for at in [20, 47, 48, 70] {
+        let fork = played.fork(at);
+        let then = remembered
+            .iter()
+            .rfind(|(last, _)| *last <= at)
+            .map(|(_, facts)| facts.clone())
+            .unwrap_or_default();
+        assert_eq!(facts(&played.shown(&fork, at)), then, "at message {at}");
+        let before = played.vault.snapshot();
+        assert_eq!(played.run(&fork), 0, "the fork at {at} asks");
+        let files = |all: Vec<(String, Vec<u8>)>| -> Vec<(String, Vec<u8>)> {
+            all.into_iter().filter(|(name, _)| !name.starts_with(".forklore")).collect()
+        };
+        assert_eq!(files(before), files(played.vault.snapshot()), "nothing is left to be written");
+    }
+}
+
+#[test]
+fn a_persons_words_stay() {
+    let played = Played::new(vault(60));
+    played.run("Long road");
+    let mut book = played.book();
+    let entries = book["entries"].as_object_mut().unwrap();
+    let uid_of = |entries: &serde_json::Map<String, Value>, title: &str| {
+        entries.iter().find(|(_, entry)| entry["comment"] == title).map(|(uid, _)| uid.clone()).unwrap()
+    };
+    let tolan = uid_of(entries, "character-Tolan");
+    entries[&tolan]["content"] = json!("He is my brother.");
+    entries[&tolan]["order"] = json!(7);
+    let ilse = uid_of(entries, "character-Ilse");
+    entries.remove(&ilse);
+    entries.insert(
+        "900".into(),
+        json!({"uid": 900, "comment": "Mine", "content": "My own lore", "key": ["mine"]}),
+    );
+    played.write_book(&book);
+    // The story goes on; Tolan comes up again as "Captain Tolan", Ilse by name.
+    let mut chat = String::from_utf8(played.vault.read(CHAT)).unwrap();
+    for i in 60..110 {
+        let said = match i {
+            60 => "Later all met".to_owned(),
+            62 => "We know that Tolan lives in house 99".to_owned(),
+            63 => "We know that Ilse lives in house 98".to_owned(),
+            80 => "Later they parted".to_owned(),
+            _ => format!("Nothing new. Word w{i}."),
+        };
+        chat.push('\n');
+        chat.push_str(&json!({"name": "Mara", "is_user": false, "mes": said, "extra": {}, "send_date": "2026-02-01T00:00:00.000Z"}).to_string());
+    }
+    played.vault.write(CHAT, chat.as_bytes());
+    played.run("Long road");
+    let shown = played.shown("Long road", 109);
+    assert!(shown["character-Tolan"].starts_with("He is my brother."), "{}", shown["character-Tolan"]);
+    assert!(
+        shown["character-Tolan"].contains("house 99"),
+        "what is learnt later is added: {}",
+        shown["character-Tolan"]
+    );
+    assert!(!shown.contains_key("character-Ilse"), "what was deleted stays deleted");
+    assert_eq!(shown["Mine"], "My own lore");
+    let book = played.book();
+    assert_eq!(book["entries"][&tolan]["order"], 7, "a setting of the entry is the owner's");
+    assert_eq!(played.run("Long road"), 0);
+}
+
+#[test]
+fn an_edit_is_followed_and_undo_takes_everything_back() {
+    let played = Played::new(vault(60));
+    let first = played.vault.read(CHAT);
+    played.run("Long road");
+    let chat = String::from_utf8(played.vault.read(CHAT)).unwrap();
+    played.vault.write(CHAT, chat.replace("Tolan lives in house 3.", "Tolan lives in house 333.").as_bytes());
+    let asked = played.run("Long road");
+    assert!(asked > 0 && asked < 8, "{asked} questions");
+    let shown = played.shown("Long road", 59);
+    assert!(
+        shown["character-Tolan"].contains("house 333") && !shown["character-Tolan"].contains("house 3\n")
+    );
+    // Everything that was written is undone, step by step.
+    loop {
+        let library = played.library();
+        let log = OpLog::read(&*played.fs).unwrap();
+        let Ok(plan) = undo::plan(&library, &log, None, false) else { break };
+        undo::execute(&library, plan, NOW).unwrap();
+    }
+    let undone = String::from_utf8(played.vault.read(CHAT)).unwrap();
+    let undone = undone.replace("house 333.", "house 3.");
+    let lines = |text: &str| text.lines().map(|line| line.trim_end().to_owned()).collect::<Vec<_>>();
+    assert_eq!(lines(&undone), lines(&String::from_utf8(first).unwrap()));
+    // What was paid for is not lost.
+    assert!(!AnswerStore::open(&played.fs).unwrap().known().is_empty());
+}
+
+#[test]
+fn another_extensions_book_is_left_alone() {
+    let played = Played::new(TestVault::harbor());
+    let library = played.library();
+    let answers = AnswerStore::open(&played.fs).unwrap();
+    let (c, _) =
+        library.chats().find(|(_, chat)| chat.book().is_some() && chat.transcript().len() > 60).unwrap();
+    let mut found = survey(&library, c, &answers).unwrap();
+    let told = status(&library, &found, &answers);
+    assert!(told.questions > 0 && told.tokens_in > 1000, "{told:?}");
+    assert!(why(&library, &found, "nobody").is_err());
+    // As if something were remembered.
+    let mut known = AnswerStore::open(&played.fs).unwrap();
+    while found.memory.standing.is_empty() {
+        let question = found.missing(&known).next().unwrap().clone();
+        let request = question.request(&found.line, &found.prompts);
+        let said = model::reply(&request.schema, &request.user).to_string();
+        let answer = found.answer(&question, Reply::read(&question, &said).unwrap(), Provenance::default());
+        known.add(answer).unwrap();
+        found.compute(&known);
+    }
+    assert!(matches!(projection::plan(&library, &found, NOW), Err(MemoryError::Kept { .. })));
+}
