@@ -260,6 +260,16 @@ fn nobody_is_there() {
     assert!(matches!(failed(Story::new().ask(&open(gone))), ModelError::Unreachable(_)));
 }
 
+/// It knows TLS, and does not go on without it.
+#[test]
+fn who_is_asked_over_https_has_to_speak_it() {
+    let server = ModelServer::start(Faults::none());
+    let secure = server.url().replace("http:", "https:");
+    let error = failed(Story::new().ask(&open(secure)));
+    assert!(matches!(&error, ModelError::Unreachable(why) if !why.is_empty()), "{error}");
+    assert_eq!(server.calls(), 0);
+}
+
 /// Whoever reads errors, logs and what is printed never finds the key there, also where a server repeats it.
 #[test]
 fn the_key_is_sent_and_never_shown() {
