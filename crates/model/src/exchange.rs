@@ -113,6 +113,10 @@ fn error(error: &ureq::Error) -> ModelError {
         ureq::Error::Io(e) if e.kind() == std::io::ErrorKind::UnexpectedEof => {
             ModelError::Unreachable("the connection ended in the middle of a reply".to_owned())
         }
+        // A certificate that is not trusted will not be trusted in a moment either.
+        ureq::Error::Io(e) if e.kind() == std::io::ErrorKind::InvalidData => {
+            ModelError::BadAddress(format!("there is no safe connection to it: {e}"))
+        }
         ureq::Error::Io(e) => ModelError::Unreachable(e.to_string()),
         ureq::Error::Protocol(e) => ModelError::Unreadable(e.to_string()),
         ureq::Error::Http(_) | ureq::Error::BadUri(_) => {

@@ -257,6 +257,28 @@ mod tests {
         assert!(hear(&vec![b' '; 3 * LONGEST]).is_ok_and(|heard| heard.is_cut()));
     }
 
+    /// A connection can end anywhere, also in the middle of a letter.
+    #[test]
+    fn a_stream_that_is_cut_anywhere_is_never_taken_for_a_whole_reply() {
+        let piece = |delta: &str, end: &str| {
+            format!(
+                "data: {{\"choices\":[{{\"delta\":{{\"content\":\"{delta}\"}},\"finish_reason\":{end}}}]}}\n\n"
+            )
+        };
+        let stream = piece("Zo\u{eb} ", "null")
+            + &piece("\u{306f} here", "null")
+            + &piece("", "\"stop\"")
+            + "data: [DONE]\n\n";
+        let mut whole = 0;
+        for cut in 0..=stream.len() {
+            let Ok(heard) = hear(&stream.as_bytes()[..cut]) else { continue };
+            assert!("Zo\u{eb} \u{306f} here".starts_with(&heard.text), "{}", heard.text);
+            assert!(!heard.is_whole() || heard.text == "Zo\u{eb} \u{306f} here", "{cut}");
+            whole += usize::from(heard.is_whole());
+        }
+        assert!(whole > 0);
+    }
+
     #[test]
     fn other_servers_are_told_from_models() {
         assert!(matches!(hear(b"<!doctype html>\n<p>Hello"), Err(ModelError::Unreadable(_))));

@@ -2,7 +2,7 @@
 //!
 //! * A [`Model`] answers one request; [`OpenAi`] is the one behind an [`Endpoint`], any server that talks as OpenAI's does: llama.cpp,
 //!   KoboldCpp, Ollama, vLLM, OpenRouter.
-//! * [`ask`] puts a question of memory to a model with patience: it waits for a server that is busy, asks again with the reason when a
+//! * [`ask()`] puts a question of memory to a model with patience: it waits for a server that is busy, asks again with the reason when a
 //!   reply is refused, and gives up in the end with what was said.
 //! * [`Stop`] ends it all, in the middle of a word if need be.
 //!
