@@ -8,6 +8,7 @@
 
 mod bench;
 mod dist;
+mod llama;
 mod mutants;
 mod test;
 mod tools;

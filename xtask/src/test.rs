@@ -265,7 +265,7 @@ impl Suite {
         for what in &self.second {
             println!("SECOND TRY: {what} failed once and then passed");
         }
-        for missing in &self.tools.missing {
+        for missing in self.tools.missing.iter().chain(&self.tools.unavailable) {
             println!("MISSING: for want of it some tests were skipped: {missing}");
         }
         if self.strict {

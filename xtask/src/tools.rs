@@ -8,6 +8,8 @@ use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
+use crate::llama::llama;
+
 /// The packages, exactly these: SillyTavern saves with the first; the second finds what keeps people from using a page; the others find
 /// mistakes in scripts and types that do not fit.
 const PACKAGES: [(&str, &str); 7] = [
@@ -32,6 +34,8 @@ const CARGO_DENY: &str = "0.20.2";
 pub(crate) struct Tools {
     pub(crate) env: Vec<(&'static str, OsString)>,
     pub(crate) missing: Vec<String>,
+    /// What cannot be had everywhere, or not any more: said, and no failure even where nobody watches
+    pub(crate) unavailable: Vec<String>,
     cargo_deny: Option<PathBuf>,
 }
 
@@ -43,11 +47,15 @@ impl Tools {
         tools.add("FORKLORE_NODE_MODULES", packages());
         tools.add("FORKLORE_SILLYTAVERN", taverns());
         tools.add("FORKLORE_CHROMIUM", chromium());
+        match llama(&folder()) {
+            Ok(path) => tools.env.push(("FORKLORE_LLAMA", path.into())),
+            Err(why) => tools.unavailable.push(why),
+        }
         match cargo_deny() {
             Ok(path) => tools.cargo_deny = Some(path),
             Err(why) => tools.missing.push(why),
         }
-        for missing in &tools.missing {
+        for missing in tools.missing.iter().chain(&tools.unavailable) {
             println!("== missing: {missing}");
         }
         tools

@@ -2,7 +2,8 @@
 //!
 //! [`TestVault::harbor`] is a copy of the vault that the real SillyTavern and the real Auto-Recap made (see `fixtures/README.md`);
 //! [`generate`] makes large ones, [`story`] small ones with everything in them, [`play`] ones whose truth is known at every message. [`http`] talks to servers, [`tavern`] is the real
-//! SillyTavern.
+//! SillyTavern, [`model_server`] a server of a model with every fault that one can have, [`llama`] a real
+//! one.
 #![allow(
     clippy::disallowed_methods,
     clippy::unwrap_used,
@@ -13,7 +14,10 @@
 pub mod generate;
 pub mod http;
 pub mod lineage;
+pub mod llama;
 pub mod model;
+pub mod model_server;
+pub mod noise;
 pub mod play;
 pub mod random;
 pub mod story;
