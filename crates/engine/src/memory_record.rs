@@ -23,6 +23,11 @@ pub struct MemoryRecord {
     pub inputs: Inputs,
     /// The number that each entry has, by its title
     pub uids: BTreeMap<String, i64>,
+    /// The last message of the chat when it was last written: what people did to it since, they did after that message
+    pub head: usize,
+    /// What the book was like when memory made it, so that undo can tell whether anybody has written into it since
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub made: Option<String>,
     /// The scenes that were written
     pub scenes: Vec<WrittenScene>,
 }
@@ -48,7 +53,7 @@ impl MemoryRecord {
     #[must_use]
     pub fn up_to(&self, n: usize) -> Self {
         let scenes = self.scenes.iter().filter(|scene| scene.last <= n).cloned().collect();
-        Self { inputs: self.inputs.up_to(n), scenes, ..self.clone() }
+        Self { inputs: self.inputs.up_to(n), head: self.head.min(n), scenes, ..self.clone() }
     }
 
     /// The header with it.

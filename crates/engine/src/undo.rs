@@ -21,6 +21,7 @@ use serde::Serialize;
 use super::finder::finder;
 use super::trash::linked_by;
 use crate::bring::Bring;
+use crate::memory_record::MemoryRecord;
 
 /// What was undone.
 #[derive(Debug, Clone, Serialize, JsonSchema)]
@@ -339,6 +340,11 @@ fn moved_on(library: &Library, operation: &Operation, path: &VaultPath) -> Resul
         let own = record.book.as_deref().is_some_and(|book| book_stem(book) == stem);
         record.baseline.as_ref().filter(|_| own)?.book.clone()
     });
+    let remembered = library.chats().map(|(_, chat)| chat).filter(made_with).find_map(|chat| {
+        let own = chat.book_stem() == Some(stem);
+        MemoryRecord::of(chat.header()).filter(|_| own)?.made
+    });
+    let baseline = baseline.or(remembered);
     let book = library.book(stem)?;
     let now = book.as_ref().and_then(|book| Some(fingerprint(&book.parse().ok()?)));
     let same = baseline.is_some() && baseline == now;

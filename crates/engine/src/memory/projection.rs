@@ -5,7 +5,7 @@ use std::collections::HashSet;
 
 use forklore_core::adapter::own::{self, OwnScene, OwnVersion, Role};
 use forklore_core::adapter::{self};
-use forklore_core::fork::book::{Content, assemble};
+use forklore_core::fork::book::{Content, assemble, fingerprint};
 use forklore_core::fork::names::{self, BookStyle};
 use forklore_core::format::book::{Book as ParsedBook, EntryImage};
 use forklore_core::format::chat::Message;
@@ -94,7 +94,8 @@ pub fn plan(library: &Library, survey: &Survey, now: i64) -> Result<MemoryPlan, 
     let (new_book, book_edit) = target.write(&images);
     edits.extend(book_edit);
     let mut revisions = Vec::new();
-    if new_book.is_some() {
+    if let Some((_, bytes)) = &new_book {
+        record.made = ParsedBook::parse(bytes).ok().map(|book| fingerprint(&book));
         let all: Vec<EntryImage> = target.others.iter().chain(&images).cloned().collect();
         revisions.extend(rebind(library, survey.c, &target.name, &all)?);
     }
@@ -106,6 +107,10 @@ pub fn plan(library: &Library, survey: &Survey, now: i64) -> Result<MemoryPlan, 
     });
     let versions: Vec<OwnVersion> = versions.collect();
     let mut recap = own::versions(metadata, &versions, chat.name());
+    // A chat that was only played on needs no operation to say so.
+    if record != survey.recorded || !edits.is_empty() || new_book.is_some() {
+        record.head = chat.head();
+    }
     recap.push(record.revision());
     // What is there already needs no operation.
     recap.retain(|revision| !says(chat.header().raw(), revision));
@@ -202,7 +207,9 @@ fn scenes(
         let before = survey.record.scenes.get(i);
         let last = standing.scene.last();
         same = same && before.is_some_and(|b| b.last == last && b.keys == standing.rests_on);
-        let clock = before.map_or(now, |before| before.clock);
+        // Which of two scenes left the book later is told by their times: no two are the same.
+        let after = written.last().map_or(i64::MIN, |before: &WrittenScene| before.clock + 1);
+        let clock = before.map_or(now, |before| before.clock).max(after);
         written.push(WrittenScene { last, clock, keys: standing.rests_on.clone() });
         let Some((line, row)) = library.message_line(survey.c, last)?.zip(chat.transcript().row(last)) else {
             continue;

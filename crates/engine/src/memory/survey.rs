@@ -48,6 +48,8 @@ pub struct Survey {
     /// The chat
     pub c: ChatIx,
     /// What its header says
+    pub recorded: MemoryRecord,
+    /// The same with what people have done since
     pub record: MemoryRecord,
     /// What was said
     pub line: Line,
@@ -66,6 +68,7 @@ pub fn survey(library: &Library, c: ChatIx, answers: &AnswerStore) -> Result<Sur
     let line = line(library, c)?;
     let mut survey = Survey {
         c,
+        recorded: record.clone(),
         record,
         line,
         memory: Memory::default(),
@@ -75,7 +78,8 @@ pub fn survey(library: &Library, c: ChatIx, answers: &AnswerStore) -> Result<Sur
     survey.compute(answers);
     let noticed = super::shape::noticed(library, &survey)?;
     if !noticed.is_empty() {
-        survey.record.inputs.entries.entry(chat.head()).or_default().extend(noticed);
+        let since = survey.record.head;
+        survey.record.inputs.entries.entry(since).or_default().extend(noticed);
         survey.compute(answers);
     }
     Ok(survey)

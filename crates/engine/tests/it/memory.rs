@@ -1,6 +1,7 @@
 //! Memory on real files, with a model that says the same to the same question: what is remembered is in the chat and its book, goes into
 //! forks without a question, follows edits, and never takes a person's words.
 
+use std::cell::Cell;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
@@ -40,12 +41,19 @@ fn vault(n: usize) -> TestVault {
 struct Played {
     vault: TestVault,
     fs: Arc<dyn Vfs>,
+    clock: Cell<i64>,
 }
 
 impl Played {
     fn new(vault: TestVault) -> Self {
         let fs: Arc<dyn Vfs> = Arc::new(RealFs::new(&vault.root()).unwrap());
-        Self { vault, fs }
+        Self { vault, fs, clock: Cell::new(NOW) }
+    }
+
+    /// A second later.
+    fn now(&self) -> i64 {
+        self.clock.set(self.clock.get() + 1000);
+        self.clock.get()
     }
 
     fn library(&self) -> Library {
@@ -60,9 +68,9 @@ impl Played {
             let library = self.library();
             let c = library.find_chat(chat).unwrap();
             let mut found = survey(&library, c, &answers).unwrap();
-            let plan = projection::plan(&library, &found, NOW).unwrap();
+            let plan = projection::plan(&library, &found, self.now()).unwrap();
             if !plan.is_nothing() {
-                let report = projection::execute(&library, &found, plan, NOW).unwrap();
+                let report = projection::execute(&library, &found, plan, self.now()).unwrap();
                 assert!(report.pending.is_empty(), "{:?}", report.pending);
                 written += 1;
                 assert!(written < 100, "it is never done: {report:?}");
@@ -114,8 +122,8 @@ impl Played {
             ..ForkRequest::of("Long road")
         };
         let slug = forklore_engine::fresh_slug();
-        let plan = fork::plan(&library, &request, &Config::default(), &slug, NOW).unwrap();
-        fork::execute(&library, plan, NOW).unwrap();
+        let plan = fork::plan(&library, &request, &Config::default(), &slug, self.now()).unwrap();
+        fork::execute(&library, plan, self.now()).unwrap();
         format!("Fork {at}")
     }
 
@@ -166,7 +174,7 @@ fn what_is_remembered_is_in_the_book_at_every_message() {
     assert!(last.contains_key("Story so far"), "{:?}", last.keys());
     let findings = check::check(&played.library(), None, NOW);
     let findings = serde_json::to_value(findings).unwrap();
-    assert_eq!(findings["counts"]["error"], 0, "{findings:#}");
+    assert_eq!(findings["ok"], true, "{findings:#}");
     // What others keep in the header stays.
     let chat = String::from_utf8(played.vault.read(CHAT)).unwrap();
     assert!(chat.lines().next().unwrap().contains(r#""kept":{"by":"somebody"}"#));
@@ -259,8 +267,14 @@ fn an_edit_is_followed_and_undo_takes_everything_back() {
     loop {
         let library = played.library();
         let log = OpLog::read(&*played.fs).unwrap();
-        let Ok(plan) = undo::plan(&library, &log, None, false) else { break };
-        undo::execute(&library, plan, NOW).unwrap();
+        let plan = match undo::plan(&library, &log, None, false) {
+            Ok(plan) => plan,
+            Err(why) => {
+                assert!(matches!(why, undo::UndoError::NothingToUndo), "{why}");
+                break;
+            }
+        };
+        undo::execute(&library, plan, played.now()).unwrap();
     }
     let undone = String::from_utf8(played.vault.read(CHAT)).unwrap();
     let undone = undone.replace("house 333.", "house 3.");
@@ -272,11 +286,11 @@ fn an_edit_is_followed_and_undo_takes_everything_back() {
 
 #[test]
 fn another_extensions_book_is_left_alone() {
-    let played = Played::new(TestVault::harbor());
+    let played = Played::new(TestVault::real("lantern"));
     let library = played.library();
     let answers = AnswerStore::open(&played.fs).unwrap();
     let (c, _) =
-        library.chats().find(|(_, chat)| chat.book().is_some() && chat.transcript().len() > 60).unwrap();
+        library.chats().find(|(_, chat)| chat.book().is_some() && chat.transcript().len() > 110).unwrap();
     let mut found = survey(&library, c, &answers).unwrap();
     let told = status(&library, &found, &answers);
     assert!(told.questions > 0 && told.tokens_in > 1000, "{told:?}");
