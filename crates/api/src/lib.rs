@@ -4,7 +4,7 @@
 //! * [`OpenVault`] is a vault that can be asked: it reads the [`Library`](forklore_vault::Library), with or without the right to change.
 //!   [`LibraryCache`] keeps what was read as long as it holds.
 //! * The calls are functions on an [`OpenVault`], one module a topic: [`look`], [`fork`], [`heal`], [`enter`], [`ops`], [`past`], [`retention`],
-//!   [`export_import`], [`merge`], [`config`], [`doctor`]. What they need is a plain struct that a JSON body or the flags of a command become; what they give is
+//!   [`export_import`], [`merge`], [`memory`], [`config`], [`doctor`]. What they need is a plain struct that a JSON body or the flags of a command become; what they give is
 //!   the engine's report, whose JSON others rely on (`docs/formats/json.md`).
 //! * [`note`] keeps history of what was done.
 //! * [`Failure`] is what a user is told when something does not work.
@@ -19,6 +19,7 @@ pub mod fork;
 pub mod heal;
 mod library_cache;
 pub mod look;
+pub mod memory;
 pub mod merge;
 pub mod moment;
 pub mod note;

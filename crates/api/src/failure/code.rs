@@ -130,6 +130,10 @@ codes! {
         => "Choose another name.";
     Io = "IO", Io, 500;
     Linked = "LINKED", Refused, 409;
+    MemoryKept = "MEMORY_KEPT", Refused, 409
+        => "Turn the extension off for this chat and bind another lorebook to it, or none.";
+    MemoryOff = "MEMORY_OFF", Refused, 409
+        => "Turn memory on for this chat first.";
     MessageNotFound = "MESSAGE_NOT_FOUND", Refused, 404
         => "The chat is empty; perhaps its file is damaged. SillyTavern keeps copies in the backups folder.";
     MovedOn = "MOVED_ON", Refused, 409

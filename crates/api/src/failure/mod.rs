@@ -8,6 +8,7 @@ mod code;
 mod config;
 mod export_import;
 mod look;
+mod memory;
 mod merge;
 mod past;
 

@@ -21,6 +21,7 @@ mod install;
 mod learn;
 mod log;
 mod manual;
+mod memory;
 mod pick;
 mod rename;
 mod resolve;
@@ -95,6 +96,7 @@ pub(crate) enum Command {
     Append(append::Args),
     Pick(pick::Args),
     Adopt(adopt::Args),
+    Memory(memory::Args),
     Resolve(resolve::Args),
     Heal(heal::Args),
     Restore(restore::Args),
@@ -135,6 +137,7 @@ pub(crate) fn run(context: &Context, command: &Command) -> Result<ExitCode, Fail
         Command::Append(args) => append::run(context, args),
         Command::Pick(args) => pick::run(context, args),
         Command::Adopt(args) => adopt::run(context, args),
+        Command::Memory(args) => memory::run(context, args),
         Command::Resolve(args) => resolve::run(context, args),
         Command::Heal(args) => heal::run(context, args),
         Command::Restore(args) => restore::run(context, args),

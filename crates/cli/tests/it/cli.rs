@@ -44,6 +44,7 @@ fn help_teaches() {
       append       Play another branch's messages after a chat's own
       pick         Take one thing over into a chat, from anywhere
       adopt        Mark the branch that the story goes on with
+      memory       Remember the story: scenes, facts and recaps that follow every edit, swipe and fork
       resolve      Answer what two branches do not agree on
       heal         Give every fork what is its own, and repair what `check` found
       restore      Bring the past back, beside the present

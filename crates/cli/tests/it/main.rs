@@ -29,6 +29,7 @@ mod hostile;
 mod hostile_vaults;
 mod kills;
 mod media;
+mod memory;
 mod merge;
 mod merge_cases;
 mod merge_model;

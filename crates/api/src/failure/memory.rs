@@ -1,0 +1,46 @@
+//! Why nothing could be told or done about what is remembered.
+
+use forklore_engine::memory::{AnswerError, MemoryError};
+
+use super::{ErrorCode, Failure, capital};
+
+impl From<MemoryError> for Failure {
+    fn from(e: MemoryError) -> Self {
+        let message = e.to_string();
+        let typed = |code, hint: &str| Self::typed(code, message.clone(), hint);
+        match e {
+            MemoryError::Off(_) => typed(
+                ErrorCode::MemoryOff,
+                "`forklore memory on CHAT` turns it on, and tells first what it would cost.",
+            ),
+            MemoryError::Kept { .. } => typed(
+                ErrorCode::MemoryKept,
+                "Two memories would write over each other. Turn the extension off for this chat and bind another lorebook to it, or none.",
+            ),
+            MemoryError::NoEntry(_) => {
+                typed(ErrorCode::EntryNotFound, "`forklore show CHAT` lists the entries of its lorebook.")
+            }
+            MemoryError::Answers(e) => e.into(),
+            MemoryError::Address(e) => e.into(),
+            MemoryError::Restore(e) => e.into(),
+            MemoryError::Path(e) => e.into(),
+        }
+    }
+}
+
+impl From<AnswerError> for Failure {
+    fn from(e: AnswerError) -> Self {
+        match e {
+            AnswerError::History(e) => e.into(),
+            AnswerError::Newer(_) => {
+                Self::new(ErrorCode::HistoryNewer, capital(&e.to_string()), "Nothing was changed.")
+            }
+            AnswerError::Store(_) | AnswerError::Unreadable(_) => Self::new(
+                ErrorCode::HistoryUnreadable,
+                capital(&e.to_string()),
+                "Chats and lorebooks are not affected. `forklore doctor` looks at history.",
+            )
+            .because(e),
+        }
+    }
+}
