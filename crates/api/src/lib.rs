@@ -16,6 +16,7 @@ pub mod enter;
 pub mod export_import;
 mod failure;
 pub mod fork;
+mod found;
 pub mod heal;
 mod library_cache;
 pub mod look;

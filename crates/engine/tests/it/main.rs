@@ -11,6 +11,7 @@ mod explain;
 mod export_import;
 mod foreign;
 mod history;
+mod incremental;
 mod isolation;
 mod lineage;
 mod random;
