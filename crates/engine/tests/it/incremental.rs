@@ -35,7 +35,7 @@ fn look(fs: &Arc<SimFs>, now: i64) {
 
 /// A vault of several stories: one that an extension keeps the memory of, and some that were only forked.
 fn vault(random: &mut Random) -> Arc<SimFs> {
-    let keeper = [Keeper::Recap, Keeper::Memories][random.below(2)];
+    let keeper = [Keeper::Recap, Keeper::Memory, Keeper::Hand][random.below(3)];
     let setting = Setting { others: random.below(2) == 0, ..Setting::plain(keeper) };
     let looks = random.below(2) == 0;
     let (fs, _) = Story::random(random.below(1_000_000) as u64, setting, 60, looks).play(1, look);

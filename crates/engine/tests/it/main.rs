@@ -18,6 +18,7 @@ mod random;
 mod real;
 mod remember;
 mod renamed;
+mod today;
 mod trash;
 mod truth;
 
