@@ -69,6 +69,8 @@ pub fn show(library: &Library, c: ChatIx, at: Option<usize>) -> Result<ShowRepor
     let (at, moment) = place(library, c, at)?;
     let messages = library.chat(c).transcript().len();
     let mut warnings = Vec::new();
+    // The lorebook last: it can be large, and nothing else is to be read beside it.
+    let queue = queue_at(library, c, at)?;
     let book = show_book(library, c, at, &mut warnings)?;
     let line = library.message_line(c, at)?.unwrap_or_default();
     let message = Message::new(Raw::parse(&line).unwrap_or(Raw::NULL));
@@ -91,7 +93,7 @@ pub fn show(library: &Library, c: ChatIx, at: Option<usize>) -> Result<ShowRepor
         combined_recap: library
             .combined_at(c, at)?
             .map(|(r, _)| ShowCombined { message_count: r.message_count, content: r.content }),
-        queue: queue_at(library, c, at)?,
+        queue,
         metadata: variables_at(library, c, at)?,
         warnings,
     })
@@ -152,17 +154,14 @@ fn show_book(
         lines: out.lines,
         why: why(library, out.why),
     });
+    let left_out = left_out.collect();
     let stem = library.chat(c).book_stem().filter(|_| found.live.is_some());
     let others = stem.map_or(0, |stem| library.users_of(stem).len().saturating_sub(1));
     let by_choice = others > 0 && !library.is_machine_kept(stem.unwrap_or_default())?;
-    Ok(ShowBook {
-        others,
-        by_choice,
-        name: found.name,
-        source: found.source.into(),
-        left_out: left_out.collect(),
-        entries: found.entries.into_iter().filter_map(entry).collect(),
-    })
+    let mut entries: Vec<ShowEntry> = found.entries.into_iter().filter_map(entry).collect();
+    // They have the memory of the entries of the state, which are larger.
+    entries.shrink_to_fit();
+    Ok(ShowBook { others, by_choice, name: found.name, source: found.source.into(), entries, left_out })
 }
 
 /// What an entry is for; nothing for the extension's queue, which is no part of the story.
