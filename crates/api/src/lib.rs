@@ -16,6 +16,7 @@ pub mod enter;
 pub mod export_import;
 mod failure;
 pub mod fork;
+mod found;
 pub mod heal;
 mod library_cache;
 pub mod look;
@@ -35,10 +36,17 @@ pub use library_cache::{LibraryCache, SharedLibrary};
 pub use open_vault::OpenVault;
 pub use picture::{Picture, picture};
 use serde::Serialize;
+use std::io::Write;
 
 /// A document as it is printed, and answered: indented, with a newline at its end.
 pub fn document<T: Serialize + ?Sized>(value: &T) -> std::io::Result<Vec<u8>> {
-    let mut text = serde_json::to_vec_pretty(value)?;
-    text.push(b'\n');
+    let mut text = Vec::new();
+    write_document(&mut text, value)?;
     Ok(text)
+}
+
+/// Writes a document as it is told, piece by piece: it can be larger than the memory that there is.
+pub fn write_document<T: Serialize + ?Sized>(mut out: impl Write, value: &T) -> std::io::Result<()> {
+    serde_json::to_writer_pretty(&mut out, value)?;
+    out.write_all(b"\n")
 }

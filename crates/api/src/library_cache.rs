@@ -10,12 +10,11 @@ use std::time::Duration;
 use forklore_core::check::Finding;
 use forklore_engine::check::{self, CheckReport};
 use forklore_engine::show::{self, ShowError, ShowReport};
-use forklore_fs::{Identity, NodeKind, PathError, VaultPath, Vfs};
+use forklore_fs::Vfs;
 use forklore_journal as journal;
-use forklore_journal::layout;
-use forklore_vault::{ChatIx, Library, Progress, cache, history};
-use serde::{Deserialize, Serialize};
+use forklore_vault::{ChatIx, Library, Progress};
 
+use crate::found::{Found, Stamp};
 use crate::{ErrorCode, Failure, now};
 
 /// How long a library is kept that nothing has changed, if it depends on the time what is found in it; in milliseconds.
@@ -25,6 +24,8 @@ const LONGEST: i64 = 60_000;
 pub struct SharedLibrary {
     /// The library
     pub library: Library,
+    /// Of its files, before they were read
+    stamp: Stamp,
     checked: OnceLock<CheckReport>,
     /// When it was read, in milliseconds since 1970
     read: i64,
@@ -71,9 +72,16 @@ pub(crate) fn read(fs: &Arc<dyn Vfs>, progress: &dyn Progress) -> Result<Library
 }
 
 impl SharedLibrary {
-    /// A library that was just read.
-    pub fn new(library: Library) -> Self {
-        Self { library, checked: OnceLock::new(), read: now(), shown: Mutex::default() }
+    /// Reads a library [`calmly`].
+    pub(crate) fn read(fs: &Arc<dyn Vfs>, progress: &dyn Progress) -> Result<Self, Failure> {
+        // Before the content: what changes in between makes a stamp that is never met again.
+        let stamp = Stamp::of(fs)?;
+        Ok(Self::new(read(fs, progress)?, stamp))
+    }
+
+    /// A library that was just read, and the stamp that its files had before.
+    pub(crate) fn new(library: Library, stamp: Stamp) -> Self {
+        Self { library, stamp, checked: OnceLock::new(), read: now(), shown: Mutex::default() }
     }
 
     /// What `check` finds in all of it.
@@ -101,8 +109,22 @@ impl SharedLibrary {
         Ok(state)
     }
 
+    /// Nothing has changed, nothing is worked out; else it is for what has changed.
     fn whole(&self) -> &CheckReport {
-        self.checked.get_or_init(|| check::check(&self.library, None, now()))
+        self.checked.get_or_init(|| {
+            let (library, fs) = (&self.library, self.library.fs());
+            if let Some(found) = Found::recall(&**fs, &self.stamp) {
+                return found.report();
+            }
+            if !Found::is_worthwhile(library) {
+                return check::check(library, None, now());
+            }
+            let report = check::check_changed(library, now());
+            if Stamp::of(fs).is_ok_and(|stamp| stamp == self.stamp) {
+                Found::remember(&**fs, &self.stamp, &report, library.chats().len());
+            }
+            report
+        })
     }
 }
 
@@ -125,7 +147,7 @@ struct State {
     /// Number of the last one that is over, and what came of it
     over: u64,
     outcome: Option<Result<Arc<SharedLibrary>, Failure>>,
-    last: Option<(blake3::Hash, Arc<SharedLibrary>)>,
+    last: Option<Arc<SharedLibrary>>,
 }
 
 impl LibraryCache {
@@ -156,13 +178,11 @@ impl LibraryCache {
     }
 }
 
-type Stamped = (blake3::Hash, Arc<SharedLibrary>);
-
 /// A look that is under way; when it is over, however it went, those who wait go on.
 struct Look<'a> {
     library_cache: &'a LibraryCache,
     mine: u64,
-    outcome: Option<Result<Stamped, Failure>>,
+    outcome: Option<Result<Arc<SharedLibrary>, Failure>>,
 }
 
 impl Drop for Look<'_> {
@@ -171,7 +191,7 @@ impl Drop for Look<'_> {
         let mut state = self.library_cache.state();
         state.under_way = false;
         state.over = self.mine;
-        state.outcome = Some(outcome.as_ref().map(|(_, shared)| shared.clone()).map_err(Clone::clone));
+        state.outcome = Some(outcome.clone());
         state.last = outcome.ok();
         drop(state);
         self.library_cache.looked.notify_all();
@@ -183,108 +203,18 @@ fn abandoned() -> Failure {
 }
 
 /// The last library if it still is what is on disk, else the one that is.
-fn fresh(last: Option<Stamped>, fs: &Arc<dyn Vfs>, progress: &dyn Progress) -> Result<Stamped, Failure> {
-    // Before the content: what changes in between makes a stamp that is never met again.
-    let stamp = stamp(fs)?;
+fn fresh(
+    last: Option<Arc<SharedLibrary>>,
+    fs: &Arc<dyn Vfs>,
+    progress: &dyn Progress,
+) -> Result<Arc<SharedLibrary>, Failure> {
+    let stamp = Stamp::of(fs)?;
     // Some findings depend on the time: what has been waiting, what is left over.
     let is_timed = |last: &SharedLibrary| last.checked.get().is_some_and(|report| report.timed);
     let is_young = |last: &SharedLibrary| (0..LONGEST).contains(&(now() - last.read));
-    if let Some(last) = last.filter(|(of, last)| *of == stamp && (!is_timed(last) || is_young(last))) {
+    if let Some(last) = last.filter(|last| last.stamp == stamp && (!is_timed(last) || is_young(last))) {
         return Ok(last);
     }
     // The old one is gone by now, unless somebody works with it: a vault can be large.
-    Ok((stamp, Arc::new(SharedLibrary::new(read(fs, progress)?))))
-}
-
-/// Folders, and how deep they are looked into. History may be elsewhere.
-const FOLDERS: [(&str, usize); 7] = [
-    (layout::CHATS, 1),
-    (layout::GROUP_CHATS, 0),
-    (layout::GROUPS, 0),
-    (layout::WORLDS, 0),
-    (layout::CHARACTERS, 0),
-    (layout::BACKUPS, 0),
-    (".forklore/tx", 1),
-];
-
-/// Where what `check` found is kept, for whoever keeps no library.
-const FINDINGS: &str = "findings";
-
-/// What `check` found, and in how many chats.
-#[derive(Serialize, Deserialize)]
-pub(crate) struct Found {
-    /// The version that found it: another one may know better
-    version: String,
-    pub(crate) chats: usize,
-    pub(crate) findings: Vec<Finding>,
-}
-
-impl Found {
-    /// What was found in files with this stamp.
-    pub(crate) fn recall(fs: &dyn Vfs, stamp: &blake3::Hash) -> Option<Self> {
-        let bytes = cache::kept(fs, FINDINGS)?;
-        let (of, found) = bytes.split_first_chunk::<32>()?;
-        let found: Self = (of == stamp.as_bytes()).then(|| serde_json::from_slice(found).ok())??;
-        (found.version == env!("CARGO_PKG_VERSION")).then_some(found)
-    }
-
-    /// Keeps what was found, if looking again would take long, and if it does not depend on the time.
-    pub(crate) fn remember(fs: &dyn Vfs, stamp: &blake3::Hash, report: &CheckReport, chats: usize) {
-        if chats < WORTHWHILE || report.timed {
-            return;
-        }
-        let version = env!("CARGO_PKG_VERSION").to_owned();
-        let found = Self { version, chats, findings: report.findings.clone() };
-        let bytes = serde_json::to_vec(&found).unwrap_or_default();
-        cache::keep(fs, FINDINGS, &[&stamp.as_bytes()[..], &bytes].concat());
-    }
-}
-
-/// In smaller vaults looking takes no longer than remembering.
-const WORTHWHILE: usize = 200;
-
-/// A hash over the identities of all files that a library is read from.
-pub(crate) fn stamp(fs: &Arc<dyn Vfs>) -> Result<blake3::Hash, PathError> {
-    let mut hasher = blake3::Hasher::new();
-    for file in [layout::SETTINGS, layout::CONFIG] {
-        let file = layout::folder(file);
-        // What cannot be looked at is no file that a library could have been read from.
-        add(&file, fs.identity(&file).ok().flatten(), &mut hasher);
-    }
-    for (folder, depth) in FOLDERS {
-        add_folder(&**fs, &layout::folder(folder), depth, &mut hasher)?;
-    }
-    for (file, identity) in history::files(fs) {
-        add(&file, identity, &mut hasher);
-    }
-    Ok(hasher.finalize())
-}
-
-fn add_folder(
-    fs: &dyn Vfs,
-    dir: &VaultPath,
-    depth: usize,
-    hasher: &mut blake3::Hasher,
-) -> Result<(), PathError> {
-    for node in fs.list(dir)? {
-        // A name that no path can have is none of ours.
-        let Ok(path) = dir.join(&node.name) else { continue };
-        match node.kind {
-            NodeKind::Dir if depth > 0 => add_folder(fs, &path, depth - 1, hasher)?,
-            NodeKind::File => add(&path, fs.identity(&path).ok().flatten(), hasher),
-            NodeKind::Dir | NodeKind::Other => {
-                hasher.update(path.as_str().as_bytes());
-            }
-        }
-    }
-    Ok(())
-}
-
-fn add(path: &VaultPath, identity: Option<Identity>, hasher: &mut blake3::Hasher) {
-    hasher.update(path.as_str().as_bytes()).update(&[0]);
-    if let Some(id) = identity {
-        for number in [id.file, id.len, id.modified.cast_unsigned(), id.changed.cast_unsigned()] {
-            hasher.update(&number.to_le_bytes());
-        }
-    }
+    Ok(Arc::new(SharedLibrary::new(read(fs, progress)?, stamp)))
 }

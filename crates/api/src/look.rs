@@ -15,7 +15,8 @@ use forklore_vault::{ChatIx, Library, StoryIx, StoryKind};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::library_cache::{self, Found, SharedLibrary};
+use crate::found::{Found, Stamp};
+use crate::library_cache::{self, SharedLibrary};
 use crate::{Failure, OpenVault};
 
 /// A chat, by its address.
@@ -167,18 +168,16 @@ pub fn check(open: &OpenVault<'_>, of: &AnyChat) -> Result<(CheckReport, usize),
     if of.chat.is_some() {
         return Ok((checked(open, of)?.1, 1));
     }
-    open.settled();
-    // Nothing has changed, nothing is worked out.
-    let stamp = library_cache::stamp(&open.fs)?;
-    if let Some(found) = Found::recall(&*open.fs, &stamp).filter(|_| open.library_cache.is_none()) {
-        return Ok((CheckReport::of(found.findings), found.chats));
+    if open.library_cache.is_none() {
+        open.settled();
+        // Nothing has changed: nothing is worked out, and no chat is even opened.
+        if let Some(found) = Found::recall(&*open.fs, &Stamp::of(&open.fs)?) {
+            let chats = found.chats;
+            return Ok((found.report(), chats));
+        }
     }
     let (shared, report) = checked(open, of)?;
-    let chats = shared.library.chats().len();
-    if open.library_cache.is_none() && library_cache::stamp(&open.fs)? == stamp {
-        Found::remember(&*open.fs, &stamp, &report, chats);
-    }
-    Ok((report, chats))
+    Ok((report, shared.library.chats().len()))
 }
 
 /// What is wrong in a vault as it is before or after whatever other Forklores do to it: lorebooks are read only now.
@@ -188,7 +187,10 @@ fn checked(open: &OpenVault<'_>, of: &AnyChat) -> Result<(Arc<SharedLibrary>, Ch
         let report = shared.check(only);
         Ok((shared, report))
     };
-    let undisturbed = || check(Arc::new(SharedLibrary::new(Library::load(open.fs.clone(), open.progress)?)));
+    let undisturbed = || {
+        let stamp = Stamp::of(&open.fs)?;
+        check(Arc::new(SharedLibrary::new(Library::load(open.fs.clone(), open.progress)?, stamp)))
+    };
     library_cache::calmly(&*open.fs, || check(open.shared()?), undisturbed)
 }
 

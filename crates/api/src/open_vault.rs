@@ -54,7 +54,10 @@ impl OpenVault<'_> {
                 self.settled();
                 library_cache.library(&self.fs, self.progress)
             }
-            None => Ok(Arc::new(SharedLibrary::new(self.library()?))),
+            None => {
+                self.settled();
+                Ok(Arc::new(SharedLibrary::read(&self.fs, self.progress)?))
+            }
         }
     }
 

@@ -30,5 +30,5 @@ mod write;
 pub use raw::{Elements, Kind, Members, Raw};
 pub use scan::SyntaxError;
 pub use splice::{EditError, PathPart, Splice, apply_all, insert, push, remove, set, set_before};
-pub use text::{quote, quote_wtf8};
+pub use text::{into_text, quote, quote_wtf8};
 pub use write::{compact, list, object, pretty};

@@ -1,6 +1,7 @@
 //! Texts: decoding what stands between the quotes, and [`quote`] to write one as JavaScript would.
 
 use std::borrow::Cow;
+use std::ops::Range;
 use std::sync::LazyLock;
 
 use memchr::memmem::Finder;
@@ -37,19 +38,58 @@ fn unescape(source: &[u8], out: &mut Vec<u8>) {
     let mut rest = source;
     while let Some(n) = memchr::memchr(b'\\', rest) {
         out.extend_from_slice(&rest[..n]);
-        let (used, unit) = escape(&rest[n..]);
+        let (used, c) = escaped(&rest[n..]);
         rest = &rest[n + used..];
-        if (0xD800..0xDC00).contains(&unit)
-            && rest.first() == Some(&b'\\')
-            && let (used, low @ 0xDC00..0xE000) = escape(rest)
-        {
-            rest = &rest[used..];
-            push_code_point(out, 0x10000 + ((u32::from(unit) - 0xD800) << 10) + (u32::from(low) - 0xDC00));
-        } else {
-            push_code_point(out, u32::from(unit));
-        }
+        push_code_point(out, c);
     }
     out.extend_from_slice(rest);
+}
+
+/// The text of a string that stands at a place of some bytes, quotes included; empty if none stands there. The bytes become the text, as
+/// [`crate::Raw::as_text`] would tell it: one that is as large as the memory is not there twice.
+pub fn into_text(mut bytes: Vec<u8>, string: Range<usize>) -> String {
+    let is_string = bytes.get(string.clone()).is_some_and(|b| b.len() > 1 && b.starts_with(b"\""));
+    if !is_string {
+        return String::new();
+    }
+    bytes.truncate(string.end - 1);
+    bytes.drain(..=string.start);
+    if simdutf8::basic::from_utf8(&bytes).is_err() {
+        return decode_lossy(&bytes).into_owned();
+    }
+    unescape_in_place(&mut bytes);
+    into_utf8(bytes)
+}
+
+/// Resolves the escapes of valid UTF-8 where they stand: what they stand for is shorter.
+fn unescape_in_place(bytes: &mut Vec<u8>) {
+    let (mut from, mut to) = (0, 0);
+    let mut plain = Vec::with_capacity(4);
+    while let Some(n) = memchr::memchr(b'\\', &bytes[from..]) {
+        bytes.copy_within(from..from + n, to);
+        (from, to) = (from + n, to + n);
+        let (used, c) = escaped(&bytes[from..]);
+        from += used;
+        plain.clear();
+        push_code_point(&mut plain, c);
+        bytes[to..to + plain.len()].copy_from_slice(&plain);
+        to += plain.len();
+    }
+    bytes.copy_within(from.., to);
+    bytes.truncate(to + bytes.len() - from);
+}
+
+/// One escape at the start of `b`, or two that are one character: how many bytes they take, and what they stand for.
+fn escaped(b: &[u8]) -> (usize, u32) {
+    let (used, unit) = escape(b);
+    let rest = b.get(used..).unwrap_or_default();
+    if (0xD800..0xDC00).contains(&unit)
+        && rest.first() == Some(&b'\\')
+        && let (more, low @ 0xDC00..0xE000) = escape(rest)
+    {
+        return (used + more, 0x10000 + ((u32::from(unit) - 0xD800) << 10) + (u32::from(low) - 0xDC00));
+    }
+    (used, u32::from(unit))
 }
 
 /// One escape at the start of `b`: how many bytes it takes and the UTF-16 unit it stands for.
@@ -87,12 +127,13 @@ fn push_code_point(out: &mut Vec<u8>, c: u32) {
 pub(crate) fn decode_lossy(inside: &[u8]) -> Cow<'_, str> {
     match decode_wtf8(inside) {
         Cow::Borrowed(bytes) => String::from_utf8_lossy(bytes),
-        Cow::Owned(bytes) => Cow::Owned(match String::from_utf8(bytes) {
-            Ok(text) => text,
-            // Only lone surrogates are left to replace: three bytes each, one U+FFFD each.
-            Err(e) => String::from_utf16_lossy(&wtf8_units(e.as_bytes())),
-        }),
+        Cow::Owned(bytes) => Cow::Owned(into_utf8(bytes)),
     }
+}
+
+fn into_utf8(wtf8: Vec<u8>) -> String {
+    // Only lone surrogates are left to replace: three bytes each, one U+FFFD each.
+    String::from_utf8(wtf8).unwrap_or_else(|e| String::from_utf16_lossy(&wtf8_units(e.as_bytes())))
 }
 
 pub(crate) fn decode_utf16(inside: &[u8]) -> Vec<u16> {

@@ -299,3 +299,23 @@ fn errors_say_what_and_where() {
     assert_eq!(e.to_string(), "expected a key in quotes at byte 7");
     assert_eq!(Raw::parse(b"{\"a\":\"x").unwrap_err().to_string(), "unexpected end of text at byte 7");
 }
+
+proptest! {
+    /// The bytes of a line become a text of it: the one that they tell.
+    #[test]
+    fn a_string_that_is_used_up_is_the_text_that_it_tells(
+        parts in prop::collection::vec(prop_oneof![
+            any::<String>().prop_map(|text| quote(&text)[1..].to_vec()).prop_map(|mut b| { b.pop(); b }),
+            prop::sample::select(vec!["\\u00e9", "\\ud83d\\ude00", "\\ud83d", "\\udc00\\ud83d", "\\/", "\\n\\\"", "\\ud83d\\n"])
+                .prop_map(|text| text.as_bytes().to_vec()),
+            Just(vec![0xFF, b'x']),
+        ], 0..8),
+        before in "[a-z]{0,5}",
+    ) {
+        let string = [b"\"", &parts.concat()[..], b"\""].concat();
+        let told = Raw::parse(&string).unwrap().as_text().unwrap().into_owned();
+        let line = [before.as_bytes(), &string, b" and more"].concat();
+        let place = before.len()..before.len() + string.len();
+        prop_assert_eq!(forklore_json::into_text(line, place), told);
+    }
+}

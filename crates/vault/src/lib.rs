@@ -5,6 +5,7 @@
 //! * [`lineage`]: who is related to whom, and what two relatives have in common.
 //! * [`history`]: what was seen of chats and books, and when.
 //! * [`state`]: what is known about a chat's books, and its state at any message.
+//! * [`Circle`]: which chats and lorebooks can tell something of each other.
 //! * [`Address`]: how people name chats.
 //! * [`settle`]: the journal's recovery, with eyes for chats.
 //!
@@ -13,6 +14,7 @@
 pub mod address;
 mod bound;
 pub mod cache;
+mod circle;
 pub mod history;
 mod library;
 pub mod lineage;
@@ -23,6 +25,7 @@ pub mod state;
 
 pub use address::{Address, AddressError};
 pub use cache::Made;
+pub use circle::Circle;
 pub use history::history_error;
 pub use library::{Book, Chat, ChatIx, Library, Story, StoryIx, StoryKind};
 pub use progress::{NoProgress, Progress};

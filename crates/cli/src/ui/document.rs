@@ -6,8 +6,8 @@ use serde::Serialize;
 
 /// Prints one JSON document.
 pub(crate) fn json<T: Serialize>(document: &T) -> io::Result<()> {
-    let mut out = io::stdout().lock();
-    out.write_all(&forklore_api::document(document)?)?;
+    let mut out = io::BufWriter::new(io::stdout().lock());
+    forklore_api::write_document(&mut out, document)?;
     out.flush()
 }
 

@@ -78,15 +78,15 @@ fn book(out: &mut impl io::Write, book: &ShowBook, full: bool) -> io::Result<()>
             (_, Some(m)) => format!("  {DIM}from {m}{DIM:#}"),
             _ => String::new(),
         };
-        let off = if entry.disable && entry.role == EntryRole::Fact {
+        let off = if entry.is_disabled() && entry.role == EntryRole::Fact {
             format!("  {WARN}(off){WARN:#}")
         } else {
             String::new()
         };
-        let uid = entry.uid.map(|uid| format!("{DIM}{uid:>4}{DIM:#}")).unwrap_or_default();
-        writeln!(out, "\n{uid}  {GOOD}{}{GOOD:#}{off}{origin}", cut(&entry.comment, width() - 24))?;
-        if !entry.content.is_empty() {
-            writeln!(out, "{}", excerpt(&entry.content, full, "      "))?;
+        let uid = entry.uid().map(|uid| format!("{DIM}{uid:>4}{DIM:#}")).unwrap_or_default();
+        writeln!(out, "\n{uid}  {GOOD}{}{GOOD:#}{off}{origin}", cut(entry.comment(), width() - 24))?;
+        if !entry.content().is_empty() {
+            writeln!(out, "{}", excerpt(&entry.content(), full, "      "))?;
         }
     }
     if !book.left_out.is_empty() {

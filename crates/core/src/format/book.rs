@@ -21,12 +21,36 @@ pub struct Entry<'a> {
     pub key: Option<Raw<'a>>,
     /// The entry itself.
     pub raw: Raw<'a>,
-    /// What everybody asks for.
-    common: [Option<Raw<'a>>; COMMON.len()],
+    /// What everybody asks for, where it is in the entry.
+    common: [Span; COMMON.len()],
 }
 
 /// Fields that are found once, when a book is read: number, title, text, keys, switch.
 const COMMON: [&str; 5] = ["uid", "comment", "content", "key", "disable"];
+
+/// Where something is: half the size of a range, because a book can have a million entries.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct Span {
+    start: u32,
+    len: u32,
+}
+
+impl Span {
+    /// What is not there.
+    const NONE: Self = Self { start: 0, len: u32::MAX };
+
+    /// Where a part of some bytes is.
+    fn of(part: Raw<'_>, bytes: &[u8]) -> Option<Self> {
+        let Range { start, end } = part.range_in(bytes)?;
+        Some(Self { start: u32::try_from(start).ok()?, len: u32::try_from(end - start).ok()? })
+    }
+
+    /// What is there, in the bytes that it was found in.
+    fn get(self, bytes: &[u8]) -> Option<Raw<'_>> {
+        let start = self.start as usize;
+        (self != Self::NONE).then(|| Raw::trust(&bytes[start..start + self.len as usize]))
+    }
+}
 
 /// Why a file is not a lorebook.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -37,23 +61,32 @@ pub enum BookError {
     /// The one key that every lorebook has is missing.
     #[error("it has no list of entries")]
     NoEntries,
+    /// Nobody could open it.
+    #[error("it is larger than 4 GB")]
+    TooLarge,
 }
 
 impl<'a> Book<'a> {
     /// Reads a book. Entries may be a map, as SillyTavern writes them, or a list, as some tools do.
     pub fn parse(bytes: &'a [u8]) -> Result<Self, BookError> {
         let (mut list, mut entries) = (None, Vec::new());
-        let (mut within, mut common) = (Vec::new(), [None; COMMON.len()]);
+        let (mut within, mut common) = (Vec::new(), [Raw::NULL; COMMON.len()]);
         let bytes = bytes.strip_prefix(super::chat::BOM).unwrap_or(bytes);
+        if u32::try_from(bytes.len()).is_err() {
+            return Err(BookError::TooLarge);
+        }
         // One walk: the fields of an entry come before the entry, entries before the list.
         let raw = Raw::parse_nested::<3>(bytes, |path, value| match path {
             [Some(top), _, Some(field)] if is_entries(*top) => {
                 if let Some(i) = COMMON.iter().position(|name| field.is_text(name)) {
-                    common[i] = Some(value);
+                    common[i] = value;
                 }
             }
             [Some(top), key] if is_entries(*top) => {
-                within.push(Entry { key: *key, raw: value, common: std::mem::take(&mut common) });
+                // What was not found is in no entry.
+                let fields = std::mem::replace(&mut common, [Raw::NULL; COMMON.len()]);
+                let common = fields.map(|field| Span::of(field, value.bytes()).unwrap_or(Span::NONE));
+                within.push(Entry { key: *key, raw: value, common });
             }
             [Some(top)] if is_entries(*top) => {
                 list = Some(value);
@@ -70,13 +103,13 @@ impl<'a> Book<'a> {
 
     /// Where everything is, to find it again without reading the book anew: see [`BookMap`].
     pub fn map(&self, bytes: &'a [u8]) -> BookMap {
-        let range = |raw: Raw<'a>| raw.range_in(bytes).unwrap_or(0..0);
+        let span = |raw: Raw<'a>| Span::of(raw, bytes).unwrap_or(Span::NONE);
         let entry = |e: &Entry<'a>| EntryMap {
-            key: e.key.map(range),
-            raw: range(e.raw),
-            common: e.common.map(|field| field.map(range)),
+            key: e.key.map_or(Span::NONE, span),
+            raw: span(e.raw),
+            common: e.common,
         };
-        BookMap { raw: range(self.raw), entries: self.entries.iter().map(entry).collect() }
+        BookMap { raw: span(self.raw), entries: self.entries.iter().map(entry).collect() }
     }
 
     /// The whole document.
@@ -106,13 +139,11 @@ impl<'a> Book<'a> {
 
     /// `buffer` holds the same as `bytes`, of which the entries are slices.
     fn images_in(&self, buffer: &Arc<Vec<u8>>, bytes: &[u8]) -> Vec<EntryImage> {
-        let image = |entry: &Entry<'_>| match entry.raw.range_in(bytes) {
-            Some(range) => EntryImage {
-                uid: entry.uid(),
-                comment: (&*entry.comment()).into(),
-                raw: Shared { buffer: buffer.clone(), range },
-            },
-            None => entry.image(),
+        let image = |entry: &Entry<'_>| {
+            let place = entry.raw.range_in(bytes);
+            let image =
+                place.and_then(|range| EntryImage::in_buffer(entry.uid(), &entry.comment(), buffer, range));
+            image.unwrap_or_else(|| entry.image())
         };
         self.entries.iter().map(image).collect()
     }
@@ -125,58 +156,55 @@ fn is_entries(key: Raw<'_>) -> bool {
 /// Where the entries of a book are in its bytes.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct BookMap {
-    raw: Range<usize>,
+    raw: Span,
     entries: Vec<EntryMap>,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 struct EntryMap {
-    key: Option<Range<usize>>,
-    raw: Range<usize>,
-    common: [Option<Range<usize>>; COMMON.len()],
+    key: Span,
+    raw: Span,
+    common: [Span; COMMON.len()],
 }
 
 impl BookMap {
     /// The book in the bytes that the map was made of.
     pub fn book<'a>(&self, bytes: &'a [u8]) -> Book<'a> {
-        let at = |range: &Range<usize>| Raw::trust(&bytes[range.clone()]);
-        let entry = |e: &EntryMap| Entry {
-            key: e.key.as_ref().map(at),
-            raw: at(&e.raw),
-            common: e.common.each_ref().map(|field| field.as_ref().map(at)),
-        };
-        Book { raw: at(&self.raw), entries: self.entries.iter().map(entry).collect() }
+        let at = |span: Span| span.get(bytes).unwrap_or(Raw::NULL);
+        let entry = |e: &EntryMap| Entry { key: e.key.get(bytes), raw: at(e.raw), common: e.common };
+        Book { raw: at(self.raw), entries: self.entries.iter().map(entry).collect() }
     }
 }
 
 impl<'a> Entry<'a> {
     /// The uid that the entry itself claims, else its key.
     pub fn uid(self) -> Option<i64> {
-        let [uid, ..] = self.common;
-        uid.and_then(Raw::as_i64).or_else(|| self.key_number())
+        self.field(0).and_then(Raw::as_i64).or_else(|| self.key_number())
+    }
+
+    /// One of [`COMMON`].
+    fn field(self, i: usize) -> Option<Raw<'a>> {
+        self.common[i].get(self.raw.bytes())
     }
 
     /// Whether the entry itself tells a number.
     pub fn is_numbered(self) -> bool {
-        self.common[0].is_some()
+        self.field(0).is_some()
     }
 
     /// The title.
     pub fn comment(self) -> Cow<'a, str> {
-        let [_, comment, ..] = self.common;
-        comment.and_then(Raw::as_text).unwrap_or_default()
+        self.field(1).and_then(Raw::as_text).unwrap_or_default()
     }
 
     /// The text.
     pub fn content(self) -> Cow<'a, str> {
-        let [_, _, content, ..] = self.common;
-        content.and_then(Raw::as_text).unwrap_or_default()
+        self.field(2).and_then(Raw::as_text).unwrap_or_default()
     }
 
     /// Text, keys and switch, as they stand in the file.
     pub fn said(self) -> [Option<Raw<'a>>; 3] {
-        let [_, _, content, keys, disable] = self.common;
-        [content, keys, disable]
+        [self.field(2), self.field(3), self.field(4)]
     }
 
     /// The entry on its own, every field known.
@@ -191,15 +219,41 @@ impl<'a> Entry<'a> {
 
 /// One entry as some evidence shows it: perhaps not with every field.
 ///
-/// The bytes are the entry's own where they come from a book. Two images say the same when all fields that both have are equal.
+/// The bytes are the entry's own where they come from a book. Two images say the same when all fields that both have are equal. It is a
+/// pointer: evidence holds every entry many times.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
-pub struct EntryImage {
+#[serde(from = "Image", into = "Image")]
+pub struct EntryImage(Arc<Image>);
+
+/// What an [`EntryImage`] shows.
+#[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub struct Image {
     /// Number of the entry in its book; `None` if it has none.
     pub uid: Option<i64>,
     /// The title.
     pub comment: Arc<str>,
     /// The entry as a JSON value.
     raw: Shared,
+}
+
+impl std::ops::Deref for EntryImage {
+    type Target = Image;
+
+    fn deref(&self) -> &Image {
+        &self.0
+    }
+}
+
+impl From<Image> for EntryImage {
+    fn from(image: Image) -> Self {
+        Self(Arc::new(image))
+    }
+}
+
+impl From<EntryImage> for Image {
+    fn from(image: EntryImage) -> Self {
+        Arc::unwrap_or_clone(image.0)
+    }
 }
 
 /// Some of the bytes of a buffer that others use, too: evidence is compared and copied a lot.
@@ -270,7 +324,7 @@ impl<'de> Deserialize<'de> for Shared {
 impl EntryImage {
     /// An image of an entry. What is not an object counts as one without fields.
     pub fn new(uid: Option<i64>, comment: &str, raw: Raw<'_>) -> Self {
-        Self { uid, comment: comment.into(), raw: Shared::new(raw.bytes().to_vec()) }
+        Image { uid, comment: comment.into(), raw: Shared::new(raw.bytes().to_vec()) }.into()
     }
 
     /// An image whose bytes are some of a buffer's, which must be a JSON value; `None` if it has no such bytes.
@@ -281,12 +335,12 @@ impl EntryImage {
         range: Range<usize>,
     ) -> Option<Self> {
         buffer.get(range.clone())?;
-        Some(Self { uid, comment: comment.into(), raw: Shared { buffer: buffer.clone(), range } })
+        Some(Image { uid, comment: comment.into(), raw: Shared { buffer: buffer.clone(), range } }.into())
     }
 
     /// The entry as a JSON value.
     pub fn raw(&self) -> Raw<'_> {
-        Raw::trust(self.raw.bytes())
+        Raw::trust(self.0.raw.bytes())
     }
 
     /// The text.
@@ -296,7 +350,7 @@ impl EntryImage {
 
     /// How many bytes it takes.
     pub fn size(&self) -> usize {
-        self.raw.bytes().len() + self.comment.len()
+        self.0.raw.bytes().len() + self.comment.len()
     }
 
     /// Whether the entry is switched off.
@@ -306,7 +360,7 @@ impl EntryImage {
 
     /// Whether both show the same entry in the same state, as far as both know.
     pub fn agrees_with(&self, other: &EntryImage) -> bool {
-        if self.raw == other.raw {
+        if self.0.raw == other.0.raw {
             return true;
         }
         if self.uid != other.uid || self.comment != other.comment {
@@ -336,17 +390,27 @@ impl EntryImage {
                 // The title is kept beside the bytes.
                 let title = value.as_text().filter(|_| field == "comment");
                 let comment = title.map_or_else(|| self.comment.clone(), Arc::from);
-                Self { uid: self.uid, comment, raw: Shared::new(splice.apply(raw.bytes())) }
+                Image { uid: self.uid, comment, raw: Shared::new(splice.apply(raw.bytes())) }.into()
             }
             // Not an object: there is no place for a field.
             Err(_) => self.clone(),
         }
     }
 
+    /// The same bytes with another number and title, wherever those are known from.
+    #[must_use]
+    pub fn called(self, uid: Option<i64>, comment: Arc<str>) -> Self {
+        if self.uid == uid && self.comment == comment {
+            return self;
+        }
+        Image { uid, comment, ..self.into() }.into()
+    }
+
     /// The same image under another number.
     #[must_use]
     pub fn renumbered(&self, uid: i64) -> Self {
-        Self { uid: Some(uid), ..self.with_field("uid", Raw::trust(uid.to_string().as_bytes())) }
+        let image = self.with_field("uid", Raw::trust(uid.to_string().as_bytes()));
+        Image { uid: Some(uid), ..image.into() }.into()
     }
 
     /// The same image without one field.
@@ -354,7 +418,10 @@ impl EntryImage {
     pub fn without_field(&self, field: &str) -> Self {
         let raw = self.raw();
         match forklore_json::remove(raw, &[forklore_json::PathPart::key(field)]) {
-            Some(splice) => Self { raw: Shared::new(splice.apply(raw.bytes())), ..self.clone() },
+            Some(splice) => {
+                let raw = Shared::new(splice.apply(raw.bytes()));
+                Image { uid: self.uid, comment: self.comment.clone(), raw }.into()
+            }
             None => self.clone(),
         }
     }

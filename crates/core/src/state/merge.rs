@@ -32,13 +32,10 @@ fn settings(ours: &EntryImage, before: &EntryImage, after: &EntryImage) -> Entry
         }
         result = result.with_field(&name, value);
     }
-    if after.uid != before.uid {
-        result.uid = after.uid;
-    }
-    if after.comment != before.comment {
-        result.comment.clone_from(&after.comment);
-    }
-    result
+    let uid = if after.uid == before.uid { result.uid } else { after.uid };
+    let comment =
+        if after.comment == before.comment { result.comment.clone() } else { after.comment.clone() };
+    result.called(uid, comment)
 }
 
 /// `base` with every field that `top` shows.
@@ -59,9 +56,7 @@ pub fn overlay(base: &EntryImage, top: &EntryImage) -> EntryImage {
             result = result.with_field(&name, value);
         }
     }
-    result.uid = top.uid;
-    result.comment.clone_from(&top.comment);
-    result
+    result.called(top.uid, top.comment.clone())
 }
 
 /// The text that a change left behind, without the lines that were in it only because another line wrote them.

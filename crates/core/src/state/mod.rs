@@ -28,6 +28,7 @@ mod order;
 mod roll;
 mod sight;
 mod thing;
+mod today;
 mod view;
 
 pub use author::Author;
@@ -41,6 +42,7 @@ pub use line::{Ancestor, Line};
 pub use merge::{apply, merge_lines, overlay};
 pub use sight::{BookEvidence, Cast, Content, Head, Look, Scene, Sight, Witness};
 pub use thing::Thing;
+pub use today::of_today;
 pub use view::seen_from;
 
 use crate::story::ChatIx;

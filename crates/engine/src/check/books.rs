@@ -10,7 +10,7 @@ use forklore_core::format::names::book_stem;
 use forklore_fs::{PathError, VaultPath};
 use forklore_vault::state::at::Wanted;
 
-use super::{Checker, and_more, count, list};
+use super::{Checker, OfBook, and_more, count, list};
 
 impl Checker<'_> {
     /// The book that a chat is bound to.
@@ -165,8 +165,8 @@ impl Checker<'_> {
         }
     }
 
-    /// Every book of the vault on its own.
-    pub(super) fn books(&mut self) {
+    /// What was found in every book of the vault on its own, and those that nothing is bound to.
+    pub(super) fn books(&mut self, books: Vec<OfBook>) {
         let library = self.library;
         let mut referred: HashSet<String> =
             library.chats().filter_map(|(_, c)| c.book_stem().map(str::to_owned)).collect();
@@ -178,12 +178,12 @@ impl Checker<'_> {
             .chain(library.cards().values().filter_map(|card| card.book.as_ref()));
         referred.extend(bound.map(|book| book_stem(book)));
         referred.extend(settings.character_books.iter().map(|(_, book)| book_stem(book)));
-        for stem in library.books().keys() {
-            // One that cannot be read is told with the chats that are bound to it.
+        for OfBook { stem, findings, keeper } in books {
+            self.findings.extend(findings);
             let coming = |path: &VaultPath| library.under_way().contains(path);
-            if let Ok(Some(keeper)) = self.book(stem)
-                && !referred.contains(stem)
-                && !library.books().get(stem).is_some_and(coming)
+            if let Some(keeper) = keeper
+                && !referred.contains(&stem)
+                && !library.books().get(&stem).is_some_and(coming)
             {
                 let message = format!(
                     "Nothing is bound to this lorebook, which {keeper} kept: its chat was probably deleted."
@@ -192,7 +192,7 @@ impl Checker<'_> {
                     "`forklore gc --orphans` moves it to the trash, from where it can come back.",
                     "If no chat misses it, delete it in SillyTavern's World Info.",
                 );
-                self.add(Code::BookOrphaned, Severity::Warning, None, Some(stem), message, remedy);
+                self.add(Code::BookOrphaned, Severity::Warning, None, Some(&stem), message, remedy);
             }
         }
     }

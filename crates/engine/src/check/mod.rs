@@ -5,6 +5,7 @@ mod books;
 mod deep;
 mod entries;
 mod files;
+mod incremental;
 mod kinship;
 mod queue;
 mod recaps;
@@ -14,10 +15,11 @@ use forklore_fs::PathError;
 use forklore_vault::{ChatIx, Library};
 use rayon::prelude::*;
 use schemars::JsonSchema;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 pub use self::baseline::{Entering, entering};
 pub use self::deep::{DeepReport, deep};
+pub use self::incremental::check_changed;
 
 /// What `check` found.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
@@ -64,34 +66,68 @@ impl CheckReport {
 /// Checks the vault, or one chat and what it is bound to. `now` is the time in milliseconds since 1970.
 pub fn check(library: &Library, only: Option<ChatIx>, now: i64) -> CheckReport {
     let chats: Vec<ChatIx> = only.map_or_else(|| library.chat_ixs().collect(), |c| vec![c]);
-    let check_chat = |c: &ChatIx| {
-        let c = *c;
-        let mut checker = Checker { library, now, findings: Vec::new(), timed: false };
-        checker.damage(c);
-        checker.kinship(c);
-        checker.links(c);
-        checker.recaps(c);
-        checker.conflicts(c);
-        let looked = checker.book_of(c, only.is_some());
-        if let Err(e) = looked {
-            checker.unreadable_book(c, &e);
-        }
-        checker.accepted(c);
-        (checker.findings, checker.timed)
-    };
-    let found: Vec<(Vec<Finding>, bool)> = chats.par_iter().map(check_chat).collect();
-    let timed = found.iter().any(|(_, timed)| *timed);
-    let findings = found.into_iter().flat_map(|(findings, _)| findings).collect();
+    let found: Vec<(Vec<Finding>, bool)> =
+        chats.par_iter().map(|c| of_chat(library, *c, only.is_some(), now)).collect();
+    let books = library.books().keys().filter(|_| only.is_none());
+    let books: Vec<OfBook> = books.map(|stem| of_book(library, stem, now)).collect();
+    report(library, only, now, found, books)
+}
+
+/// What is found in one chat, and whether that depends on the time.
+fn of_chat(library: &Library, c: ChatIx, alone: bool, now: i64) -> (Vec<Finding>, bool) {
+    let mut checker = Checker { library, now, findings: Vec::new(), timed: false };
+    checker.damage(c);
+    checker.kinship(c);
+    checker.links(c);
+    checker.recaps(c);
+    checker.conflicts(c);
+    if let Err(e) = checker.book_of(c, alone) {
+        checker.unreadable_book(c, &e);
+    }
+    checker.accepted(c);
+    (checker.findings, checker.timed)
+}
+
+/// What is found in one lorebook.
+#[derive(Debug, Clone, Default, Serialize, Deserialize)]
+struct OfBook {
+    stem: String,
+    findings: Vec<Finding>,
+    /// The extension that keeps it
+    keeper: Option<String>,
+}
+
+fn of_book(library: &Library, stem: &str, now: i64) -> OfBook {
+    let mut checker = Checker { library, now, findings: Vec::new(), timed: false };
+    // One that cannot be read is told with the chats that are bound to it.
+    let keeper = checker.book(stem).ok().flatten().map(str::to_owned);
+    OfBook { stem: stem.to_owned(), findings: checker.findings, keeper }
+}
+
+/// What was found in chats and lorebooks, with what can be found only in all of them together.
+fn report(
+    library: &Library,
+    only: Option<ChatIx>,
+    now: i64,
+    chats: Vec<(Vec<Finding>, bool)>,
+    books: Vec<OfBook>,
+) -> CheckReport {
+    let timed = chats.iter().any(|(_, timed)| *timed);
+    let findings = chats.into_iter().flat_map(|(findings, _)| findings).collect();
     let mut checker = Checker { library, now, findings, timed };
     if only.is_none() {
-        checker.books();
+        checker.books(books);
         checker.left_overs();
     }
     checker.slugs(only);
     let entering = only.and_then(|c| entering(library, c));
+    CheckReport { entering, guarantee: guarantee(library), timed, ..CheckReport::of(checker.findings) }
+}
+
+/// What can be relied on, where the disk promises less than others do.
+fn guarantee(library: &Library) -> Option<String> {
     let disk = library.fs().guarantee();
-    let guarantee = disk.is_weaker().then(|| disk.sentence());
-    CheckReport { entering, guarantee, timed, ..CheckReport::of(checker.findings) }
+    disk.is_weaker().then(|| disk.sentence())
 }
 
 struct Checker<'a> {

@@ -2,8 +2,6 @@
 
 mod report;
 
-use std::borrow::Cow;
-
 use forklore_core::adapter::{EntryRole, Operation, entry_role, recap};
 use forklore_core::format::chat::Message;
 use forklore_core::state::{StateEntry, Why};
@@ -71,23 +69,31 @@ pub fn show(library: &Library, c: ChatIx, at: Option<usize>) -> Result<ShowRepor
     let (at, moment) = place(library, c, at)?;
     let messages = library.chat(c).transcript().len();
     let mut warnings = Vec::new();
+    // The lorebook last: it can be large, and nothing else is to be read beside it.
+    let queue = queue_at(library, c, at)?;
     let book = show_book(library, c, at, &mut warnings)?;
     let line = library.message_line(c, at)?.unwrap_or_default();
     let message = Message::new(Raw::parse(&line).unwrap_or(Raw::NULL));
+    let speaker = message.speaker().into_owned();
+    // A message can be as large as the memory that there is: its line becomes its text.
+    let text = match message.raw().get("mes").and_then(|text| text.range_in(&line)) {
+        Some(range) => forklore_json::into_text(line, range),
+        None => message.text().into_owned(),
+    };
     Ok(ShowReport {
         chat: library.address(c).to_string(),
         at,
         messages,
         moment: moment.to_string(),
-        speaker: message.speaker().into_owned(),
-        text: message.text().into_owned(),
+        speaker,
+        text,
         scene: show_scene(library, c, at)?,
         book,
         running_recap: running_at(library, c, at),
         combined_recap: library
             .combined_at(c, at)?
             .map(|(r, _)| ShowCombined { message_count: r.message_count, content: r.content }),
-        queue: queue_at(library, c, at)?,
+        queue,
         metadata: variables_at(library, c, at)?,
         warnings,
     })
@@ -129,7 +135,8 @@ fn show_book(
     let found = library.book_at(c, at, Wanted::default())?;
     let kind = found.source.kind;
     warnings.extend(doubts(&found));
-    let entry = |entry: &StateEntry| {
+    let entry = |entry: StateEntry| {
+        let role = role_of(&entry)?;
         let source = match (entry.message, kind) {
             (_, SourceKind::Head) => "head",
             _ if entry.undated => "undated",
@@ -139,7 +146,7 @@ fn show_book(
             (None, SourceKind::Degraded) => "degraded",
             (None, _) => "start",
         };
-        show_entry(entry, source)
+        Some(ShowEntry::new(entry, source, role))
     };
     let left_out = found.left_out.iter().map(|out| ShowLeftOut {
         uid: out.uid,
@@ -147,41 +154,19 @@ fn show_book(
         lines: out.lines,
         why: why(library, out.why),
     });
+    let left_out = left_out.collect();
     let stem = library.chat(c).book_stem().filter(|_| found.live.is_some());
     let others = stem.map_or(0, |stem| library.users_of(stem).len().saturating_sub(1));
     let by_choice = others > 0 && !library.is_machine_kept(stem.unwrap_or_default())?;
-    Ok(ShowBook {
-        others,
-        by_choice,
-        name: found.name,
-        source: found.source.into(),
-        entries: found.entries.iter().filter_map(entry).collect(),
-        left_out: left_out.collect(),
-    })
+    let mut entries: Vec<ShowEntry> = found.entries.into_iter().filter_map(entry).collect();
+    // They have the memory of the entries of the state, which are larger.
+    entries.shrink_to_fit();
+    Ok(ShowBook { others, by_choice, name: found.name, source: found.source.into(), entries, left_out })
 }
 
 /// What an entry is for; nothing for the extension's queue, which is no part of the story.
 pub(crate) fn role_of(entry: &StateEntry) -> Option<EntryRole> {
     Some(entry_role(&entry.image.comment)).filter(|role| *role != EntryRole::Queue)
-}
-
-fn show_entry(entry: &StateEntry, source: &'static str) -> Option<ShowEntry> {
-    let role = role_of(entry)?;
-    let [keys, constant] = entry.image.raw().pick(["key", "constant"]);
-    let keys = keys.unwrap_or(Raw::NULL).elements().filter_map(Raw::as_text);
-    Some(ShowEntry {
-        uid: entry.image.uid,
-        comment: entry.image.comment.to_string(),
-        content: entry.image.content().into_owned(),
-        keys: keys.map(Cow::into_owned).collect(),
-        disable: entry.image.is_disabled(),
-        constant: constant.is_some_and(Raw::is_truthy),
-        source,
-        message: entry.message,
-        undated: entry.undated,
-        inferred: entry.inferred.clone(),
-        role,
-    })
 }
 
 /// Why something was left out, in a phrase.

@@ -1,8 +1,13 @@
 //! [`ShowReport`]: the state of a chat at a message, as plain data (`docs/formats/json.md`).
 
+use std::borrow::Cow;
+
 use forklore_core::adapter::{EntryRole, Status};
-use schemars::JsonSchema;
-use serde::Serialize;
+use forklore_core::format::book::EntryImage;
+use forklore_core::state::StateEntry;
+use forklore_json::Raw;
+use schemars::{JsonSchema, Schema, SchemaGenerator};
+use serde::{Serialize, Serializer};
 use serde_json::value::RawValue;
 
 use crate::warning::Warning;
@@ -83,21 +88,10 @@ impl From<forklore_vault::state::at::Source> for ShowSource {
     }
 }
 
-/// One entry.
-#[derive(Debug, Clone, Serialize, JsonSchema)]
+/// One entry. Its texts are read when they are asked for: a lorebook can have a million entries, and a report holds no copy of it.
+#[derive(Debug, Clone)]
 pub struct ShowEntry {
-    /// Its number
-    pub uid: Option<i64>,
-    /// Its title
-    pub comment: String,
-    /// Its text
-    pub content: String,
-    /// Its keys
-    pub keys: Vec<String>,
-    /// Whether it is switched off
-    pub disable: bool,
-    /// Whether it is always there, whatever is said
-    pub constant: bool,
+    image: EntryImage,
     /// What decided about it: `head`, `scene`, `start`, `undated` or `degraded`
     pub source: &'static str,
     /// The message that its last change belongs to
@@ -108,6 +102,102 @@ pub struct ShowEntry {
     pub inferred: Vec<String>,
     /// What it is for: `fact`, `registry` or `index`
     pub role: EntryRole,
+}
+
+impl ShowEntry {
+    /// An entry of a state, and what decided about it.
+    pub(super) fn new(entry: StateEntry, source: &'static str, role: EntryRole) -> Self {
+        let StateEntry { image, message, undated, inferred, .. } = entry;
+        Self { image, source, message, undated, inferred, role }
+    }
+
+    /// Its number.
+    pub fn uid(&self) -> Option<i64> {
+        self.image.uid
+    }
+
+    /// Its title.
+    pub fn comment(&self) -> &str {
+        &self.image.comment
+    }
+
+    /// Its text.
+    pub fn content(&self) -> Cow<'_, str> {
+        self.image.content()
+    }
+
+    /// Its keys.
+    pub fn keys(&self) -> Vec<Cow<'_, str>> {
+        let keys = self.image.raw().get("key").unwrap_or(Raw::NULL);
+        keys.elements().filter_map(Raw::as_text).collect()
+    }
+
+    /// Whether it is switched off.
+    pub fn is_disabled(&self) -> bool {
+        self.image.is_disabled()
+    }
+
+    /// Whether it is always there, whatever is said.
+    pub fn is_constant(&self) -> bool {
+        self.image.raw().get("constant").is_some_and(Raw::is_truthy)
+    }
+}
+
+impl Serialize for ShowEntry {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let Self { source, message, undated, inferred, role, .. } = self;
+        let told = ToldEntry {
+            uid: self.uid(),
+            comment: self.comment(),
+            content: self.content(),
+            keys: self.keys(),
+            disable: self.is_disabled(),
+            constant: self.is_constant(),
+            source,
+            message: *message,
+            undated: *undated,
+            inferred,
+            role: *role,
+        };
+        told.serialize(serializer)
+    }
+}
+
+impl JsonSchema for ShowEntry {
+    fn schema_name() -> Cow<'static, str> {
+        "ShowEntry".into()
+    }
+
+    fn json_schema(generator: &mut SchemaGenerator) -> Schema {
+        ToldEntry::json_schema(generator)
+    }
+}
+
+/// One entry.
+#[derive(Serialize, JsonSchema)]
+struct ToldEntry<'a> {
+    /// Its number
+    uid: Option<i64>,
+    /// Its title
+    comment: &'a str,
+    /// Its text
+    content: Cow<'a, str>,
+    /// Its keys
+    keys: Vec<Cow<'a, str>>,
+    /// Whether it is switched off
+    disable: bool,
+    /// Whether it is always there, whatever is said
+    constant: bool,
+    /// What decided about it: `head`, `scene`, `start`, `undated` or `degraded`
+    source: &'a str,
+    /// The message that its last change belongs to
+    message: Option<usize>,
+    /// Whether nothing tells that it existed at the message
+    undated: bool,
+    /// Fields that no evidence of that time shows
+    inferred: &'a [String],
+    /// What it is for: `fact`, `registry` or `index`
+    role: EntryRole,
 }
 
 /// An entry that was left out.

@@ -430,7 +430,12 @@ impl World {
                     .book
                     .entries
                     .iter()
-                    .map(|e| (e.uid.unwrap(), (e.comment.clone(), e.content.clone(), e.disable)))
+                    .map(|e| {
+                        (
+                            e.uid().unwrap(),
+                            (e.comment().to_owned(), e.content().into_owned(), e.is_disabled()),
+                        )
+                    })
                     .collect();
                 let place = format!("{} at {at}", chat.name);
                 let source = format!("{:?}", shown.book.source);

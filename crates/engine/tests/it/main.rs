@@ -6,11 +6,13 @@
     reason = "a test that cannot set up its files should stop"
 )]
 
+mod bundle;
 mod crashes;
 mod explain;
 mod export_import;
 mod foreign;
 mod history;
+mod incremental;
 mod isolation;
 mod lineage;
 mod memory;
@@ -18,6 +20,7 @@ mod random;
 mod real;
 mod remember;
 mod renamed;
+mod today;
 mod trash;
 mod truth;
 

@@ -3,15 +3,17 @@
 //! Disposable: a file that is missing, torn, of another version or about another state of the chat is as good as none. Its
 //! format has no promise to anybody; it is described in `docs/formats/files.md`.
 //!
-//! There are two kinds of files. An entry is about one chat in one state: whose it is, the header, the facts. A pack (`pack`)
+//! There are three kinds of files. An entry is about one chat in one state: whose it is, the header, the facts. A pack (`pack`)
 //! holds the bulk, rows and snapshots, of one pass over a chat. A small chat has its pack inside its entry. A large one has it in
-//! a file of its own, because a fork needs no other: its entry says which part of its parent's pack it is ([`View`]).
+//! a file of its own, because a fork needs no other: its entry says which part of its parent's pack it is ([`View`]). Entries of many small
+//! chats that are read for the first time come into one file, a [`Bundle`].
 
+mod bundle;
 mod derive;
 mod pack;
 pub(crate) mod view;
 
-use std::collections::{HashMap, HashSet};
+use std::collections::{BTreeMap, HashMap, HashSet};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -20,6 +22,8 @@ use forklore_fs::{Identity, OpenFile, Part, PathError, VaultPath, Vfs};
 use forklore_journal::layout;
 use forklore_journal::operation::FileId;
 
+pub use self::bundle::Bundle;
+pub(crate) use self::bundle::{MANY, MOST};
 pub use self::derive::Made;
 use self::pack::{Again, Pack, u32_at, u64_at};
 pub use self::view::View;
@@ -74,7 +78,8 @@ impl Packs {
 
 /// What is remembered of a chat in this very state.
 pub fn recall(fs: &dyn Vfs, chat: &VaultPath, identity: Identity) -> Option<Scan> {
-    recall_as(fs, chat, identity, None, |id| {
+    let bundle = Bundle::open(fs);
+    recall_as(fs, bundle.as_ref(), chat, identity, None, |id| {
         let pack = Pack::read(fs.open(&pack_file(id)).ok()?, 0)?;
         pack.in_memory().map(Arc::new)
     })
@@ -84,6 +89,7 @@ pub fn recall(fs: &dyn Vfs, chat: &VaultPath, identity: Identity) -> Option<Scan
 /// there are. That one of them is torn is seen late; then the chat is read again.
 pub fn recall_with(
     fs: &Arc<dyn Vfs>,
+    bundle: Option<&Bundle>,
     packs: &Packs,
     chat: &VaultPath,
     identity: Identity,
@@ -99,17 +105,30 @@ pub fn recall_with(
         let scan = same().then(|| scan(&*file, group).ok()).flatten()?;
         same().then_some(scan.transcript)
     });
-    recall_as(&**fs, chat, identity, Some(again), |id| packs.get(&**fs, id))
+    recall_as(&**fs, bundle, chat, identity, Some(again), |id| packs.get(&**fs, id))
 }
 
 fn recall_as(
     fs: &dyn Vfs,
+    bundle: Option<&Bundle>,
     chat: &VaultPath,
     identity: Identity,
     again: Option<Again>,
     pack: impl Fn(PackId) -> Option<Arc<Pack>>,
 ) -> Option<Scan> {
-    let file = fs.open(&file_of(chat)).ok()?;
+    // What is in the bundle is a small chat, with all of its rows.
+    let inside = |_| None;
+    let bundled = bundle.and_then(|bundle| read_entry(bundle.entry(chat)?, chat, identity, None, inside));
+    bundled.or_else(|| read_entry(fs.open(&file_of(chat)).ok()?, chat, identity, again, pack))
+}
+
+fn read_entry(
+    file: Box<dyn OpenFile>,
+    chat: &VaultPath,
+    identity: Identity,
+    again: Option<Again>,
+    pack: impl Fn(PackId) -> Option<Arc<Pack>>,
+) -> Option<Scan> {
     let head = Head::read(&*file)?;
     if head.identity != identity {
         return None;
@@ -147,6 +166,28 @@ pub fn remember(fs: &dyn Vfs, chat: &VaultPath, identity: Identity, scan: &Scan)
     drop(pack);
     remember_view(fs, chat, identity, header, &scan.facts, &view);
     Some(view)
+}
+
+/// What is remembered of a small chat, to be put into a bundle with others: under which name, and what.
+pub(crate) fn small_entry(chat: &VaultPath, identity: Identity, scan: &Scan) -> (String, Vec<u8>) {
+    let (pack, _) = pack::encode(scan);
+    let mut bytes = entry(identity, scan.header.as_deref(), &scan.facts, None, pack.len());
+    bytes.extend_from_slice(&pack);
+    (file_of(chat).name().to_owned(), bytes)
+}
+
+/// Remembers small chats that are new to the cache: many in one file, of which those stay that are still `there`.
+pub(crate) fn remember_small(fs: &dyn Vfs, new: BTreeMap<String, Vec<u8>>, there: &HashSet<String>) {
+    // A cache that cannot be written only costs time.
+    if new.len() >= MANY {
+        let _not_kept = bundle::write_bundle(fs, new, &|name| there.contains(name));
+        return;
+    }
+    for (name, bytes) in new {
+        if let (Ok(file), Ok(())) = (folder().join(&name), fs.make_private_dir(&folder())) {
+            let _not_kept = write(fs, &file, &[Part::Bytes(&bytes)]);
+        }
+    }
 }
 
 /// Remembers a chat as a part of a pack that is there.
@@ -193,6 +234,7 @@ pub fn forget_all_but(fs: &dyn Vfs, entries: &HashSet<String>) -> Result<(), Pat
             remove(fs, &path)?;
         }
     }
+    bundle::forget_from_bundle(fs, &|name| entries.contains(name))?;
     let needed = needed_packs(fs)?;
     for node in fs.list(&folder())? {
         let id = node.name.strip_suffix(".pack").and_then(|name| u128::from_str_radix(name, 16).ok());

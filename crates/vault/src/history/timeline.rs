@@ -99,6 +99,11 @@ impl Timeline {
         Ok(Some(timeline))
     }
 
+    /// The observations whose contents were forgotten, in order.
+    pub(crate) fn forgotten(&self) -> BTreeSet<u64> {
+        self.forgotten.iter().copied().collect()
+    }
+
     /// The store.
     pub fn store(&self) -> &Store {
         &self.store

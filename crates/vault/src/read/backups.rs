@@ -65,15 +65,19 @@ impl Library {
 
     /// The backups that can be of this chat, oldest first.
     pub fn backups_of(&self, chat: ChatIx) -> Result<Vec<VaultPath>, PathError> {
-        let chat = &self.chats[chat];
-        let story = &self.stories[chat.story];
-        let key = if story.kind == StoryKind::Group { &chat.name } else { &story.folder };
-        let prefix = layout::backup_prefix(key);
+        let prefix = self.backup_prefix_of(chat);
         let folder = layout::folder(layout::BACKUPS);
         let nodes = self.fs.list(&folder)?.into_iter().filter(|node| {
             node.kind == NodeKind::File && node.name.starts_with(&prefix) && node.name.ends_with(".jsonl")
         });
         Ok(nodes.filter_map(|node| folder.join(&node.name).ok()).collect())
+    }
+
+    /// What the names of backups that can be of this chat begin with: those of a character are one heap.
+    pub(crate) fn backup_prefix_of(&self, chat: ChatIx) -> String {
+        let chat = &self.chats[chat];
+        let story = &self.stories[chat.story];
+        layout::backup_prefix(if story.kind == StoryKind::Group { &chat.name } else { &story.folder })
     }
 
     /// What a backup holds, if it can be read as a chat.

@@ -109,15 +109,27 @@ impl Library {
             let thread = std::thread::spawn(move || cache::remember(&*fs, &chat, identity, &scan));
             background.lock().unwrap_or_else(PoisonError::into_inner).insert(path.clone(), thread);
         };
-        let at_once = |path: &VaultPath, identity: Identity, scan: &Scan| {
-            cache::remember(fs, path, identity, scan);
+        // Small ones are remembered together, as long as that is not too much.
+        let small: Mutex<(usize, BTreeMap<String, Vec<u8>>)> = Mutex::default();
+        let together = |path: &VaultPath, identity: Identity, scan: &Scan| {
+            let (name, entry) = cache::small_entry(path, identity, scan);
+            let mut small = small.lock().unwrap_or_else(PoisonError::into_inner);
+            if small.0 + entry.len() > cache::MOST {
+                drop(small);
+                cache::remember(fs, path, identity, scan);
+                return;
+            }
+            small.0 += entry.len();
+            small.1.insert(name, entry);
         };
+        let bundle = cache::Bundle::open(fs);
         let read = |(story, name, path): &(StoryIx, String, VaultPath), size: u64| {
             let group = stories[*story].kind == StoryKind::Group;
             let large = is_large(size);
-            let recall =
-                |path: &VaultPath, identity| cache::recall_with(&self.fs, &packs, path, identity, group);
-            let remember: &Remember<'_> = if large { &in_background } else { &at_once };
+            let recall = |path: &VaultPath, identity| {
+                cache::recall_with(&self.fs, bundle.as_ref(), &packs, path, identity, group)
+            };
+            let remember: &Remember<'_> = if large { &in_background } else { &together };
             let how = How { recall: &recall, group, remember };
             let chat = read_chat(fs, *story, name.clone(), path.clone(), &how);
             progress.advance(size);
@@ -135,6 +147,8 @@ impl Library {
             }
         }
         let chats = chats.into_iter().flatten().flatten().collect();
+        let there = places.iter().map(|(_, _, path)| cache::file_of(path).name().to_owned()).collect();
+        cache::remember_small(fs, small.into_inner().unwrap_or_else(PoisonError::into_inner).1, &there);
         self.remembering = background;
         self.chats = chats;
         self.read_kept_metadata();

@@ -2,7 +2,8 @@
 
 use crate::ChatIx;
 use std::cmp::Reverse;
-use std::sync::Arc;
+use std::collections::HashMap;
+use std::sync::{Arc, OnceLock};
 
 use forklore_core::adapter::recap::RecapVersion;
 use forklore_core::adapter::{self, Keepers, SceneSighting};
@@ -17,6 +18,10 @@ use crate::history::history_error;
 use crate::library::Library;
 use crate::read::snapshots::StoredSighting;
 use crate::state::family::EARLIER;
+
+/// When books were made, by their stems.
+#[derive(Default)]
+struct MadeAt(HashMap<String, i64>);
 
 impl Library {
     /// What is known of a book.
@@ -62,10 +67,16 @@ impl Library {
         Ok(evidence)
     }
 
-    /// When a book was made, if the header of a chat tells.
+    /// When a book was made, if the header of a chat tells. Headers are gone through once, not once for every book.
     fn made_at(&self, stem: &str) -> Option<i64> {
-        let told = self.chats.iter().flat_map(|chat| adapter::made(chat.header()));
-        told.filter(|(book, _)| book_stem(book) == stem).map(|(_, time)| time).min()
+        let made = self.memo.slot::<OnceLock<MadeAt>>().get_or_init(|| {
+            let mut made = MadeAt::default();
+            for (book, time) in self.chats.iter().flat_map(|chat| adapter::made(chat.header())) {
+                made.0.entry(book_stem(&book)).and_modify(|first| *first = time.min(*first)).or_insert(time);
+            }
+            made
+        });
+        made.0.get(stem).copied()
     }
 
     /// Whether a chat is bound to a book, or scenes were played in it that were written there.

@@ -33,6 +33,11 @@ impl Library {
         [stem].into_iter().chain(self.names().now.get(stem).map(String::as_str))
     }
 
+    /// Every name that is known to have become another one, with the first one of its book, in order.
+    pub(crate) fn all_names(&self) -> BTreeMap<&str, &str> {
+        self.names().first.iter().map(|(later, first)| (later.as_str(), first.as_str())).collect()
+    }
+
     /// A book as it is now, by the name that it is known by.
     pub(crate) fn book_known_as(&self, stem: &str) -> Result<Option<std::sync::Arc<Book>>, PathError> {
         self.book(self.names_of(stem).last().unwrap_or(stem))

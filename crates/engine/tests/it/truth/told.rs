@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use forklore_engine::blame::blame;
 use forklore_engine::diff::{Chosen, Side, diff};
-use forklore_engine::show::show;
+use forklore_engine::show::{ShowEntry, show};
 use forklore_engine::{export, import};
 use forklore_fs::{SimFs, VaultPath, Vfs};
 use forklore_testkit::play::{Keeper, Story, Truth};
@@ -37,7 +37,7 @@ fn one_tale(story: &Story) -> (Truth, Vec<Wrong>) {
                 wrong.push(Wrong { chat: label, at, missing: vec![text], extra: Vec::new() });
             };
             let shown = show(&library, chat, Some(at)).unwrap();
-            let titles = counted(shown.book.entries.iter().map(|e| &*e.comment));
+            let titles = counted(shown.book.entries.iter().map(ShowEntry::comment));
             let blamed = blame(&library, chat, Some(at), None).unwrap();
             let never = usize::MAX.to_string();
             if serde_json::to_string(&(&shown, &blamed)).unwrap().contains(&never) {
@@ -51,7 +51,7 @@ fn one_tale(story: &Story) -> (Truth, Vec<Wrong>) {
             }
             let dated = |e: &&forklore_engine::blame::BlameEntry| e.last.message > Some(at);
             // Its switch may be today's: what nobody dates is carried, and says so.
-            let undated = |title: &str| shown.book.entries.iter().any(|e| e.comment == title && e.undated);
+            let undated = |title: &str| shown.book.entries.iter().any(|e| e.comment() == title && e.undated);
             if let Some(late) = blamed.entries.iter().find(dated).filter(|e| !undated(&e.comment)) {
                 say(format!("blame dates {:?} at {:?}", late.comment, late.last.message));
             }
@@ -60,7 +60,7 @@ fn one_tale(story: &Story) -> (Truth, Vec<Wrong>) {
                 let sides = [earlier, at].map(|at| Side { chat, at: Some(at) });
                 let found = diff(&library, sides[0], sides[1], Chosen::Asked).unwrap().book;
                 let mut facts =
-                    counted(then.book.entries.iter().map(|e| &*e.comment).filter(|t| About::Facts.is(t)));
+                    counted(then.book.entries.iter().map(ShowEntry::comment).filter(|t| About::Facts.is(t)));
                 for gone in &found.removed {
                     *facts.entry(&gone.comment).or_default() -= 1;
                 }
@@ -73,7 +73,7 @@ fn one_tale(story: &Story) -> (Truth, Vec<Wrong>) {
                 }
                 facts.retain(|_, count| *count > 0);
                 let told =
-                    counted(now.book.entries.iter().map(|e| &*e.comment).filter(|t| About::Facts.is(t)));
+                    counted(now.book.entries.iter().map(ShowEntry::comment).filter(|t| About::Facts.is(t)));
                 if facts != told {
                     say(format!("diff from {earlier} leads to {facts:?}, shown is {told:?}"));
                 }

@@ -57,7 +57,7 @@ fn without_queue(entries: impl Iterator<Item = (String, String)>) -> Book {
 
 fn shown(library: &Library, chat: ChatIx, at: usize) -> Result<Book, String> {
     let report = show(library, chat, Some(at)).map_err(|e| e.to_string())?;
-    Ok(without_queue(report.book.entries.iter().map(|e| (e.comment.clone(), e.content.clone()))))
+    Ok(without_queue(report.book.entries.iter().map(|e| (e.comment().to_owned(), e.content().into_owned()))))
 }
 
 /// A fork of a chat, and nothing of it: what is wrong with what it held, or why it was refused.

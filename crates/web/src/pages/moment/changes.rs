@@ -38,9 +38,9 @@ pub(super) enum Difference {
 pub(super) fn keyed(report: &ShowReport) -> impl Iterator<Item = (String, &ShowEntry)> {
     let mut seen: HashMap<(Option<i64>, &str), usize> = HashMap::new();
     report.book.entries.iter().map(move |entry| {
-        let twin = seen.entry((entry.uid, entry.comment.as_str())).or_default();
+        let twin = seen.entry((entry.uid(), entry.comment())).or_default();
         *twin += 1;
-        let name = format!("{:?} {} {twin}", entry.uid, entry.comment);
+        let name = format!("{:?} {} {twin}", entry.uid(), entry.comment());
         let hash: String = blake3::hash(name.as_bytes()).to_hex().chars().take(12).collect();
         (format!("e{hash}"), entry)
     })
@@ -55,22 +55,22 @@ pub(super) fn changes(moment: &Moment) -> Changes {
         let fact = entry.role == EntryRole::Fact;
         let Some(was) = old.remove(&key) else {
             if fact {
-                changes.new.push((key.clone(), entry.comment.clone()));
+                changes.new.push((key.clone(), entry.comment().to_owned()));
             }
             changes.of.insert(key, Difference::New);
             continue;
         };
-        let (keys, switched) = (was.keys != entry.keys, was.disable != entry.disable);
-        if was.content != entry.content || keys || switched {
-            let text = TextDiff::of(&was.content, &entry.content, &mut effort);
+        let (keys, switched) = (was.keys() != entry.keys(), was.is_disabled() != entry.is_disabled());
+        if was.content() != entry.content() || keys || switched {
+            let text = TextDiff::of(&was.content(), &entry.content(), &mut effort);
             if fact {
-                changes.changed.push((key.clone(), entry.comment.clone()));
+                changes.changed.push((key.clone(), entry.comment().to_owned()));
             }
             changes.of.insert(key, Difference::Changed { text, keys, switched });
         }
     }
     let gone = keyed(before).filter(|(key, entry)| old.contains_key(key) && entry.role == EntryRole::Fact);
-    changes.gone = gone.map(|(_, entry)| entry.comment.clone()).collect();
+    changes.gone = gone.map(|(_, entry)| entry.comment().to_owned()).collect();
     let version = |report: &ShowReport| report.running_recap.current_version;
     changes.recap = (version(here) != version(before)).then(|| version(here));
     let scene = |report: &ShowReport| report.scene.as_ref().map(|scene| (scene.message, scene.name.clone()));

@@ -41,7 +41,7 @@ impl<'a> Selection<'a> {
             shown.find.as_deref().map(str::trim).filter(|find| !find.is_empty()).map(str::to_lowercase);
         let says = |entry: &ShowEntry| {
             let has = |text: &str| find.as_deref().is_none_or(|find| text.to_lowercase().contains(find));
-            has(&entry.comment) || has(&entry.content) || entry.keys.iter().any(|key| has(key))
+            has(entry.comment()) || has(&entry.content()) || entry.keys().iter().any(|key| has(key))
         };
         let facts = keyed(here).filter(|(_, entry)| entry.role == EntryRole::Fact && says(entry));
         let mut entries: Vec<(String, &ShowEntry)> = facts.collect();

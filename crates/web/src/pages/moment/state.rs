@@ -80,26 +80,26 @@ pub(super) fn entry(chat: &str, key: &str, entry: &ShowEntry, change: Option<&Di
     html! {
         li.entry id=(key) data-key=(key) data-change=[word] {
             h3 {
-                (marks::title(&entry.comment))
+                (marks::title(entry.comment()))
                 @if let Some(word) = word { span.flag { @if word == "new" { "+ new" } @else { "~ changed" } } }
-                @if entry.disable && is_fact { span.badge { "off" } }
-                @if entry.constant { span.badge { "always on" } }
+                @if entry.is_disabled() && is_fact { span.badge { "off" } }
+                @if entry.is_constant() { span.badge { "always on" } }
                 @if entry.undated { span.badge.doubt { "undated" } }
             }
-            @if !entry.keys.is_empty() {
-                p.keys { span.unseen { "Keys: " } @for key in entry.keys.iter().take(24) { span.key { bdi { (key) } } " " } }
+            @if !entry.keys().is_empty() {
+                p.keys { span.unseen { "Keys: " } @for key in entry.keys().iter().take(24) { span.key { bdi { (key) } } " " } }
             }
             @if let Some(Difference::Changed { text, keys, switched }) = change {
                 div.change {
-                    @if !text.is_empty() { div.marked.said dir="auto" { (marks::within(text, &entry.content)) } }
+                    @if !text.is_empty() { div.marked.said dir="auto" { (marks::within(text, &entry.content())) } }
                     @if *keys { p.quiet { "Its keys were others before." } }
-                    @if *switched { p.quiet { @if entry.disable { "It was on before." } @else { "It was off before." } } }
+                    @if *switched { p.quiet { @if entry.is_disabled() { "It was on before." } @else { "It was off before." } } }
                 }
             }
-            @if is_fact { (marks::text(&entry.content, FOLD)) } @else { (marks::part(&entry.content, FOLD, REGISTRY)) }
+            @if is_fact { (marks::text(&entry.content(), FOLD)) } @else { (marks::part(&entry.content(), FOLD, REGISTRY)) }
             p.origin {
                 span { (origin(chat, entry)) }
-                @if let Some(uid) = entry.uid { span.uid { "uid " (uid) } }
+                @if let Some(uid) = entry.uid() { span.uid { "uid " (uid) } }
             }
         }
     }

@@ -1,0 +1,142 @@
+//! [`Found`]: what `check` found, kept in `.forklore/cache` for as long as the vault's [`Stamp`] is the same.
+
+use std::sync::Arc;
+
+use forklore_core::check::Finding;
+use forklore_engine::check::CheckReport;
+use forklore_fs::{Identity, NodeKind, PathError, VaultPath, Vfs};
+use forklore_journal::layout;
+use forklore_vault::{Library, cache, history};
+use serde::{Deserialize, Serialize};
+
+use crate::now;
+
+/// Folders, and how deep they are looked into. History may be elsewhere.
+const FOLDERS: [(&str, usize); 7] = [
+    (layout::CHATS, 1),
+    (layout::GROUP_CHATS, 0),
+    (layout::GROUPS, 0),
+    (layout::WORLDS, 0),
+    (layout::CHARACTERS, 0),
+    (layout::BACKUPS, 0),
+    (".forklore/tx", 1),
+];
+
+/// Where what `check` found is kept, for whoever keeps no library.
+const FINDINGS: &str = "findings";
+
+/// What `check` found, and in how many chats.
+#[derive(Serialize, Deserialize)]
+pub(crate) struct Found {
+    /// The version that found it: another one may know better
+    version: String,
+    pub(crate) chats: usize,
+    findings: Vec<Finding>,
+    /// What can be relied on, where the disk promises less than others do
+    guarantee: Option<String>,
+}
+
+impl Found {
+    /// What was found in files with this stamp.
+    pub(crate) fn recall(fs: &dyn Vfs, stamp: &Stamp) -> Option<Self> {
+        let bytes = cache::kept(fs, FINDINGS)?;
+        let (of, found) = bytes.split_first_chunk::<32>()?;
+        let found: Self = (of == stamp.hash.as_bytes()).then(|| serde_json::from_slice(found).ok())??;
+        (found.version == env!("CARGO_PKG_VERSION")).then_some(found)
+    }
+
+    /// Keeps what was found, if it does not depend on the time.
+    pub(crate) fn remember(fs: &dyn Vfs, stamp: &Stamp, report: &CheckReport, chats: usize) {
+        if report.timed || !stamp.settled {
+            return;
+        }
+        let version = env!("CARGO_PKG_VERSION").to_owned();
+        let (findings, guarantee) = (report.findings.clone(), report.guarantee.clone());
+        let bytes = serde_json::to_vec(&Self { version, chats, findings, guarantee }).unwrap_or_default();
+        cache::keep(fs, FINDINGS, &[&stamp.hash.as_bytes()[..], &bytes].concat());
+    }
+
+    /// Whether looking again would take longer than remembering.
+    pub(crate) fn is_worthwhile(library: &Library) -> bool {
+        let bytes = || library.chats().map(|(_, chat)| chat.bytes()).sum::<u64>();
+        library.chats().len() >= MANY_CHATS || bytes() >= MANY_BYTES
+    }
+
+    /// As a report.
+    pub(crate) fn report(self) -> CheckReport {
+        CheckReport { guarantee: self.guarantee, ..CheckReport::of(self.findings) }
+    }
+}
+
+const MANY_CHATS: usize = 20;
+const MANY_BYTES: u64 = 1 << 20;
+
+/// What was changed so short a time ago can be changed again without getting another time; in nanoseconds.
+const MOMENT: i64 = 100_000_000;
+
+/// A hash over the identities of all files that a library is read from.
+#[derive(Debug, Clone)]
+pub(crate) struct Stamp {
+    hash: blake3::Hash,
+    /// Whether the last change was some time ago
+    settled: bool,
+}
+
+impl PartialEq for Stamp {
+    fn eq(&self, other: &Self) -> bool {
+        self.hash == other.hash
+    }
+}
+
+impl Stamp {
+    /// Of a vault as it is now.
+    pub(crate) fn of(fs: &Arc<dyn Vfs>) -> Result<Self, PathError> {
+        let mut files = Files::default();
+        for file in [layout::SETTINGS, layout::CONFIG] {
+            let file = layout::folder(file);
+            // What cannot be looked at is no file that a library could have been read from.
+            files.add(&file, fs.identity(&file).ok().flatten());
+        }
+        for (folder, depth) in FOLDERS {
+            files.add_folder(&**fs, &layout::folder(folder), depth)?;
+        }
+        for (file, identity) in history::files(fs) {
+            files.add(&file, identity);
+        }
+        let settled = now().saturating_mul(1_000_000).saturating_sub(files.changed) > MOMENT;
+        Ok(Self { hash: files.hasher.finalize(), settled })
+    }
+}
+
+#[derive(Default)]
+struct Files {
+    hasher: blake3::Hasher,
+    changed: i64,
+}
+
+impl Files {
+    fn add_folder(&mut self, fs: &dyn Vfs, dir: &VaultPath, depth: usize) -> Result<(), PathError> {
+        for node in fs.list(dir)? {
+            // A name that no path can have is none of ours.
+            let Ok(path) = dir.join(&node.name) else { continue };
+            match node.kind {
+                NodeKind::Dir if depth > 0 => self.add_folder(fs, &path, depth - 1)?,
+                NodeKind::File => self.add(&path, fs.identity(&path).ok().flatten()),
+                NodeKind::Dir | NodeKind::Other => {
+                    self.hasher.update(path.as_str().as_bytes());
+                }
+            }
+        }
+        Ok(())
+    }
+
+    fn add(&mut self, path: &VaultPath, identity: Option<Identity>) {
+        self.hasher.update(path.as_str().as_bytes()).update(&[0]);
+        if let Some(id) = identity {
+            for number in [id.file, id.len, id.modified.cast_unsigned(), id.changed.cast_unsigned()] {
+                self.hasher.update(&number.to_le_bytes());
+            }
+            self.changed = self.changed.max(id.changed);
+        }
+    }
+}

@@ -1,0 +1,264 @@
+//! [`Circle`]: chats and lorebooks that can tell something of each other.
+//!
+//! Whatever is found out about one of them rests on the files of its circle, on what counts for the whole vault, and on nothing else. A
+//! circle has a key of all that: as long as that is the same, so is what was found out. A circle is drawn rather too wide than too
+//! narrow: stories are never taken apart, and who mentions the same lorebook, wherever, is in one circle.
+
+use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::sync::OnceLock;
+
+use forklore_core::adapter;
+use forklore_core::format::names::book_stem;
+use forklore_fs::{Identity, VaultPath};
+use forklore_journal::layout;
+
+use crate::library::{Chat, ChatIx, Library, StoryIx};
+
+/// Raised whenever something else decides what is found out.
+const VERSION: u32 = 1;
+
+/// Chats and lorebooks that can tell something of each other.
+#[derive(Debug, Clone)]
+pub struct Circle {
+    /// The chats, ascending
+    pub chats: Vec<ChatIx>,
+    /// Stems of the lorebooks that are mentioned, whether they are there or not
+    pub books: BTreeSet<String>,
+    /// Of everything that decides what is found out about them; `None` if something cannot be read or is not what was read, because
+    /// nothing tells whether it is the same the next time
+    pub key: Option<[u8; 32]>,
+    /// When the last of their files was changed, in nanoseconds since 1970
+    pub changed: i64,
+}
+
+impl Library {
+    /// The circles of the vault, with every chat and every lorebook in one of them.
+    pub fn circles(&self) -> Vec<Circle> {
+        let mut circles = Circles::default();
+        for (c, chat) in ChatIx::each(&self.chats) {
+            let mine = circles.node(Node::Chat(c));
+            circles.join(mine, Node::Story(chat.story));
+            for relative in self.family(c).first().copied().into_iter().chain(chat.lineage.parent) {
+                circles.join(mine, Node::Chat(relative));
+            }
+            for book in self.mentioned(c, chat) {
+                circles.join(mine, Node::Book(self.known_as(&book).to_owned()));
+                circles.join(mine, Node::Book(book));
+            }
+        }
+        for book in self.books.keys() {
+            circles.node(Node::Book(book.clone()));
+        }
+        let mut found: BTreeMap<usize, (Vec<ChatIx>, BTreeSet<String>)> = BTreeMap::new();
+        for (node, n) in circles.sorted() {
+            let (chats, books) = found.entry(n).or_default();
+            match node {
+                Node::Chat(c) => chats.push(c),
+                Node::Book(book) => drop(books.insert(book)),
+                Node::Story(_) => {}
+            }
+        }
+        let vault = self.of_the_vault(&circles);
+        let circle = |(n, (chats, books)): (usize, (Vec<ChatIx>, BTreeSet<String>))| {
+            let mut key = Hasher::default();
+            let whole = vault.as_ref().and_then(|vault| {
+                key.add(&(vault.all.end(), vault.tracks.get(&n).map(Hasher::end)));
+                self.add_files(&mut key, &chats, &books)?;
+                self.add_backups_of(&mut key, &chats, &vault.backups)
+            });
+            Circle { chats, books, key: whole.map(|()| key.end()), changed: key.changed }
+        };
+        found.into_iter().map(circle).collect()
+    }
+
+    /// Every lorebook that a chat, its scenes, its record, notes of extensions or history name.
+    fn mentioned(&self, c: ChatIx, chat: &Chat) -> Vec<String> {
+        let record = chat.record.as_ref().and_then(|record| record.book.as_deref());
+        let versions = chat.facts.scenes.iter().flat_map(|(_, scene)| &scene.versions);
+        let scenes = versions.filter_map(|version| version.book.as_deref());
+        let sightings = chat.snapshots.sightings.iter().filter_map(|sighting| sighting.book.as_deref());
+        let mut books: Vec<String> =
+            record.into_iter().chain(scenes).chain(sightings).map(book_stem).collect();
+        books.extend(chat.book_stem().map(str::to_owned));
+        books.extend(adapter::made(chat.header()).map(|(book, _)| book_stem(&book)));
+        for copy in adapter::copies(chat.header()) {
+            books.extend([book_stem(&copy.copy), book_stem(&copy.source)]);
+        }
+        if let Some(history) = self.history().ok().flatten() {
+            books.extend(history.bindings_of(&chat.path).into_iter().map(|(book, ..)| book.to_owned()));
+            books.extend(history.restored(self, c).into_iter().flat_map(|(_, books)| books));
+        }
+        books.sort();
+        books.dedup();
+        books
+    }
+
+    /// What counts beside the files of a circle.
+    fn of_the_vault(&self, circles: &Circles) -> Option<OfTheVault> {
+        let mut all = Hasher::default();
+        all.add(&(VERSION, env!("CARGO_PKG_VERSION"), self.until));
+        all.add(&(&self.settings, &self.cards, &self.groups));
+        all.add(&self.all_names());
+        let mut tracks: HashMap<usize, Hasher> = HashMap::new();
+        if let Some(history) = self.history().ok()? {
+            all.add(&history.forgotten());
+            let mut files: Vec<_> = history.tracks().collect();
+            files.sort();
+            for (file, track) in files {
+                // What is not there any more may be told of anybody.
+                let hasher = match self.node_of(file).and_then(|node| circles.find(&node)) {
+                    Some(n) => tracks.entry(n).or_default(),
+                    None => &mut all,
+                };
+                hasher.add(&(file, track.len(), track.last().map(|last| &history.seen[*last])));
+            }
+        }
+        let backups = self.fs.list(&layout::folder(layout::BACKUPS)).ok()?;
+        let backups = backups.into_iter().map(|node| node.name).collect();
+        Some(OfTheVault { all, tracks, backups })
+    }
+
+    fn node_of(&self, file: &VaultPath) -> Option<Node> {
+        if file.parent() == layout::folder(layout::WORLDS) {
+            return file.name().strip_suffix(".json").map(|stem| Node::Book(stem.to_owned()));
+        }
+        let paths = self.memo.slot::<OnceLock<Paths>>().get_or_init(|| {
+            Paths(ChatIx::each(&self.chats).map(|(c, chat)| (chat.path.clone(), c)).collect())
+        });
+        paths.0.get(file).copied().map(Node::Chat)
+    }
+
+    fn add_files(&self, key: &mut Hasher, chats: &[ChatIx], books: &BTreeSet<String>) -> Option<()> {
+        for c in chats {
+            let chat = &self.chats[*c];
+            let (story, lineage) = (&self.stories[chat.story], &chat.lineage);
+            key.add(&(&chat.path, &chat.name, &story.kind, &story.folder, &story.name));
+            let now = self.fs.identity(&chat.path).ok()?;
+            key.add_identity(now.filter(|_| now == chat.identity)?);
+            key.add(&lineage.parent.map(|parent| &self.chats[parent].path));
+            key.add(&(lineage.kind, lineage.fork_message, lineage.basis, lineage.confidence, &lineage.note));
+            // What is kept elsewhere does not show in the chat's own file.
+            key.add(&chat.kept.as_ref().map(|_| &chat.header));
+        }
+        for stem in books {
+            let path = self.books.get(stem);
+            key.add(&(stem, path));
+            if let Some(path) = path {
+                key.add_identity(self.fs.identity(path).ok()??);
+            }
+        }
+        Some(())
+    }
+
+    /// `backups` are the names of all backups.
+    fn add_backups_of(&self, key: &mut Hasher, chats: &[ChatIx], backups: &[String]) -> Option<()> {
+        let prefixes: BTreeSet<String> = chats.iter().map(|c| self.backup_prefix_of(*c)).collect();
+        let mut told = false;
+        for name in backups.iter().filter(|name| prefixes.iter().any(|prefix| name.starts_with(prefix))) {
+            let path = layout::folder(layout::BACKUPS).join(name).ok()?;
+            key.add(&path);
+            key.add_identity(self.fs.identity(&path).ok()??);
+            told = true;
+        }
+        if told {
+            // Whose backup it is, is told from the identities of all chats.
+            key.add(&self.chats.iter().map(|chat| chat.header().slug()).collect::<BTreeSet<_>>());
+        }
+        Some(())
+    }
+}
+
+/// What counts beside the files of a circle.
+struct OfTheVault {
+    /// What counts in all circles
+    all: Hasher,
+    /// What history saw of the files of a circle, which counts in that one, by its number
+    tracks: HashMap<usize, Hasher>,
+    /// Names of all backups
+    backups: Vec<String>,
+}
+
+/// Chats by their files.
+#[derive(Default)]
+struct Paths(HashMap<VaultPath, ChatIx>);
+
+/// What is in a circle.
+#[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
+enum Node {
+    Chat(ChatIx),
+    Story(StoryIx),
+    Book(String),
+}
+
+/// What is in a circle with what.
+#[derive(Default)]
+struct Circles {
+    numbers: HashMap<Node, usize>,
+    /// For each node another one of its circle; itself, if it stands for the circle
+    above: Vec<usize>,
+}
+
+impl Circles {
+    fn node(&mut self, node: Node) -> usize {
+        let next = self.above.len();
+        let n = *self.numbers.entry(node).or_insert(next);
+        if n == next {
+            self.above.push(n);
+        }
+        n
+    }
+
+    fn join(&mut self, n: usize, node: Node) {
+        let other = self.node(node);
+        let (a, b) = (self.root(n), self.root(other));
+        let root = a.min(b);
+        // The way there is short for whoever asks next.
+        for n in [n, other, a, b] {
+            self.above[n] = root;
+        }
+    }
+
+    fn root(&self, mut n: usize) -> usize {
+        while self.above[n] != n {
+            n = self.above[n];
+        }
+        n
+    }
+
+    /// The number of the circle that a node is in.
+    fn find(&self, node: &Node) -> Option<usize> {
+        self.numbers.get(node).map(|n| self.root(*n))
+    }
+
+    /// All nodes in order, each with the number of its circle.
+    fn sorted(&self) -> Vec<(Node, usize)> {
+        let mut all: Vec<(Node, usize)> =
+            self.numbers.iter().map(|(node, n)| (node.clone(), self.root(*n))).collect();
+        all.sort();
+        all
+    }
+}
+
+/// A hash over things as they are printed for programmers, which tells all of their parts apart.
+#[derive(Default)]
+struct Hasher {
+    hasher: blake3::Hasher,
+    changed: i64,
+}
+
+impl Hasher {
+    fn add(&mut self, what: &impl std::fmt::Debug) {
+        self.hasher.update(format!("{what:?}\0").as_bytes());
+    }
+
+    fn add_identity(&mut self, id: Identity) {
+        for number in [id.file, id.len, id.modified.cast_unsigned(), id.changed.cast_unsigned()] {
+            self.hasher.update(&number.to_le_bytes());
+        }
+        self.changed = self.changed.max(id.changed);
+    }
+
+    fn end(&self) -> [u8; 32] {
+        *self.hasher.finalize().as_bytes()
+    }
+}
