@@ -33,13 +33,13 @@ async function bring(mine, theirs) {
     }
     const ill = told.heal_first && make('p.forklore-error', `Heal "${there}" first: its lorebook holds what is not its own, or lacks what is. Here is only what belongs to its own line.`);
     const waiting = told.conflicts.length
-        ? part(`${count(told.conflicts.length, 'question waits', 'questions wait')} for you; until you answer, "${here}" is right`, told.conflicts.map(question), false) : null;
+        ? part(`${count(told.conflicts.length, 'question waits', 'questions wait')} for you; until you answer, this chat is right`, told.conflicts.map(question), false) : null;
     const chosen = await choose('Bring along', [
         make('p', `A new branch of "${here}" that also knows what happened in "${there}". Both chats stay as they are.`),
         ill,
         part(`What both knew: ${told.both.length}`, told.both, false),
-        part(`What "${here}" learnt: ${told.ours.length}`, told.ours, false),
-        part(`What "${there}" learnt: ${told.theirs.length}`, told.theirs, true),
+        part(`What this chat learnt: ${told.ours.length}`, told.ours, false),
+        part(`What the other learnt: ${told.theirs.length}`, told.theirs, true),
         waiting,
     ], [
         ...(ill ? [['heal', 'Heal it first', 'It gets a lorebook with what its own line has earned. Nothing is lost.']] : []),

@@ -114,7 +114,8 @@ test('on a branch in SillyTavern\'s own list of chats: one thing is taken over i
     await visit.dialog('Take one thing over');
     await visit.choose(String(uid));
     await becomes('it is here', () => words(tavern, MAIN, 'item-Brass whistle') === 'It calls the ferry.');
-    await visit.settled(MAIN);
+    // The page has loaded the chat anew by then.
+    await visit.notice('is in this chat');
     assert.equal(words(tavern, MAIN, someone), 'Here this is a captain.', 'and nothing else');
     await says('Nothing is lost.');
     assert.ok(!tavern.forklore('check', MAIN).findings.some(({ code }) => code === 'BOOK_FOREIGN'));

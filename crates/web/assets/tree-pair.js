@@ -26,7 +26,8 @@ export function pairable(drawing, canvas, cursor) {
         canvas.classList.toggle('pairs', choosing);
         drawing.rows.forEach((row) => row.element.classList.toggle('first', row === first));
         said.hidden = !choosing;
-        said.textContent = first ? `“${first.name}” goes on. Now choose the line that it learns from. Escape: neither.` : 'Choose the line that goes on. Escape: neither.';
+        said.textContent = first ? `“${first.name}” goes on. Now choose the line that it learns from.` : 'Choose the line that goes on.';
+        said.append(' To leave it, press the button again.');
     }
     function stop() {
         [choosing, first] = [false, null];
@@ -52,7 +53,7 @@ export function pairable(drawing, canvas, cursor) {
         choosing = true;
         show();
         // Nobody should have to look for it on a small page.
-        canvas.scrollIntoView({ block: 'nearest' });
+        said.scrollIntoView({ block: 'nearest' });
         canvas.focus({ preventScroll: true });
     });
     // Before whatever else a click on a line does.

@@ -57,7 +57,7 @@ async function tree(site, options = {}) {
 }
 
 const told = (visit) => visit.until('both lines', () => location.pathname.endsWith('/bring') && document.querySelector('.lines') && Object.fromEntries(new URLSearchParams(location.search)));
-const line = (chat) => `#tree .row[data-chat="Ana/${chat}"] .hit`;
+const line = (chat) => `#tree .row[data-chat="Ana/${chat}"] .label text`;
 const pair = { a: `Ana/${MAIN}`, b: `Ana/${LEFT}` };
 
 test('two lines are chosen in the tree: with the mouse, with keys, on a phone', async () => {
@@ -139,7 +139,8 @@ test('what both knew and what each learnt; one thing is taken over, all of it is
     assert.match(at, /entry|question/);
     const bo = await visit.run(() => [...document.querySelectorAll('[data-side=B] .entry')].findIndex((one) => one.textContent.includes('Bo is a thief')));
     await visit.click(`[data-side=B] .entry:nth-of-type(${bo + 1}) form button`);
-    await visit.until('it is done', () => !location.pathname.endsWith('/bring') || !document.querySelector('.lines')?.textContent.includes('Take this over: character Bo'));
+    await visit.until('both know it', () => document.getElementById('both')?.parentElement?.textContent.includes('Bo'));
+    assert.ok(!(await page()).theirs.some((title) => title.includes('Bo')), 'it is not offered any more');
     const has = () => site.api('show', { chat: `Ana/${MAIN}` }).then(({ book: { entries } }) => entries.map(({ comment }) => comment));
     assert.ok((await has()).includes('character-Bo'), 'it is in the chat that goes on');
 
@@ -180,7 +181,8 @@ test('a branch whose lorebook is not all its own is to be healed first', async (
     await visit.accessible('bring, ill');
     await visit.picture('bring-ill');
     await visit.click('.say.warning a');
-    await visit.until('what healing does', () => location.pathname.endsWith('/heal'));
+    await visit.until('what healing does', () => location.pathname.endsWith('/heal') && document.querySelector('#cure button.main'));
+    await visit.picture('bring-heal');
     await visit.click('#cure button.main');
     await visit.until('it is healed', () => !location.pathname.endsWith('/heal'));
     await visit.go(address);

@@ -20,13 +20,13 @@ pub(super) struct Ill {
 impl Ill {
     /// What is wrong with the lorebook of a chat; nothing if nothing is.
     pub(super) fn of(library: &Library, c: ChatIx) -> Option<Self> {
-        let about =
-            |code: Code| matches!(code, Code::EntryForeign | Code::EntryFromFuture | Code::BookDamaged);
-        // What is found here does not depend on the time.
+        // What is found here does not depend on the time. What another line wrote is worse than what is missing.
         let findings = check(library, Some(c), 0).findings;
-        let worst = findings.into_iter().find(|finding| finding.heals && about(finding.code))?;
+        let codes = [Code::EntryForeign, Code::EntryFromFuture, Code::BookDamaged];
+        let found = |code: &Code| findings.iter().find(|finding| finding.heals && finding.code == *code);
+        let worst = codes.iter().find_map(found)?;
         let name = library.chat(c).name().to_owned();
-        Some(Self { chat: library.address(c).to_string(), name, why: worst.message })
+        Some(Self { chat: library.address(c).to_string(), name, why: worst.message.clone() })
     }
 
     /// That it should be healed first.

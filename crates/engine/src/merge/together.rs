@@ -93,12 +93,16 @@ pub fn together(library: &Library, a: ChatIx, b: ChatIx) -> Result<TogetherRepor
         at,
     };
     let waiting = learnt(library.chat(a));
+    let mut both: Vec<TogetherEntry> =
+        still(&from_a).filter(same).map(|entry| told(entry, None, None)).collect();
+    let (mut ours, mut theirs) = (since(&from_a), since(&from_b));
+    both.extend(learnt_by_both(&mut ours, &mut theirs));
     Ok(TogetherReport {
         a: side(a, at),
         b: side(b, upto),
-        both: still(&from_a).filter(same).map(|entry| told(entry, None, None)).collect(),
-        ours: since(&from_a),
-        theirs: since(&from_b),
+        both,
+        ours,
+        theirs,
         conflicts: merge(sides).conflicts.iter().map(OpenConflict::of).collect(),
         open: waiting
             .map(|learnt| learnt.conflicts.iter().map(OpenConflict::of).collect())
@@ -147,6 +151,21 @@ fn since(diff: &EntriesDiff<'_>) -> Vec<TogetherEntry> {
     added.chain(changed).chain(removed.map(|entry| told(entry, Some(Did::Removed), None))).collect()
 }
 
+/// Takes out what both have learnt in the same words: both know it now. What both have deleted, nobody knows.
+fn learnt_by_both(ours: &mut Vec<TogetherEntry>, theirs: &mut Vec<TogetherEntry>) -> Vec<TogetherEntry> {
+    let is_same = |x: &TogetherEntry, y: &TogetherEntry| {
+        x.title == y.title
+            && x.text == y.text
+            && (x.did == Some(Did::Removed)) == (y.did == Some(Did::Removed))
+    };
+    let (same, own): (Vec<_>, Vec<_>) =
+        std::mem::take(ours).into_iter().partition(|x| theirs.iter().any(|y| is_same(x, y)));
+    theirs.retain(|y| !same.iter().any(|x| is_same(x, y)));
+    *ours = own;
+    let there = same.into_iter().filter(|entry| entry.did != Some(Did::Removed));
+    there.map(|entry| TogetherEntry { did: None, before: None, ..entry }).collect()
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -175,5 +194,19 @@ mod tests {
         assert_eq!(known, ["Bo", "Ned"]);
         let learnt: Vec<String> = since(&diff).into_iter().map(|entry| entry.title).collect();
         assert_eq!(learnt, ["Ada"]);
+    }
+
+    #[test]
+    fn what_both_have_learnt_both_know() {
+        let was = [entry(0, "Ned", "A sailor.", 1), entry(1, "Ada", "A girl.", 1)];
+        let a = [entry(0, "Ned", "A thief.", 1), entry(5, "Bo", "A cook.", 1)];
+        let b = [entry(0, "Ned", "A captain.", 1), entry(7, "Bo", "A cook.", 1)];
+        let (mut ours, mut theirs) = (since(&diff::entries(&was, &a)), since(&diff::entries(&was, &b)));
+        let both = learnt_by_both(&mut ours, &mut theirs);
+        let titles = |all: &[TogetherEntry]| all.iter().map(|one| one.title.clone()).collect::<Vec<_>>();
+        assert_eq!(
+            (titles(&both), titles(&ours), titles(&theirs)),
+            (vec!["Bo".to_owned()], vec!["Ned".to_owned()], vec!["Ned".to_owned()])
+        );
     }
 }
