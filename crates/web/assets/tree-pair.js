@@ -26,7 +26,7 @@ export function pairable(drawing, canvas, cursor) {
         canvas.classList.toggle('pairs', choosing);
         drawing.rows.forEach((row) => row.element.classList.toggle('first', row === first));
         said.hidden = !choosing;
-        said.textContent = first ? `“${first.name}” goes on. Now choose the line that it learns from.` : 'Choose the line that goes on.';
+        said.textContent = first ? `“${part('.label text', SVGTextElement, first.element).textContent}” goes on. Now choose the line that it learns from.` : 'Choose the line that goes on.';
         said.append(' To leave it, press the button again.');
     }
     function stop() {

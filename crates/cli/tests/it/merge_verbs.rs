@@ -221,7 +221,14 @@ fn one_line_is_the_story() {
     // A fork of the story is another line.
     ok(&vault, &["branch", "Left", "--name", "Further"]);
     ok(&vault, &["branch", "Rain", "--name", "Beside"]);
-    insta::assert_snapshot!(text(&vault, &["tree"]), @"");
+    insta::assert_snapshot!(text(&vault, &["tree"]), @r#"
+    Ana  4 chats, 3 forks
+    ● Rain                             5 msg                      own book
+    ├───2─ ◆ Left                      6 msg                      own book
+    │     │  ★ the story goes on here
+    │     └───5─ ◆ Further             6 msg                      own book
+    └───4─ ◆ Beside                    5 msg                      own book
+    "#);
     ok(&vault, &["undo"]);
     let tree = ok(&vault, &["tree"]);
     let marked: Vec<&Value> =

@@ -141,7 +141,7 @@ fn ill(report: &TogetherReport, names: &Names) -> Markup {
                     strong { "Heal " bdi { (names.b) } " first." }
                     " Its lorebook holds what is not its own, or lacks what is. Below is only what belongs to its own line."
                 }
-                p { a.button href=(link::heal(Some(chat))) { "Heal it" } }
+                p { a.button href=(link::rebuild(chat)) { "Heal it" } }
             }
         }
     }
@@ -266,16 +266,16 @@ fn question(conflict: &OpenConflict, answer: Option<(&str, &str, &str)>) -> Mark
             div.sides {
                 (side("Before", conflict.base.as_deref(), "Not known."))
                 (side("Here", conflict.ours.as_deref(), "Deleted."))
-                (side("There", conflict.theirs.as_deref(), "Deleted."))
+                (side(answer.map_or("There", |(.., from)| from), conflict.theirs.as_deref(), "Deleted."))
             }
-            @if let Some((chat, other, from)) = answer {
+            @if let Some((chat, other, _)) = answer {
                 form method="post" action="act" {
                     input type="hidden" name="kind" value="resolve";
                     input type="hidden" name="chat" value=(chat);
                     input type="hidden" name="other" value=(other);
                     input type="hidden" name="id" value=(conflict.id);
                     button name="keep" value="ours" { "Keep ours" }
-                    button name="keep" value="theirs" { span { "Take " bdi { (from) } "’s" } }
+                    button name="keep" value="theirs" { "Take theirs" }
                     @if is_text { button name="keep" value="both" { "Both" } }
                 }
                 @if is_text {

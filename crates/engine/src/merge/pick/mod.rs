@@ -222,11 +222,16 @@ impl Picking<'_> {
             None => image.content().into_owned(),
         };
         (self.report.before, self.report.after) = (was.map(shown), shown(&picked));
-        self.bind(&images, Vec::new())
+        self.bind(&images, Vec::new(), None)
     }
 
-    /// A new book with these entries, and the chat bound to it.
-    fn bind(mut self, images: &[EntryImage], more: Vec<Revision>) -> Result<PickPlan, PickError> {
+    /// A new book with these entries, and the chat bound to it. A new book begins with an empty queue, unless this is one.
+    fn bind(
+        mut self,
+        images: &[EntryImage],
+        more: Vec<Revision>,
+        queue: Option<&EntryImage>,
+    ) -> Result<PickPlan, PickError> {
         let (library, c) = (self.library, self.c);
         let chat = library.chat(c);
         let corrupt = || RestoreError::CorruptHeader(chat.name().to_owned());
@@ -236,6 +241,8 @@ impl Picking<'_> {
         let path = layout::book(&new).map_err(|_| RestoreError::NameTaken(new.clone()))?;
         let over = live.as_ref().and_then(|live| live.parse().ok());
         let bytes = assemble(Content::Entries { over: over.as_ref(), entries: images }, &new);
+        let bytes = queue.map_or_else(|| Some(bytes.clone()), |queue| work::with_queue(&bytes, queue));
+        let bytes = bytes.ok_or_else(corrupt)?;
         // Read as SillyTavern will: what is wrong with it is found before anything is written.
         let read = Parsed::parse(&bytes).map_err(|_| corrupt())?;
         let mut revisions = vec![Revision::text(&["integrity"], self.slug)];

@@ -2,8 +2,8 @@
 //! it done in the fork takes it back; it waits there, paused, until somebody has looked at it.
 
 use forklore_core::adapter::{self, Adapter, EntryRole, entry_role};
-use forklore_core::format::book::EntryImage;
-use forklore_json::{Raw, quote};
+use forklore_core::format::book::{Book, EntryImage};
+use forklore_json::{Raw, Splice, quote};
 
 use super::{PickError, PickPlan, Picking};
 use crate::history::Did;
@@ -56,7 +56,8 @@ impl Picking<'_> {
             let message = format!("{} {are} about messages that this chat does not have", count(left));
             self.report.warnings.push(Warning::new(WarningCode::QueueIgnored, message));
         }
-        self.bind(&images, notes)
+        let queue = images[place].clone();
+        self.bind(&images, notes, Some(&queue))
     }
 
     /// What the extension had noted for that work beside its queue.
@@ -69,4 +70,12 @@ impl Picking<'_> {
 
 fn with_text(entry: &EntryImage, text: &[u8]) -> EntryImage {
     entry.with_field("content", Raw::trust(&quote(&String::from_utf8_lossy(text))))
+}
+
+/// The bytes of a book with the text of a queue in its queue's entry.
+pub(super) fn with_queue(book: &[u8], queue: &EntryImage) -> Option<Vec<u8>> {
+    let parsed = Book::parse(book).ok()?;
+    let entry = parsed.entries().iter().find(|entry| entry.comment() == *queue.comment)?;
+    let range = entry.raw.get("content")?.range_in(book)?;
+    Some(Splice { range, with: queue.raw().get("content")?.bytes().to_vec() }.apply(book))
 }
