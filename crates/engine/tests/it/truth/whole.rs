@@ -51,11 +51,11 @@ pub(super) fn undo_last(fs: &Arc<SimFs>, now: i64) -> Result<(), String> {
 /// Titles and texts, the queue left out.
 pub(super) type Book = BTreeSet<(String, String)>;
 
-fn without_queue(entries: impl Iterator<Item = (String, String)>) -> Book {
+pub(super) fn without_queue(entries: impl Iterator<Item = (String, String)>) -> Book {
     entries.filter(|(title, _)| title != "__operation_queue").collect()
 }
 
-pub(super) fn shown(library: &Library, chat: ChatIx, at: usize) -> Result<Book, String> {
+fn shown(library: &Library, chat: ChatIx, at: usize) -> Result<Book, String> {
     let report = show(library, chat, Some(at)).map_err(|e| e.to_string())?;
     Ok(without_queue(report.book.entries.iter().map(|e| (e.comment.clone(), e.content.clone()))))
 }
