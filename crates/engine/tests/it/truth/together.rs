@@ -3,6 +3,7 @@
 //! What the state is at messages that were played elsewhere is a decision: what the chat knew when they were put behind it. Messages
 //! follow, not what was learnt from them.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use forklore_config::Config;
@@ -15,7 +16,7 @@ use forklore_vault::Library;
 use forklore_vault::state::at::Wanted;
 
 use super::whole::{Book, changed, differ, files, undo_last, without_queue};
-use super::{About, Wrong, judge, law, library, look, states, worse};
+use super::{About, Wrong, judge, law, library, look, state, states, worse};
 
 /// What brings two chats together. Gives the address of the new one, if there is one.
 type Verb<'a> = &'a dyn Fn(&Arc<SimFs>, &str, &str, i64) -> Result<Option<String>, String>;
@@ -68,29 +69,47 @@ fn past(library: &Library, chat: &str, upto: usize) -> Result<Vec<Book>, String>
     (0..=upto).map(told).collect()
 }
 
-/// Each chat with the next one, and all of it undone again. What it was before, the new chat has as a branch would have it: without its last
-/// message, where something came along.
-fn brought(story: &Story, verb: Verb<'_>, last: Last) -> (Truth, Vec<Wrong>) {
+/// What is not right before a message of a chat that goes on, as another chat shows it.
+fn wrong_before(
+    library: &Library,
+    truth: &Truth,
+    (c, messages): (usize, usize),
+    made: &str,
+) -> BTreeMap<usize, String> {
+    let told = |at: usize| {
+        let (mut missing, mut extra) =
+            truth.at(c, at).judge(&state(library, made, at).unwrap_or_default())?;
+        missing.retain(|entry| About::Facts.is(entry));
+        extra.retain(|entry| About::Facts.is(entry));
+        let right = missing.is_empty() && extra.is_empty();
+        (!right).then(|| (at, format!("missing {missing:?}, extra {extra:?}")))
+    };
+    (0..messages - 1).filter_map(told).collect()
+}
+
+/// Each chat with the next one, and all of it undone again. The new chat has the past of the one that goes on, as right as a branch has it;
+/// messages that follow change nothing; and nobody else's past changes.
+fn brought(story: &Story, verb: Verb<'_>) -> (Truth, Vec<Wrong>) {
     let (fs, truth) = story.play(1, look);
     let before = judge(&truth, &states(&library(&fs), &truth), About::Facts);
     let mut wrong = Vec::new();
     let chats = truth.chats();
-    for ((_, chat, address, messages), (_, _, other, _)) in chats.iter().zip(chats.iter().cycle().skip(1)) {
+    for ((c, chat, address, messages), (_, _, other, _)) in chats.iter().zip(chats.iter().cycle().skip(1)) {
         if address == other {
             continue;
         }
         let was = files(&fs);
         let mut say = |at: usize, text: String| {
-            wrong.push(Wrong { chat: *chat, at, missing: vec![text], extra: Vec::new() });
-        };
-        let upto = match last {
-            Last::Same => Some(messages - 1),
-            Last::More => messages.checked_sub(2),
+            wrong.push(Wrong {
+                chat: *chat,
+                at,
+                missing: vec![format!("with {other}: {text}")],
+                extra: Vec::new(),
+            });
         };
         let alone = branch(&fs, address, truth.clock()).and_then(|made| {
-            let told = upto.map_or(Ok(Vec::new()), |upto| past(&library(&fs), &made, upto))?;
-            undo_last(&fs, truth.clock())?;
-            Ok(told)
+            let told = wrong_before(&library(&fs), &truth, (*c, *messages), &made);
+            undo_last(&fs, truth.clock()).map(|()| told)
         });
         let (alone, made) = match (alone, verb(&fs, address, other, truth.clock())) {
             (Ok(alone), Ok(Some(made))) => (alone, made),
@@ -101,31 +120,16 @@ fn brought(story: &Story, verb: Verb<'_>, last: Last) -> (Truth, Vec<Wrong>) {
             }
         };
         let here = library(&fs);
-        let told = upto.map_or(Ok(Vec::new()), |upto| past(&here, &made, upto)).unwrap_or_default();
-        for (at, alone) in alone.iter().enumerate() {
-            let told = told.get(at).cloned().unwrap_or_default();
-            if told != *alone {
-                say(at, format!("with {other} it is not what a branch has: {:?}", differ(alone, &told)));
-            }
+        let told = wrong_before(&here, &truth, (*c, *messages), &made);
+        told.into_iter().filter(|(at, _)| !alone.contains_key(at)).for_each(|(at, text)| say(at, text));
+        let end = here.chat(here.find_chat(&made).unwrap()).transcript().len();
+        let past = past(&here, &made, end - 1).unwrap_or_default();
+        for (at, now) in
+            past.iter().enumerate().skip(*messages).filter(|(_, now)| **now != past[messages - 1])
+        {
+            say(at, format!("something else follows: {:?}", differ(&past[messages - 1], now)));
         }
-        // Messages that follow change nothing.
-        let new = here.find_chat(&made).unwrap();
-        let end = here.chat(new).transcript().len();
-        for (at, now) in past(&here, &made, end - 1).unwrap_or_default().iter().enumerate().skip(*messages) {
-            if alone.last().is_some_and(|then| then != now) {
-                say(
-                    at,
-                    format!(
-                        "with {other} something else follows: {:?}",
-                        differ(&alone[alone.len() - 1], now)
-                    ),
-                );
-            }
-        }
-        wrong.extend(worse(&before, judge(&truth, &states(&here, &truth), About::Facts)));
-        let mut say = |at: usize, text: String| {
-            wrong.push(Wrong { chat: *chat, at, missing: vec![text], extra: Vec::new() });
-        };
+        let theirs = worse(&before, judge(&truth, &states(&here, &truth), About::Facts));
         if let Err(e) = undo_last(&fs, truth.clock()) {
             say(0, format!("undo: {e}"));
         }
@@ -133,14 +137,9 @@ fn brought(story: &Story, verb: Verb<'_>, last: Last) -> (Truth, Vec<Wrong>) {
         if !left.is_empty() {
             say(0, format!("undo leaves {left:?}"));
         }
+        wrong.extend(theirs);
     }
     (truth, wrong)
-}
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Last {
-    Same,
-    More,
 }
 
 const KINDS: [(Keeper, bool); 4] =
@@ -149,13 +148,13 @@ const KINDS: [(Keeper, bool); 4] =
 #[test]
 fn messages_follow_and_what_was_learnt_from_them_does_not() {
     for kind in KINDS {
-        law("appended", kind, &|story| brought(story, &append, Last::Same));
+        law("appended", kind, &|story| brought(story, &append));
     }
 }
 
 #[test]
 fn what_is_brought_along_is_known_from_then_on() {
     for kind in KINDS {
-        law("learnt", kind, &|story| brought(story, &learn, Last::More));
+        law("learnt", kind, &|story| brought(story, &learn));
     }
 }
