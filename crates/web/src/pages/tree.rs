@@ -85,7 +85,7 @@ fn tools(story: &StoryTree) -> Markup {
                     ul { li { button type="button" data-save="svg" { "As SVG" } } li { button type="button" data-save="png" { "As PNG" } } }
                 }
                 @if story.chats.len() > 1 {
-                    button type="button" #pair aria-pressed="false" title="Choose two lines: the one that goes on, and the one that it learns from" { "Bring together" }
+                    button type="button" #pair aria-pressed="false" { "Bring together" }
                 }
                 @if story.chats.len() > 3 { button type="button" #foldall aria-pressed="false" { "Fold all" } }
             }
