@@ -2,8 +2,10 @@
 // SillyTavern's order, the one that was played last first. Only the look changes: the list itself is SillyTavern's.
 
 import * as api from './api.js';
+import { bringHere } from './bring.js';
 import { make } from './dialogs.js';
 import { isFork, origin } from './from.js';
+import * as notices from './notices.js';
 import { setting } from './settings.js';
 import * as st from './st.js';
 import { state } from './state.js';
@@ -39,6 +41,7 @@ async function draw(list) {
             row.style.setProperty('order', String(position));
             row.style.setProperty('--depth', String(Math.min(chat.depth, 6)));
             tell(row, chat);
+            offer(row, chat, open);
         }
     }
     list.classList.add('forklore-chats');
@@ -64,4 +67,22 @@ function tell(row, chat) {
     if (isFork(chat)) {
         row.querySelector('.select_chat_block_mes')?.before(make('small.forklore-lineage', origin(chat.kind, chat.parent, chat.fork_message)));
     }
+}
+
+// Beside SillyTavern's own buttons of a chat: what happened there can be brought along into the open one.
+function offer(row, chat, open) {
+    row.querySelector('.forklore-bring')?.remove();
+    if (chat.chat === open.address) {
+        return;
+    }
+    // It looks as SillyTavern's own beside it.
+    const button = make('div.forklore-bring.opacity50p.hoverglow.fa-solid.fa-code-merge.interactable');
+    Object.assign(button, { title: 'Bring along what happened there…', tabIndex: 0, role: 'button', ariaLabel: 'Bring along what happened there' });
+    button.addEventListener('click', (event) => {
+        // A click on the row opens the chat.
+        event.stopPropagation();
+        const close = async () => { /** @type {HTMLElement | null} */ (document.querySelector('#select_chat_cross'))?.click(); };
+        bringHere(chat.chat, close).catch((error) => notices.refusal('Bring along', error));
+    });
+    row.querySelector('.exportRawChatButton')?.before(button);
 }

@@ -1,13 +1,14 @@
 // The story's checkpoints and branches, in a dialog: what each has, and what can be done with it.
 
 import * as api from './api.js';
-import { bring } from './bring.js';
+import { bringHere } from './bring.js';
 import { compare } from './compare.js';
 import * as dialogs from './dialogs.js';
 import { askAbout, heal } from './enter.js';
 import { fork } from './fork.js';
 import * as manage from './manage.js';
 import * as notices from './notices.js';
+import { answer } from './questions.js';
 import * as st from './st.js';
 import { mismatch, state, subscribe, summary } from './state.js';
 import { openTrash } from './trash.js';
@@ -85,6 +86,8 @@ function row(chat, open, popup, redraw) {
         badge(tone, book, chat.book.name ?? ''),
         current === null ? null : badge('quiet', `recap v${current}`, count(chat.running_recap.versions, 'version')),
         chat.scenes.length ? badge('quiet', count(chat.scenes.length, 'scene')) : null,
+        chat.learnt ? badge('quiet', `knows ${st.nameOf(chat.learnt.chat ?? chat.learnt.name)}`, `What happened there until message ${chat.learnt.message} was brought along`) : null,
+        chat.learnt?.conflicts ? badge('warning', count(chat.learnt.conflicts, 'question'), 'The two branches do not agree; nothing waits for an answer') : null,
         chat.health === 'ok' ? null : care(chat, redraw),
     ];
     const mends = chat.health === 'error';
@@ -94,13 +97,8 @@ function row(chat, open, popup, redraw) {
             ? button('Give it its own copy of the lorebook', 'copy', async () => { await heal(chat.chat, 'copy'); await redraw(); }, 'Own copy') : null,
         here ? null : button('Open', 'folder-open', async () => { await popup.completeAffirmative(); await st.open(chat.chat); }, 'Open'),
         here ? null : button('Compare with the open chat', 'code-compare', () => compare(open.address, chat.chat), 'Compare'),
-        here ? null : button('Bring along what happened there', 'code-merge', async () => {
-            const made = await bring(open.address, chat.chat);
-            if (made) {
-                await popup.completeAffirmative();
-                await st.open(made);
-            }
-        }, 'Bring along…'),
+        here ? null : button('Bring along what happened there', 'code-merge', () => bringHere(chat.chat, () => popup.completeAffirmative()), 'Bring along…'),
+        chat.learnt?.conflicts ? button('Answer what the two branches do not agree on', 'circle-question', async () => { await answer(chat.chat); await redraw(); }, 'Answer…') : null,
         button('Rename', 'pencil', async () => { await manage.rename(chat.chat); await redraw(); }, 'Rename'),
         here ? null : button('Move to the trash', 'trash-can', async () => { await manage.remove(chat.chat); await redraw(); }, 'Trash'));
     const line = make(`div.forklore-row${here ? '.forklore-here' : ''}`,

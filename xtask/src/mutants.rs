@@ -15,7 +15,7 @@ struct Mutant {
 }
 
 /// The laws that are tried first find most.
-const LAWS: [&str; 4] = ["truth::exact", "truth::steady", "truth::told", "truth::whole"];
+const LAWS: [&str; 5] = ["truth::exact", "truth::steady", "truth::told", "truth::whole", "truth::together"];
 
 const MUTANTS: &[Mutant] = &[
     Mutant {

@@ -48,7 +48,7 @@ pub(crate) fn test() -> Result<()> {
     let newest = Suite::in_sillytavern(
         &[
             "requests", "doors", "forks", "story", "others", "away", "life", "tabs", "notices", "undo",
-            "renames", "copies", "saves", "page", "launcher",
+            "bring", "renames", "copies", "saves", "page", "launcher",
         ],
         &SILLYTAVERN[..1],
     );
@@ -72,6 +72,7 @@ pub(crate) fn soak() -> Result<()> {
         "tabs",
         "notices",
         "undo",
+        "bring",
         "saves",
         "launcher",
         "renames",

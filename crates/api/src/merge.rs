@@ -60,7 +60,7 @@ pub struct Adopting {
     pub dry_run: bool,
 }
 
-/// What is to be taken over: one of `entry`, `left_out`, `quarantined`, `variable`, `note`, `recap` and `combined_recap`.
+/// What is to be taken over: one of `entry`, `left_out`, `quarantined`, `variable`, `note`, `recap`, `combined_recap` and `queue`.
 #[derive(Debug, Clone, Default, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Picking {
@@ -92,6 +92,9 @@ pub struct Picking {
     /// The combined recap, also one that was archived when the other chat was forked
     #[serde(default)]
     pub combined_recap: bool,
+    /// Work that waited in the queue when the other chat was forked
+    #[serde(default)]
+    pub queue: bool,
     /// That the chat is bound to another lorebook is all right
     #[serde(default)]
     pub yes: bool,
@@ -113,6 +116,7 @@ impl Picking {
             self.note.then_some(PickWanted::Note),
             self.recap.map(PickWanted::Recap),
             self.combined_recap.then_some(PickWanted::Combined),
+            self.queue.then_some(PickWanted::Queue),
         ];
         let mut named = all.into_iter().flatten();
         match (named.next(), named.next()) {

@@ -107,7 +107,7 @@ pub fn plan(library: &Library, c: ChatIx, typed: &str) -> Result<RenamePlan, Ren
     }
     edits.extend(groups(library, c, &name));
     edits.extend(chat_settings::follow(library, c, Fate::Renamed { from: chat.name(), to: &name })?);
-    let mut warnings = Vec::new();
+    let mut warnings: Vec<Warning> = Warning::cleaned(typed, &name).into_iter().collect();
     let story = library.story(chat.story());
     let current = library.cards().get(story.folder()).and_then(|card| card.current_chat.as_deref());
     if story.kind() == StoryKind::Character && current.map(chat_stem).as_deref() == Some(chat.name()) {

@@ -26,6 +26,12 @@ impl Warning {
         Self { code, message: message.into(), hint: code.hint(), to_do: code.to_do() }
     }
 
+    /// A name has lost what no file can be called, as SillyTavern takes it off, too; nothing if it is as it was typed.
+    pub(crate) fn cleaned(typed: &str, name: &str) -> Option<Self> {
+        let message = format!("It is called \"{name}\": no file can be called \"{typed}\"");
+        (typed != name).then(|| Self::new(WarningCode::NameCleaned, message))
+    }
+
     /// For who types commands: what it is, and what to do.
     pub fn typed(&self) -> String {
         let message = self.message.trim_end_matches('.');
@@ -101,6 +107,10 @@ codes! {
     FlagReplaced = "FLAG_REPLACED";
     /// Forks were made from the chat.
     HasForks = "HAS_FORKS";
+    /// The other chat's lorebook holds what is not its own, or lacks what is.
+    HealFirst = "HEAL_FIRST",
+        typed "`forklore heal CHAT` does it, and `forklore undo` takes it back.",
+        shown "Heal it, then come back: nothing is lost by it.";
     /// Images and files do not come along.
     MediaLeft = "MEDIA_LEFT",
         typed "To take them along: --media",
@@ -111,6 +121,8 @@ codes! {
         shown "Forklore can keep such files from now on: it is one of its settings.";
     /// Images and files have another name now.
     MediaRenamed = "MEDIA_RENAMED";
+    /// A name has lost what no file can be called.
+    NameCleaned = "NAME_CLEANED";
     /// The story's character is not there.
     NoCard = "NO_CARD";
     /// The story's group is not there.
@@ -129,6 +141,10 @@ codes! {
     NotTheLast = "NOT_THE_LAST";
     /// Work in the queue stays with the parent.
     QueueIgnored = "QUEUE_IGNORED";
+    /// Work that was taken back waits for somebody to let it run.
+    QueuePaused = "QUEUE_PAUSED",
+        typed "Look at it in the extension's queue, and let it go on there.",
+        shown "Look at it in the extension's queue, and let it go on there.";
     /// A registry lists entries that are not there.
     RegistryDangling = "REGISTRY_DANGLING";
     /// Nothing tells the state at this message.

@@ -10,8 +10,9 @@ import { part, shape, target } from './dom.js';
  * @param {Drawing} drawing
  * @param {HTMLElement} canvas
  * @param {Cursor} cursor
+ * @param {(row: Row) => void} pair begins to choose a second line
  */
-export function choosable(drawing, canvas, cursor) {
+export function choosable(drawing, canvas, cursor, pair) {
     const menu = part('#rowmenu', HTMLElement);
     const items = [.../** @type {NodeListOf<HTMLAnchorElement>} */ (menu.querySelectorAll('a'))];
     const mark = shape('g', { class: 'more' });
@@ -20,6 +21,8 @@ export function choosable(drawing, canvas, cursor) {
     mark.append(shape('rect', { x: -2, y: -9, width: 20, height: 18, rx: 5 }), dots);
     /** @type {Row | undefined} */
     let over;
+    /** @type {Row | undefined} */
+    let shown;
 
     function open(/** @type {Row} */ row, /** @type {number} */ left, /** @type {number} */ top, focus = false) {
         if (!row.chat) {
@@ -29,10 +32,11 @@ export function choosable(drawing, canvas, cursor) {
         const at = cursor.here?.row === row ? cursor.here.at : null;
         const to = {
             open: address('moment', { chat, at }), branch: address('act', { kind: 'branch', chat, at }),
-            checkpoint: address('act', { kind: 'checkpoint', chat, at }), compare: address('compare', { a: chat, a_at: at }),
+            checkpoint: address('act', { kind: 'checkpoint', chat, at }), compare: address('compare', { a: chat, a_at: at }), bring: address('bring', { a: chat }),
             rename: address('act', { kind: 'rename', chat }), health: address('health', { chat }), delete: address('act', { kind: 'delete', chat }),
             tavern: `../../../#${new URLSearchParams({ 'forklore-open': chat })}`,
         };
+        shown = row;
         items.forEach((item) => { item.href = to[/** @type {keyof typeof to} */ (item.dataset.act)]; });
         menu.hidden = false;
         const stage = canvas.getBoundingClientRect();
@@ -43,6 +47,15 @@ export function choosable(drawing, canvas, cursor) {
         }
     }
     const close = () => { menu.hidden = true; };
+    // The second line is chosen in the drawing, where both are to be seen.
+    items.find(({ dataset }) => dataset.act === 'bring')?.addEventListener('click', (event) => {
+        if (shown && !event.ctrlKey && !event.metaKey && !event.shiftKey) {
+            event.preventDefault();
+            close();
+            canvas.focus({ preventScroll: true });
+            pair(shown);
+        }
+    });
 
     // The mark goes with the pointer from line to line.
     canvas.addEventListener('pointerover', (event) => {

@@ -10,6 +10,7 @@ import { foldable } from './tree-fold.js';
 import { walkable } from './tree-keys.js';
 import { mapped } from './tree-map.js';
 import { choosable } from './tree-menu.js';
+import { pairable } from './tree-pair.js';
 import { pointable } from './tree-pointer.js';
 import { savable } from './tree-save.js';
 import { searchable } from './tree-search.js';
@@ -39,7 +40,7 @@ function start(canvas, svg) {
     pointable(drawing, canvas, tip);
     walkable(drawing, canvas, { cursor, tip, spot: part('#spot', HTMLElement), zoom, toggle });
     searchable(drawing, story, cursor);
-    choosable(drawing, canvas, cursor);
+    choosable(drawing, canvas, cursor, pairable(drawing, canvas, cursor));
     filterable(drawing);
     mapped(drawing, canvas);
     savable(drawing, document.querySelector('h1')?.textContent ?? 'Story');

@@ -29,7 +29,7 @@ const ASSETS: &[Asset] = assets! {
         "app.js" "api.js" "address.js" "dom.js" "live.js" "events.js" "note.js" "progress.js" "morph.js" "act.js" "menu.js" "find.js" "theme.js" "theme-switch.js"
         "enter.js" "stories.js" "moment.js" "moment-lore.js" "moment-tabs.js" "compare.js" "bring.js"
         "tree.js" "tree-drawing.js" "tree-zoom.js" "tree-fold.js" "tree-cursor.js" "tree-tip.js" "tree-pointer.js" "tree-keys.js" "tree-search.js"
-        "tree-filter.js" "tree-map.js" "tree-menu.js" "tree-save.js";
+        "tree-filter.js" "tree-map.js" "tree-menu.js" "tree-pair.js" "tree-save.js";
     "image/svg+xml": "icon.svg";
 };
 

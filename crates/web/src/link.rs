@@ -117,6 +117,11 @@ pub fn own_copy(chat: &str) -> String {
     with("heal", &[("chat", chat), (&format!("choose/{chat}"), "copy")])
 }
 
+/// Healing that gives a chat a lorebook with what its own line has earned.
+pub fn rebuild(chat: &str) -> String {
+    with("heal", &[("chat", chat), (&format!("choose/{chat}"), "rebuild")])
+}
+
 /// How much is kept; `said` is what there is to tell.
 pub fn retention(said: &[(&str, &str)]) -> String {
     with("keep", said)

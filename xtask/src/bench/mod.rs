@@ -44,6 +44,8 @@ pub(crate) struct Options {
     pub(crate) plugin_only: bool,
     /// Whether the pages alone are measured
     pub(crate) web_only: bool,
+    /// Whether bringing branches together alone is measured
+    pub(crate) learn_only: bool,
 }
 
 pub(crate) fn bench(options: Options) -> Result<()> {
@@ -60,6 +62,9 @@ pub(crate) fn bench(options: Options) -> Result<()> {
     }
     if options.web_only {
         return web::bench();
+    }
+    if options.learn_only {
+        return learn::bench();
     }
     if options.forks_only {
         return fork::bench(megabytes, options);

@@ -107,6 +107,9 @@ impl From<PickError> for Failure {
             PickError::NoSuchVersion { .. } | PickError::NoCombined(_) => {
                 missing("`forklore show CHAT --at N` tells which recaps there are.")
             }
+            PickError::NoWork { .. } => missing(
+                "Name the fork whose record has it with --from; `forklore show` tells what waits now.",
+            ),
             PickError::TooFar { .. } => {
                 missing("Take an older one over: say --at with a message that this chat has, too.")
             }

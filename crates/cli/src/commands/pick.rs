@@ -13,8 +13,8 @@ use crate::ui;
 ///
 /// One entry of a lorebook, or one field of it; a variable; the author's note; a version of the running recap, or the combined recap. From
 /// another chat, also one that was deleted, or from the chat's own past; as it is, or as it was at a message, a time or an observation.
-/// --left-out takes what a fork was made without, --quarantined what `forklore heal` has put aside; --recap and --combined-recap find
-/// what was archived when a chat was forked.
+/// --left-out takes what a fork was made without, --quarantined what `forklore heal` has put aside; --recap, --combined-recap
+/// and --queue find what was archived when a chat was forked.
 ///
 /// What goes into a lorebook makes a new one that the chat is bound to, because SillyTavern's pages keep lorebooks in memory and write
 /// them back whole; that is asked first. Reload SillyTavern's page afterwards. `forklore undo` takes it back.
@@ -61,7 +61,7 @@ pub(crate) struct Args {
     quarantined: Option<String>,
 
     /// Only this field of the entry: text, title, keys, or as the file calls it
-    #[arg(long, value_name = "FIELD", conflicts_with_all = ["variable", "note", "recap", "combined_recap"])]
+    #[arg(long, value_name = "FIELD", conflicts_with_all = ["variable", "note", "recap", "combined_recap", "queue"])]
     field: Option<String>,
 
     /// A variable
@@ -79,6 +79,10 @@ pub(crate) struct Args {
     /// The combined recap
     #[arg(long, group = "what")]
     combined_recap: bool,
+
+    /// Work that waited in the memory extension's queue when the chat was forked; it waits again, paused
+    #[arg(long, group = "what")]
+    queue: bool,
 
     /// Bind the chat to the new lorebook without asking
     #[arg(long)]
@@ -104,6 +108,7 @@ pub(crate) fn run(context: &Context, args: &Args) -> Result<ExitCode, Failure> {
         note: args.note,
         recap: args.recap,
         combined_recap: args.combined_recap,
+        queue: args.queue,
         yes: args.yes,
         ignore_queue: args.ignore_queue,
         dry_run: context.dry_run,

@@ -27,7 +27,8 @@ pub(crate) fn learnt(report: &LearnReport) -> io::Result<()> {
             tame(base_name(&report.parent))
         );
         writeln!(out, "{}", wrap(&text, ""))?;
-        return left(&mut out, report);
+        left(&mut out, report)?;
+        return warnings(&mut out, report);
     };
     let made = if report.operation.is_some() { "Made the branch" } else { "Would make the branch" };
     writeln!(out, "{GOOD}{made}{GOOD:#} {BOLD}{}{BOLD:#}", tame(chat))?;
@@ -84,9 +85,7 @@ pub(crate) fn learnt(report: &LearnReport) -> io::Result<()> {
         }
     }
     left(&mut out, report)?;
-    for warning in &report.warnings {
-        parts::warning(&mut out, &tame(&warning.message))?;
-    }
+    warnings(&mut out, report)?;
     for path in &report.pending {
         parts::warning(
             &mut out,
@@ -94,6 +93,10 @@ pub(crate) fn learnt(report: &LearnReport) -> io::Result<()> {
         )?;
     }
     parts::take_back(&mut out, report.operation.as_deref())
+}
+
+fn warnings(out: &mut impl io::Write, report: &LearnReport) -> io::Result<()> {
+    report.warnings.iter().try_for_each(|warning| parts::warning(out, &tame(&warning.typed())))
 }
 
 fn left(out: &mut impl io::Write, report: &LearnReport) -> io::Result<()> {
@@ -180,6 +183,7 @@ pub(crate) fn picked(report: &PickReport) -> io::Result<()> {
         "variable" => format!("the variable \"{name}\""),
         "note" => "the author's note".to_owned(),
         "recap" => format!("a running recap, as version {name}"),
+        "queue" => format!("{name} that waited"),
         _ => "the combined recap".to_owned(),
     };
     writeln!(out, "{GOOD}{did}{GOOD:#} {what} into {BOLD}{}{BOLD:#}", tame(&report.chat))?;

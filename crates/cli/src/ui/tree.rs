@@ -57,6 +57,8 @@ pub(crate) fn tree(report: &TreeReport) -> io::Result<()> {
 /// One row of the drawing, before it is laid out.
 struct Row<'a> {
     lines: String,
+    /// What goes on beside further lines about the same chat: forks of its parents that are still to come, and its own.
+    guide: String,
     /// `None` for a parent that is gone.
     chat: Option<&'a TreeChat>,
     name: String,
@@ -112,16 +114,16 @@ fn draw_row(out: &mut impl io::Write, row: &Row<'_>, column: usize) -> io::Resul
         if mark == " " { book.to_owned() } else { pad(book, 13) },
         mark.trim(),
     )?;
-    let lines = " ".repeat(row.lines.width());
+    let guide = pad(&row.guide, row.lines.width() + 2);
     let room = width().saturating_sub(row.lines.width() + 40).max(16);
     if chat.story {
-        writeln!(out, "{DIM}{lines}{DIM:#}  {GOOD}★ the story goes on here{GOOD:#}")?;
+        writeln!(out, "{DIM}{guide}{DIM:#}{GOOD}★ the story goes on here{GOOD:#}")?;
     }
     if let Some(appended) = &chat.appended {
         let from = appended.chat.as_deref().map_or(appended.name.as_str(), base_name);
         let gone = if appended.chat.is_none() { ", which is gone" } else { "" };
         let (from, first, last) = (cut_middle(from, room), appended.first, appended.message);
-        writeln!(out, "{DIM}{lines}  ⤷ goes on with messages {first} to {last} of {from}{gone}{DIM:#}")?;
+        writeln!(out, "{DIM}{guide}⤷ goes on with messages {first} to {last} of {from}{gone}{DIM:#}")?;
     }
     let Some(learnt) = &chat.learnt else { return Ok(()) };
     let from = learnt.chat.as_deref().map_or(learnt.name.as_str(), base_name);
@@ -131,7 +133,7 @@ fn draw_row(out: &mut impl io::Write, row: &Row<'_>, column: usize) -> io::Resul
         n => format!("; {} open", count(n, "question")),
     };
     let from = cut_middle(from, room);
-    writeln!(out, "{DIM}{lines}  ⤷ knows what happened in {from} until {}{gone}{open}{DIM:#}", learnt.message)
+    writeln!(out, "{DIM}{guide}⤷ knows what happened in {from} until {}{gone}{open}{DIM:#}", learnt.message)
 }
 
 /// Lays the chats out with lines from parents to forks. Chats whose parent is gone stand under its ghost.
@@ -151,7 +153,7 @@ fn rows(story: &StoryTree) -> Vec<Row<'_>> {
     let mut names: Vec<String> = Vec::new();
     for (i, chat) in story.chats.iter().enumerate() {
         if let Some(lost) = ghost(chat).filter(|lost| last_ghost.as_ref() != Some(lost)) {
-            rows.push(Row { lines: String::new(), chat: None, name: tame(&lost) });
+            rows.push(Row { lines: String::new(), guide: String::new(), chat: None, name: tame(&lost) });
             names = vec![lost.clone()];
             last_ghost = Some(lost);
         }
@@ -168,10 +170,12 @@ fn rows(story: &StoryTree) -> Vec<Row<'_>> {
             };
             later.take_while(|j| !ends_at_ghost(j)).any(|j| levels[j].0 == level)
         };
-        let mut lines = String::new();
-        for level in 1..depth {
-            lines.push_str(if more(level) { "│     " } else { "      " });
-        }
+        let beside = |levels: std::ops::Range<usize>| -> String {
+            levels.map(|level| if more(level) { "│     " } else { "      " }).collect()
+        };
+        let mut lines = beside(1..depth);
+        let has_forks = levels.get(i + 1).is_some_and(|(next, _)| *next > depth);
+        let guide = format!("{}{}", beside(1..depth + 1), if has_forks { "│" } else { "" });
         if depth > 0 {
             let fork = match (chat.fork_message, chat.kind) {
                 (Some(message), _) => message.to_string(),
@@ -182,7 +186,12 @@ fn rows(story: &StoryTree) -> Vec<Row<'_>> {
         }
         let name = base_name(&chat.chat);
         let ancestors: Vec<&str> = names.iter().map(String::as_str).collect();
-        rows.push(Row { lines, chat: Some(chat), name: tame(&tree::short_name(name, "", &ancestors)) });
+        rows.push(Row {
+            lines,
+            guide,
+            chat: Some(chat),
+            name: tame(&tree::short_name(name, "", &ancestors)),
+        });
         names.push(name.to_owned());
     }
     rows

@@ -259,3 +259,27 @@ fn regression_an_id_that_several_questions_begin_with_answers_none() {
     ok(&vault, &["learn", "Rain", "--from", "Left", "--name", "Both"]);
     refused(&vault, &["resolve", "Both", "", "--keep", "ours"], "USAGE");
 }
+
+/// A setting that somebody changes in the parent after the fork, at the very message where they part, is none of the fork's.
+#[test]
+fn regression_a_setting_that_is_changed_above_later_is_not_the_forks() {
+    let vault = TestVault::new().chat(
+        "Ana",
+        "Rain",
+        &json!({"integrity": "slug", "world_info": "Lore"}),
+        &["Hello.", "Who is there?", "The rain."],
+    );
+    let book =
+        json!({"entries": {"0": entry(0, "The sea", "It is cold."), "2": entry(2, "Tern", "A town.")}});
+    vault.write("worlds/Lore.json", book.to_string().as_bytes());
+    ok(&vault, &["watch", "--once"]);
+    ok(&vault, &["branch", "Rain", "--name", "Left"]);
+    change(&vault, "Lore", |book| book["2"]["depth"] = json!(3));
+    ok(&vault, &["watch", "--once"]);
+    say(&vault, "Left", &["B one."]);
+    ok(&vault, &["branch", "Left", "--at", "2", "--name", "Again"]);
+    assert!(entries(&vault, "Lore - Again").contains(&"2 Tern: A town. (4)".to_owned()));
+    // And what the parent says is the parent's.
+    ok(&vault, &["branch", "Rain", "--at", "2", "--name", "Here"]);
+    assert!(entries(&vault, "Lore - Here").contains(&"2 Tern: A town. (3)".to_owned()));
+}

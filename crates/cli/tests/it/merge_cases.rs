@@ -175,3 +175,38 @@ fn memories_of_another_extension_come_along_beside_the_own_ones() {
     assert!(held.contains("They met at the mill.") && held.contains("character-Ana"), "{held}");
     assert!(!held.contains("STMB_start") && !held.contains("STMB_end"), "{held}");
 }
+
+const LANTERN: &str = "月見 灯 🏮/月見 灯 🏮 - 2026-11-15@01h10m55s192ms";
+
+/// An extension built the book of "Branch #5" anew, with other fields. That alone is no going on with what was deleted by hand on the other line.
+#[test]
+fn regression_what_an_extension_only_wrote_down_anew_is_not_asked() {
+    let vault = TestVault::real("lantern");
+    let (a, b) = (format!("{LANTERN} - Branch #5"), format!("{LANTERN} - Checkpoint #1"));
+    let report = ok(&vault, &["learn", &a, "--from", &b, "--dry-run"]);
+    assert_eq!(report["conflicts"], json!([]), "{report:#}");
+    let gone = titles(&report, "removed");
+    assert!(
+        gone.contains(&"left bank".to_owned()) && gone.contains(&"rule-Living Names".to_owned()),
+        "{gone:?}"
+    );
+    assert!(titles(&report, "changed").iter().all(|title| title != "character-Rook O'Néill"), "{report:#}");
+}
+
+/// What another line wrote into a book does not come along from there as if it had happened: the book is to be healed first, and is looked at as
+/// if it were.
+#[test]
+fn a_branch_that_is_ill_is_to_be_healed_first() {
+    let vault = TestVault::real("lantern");
+    let b = format!("{LANTERN} - Checkpoint #1");
+    let report = ok(&vault, &["learn", LANTERN, "--from", &b, "--dry-run"]);
+    assert_eq!(report["heal_first"], json!([b]), "{report:#}");
+    assert_eq!(report["warnings"][0]["code"], "HEAL_FIRST");
+    // A sibling's, which the extension copied into it.
+    assert!(!titles(&report, "added").contains(&"item-鏡 Mirror".to_owned()), "{report:#}");
+    let known = |report: &Value| (report["taken"].clone(), report["conflicts"].clone());
+    ok(&vault, &["heal", &b, "--choose", "rebuild"]);
+    let healed = ok(&vault, &["learn", LANTERN, "--from", &b, "--dry-run"]);
+    assert_eq!(healed["heal_first"], json!([]));
+    assert_eq!(known(&healed), known(&report), "healed, it says the same");
+}

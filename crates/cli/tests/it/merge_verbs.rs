@@ -220,6 +220,16 @@ fn one_line_is_the_story() {
     "#);
     // A fork of the story is another line.
     ok(&vault, &["branch", "Left", "--name", "Further"]);
+    ok(&vault, &["branch", "Rain", "--name", "Beside"]);
+    insta::assert_snapshot!(text(&vault, &["tree"]), @r#"
+    Ana  4 chats, 3 forks
+    ● Rain                             5 msg                      own book
+    ├───2─ ◆ Left                      6 msg                      own book
+    │     │  ★ the story goes on here
+    │     └───5─ ◆ Further             6 msg                      own book
+    └───4─ ◆ Beside                    5 msg                      own book
+    "#);
+    ok(&vault, &["undo"]);
     let tree = ok(&vault, &["tree"]);
     let marked: Vec<&Value> =
         tree["stories"][0]["chats"].as_array().unwrap().iter().filter(|chat| chat["story"] == true).collect();
@@ -268,6 +278,100 @@ fn blame_and_history_go_through_the_second_parent() {
     let history = ok(&vault, &["history", "Further"]);
     assert_eq!(history["along"][0]["chat"], "Ana/Left");
     assert_eq!(history["along"][0]["message"], 5);
+    // What had happened to the lore there is told among what happened here; what was only said there is not.
+    let lines = |history: &Value, file: &str| -> Vec<String> {
+        let lines = history["lines"].as_array().unwrap().clone();
+        let there = lines.into_iter().filter(|line| line["chat"] == "Ana/Left" && line["file"] == file);
+        there.map(|line| line["events"].to_string()).collect()
+    };
+    let told = lines(&history, "book");
+    assert!(told.iter().any(|events| events.contains("\"Bo\"")), "{told:?}");
+    assert!(lines(&history, "chat").is_empty(), "{history:#}");
+    // Where messages follow, it is the other way round.
+    ok(&vault, &["append", "Rain", "--from", "Left", "--name", "After"]);
+    let after = ok(&vault, &["history", "After"]);
+    assert!(lines(&after, "book").is_empty(), "{after:#}");
+    assert!(!lines(&after, "chat").is_empty(), "{after:#}");
+}
+
+/// What is sticky there, and only known there, is sticky here for as many messages as are left.
+#[test]
+fn timed_effects_of_what_comes_along_go_on() {
+    let vault = parted();
+    set(&vault, "Left", |metadata| {
+        let effect =
+            |start: i64, end: i64| json!({"hash": 1, "start": start, "end": end, "protected": false});
+        metadata["timedWorldInfo"] = json!({
+            "sticky": {"Lore - Left.3": effect(4, 9), "Lore - Left.1": effect(4, 9)},
+            "cooldown": {"Lore - Left.3": effect(2, 5)},
+        });
+    });
+    let report = ok(&vault, &["learn", "Rain", "--from", "Left", "--name", "Both"]);
+    let timers = header(&vault, "Both")["timedWorldInfo"].clone();
+    // Bo is number 4 here; three of six messages are left of the effect, and here are five messages.
+    let sticky = &timers["sticky"]["Lore - Both.4"];
+    assert_eq!((&sticky["start"], &sticky["end"]), (&json!(3), &json!(8)), "{timers:#}");
+    assert_ne!(sticky["hash"], 1);
+    assert_eq!(timers["sticky"].as_object().unwrap().len(), 1, "{timers:#}");
+    assert!(timers["cooldown"].as_object().is_none_or(serde_json::Map::is_empty), "{timers:#}");
+    let left = report["left"].as_array().unwrap();
+    assert!(left.iter().any(|text| text.as_str().unwrap().contains("1 timed effect stays")), "{left:?}");
+}
+
+/// Work that waited when a chat was forked is the parent's. Who wants it done here as well takes it back; it waits until somebody lets it run.
+#[test]
+fn work_that_was_archived_is_taken_back() {
+    let vault = parted();
+    let empty =
+        json!({"queue": [], "current_operation_id": null, "paused": false, "version": 1, "queueVersion": 2});
+    change(&vault, "Lore - Left", |book| book["99"] = entry(99, "__operation_queue", &empty.to_string()));
+    let waited = json!({"queue": [
+        {"id": "op_1", "type": "generate_scene_recap", "status": "in_progress", "params": {"index": 2, "lorebookName": "Lore"}},
+        {"id": "op_2", "type": "generate_scene_recap", "status": "pending", "params": {"index": 40}},
+    ]});
+    set(&vault, "Left", |metadata| {
+        metadata["forklore"]["archive"] =
+            json!({"queue": waited.to_string(), "pending": {"entry_1": {"stage": "lookup"}}});
+        metadata["autoLorebooks"] = json!({"pendingOps": {}});
+    });
+    let before = ours(&vault);
+    let report = ok(&vault, &["pick", "Left", "--queue", "--yes"]);
+    assert_eq!((&report["what"], &report["name"]), (&json!("queue"), &json!("1 operation")), "{report:#}");
+    let codes: Vec<&Value> = report["warnings"].as_array().unwrap().iter().map(|w| &w["code"]).collect();
+    assert_eq!(codes, ["QUEUE_PAUSED", "QUEUE_IGNORED"], "{report:#}");
+    let book = bound(&vault, "Left");
+    let value: Value = serde_json::from_slice(&vault.read(&format!("worlds/{book}.json"))).unwrap();
+    let queue: Value = serde_json::from_str(value["entries"]["99"]["content"].as_str().unwrap()).unwrap();
+    assert_eq!(queue["paused"], true);
+    assert_eq!(queue["queue"].as_array().unwrap().len(), 1);
+    assert_eq!(queue["queue"][0]["status"], "pending");
+    assert_eq!(queue["queue"][0]["params"]["lorebookName"], json!(book));
+    assert_eq!(header(&vault, "Left")["autoLorebooks"]["pendingOps"]["entry_1"]["stage"], "lookup");
+    ok(&vault, &["undo"]);
+    assert!(ours(&vault) == before);
+    refused(&vault, &["pick", "Rain", "--queue", "--yes"], "PICK_NOT_FOUND");
+}
+
+/// What no file can be called is taken off names, as SillyTavern does it; but not without a word.
+#[test]
+fn regression_names_are_not_cleaned_silently() {
+    let vault = parted();
+    let said = |args: &[&str]| {
+        let report = ok(&vault, args);
+        let all = report["warnings"].as_array().unwrap().clone();
+        let warning = all.into_iter().find(|warning| warning["code"] == "NAME_CLEANED");
+        (report["chat"].clone(), warning.map(|warning| warning["message"].as_str().unwrap().to_owned()))
+    };
+    let message = "It is called \"ab\": no file can be called \"a/b\"".to_owned();
+    for args in [
+        &["learn", "Rain", "--from", "Left", "--name", "a/b", "--dry-run"][..],
+        &["append", "Rain", "--from", "Left", "--name", "a/b", "--dry-run"],
+        &["branch", "Rain", "--name", "a/b", "--dry-run"],
+        &["rename", "Left", "a/b", "--dry-run"],
+    ] {
+        assert_eq!(said(args), (json!("Ana/ab"), Some(message.clone())), "{args:?}");
+    }
+    assert_eq!(said(&["branch", "Rain", "--name", "ab", "--dry-run"]).1, None);
 }
 
 #[test]

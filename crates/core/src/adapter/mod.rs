@@ -23,7 +23,7 @@ mod scene;
 pub mod settings;
 
 pub use entry::{BookCopy, EntryRole, Mark};
-pub use queue::{Operation, Status, Work};
+pub use queue::{Operation, Requeued, Status, Work};
 pub use scene::{Scene, SceneSighting, SceneVersion, Written};
 
 use forklore_json::Raw;
@@ -252,6 +252,17 @@ pub trait Adapter: Sync {
     /// The text of a queue entry, in WTF-8, with no operations in it; `None` if it has none already.
     fn emptied(&self, _queue: &[u8]) -> Option<Vec<u8>> {
         None
+    }
+
+    /// A queue's text with archived work put back into it, for a chat that ends with message `head` and has this book; nothing of it
+    /// runs before somebody says so. `archived` is the text of a queue entry, or what the record keeps instead of one.
+    fn requeued(&self, _queue: &[u8], _archived: Raw<'_>, _head: usize, _book: &str) -> Option<Requeued> {
+        None
+    }
+
+    /// What puts archived work back into a chat's metadata, if that is where it was; `name` is what the record keeps it under.
+    fn put_waiting(&self, _metadata: Raw<'_>, _name: &str, _archived: Raw<'_>) -> Vec<Revision> {
+        Vec::new()
     }
 
     // What a fork, a new name and a deletion change.

@@ -1,4 +1,5 @@
-//! [`Operation`]: work that waits or runs in an extension's queue; [`Work`]: what such work says that it writes.
+//! [`Operation`]: work that waits or runs in an extension's queue; [`Work`]: what such work says that it writes; [`Requeued`]: archived
+//! work that is in a queue again.
 
 use crate::format::book::EntryImage;
 
@@ -23,6 +24,17 @@ pub struct Operation {
     pub error: Option<String>,
     /// When it was started, in milliseconds since 1970
     pub started: Option<i64>,
+}
+
+/// A queue that archived work was put back into.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Requeued {
+    /// The text of the queue entry, in WTF-8
+    pub text: Vec<u8>,
+    /// What is in it again
+    pub taken: Vec<Operation>,
+    /// What is about messages that the chat does not have
+    pub left: Vec<Operation>,
 }
 
 /// How far an operation is.

@@ -1,4 +1,5 @@
-//! SillyTavern's timed effects: [`rekey`] moves sticky and cooldown effects of a book to the fork's book.
+//! SillyTavern's timed effects: [`rekey`] moves sticky and cooldown effects of a book to the fork's book; [`along`] takes those of another
+//! line along with its entries.
 //!
 //! An effect is kept under `<book>.<uid>` and found by a hash of the entry, the book's name included ([`entry_hash`]). Under a
 //! new name nothing would be found, and what was sticky would silently not be. So the hash is worked out as the browser will:
@@ -12,6 +13,7 @@ use forklore_json::{Kind, PathPart, Raw, Splice, apply_all, quote, set};
 use crate::adapter::{ALL, Adapter};
 use crate::format::book::EntryImage;
 use crate::format::js::{Units, js_number, units};
+use crate::format::revision::Revision;
 
 /// In which form the browser hashes the text of entries.
 #[derive(Clone, Copy)]
@@ -110,6 +112,43 @@ pub fn rekey(
     };
     let splices: Vec<Splice> = timed.members().filter_map(splice).collect();
     apply_all(timed.bytes(), &splices)
+}
+
+/// What of the effects in another line's book `old` goes on in the book `new`: `entries` gives the entry that came along for a uid there,
+/// and `visible` how many messages are not hidden, there and here. As many messages are left of each effect as are left there.
+pub fn along(
+    timed: Raw<'_>,
+    (old, new): (&str, &str),
+    entries: &dyn Fn(i64) -> Option<EntryImage>,
+    visible: (usize, usize),
+    form: Form,
+) -> Vec<Revision> {
+    let (there, here) = (visible.0 as f64, visible.1 as f64);
+    let effect = |kind: &str, key: Raw<'_>, value: Raw<'_>| -> Option<Revision> {
+        let entry = entries(uid_in(key, old)?)?;
+        let (start, end) = (number(value.get("start")?)?, number(value.get("end")?)?);
+        // What starts with the next message has not begun, and what ends with the last one is over.
+        if start >= there || end <= there {
+            return None;
+        }
+        let mut bytes = value.bytes().to_vec();
+        let hash = entry_hash(entry.raw(), new, form).to_string();
+        for (field, value) in [
+            ("hash", hash),
+            ("start", (start - there + here).to_string()),
+            ("end", (end - there + here).to_string()),
+        ] {
+            bytes = set(Raw::trust(&bytes), &[PathPart::key(field)], value.as_bytes()).ok()?.apply(&bytes);
+        }
+        Some(Revision::set(&["timedWorldInfo", kind, &format!("{new}.{}", entry.uid?)], bytes))
+    };
+    let lists = timed.members().filter_map(|(kind, list)| Some((kind.as_text()?, list)));
+    let lists = lists.filter(|(kind, _)| matches!(&**kind, "sticky" | "cooldown"));
+    lists
+        .flat_map(|(kind, list)| {
+            list.members().filter_map(|(key, value)| effect(&kind, key, value)).collect::<Vec<_>>()
+        })
+        .collect()
 }
 
 /// The splices in `doc` that give the effects of the book `old` to the book `new`, with everything in it as it was: an effect whose

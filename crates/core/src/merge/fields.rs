@@ -57,9 +57,8 @@ pub(super) fn merge_fields(
         if same(ours, theirs) || before.is_some_and(|before| same(before, theirs)) {
             continue;
         }
-        if name == "order" && rules.sorted {
-            // An extension sorts its book with every scene.
-            fields.left.push(name);
+        if is_form(&name, ours, theirs, rules) {
+            fields.left.extend(theirs.map(|_| name));
             continue;
         }
         let unchanged = match before {
@@ -218,15 +217,23 @@ pub(super) fn says_the_same(key: Raw<'_>, name: &str, x: Option<Raw<'_>>, y: Opt
     }
 }
 
+/// Whether a field says how an entry was written down and nothing of what it tells, in a book that an extension keeps: its place among the
+/// others, and what SillyTavern does not know and only one of the two has.
+fn is_form(name: &str, x: Option<Raw<'_>>, y: Option<Raw<'_>>, rules: Rules) -> bool {
+    rules.kept && (name == "order" || (x.is_none() != y.is_none() && default_of(name).is_none()))
+}
+
 /// Whether two entries say the same, but for where they stand.
 pub(super) fn says_all_the_same(x: &EntryImage, y: &EntryImage, rules: Rules) -> bool {
     if x.raw().kind() != Kind::Object || y.raw().kind() != Kind::Object {
         return same(x.raw(), y.raw());
     }
     names(None, x, y).iter().all(|name| {
-        let place = PLACE.contains(&name.as_str()) || (name == "order" && rules.sorted);
+        let (x, y) = (x.raw().get(name), y.raw().get(name));
         let key = quote(name);
-        place || says_the_same(Raw::trust(&key), name, x.raw().get(name), y.raw().get(name))
+        PLACE.contains(&name.as_str())
+            || is_form(name, x, y, rules)
+            || says_the_same(Raw::trust(&key), name, x, y)
     })
 }
 

@@ -80,7 +80,8 @@ pub enum Took {
     Removed,
 }
 
-/// Something of B's that is not brought along, and that nobody asks for: the order in which an extension sorts its entries.
+/// Something of B's that is not brought along, and that nobody asks for: the order in which an extension sorts its entries, and fields that
+/// only who wrote them down knows.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Left {
     /// Number of the entry, as B has it.
@@ -94,8 +95,9 @@ pub struct Left {
 /// What holds for a whole book.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Rules {
-    /// Whether an extension sorts it, so that the order of entries says nothing.
-    pub(crate) sorted: bool,
+    /// Whether an extension keeps it: it sorts the entries with every scene, and whoever builds a fork's book from what it has kept writes
+    /// them down with other fields.
+    pub(crate) kept: bool,
 }
 
 /// Takes what B's lorebook has become into A's.
@@ -114,8 +116,8 @@ pub fn merge(sides: Sides<'_>) -> Merged {
         entries
     };
     let (base, a, b) = (moved(sides.base), told(sides.a), moved(sides.b));
-    let sorted = a.iter().any(|entry| entry_role(&entry.image.comment) == EntryRole::Registry);
-    let mut merge = Merge { rules: Rules { sorted }, effort: Effort::default(), merged: Merged::default() };
+    let kept = a.iter().any(|entry| entry_role(&entry.image.comment) == EntryRole::Registry);
+    let mut merge = Merge { rules: Rules { kept }, effort: Effort::default(), merged: Merged::default() };
     merge.merged.numbers = sides.numbers.to_vec();
     merge.run([&base, &a, &b], [&numbers_of(sides.base), &numbers_of(sides.b)]);
     let queues = sides.a.iter().filter(|entry| entry_role(&entry.image.comment) == EntryRole::Queue);
@@ -217,7 +219,7 @@ impl Merge {
         let in_place = a.image.uid == b.image.uid;
         if base.filter(unchanged).is_some()
             && in_place
-            && !self.rules.sorted
+            && !self.rules.kept
             && base.is_some_and(|base| base.image != b.image)
         {
             let changed = merge_fields(base, &a.image, &b.image, self.rules, &mut self.effort).taken;

@@ -71,11 +71,15 @@ impl Made<'_> {
             let sure = certain.get(thing).copied();
             let is_sure = is_sure(thing, entry);
             let is_taken = entry.uid.is_some_and(|uid| numbers.contains(&uid));
+            let is_later =
+                shown.zip(sure).is_some_and(|(shown, sure)| set_later(entry, sure, shown) && is_sure);
+            without.extend(is_later.then(|| (thing.clone(), entry.clone())));
             let begun = match shown {
                 Some(shown) if !claimed(shown) && by_hand.get(&look_of(shown)) == Some(thing) => {
                     with.push((thing.clone(), shown.clone()));
                     Some(shown)
                 }
+                Some(_) if is_later => sure,
                 Some(shown) if !is_sure && sure.is_some_and(|sure| sure.content() == shown.content()) => {
                     without.push((thing.clone(), entry.clone()));
                     sure
@@ -110,4 +114,15 @@ impl Made<'_> {
             .filter_map(|difference| Some((look_of(difference.after.as_ref()?), difference.thing.clone())));
         by_hand.collect()
     }
+}
+
+/// Whether a setting of an entry is another than the first sight of the book shows, and than the line certainly had: then it was changed
+/// above when the book was there already. A sight says nothing of what it does not show.
+fn set_later(entry: &EntryImage, sure: &EntryImage, shown: &EntryImage) -> bool {
+    entry.raw().members().any(|(key, value)| {
+        let name =
+            key.as_text().filter(|name| !matches!(&**name, "uid" | "displayIndex" | "comment" | "content"));
+        let then = name.and_then(|name| sure.raw().get(&name).zip(shown.raw().get(&name)));
+        then.is_some_and(|(sure, shown)| sure.says_the_same(shown) && !value.says_the_same(shown))
+    })
 }

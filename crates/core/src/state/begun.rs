@@ -32,7 +32,38 @@ pub(super) fn copied<'a>(lives: &[&'a Life]) -> Copies<'a> {
 }
 
 /// What books of our line were made with, and without, at which message of ours, where nothing but that tells whether it is ours.
-pub(super) type Begun<'a> = HashMap<&'a Thing, Vec<(usize, &'a EntryImage, bool)>>;
+pub(super) type Begun<'a> = HashMap<&'a Thing, Vec<Beginning<'a>>>;
+
+/// What a book of our line was made with, or without.
+pub(super) struct Beginning<'a> {
+    /// The message of ours at which it was made
+    pub(super) message: usize,
+    pub(super) entry: &'a EntryImage,
+    /// Whether it was made with it
+    pub(super) there: bool,
+    /// What it was made with instead
+    instead: Option<&'a EntryImage>,
+}
+
+impl Beginning<'_> {
+    /// Whether what became of a thing is what this tells of. Where only settings were changed later, what was there says the same in words.
+    pub(super) fn tells_of(&self, after: &EntryImage) -> bool {
+        let alike = |entry: &EntryImage| {
+            entry.comment == after.comment
+                && entry.content() == after.content()
+                && entry.is_disabled() == after.is_disabled()
+        };
+        alike(self.entry) && !self.instead.is_some_and(|was| alike(was) && agrees(was, after))
+    }
+}
+
+/// Whether two sights of an entry agree in all settings that both show.
+fn agrees(x: &EntryImage, y: &EntryImage) -> bool {
+    x.raw().members().all(|(key, value)| {
+        let name = key.as_text().filter(|name| !matches!(&**name, "uid" | "displayIndex"));
+        name.and_then(|name| y.raw().get(&name)).is_none_or(|other| other.says_the_same(value))
+    })
+}
 
 /// A book that was made for our line shows what the line had at that message, whoever had written it: with what it was made, and without what
 /// its maker left out.
@@ -45,12 +76,19 @@ pub(super) fn begun_with<'a>(lives: &[&'a Life], line: &Line<'_>) -> Begun<'a> {
             _ => None,
         });
         for (thing, entry) in life.base.shown.iter().chain(&life.base.with) {
-            begun.entry(thing).or_default().extend(first.map(|message| (message, entry, true)));
+            let shown = |message| Beginning { message, entry, there: true, instead: None };
+            begun.entry(thing).or_default().extend(first.map(shown));
         }
         let Some(message) = begun_at(life, line) else { continue };
-        let with = life.base.with.iter().map(|of| (of, true));
-        for ((thing, entry), there) in with.chain(life.base.without.iter().map(|of| (of, false))) {
-            begun.entry(thing).or_default().push((message, entry, there));
+        for (thing, entry) in &life.base.with {
+            let with = Beginning { message, entry, there: true, instead: None };
+            begun.entry(thing).or_default().push(with);
+        }
+        for (thing, entry) in &life.base.without {
+            let instead = life.base.state.iter().find(|(made, _)| made == thing).map(|(_, entry)| entry);
+            // What it was made without counts before what it was made with: a thing can be both, but for a setting.
+            let without = Beginning { message, entry, there: false, instead };
+            begun.entry(thing).or_default().insert(0, without);
         }
     }
     begun

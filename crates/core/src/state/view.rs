@@ -4,7 +4,7 @@ use crate::story::ChatIx;
 use std::collections::{BTreeSet, HashMap};
 
 use super::author::Author;
-use super::begun::{Begun, Built, begun_with, built_from, copied};
+use super::begun::{Beginning, Begun, Built, begun_with, built_from, copied};
 use super::life::{Difference, Life, SeenBy, everything_key};
 use super::line::{Ancestor, Line};
 use super::sight::Head;
@@ -177,12 +177,9 @@ impl View<'_> {
         }
         let Some(after) = &difference.after else { return place };
         let begun = self.begun.get(&difference.thing).into_iter().flatten();
-        let mut same = begun.filter(|(_, entry, _)| {
-            entry.comment == after.comment
-                && entry.content() == after.content()
-                && entry.is_disabled() == after.is_disabled()
-        });
-        let Some((until, _, there)) = same.by_ref().min_by_key(|(message, ..)| *message) else {
+        let same = begun.filter(|beginning| beginning.tells_of(after));
+        let Some(Beginning { message: until, there, .. }) = same.min_by_key(|beginning| beginning.message)
+        else {
             return place;
         };
         match place {

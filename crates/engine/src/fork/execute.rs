@@ -6,7 +6,8 @@ use forklore_journal::operation::{Awaits, FileId, Kind};
 use forklore_journal::{About, Tx, TxError};
 use forklore_vault::{Library, Made};
 
-use super::plan::{More, Restored};
+use super::brought::More;
+use super::plan::Restored;
 use super::{ForkError, ForkPlan, ForkReport};
 use crate::finder::finder;
 

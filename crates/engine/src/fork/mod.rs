@@ -4,6 +4,7 @@
 
 mod body;
 mod book;
+mod brought;
 mod chat_name;
 mod edits;
 mod execute;
@@ -23,9 +24,10 @@ use forklore_vault::state::at::StateError;
 use schemars::JsonSchema;
 use serde::Serialize;
 
+pub(crate) use self::brought::{Brought, More, Timers};
 pub use self::execute::{execute, prepare};
-pub(crate) use self::plan::{Brought, More, Restored, plan_named, plan_of_past, plan_with};
 pub use self::plan::{ForkPlan, plan};
+pub(crate) use self::plan::{Restored, plan_named, plan_of_past, plan_with};
 pub use self::request::ForkRequest;
 use super::show::{ShowLeftOut, ShowSource};
 use crate::warning::Warning;

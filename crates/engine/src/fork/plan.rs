@@ -5,9 +5,8 @@ use std::sync::Arc;
 
 use forklore_config::{Config, Undated};
 use forklore_core::fork::ForkKind;
-use forklore_core::format::book::EntryImage;
 use forklore_core::format::names::chat_stem;
-use forklore_core::format::record::{Appended, Learnt};
+use forklore_core::format::record::Learnt;
 use forklore_core::state::StateEntry;
 use forklore_core::story::lineage::Link;
 use forklore_fs::{PathError, VaultPath, Vfs};
@@ -17,6 +16,7 @@ use forklore_vault::{Chat, ChatIx, Library};
 
 use super::body::{Body, LastLine};
 use super::book::{BookPlan, OwnBook, plan_book, warn_of_foreign};
+use super::brought::{Brought, More};
 use super::chat_name::{fork_name, place};
 use super::edits::edits;
 use super::queue;
@@ -124,38 +124,6 @@ pub(crate) fn plan_of_past(
     let waiting = before(library, &spot)?;
     let name = &fork_name(library, &spot, config)?;
     work_out(library, config, Settled { spot, waiting, name, slug, now, restored, brought: None })
-}
-
-/// What a fork is made with besides what its parent has.
-#[derive(Debug, Clone)]
-pub(crate) struct Brought {
-    /// The entries of its book, if not as the parent has them
-    pub(crate) entries: Option<Vec<EntryImage>>,
-    /// The name that its book is called after, if the parent has none
-    pub(crate) book: Option<String>,
-    /// Whose lore comes along, as the record says
-    pub(crate) learnt: Option<Learnt>,
-    /// Messages of another chat that follow the parent's
-    pub(crate) more: Option<More>,
-}
-
-/// Messages of another chat.
-#[derive(Debug, Clone)]
-pub(crate) struct More {
-    /// Its file, and what of it comes along
-    pub(crate) file: VaultPath,
-    pub(crate) range: Range<u64>,
-    /// The moment of the last one behind the parent's
-    pub(crate) moment: String,
-    /// Where they come from, as the record says
-    pub(crate) appended: Appended,
-}
-
-impl More {
-    /// How many they are.
-    pub(crate) fn count(&self) -> usize {
-        self.appended.message + 1 - self.appended.first
-    }
 }
 
 /// Works a fork out that something of another line comes along into.
@@ -270,12 +238,18 @@ fn work_out(library: &Library, config: &Config, settled: Settled<'_>) -> Result<
     let mut warnings = judge(&spot, config, &around, &found)?;
     warnings.extend(queue::ignored(waiting));
     warnings.extend(flag_replaced(library, config, &spot));
+    warnings.extend(spot.request.name.as_deref().and_then(|typed| Warning::cleaned(typed, name)));
     warn_of_foreign(library, c, &found, &mut warnings)?;
     if let Some(brought) = &brought {
         with(&mut found, brought);
     }
     let book = plan_book(library, &spot, config, name, &found, &mut warnings)?;
-    let revised = revise(library, c, state_at, name, &book.binding(), true)?;
+    let mut revised = revise(library, c, state_at, name, &book.binding(), true)?;
+    if let (Some(timers), Some(own)) =
+        (brought.as_ref().and_then(|brought| brought.timers.as_ref()), book.own())
+    {
+        revised.revisions.extend(timers.revisions(library, (c, spot.at), &own.name)?);
+    }
     let body = Body::of(library, &spot, &last)?;
     let draft = Draft {
         library,

@@ -184,11 +184,7 @@ fn timers(
     let old = chat.book().map(|(name, _)| name.to_owned()).or(waiting);
     let rekeyed = match (binding, &old) {
         (Binding::Own { name, entries }, Some(old)) => {
-            let live = library.book(old)?;
-            let live = live.as_ref().and_then(|book| book.parse().ok());
-            let keeper = live.as_ref().and_then(adapter::keeper);
-            let known = live.as_ref().and_then(|book| form(timers, book, old));
-            let form = known.or_else(|| keeper.map(Form::Wrapped)).unwrap_or(Form::Plain);
+            let form = form_of(library, timers, old)?;
             let entry = |uid: i64| entries.iter().find(|entry| entry.uid == Some(uid)).cloned();
             timed::rekey(timers, old, name, &entry, visible, form)
         }
@@ -197,6 +193,33 @@ fn timers(
     };
     let changed = now.is_none_or(|now| !Raw::trust(&rekeyed).says_the_same(now));
     Ok(changed.then(|| Revision::set(&["timedWorldInfo"], rekeyed)))
+}
+
+/// What of another chat's effects goes on in a new book of the chat that goes on: `entries` gives the entry here for a number there.
+pub(crate) fn timers_along(
+    library: &Library,
+    (there, upto): (ChatIx, usize),
+    (here, at): (ChatIx, usize),
+    timers: Raw<'_>,
+    book: &str,
+    entries: &dyn Fn(i64) -> Option<EntryImage>,
+) -> Result<Vec<Revision>, PathError> {
+    let visible = |c: ChatIx, at: usize| {
+        library.chat(c).transcript().rows_from(0).take(at + 1).filter(|row| !row.hidden).count()
+    };
+    let Some((old, _)) = library.chat(there).book() else { return Ok(Vec::new()) };
+    let counts = (visible(there, upto), visible(here, at));
+    let form = form_of(library, timers, old)?;
+    Ok(timed::along(timers, (old, book), entries, counts, form))
+}
+
+/// Which form of its entries' texts the browser hashed for a book.
+fn form_of(library: &Library, timers: Raw<'_>, book: &str) -> Result<Form, PathError> {
+    let live = library.book(book)?;
+    let live = live.as_ref().and_then(|book| book.parse().ok());
+    let keeper = live.as_ref().and_then(adapter::keeper);
+    let known = live.as_ref().and_then(|live| form(timers, live, book));
+    Ok(known.or_else(|| keeper.map(Form::Wrapped)).unwrap_or(Form::Plain))
 }
 
 /// Which form of an entry's text the browser hashed: one effect whose entry has not changed since tells it for all.

@@ -3,6 +3,7 @@
 //! What history saw of the chat's file is compared save by save; what it saw of the books is told as the changes that the state at a
 //! message is made of, so that both commands tell the same story.
 
+mod along;
 mod fold;
 mod header;
 mod report;
@@ -20,7 +21,6 @@ use forklore_vault::{ChatIx, Library, history_error};
 pub(crate) use self::header::differing;
 pub use self::report::{Did, Elsewhere, EntryEvent, Event, HistoryAlong, HistoryReport, Line, Span, Witness};
 use self::tell::{Stop, StopKind, Teller};
-use crate::merge;
 
 /// What is asked for.
 #[derive(Debug, Clone, Copy, Default)]
@@ -70,54 +70,40 @@ pub fn find(library: Library, wanted: &str) -> Result<Found, PastError> {
     Ok(Found { library: then, chat, gone: Some(Gone { past, seen }) })
 }
 
-/// The second parents of the chats that a line consists of, the nearest first.
-fn along(library: &Library, c: ChatIx) -> Vec<HistoryAlong> {
-    let mut all = Vec::new();
-    let mut here = Some(c);
-    while let Some(chat) = here.map(|c| library.chat(c)).filter(|_| all.len() < 2 * library.chats().count()) {
-        let told = |name: &str, second: Option<ChatIx>, message: usize, messages: bool| HistoryAlong {
-            chat: second.map_or_else(|| name.to_owned(), |second| library.address(second).to_string()),
-            there: second.is_some(),
-            message,
-            at: time(chat.record().map_or(0, |record| record.created)),
-            messages,
-        };
-        let learnt = merge::learnt(chat);
-        all.extend(learnt.map(|it| told(&it.file, merge::second_parent(library, chat), it.message, false)));
-        let appended = chat.record().and_then(|record| record.appended.as_ref());
-        all.extend(appended.map(|it| told(&it.file, merge::appended_from(library, chat), it.message, true)));
-        here = chat.lineage().parent.filter(|parent| library.chat(*parent).path() != chat.path());
-    }
-    all
+/// What happened to a chat and its books, with what happened to those that were brought along.
+pub fn history(found: &Found, wanted: Wanted) -> Result<HistoryReport, PathError> {
+    let mut report = of_line(&found.library, found.chat, found.gone.as_ref(), wanted)?;
+    along::fold_in(&found.library, found.chat, wanted, &mut report)?;
+    Ok(report)
 }
 
 /// What happened to a chat and its books.
-pub fn history(found: &Found, wanted: Wanted) -> Result<HistoryReport, PathError> {
-    let library = &found.library;
-    let chat = library.chat(found.chat);
+fn of_line(
+    library: &Library,
+    c: ChatIx,
+    gone: Option<&Gone>,
+    wanted: Wanted,
+) -> Result<HistoryReport, PathError> {
+    let chat = library.chat(c);
     let mut report = HistoryReport {
-        chat: library.address(found.chat).to_string(),
+        chat: library.address(c).to_string(),
         messages: chat.transcript().len(),
-        deleted: found
-            .gone
-            .as_ref()
-            .and_then(|gone| gone.seen.as_ref())
-            .map(|seen| time(seen.observation.clock)),
+        deleted: gone.and_then(|gone| gone.seen.as_ref()).map(|seen| time(seen.observation.clock)),
         observations: 0,
         since: None,
         unseen: false,
         earlier: 0,
-        along: along(library, found.chat),
+        along: Vec::new(),
         lines: Vec::new(),
     };
     let Some(timeline) = library.history()? else {
         report.unseen = true;
         return Ok(report);
     };
-    let lore = library.lore(found.chat)?;
-    let looks = timeline.looks_of_line(library, found.chat);
+    let lore = library.lore(c)?;
+    let looks = timeline.looks_of_line(library, c);
     let log = OpLog::read(&**library.fs())?;
-    let periods = timeline.periods(library, found.chat);
+    let periods = timeline.periods(library, c);
     let whole = looks.iter().filter(|(.., first)| *first).map(|(i, ..)| timeline.seen[*i].seq).collect();
     let mut by_observation: HashMap<u64, Vec<usize>> = HashMap::new();
     for (n, change) in lore.known.changes.iter().enumerate().filter(|(_, c)| c.place != Place::Start) {
@@ -125,7 +111,7 @@ pub fn history(found: &Found, wanted: Wanted) -> Result<HistoryReport, PathError
     }
     let teller = Teller {
         library,
-        chat: found.chat,
+        chat: c,
         timeline,
         periods: &periods,
         log: &log,
@@ -138,8 +124,8 @@ pub fn history(found: &Found, wanted: Wanted) -> Result<HistoryReport, PathError
         |stop: &&Stop| matches!(stop.what, StopKind::Chat { .. } | StopKind::Book(_) | StopKind::Gone(_));
     report.observations = stops.iter().filter(seen).count();
     report.since = stops.iter().find(seen).map(|stop| time(stop.clock));
-    report.unseen = found.gone.is_none() && teller.is_unseen().map_err(history_error)?;
-    let mut lines: Vec<Line> = found.gone.iter().filter_map(|gone| teller.went(gone)).collect();
+    report.unseen = gone.is_none() && teller.is_unseen().map_err(history_error)?;
+    let mut lines: Vec<Line> = gone.into_iter().filter_map(|gone| teller.went(gone)).collect();
     for (n, stop) in stops.iter().enumerate().rev() {
         if wanted.since.is_some_and(|since| stop.clock < since)
             || wanted.limit.is_some_and(|limit| lines.len() > limit)

@@ -60,7 +60,7 @@ pub struct Line {
     pub until: String,
     /// `chat` or `book`
     pub file: &'static str,
-    /// Address of the chat that was played: this one, or one that it was forked from
+    /// Address of the chat that was played: this one, one that it was forked from, or one that was brought along
     pub chat: String,
     /// The book
     pub book: Option<String>,

@@ -18,6 +18,8 @@ use serde::{Deserialize, Serialize};
 
 use super::OpenConflict;
 use super::base::{self, Base, BaseKind};
+use super::ill::{Ill, wanted};
+use super::left::{left, timers};
 use crate::fork::{self, Brought, ForkBook, ForkError, ForkPlan, ForkRequest};
 use crate::history::Did;
 use crate::warning::Warning;
@@ -75,6 +77,8 @@ pub struct LearnReport {
     pub conflicts: Vec<OpenConflict>,
     /// What is not brought along, in sentences
     pub left: Vec<String>,
+    /// Chats that should be healed first: their lorebooks hold what is not theirs, or lack what is. Only what belongs to their own line counts
+    pub heal_first: Vec<String>,
     /// The lorebook of the branch
     pub book: Option<ForkBook>,
     /// What the user should know
@@ -167,8 +171,9 @@ pub fn plan(
 ) -> Result<LearnPlan, LearnError> {
     let (a, b) = (library.find_chat(&request.chat)?, library.find_chat(&request.from)?);
     let (at, upto) = (place(library, a, request.at)?, place(library, b, request.upto)?);
-    let wanted = Wanted::default();
-    let (ours, theirs) = (library.book_at(a, at, wanted)?, library.book_at(b, upto, wanted)?);
+    let ill = Ill::of(library, b).filter(|_| a != b);
+    let ours = library.book_at(a, at, Wanted::default())?;
+    let theirs = library.book_at(b, upto, wanted(ill.as_ref()))?;
     let base = base::find(library, a, at, b, upto)?;
     let sides = Sides { base: &base.entries, a: &ours.entries, b: &theirs.entries, numbers: &base.numbers };
     let mut merged = merge(sides);
@@ -198,14 +203,16 @@ pub fn plan(
         scenes,
         conflicts: merged.conflicts.iter().map(OpenConflict::of).collect(),
         left: left(library, (a, at), (b, upto), &base, &merged)?,
+        heal_first: ill.iter().map(|ill| ill.chat.clone()).collect(),
         book: None,
-        warnings: Vec::new(),
+        warnings: ill.iter().map(Ill::warning).collect(),
         files: Vec::new(),
         pending: Vec::new(),
     };
     if merged.taken.is_empty() && report.conflicts.is_empty() && report.scenes.is_empty() {
         return Ok(LearnPlan { report, fork: None, from: other.path().clone() });
     }
+    let timers = timers(library, (b, upto), &merged)?;
     let forking = ForkRequest {
         kind: Some(ForkKind::Branch),
         at: Some(at),
@@ -221,6 +228,7 @@ pub fn plan(
         book: theirs.name.clone(),
         learnt: Some(learnt),
         more: None,
+        timers,
     };
     let mut fork = fork::plan_with(library, &forking, config, slug, now, brought)?;
     // What is brought along must be what was looked at.
@@ -233,7 +241,7 @@ pub fn plan(
     fork.guards.extend(guards.collect::<Vec<_>>().into_iter().filter(|_| a != b));
     report.chat = Some(fork.report.chat.clone());
     report.book = Some(fork.report.book.clone());
-    report.warnings.clone_from(&fork.report.warnings);
+    report.warnings.extend(fork.report.warnings.iter().cloned());
     report.files.clone_from(&fork.report.files);
     Ok(LearnPlan { report, fork: Some(Box::new(fork)), from: library.chat(b).path().clone() })
 }
@@ -341,66 +349,4 @@ fn scene_entry(uid: i64, title: &str, text: &str) -> EntryImage {
     ]
     .concat();
     complete(&EntryImage::new(Some(uid), title, Raw::trust(&json)), None).0
-}
-
-/// What stays behind: recaps, variables and the author's note are the chat's own that goes on.
-fn left(
-    library: &Library,
-    (a, at): (ChatIx, usize),
-    (b, upto): (ChatIx, usize),
-    base: &Base,
-    merged: &Merged,
-) -> Result<Vec<String>, PathError> {
-    let (ours, theirs) = (library.metadata_at(a, at)?.members, library.metadata_at(b, upto)?.members);
-    let get = |members: &[(String, Vec<u8>)], key: &str| {
-        let value = members.iter().find(|(name, _)| name == key);
-        value.map_or_else(|| b"null".to_vec(), |(_, value)| value.clone())
-    };
-    let mut left = Vec::new();
-    let (here, there) = (get(&ours, "variables"), get(&theirs, "variables"));
-    for (key, value) in Raw::trust(&there).members() {
-        let Some(name) = key.as_text() else { continue };
-        let now = Raw::trust(&here).get(&name);
-        if now.is_none_or(|now| !now.says_the_same(value)) {
-            let shown = |value: Raw<'_>| String::from_utf8_lossy(value.bytes()).into_owned();
-            let stays = now.map_or("is not set".to_owned(), |now| format!("stays {}", shown(now)));
-            left.push(format!("The variable {name} {stays}; there it is {}.", shown(value)));
-        }
-    }
-    let (here, there) = (get(&ours, "note_prompt"), get(&theirs, "note_prompt"));
-    if let Some(note) =
-        Raw::trust(&there).as_text().filter(|note| !note.is_empty() && !Raw::trust(&here).is_text(note))
-    {
-        left.push(format!("The author's note stays as it is; there it says: {note}"));
-    }
-    let parted = base.common.map(|(_, last)| last);
-    let running = library.chat(b).running().into_iter().flat_map(|running| &running.versions);
-    let versions = running.filter(|version| Some(version.scene) > parted && version.scene <= upto).count();
-    if versions > 0 {
-        let are = if versions == 1 {
-            "1 version of the running recap stays".to_owned()
-        } else {
-            format!("{versions} versions of the running recap stay")
-        };
-        left.push(format!("{are} with \"{}\": it tells that line's story.", library.chat(b).name()));
-    }
-    let effects = get(&theirs, "timedWorldInfo");
-    let effects = Raw::trust(&effects).members().map(|(_, list)| list.members().count()).sum::<usize>();
-    if effects > 0 {
-        let are = if effects == 1 {
-            "1 timed effect stays".to_owned()
-        } else {
-            format!("{effects} timed effects stay")
-        };
-        left.push(format!(
-            "{are} with \"{}\": they are counted in that line's messages.",
-            library.chat(b).name()
-        ));
-    }
-    for one in &merged.left {
-        if one.fields.iter().any(|field| field != "order") {
-            left.push(format!("\"{}\" stays as it is ({}).", one.title, one.fields.join(", ")));
-        }
-    }
-    Ok(left)
 }

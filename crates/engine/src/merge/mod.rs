@@ -9,7 +9,9 @@
 pub mod adopt;
 pub mod append;
 mod base;
+mod ill;
 pub mod learn;
+mod left;
 pub mod pick;
 pub mod resolve;
 pub mod together;
@@ -76,6 +78,12 @@ pub(crate) fn second_parent(library: &Library, chat: &Chat) -> Option<ChatIx> {
 pub(crate) fn appended_from(library: &Library, chat: &Chat) -> Option<ChatIx> {
     let appended = chat.record()?.appended.as_ref()?;
     named(library, chat, &appended.slug, &appended.file)
+}
+
+/// The first message of chat `b` that chat `a` does not have.
+pub(crate) fn first_of_its_own(library: &Library, a: ChatIx, b: ChatIx) -> usize {
+    let common = base::parting(library, a, library.chat(a).head(), b, library.chat(b).head()).common;
+    common.map_or(0, |(_, last)| last + 1)
 }
 
 /// A chat that a record names: by its identity, else by its name beside the chat.

@@ -9,6 +9,7 @@ use forklore_vault::{ChatIx, Library};
 use schemars::JsonSchema;
 use serde::Serialize;
 
+use super::ill::{Ill, wanted};
 use super::learn::{LearnBase, base_told};
 use super::{OpenConflict, base, learnt};
 use crate::history::Did;
@@ -22,6 +23,9 @@ pub struct TogetherReport {
     pub b: TogetherSide,
     /// What they had in common
     pub base: LearnBase,
+    /// The second one, if it should be healed first: its lorebook holds what is not its own, or lacks what is. Only what belongs to its own
+    /// line is shown
+    pub heal_first: Option<String>,
     /// What both knew, and know still
     pub both: Vec<TogetherEntry>,
     /// What the first one has learnt since
@@ -65,10 +69,9 @@ pub struct TogetherEntry {
 /// Two lines at their last messages.
 pub fn together(library: &Library, a: ChatIx, b: ChatIx) -> Result<TogetherReport, StateError> {
     let (at, upto) = (library.chat(a).head(), library.chat(b).head());
-    let state = |c: ChatIx, at: usize| -> Result<Vec<StateEntry>, StateError> {
-        Ok(library.book_at(c, at, Wanted::default())?.entries)
-    };
-    let (ours, theirs) = (state(a, at)?, state(b, upto)?);
+    let ill = Ill::of(library, b).filter(|_| a != b);
+    let ours = library.book_at(a, at, Wanted::default())?.entries;
+    let theirs = library.book_at(b, upto, wanted(ill.as_ref()))?.entries;
     let base = base::find(library, a, at, b, upto)?;
     let sides = Sides { base: &base.entries, a: &ours, b: &theirs, numbers: &base.numbers };
     // What nobody knows to have been there, and only one of them has, is what that one learnt.
@@ -90,17 +93,22 @@ pub fn together(library: &Library, a: ChatIx, b: ChatIx) -> Result<TogetherRepor
         at,
     };
     let waiting = learnt(library.chat(a));
+    let mut both: Vec<TogetherEntry> =
+        still(&from_a).filter(same).map(|entry| told(entry, None, None)).collect();
+    let (mut ours, mut theirs) = (since(&from_a), since(&from_b));
+    both.extend(learnt_by_both(&mut ours, &mut theirs));
     Ok(TogetherReport {
         a: side(a, at),
         b: side(b, upto),
-        both: still(&from_a).filter(same).map(|entry| told(entry, None, None)).collect(),
-        ours: since(&from_a),
-        theirs: since(&from_b),
+        both,
+        ours,
+        theirs,
         conflicts: merge(sides).conflicts.iter().map(OpenConflict::of).collect(),
         open: waiting
             .map(|learnt| learnt.conflicts.iter().map(OpenConflict::of).collect())
             .unwrap_or_default(),
         open_from: waiting.map(|learnt| learnt.file.clone()),
+        heal_first: ill.map(|ill| ill.chat),
         base: base_told(&base),
     })
 }
@@ -141,4 +149,64 @@ fn since(diff: &EntriesDiff<'_>) -> Vec<TogetherEntry> {
     let added = added.map(|entry| told(entry, Some(Did::Added), None));
     let changed = changed.map(|change| told(change.b, Some(Did::Changed), Some(change.a)));
     added.chain(changed).chain(removed.map(|entry| told(entry, Some(Did::Removed), None))).collect()
+}
+
+/// Takes out what both have learnt in the same words: both know it now. What both have deleted, nobody knows.
+fn learnt_by_both(ours: &mut Vec<TogetherEntry>, theirs: &mut Vec<TogetherEntry>) -> Vec<TogetherEntry> {
+    let is_same = |x: &TogetherEntry, y: &TogetherEntry| {
+        x.title == y.title
+            && x.text == y.text
+            && (x.did == Some(Did::Removed)) == (y.did == Some(Did::Removed))
+    };
+    let (same, own): (Vec<_>, Vec<_>) =
+        std::mem::take(ours).into_iter().partition(|x| theirs.iter().any(|y| is_same(x, y)));
+    theirs.retain(|y| !same.iter().any(|x| is_same(x, y)));
+    *ours = own;
+    let there = same.into_iter().filter(|entry| entry.did != Some(Did::Removed));
+    there.map(|entry| TogetherEntry { did: None, before: None, ..entry }).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use forklore_core::format::book::EntryImage;
+    use forklore_json::Raw;
+
+    fn entry(uid: i64, title: &str, text: &str, order: i64) -> StateEntry {
+        let json = serde_json::json!({"uid": uid, "comment": title, "content": text, "order": order});
+        StateEntry::plain(EntryImage::new(Some(uid), title, Raw::trust(json.to_string().as_bytes())))
+    }
+
+    fn titles<'a>(entries: impl Iterator<Item = &'a StateEntry>) -> Vec<String> {
+        entries.map(|entry| entry.image.comment.to_string()).collect()
+    }
+
+    /// Extensions sort their books with every scene: what only stands elsewhere is what it was.
+    #[test]
+    fn what_was_only_sorted_is_still_what_both_knew() {
+        let was =
+            [entry(0, "Ned", "A sailor.", 1), entry(1, "Ada", "A girl.", 2), entry(2, "Bo", "A thief.", 3)];
+        let now =
+            [entry(0, "Ned", "A sailor.", 7), entry(1, "Ada", "A woman.", 2), entry(2, "Bo", "A thief.", 3)];
+        let diff = diff::entries(&was, &now);
+        let mut known = titles(still(&diff));
+        known.sort();
+        assert_eq!(known, ["Bo", "Ned"]);
+        let learnt: Vec<String> = since(&diff).into_iter().map(|entry| entry.title).collect();
+        assert_eq!(learnt, ["Ada"]);
+    }
+
+    #[test]
+    fn what_both_have_learnt_both_know() {
+        let was = [entry(0, "Ned", "A sailor.", 1), entry(1, "Ada", "A girl.", 1)];
+        let a = [entry(0, "Ned", "A thief.", 1), entry(5, "Bo", "A cook.", 1)];
+        let b = [entry(0, "Ned", "A captain.", 1), entry(7, "Bo", "A cook.", 1)];
+        let (mut ours, mut theirs) = (since(&diff::entries(&was, &a)), since(&diff::entries(&was, &b)));
+        let both = learnt_by_both(&mut ours, &mut theirs);
+        let titles = |all: &[TogetherEntry]| all.iter().map(|one| one.title.clone()).collect::<Vec<_>>();
+        assert_eq!(
+            (titles(&both), titles(&ours), titles(&theirs)),
+            (vec!["Bo".to_owned()], vec!["Ned".to_owned()], vec!["Ned".to_owned()])
+        );
+    }
 }

@@ -395,7 +395,11 @@ impl Lives {
             let parent = chat.lineage.parent.filter(|_| !record.adopted);
             let fork = parent.map_or(begun, |parent| library.fork_of(owner, parent).1);
             let at = begun.min(fork).min(chat.head());
-            let base = self.made(library, stem, owner, at, record.created)?;
+            let looked = evidence.sights.iter().find_map(|sight| match &sight.witness {
+                Witness::Look(look) => Some(look.seq),
+                _ => None,
+            });
+            let base = self.made(library, stem, owner, at, (record.created, looked))?;
             let base = Base::Made(base);
             return Ok(Arc::new(Life::of(evidence, &base, &cast)));
         }
@@ -434,20 +438,21 @@ impl Lives {
         }
         // Bound to another book, the line goes on from what it had.
         if let Some(at) = library.rebound(owner, stem) {
-            let base = Base::Made(self.made(library, stem, owner, at, 0)?);
+            let base = Base::Made(self.made(library, stem, owner, at, (0, None))?);
             return Ok(Arc::new(Life::of(evidence, &base, &cast)));
         }
         Ok(Arc::new(Life::of(evidence, &Base::Nothing, &cast)))
     }
 
-    /// What the line of a chat had when it got a new book at a message. The time is 0 if it is not known.
+    /// What the line of a chat had when it got a new book at a message. The time is 0 if it is not known; `looked` is the first
+    /// observation of that book.
     fn made(
         &mut self,
         library: &Library,
         stem: &str,
         owner: ChatIx,
         at: usize,
-        time: i64,
+        (time, looked): (i64, Option<u64>),
     ) -> Result<Made<'_>, PathError> {
         let mut line = library.books_of_line(owner);
         line.retain(|other| other != stem);
@@ -462,10 +467,12 @@ impl Lives {
             let state = fold(known, at, usize::MAX, Carry { undated, since: true }, None);
             state.entries.into_iter().filter_map(|entry| Some((entry.thing?, entry.image))).collect()
         };
-        // What a hand did may have been done after the fork was made, while the chat above had not gone on.
+        // What a hand did may have been done after the fork was made, while the chat above had not gone on. The clock of a look says
+        // only that it was not earlier: what was first seen when the new book had been seen already may have come after it.
         let before = known.changes.iter().filter(|change| {
             let by_hand = matches!(change.cause, Cause::Hand | Cause::Seen);
-            !by_hand || time <= 0 || change.clock <= time
+            let later = change.clock > time || looked.is_some_and(|looked| change.observed > Some(looked));
+            !by_hand || time <= 0 || !later
         });
         let certain = state(&known.with(before.cloned().collect()), false);
         let used = |life: &&Arc<Life>| lives.iter().any(|used| used.book == life.book);

@@ -5,6 +5,7 @@ use forklore_engine::history::Did;
 use forklore_engine::line::Companion;
 use forklore_engine::merge::OpenConflict;
 use forklore_engine::merge::together::{TogetherEntry, TogetherReport};
+use forklore_engine::tree;
 use maud::{Markup, html};
 
 use super::{marks, parts};
@@ -13,15 +14,35 @@ use crate::{Here, Page, link, words};
 /// How much of a text is shown unfolded.
 const FOLD: usize = 420;
 
+/// What the two are called on the page: the part that tells them apart. The whole names are in the form above.
+struct Names {
+    a: String,
+    b: String,
+}
+
+impl Names {
+    fn of(report: &TogetherReport) -> Self {
+        let story = link::story_of(&report.a.chat);
+        let short = |name: &str, other: &str| {
+            let short = tree::short_name(name, story, &[other]);
+            words::chat_name(short.strip_prefix("… - ").unwrap_or(&short))
+        };
+        let (a, b) = (&report.a.name, &report.b.name);
+        Self { a: short(a, b), b: short(b, a) }
+    }
+}
+
 /// Two lines.
 pub fn page(report: &TogetherReport, companions: &[Companion]) -> Page {
     let (a, b) = (&report.a, &report.b);
+    let names = Names::of(report);
     let body = html! {
         (crumbs(&a.chat))
         h1 { "Bring along" }
         (form(companions, &a.chat, Some(&b.chat)))
-        p.lead { (since(report)) }
-        (open(report))
+        p.lead { (since(report, &names)) }
+        (ill(report, &names))
+        (open(report, &names))
         div.lines {
             section.line aria-labelledby="both" {
                 h2 #both { "What both knew" }
@@ -29,17 +50,17 @@ pub fn page(report: &TogetherReport, companions: &[Companion]) -> Page {
                 @for entry in &report.both { (known(entry)) }
             }
             section.line data-side="A" aria-labelledby="ours" {
-                h2 #ours { "What " bdi { (a.name) } " learnt" }
+                h2 #ours title=(a.name) { "What " bdi { (names.a) } " learnt" }
                 @if report.ours.is_empty() { p.quiet { "Nothing since." } }
                 @for entry in &report.ours { (learnt(entry, None)) }
             }
             section.line data-side="B" aria-labelledby="theirs" {
-                h2 #theirs { "What " bdi { (b.name) } " learnt" }
+                h2 #theirs title=(b.name) { "What " bdi { (names.b) } " learnt" }
                 @if report.theirs.is_empty() { p.quiet { "Nothing since." } }
                 @for entry in &report.theirs { (learnt(entry, Some((&a.chat, &b.chat)))) }
             }
         }
-        (all(report))
+        (all(report, &names))
     };
     made(body)
 }
@@ -102,8 +123,8 @@ fn form(companions: &[Companion], a: &str, b: Option<&str>) -> Markup {
     }
 }
 
-fn since(report: &TogetherReport) -> String {
-    let (a, b) = (&report.a.name, &report.b.name);
+fn since(report: &TogetherReport, names: &Names) -> String {
+    let Names { a, b } = names;
     match (report.base.kind, report.base.message) {
         ("parted", Some(message)) => format!("{a} and {b} parted after message {message}."),
         ("merged", Some(_)) => format!("What is new since {a} and {b} were last brought together."),
@@ -111,19 +132,35 @@ fn since(report: &TogetherReport) -> String {
     }
 }
 
+/// The other's lorebook is not all its own: healing comes first, and leads back here.
+fn ill(report: &TogetherReport, names: &Names) -> Markup {
+    html! {
+        @if let Some(chat) = &report.heal_first {
+            div.say.warning role="note" {
+                p {
+                    strong { "Heal " bdi { (names.b) } " first." }
+                    " Its lorebook holds what is not its own, or lacks what is. Below is only what belongs to its own line."
+                }
+                p { a.button href=(link::rebuild(chat)) { "Heal it" } }
+            }
+        }
+    }
+}
+
 fn known(entry: &TogetherEntry) -> Markup {
     html! {
         details.known {
-            summary { bdi { (title(entry)) } }
+            summary { (title(&entry.title, entry.uid)) }
             (marks::text(&entry.text, FOLD))
         }
     }
 }
 
-fn title(entry: &TogetherEntry) -> String {
-    match (&*entry.title, entry.uid) {
-        ("", Some(uid)) => format!("Entry {uid}"),
-        (title, _) => title.to_owned(),
+/// What an entry is called, as on every page.
+fn title(title: &str, uid: Option<i64>) -> Markup {
+    match (title, uid) {
+        ("", Some(uid)) => html! { "Entry " (uid) },
+        (title, _) => marks::title(title),
     }
 }
 
@@ -137,7 +174,7 @@ fn learnt(entry: &TogetherEntry, take: Option<(&str, &str)>) -> Markup {
     let can = entry.did != Some(Did::Removed);
     html! {
         article.entry data-change=(kind) tabindex="-1" {
-            h3 { bdi { (title(entry)) } " " span.flag { (word) } }
+            h3 { (title(&entry.title, entry.uid)) " " span.flag { (word) } }
             @if can { (marks::text(&entry.text, FOLD)) }
             @if let Some(before) = &entry.before {
                 details { summary { "Before" } (marks::text(before, FOLD)) }
@@ -148,7 +185,7 @@ fn learnt(entry: &TogetherEntry, take: Option<(&str, &str)>) -> Markup {
                     input type="hidden" name="chat" value=(chat);
                     input type="hidden" name="from" value=(from);
                     input type="hidden" name="entry" value=(entry.uid.map_or_else(|| entry.title.clone(), |uid| uid.to_string()));
-                    button { "Take this over" span.unseen { ": " (title(entry)) } }
+                    button { "Take this over" span.unseen { ": " (title(&entry.title, entry.uid)) } }
                 }
             }
         }
@@ -156,7 +193,7 @@ fn learnt(entry: &TogetherEntry, take: Option<(&str, &str)>) -> Markup {
 }
 
 /// Everything at once, as a new branch.
-fn all(report: &TogetherReport) -> Markup {
+fn all(report: &TogetherReport, names: &Names) -> Markup {
     if report.theirs.is_empty() {
         return html! {};
     }
@@ -165,12 +202,12 @@ fn all(report: &TogetherReport) -> Markup {
         section.all aria-labelledby="all" {
             h2 #all { "All of it" }
             p {
-                "Makes a new branch of " bdi { (a.name) } " that also knows what happened in " bdi { (b.name) } ". Both chats stay as they are."
+                "Makes a new branch of " bdi { (names.a) } " that also knows what happened in " bdi { (names.b) } ". Both chats stay as they are."
             }
             @if !report.conflicts.is_empty() {
                 p {
                     (words::count(report.conflicts.len(), "question")) " will wait for you. Until you answer, the new branch says what "
-                    bdi { (a.name) } " says:"
+                    bdi { (names.a) } " says:"
                 }
                 @for conflict in &report.conflicts { (question(conflict, None)) }
             }
@@ -179,7 +216,7 @@ fn all(report: &TogetherReport) -> Markup {
                 input type="hidden" name="chat" value=(a.chat);
                 input type="hidden" name="from" value=(b.chat);
                 label.check { input type="checkbox" name="all_scenes" value="1"; "Its scenes, too, as entries" }
-                label { "Name " input type="text" name="name" autocomplete="off" placeholder="made for you"; }
+                label.name { span { "Name" } input type="text" name="name" autocomplete="off" placeholder="made for you"; }
                 button.main { "Bring all of it along" }
             }
             form method="post" action="act" {
@@ -193,16 +230,17 @@ fn all(report: &TogetherReport) -> Markup {
 }
 
 /// Questions that wait.
-fn open(report: &TogetherReport) -> Markup {
+fn open(report: &TogetherReport, names: &Names) -> Markup {
     if report.open.is_empty() {
         return html! {};
     }
     let from = report.open_from.as_deref().unwrap_or_default();
+    let from = if from == report.b.name { names.b.clone() } else { words::chat_name(from) };
     html! {
         section.questions aria-labelledby="questions" {
-            h2 #questions { (words::count(report.open.len(), "question")) " of " bdi { (report.a.name) } }
+            h2 #questions { (words::count(report.open.len(), "question")) " of " bdi { (names.a) } }
             p.quiet { "Both lines changed these. The lorebook has the words of this chat until you answer; nothing waits for it." }
-            @for conflict in &report.open { (question(conflict, Some((&report.a.chat, &report.b.chat, from)))) }
+            @for conflict in &report.open { (question(conflict, Some((&report.a.chat, &report.b.chat, &from)))) }
         }
     }
 }
@@ -222,22 +260,22 @@ fn question(conflict: &OpenConflict, answer: Option<(&str, &str, &str)>) -> Mark
     html! {
         article.question tabindex="-1" id={ "q-" (conflict.id) } {
             h3 {
-                bdi { (conflict.title) } " "
+                (title(&conflict.title, conflict.uid)) " "
                 span.flag { (match field { Some("content") => "text", Some(field) => field, None => "deleted by one side" }) }
             }
             div.sides {
                 (side("Before", conflict.base.as_deref(), "Not known."))
                 (side("Here", conflict.ours.as_deref(), "Deleted."))
-                (side("There", conflict.theirs.as_deref(), "Deleted."))
+                (side(answer.map_or("There", |(.., from)| from), conflict.theirs.as_deref(), "Deleted."))
             }
-            @if let Some((chat, other, from)) = answer {
+            @if let Some((chat, other, _)) = answer {
                 form method="post" action="act" {
                     input type="hidden" name="kind" value="resolve";
                     input type="hidden" name="chat" value=(chat);
                     input type="hidden" name="other" value=(other);
                     input type="hidden" name="id" value=(conflict.id);
                     button name="keep" value="ours" { "Keep ours" }
-                    button name="keep" value="theirs" { span { "Take " bdi { (from) } "’s" } }
+                    button name="keep" value="theirs" { "Take theirs" }
                     @if is_text { button name="keep" value="both" { "Both" } }
                 }
                 @if is_text {

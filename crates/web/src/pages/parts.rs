@@ -71,6 +71,7 @@ pub fn menu(chat: &str, at: Option<usize>) -> Markup {
                 li { a href=(link::act("branch", chat, at)) { "Branch" } }
                 li { a href=(link::act("checkpoint", chat, at)) { "Checkpoint" } }
                 li { a href=(link::compare(chat, at, None, None)) { "Compare" } }
+                li { a href=(link::bring(chat, None)) { "Bring along …" } }
                 li { a href=(link::act("rename", chat, None)) { "Rename" } }
                 li { a href=(link::health(Some(chat))) { "Health" } }
                 li.in-tavern { a href=(link::in_sillytavern(chat)) { "Open in SillyTavern" } }

@@ -36,7 +36,7 @@ pub fn page(report: &TreeReport, now: i64) -> Option<Page> {
             }
             p #keys.quiet.keys {
                 kbd { "←" } " " kbd { "→" } " message, with " kbd { "Shift" } " scene or fork · " kbd { "↑" } " " kbd { "↓" } " line · " kbd { "Enter" } " open · "
-                kbd { "+" } " " kbd { "−" } " zoom · " kbd { "F" } " fold · " kbd { "M" } " what to do"
+                kbd { "+" } " " kbd { "−" } " zoom · " kbd { "F" } " fold · " kbd { "B" } " bring together · " kbd { "M" } " what to do"
             }
             (legend())
             p #spot.unseen aria-live="polite" {}
@@ -84,10 +84,14 @@ fn tools(story: &StoryTree) -> Markup {
                     summary.button { "Save picture" }
                     ul { li { button type="button" data-save="svg" { "As SVG" } } li { button type="button" data-save="png" { "As PNG" } } }
                 }
+                @if story.chats.len() > 1 {
+                    button type="button" #pair aria-pressed="false" { "Bring together" }
+                }
                 @if story.chats.len() > 3 { button type="button" #foldall aria-pressed="false" { "Fold all" } }
             }
         }
         section #results.results aria-label="What was found" hidden {}
+        p #pairing.pairing role="status" hidden {}
     }
 }
 
@@ -118,7 +122,7 @@ fn filters(story: &StoryTree) -> Markup {
 fn rowmenu() -> Markup {
     html! {
         div #rowmenu.rowmenu role="menu" aria-label="What to do with this chat" hidden {
-            @for (act, text) in [("open", "Open"), ("branch", "Branch"), ("checkpoint", "Checkpoint"), ("compare", "Compare"), ("rename", "Rename"), ("health", "Health"), ("delete", "Delete")] {
+            @for (act, text) in [("open", "Open"), ("branch", "Branch"), ("checkpoint", "Checkpoint"), ("compare", "Compare"), ("bring", "Bring along …"), ("rename", "Rename"), ("health", "Health"), ("delete", "Delete")] {
                 a role="menuitem" data-act=(act) { (text) }
             }
             a.in-tavern role="menuitem" data-act="tavern" { "Open in SillyTavern" }
@@ -234,6 +238,29 @@ mod tests {
         assert_eq!(plan.rows[0].below, 2);
         assert_eq!((plan.flags[0].row, plan.flags[0].at), (0, 4), "never played on: a flag");
         assert_eq!(plan.last, 29);
+    }
+
+    #[test]
+    fn chats_that_would_be_called_the_same_keep_their_names() {
+        let begun = |seconds: &str| format!("Ana - 2026-11-15@01h22m{seconds}s123ms");
+        let of = [
+            chat(&begun("11"), None, None, 4),
+            chat(&begun("16"), None, None, 5),
+            chat("Ana - 2026-11-16@05h00m00s000ms", None, None, 2),
+        ];
+        let story = story(of.to_vec());
+        let names: Vec<String> = TreeDrawing::of(&story).rows.iter().map(|row| row.name.clone()).collect();
+        let mut apart = names.clone();
+        apart.sort();
+        apart.dedup();
+        assert_eq!(apart.len(), 3, "{names:?}");
+        let long = |name: &&String| name.contains("22m11s") || name.contains("22m16s");
+        assert_eq!(
+            names.iter().filter(long).count(),
+            2,
+            "only by the seconds they can be told apart: {names:?}"
+        );
+        assert!(names.iter().any(|name| !name.contains("05h00m00s000ms")), "{names:?}");
     }
 
     #[test]

@@ -20,7 +20,7 @@ use crate::adapter::notes::{BoundBook, CheckpointState, Waiting};
 use crate::adapter::places::{EVERY, Path, Places};
 use crate::adapter::recap::{CombinedRecap, Projection, RunningRecap, StoredVersion};
 use crate::adapter::registry::{IndexRecord, RegistryLine};
-use crate::adapter::{Adapter, EntryRole, Operation, Scene, SceneSighting, Work};
+use crate::adapter::{Adapter, EntryRole, Operation, Requeued, Scene, SceneSighting, Work};
 use crate::format::book::{Book, EntryImage};
 use crate::format::chat::{Header, Message};
 use crate::format::revision::Revision;
@@ -189,6 +189,14 @@ impl Adapter for AutoRecap {
 
     fn waiting(&self, metadata: Raw<'_>) -> Waiting {
         queue::waiting(metadata)
+    }
+
+    fn requeued(&self, queue: &[u8], archived: Raw<'_>, head: usize, book: &str) -> Option<Requeued> {
+        queue::requeued(queue, archived, head, book)
+    }
+
+    fn put_waiting(&self, metadata: Raw<'_>, name: &str, archived: Raw<'_>) -> Vec<Revision> {
+        queue::put_waiting(metadata, name, archived)
     }
 
     fn bind(&self, metadata: Raw<'_>, book: Option<BoundBook<'_>>) -> Vec<Revision> {

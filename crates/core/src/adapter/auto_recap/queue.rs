@@ -1,10 +1,10 @@
 //! The queue: JSON text in the entry `__operation_queue`; in the first versions, in `chat_metadata`.
 
-use forklore_json::{Kind, PathPart, Raw, Splice, apply_all, set};
+use forklore_json::{Kind, PathPart, Raw, Splice, apply_all, list, quote, set};
 
 use super::{NAME, PIPELINE, QUEUE_ENTRY};
 use crate::adapter::notes::Waiting;
-use crate::adapter::{Operation, Status, Work};
+use crate::adapter::{Operation, Requeued, Status, Work};
 use crate::format::book::{Book, EntryImage};
 use crate::format::chat::Header;
 use crate::format::revision::Revision;
@@ -139,6 +139,60 @@ pub(super) fn emptied(content: &[u8]) -> Option<Vec<u8>> {
     (!edits.is_empty()).then(|| apply_all(content, &edits))
 }
 
+/// A queue with archived work put back. It is paused, so that somebody looks at it first: it was meant for another chat.
+pub(super) fn requeued(queue: &[u8], archived: Raw<'_>, head: usize, book: &str) -> Option<Requeued> {
+    let kept = Raw::parse(queue).ok().filter(|document| document.kind() == Kind::Object);
+    let document = kept.unwrap_or(Raw::trust(EMPTY.as_bytes()));
+    let known: Vec<String> = read(document).into_iter().map(|operation| operation.id).collect();
+    let mut requeued = Requeued { text: Vec::new(), taken: Vec::new(), left: Vec::new() };
+    let waiting = document.get("queue").unwrap_or(Raw::NULL).elements();
+    let mut all: Vec<Vec<u8>> = waiting.map(|one| one.bytes().to_vec()).collect();
+    let version = document.get("queueVersion").unwrap_or(Raw::trust(b"0"));
+    let archived = archived.get("queue").unwrap_or(archived);
+    for raw in archived.elements() {
+        let told = operation(raw);
+        if !told.status.is_open() || (!told.id.is_empty() && known.contains(&told.id)) {
+            continue;
+        }
+        if told.messages.iter().any(|message| *message > head) {
+            requeued.left.push(told);
+            continue;
+        }
+        // Of another version of the queue it would be thrown away; under its old book's name it would write into that.
+        let mut bytes = raw.bytes().to_vec();
+        for (path, value) in [
+            (&["status"][..], &b"\"pending\""[..]),
+            (&["queueVersion"], version.bytes()),
+            (&["params", "lorebookName"], &quote(book)),
+        ] {
+            let there = Raw::trust(&bytes).at(path).is_some();
+            let steps: Vec<PathPart<'_>> = path.iter().map(|name| PathPart::key(name)).collect();
+            if let Some(splice) = there.then(|| set(Raw::trust(&bytes), &steps, value).ok()).flatten() {
+                bytes = splice.apply(&bytes);
+            }
+        }
+        all.push(bytes);
+        requeued.taken.push(told);
+    }
+    requeued.text = document.bytes().to_vec();
+    for (key, value) in [("queue", list(&all)), ("paused", b"true".to_vec())] {
+        let splice = set(Raw::trust(&requeued.text), &[PathPart::key(key)], &value).ok()?;
+        requeued.text = splice.apply(&requeued.text);
+    }
+    Some(requeued)
+}
+
+/// What puts work back that the pipeline had noted for its operations.
+pub(super) fn put_waiting(metadata: Raw<'_>, name: &str, archived: Raw<'_>) -> Vec<Revision> {
+    if name != "pending" {
+        return Vec::new();
+    }
+    let known = metadata.at(&[PIPELINE, "pendingOps"]).unwrap_or(Raw::NULL);
+    let members = archived.members().filter_map(|(key, value)| Some((key.as_text()?, value)));
+    let new = members.filter(|(key, _)| known.get(key).is_none());
+    new.map(|(key, value)| Revision::set(&[PIPELINE, "pendingOps", &key], value.bytes().to_vec())).collect()
+}
+
 /// Work that waits in `chat_metadata`.
 pub(super) fn waiting(metadata: Raw<'_>) -> Waiting {
     let mut waiting = Waiting::default();
@@ -170,6 +224,24 @@ mod tests {
         let emptied = empty_queue(text).unwrap();
         assert_eq!(emptied, r#" { "queue":[],  "paused": true,"current_operation_id": null, "x":1e400 } "#);
         assert_eq!(empty_queue(&emptied), None, "once is enough");
+    }
+
+    #[test]
+    fn archived_work_waits_again_and_nothing_runs() {
+        let queue =
+            br#"{"queue":[{"id":"op_9"}],"current_operation_id":null,"paused":false,"queueVersion":3}"#;
+        let archived = Raw::trust(
+            br#"{"queue":[{"id":"op_1","type":"a","status":"in_progress","queueVersion":1,"params":{"index":4,"lorebookName":"Old"}},
+                {"id":"op_2","status":"pending","params":{"index":9}},{"id":"op_3","status":"completed"},{"id":"op_9"}],"paused":false}"#,
+        );
+        let made = requeued(queue, archived, 5, "New").unwrap();
+        let text = String::from_utf8(made.text).unwrap();
+        assert_eq!(
+            text,
+            r#"{"queue":[{"id":"op_9"},{"id":"op_1","type":"a","status":"pending","queueVersion":3,"params":{"index":4,"lorebookName":"New"}}],"current_operation_id":null,"paused":true,"queueVersion":3}"#
+        );
+        let ids = |all: &[Operation]| all.iter().map(|one| one.id.clone()).collect::<Vec<_>>();
+        assert_eq!((ids(&made.taken), ids(&made.left)), (vec!["op_1".to_owned()], vec!["op_2".to_owned()]));
     }
 
     #[test]

@@ -1,32 +1,32 @@
-//! `pick`: one thing is taken over into a chat: an entry, a field of it, a recap, a variable, the author's note; from any chat, any
-//! moment of it, from what a fork was made without, from what `heal` has put aside, or from a chat that was deleted.
+//! `pick`: one thing is taken over into a chat: an entry, a field of it, a recap, a variable, the author's note, work that waited; from
+//! any chat, any moment of it, from what a fork was made without, from what `heal` has put aside, or from a chat that was deleted.
+//! [`PickReport`] tells of it, [`PickError`] why not.
 //!
 //! What goes into a lorebook makes a new one that the chat is bound to, because pages keep books in memory and write them back whole.
 //! Everything else is an edit of the chat's header under a fresh identity: a page that still has the old one does not write over it.
 
+mod recaps;
+mod report;
 mod source;
+mod work;
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 use forklore_core::adapter::Keepers;
-use forklore_core::adapter::recap;
 use forklore_core::fork::book::{Content, assemble, fingerprint};
 use forklore_core::format::book::{Book as Parsed, EntryImage};
-use forklore_core::format::revision::{Revision, apply};
+use forklore_core::format::revision::Revision;
 use forklore_core::merge::{counterpart, pick, pick_field};
-use forklore_fs::{PathError, VaultPath};
+use forklore_fs::VaultPath;
 use forklore_journal::operation::{Edit, FileId, Kind};
 use forklore_journal::oplog::time;
-use forklore_journal::{About, TxError, layout};
+use forklore_journal::{About, layout};
 use forklore_json::Raw;
-use forklore_vault::address::AddressError;
-use forklore_vault::state::at::StateError;
-use forklore_vault::{ChatIx, Library};
-use schemars::JsonSchema;
-use serde::Serialize;
+use forklore_vault::{Book, ChatIx, Library};
 
+pub use self::report::{PickError, PickReport};
 use self::source::Source;
-use crate::blame::EntryError;
 use crate::finder::finder;
 use crate::fork::ForkError;
 use crate::header::{edit_of, rebind};
@@ -35,7 +35,6 @@ use crate::history::{Did, differing};
 use crate::new_book;
 use crate::restore::book::{Bind, identified, own_record, refuse_work, warnings};
 use crate::restore::{RestoreError, When};
-use crate::warning::Warning;
 
 /// What is to be taken over, and where from.
 #[derive(Debug, Clone)]
@@ -71,129 +70,8 @@ pub enum PickWanted {
     Recap(i64),
     /// The combined recap, also one that was archived when the chat was forked
     Combined,
-}
-
-/// What was taken over, or would be.
-#[derive(Debug, Clone, Serialize, JsonSchema)]
-pub struct PickReport {
-    /// Id of the operation; nothing if it was only planned
-    pub operation: Option<String>,
-    /// Address of the chat that has it now
-    pub chat: String,
-    /// Address of the chat that it is from
-    pub from: String,
-    /// The message of that chat that it is as of
-    pub at: usize,
-    /// The observation that it is from, if that is a past that is gone
-    pub observation: Option<u64>,
-    /// When that was, as RFC 3339
-    pub seen: Option<String>,
-    /// `entry`, `variable`, `note`, `recap` or `combined_recap`
-    pub what: &'static str,
-    /// Title of the entry, name of the variable, number of the version
-    pub name: String,
-    /// Number of the entry here
-    pub uid: Option<i64>,
-    /// Whether it is new here, or changed
-    pub did: Did,
-    /// Fields that changed
-    pub fields: Vec<String>,
-    /// What was here
-    pub before: Option<String>,
-    /// What is here now
-    pub after: String,
-    /// Name of the new lorebook, if it makes one
-    pub book: Option<String>,
-    /// What the user should know
-    pub warnings: Vec<Warning>,
-    /// Files that were made or changed
-    pub files: Vec<String>,
-    /// Files that could not be changed yet
-    pub pending: Vec<String>,
-}
-
-/// Why nothing was taken over. Nothing was changed.
-#[derive(Debug, thiserror::Error)]
-pub enum PickError {
-    /// It is so already.
-    #[error("{0} is the same there: there is nothing to take over")]
-    Same(String),
-    /// A field goes into an entry that is there.
-    #[error("\"{chat}\" has no entry \"{title}\" whose field could be taken over")]
-    NotHere {
-        /// The chat
-        chat: String,
-        /// The entry
-        title: String,
-    },
-    /// The fork was not made without it.
-    #[error("Nothing that \"{chat}\" was made without is called {wanted:?}")]
-    NotLeftOut {
-        /// The chat
-        chat: String,
-        /// What was asked for
-        wanted: String,
-    },
-    /// Nothing like that was put aside.
-    #[error("Nothing that was put aside for \"{chat}\" is called {wanted:?}")]
-    NotPutAside {
-        /// The chat
-        chat: String,
-        /// What was asked for
-        wanted: String,
-    },
-    /// There is no such variable.
-    #[error("\"{chat}\" has no variable \"{name}\" at message {at}")]
-    NoVariable {
-        /// The chat
-        chat: String,
-        /// The variable
-        name: String,
-        /// The message
-        at: usize,
-    },
-    /// There is no author's note.
-    #[error("\"{0}\" has no author's note")]
-    NoNote(String),
-    /// There is no such version.
-    #[error("\"{chat}\" has no version {number} of the running recap, and none was archived for it")]
-    NoSuchVersion {
-        /// The chat
-        chat: String,
-        /// The number
-        number: i64,
-    },
-    /// There is no combined recap.
-    #[error("\"{0}\" has no combined recap")]
-    NoCombined(String),
-    /// The combined recap tells of messages that are not there.
-    #[error("The combined recap tells of {covers} messages, and \"{chat}\" has {has}")]
-    TooFar {
-        /// The chat
-        chat: String,
-        /// How many messages it tells of
-        covers: i64,
-        /// How many there are
-        has: usize,
-    },
-    /// There is no such entry.
-    #[error(transparent)]
-    Entry(#[from] EntryError),
-    /// There is no such chat.
-    #[error(transparent)]
-    Address(#[from] AddressError),
-    /// The chat or its book cannot be changed, or there is no such past.
-    #[error(transparent)]
-    Restore(#[from] RestoreError),
-    /// The state of a book cannot be told.
-    #[error(transparent)]
-    State(#[from] StateError),
-    /// It could not be done.
-    #[error(transparent)]
-    Tx(#[from] TxError),
-    /// The system said no.
-    #[error(transparent)]
-    Path(#[from] PathError),
+    /// Work that waited in the queue when the chat was forked
+    Queue,
 }
 
 /// What is worked out and not yet done.
@@ -255,6 +133,7 @@ pub fn plan(library: &Library, request: &PickRequest, slug: &str) -> Result<Pick
         PickWanted::Note => picking.note(),
         PickWanted::Recap(number) => picking.recap(*number),
         PickWanted::Combined => picking.combined(),
+        PickWanted::Queue => picking.work(request.ignore_queue),
     }
 }
 
@@ -266,6 +145,7 @@ pub fn execute(library: &Library, plan: PickPlan, now: i64) -> Result<PickReport
         "variable" => format!("the variable \"{}\"", report.name),
         "note" => "the author's note".to_owned(),
         "recap" => format!("version {} of the running recap", report.name),
+        "queue" => format!("{} that waited", report.name),
         _ => "the combined recap".to_owned(),
     };
     let about = About {
@@ -313,9 +193,8 @@ impl Picking<'_> {
     ) -> Result<PickPlan, PickError> {
         let (library, c) = (self.library, self.c);
         let chat = library.chat(c);
-        let corrupt = || RestoreError::CorruptHeader(chat.name().to_owned());
         refuse_work(library, c, request.ignore_queue)?;
-        let live = chat.book().map(|(name, _)| library.book(name)).transpose()?.flatten();
+        let live = self.live()?;
         let here = live.as_ref().map(|live| live.images()).unwrap_or_default();
         let place = counterpart(&here, &entry);
         let (images, picked) = match &request.field {
@@ -343,32 +222,63 @@ impl Picking<'_> {
             None => image.content().into_owned(),
         };
         (self.report.before, self.report.after) = (was.map(shown), shown(&picked));
-        // The name of the new book is the chat's line's, or, if it has had none, the other's.
+        self.bind(&images, Vec::new(), None)
+    }
+
+    /// A new book with these entries, and the chat bound to it. A new book begins with an empty queue, unless this is one.
+    fn bind(
+        mut self,
+        images: &[EntryImage],
+        more: Vec<Revision>,
+        queue: Option<&EntryImage>,
+    ) -> Result<PickPlan, PickError> {
+        let (library, c) = (self.library, self.c);
+        let chat = library.chat(c);
+        let corrupt = || RestoreError::CorruptHeader(chat.name().to_owned());
+        let live = self.live()?;
+        let (old, new) = self.names()?;
         let found = library.book_as_it_is(c)?;
-        let other = || self.source.there().book().map(|(name, _)| name.to_owned());
-        let old = chat.book().map(|(name, _)| name.to_owned()).or_else(other);
-        let old = old.unwrap_or_else(|| chat.name().to_owned());
-        let new = new_book::name(library, c, chat.name(), &old, &found, &[]);
         let path = layout::book(&new).map_err(|_| RestoreError::NameTaken(new.clone()))?;
         let over = live.as_ref().and_then(|live| live.parse().ok());
-        let bytes = assemble(Content::Entries { over: over.as_ref(), entries: &images }, &new);
+        let bytes = assemble(Content::Entries { over: over.as_ref(), entries: images }, &new);
+        let bytes = queue.map_or_else(|| Some(bytes.clone()), |queue| work::with_queue(&bytes, queue));
+        let bytes = bytes.ok_or_else(corrupt)?;
         // Read as SillyTavern will: what is wrong with it is found before anything is written.
         let read = Parsed::parse(&bytes).map_err(|_| corrupt())?;
         let mut revisions = vec![Revision::text(&["integrity"], self.slug)];
         revisions.extend(rebind(library, c, &new, &read.images())?);
         revisions.extend(own_record(chat, self.slug, &new, &fingerprint(&read)));
+        revisions.extend(more);
         let edit = edit_of(chat, revisions, true).ok_or_else(corrupt)?;
         let retire = unneeded(library, &BTreeMap::from([(c, Some(new.clone()))]))?;
         let files = [&path, &edit.target].into_iter().chain(&retire);
         self.report.files = files.map(|path| path.as_str().to_owned()).collect();
         self.report.book = Some(new);
-        self.report.warnings = warnings(library, c, &old, &found, chat.head());
+        self.report.warnings.extend(warnings(library, c, &old, &found, chat.head()));
         let mut guards = self.guards();
         guards.extend(live.and_then(|live| {
             Some((library.books().get(live.name())?.clone(), FileId::from(live.identity()?)))
         }));
         let bind = Bind { book: (path, bytes), edit, retire, guards };
         Ok(PickPlan { report: self.report, act: Act::Bind(Box::new(bind)) })
+    }
+
+    /// The book of the chat as it is now.
+    fn live(&self) -> Result<Option<Arc<Book>>, PickError> {
+        let chat = self.library.chat(self.c);
+        Ok(chat.book().map(|(name, _)| self.library.book(name)).transpose()?.flatten())
+    }
+
+    /// The name of the book that the new one is called after, and that of the new one: the chat's line's, or, if it has had none, the
+    /// other's.
+    fn names(&self) -> Result<(String, String), PickError> {
+        let chat = self.library.chat(self.c);
+        let found = self.library.book_as_it_is(self.c)?;
+        let other = || self.source.there().book().map(|(name, _)| name.to_owned());
+        let old = chat.book().map(|(name, _)| name.to_owned()).or_else(other);
+        let old = old.unwrap_or_else(|| chat.name().to_owned());
+        let new = new_book::name(self.library, self.c, chat.name(), &old, &found, &[]);
+        Ok((old, new))
     }
 
     /// An entry as it is to be in this chat's book: it does not say any more from which messages of another chat it was written.
@@ -417,72 +327,6 @@ impl Picking<'_> {
             return Err(PickError::Same("The author's note".to_owned()));
         }
         self.told(now.get("note_prompt").filter(|note| note.is_truthy()), text);
-        self.header(revisions)
-    }
-
-    fn recap(mut self, number: i64) -> Result<PickPlan, PickError> {
-        let (theirs, version) = self.source.version(number)?;
-        let chat = self.library.chat(self.c);
-        let metadata = chat.header().metadata();
-        let keeper = recap::keeper(metadata).unwrap_or(theirs);
-        let known = keeper.versions(metadata);
-        let mut versions: Vec<Vec<u8>> = known.iter().map(|one| one.raw.bytes().to_vec()).collect();
-        let mut current = keeper.running(metadata).and_then(|running| running.current);
-        let text = Raw::trust(&version).get("content").unwrap_or(Raw::NULL);
-        let in_use = known.iter().find(|one| Some(one.number) == current);
-        let before = in_use.and_then(|one| one.content);
-        let same = known.iter().find(|one| one.content.is_some_and(|ours| ours.says_the_same(text)));
-        match same {
-            Some(same) if current == Some(same.number) => {
-                return Err(PickError::Same("The running recap".to_owned()));
-            }
-            Some(same) => current = Some(same.number),
-            None => {
-                let taken = known.iter().any(|one| one.number == number);
-                let next = known.iter().map(|one| one.number).max().unwrap_or(-1).saturating_add(1);
-                let number = if taken { next } else { number };
-                let moved = keeper.move_version(Raw::trust(&version), number, self.last_scene());
-                let missing =
-                    || PickError::NoSuchVersion { chat: self.source.there().name().to_owned(), number };
-                versions.push(moved.ok_or_else(missing)?);
-                current = Some(number);
-            }
-        }
-        let current = current.unwrap_or_default();
-        self.report.what = "recap";
-        self.report.name = current.to_string();
-        self.report.did = if same.is_some() { Did::Changed } else { Did::Added };
-        (self.report.before, self.report.after) = (before.map(shown), shown(text));
-        let revisions = keeper.put_running(metadata, &versions, current, chat.name());
-        self.header(revisions)
-    }
-
-    /// The scene that a version goes up to, if that of the other chat is none of this one's: the last one that is recapped.
-    fn last_scene(&self) -> Option<usize> {
-        let chat = self.library.chat(self.c);
-        let mut recapped = chat.facts().scenes.iter().filter(|(_, scene)| scene.recapped);
-        recapped.next_back().map(|(message, _)| *message).filter(|_| !self.source.is(chat))
-    }
-
-    fn combined(mut self) -> Result<PickPlan, PickError> {
-        let (keeper, stored) = self.source.combined()?;
-        let chat = self.library.chat(self.c);
-        let metadata = chat.header().metadata();
-        let revisions = keeper.put_combined(metadata, Some(&stored), chat.name());
-        let after = apply(Some(chat.header().raw()), &revisions).unwrap_or_default();
-        let after = Raw::parse(&after).ok().and_then(|raw| raw.get("chat_metadata")).unwrap_or(Raw::NULL);
-        let missing = || PickError::NoCombined(self.source.there().name().to_owned());
-        let (now, then) = (keeper.combined(metadata), keeper.combined(after).ok_or_else(missing)?);
-        if now.as_ref() == Some(&then) {
-            return Err(PickError::Same("The combined recap".to_owned()));
-        }
-        if !then.fits(chat.head()) {
-            let has = chat.transcript().len();
-            return Err(PickError::TooFar { chat: chat.name().to_owned(), covers: then.message_count, has });
-        }
-        self.report.what = "combined_recap";
-        self.report.did = if now.is_some() { Did::Changed } else { Did::Added };
-        (self.report.before, self.report.after) = (now.map(|now| now.content), then.content);
         self.header(revisions)
     }
 

@@ -246,7 +246,7 @@ impl<'a> Source<'a> {
     }
 
     /// What the record keeps of what the fork was made without, the newest first.
-    fn archived(&self, key: &str) -> Vec<Vec<u8>> {
+    pub(super) fn archived(&self, key: &str) -> Vec<Vec<u8>> {
         let archive = self.there().header().metadata().at(&["forklore", "archive"]).unwrap_or(Raw::NULL);
         let earlier: Vec<Raw<'_>> = archive.get("earlier").unwrap_or(Raw::NULL).elements().collect();
         let all = [archive].into_iter().chain(earlier.into_iter().rev());

@@ -7,6 +7,7 @@
 
 mod exact;
 mod steady;
+mod together;
 mod told;
 mod whole;
 

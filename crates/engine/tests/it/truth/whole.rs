@@ -35,12 +35,12 @@ pub(super) fn files(fs: &SimFs) -> BTreeMap<String, Vec<u8>> {
 }
 
 /// What differs between two sets of files.
-fn changed(before: &BTreeMap<String, Vec<u8>>, after: &BTreeMap<String, Vec<u8>>) -> Vec<String> {
+pub(super) fn changed(before: &BTreeMap<String, Vec<u8>>, after: &BTreeMap<String, Vec<u8>>) -> Vec<String> {
     let names: BTreeSet<&String> = before.keys().chain(after.keys()).collect();
     names.into_iter().filter(|name| before.get(*name) != after.get(*name)).cloned().collect()
 }
 
-fn undo_last(fs: &Arc<SimFs>, now: i64) -> Result<(), String> {
+pub(super) fn undo_last(fs: &Arc<SimFs>, now: i64) -> Result<(), String> {
     let library = library(fs);
     let log = OpLog::read(&**fs).map_err(|e| e.to_string())?;
     let plan = undo::plan(&library, &log, None, false).map_err(|e| e.to_string())?;
@@ -49,9 +49,9 @@ fn undo_last(fs: &Arc<SimFs>, now: i64) -> Result<(), String> {
 }
 
 /// Titles and texts, the queue left out.
-type Book = BTreeSet<(String, String)>;
+pub(super) type Book = BTreeSet<(String, String)>;
 
-fn without_queue(entries: impl Iterator<Item = (String, String)>) -> Book {
+pub(super) fn without_queue(entries: impl Iterator<Item = (String, String)>) -> Book {
     entries.filter(|(title, _)| title != "__operation_queue").collect()
 }
 
@@ -112,7 +112,7 @@ pub(super) fn fork_and_undo(
     Ok(wrong)
 }
 
-fn differ(a: &Book, b: &Book) -> Vec<(String, String)> {
+pub(super) fn differ(a: &Book, b: &Book) -> Vec<(String, String)> {
     a.symmetric_difference(b).cloned().collect()
 }
 
