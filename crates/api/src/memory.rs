@@ -82,6 +82,9 @@ pub fn switch(open: &OpenVault<'_>, switching: &Switching) -> Result<MemoryStatu
     let library = open.library_to_change(switching.dry_run)?;
     let answers = AnswerStore::open(&open.fs).map_err(MemoryError::from)?;
     let found = survey(&library, library.find_chat(&switching.chat)?, &answers)?;
+    if switching.on {
+        projection::allowed(&library, &found)?;
+    }
     if found.record.on != switching.on && !switching.dry_run {
         projection::switch(&library, &found, switching.on, now())?;
     }
@@ -107,6 +110,7 @@ pub fn run(
         if !found.record.on {
             return Err(MemoryError::Off(library.chat(c).name().to_owned()).into());
         }
+        projection::allowed(&library, &found)?;
         if running.again && asked == 0 {
             let parked: Vec<_> = found.memory.missing.iter().map(Question::key).collect();
             parked.into_iter().try_for_each(|key| answers.unpark(key)).map_err(MemoryError::from)?;

@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use serde::{Deserialize, Serialize};
 
 use crate::key::Key;
-use crate::question::Kind;
+use crate::kind::Kind;
 use crate::reply::Reply;
 
 /// Where an answer comes from.

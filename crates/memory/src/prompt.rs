@@ -4,7 +4,7 @@ use std::borrow::Cow;
 use std::collections::BTreeMap;
 
 use crate::key::Key;
-use crate::question::Kind;
+use crate::kind::Kind;
 
 /// What stands between what a model is told to do and what it is shown.
 const DIVIDER: &str = "\n---\n";

@@ -3,51 +3,15 @@
 use std::ops::Range;
 use std::sync::Arc;
 
-use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use crate::facts::Digest;
 use crate::inputs::Settings;
 use crate::key::Key;
+use crate::kind::Kind;
 use crate::line::Line;
 use crate::prompt::Prompts;
 use crate::schema;
-
-/// What can be asked.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Kind {
-    /// Where a scene ends
-    Boundary,
-    /// What happened in a scene, and what was learnt of whom
-    Facts,
-    /// Which of these names is somebody we know
-    Identity,
-    /// Four recaps as one
-    Recap,
-    /// An entry that has grown too long, shorter
-    Compaction,
-    /// The recap, and what was said since, as one text
-    Combined,
-}
-
-impl Kind {
-    /// All of them.
-    pub const ALL: [Self; 6] =
-        [Self::Boundary, Self::Facts, Self::Identity, Self::Recap, Self::Compaction, Self::Combined];
-
-    /// As a word.
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Boundary => "boundary",
-            Self::Facts => "facts",
-            Self::Identity => "identity",
-            Self::Recap => "recap",
-            Self::Compaction => "compaction",
-            Self::Combined => "combined",
-        }
-    }
-}
 
 /// A name with what it is the name of.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]

@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use crate::question::Kind;
+use crate::kind::Kind;
 
 /// Changes with every change of a shape below: a reply of another shape is the answer to another question.
 pub(crate) const VERSION: &str = "1";

@@ -104,9 +104,9 @@ fn tell<T: serde::Serialize>(
     draw: impl FnOnce(&T) -> std::io::Result<()>,
 ) -> Result<(), Failure> {
     if context.json {
-        ui::json(report)?
+        ui::json(report)?;
     } else {
-        draw(report)?
+        draw(report)?;
     }
     Ok(())
 }

@@ -23,7 +23,7 @@ const WORDS: [&str; 13] = [
 ];
 
 /// What stands right before a word that is the name of something else.
-const NAMES: [&str; 7] = ["value_name = ", "env!(", "var_os(", "var(", "b", "env(", "headers."];
+const NAMES: [&str; 8] = ["value_name = ", "env!(", "var_os(", "var(", "b", "env(", "headers.", "env = "];
 
 fn root() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")

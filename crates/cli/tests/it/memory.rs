@@ -27,7 +27,7 @@ fn run(vault: &TestVault, server: &ModelServer, more: &[&str]) -> (bool, Value) 
     command.args(["memory", "run", "Long road", "--json", "--url", &server.url()]).args(more);
     let done = vault.finish(&mut command);
     (
-        done.success,
+        done.code == Some(0),
         serde_json::from_str(&done.stdout).unwrap_or_else(|_| panic!("{}{}", done.stdout, done.stderr)),
     )
 }
@@ -110,4 +110,17 @@ fn a_server_that_fails_costs_nothing_that_was_paid() {
         .filter_map(|entry| entry["comment"].as_str())
         .collect();
     assert!(titles.contains(&"character-Ilse") && titles.contains(&"Story so far"), "{titles:?}");
+}
+
+#[test]
+fn where_an_extension_keeps_it_nothing_is_turned_on() {
+    let vault = TestVault::harbor();
+    let tree = ok(&vault, &["tree"]);
+    let chats =
+        tree["stories"].as_array().unwrap().iter().flat_map(|story| story["chats"].as_array().unwrap());
+    let scenes = |chat: &&Value| chat["scenes"].as_array().is_some_and(|scenes| !scenes.is_empty());
+    let kept = chats.filter(scenes).find_map(|chat| chat["chat"].as_str()).unwrap();
+    let tree = vault.run(FORKLORE, &["memory", "on", kept, "--json"]);
+    let refused: Value = serde_json::from_str(&tree.stdout).unwrap();
+    assert_eq!(refused["error"]["code"], "MEMORY_KEPT");
 }

@@ -168,6 +168,11 @@ pub fn execute(
     Ok(report)
 }
 
+/// Refuses where another extension keeps the chat's memory: before anything is asked.
+pub fn allowed(library: &Library, survey: &Survey) -> Result<(), MemoryError> {
+    Target::of(library, survey).map(drop)
+}
+
 /// Turns memory on or off for a chat.
 pub fn switch(library: &Library, survey: &Survey, on: bool, now: i64) -> Result<MemoryReport, MemoryError> {
     let chat = library.chat(survey.c);

@@ -5,10 +5,10 @@ use std::collections::{BTreeMap, HashMap};
 use forklore_core::adapter::own::{self, OwnEntry, OwnLine, Role};
 use forklore_core::format::book::EntryImage;
 use forklore_fs::PathError;
-use forklore_memory::{Decision, Entity, EntityId, Hold, Standing};
-use forklore_vault::Library;
+use forklore_memory::{Decision, Entity, EntityId, Hold, Memory, Standing};
+use forklore_vault::{ChatIx, Library};
 
-use super::survey::Survey;
+use crate::memory_record::MemoryRecord;
 
 /// The title of the entry that has the recap.
 pub(super) const STORY: &str = "Story so far";
@@ -76,11 +76,16 @@ fn is_there(entity: &Entity) -> bool {
 }
 
 /// What people have done to memory's entries since they were written: other words, or gone. That is decided from now on.
-pub(super) fn noticed(library: &Library, survey: &Survey) -> Result<Vec<(EntityId, Decision)>, PathError> {
-    let written = survey.record.scenes.len();
+pub(super) fn noticed(
+    library: &Library,
+    c: ChatIx,
+    record: &MemoryRecord,
+    memory: &Memory,
+) -> Result<Vec<(EntityId, Decision)>, PathError> {
+    let written = record.scenes.len();
     // What was written last tells what was there; as long as that is not remembered any more, nothing is missing.
-    let last = written.checked_sub(1).and_then(|last| survey.memory.standing.get(last));
-    let Some((name, standing)) = library.chat(survey.c).book().map(|(name, _)| name).zip(last) else {
+    let last = written.checked_sub(1).and_then(|last| memory.standing.get(last));
+    let Some((name, standing)) = library.chat(c).book().map(|(name, _)| name).zip(last) else {
         return Ok(Vec::new());
     };
     let Some(book) = library.book(name)? else { return Ok(Vec::new()) };
@@ -89,7 +94,7 @@ pub(super) fn noticed(library: &Library, survey: &Survey) -> Result<Vec<(EntityI
     let mut decisions = Vec::new();
     for entity in standing.entities.iter().filter(|entity| is_there(entity)) {
         // What was decided since the scene is no news.
-        let now = survey.memory.entities.iter().find(|now| now.id == entity.id).unwrap_or(entity);
+        let now = memory.entities.iter().find(|now| now.id == entity.id).unwrap_or(entity);
         match live.get(&*entity.title()) {
             None if now.hold != Hold::Deleted => decisions.push((entity.id.clone(), Decision::Deleted)),
             Some(image) if own::edited(image) == Some(true) && image.content() != now.text() => {

@@ -9,6 +9,7 @@ use forklore_vault::address::AddressError;
 use forklore_vault::{ChatIx, Library};
 
 use super::answers::{AnswerError, AnswerStore};
+use super::shape::noticed;
 use crate::memory_record::MemoryRecord;
 use crate::restore::RestoreError;
 
@@ -76,7 +77,7 @@ pub fn survey(library: &Library, c: ChatIx, answers: &AnswerStore) -> Result<Sur
         prompts: Prompts::default(),
     };
     survey.compute(answers);
-    let noticed = super::shape::noticed(library, &survey)?;
+    let noticed = noticed(library, c, &survey.record, &survey.memory)?;
     if !noticed.is_empty() {
         let since = survey.record.head;
         survey.record.inputs.entries.entry(since).or_default().extend(noticed);

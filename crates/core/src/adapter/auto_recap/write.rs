@@ -4,7 +4,7 @@
 use forklore_json::{Kind, PathPart, Raw, list, object, quote, set};
 
 use super::{MODULES, registry, running, text_hash};
-use crate::adapter::own::{OwnEntry, OwnLine, OwnScene, OwnVersion, Role};
+use crate::adapter::own::parts::{OwnEntry, OwnLine, OwnScene, OwnVersion, Role};
 use crate::format::book::EntryImage;
 use crate::format::revision::Revision;
 
