@@ -1,6 +1,6 @@
 //! [`MemoryRecord`]: what a chat's header says of its memory. It goes with the chat, into forks as far as they go.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use forklore_core::format::chat::Header;
 use forklore_core::format::revision::Revision;
@@ -23,6 +23,8 @@ pub struct MemoryRecord {
     pub inputs: Inputs,
     /// The number that each entry has, by its title
     pub uids: BTreeMap<String, i64>,
+    /// Titles of the entries that it had in the book when it was last written: what is not there any more, a person took out
+    pub written: BTreeSet<String>,
     /// The last message of the chat when it was last written: what people did to it since, they did after that message
     pub head: usize,
     /// What the book was like when memory made it, so that undo can tell whether anybody has written into it since

@@ -76,21 +76,26 @@ pub fn plan(library: &Library, survey: &Survey, now: i64) -> Result<MemoryPlan, 
         files: Vec::new(),
         pending: Vec::new(),
     };
-    let nothing = |report| MemoryPlan { report, new_book: None, edits: Vec::new(), guards: Vec::new() };
-    let Some(last) = standing.last().filter(|_| standing.len() >= survey.record.scenes.len()) else {
-        return Ok(nothing(report));
-    };
+    // What has to be asked first may be what was written once; then that stays for now.
+    let fewer = standing.len() < survey.record.scenes.len();
+    if (fewer && !survey.memory.missing.is_empty())
+        || (standing.is_empty() && survey.record.scenes.is_empty())
+    {
+        return Ok(MemoryPlan { report, new_book: None, edits: Vec::new(), guards: Vec::new() });
+    }
     let target = Target::of(library, survey)?;
     let mut record = survey.record.clone();
     let taken: Vec<i64> = target.others.iter().filter_map(|entry| entry.uid).collect();
     let mut numbers = Numbers { uids: &mut record.uids, taken: &taken };
-    let final_entries = with_decisions(survey, last);
-    let images = target.images(&entries(&final_entries, &mut numbers));
+    let last = standing.last().map(|last| with_decisions(survey, last));
+    let images = target.images(&last.map(|last| entries(&last, &mut numbers)).unwrap_or_default());
     report.entries = images.len();
     report.book = Some(target.name.clone());
     let (scenes, messages) = scenes(library, survey, &target, &mut numbers, now)?;
     record.scenes = scenes;
+    record.written = images.iter().map(|image| image.comment.to_string()).collect();
     let mut edits = messages;
+    edits.extend(moved(library, survey)?);
     let (new_book, book_edit) = target.write(&images);
     edits.extend(book_edit);
     let mut revisions = Vec::new();
@@ -107,7 +112,10 @@ pub fn plan(library: &Library, survey: &Survey, now: i64) -> Result<MemoryPlan, 
     });
     let versions: Vec<OwnVersion> = versions.collect();
     let mut recap = own::versions(metadata, &versions, chat.name());
-    // A chat that was only played on needs no operation to say so.
+    // A chat that was only played on, or forked, needs no operation to say so.
+    if edits.is_empty() && new_book.is_none() {
+        record.written.clone_from(&survey.recorded.written);
+    }
     if record != survey.recorded || !edits.is_empty() || new_book.is_some() {
         record.head = chat.head();
     }
@@ -266,6 +274,25 @@ fn scenes(
         edits.extend(change.map(|change| Edit::new(chat.path().clone(), place, vec![change])));
     }
     Ok((written, edits))
+}
+
+/// Edits of messages that ended a scene once and do not any more.
+fn moved(library: &Library, survey: &Survey) -> Result<Vec<Edit>, MemoryError> {
+    let chat = library.chat(survey.c);
+    let ends: HashSet<usize> = survey.memory.standing.iter().map(|standing| standing.scene.last()).collect();
+    let mut edits = Vec::new();
+    for (at, _) in chat.facts().scenes.iter().filter(|(at, _)| !ends.contains(at)) {
+        let Some((line, row)) = library.message_line(survey.c, *at)?.zip(chat.transcript().row(*at)) else {
+            continue;
+        };
+        let Ok(message) = Message::parse(&line) else { continue };
+        let Some((key, to)) = own::no_scene(message.extra()) else { continue };
+        let to = to.and_then(|to| Json::new(&to));
+        let change = JsonChange::set_in(message.raw(), &["extra", key], to);
+        let place = Place::Message { index: *at, id: row.id.0 };
+        edits.extend(change.map(|change| Edit::new(chat.path().clone(), place, vec![change])));
+    }
+    Ok(edits)
 }
 
 /// Numbers of the entries that a scene changed.

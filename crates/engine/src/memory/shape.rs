@@ -96,7 +96,9 @@ pub(super) fn noticed(
         // What was decided since the scene is no news.
         let now = memory.entities.iter().find(|now| now.id == entity.id).unwrap_or(entity);
         match live.get(&*entity.title()) {
-            None if now.hold != Hold::Deleted => decisions.push((entity.id.clone(), Decision::Deleted)),
+            None if now.hold != Hold::Deleted && record.written.contains(&entity.title()) => {
+                decisions.push((entity.id.clone(), Decision::Deleted));
+            }
             Some(image) if own::edited(image) == Some(true) && image.content() != now.text() => {
                 decisions.push((entity.id.clone(), Decision::Text(image.content().into_owned())));
             }

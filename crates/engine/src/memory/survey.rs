@@ -125,10 +125,11 @@ impl Survey {
 fn line(library: &Library, c: ChatIx) -> Result<Line, PathError> {
     let mut said = Vec::new();
     library.each_message(c, 0, |_, bytes| {
-        // A line that cannot be read is no message, and is not counted among them.
-        if let Ok(message) = Message::parse(bytes) {
-            said.push(Utterance::new(message.speaker(), message.text()));
-        }
+        // What cannot be read says nothing, and is counted all the same.
+        said.push(match Message::parse(bytes) {
+            Ok(message) => Utterance::new(message.speaker(), message.text()),
+            Err(_) => Utterance::new("", ""),
+        });
     })?;
     Ok(said.into_iter().collect())
 }

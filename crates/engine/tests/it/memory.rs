@@ -284,6 +284,59 @@ fn an_edit_is_followed_and_undo_takes_everything_back() {
     assert!(!AnswerStore::open(&played.fs).unwrap().known().is_empty());
 }
 
+/// Messages that end a scene, as the chat has them, and as they are remembered.
+fn ends(played: &Played) -> (Vec<usize>, Vec<usize>) {
+    let library = played.library();
+    let c = library.find_chat("Long road").unwrap();
+    let marked = library.chat(c).facts().scenes.iter().map(|(at, _)| *at).collect();
+    (marked, played.remembered("Long road").iter().map(|(last, _)| *last).collect())
+}
+
+#[test]
+fn what_was_deleted_is_not_remembered() {
+    let played = Played::new(vault(100));
+    played.run("Long road");
+    for messages in [40, 5] {
+        let chat = String::from_utf8(played.vault.read(CHAT)).unwrap();
+        let left: Vec<&str> = chat.lines().take(messages + 1).collect();
+        played.vault.write(CHAT, left.join("\n").as_bytes());
+        played.run("Long road");
+        let then = played.remembered("Long road").last().map(|(_, facts)| facts.clone()).unwrap_or_default();
+        assert_eq!(facts(&played.shown("Long road", messages - 1)), then, "{messages} messages are left");
+        assert!(!then.contains_key("character-Wick"));
+        let (marked, remembered) = ends(&played);
+        assert_eq!(marked, remembered);
+        let found = serde_json::to_value(check::check(&played.library(), None, NOW)).unwrap();
+        assert_eq!(found["ok"], true, "{found:#}");
+    }
+}
+
+#[test]
+fn a_scene_that_ends_elsewhere_by_now_is_marked_there() {
+    let played = Played::new(vault(100));
+    played.run("Long road");
+    let chat = String::from_utf8(played.vault.read(CHAT)).unwrap();
+    // The second scene does not begin where it did, and somebody comes up who was never there: nobody has deleted them.
+    let moved =
+        chat.replace("Later they came upon Ilse at the mill. Word w12.", "Now they saw Zora. Word w12.");
+    played.vault.write(CHAT, moved.as_bytes());
+    assert!(played.run("Long road") > 0);
+    let (marked, remembered) = ends(&played);
+    assert_eq!(marked, remembered);
+    assert!(!marked.contains(&11), "{marked:?}");
+    assert!(played.shown("Long road", 99).contains_key("character-Zora"));
+    // And back again: nothing is asked, and all is as it was.
+    let chat = String::from_utf8(played.vault.read(CHAT)).unwrap();
+    let back =
+        chat.replace("Now they saw Zora. Word w12.", "Later they came upon Ilse at the mill. Word w12.");
+    played.vault.write(CHAT, back.as_bytes());
+    assert_eq!(played.run("Long road"), 0);
+    let (marked, remembered) = ends(&played);
+    assert_eq!(marked, remembered);
+    assert!(marked.contains(&11));
+    assert!(!played.shown("Long road", 99).contains_key("character-Zora"));
+}
+
 #[test]
 fn another_extensions_book_is_left_alone() {
     let played = Played::new(TestVault::real("lantern"));

@@ -1,7 +1,7 @@
 //! The extension's formats from the other side: scenes, versions of the running recap, entries and registries as it would have written
 //! them, for Forklore's own memory. What it or anybody else has put beside them stays.
 
-use forklore_json::{Kind, PathPart, Raw, list, object, quote, set};
+use forklore_json::{Kind, PathPart, Raw, list, object, quote, remove, set};
 
 use super::{MODULES, registry, running, text_hash};
 use crate::adapter::own::parts::{OwnEntry, OwnLine, OwnScene, OwnVersion, Role};
@@ -10,6 +10,18 @@ use crate::format::revision::Revision;
 
 /// The key of an entry that says what Forklore last wrote there: who finds another text there finds what a person wrote.
 const MARK: &str = "forklore_memory";
+
+/// What makes a scene of a message.
+const SCENE: [&str; 8] = [
+    "scene_break",
+    "scene_break_name",
+    "scene_recap_memory",
+    "scene_break_recap",
+    "scene_recap_versions",
+    "scene_recap_current_index",
+    "scene_recap_hash",
+    "scene_recap_metadata",
+];
 
 /// The title of the registry of a type.
 pub(crate) fn registry_title(kind: &str) -> String {
@@ -140,16 +152,17 @@ pub(crate) fn scene(scene: &OwnScene<'_>, extra: Raw<'_>) -> (&'static str, Vec<
         ("created_entry_uids", texts(&scene.wrote.iter().map(i64::to_string).collect::<Vec<_>>())),
         ("combined_at", clock()),
     ]);
-    let fields = [
-        ("scene_break", b"true".to_vec()),
-        ("scene_break_name", quote(&format!("{} {}-{}", scene.title, scene.first, scene.last))),
-        ("scene_recap_memory", quote(&stored)),
-        ("scene_break_recap", quote(&stored)),
-        ("scene_recap_versions", list(&[quote(&stored)])),
-        ("scene_recap_current_index", b"0".to_vec()),
-        ("scene_recap_hash", quote(&text_hash(&stored))),
-        ("scene_recap_metadata", object(&[("0", metadata)])),
+    let values = [
+        b"true".to_vec(),
+        quote(&format!("{} {}-{}", scene.title, scene.first, scene.last)),
+        quote(&stored),
+        quote(&stored),
+        list(&[quote(&stored)]),
+        b"0".to_vec(),
+        quote(&text_hash(&stored)),
+        object(&[("0", metadata)]),
     ];
+    let fields = SCENE.into_iter().zip(values).chain([(MARK, b"true".to_vec())]);
     let module = extra.get(key).filter(|module| module.kind() == Kind::Object);
     let mut bytes = module.map_or_else(|| b"{}".to_vec(), |module| module.bytes().to_vec());
     for (name, value) in fields {
@@ -158,6 +171,22 @@ pub(crate) fn scene(scene: &OwnScene<'_>, extra: Raw<'_>) -> (&'static str, Vec<
         }
     }
     (key, bytes)
+}
+
+/// The extension's data of a message where memory's scene does not end any more, without it; nothing if that is all there was. `None` if
+/// memory has no scene there.
+pub(crate) fn no_scene(extra: Raw<'_>) -> Option<(&'static str, Option<Vec<u8>>)> {
+    let key = MODULES[0];
+    let module = extra.get(key)?;
+    module.get(MARK)?;
+    let mut bytes = module.bytes().to_vec();
+    for name in SCENE.iter().chain([&MARK]) {
+        if let Some(splice) = remove(Raw::trust(&bytes), &[PathPart::key(name)]) {
+            bytes = splice.apply(&bytes);
+        }
+    }
+    let empty = Raw::trust(&bytes).members().next().is_none();
+    Some((key, (!empty).then_some(bytes)))
 }
 
 /// An entry as a scene keeps it: without what it would have to make up, and with what says whose text it is.

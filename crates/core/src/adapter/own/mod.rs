@@ -37,6 +37,11 @@ pub fn scene(scene: &OwnScene<'_>, extra: Raw<'_>) -> (&'static str, Vec<u8>) {
     write::scene(scene, extra)
 }
 
+/// What a message has there whose scene ends elsewhere by now; nothing if that was all. `None` if memory has no scene there.
+pub fn no_scene(extra: Raw<'_>) -> Option<(&'static str, Option<Vec<u8>>)> {
+    write::no_scene(extra)
+}
+
 /// The running recap of a chat of this name.
 pub fn versions(metadata: Raw<'_>, versions: &[OwnVersion], chat: &str) -> Vec<Revision> {
     write::versions(metadata, versions, chat)
