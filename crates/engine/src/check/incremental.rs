@@ -25,7 +25,7 @@ struct OfCircle {
 /// What was found in each circle, by its key.
 type Kept = HashMap<String, OfCircle>;
 
-/// Checks the vault as [`check()`] does. What was found before counts for circles in which nothing is another one.
+/// Checks the vault as [`super::check()`] does. What was found before counts for circles in which nothing is another one.
 pub fn check_changed(library: &Library, now: i64) -> CheckReport {
     let circles = library.circles();
     let fs = &**library.fs();

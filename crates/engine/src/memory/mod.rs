@@ -2,7 +2,7 @@
 //!
 //! * [`AnswerStore`] keeps what models have answered, for all chats of a vault.
 //! * [`MemoryRecord`] is what a chat's header says of its memory: whether it is on, what its owner decided, what was written.
-//! * [`survey`] reads a chat and computes; [`status`] and [`why`] tell of it.
+//! * [`survey()`] reads a chat and computes; [`status()`] and [`why`] tell of it.
 //! * [`projection`] writes it into the chat and its book, as one operation: a [`projection::plan`], then [`projection::execute`].
 
 mod answers;
