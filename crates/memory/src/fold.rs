@@ -25,9 +25,10 @@ impl Entities {
     pub(crate) fn learn(&mut self, facts: &Facts, same: &[(String, String)], scene: usize) -> Vec<usize> {
         let mut touched = Vec::new();
         for learnt in &facts.learnt {
-            let is =
-                same.iter().find(|(new, _)| *new == learnt.name).map_or(&learnt.name, |(_, known)| known);
-            let i = self.find(&learnt.kind, is).unwrap_or_else(|| {
+            // Somebody of that very name is meant first: a person may have made an entry for them before anybody told of them.
+            let known = same.iter().find(|(new, _)| *new == learnt.name).map(|(_, known)| known);
+            let found = self.find(&learnt.kind, &learnt.name).or_else(|| self.find(&learnt.kind, known?));
+            let i = found.unwrap_or_else(|| {
                 let id = EntityId { kind: learnt.kind.clone(), name: learnt.name.clone() };
                 self.add(Entity::new(id, Some(scene)))
             });

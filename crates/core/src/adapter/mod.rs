@@ -29,6 +29,7 @@ pub use scene::{Scene, SceneSighting, SceneVersion, Written};
 use forklore_json::Raw;
 
 use self::notes::{BoundBook, CheckpointState, Waiting};
+use self::own::OwnFormat;
 use self::places::{Path, Places};
 use self::recap::{CombinedRecap, Projection, RunningRecap, StoredVersion};
 use self::registry::{IndexRecord, RegistryLine};
@@ -38,6 +39,9 @@ use crate::format::revision::Revision;
 
 /// All adapters, in the order in which they are asked.
 pub const ALL: [&dyn Adapter; 2] = [&auto_recap::AutoRecap, &memory_books::MemoryBooks];
+
+/// The one in whose formats Forklore's own memory is written.
+pub const OWN: &dyn OwnFormat = &auto_recap::AutoRecap;
 
 /// What Forklore asks of a memory extension's data. Every answer but the first two has a default: an extension that keeps no queue has
 /// none.

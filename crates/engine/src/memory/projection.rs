@@ -3,8 +3,8 @@
 
 use std::collections::HashSet;
 
-use forklore_core::adapter::own::{self, OwnScene, OwnVersion, Role};
-use forklore_core::adapter::{self};
+use forklore_core::adapter::own::{OwnEntry, OwnScene, OwnVersion, Role};
+use forklore_core::adapter::{self, OWN};
 use forklore_core::fork::book::{Content, assemble, fingerprint};
 use forklore_core::fork::names::{self, BookStyle};
 use forklore_core::format::book::{Book as ParsedBook, EntryImage};
@@ -111,7 +111,7 @@ pub fn plan(library: &Library, survey: &Survey, now: i64) -> Result<MemoryPlan, 
         content: standing.recap.text(),
     });
     let versions: Vec<OwnVersion> = versions.collect();
-    let mut recap = own::versions(metadata, &versions, chat.name());
+    let mut recap = OWN.own_versions(metadata, &versions, chat.name());
     // A chat that was only played on, or forked, needs no operation to say so.
     if edits.is_empty() && new_book.is_none() {
         record.written.clone_from(&survey.recorded.written);
@@ -236,7 +236,7 @@ fn scenes(
         // What people had beside memory's entries when the scene was first written; now, if it is new.
         let others = match (before, sightings.into_iter().last()) {
             (Some(_), Some(sighting)) => {
-                sighting.entries.into_iter().filter(|entry| own::edited(entry).is_none()).collect()
+                sighting.entries.into_iter().filter(|entry| OWN.edited(entry).is_none()).collect()
             }
             _ => target.others.clone(),
         };
@@ -267,7 +267,7 @@ fn scenes(
             entries: &all,
             wrote: &wrote,
         };
-        let (key, value) = own::scene(&scene, message.extra());
+        let (key, value) = OWN.own_scene(&scene, message.extra());
         let change =
             Json::new(&value).and_then(|to| JsonChange::set_in(message.raw(), &["extra", key], Some(to)));
         let place = Place::Message { index: last, id: row.id.0 };
@@ -286,7 +286,7 @@ fn moved(library: &Library, survey: &Survey) -> Result<Vec<Edit>, MemoryError> {
             continue;
         };
         let Ok(message) = Message::parse(&line) else { continue };
-        let Some((key, to)) = own::no_scene(message.extra()) else { continue };
+        let Some((key, to)) = OWN.no_scene(message.extra()) else { continue };
         let to = to.and_then(|to| Json::new(&to));
         let change = JsonChange::set_in(message.raw(), &["extra", key], to);
         let place = Place::Message { index: *at, id: row.id.0 };
@@ -296,7 +296,7 @@ fn moved(library: &Library, survey: &Survey) -> Result<Vec<Edit>, MemoryError> {
 }
 
 /// Numbers of the entries that a scene changed.
-fn wrote(survey: &Survey, i: usize, own: &[own::OwnEntry]) -> Vec<i64> {
+fn wrote(survey: &Survey, i: usize, own: &[OwnEntry]) -> Vec<i64> {
     let touched: HashSet<String> = survey.memory.standing[i]
         .entities
         .iter()
@@ -331,7 +331,7 @@ impl Target {
         };
         let images = bound.as_ref().map(|(.., book)| book.images()).unwrap_or_default();
         let is_own = |entry: &EntryImage| {
-            own::edited(entry).is_some()
+            OWN.edited(entry).is_some()
                 && entry.uid.is_some()
                 && survey.record.uids.get(&*entry.comment).copied() == entry.uid
         };
@@ -358,9 +358,9 @@ impl Target {
     }
 
     /// Memory's entries as they become there.
-    fn images(&self, entries: &[own::OwnEntry]) -> Vec<EntryImage> {
+    fn images(&self, entries: &[OwnEntry]) -> Vec<EntryImage> {
         let live = |uid: i64| self.own.iter().find(|entry| entry.uid == Some(uid));
-        entries.iter().map(|entry| own::entry(entry, live(entry.uid))).collect()
+        entries.iter().map(|entry| OWN.own_entry(entry, live(entry.uid))).collect()
     }
 
     /// A new book, or what changes in the one that is there.

@@ -2,7 +2,8 @@
 
 use std::collections::{BTreeMap, HashMap};
 
-use forklore_core::adapter::own::{self, OwnEntry, OwnLine, Role};
+use forklore_core::adapter::OWN;
+use forklore_core::adapter::own::{OwnEntry, OwnLine, Role};
 use forklore_core::format::book::EntryImage;
 use forklore_fs::PathError;
 use forklore_memory::{Decision, Entity, EntityId, Hold, Memory, Standing};
@@ -57,8 +58,8 @@ pub(super) fn entries(standing: &Standing, numbers: &mut Numbers<'_>) -> Vec<Own
         entries.push(OwnEntry { uid, title, content, keys: entity.keywords(), role: Role::Fact });
     }
     for (kind, lines) in listed {
-        let title = own::registry_title(kind);
-        let content = own::registry_text(kind, &lines);
+        let title = OWN.list_title(kind);
+        let content = OWN.list_text(kind, &lines);
         entries.push(OwnEntry {
             uid: numbers.of(&title),
             title,
@@ -99,7 +100,7 @@ pub(super) fn noticed(
             None if now.hold != Hold::Deleted && record.written.contains(&entity.title()) => {
                 decisions.push((entity.id.clone(), Decision::Deleted));
             }
-            Some(image) if own::edited(image) == Some(true) && image.content() != now.text() => {
+            Some(image) if OWN.edited(image) == Some(true) && image.content() != now.text() => {
                 decisions.push((entity.id.clone(), Decision::Text(image.content().into_owned())));
             }
             _ => {}

@@ -12,11 +12,12 @@ mod registry;
 mod running;
 mod scene;
 mod wrap;
-pub(super) mod write;
+mod write;
 
 use forklore_json::{Kind, Raw, object};
 
 use crate::adapter::notes::{BoundBook, CheckpointState, Waiting};
+use crate::adapter::own::{OwnEntry, OwnFormat, OwnLine, OwnScene, OwnVersion};
 use crate::adapter::places::{EVERY, Path, Places};
 use crate::adapter::recap::{CombinedRecap, Projection, RunningRecap, StoredVersion};
 use crate::adapter::registry::{IndexRecord, RegistryLine};
@@ -269,6 +270,36 @@ impl Adapter for AutoRecap {
 
     fn loses_recaps(&self) -> Option<String> {
         Some(format!("Renaming a chat makes {NAME} forget its running recap."))
+    }
+}
+
+impl OwnFormat for AutoRecap {
+    fn list_title(&self, kind: &str) -> String {
+        write::registry_title(kind)
+    }
+
+    fn list_text(&self, kind: &str, lines: &[OwnLine]) -> String {
+        write::registry_text(kind, lines)
+    }
+
+    fn own_entry(&self, own: &OwnEntry, live: Option<&EntryImage>) -> EntryImage {
+        write::entry(own, live)
+    }
+
+    fn edited(&self, entry: &EntryImage) -> Option<bool> {
+        write::edited(entry)
+    }
+
+    fn own_scene(&self, scene: &OwnScene<'_>, extra: Raw<'_>) -> (&'static str, Vec<u8>) {
+        write::scene(scene, extra)
+    }
+
+    fn no_scene(&self, extra: Raw<'_>) -> Option<(&'static str, Option<Vec<u8>>)> {
+        write::no_scene(extra)
+    }
+
+    fn own_versions(&self, metadata: Raw<'_>, versions: &[OwnVersion], chat: &str) -> Vec<Revision> {
+        write::versions(metadata, versions, chat)
     }
 }
 

@@ -4,7 +4,7 @@
 use forklore_json::{Kind, PathPart, Raw, list, object, quote, remove, set};
 
 use super::{MODULES, registry, running, text_hash};
-use crate::adapter::own::parts::{OwnEntry, OwnLine, OwnScene, OwnVersion, Role};
+use crate::adapter::own::{OwnEntry, OwnLine, OwnScene, OwnVersion, Role};
 use crate::format::book::EntryImage;
 use crate::format::revision::Revision;
 
@@ -24,12 +24,12 @@ const SCENE: [&str; 8] = [
 ];
 
 /// The title of the registry of a type.
-pub(crate) fn registry_title(kind: &str) -> String {
+pub(super) fn registry_title(kind: &str) -> String {
     format!("{}{kind}", registry::PREFIX)
 }
 
 /// The text of a registry: of each entry its number, title, other names, and what it is.
-pub(crate) fn registry_text(kind: &str, lines: &[OwnLine]) -> String {
+pub(super) fn registry_text(kind: &str, lines: &[OwnLine]) -> String {
     const NOTHING: &str = "\u{2014}";
     let mut lines: Vec<_> = lines.iter().collect();
     lines.sort();
@@ -45,7 +45,7 @@ pub(crate) fn registry_text(kind: &str, lines: &[OwnLine]) -> String {
 }
 
 /// An entry as it becomes in a book that may have it: only what is memory's changes there.
-pub(crate) fn entry(own: &OwnEntry, live: Option<&EntryImage>) -> EntryImage {
+pub(super) fn entry(own: &OwnEntry, live: Option<&EntryImage>) -> EntryImage {
     let mut image = live.cloned().unwrap_or_else(|| blank(own));
     let mut fields = vec![("content", quote(&own.content)), (MARK, quote(&text_hash(&own.content)))];
     if own.role == Role::Fact {
@@ -62,7 +62,7 @@ pub(crate) fn entry(own: &OwnEntry, live: Option<&EntryImage>) -> EntryImage {
 }
 
 /// Whether an entry says something else than memory wrote there. `None` if memory never wrote it.
-pub(crate) fn edited(entry: &EntryImage) -> Option<bool> {
+pub(super) fn edited(entry: &EntryImage) -> Option<bool> {
     let mark = entry.raw().get(MARK)?.as_text()?.into_owned();
     Some(text_hash(&entry.content()) != mark)
 }
@@ -117,7 +117,7 @@ fn blank(own: &OwnEntry) -> EntryImage {
 }
 
 /// The extension's data of a message that ends a scene.
-pub(crate) fn scene(scene: &OwnScene<'_>, extra: Raw<'_>) -> (&'static str, Vec<u8>) {
+pub(super) fn scene(scene: &OwnScene<'_>, extra: Raw<'_>) -> (&'static str, Vec<u8>) {
     let key = MODULES[0];
     let digest = object(&[
         ("developments", texts(scene.developments)),
@@ -175,7 +175,7 @@ pub(crate) fn scene(scene: &OwnScene<'_>, extra: Raw<'_>) -> (&'static str, Vec<
 
 /// The extension's data of a message where memory's scene does not end any more, without it; nothing if that is all there was. `None` if
 /// memory has no scene there.
-pub(crate) fn no_scene(extra: Raw<'_>) -> Option<(&'static str, Option<Vec<u8>>)> {
+pub(super) fn no_scene(extra: Raw<'_>) -> Option<(&'static str, Option<Vec<u8>>)> {
     let key = MODULES[0];
     let module = extra.get(key)?;
     module.get(MARK)?;
@@ -227,7 +227,7 @@ fn snapshot(entry: &EntryImage, book: &str) -> Vec<u8> {
 }
 
 /// The running recap of a chat, all versions of it.
-pub(crate) fn versions(metadata: Raw<'_>, versions: &[OwnVersion], chat: &str) -> Vec<Revision> {
+pub(super) fn versions(metadata: Raw<'_>, versions: &[OwnVersion], chat: &str) -> Vec<Revision> {
     let mut before = 0;
     let told = versions.iter().enumerate().map(|(i, version)| {
         let number = |n: usize| n.to_string().into_bytes();

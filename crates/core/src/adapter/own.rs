@@ -1,6 +1,11 @@
-//! What memory writes, in Forklore's own words.
+//! Forklore's own memory as files have it: [`OwnEntry`], [`OwnLine`], [`OwnScene`], [`OwnVersion`], and [`OwnFormat`], in which they are
+//! written. That is an extension's, so that it, and everything here that reads it, takes them for its own; how it looks only its adapter
+//! knows.
+
+use forklore_json::Raw;
 
 use crate::format::book::EntryImage;
+use crate::format::revision::Revision;
 
 /// What an entry is to memory.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -79,4 +84,28 @@ pub struct OwnVersion {
     pub clock: i64,
     /// Its text
     pub content: String,
+}
+
+/// Somebody's formats, from the other side: memory is written in them.
+pub trait OwnFormat: Sync {
+    /// The title of the list of those of a type.
+    fn list_title(&self, kind: &str) -> String;
+
+    /// The text of such a list.
+    fn list_text(&self, kind: &str, lines: &[OwnLine]) -> String;
+
+    /// An entry as it becomes in a book that may have it. Only what is memory's changes there.
+    fn own_entry(&self, own: &OwnEntry, live: Option<&EntryImage>) -> EntryImage;
+
+    /// Whether a person wrote into an entry of memory's. `None` if it is none.
+    fn edited(&self, entry: &EntryImage) -> Option<bool>;
+
+    /// What a message that ends a scene has in its `extra`: the key, and the value there. What others have put into that value stays.
+    fn own_scene(&self, scene: &OwnScene<'_>, extra: Raw<'_>) -> (&'static str, Vec<u8>);
+
+    /// What a message has there whose scene ends elsewhere by now; nothing if that was all. `None` if memory has no scene there.
+    fn no_scene(&self, extra: Raw<'_>) -> Option<(&'static str, Option<Vec<u8>>)>;
+
+    /// The running recap of a chat of this name.
+    fn own_versions(&self, metadata: Raw<'_>, versions: &[OwnVersion], chat: &str) -> Vec<Revision>;
 }
