@@ -20,7 +20,8 @@ pub(crate) fn memory_status(status: &MemoryStatus) -> io::Result<()> {
     }
     let open = status.messages.saturating_sub(status.open_from);
     if open > 0 {
-        writeln!(out, "  {DIM}{} since then{DIM:#}", count(open, "message"))?;
+        let said = if status.scenes.is_empty() { "no scene is found yet" } else { "since then" };
+        writeln!(out, "  {DIM}{}, {said}{DIM:#}", count(open, "message"))?;
     }
     cost(&mut out, status)?;
     for why in &status.parked {
@@ -95,7 +96,7 @@ pub(crate) fn remembered(report: &RunReport) -> io::Result<()> {
     let mut out = anstream::stdout().lock();
     let (read, written) = (thousands(report.tokens_in), thousands(report.tokens_out));
     writeln!(out, "  {} asked: {read} tokens read, {written} written", count(report.asked, "question"))?;
-    if let Some(why) = &report.stopped {
+    if let Some(why) = report.stopped.as_deref().map(|why| why.trim_end_matches('.')) {
         parts::warning(
             &mut out,
             &tame(&format!("Not done: {why}. Run it again to go on; nothing is asked twice.")),
