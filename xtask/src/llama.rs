@@ -24,9 +24,9 @@ const PACKAGES: [&str; 11] = [
 /// Starts it from wherever its folder is. The slowest of the libraries for processors runs on all of them.
 const START: &str = r#"#!/bin/sh
 here=$(dirname "$(readlink -f "$0")")
-lib=$here/root/usr/lib/x86_64-linux-gnu
+lib=$here/files/usr/lib/x86_64-linux-gnu
 export GGML_BACKEND_PATH="$lib/ggml/backends0/libggml-cpu-x64.so"
-exec "$lib/ld-linux-x86-64.so.2" --library-path "$lib:$lib/llama.cpp:$lib/llama:$lib/ggml/backends0" "$here/root/usr/bin/llama-server" "$@"
+exec "$lib/ld-linux-x86-64.so.2" --library-path "$lib:$lib/llama.cpp:$lib/llama:$lib/ggml/backends0" "$here/files/usr/bin/llama-server" "$@"
 "#;
 
 /// The program, fetched into a folder if need be.
@@ -66,9 +66,9 @@ fn works(folder: &Path) -> bool {
 
 fn fetch(folder: &Path) -> Result<(), String> {
     let _old = fs::remove_dir_all(folder);
-    let (apt, debs, root) = (folder.join("apt"), folder.join("debs"), folder.join("root"));
+    let (apt, debs, files) = (folder.join("apt"), folder.join("debs"), folder.join("files"));
     for dir in
-        [&apt.join("lists/partial"), &apt.join("cache/archives/partial"), &apt.join("sources"), &debs, &root]
+        [&apt.join("lists/partial"), &apt.join("cache/archives/partial"), &apt.join("sources"), &debs, &files]
     {
         fs::create_dir_all(dir).map_err(|e| e.to_string())?;
     }
@@ -94,7 +94,7 @@ fn fetch(folder: &Path) -> Result<(), String> {
     get(&["update"])?;
     get(&[&["download"][..], &PACKAGES].concat())?;
     for deb in fs::read_dir(&debs).into_iter().flatten().flatten() {
-        run(Command::new("dpkg-deb").arg("-x").arg(deb.path()).arg(&root))?;
+        run(Command::new("dpkg-deb").arg("-x").arg(deb.path()).arg(&files))?;
     }
     for dir in [&apt, &debs] {
         let _gone = fs::remove_dir_all(dir);

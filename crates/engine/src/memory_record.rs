@@ -11,6 +11,9 @@ use serde::{Deserialize, Serialize};
 /// Its key in `chat_metadata`.
 pub(crate) const KEY: &str = "forklore_memory";
 
+/// The version of what is written here; see `docs/formats/memory.md`.
+const VERSION: u32 = 1;
+
 /// What a chat knows of its memory.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
@@ -48,7 +51,13 @@ pub struct WrittenScene {
 impl MemoryRecord {
     /// Reads it. A header without one, or with one that cannot be read, has none.
     pub fn of(header: Header<'_>) -> Option<Self> {
-        serde_json::from_slice(header.metadata().get(KEY)?.bytes()).ok()
+        let record: Self = serde_json::from_slice(header.metadata().get(KEY)?.bytes()).ok()?;
+        (record.version <= VERSION).then_some(record)
+    }
+
+    /// Whether a header has one that cannot be read: whoever wrote over it would lose what its owner decided.
+    pub(crate) fn is_unreadable(header: Header<'_>) -> bool {
+        header.metadata().get(KEY).is_some() && Self::of(header).is_none()
     }
 
     /// What of it belongs to a chat that ends with message `n`.
@@ -60,7 +69,7 @@ impl MemoryRecord {
 
     /// The header with it.
     pub(crate) fn revision(&self) -> Revision {
-        let bytes = serde_json::to_vec(&Self { version: 1, ..self.clone() }).unwrap_or_default();
+        let bytes = serde_json::to_vec(&Self { version: VERSION, ..self.clone() }).unwrap_or_default();
         Revision::set(&[KEY], bytes)
     }
 }

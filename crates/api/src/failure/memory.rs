@@ -17,6 +17,10 @@ impl From<MemoryError> for Failure {
                 ErrorCode::MemoryKept,
                 "Two memories would write over each other. Turn the extension off for this chat and bind another lorebook to it, or none.",
             ),
+            MemoryError::Unreadable(_) => typed(
+                ErrorCode::NewerFormat,
+                "Nothing was changed. Update Forklore if a newer one has kept it; else an older copy of the chat, from its backups, has it whole.",
+            ),
             MemoryError::NoEntry(_) => {
                 typed(ErrorCode::EntryNotFound, "`forklore show CHAT` lists the entries of its lorebook.")
             }

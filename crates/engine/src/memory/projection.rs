@@ -85,8 +85,7 @@ pub fn plan(library: &Library, survey: &Survey, now: i64) -> Result<MemoryPlan, 
     }
     let target = Target::of(library, survey)?;
     let mut record = survey.record.clone();
-    let taken: Vec<i64> = target.others.iter().filter_map(|entry| entry.uid).collect();
-    let mut numbers = Numbers { uids: &mut record.uids, taken: &taken };
+    let mut numbers = Numbers::new(&mut record.uids, &target.others);
     let last = standing.last().map(|last| with_decisions(survey, last));
     let images = target.images(&last.map(|last| entries(&last, &mut numbers)).unwrap_or_default());
     report.entries = images.len();

@@ -1,6 +1,6 @@
 //! What memory's entries look like in a book after a scene, and what people have done to them since.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, HashMap, HashSet};
 
 use forklore_core::adapter::OWN;
 use forklore_core::adapter::own::{OwnEntry, OwnLine, Role};
@@ -18,18 +18,28 @@ const SYNOPSIS: usize = 100;
 
 /// Numbers for entries: the same title has the same number for ever.
 pub(super) struct Numbers<'a> {
-    pub(super) uids: &'a mut BTreeMap<String, i64>,
-    /// Numbers that entries have which are not memory's
-    pub(super) taken: &'a [i64],
+    uids: &'a mut BTreeMap<String, i64>,
+    /// Numbers that cannot be given any more: those of memory's entries, and those that others have
+    used: HashSet<i64>,
+    /// All below are used.
+    next: i64,
 }
 
-impl Numbers<'_> {
+impl<'a> Numbers<'a> {
+    /// Numbers beside those that were given, and those of entries that are not memory's.
+    pub(super) fn new(uids: &'a mut BTreeMap<String, i64>, others: &[EntryImage]) -> Self {
+        let used = uids.values().copied().chain(others.iter().filter_map(|entry| entry.uid)).collect();
+        Self { uids, used, next: 0 }
+    }
+
     fn of(&mut self, title: &str) -> i64 {
         if let Some(uid) = self.uids.get(title) {
             return *uid;
         }
-        let used = |uid: &i64| self.uids.values().any(|known| known == uid) || self.taken.contains(uid);
-        let uid = (0..).find(|uid| !used(uid)).unwrap_or_default();
+        while !self.used.insert(self.next) {
+            self.next += 1;
+        }
+        let uid = self.next;
         self.uids.insert(title.to_owned(), uid);
         uid
     }

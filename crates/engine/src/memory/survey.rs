@@ -30,6 +30,9 @@ pub enum MemoryError {
         /// The extension
         keeper: String,
     },
+    /// What its header says of it is of a newer Forklore, or damaged.
+    #[error("What \"{0}\" says of its memory cannot be read")]
+    Unreadable(String),
     /// There is no such entry.
     #[error("Memory has no entry \"{0}\"")]
     NoEntry(String),
@@ -65,6 +68,9 @@ pub struct Survey {
 /// Reads a chat and computes what is remembered of it.
 pub fn survey(library: &Library, c: ChatIx, answers: &AnswerStore) -> Result<Survey, MemoryError> {
     let chat = library.chat(c);
+    if MemoryRecord::is_unreadable(chat.header()) {
+        return Err(MemoryError::Unreadable(chat.name().to_owned()));
+    }
     let record = MemoryRecord::of(chat.header()).unwrap_or_default();
     let line = line(library, c)?;
     let mut survey = Survey {

@@ -338,6 +338,19 @@ fn a_scene_that_ends_elsewhere_by_now_is_marked_there() {
 }
 
 #[test]
+fn what_a_newer_forklore_decided_is_not_written_over() {
+    for theirs in [json!({"version": 2, "on": true}), json!({"inputs": 7}), json!("x")] {
+        let vault =
+            TestVault::new().chat("Mara", "Long road", &json!({"forklore_memory": theirs}), &["Hello"]);
+        let played = Played::new(vault);
+        let library = played.library();
+        let c = library.find_chat("Long road").unwrap();
+        let answers = AnswerStore::open(&played.fs).unwrap();
+        assert!(matches!(survey(&library, c, &answers), Err(MemoryError::Unreadable(_))));
+    }
+}
+
+#[test]
 fn another_extensions_book_is_left_alone() {
     let played = Played::new(TestVault::real("lantern"));
     let library = played.library();
