@@ -116,8 +116,23 @@ impl Home {
                 let group = entry.entry(group).or_insert_with(dotted).as_table_like_mut();
                 group.ok_or_else(misplaced)?.insert(name, Item::Value(value.to_toml()));
             }
-            // It is all that there is to a vault.
-            None => drop(all.remove(&key(vault))),
+            None => {
+                let entry = all.get_mut(&key(vault)).and_then(Item::as_table_like_mut);
+                let left = entry.is_some_and(|entry| {
+                    let of_group = entry.get_mut(group).and_then(Item::as_table_like_mut);
+                    let empty = of_group.is_some_and(|of_group| {
+                        of_group.remove(name);
+                        of_group.is_empty()
+                    });
+                    if empty {
+                        entry.remove(group);
+                    }
+                    entry.iter().any(|(known, _)| known != ID)
+                });
+                if !left {
+                    all.remove(&key(vault));
+                }
+            }
         }
         Ok(Self { dir: self.dir.clone(), text: document.to_string() })
     }

@@ -13,6 +13,9 @@ pub const PLACEHOLDERS: [&str; 2] = ["scene_number", "scene_name"];
 /// The longest time that can be set: a hundred years, so that nothing has to fear an overflow.
 pub const MOST_DAYS: u32 = 36_500;
 
+/// The longest text of a setting that is one, in characters.
+const LONGEST: usize = 500;
+
 /// One setting: its name, its meaning and where it is in a [`Config`].
 #[derive(Debug)]
 pub struct Setting {
@@ -34,6 +37,10 @@ enum Field<'a> {
     Undated(&'a mut Undated),
     Folder(&'a mut String),
     Names(&'a mut Vec<String>),
+    Number(&'a mut u32),
+    Text(&'a mut String),
+    Price(&'a mut String),
+    Address(&'a mut String),
 }
 
 /// What a setting is set to.
@@ -67,7 +74,7 @@ pub struct SettingReport {
 
 impl Config {
     /// All settings there are.
-    pub const KEYS: [Setting; 13] = [
+    pub const KEYS: [Setting; 21] = [
         Setting {
             key: "checkpoint.auto_name",
             meaning: "Make a name for a checkpoint when none is given; false: a name must be given",
@@ -146,6 +153,54 @@ impl Config {
             owners: false,
             field: |c| Field::Flag(&mut c.history.media),
         },
+        Setting {
+            key: "memory.url",
+            meaning: "Address of the server that `memory run` asks, one that talks as OpenAI's does",
+            owners: true,
+            field: |c| Field::Address(&mut c.memory.url),
+        },
+        Setting {
+            key: "memory.model",
+            meaning: "The model that `memory run` asks, where the server has several",
+            owners: true,
+            field: |c| Field::Text(&mut c.memory.model),
+        },
+        Setting {
+            key: "memory.price_in",
+            meaning: "What a million tokens cost that your model reads, in your currency",
+            owners: false,
+            field: |c| Field::Price(&mut c.memory.price_in),
+        },
+        Setting {
+            key: "memory.price_out",
+            meaning: "What a million tokens cost that your model writes",
+            owners: false,
+            field: |c| Field::Price(&mut c.memory.price_out),
+        },
+        Setting {
+            key: "memory.daily_tokens",
+            meaning: "Tokens that memory may use on a day, read and written together; 0: any number",
+            owners: false,
+            field: |c| Field::Number(&mut c.memory.daily_tokens),
+        },
+        Setting {
+            key: "memory.approve",
+            meaning: "Memory writes an entry into the lorebook only after you have approved it",
+            owners: false,
+            field: |c| Field::Flag(&mut c.memory.approve),
+        },
+        Setting {
+            key: "memory.combined",
+            meaning: "Memory also keeps one text of the recap and of what was said since: a question more after each scene",
+            owners: false,
+            field: |c| Field::Flag(&mut c.memory.combined),
+        },
+        Setting {
+            key: "memory.language",
+            meaning: "Language that memory is written in, such as \"Japanese\"; empty: the story's own",
+            owners: false,
+            field: |c| Field::Text(&mut c.memory.language),
+        },
     ];
 }
 
@@ -155,8 +210,12 @@ impl Setting {
         // Asking through the same door as setting costs a copy and saves a second table.
         match (self.field)(&mut config.clone()) {
             Field::Flag(flag) => Value::Flag(*flag),
-            Field::Days(days) => Value::Number(*days),
-            Field::Template(text) | Field::Folder(text) => Value::Text(text.clone()),
+            Field::Days(number) | Field::Number(number) => Value::Number(*number),
+            Field::Template(text)
+            | Field::Folder(text)
+            | Field::Text(text)
+            | Field::Price(text)
+            | Field::Address(text) => Value::Text(text.clone()),
             Field::Undated(word) => Value::Text(word.word().to_owned()),
             Field::Names(names) => Value::Names(names.clone()),
         }
@@ -186,6 +245,10 @@ impl Setting {
             Field::Undated(_) => Undated::ALL.map(|word| format!("\"{}\"", word.word())).join(" or "),
             Field::Folder(_) => "a full path, or nothing".to_owned(),
             Field::Names(_) => "a list of names, none of them blank".to_owned(),
+            Field::Number(_) => format!("a whole number from 0 to {}", u32::MAX),
+            Field::Text(_) => format!("a text of one line, up to {LONGEST} characters"),
+            Field::Price(_) => "a number such as 0.15, as a text".to_owned(),
+            Field::Address(_) => "an address that begins with http:// or https://, or nothing".to_owned(),
         }
     }
 
@@ -194,6 +257,10 @@ impl Setting {
         match ((self.field)(config), value) {
             (Field::Flag(flag), Value::Flag(value)) => *flag = value,
             (Field::Days(days), Value::Number(value)) if value <= MOST_DAYS => *days = value,
+            (Field::Number(number), Value::Number(value)) => *number = value,
+            (Field::Text(text), Value::Text(value)) if is_line(&value) => *text = value,
+            (Field::Price(price), Value::Text(value)) if is_price(&value) => *price = value,
+            (Field::Address(address), Value::Text(value)) if is_address(&value) => *address = value,
             (Field::Template(template), Value::Text(value)) if is_template(&value) => *template = value,
             (Field::Folder(folder), Value::Text(value))
                 if value.is_empty() || std::path::Path::new(&value).is_absolute() =>
@@ -334,6 +401,20 @@ fn push_new(names: &mut Vec<String>, name: &str) {
     if !names.iter().any(|other| other == name) {
         names.push(name.to_owned());
     }
+}
+
+fn is_line(text: &str) -> bool {
+    text.chars().count() <= LONGEST && !text.chars().any(char::is_control)
+}
+
+fn is_price(text: &str) -> bool {
+    let digits = text.bytes().all(|byte| byte.is_ascii_digit() || byte == b'.');
+    digits && text.parse::<f64>().is_ok_and(|price| price.is_finite() && price <= 1e9)
+}
+
+fn is_address(text: &str) -> bool {
+    let web = ["http://", "https://"].iter().any(|start| text.len() > start.len() && text.starts_with(start));
+    text.is_empty() || (web && is_line(text) && !text.contains(' '))
 }
 
 /// Whether every brace belongs to something that can be filled in.

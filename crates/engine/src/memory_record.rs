@@ -35,6 +35,15 @@ pub struct MemoryRecord {
     pub made: Option<String>,
     /// The scenes that were written
     pub scenes: Vec<WrittenScene>,
+    /// Versions of entries that the owner has approved
+    #[serde(skip_serializing_if = "BTreeSet::is_empty")]
+    pub approved: BTreeSet<Key>,
+    /// The last message of the scene up to which there is a recap as one text
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub combined: Option<usize>,
+    /// The extension that it was taken over from
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub taken: Option<String>,
 }
 
 /// A scene that was written into the chat and its book.
@@ -46,6 +55,9 @@ pub struct WrittenScene {
     pub clock: i64,
     /// The questions whose answers it was written from
     pub keys: Vec<Key>,
+    /// Whether another extension wrote it: then it stays as that left it, as long as nothing in it changes
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub taken: bool,
 }
 
 impl MemoryRecord {
@@ -63,8 +75,10 @@ impl MemoryRecord {
     /// What of it belongs to a chat that ends with message `n`.
     #[must_use]
     pub fn up_to(&self, n: usize) -> Self {
-        let scenes = self.scenes.iter().filter(|scene| scene.last <= n).cloned().collect();
-        Self { inputs: self.inputs.up_to(n), head: self.head.min(n), scenes, ..self.clone() }
+        let scenes: Vec<WrittenScene> = self.scenes.iter().filter(|scene| scene.last <= n).cloned().collect();
+        // What was said since is another text in a fork; that it has none is no reason to ask before the next scene is over.
+        let combined = self.combined.and(scenes.last()).map(|scene| scene.last);
+        Self { inputs: self.inputs.up_to(n), head: self.head.min(n), scenes, combined, ..self.clone() }
     }
 
     /// The header with it.

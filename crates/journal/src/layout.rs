@@ -23,6 +23,8 @@ pub const FORKLORE: &str = ".forklore";
 pub const HISTORY: &str = ".forklore/history";
 /// The settings of this vault.
 pub const CONFIG: &str = ".forklore/config.toml";
+/// Words in which memory's questions are asked here, where they are not Forklore's own.
+pub const PROMPTS: &str = ".forklore/prompts";
 
 /// What a vault calls itself.
 pub const ID: &str = ".forklore/id";

@@ -21,6 +21,9 @@ pub struct Provenance {
     pub tokens_out: u64,
     /// When, in milliseconds since 1970
     pub at: i64,
+    /// The story it was asked for, for the bill
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub story: String,
 }
 
 /// What was answered. The first one to a key counts, unless the owner chose another.

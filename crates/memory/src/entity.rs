@@ -79,6 +79,16 @@ impl Entity {
         self.facts.iter().map(Fact::line).collect::<Vec<_>>().join("\n")
     }
 
+    /// What its entry as it stands is known by: who approves it approves these words and no others.
+    pub fn version(&self) -> Key {
+        Key::of("entry").text(&self.title()).text(&self.text()).done()
+    }
+
+    /// Whether every line of it is a person's.
+    pub(crate) fn is_by_hand(&self) -> bool {
+        self.facts.iter().all(|fact| fact.source == Source::Hand)
+    }
+
     /// The title of its entry.
     pub fn title(&self) -> String {
         format!("{}-{}", self.id.kind, self.id.name)
@@ -95,6 +105,12 @@ impl Entity {
     /// All names it goes by.
     pub fn names(&self) -> impl Iterator<Item = &str> {
         std::iter::once(&self.id.name).chain(&self.aliases).map(String::as_str)
+    }
+
+    /// Whether it goes by this name, or its entry has this title.
+    pub fn is_called(&self, name: &str) -> bool {
+        let name = normal(name);
+        normal(&self.title()) == name || self.names().any(|known| normal(known) == name)
     }
 
     /// The scenes that its lines come from.

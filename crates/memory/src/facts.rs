@@ -120,6 +120,26 @@ impl Digest {
         ]
     }
 
+    /// A text as people write it, or as [`Digest::text`] does: lines below the name of their list. What stands below none happened.
+    pub fn read(text: &str) -> Self {
+        let mut digest = Self::default();
+        let mut list = &mut digest.developments;
+        for line in text.lines().map(str::trim).filter(|line| !line.is_empty()) {
+            let name = line.trim_matches(['#', '*', ':', ' ']).to_lowercase();
+            list = match name.as_str() {
+                "developments" | "key developments" => &mut digest.developments,
+                "open" | "open threads" | "pending threads" => &mut digest.open,
+                "state" | "current state" | "established state" => &mut digest.state,
+                "resolved" => &mut digest.resolved,
+                _ => {
+                    list.push(line.trim_start_matches(['-', '*', ' ']).to_owned());
+                    continue;
+                }
+            };
+        }
+        digest
+    }
+
     /// As people and models read it.
     pub fn text(&self) -> String {
         let sections = [("DEVELOPMENTS", &self.developments), ("OPEN", &self.open), ("STATE", &self.state)];

@@ -5,6 +5,7 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 use serde::{Deserialize, Serialize};
 
 use crate::entity::EntityId;
+use crate::facts::Digest;
 use crate::key::Key;
 
 /// What a person decided about one entry.
@@ -31,6 +32,9 @@ pub struct Inputs {
     pub no_breaks: BTreeSet<usize>,
     /// Decisions about entries, by the message after which they were made, in order
     pub entries: BTreeMap<usize, Vec<(EntityId, Decision)>>,
+    /// What the recap says up to the scene that ends with a message, whatever is told of the scenes before it
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    pub recaps: BTreeMap<usize, Digest>,
     /// Questions that are not to be asked because the answer to another one is to be kept: a message was edited, and what was made
     /// of it still holds
     #[serde(skip_serializing_if = "HashMap::is_empty")]
@@ -47,6 +51,7 @@ impl Inputs {
             breaks: self.breaks.range(..=n).copied().collect(),
             no_breaks: self.no_breaks.range(..=n).copied().collect(),
             entries: self.entries.range(..=n).map(|(at, decisions)| (*at, decisions.clone())).collect(),
+            recaps: self.recaps.range(..=n).map(|(at, recap)| (*at, recap.clone())).collect(),
             kept: self.kept.clone(),
             variants: self.variants.clone(),
         }

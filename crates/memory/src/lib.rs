@@ -10,6 +10,7 @@
 //! Nothing here knows files, clocks or models: the same line, inputs and answers always give the same memory.
 
 mod answer;
+mod approve;
 mod boundary;
 mod entity;
 mod facts;
@@ -28,6 +29,7 @@ mod reply;
 mod schema;
 
 pub use answer::{Answer, Answers, KnownAnswers, Provenance};
+pub use approve::Proposal;
 pub use boundary::{Ended, Scene};
 pub use entity::{Entity, EntityId, Fact, Hold, Source};
 pub use facts::{Digest, Facts, Learnt, Said};
@@ -38,5 +40,5 @@ pub use kind::Kind;
 pub use line::{Line, Utterance};
 pub use memory::{Memory, Standing};
 pub use prompt::{PromptError, Prompts};
-pub use question::{Question, Request};
+pub use question::{Again, Question, Request};
 pub use reply::{Refusal, Reply};

@@ -65,6 +65,17 @@ impl Memory {
         self.standing.last().map(|standing| standing.recap.clone()).unwrap_or_default()
     }
 
+    /// The question what a scene tells, by its number: the one that is asked about it as a whole.
+    pub fn facts_of(&self, ground: Ground<'_>, scene: usize) -> Option<Question> {
+        let part = self.scenes.get(scene)?.messages.clone();
+        Some(ground.question(Ask::Facts { part }))
+    }
+
+    /// The scene that a message is in, by its number.
+    pub fn scene_of(&self, message: usize) -> Option<usize> {
+        self.scenes.iter().position(|scene| scene.messages.contains(&message))
+    }
+
     /// The question for a recap as one text, which goes up to the end of the line.
     pub fn combined(&self, ground: Ground<'_>) -> Question {
         let since = self.standing.last().map_or(0, |standing| standing.scene.messages.end)..ground.line.len();
@@ -97,6 +108,9 @@ impl Memory {
                 rests_on.push(key);
                 Some(digest.clone())
             });
+            if let Some(recap) = works.ground.inputs.recaps.get(&scene.last()) {
+                tree.say(recap.clone());
+            }
             self.standing.push(Standing {
                 scene: scene.clone(),
                 facts: Arc::new(told.facts),

@@ -1,4 +1,5 @@
-//! [`Question`]: one thing that a model is asked, known by everything it depends on; [`Request`]: the same in words.
+//! [`Question`]: one thing that a model is asked, known by everything it depends on; [`Request`]: the same in words; [`Again`]: why it is
+//! asked once more.
 
 use std::ops::Range;
 use std::sync::Arc;
@@ -74,6 +75,39 @@ pub struct Request {
     pub reply_tokens: usize,
 }
 
+/// A reply that was refused. The model is shown it, and told why.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Again {
+    /// What it said
+    pub said: String,
+    /// Why that is not accepted
+    pub why: String,
+}
+
+/// How much of a refused reply is shown to the model, in bytes.
+const SHOWN: usize = 8000;
+
+impl Again {
+    /// What was said and refused. One that said nothing has nothing to be shown.
+    pub fn new(said: &str, why: impl Into<String>) -> Option<Self> {
+        let shown = said.get(..said.floor_char_boundary(SHOWN)).unwrap_or_default();
+        (!said.trim().is_empty()).then(|| Self { said: shown.to_owned(), why: why.into() })
+    }
+}
+
+impl Request {
+    /// What is sent, one after the other: who says it (`system`, `user`, `assistant`), and what.
+    pub fn messages(&self, again: Option<&Again>) -> Vec<(&'static str, String)> {
+        let mut messages = vec![("system", self.system.clone()), ("user", self.user.clone())];
+        if let Some(Again { said, why }) = again {
+            messages.push(("assistant", said.clone()));
+            let why = format!("That cannot be used: {why}. Reply once more, with the JSON alone.");
+            messages.push(("user", why));
+        }
+        messages
+    }
+}
+
 impl Question {
     pub(crate) fn new(ask: Ask, line: &Line, prompts: &Prompts, settings: &Settings) -> Self {
         let kind = ask.kind();
@@ -102,6 +136,12 @@ impl Question {
             Ask::Combined { since, .. } => Some(since.clone()),
             Ask::Recap { .. } | Ask::Compaction { .. } => None,
         }
+    }
+
+    /// The names that it is about, where it is about which of them are the same: new ones, and known ones.
+    pub fn names(&self) -> Option<(Vec<&str>, Vec<&str>)> {
+        let Ask::Identity { new, known, .. } = &self.ask else { return None };
+        Some((of(new), of(known)))
     }
 
     /// The same in words. The same question has the same words, always: only what is in the key is in them.
@@ -221,6 +261,10 @@ fn hash_digest(key: &mut crate::key::Hasher, digest: &Digest) {
     digest.lists().iter().for_each(|(_, lines)| {
         key.all(lines.iter().map(String::as_str));
     });
+}
+
+fn of(names: &[Named]) -> Vec<&str> {
+    names.iter().map(|named| named.name.as_str()).collect()
 }
 
 fn list(names: &[Named]) -> String {

@@ -39,11 +39,18 @@ impl RecapTree {
         }
     }
 
+    /// From here on, what was told until now is this.
+    pub(crate) fn say(&mut self, recap: Digest) {
+        self.frontier = vec![Node { level: u32::MAX, parts: vec![Arc::new(recap)] }];
+    }
+
     /// Where the last four nodes begin, if they are of one level.
     fn complete(&self) -> Option<usize> {
         let at = self.frontier.len().checked_sub(PARTS)?;
         let nodes = self.frontier.get(at..)?;
-        nodes.iter().all(|node| node.level == nodes[0].level).then_some(at)
+        // What a person or another extension has said of the beginning is not told again in other words.
+        let level = nodes[0].level;
+        (level != u32::MAX && nodes.iter().all(|node| node.level == level)).then_some(at)
     }
 
     /// What it says as a whole.

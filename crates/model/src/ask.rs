@@ -2,10 +2,10 @@
 
 use std::time::Duration;
 
-use forklore_memory::{Line, Prompts, Question, Refusal, Reply, Request};
+use forklore_memory::{Again, Line, Prompts, Question, Refusal, Reply, Request};
 
 use crate::error::ModelError;
-use crate::model::{Again, Model, Said};
+use crate::model::{Model, Said};
 use crate::stop::Stop;
 
 /// Pauses between tries, where a server is busy or away.
@@ -14,8 +14,6 @@ const PAUSES: [Duration; 3] = [Duration::from_secs(2), Duration::from_secs(8), D
 const LONGEST_PAUSE: Duration = Duration::from_secs(10 * 60);
 /// So often a reply that is refused is asked for again.
 const AGAIN: usize = 2;
-/// So much of a refused reply is shown to the model, in bytes.
-const SHOWN: usize = 8000;
 
 /// Why there is no answer to a question.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -85,8 +83,7 @@ pub fn ask(
                 if refusal == Refusal::Cut {
                     request.reply_tokens *= 2;
                 }
-                let said = all.text.get(..all.text.floor_char_boundary(SHOWN)).unwrap_or_default();
-                again = (!silent).then(|| Again { said: said.to_owned(), why: refusal.to_string() });
+                again = Again::new(&all.text, refusal.to_string());
                 refused = Some(refusal);
             }
         }

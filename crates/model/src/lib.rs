@@ -24,6 +24,6 @@ mod tokens;
 pub use ask::{AskError, ask};
 pub use endpoint::Endpoint;
 pub use error::ModelError;
-pub use model::{Again, Model, Said};
+pub use model::{Model, Said};
 pub use openai::OpenAi;
 pub use stop::Stop;

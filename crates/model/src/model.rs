@@ -1,6 +1,6 @@
-//! [`Model`]: whatever answers a [`Request`]; [`Said`] is what it said, [`Again`] why it is asked once more.
+//! [`Model`]: whatever answers a [`Request`]; [`Said`] is what it said.
 
-use forklore_memory::Request;
+use forklore_memory::{Again, Request};
 
 use crate::error::ModelError;
 use crate::stop::Stop;
@@ -16,15 +16,6 @@ pub struct Said {
     pub tokens_in: u64,
     /// Tokens that it wrote, thoughts among them
     pub tokens_out: u64,
-}
-
-/// A reply that was refused. The model is shown it, and told why.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Again {
-    /// What it said
-    pub said: String,
-    /// Why that is not accepted
-    pub why: String,
 }
 
 /// Whatever can be asked.

@@ -5,7 +5,7 @@ use std::sync::mpsc::{RecvTimeoutError, channel};
 use std::thread;
 use std::time::Duration;
 
-use forklore_memory::Request;
+use forklore_memory::{Again, Request};
 use serde_json::{Map, Value, json};
 
 use crate::address::Address;
@@ -15,7 +15,7 @@ use crate::error::ModelError;
 use crate::exchange::{Exchange, Trouble, agent};
 use crate::hear::Heard;
 use crate::json::has_whole_object;
-use crate::model::{Again, Model, Said};
+use crate::model::{Model, Said};
 use crate::stop::Stop;
 use crate::tokens::estimate;
 
@@ -48,21 +48,13 @@ impl OpenAi {
     }
 
     fn body(&self, request: &Request, again: Option<&Again>, most: usize) -> Value {
-        let message = |role: &str, content: &str| json!({"role": role, "content": content});
-        let mut messages = vec![message("system", &request.system), message("user", &request.user)];
-        if let Some(again) = again {
-            messages.push(message("assistant", &again.said));
-            let why = &again.why;
-            messages.push(message(
-                "user",
-                &format!("That cannot be used: {why}. Reply once more, with the JSON alone."),
-            ));
-        }
+        let messages = request.messages(again).into_iter();
+        let messages = messages.map(|(role, content)| json!({"role": role, "content": content}));
         let mut body = Map::new();
         if !self.endpoint.model.is_empty() {
             body.insert("model".to_owned(), json!(self.endpoint.model));
         }
-        body.insert("messages".to_owned(), Value::Array(messages));
+        body.insert("messages".to_owned(), messages.collect());
         body.insert("stream".to_owned(), json!(true));
         if self.no_usage.load(Ordering::Relaxed) == 0 {
             body.insert("stream_options".to_owned(), json!({"include_usage": true}));

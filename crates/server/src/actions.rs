@@ -2,6 +2,7 @@
 //!
 //! [`perform`] does what a form asks for, and gives the address of the page that shows what came of it.
 
+use forklore_api::memory::{self, Deciding, DecisionReport, ReplyReport, Replying, Switching};
 use forklore_api::merge::{self, Adopting, Keep, Picking, Resolving};
 use forklore_api::ops::{self, Cleaning, Deletion, Redoing, Renaming, Restored, Restoring, Undoing};
 use forklore_api::retention::{self, Forgetting};
@@ -9,6 +10,7 @@ use forklore_api::{Failure, config, heal};
 use forklore_config::Value;
 use forklore_engine::delete::DeleteReport;
 use forklore_engine::fork::ForkRequest;
+use forklore_engine::memory::MemoryStatus;
 use forklore_engine::merge::adopt::AdoptReport;
 use forklore_engine::merge::append::{AppendReport, AppendRequest};
 use forklore_engine::merge::learn::{LearnReport, LearnRequest};
@@ -37,6 +39,26 @@ pub(crate) fn heal(call: &Call, cure: &heal::Cure) -> Result<heal::Healed, Failu
     let healed = call.change(|open| heal::heal(open, cure))?;
     tell(call, "saved", cure.chat.as_deref(), healed.report.operation.as_deref());
     Ok(healed)
+}
+
+pub(crate) fn switch_memory(call: &Call, of: &Switching) -> Result<MemoryStatus, Failure> {
+    let status = call.change(|open| memory::switch(open, of))?;
+    if !of.dry_run {
+        call.vault.tell(Event::Change(VaultChange::operation("saved", Some(&status.chat), None)));
+    }
+    Ok(status)
+}
+
+pub(crate) fn decide(call: &Call, of: &Deciding) -> Result<DecisionReport, Failure> {
+    let report = call.change(|open| memory::decide(open, of))?;
+    tell(call, "saved", Some(&report.status.chat), report.operations.last().map(String::as_str));
+    Ok(report)
+}
+
+pub(crate) fn reply(call: &Call, of: &Replying) -> Result<ReplyReport, Failure> {
+    let report = call.change(|open| memory::reply(open, of))?;
+    tell(call, "saved", Some(&report.status.chat), report.operations.last().map(String::as_str));
+    Ok(report)
 }
 
 pub(crate) fn delete(call: &Call, of: &Deletion) -> Result<DeleteReport, Failure> {

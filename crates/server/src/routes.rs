@@ -10,6 +10,7 @@ use axum::routing::{get, post};
 use axum::{Router, middleware};
 use forklore_api::config::{self, Who};
 use forklore_api::look::{self, AnyChat, AnyStory, OneChat, OneStory, Pair, Search, Spot, Stretch};
+use forklore_api::memory::{self, Asking, Deciding, EntryOf, Replying, Switching};
 use forklore_api::merge::{self, Adopting, Picking, Resolving, Together};
 use forklore_api::ops::{self, Cleaning, Deletion, Limit, Redoing, Renaming, Restoring, Undoing};
 use forklore_api::past::{self, Blaming, Bringing, Looking};
@@ -194,6 +195,16 @@ pub(crate) fn table() -> Table {
         .get("/api/queue", "What a memory extension still has to do", |call, of: OneChat| {
             call.ask(|open| look::queue(open, &of))
         })
+        .get("/api/memory", "What is remembered of a chat, and what is missing", |call, of: OneChat| {
+            call.ask(|open| memory::memory_status(open, &of.chat))
+        })
+        .get("/api/memory/next", "What is to be asked next", |call, of: Asking| {
+            call.ask(|open| memory::next(open, &of))
+        })
+        .get("/api/memory/why", "What an entry of memory rests on", |call, of: EntryOf| {
+            call.ask(|open| memory::memory_why(open, &of))
+        })
+        .get("/api/memory/bill", "What memory has cost", |call, _: Nothing| call.ask(memory::bill))
         .get("/api/log", "What Forklore did", |call, limit: Limit| {
             call.ask(|open| Ok(ops::log(open, &limit)?.0))
         })
@@ -263,6 +274,18 @@ pub(crate) fn table() -> Table {
         })
         .post("/api/resolve", "Answer what two branches do not agree on", |call, of: Resolving| {
             actions::resolve(call, &of)
+        })
+        .post("/api/memory/switch", "Turn memory on or off for a chat", |call, of: Switching| {
+            actions::switch_memory(call, &of)
+        })
+        .post("/api/memory/decide", "Decide about what is remembered", |call, of: Deciding| {
+            actions::decide(call, &of)
+        })
+        .post("/api/memory/retry", "Ask again what had no reply that could be used", |call, of: OneChat| {
+            call.ask(|open| memory::retry(open, &of.chat))
+        })
+        .post("/api/memory/reply", "What a model has said to a question", |call, of: Replying| {
+            actions::reply(call, &of)
         })
         .post("/api/gc", "Clean up", |call, of: Cleaning| actions::gc(call, &of))
         .post("/api/forget", "Forget old contents by rule", |call, of: Forgetting| actions::forget(call, &of))

@@ -24,6 +24,27 @@ impl From<MemoryError> for Failure {
             MemoryError::NoEntry(_) => {
                 typed(ErrorCode::EntryNotFound, "`forklore show CHAT` lists the entries of its lorebook.")
             }
+            MemoryError::NoProposal(_) => {
+                typed(ErrorCode::EntryNotFound, "`forklore memory status CHAT` lists those that do.")
+            }
+            MemoryError::NoMessage { .. } => typed(
+                ErrorCode::MessageNotFound,
+                "Messages are counted from 0, as SillyTavern shows them with its message ids on.",
+            ),
+            MemoryError::NothingToKeep(_) => {
+                typed(ErrorCode::NothingNew, "`forklore memory status CHAT` tells which scenes are stale.")
+            }
+            MemoryError::NoScene(_) => {
+                typed(ErrorCode::NothingNew, "`forklore memory status CHAT` lists the scenes.")
+            }
+            MemoryError::NotAsked => typed(
+                ErrorCode::NothingNew,
+                "The chat has changed since, or it was answered already. Ask what is missing now.",
+            ),
+            MemoryError::Prompt(_) | MemoryError::NoText(_) => typed(
+                ErrorCode::ConfigInvalid,
+                "`forklore memory prompts` tells where your own words are. Mend the file, or delete it to ask in Forklore's.",
+            ),
             MemoryError::Answers(e) => e.into(),
             MemoryError::Address(e) => e.into(),
             MemoryError::Restore(e) => e.into(),

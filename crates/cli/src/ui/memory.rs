@@ -2,7 +2,7 @@
 
 use std::io::{self, IsTerminal as _, Write as _};
 
-use forklore_api::memory::RunReport;
+use forklore_api::memory::{Bill, BillLine, DecisionReport, PromptsReport, RunReport};
 use forklore_engine::memory::{MemoryStatus, SceneStatus, WhyReport};
 
 use super::parts;
@@ -27,7 +27,80 @@ pub(crate) fn memory_status(status: &MemoryStatus) -> io::Result<()> {
     for why in &status.parked {
         parts::warning(&mut out, &tame(&format!("A question had no reply that can be used: {why}")))?;
     }
+    if !status.proposals.is_empty() {
+        writeln!(out, "  {BOLD}{} for you to approve{BOLD:#}", count(status.proposals.len(), "entry"))?;
+    }
+    for proposal in &status.proposals {
+        let new = if proposal.before.is_some() { "" } else { " (new)" };
+        writeln!(out, "    {}{DIM}{new}{DIM:#}", tame(&proposal.title))?;
+        let before: Vec<&str> = proposal.before.as_deref().unwrap_or_default().lines().collect();
+        for line in proposal.text.lines().filter(|line| !before.contains(line)) {
+            writeln!(out, "      {GOOD}+{GOOD:#} {}", wrap(&tame(line), "        "))?;
+        }
+    }
     Ok(())
+}
+
+/// Something was decided.
+pub(crate) fn memory_decided(report: &DecisionReport) -> io::Result<()> {
+    memory_status(&report.status)?;
+    let mut out = anstream::stdout().lock();
+    parts::take_back(&mut out, report.operations.last().map(String::as_str))
+}
+
+/// What it has cost.
+pub(crate) fn memory_bill(bill: &Bill) -> io::Result<()> {
+    let mut out = anstream::stdout().lock();
+    if bill.all.questions == 0 {
+        return writeln!(out, "Nothing was asked yet.");
+    }
+    writeln!(
+        out,
+        "{BOLD}{:<24}{:>10}{:>14}{:>14}{:>12}{BOLD:#}",
+        "", "questions", "read", "written", "price"
+    )?;
+    bill.days.iter().try_for_each(|day| bill_line(&mut out, day, &day.of))?;
+    writeln!(out)?;
+    bill.stories.iter().try_for_each(|story| bill_line(&mut out, story, &story.of))?;
+    writeln!(out)?;
+    bill_line(&mut out, &bill.all, "all")?;
+    if bill.daily_tokens > 0 {
+        let (used, most) = (thousands(bill.today), thousands(bill.daily_tokens.into()));
+        writeln!(out, "{DIM}today {used} of {most} tokens{DIM:#}")?;
+    }
+    Ok(())
+}
+
+fn bill_line(out: &mut impl io::Write, line: &BillLine, of: &str) -> io::Result<()> {
+    let (read, written) = (thousands(line.tokens_in), thousands(line.tokens_out));
+    let of: String = tame(of).chars().take(23).collect();
+    let price = priced(line.price);
+    writeln!(out, "{of:<24}{:>10}{read:>14}{written:>14}{price:>12}", line.questions)
+}
+
+/// In which words it is asked.
+pub(crate) fn memory_prompts(report: &PromptsReport, kind: Option<&str>) -> io::Result<()> {
+    let mut out = anstream::stdout().lock();
+    if let Some(kind) = kind {
+        let found = report.prompts.iter().find(|prompt| prompt.kind == kind);
+        return match found {
+            Some(prompt) => write!(out, "{}", prompt.text),
+            None => writeln!(out, "There is no question of that kind. Without a kind, all are listed."),
+        };
+    }
+    for prompt in &report.prompts {
+        let whose = if prompt.built_in { "Forklore's own" } else { "yours" };
+        writeln!(out, "{BOLD}{:<12}{BOLD:#}{whose:<16}{DIM}{}{DIM:#}", prompt.kind, tame(&prompt.file))?;
+    }
+    writeln!(
+        out,
+        "\nTo ask in your own words, put them into that file in the vault:\n  forklore memory prompts facts > facts.md"
+    )
+}
+
+/// An amount of money, as far as it is of interest.
+fn priced(price: f64) -> String {
+    if price == 0.0 { "-".to_owned() } else { format!("{price:.4}") }
 }
 
 /// It was turned on or off, or would be.
@@ -49,7 +122,8 @@ fn cost(out: &mut impl io::Write, status: &MemoryStatus) -> io::Result<()> {
     } else {
         let (read, written) = (thousands(status.tokens_in as u64), thousands(status.tokens_out as u64));
         let asked = format!("{} to be asked now, more may follow", count(status.questions, "question"));
-        writeln!(out, "  {asked}\n  about {read} tokens to be read, {written} to be written")?;
+        let price = if status.price == 0.0 { String::new() } else { format!(": {}", priced(status.price)) };
+        writeln!(out, "  {asked}\n  about {read} tokens to be read, {written} to be written{price}")?;
     }
     if status.paid != (0, 0) {
         let (read, written) = (thousands(status.paid.0), thousands(status.paid.1));

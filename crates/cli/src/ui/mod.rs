@@ -49,7 +49,10 @@ pub(crate) use history::history;
 pub(crate) use import::imported;
 pub(crate) use install::installed;
 pub(crate) use log::log;
-pub(crate) use memory::{memory_status, memory_switched, memory_why, remembered, remembering};
+pub(crate) use memory::{
+    memory_bill, memory_decided, memory_prompts, memory_status, memory_switched, memory_why, remembered,
+    remembering,
+};
 pub(crate) use merge::{adopted, appended, ask_to_answer, ask_to_pick, learnt, picked, resolved};
 pub(crate) use restore::{ask_to_bind, brought_back};
 pub(crate) use serve::{first_visit, serving};

@@ -84,6 +84,8 @@ pub struct OwnVersion {
     pub clock: i64,
     /// Its text
     pub content: String,
+    /// Whether the extension wrote it itself: then it stays as it is, and so does that there is none
+    pub taken: bool,
 }
 
 /// Somebody's formats, from the other side: memory is written in them.
@@ -108,4 +110,7 @@ pub trait OwnFormat: Sync {
 
     /// The running recap of a chat of this name.
     fn own_versions(&self, metadata: Raw<'_>, versions: &[OwnVersion], chat: &str) -> Vec<Revision>;
+
+    /// The recap of a chat of this name as one text, which goes up to so many messages.
+    fn own_combined(&self, text: &str, messages: usize, clock: i64, chat: &str) -> Revision;
 }

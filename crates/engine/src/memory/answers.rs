@@ -1,11 +1,11 @@
-//! [`AnswerStore`]: what models have answered, on disk. Every answer is durable before the next question is asked, so that nothing is
+//! [`AnswerStore`]: what models have answered, on disk, and what that cost ([`Spent`]). Every answer is durable before the next question is asked, so that nothing is
 //! bought twice.
 
 use std::collections::HashMap;
 use std::sync::Arc;
 
 use forklore_fs::Vfs;
-use forklore_memory::{Answer, Key, KnownAnswers};
+use forklore_memory::{Answer, Key, KnownAnswers, Provenance};
 use forklore_store::{Store, StoreError};
 use forklore_vault::history::{self, HistoryError};
 use serde::{Deserialize, Serialize};
@@ -22,6 +22,22 @@ pub struct Parked {
     pub why: String,
     /// When, in milliseconds since 1970
     pub at: i64,
+    /// What its replies cost all the same
+    #[serde(default)]
+    pub spent: Spent,
+}
+
+/// What was paid, when and for which story.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Spent {
+    /// When, in milliseconds since 1970
+    pub at: i64,
+    /// The story
+    pub story: String,
+    /// Tokens that were read
+    pub tokens_in: u64,
+    /// Tokens that were written
+    pub tokens_out: u64,
 }
 
 /// Why answers cannot be read or kept.
@@ -65,13 +81,14 @@ pub struct AnswerStore {
     fs: Arc<dyn Vfs>,
     known: KnownAnswers,
     parked: HashMap<Key, Parked>,
+    spent: Vec<Spent>,
 }
 
 impl AnswerStore {
     /// Reads them. Nothing is made where nothing was answered yet.
     pub fn open(fs: &Arc<dyn Vfs>) -> Result<Self, AnswerError> {
-        let mut answers =
-            Self { store: None, fs: fs.clone(), known: KnownAnswers::default(), parked: HashMap::new() };
+        let (known, parked, spent) = Default::default();
+        let mut answers = Self { store: None, fs: fs.clone(), known, parked, spent };
         let Some(store) = history::answers(fs)? else { return Ok(answers) };
         for record in store.records() {
             answers.note(read(record.payload)?);
@@ -88,6 +105,11 @@ impl AnswerStore {
     /// Why a question is parked; `None` if it is not.
     pub fn parked(&self, key: &Key) -> Option<&Parked> {
         self.parked.get(key)
+    }
+
+    /// All that was paid, in order.
+    pub fn spent(&self) -> &[Spent] {
+        &self.spent
     }
 
     /// Keeps an answer.
@@ -123,15 +145,25 @@ impl AnswerStore {
         match what {
             What::Answer(answer) => {
                 self.parked.remove(&answer.key);
+                self.spent.push(Spent::of(&answer.provenance));
                 self.known.add(*answer);
             }
             What::Parked(parked) => {
+                self.spent.push(parked.spent.clone());
                 self.parked.insert(parked.key, parked);
             }
             What::Unparked(key) => {
                 self.parked.remove(&key);
             }
         }
+    }
+}
+
+impl Spent {
+    /// What an answer cost.
+    pub fn of(provenance: &Provenance) -> Self {
+        let Provenance { at, story, tokens_in, tokens_out, .. } = provenance.clone();
+        Self { at, story, tokens_in, tokens_out }
     }
 }
 

@@ -2,16 +2,21 @@
 //!
 //! * [`AnswerStore`] keeps what models have answered, for all chats of a vault.
 //! * [`MemoryRecord`] is what a chat's header says of its memory: whether it is on, what its owner decided, what was written.
+//! * [`Ways`] is how it is kept: settings and words; [`Choice`] is what an owner decides, [`decide()`] the record with it.
 //! * [`survey()`] reads a chat and computes; [`status()`] and [`why`] tell of it.
 //! * [`projection`] writes it into the chat and its book, as one operation: a [`projection::plan`], then [`projection::execute`].
 
 mod answers;
+mod decide;
 pub mod projection;
 mod shape;
 mod status;
 mod survey;
+mod ways;
 
 pub use crate::memory_record::MemoryRecord;
-pub use answers::{AnswerError, AnswerStore, Parked};
-pub use status::{EntrySource, MemoryStatus, SceneStatus, WhyReport, status, why};
+pub use answers::{AnswerError, AnswerStore, Parked, Spent};
+pub use decide::{Choice, decide};
+pub use status::{EntrySource, MemoryStatus, ProposalStatus, SceneStatus, WhyReport, status, why};
 pub use survey::{MemoryError, Survey, survey};
+pub use ways::{PromptReport, Ways, prompts};

@@ -50,6 +50,7 @@ pub struct MemoryReport {
 pub struct MemoryPlan {
     /// What is told of it
     pub report: MemoryReport,
+    summary: String,
     new_book: Option<(VaultPath, Vec<u8>)>,
     edits: Vec<Edit>,
     guards: Vec<(VaultPath, FileId)>,
@@ -81,7 +82,8 @@ pub fn plan(library: &Library, survey: &Survey, now: i64) -> Result<MemoryPlan, 
     if (fewer && !survey.memory.missing.is_empty())
         || (standing.is_empty() && survey.record.scenes.is_empty())
     {
-        return Ok(MemoryPlan { report, new_book: None, edits: Vec::new(), guards: Vec::new() });
+        let (summary, new_book, edits, guards) = Default::default();
+        return Ok(MemoryPlan { report, summary, new_book, edits, guards });
     }
     let target = Target::of(library, survey)?;
     let mut record = survey.record.clone();
@@ -91,6 +93,10 @@ pub fn plan(library: &Library, survey: &Survey, now: i64) -> Result<MemoryPlan, 
     report.entries = images.len();
     report.book = Some(target.name.clone());
     let (scenes, messages) = scenes(library, survey, &target, &mut numbers, now)?;
+    // A scene that was written and is another one by now: the recap as one text has to be asked anew.
+    if scenes.iter().zip(&record.scenes).any(|(now, before)| now.keys != before.keys) {
+        record.combined = None;
+    }
     record.scenes = scenes;
     record.written = images.iter().map(|image| image.comment.to_string()).collect();
     let mut edits = messages;
@@ -108,9 +114,14 @@ pub fn plan(library: &Library, survey: &Survey, now: i64) -> Result<MemoryPlan, 
         last: written.last,
         clock: written.clock,
         content: standing.recap.text(),
+        taken: written.taken,
     });
     let versions: Vec<OwnVersion> = versions.collect();
     let mut recap = OWN.own_versions(metadata, &versions, chat.name());
+    if let Some((_, text, messages)) = &survey.combined {
+        recap.push(OWN.own_combined(text, *messages, now, chat.name()));
+        record.combined = record.scenes.last().map(|scene| scene.last);
+    }
     // A chat that was only played on, or forked, needs no operation to say so.
     if edits.is_empty() && new_book.is_none() {
         record.written.clone_from(&survey.recorded.written);
@@ -136,7 +147,8 @@ pub fn plan(library: &Library, survey: &Survey, now: i64) -> Result<MemoryPlan, 
     let mut guards: Vec<(VaultPath, FileId)> = Vec::new();
     guards.extend(chat.identity().map(|identity| (chat.path().clone(), identity.into())));
     guards.extend(target.guard(library));
-    Ok(MemoryPlan { report, new_book, edits, guards })
+    let summary = format!("wrote down what is remembered of {} ({} scenes)", report.chat, report.scenes);
+    Ok(MemoryPlan { report, summary, new_book, edits, guards })
 }
 
 /// Writes it.
@@ -163,12 +175,8 @@ pub fn execute(
         tx.edit(edit).map_err(RestoreError::from)?;
     }
     report.operation = Some(tx.id().to_owned());
-    let about = About {
-        kind: Kind::Memory,
-        chat: Some(report.chat.clone()),
-        summary: format!("wrote down what is remembered of {} ({} scenes)", report.chat, report.scenes),
-        undoes: None,
-    };
+    let about =
+        About { kind: Kind::Memory, chat: Some(report.chat.clone()), summary: plan.summary, undoes: None };
     let outcome = tx.commit(about, &finder(library)).map_err(RestoreError::from)?;
     report.pending =
         outcome.pending.iter().chain(&outcome.void).map(|path| path.as_str().to_owned()).collect();
@@ -180,23 +188,34 @@ pub fn allowed(library: &Library, survey: &Survey) -> Result<(), MemoryError> {
     Target::of(library, survey).map(drop)
 }
 
-/// Turns memory on or off for a chat.
-pub fn switch(library: &Library, survey: &Survey, on: bool, now: i64) -> Result<MemoryReport, MemoryError> {
+/// Writes down what was decided about a chat's memory, and nothing else.
+pub fn decided(
+    library: &Library,
+    survey: &Survey,
+    record: &MemoryRecord,
+    what: &str,
+    now: i64,
+) -> Result<MemoryReport, MemoryError> {
     let chat = library.chat(survey.c);
-    let record = MemoryRecord { on, ..survey.record.clone() };
     let corrupt = || RestoreError::CorruptHeader(chat.name().to_owned());
-    let edit = edit_of(chat, vec![record.revision()], false).ok_or_else(corrupt)?;
-    let report = MemoryReport {
+    let mut report = MemoryReport {
         operation: None,
         chat: library.address(survey.c).to_string(),
         book: chat.book().map(|(name, _)| name.to_owned()),
         scenes: survey.memory.standing.len(),
         entries: 0,
-        files: vec![edit.target.as_str().to_owned()],
+        files: Vec::new(),
         pending: Vec::new(),
     };
+    if *record == survey.recorded {
+        return Ok(report);
+    }
+    let edit = edit_of(chat, vec![record.revision()], false).ok_or_else(corrupt)?;
+    report.files.push(edit.target.as_str().to_owned());
+    let summary = format!("{what} {}", report.chat);
     let guards = chat.identity().map(|identity| (chat.path().clone(), identity.into())).into_iter().collect();
-    execute(library, survey, MemoryPlan { report, new_book: None, edits: vec![edit], guards }, now)
+    let plan = MemoryPlan { report, summary, new_book: None, edits: vec![edit], guards };
+    execute(library, survey, plan, now)
 }
 
 /// The last scene's state, with what was decided after it.
@@ -222,7 +241,11 @@ fn scenes(
         // Which of two scenes left the book later is told by their times: no two are the same.
         let after = written.last().map_or(i64::MIN, |before: &WrittenScene| before.clock + 1);
         let clock = before.map_or(now, |before| before.clock).max(after);
-        written.push(WrittenScene { last, clock, keys: standing.rests_on.clone() });
+        let taken = same && before.is_some_and(|before| before.taken);
+        written.push(WrittenScene { last, clock, keys: standing.rests_on.clone(), taken });
+        if taken {
+            continue;
+        }
         let Some((line, row)) = library.message_line(survey.c, last)?.zip(chat.transcript().row(last)) else {
             continue;
         };
@@ -330,14 +353,15 @@ impl Target {
         };
         let images = bound.as_ref().map(|(.., book)| book.images()).unwrap_or_default();
         let is_own = |entry: &EntryImage| {
-            OWN.edited(entry).is_some()
+            // What was taken over is not marked before it is first written.
+            (OWN.edited(entry).is_some() || survey.record.taken.is_some())
                 && entry.uid.is_some()
                 && survey.record.uids.get(&*entry.comment).copied() == entry.uid
         };
         let (own, others): (Vec<EntryImage>, Vec<EntryImage>) =
             images.into_iter().partition(|entry| is_own(entry));
         let keeper = bound.as_ref().and_then(|(.., book)| book.keeper());
-        if let Some(keeper) = keeper.filter(|_| own.is_empty()) {
+        if let Some(keeper) = keeper.filter(|_| own.is_empty() && survey.record.taken.is_none()) {
             return Err(MemoryError::Kept { chat: chat.name().to_owned(), keeper: keeper.name().to_owned() });
         }
         let mine = bound.filter(|(_, stem, book)| {

@@ -1,6 +1,6 @@
 //! [`MemoryStatus`]: what is remembered of a chat and what is missing, with what it would cost; [`WhyReport`]: what an entry rests on.
 
-use forklore_memory::{Ended, Kind, Source};
+use forklore_memory::{Ended, Kind, Proposal, Source};
 use forklore_vault::Library;
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -33,6 +33,15 @@ pub struct MemoryStatus {
     pub tokens_out: usize,
     /// Tokens that were paid for what is remembered here, read and written
     pub paid: (u64, u64),
+    /// What the tokens that would be read and written cost, at the prices that are set
+    pub price: f64,
+    /// What those cost that were paid
+    pub paid_price: f64,
+    /// Entries that wait to be approved
+    pub proposals: Vec<ProposalStatus>,
+    /// The extension that it was taken over from
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub taken: Option<String>,
 }
 
 /// How one scene stands.
@@ -48,6 +57,17 @@ pub struct SceneStatus {
     pub state: &'static str,
     /// Why it ends there: `model`, `provisional`, `hand`, `length`
     pub ended: &'static str,
+}
+
+/// An entry that waits to be approved.
+#[derive(Debug, Clone, Serialize, JsonSchema)]
+pub struct ProposalStatus {
+    /// Its title
+    pub title: String,
+    /// What it says now; nothing if it is new
+    pub before: Option<String>,
+    /// What it would say
+    pub text: String,
 }
 
 /// What an entry rests on.
@@ -81,7 +101,7 @@ pub fn status(library: &Library, survey: &Survey, answers: &AnswerStore) -> Memo
     let memory = &survey.memory;
     let (mut tokens_in, mut tokens_out) = (0, 0);
     for question in survey.missing(answers) {
-        let (read, written) = question.tokens(&survey.line, &survey.prompts, &survey.settings);
+        let (read, written) = question.tokens(&survey.line, &survey.ways.prompts, &survey.ways.settings);
         tokens_in += read;
         tokens_out += written;
     }
@@ -104,13 +124,25 @@ pub fn status(library: &Library, survey: &Survey, answers: &AnswerStore) -> Memo
         tokens_in: tokens_in + later_in,
         tokens_out: tokens_out + later_out,
         paid: paid.fold((0, 0), |sum, paid| (sum.0 + paid.0, sum.1 + paid.1)),
+        price: 0.0,
+        paid_price: 0.0,
+        proposals: survey.proposals.iter().map(proposed).collect(),
+        taken: survey.record.taken.clone(),
+    }
+}
+
+fn proposed(proposal: &Proposal) -> ProposalStatus {
+    ProposalStatus {
+        title: proposal.entity.title(),
+        before: proposal.before.as_ref().map(|before| before.text()),
+        text: proposal.entity.text(),
     }
 }
 
 /// About what will be read and written beyond the questions that are known: the messages whose scenes are not found yet, once to find
 /// them and once to read them.
 fn later(survey: &Survey) -> (usize, usize) {
-    let settings = &survey.settings;
+    let settings = &survey.ways.settings;
     if survey.memory.missing.iter().all(|question| question.kind() != Kind::Boundary) {
         return (0, 0);
     }
@@ -144,12 +176,7 @@ fn scene(survey: &Survey, i: usize) -> SceneStatus {
 
 /// Tells what an entry rests on: its title, or the name in it.
 pub fn why(library: &Library, survey: &Survey, entry: &str) -> Result<WhyReport, MemoryError> {
-    let wanted = entry.to_lowercase();
-    let named = |entity: &&std::sync::Arc<forklore_memory::Entity>| {
-        entity.title().to_lowercase() == wanted || entity.names().any(|name| name.to_lowercase() == wanted)
-    };
-    let entity =
-        survey.memory.entities.iter().find(named).ok_or_else(|| MemoryError::NoEntry(entry.to_owned()))?;
+    let entity = survey.entity(entry)?;
     let lines = entity.facts.iter().map(|fact| {
         let scenes = fact.source.scenes();
         let keys = scenes.iter().filter_map(|i| survey.memory.standing.get(*i));

@@ -67,7 +67,7 @@ impl Played {
         loop {
             let library = self.library();
             let c = library.find_chat(chat).unwrap();
-            let mut found = survey(&library, c, &answers).unwrap();
+            let mut found = survey(&library, c, &answers, &Arc::default()).unwrap();
             let plan = projection::plan(&library, &found, self.now()).unwrap();
             if !plan.is_nothing() {
                 let report = projection::execute(&library, &found, plan, self.now()).unwrap();
@@ -77,7 +77,7 @@ impl Played {
                 continue;
             }
             let Some(question) = found.missing(&answers).next().cloned() else { return asked };
-            let request = question.request(&found.line, &found.prompts);
+            let request = question.request(&found.line, &found.ways.prompts);
             let said = model::reply(&request.schema, &request.user).to_string();
             let reply = Reply::read(&question, &said).unwrap();
             let answer = found.answer(
@@ -105,7 +105,7 @@ impl Played {
         let library = self.library();
         let c = library.find_chat(chat).unwrap();
         let answers = AnswerStore::open(&self.fs).unwrap();
-        let found = survey(&library, c, &answers).unwrap();
+        let found = survey(&library, c, &answers, &Arc::default()).unwrap();
         let scenes = found.memory.standing.iter().map(|standing| {
             let entities = standing.entities.iter().filter(|entity| !entity.facts.is_empty());
             (standing.scene.last(), entities.map(|entity| (entity.title(), entity.text())).collect())
@@ -346,7 +346,7 @@ fn what_a_newer_forklore_decided_is_not_written_over() {
         let library = played.library();
         let c = library.find_chat("Long road").unwrap();
         let answers = AnswerStore::open(&played.fs).unwrap();
-        assert!(matches!(survey(&library, c, &answers), Err(MemoryError::Unreadable(_))));
+        assert!(matches!(survey(&library, c, &answers, &Arc::default()), Err(MemoryError::Unreadable(_))));
     }
 }
 
@@ -357,7 +357,7 @@ fn another_extensions_book_is_left_alone() {
     let answers = AnswerStore::open(&played.fs).unwrap();
     let (c, _) =
         library.chats().find(|(_, chat)| chat.book().is_some() && chat.transcript().len() > 110).unwrap();
-    let mut found = survey(&library, c, &answers).unwrap();
+    let mut found = survey(&library, c, &answers, &Arc::default()).unwrap();
     let told = status(&library, &found, &answers);
     assert!(told.questions > 0 && told.tokens_in > 1000, "{told:?}");
     assert!(why(&library, &found, "nobody").is_err());
@@ -365,7 +365,7 @@ fn another_extensions_book_is_left_alone() {
     let mut known = AnswerStore::open(&played.fs).unwrap();
     while found.memory.standing.is_empty() {
         let question = found.missing(&known).next().unwrap().clone();
-        let request = question.request(&found.line, &found.prompts);
+        let request = question.request(&found.line, &found.ways.prompts);
         let said = model::reply(&request.schema, &request.user).to_string();
         let answer = found.answer(&question, Reply::read(&question, &said).unwrap(), Provenance::default());
         known.add(answer).unwrap();

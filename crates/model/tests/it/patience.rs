@@ -4,8 +4,8 @@ use std::cell::Cell;
 use std::sync::Mutex;
 use std::time::Duration;
 
-use forklore_memory::{Reply, Request};
-use forklore_model::{Again, AskError, Model, ModelError, Said, Stop, ask};
+use forklore_memory::{Again, Reply, Request};
+use forklore_model::{AskError, Model, ModelError, Said, Stop, ask};
 
 use crate::story::Story;
 

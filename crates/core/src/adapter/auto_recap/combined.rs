@@ -1,6 +1,6 @@
 //! The combined recap in `chat_metadata`.
 
-use forklore_json::Raw;
+use forklore_json::{Raw, object, quote};
 
 use crate::adapter::recap::CombinedRecap;
 use crate::format::revision::Revision;
@@ -34,4 +34,15 @@ pub(super) fn put(metadata: Raw<'_>, fitting: Option<&[u8]>, chat: &str) -> Vec<
         revisions.push(Revision::text(&[PATH[0], PATH[1], "chat_id"], chat));
     }
     revisions
+}
+
+/// One of a chat of this name, made by Forklore's own memory.
+pub(super) fn made(text: &str, messages: usize, clock: i64, chat: &str) -> Revision {
+    let made = object(&[
+        ("chat_id", quote(chat)),
+        ("content", quote(text)),
+        ("message_count", messages.to_string().into_bytes()),
+        ("timestamp", clock.to_string().into_bytes()),
+    ]);
+    Revision::set(&PATH, made)
 }

@@ -301,6 +301,10 @@ impl OwnFormat for AutoRecap {
     fn own_versions(&self, metadata: Raw<'_>, versions: &[OwnVersion], chat: &str) -> Vec<Revision> {
         write::versions(metadata, versions, chat)
     }
+
+    fn own_combined(&self, text: &str, messages: usize, clock: i64, chat: &str) -> Revision {
+        combined::made(text, messages, clock, chat)
+    }
 }
 
 /// The extension's hash of a text: what `event_keys` and `scene_recap_hash` hold.

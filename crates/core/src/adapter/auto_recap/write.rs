@@ -49,7 +49,7 @@ pub(super) fn entry(own: &OwnEntry, live: Option<&EntryImage>) -> EntryImage {
     let mut image = live.cloned().unwrap_or_else(|| blank(own));
     let mut fields = vec![("content", quote(&own.content)), (MARK, quote(&text_hash(&own.content)))];
     if own.role == Role::Fact {
-        fields.push(("key", texts(&own.keys)));
+        fields.extend(keys(&image, &own.keys).map(|keys| ("key", keys)));
     }
     for (field, value) in fields {
         let value = Raw::trust(&value);
@@ -59,6 +59,16 @@ pub(super) fn entry(own: &OwnEntry, live: Option<&EntryImage>) -> EntryImage {
         }
     }
     image
+}
+
+/// The words that bring an entry up, with those that it does not have yet. What anybody else has put there stays.
+fn keys(image: &EntryImage, wanted: &[String]) -> Option<Vec<u8>> {
+    let list = image.raw().get("key").unwrap_or(Raw::NULL);
+    let there: Vec<String> = list.elements().filter_map(|key| Some(key.as_text()?.to_lowercase())).collect();
+    let new = wanted.iter().filter(|key| !there.contains(&key.to_lowercase()));
+    let new: Vec<Vec<u8>> = new.map(|key| quote(key)).collect();
+    let all = list.elements().map(|key| key.bytes().to_vec()).chain(new.clone());
+    (!new.is_empty()).then(|| forklore_json::list(&all.collect::<Vec<_>>()))
 }
 
 /// Whether an entry says something else than memory wrote there. `None` if memory never wrote it.
@@ -226,13 +236,24 @@ fn snapshot(entry: &EntryImage, book: &str) -> Vec<u8> {
     object(&fields)
 }
 
-/// The running recap of a chat, all versions of it.
+/// The running recap of a chat, all versions of it. Those that the extension wrote stay as they stand.
 pub(super) fn versions(metadata: Raw<'_>, versions: &[OwnVersion], chat: &str) -> Vec<Revision> {
-    let mut before = 0;
-    let told = versions.iter().enumerate().map(|(i, version)| {
-        let number = |n: usize| n.to_string().into_bytes();
-        let told = object(&[
-            ("version", number(i)),
+    let stored = running::versions(metadata);
+    let number = |n: usize| n.to_string().into_bytes();
+    let (mut told, mut before, mut next) = (Vec::new(), 0, 0);
+    for (i, version) in versions.iter().enumerate() {
+        if version.taken {
+            let last = i64::try_from(version.last).ok();
+            let its = stored.iter().filter(|stored| stored.scene.and_then(Raw::as_i64) == last);
+            for stored in its {
+                told.push(stored.raw.bytes().to_vec());
+                next = next.max(stored.number.saturating_add(1));
+                before = version.last;
+            }
+            continue;
+        }
+        told.push(object(&[
+            ("version", next.to_string().into_bytes()),
             ("timestamp", version.clock.to_string().into_bytes()),
             ("content", quote(&version.content)),
             ("scene_count", number(i + 1)),
@@ -240,13 +261,14 @@ pub(super) fn versions(metadata: Raw<'_>, versions: &[OwnVersion], chat: &str) -
             ("prev_scene_index", number(before)),
             ("new_scene_index", number(version.last)),
             ("event_keys", b"[]".to_vec()),
-        ]);
-        before = version.last;
-        told
-    });
-    let told: Vec<Vec<u8>> = told.collect();
-    let current = i64::try_from(told.len().saturating_sub(1)).unwrap_or(0);
-    running::put(metadata, &told, current, chat)
+        ]));
+        (before, next) = (version.last, next + 1);
+    }
+    // Which of its own versions the extension goes by is its owner's choice, as long as no newer one is there.
+    if !versions.is_empty() && versions.iter().all(|version| version.taken) {
+        return Vec::new();
+    }
+    running::put(metadata, &told, (next - 1).max(0), chat)
 }
 
 fn texts(texts: &[String]) -> Vec<u8> {
