@@ -38,6 +38,9 @@ pub struct MemoryRecord {
     /// Versions of entries that the owner has approved
     #[serde(skip_serializing_if = "BTreeSet::is_empty")]
     pub approved: BTreeSet<Key>,
+    /// How many scenes were written before approving was asked for; nothing if it never was
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub free: Option<usize>,
     /// The last message of the scene up to which there is a recap as one text
     #[serde(skip_serializing_if = "Option::is_none")]
     pub combined: Option<usize>,

@@ -18,12 +18,13 @@ pub struct Proposal {
 
 impl Memory {
     /// Leaves of every entity, after every scene, what its owner has approved of by its version; what a person wrote or deleted needs
-    /// nobody's approval. What waits for it is given back.
-    pub fn only_approved(&mut self, approved: &BTreeSet<Key>) -> Vec<Proposal> {
+    /// nobody's approval, nor do the first `free` scenes, which were there before approving was asked for. What waits for it is given
+    /// back.
+    pub fn only_approved(&mut self, approved: &BTreeSet<Key>, free: usize) -> Vec<Proposal> {
         let mut good: HashMap<EntityId, Arc<Entity>> = HashMap::new();
-        let mut sift = |entities: &mut Vec<Arc<Entity>>| {
+        let mut sift = |entities: &mut Vec<Arc<Entity>>, all: bool| {
             for entity in entities.iter() {
-                let free = entity.hold == Hold::Deleted || entity.is_by_hand();
+                let free = all || entity.hold == Hold::Deleted || entity.is_by_hand();
                 if free || approved.contains(&entity.version()) {
                     good.insert(entity.id.clone(), entity.clone());
                 }
@@ -38,11 +39,15 @@ impl Memory {
             *entities = now.iter().filter_map(|entity| good.get(&entity.id).cloned()).collect();
             proposals
         };
-        for standing in &mut self.standing {
-            sift(&mut standing.entities);
+        for (i, standing) in self.standing.iter_mut().enumerate() {
+            sift(&mut standing.entities, i < free);
+            if i < free {
+                continue;
+            }
             // A scene that was written before something was approved is not what it is now.
             standing.rests_on.extend(standing.entities.iter().map(|entity| entity.version()));
         }
-        sift(&mut self.entities)
+        let free = self.standing.len() <= free;
+        sift(&mut self.entities, free)
     }
 }

@@ -42,3 +42,4 @@ pub use memory::{Memory, Standing};
 pub use prompt::{PromptError, Prompts};
 pub use question::{Again, Question, Request};
 pub use reply::{Refusal, Reply};
+pub use schema::TYPES;

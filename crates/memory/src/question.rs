@@ -138,6 +138,12 @@ impl Question {
         }
     }
 
+    /// What it would be asked to make one of, side by side: longer than any answer, and not wrong.
+    pub fn joined(&self) -> Option<Digest> {
+        let Ask::Recap { parts } = &self.ask else { return None };
+        Some(parts.iter().fold(Digest::default(), |all, part| all.and(part)))
+    }
+
     /// The names that it is about, where it is about which of them are the same: new ones, and known ones.
     pub fn names(&self) -> Option<(Vec<&str>, Vec<&str>)> {
         let Ask::Identity { new, known, .. } = &self.ask else { return None };

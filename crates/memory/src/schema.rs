@@ -8,7 +8,7 @@ use crate::kind::Kind;
 pub(crate) const VERSION: &str = "1";
 
 /// What something that is learnt of can be.
-pub(crate) const TYPES: [&str; 8] =
+pub const TYPES: [&str; 8] =
     ["character", "location", "item", "faction", "lore", "event", "document", "rule"];
 
 /// The shape of replies to questions of a kind. Every field is there always and there are no lengths: that is what all servers can do.

@@ -131,7 +131,7 @@ codes! {
     Io = "IO", Io, 500;
     Linked = "LINKED", Refused, 409;
     MemoryKept = "MEMORY_KEPT", Refused, 409
-        => "Turn the extension off for this chat and bind another lorebook to it, or none.";
+        => "Take over what the extension has kept, and turn it off for this chat; or leave memory to it.";
     MemoryOff = "MEMORY_OFF", Refused, 409
         => "Turn memory on for this chat first.";
     MessageNotFound = "MESSAGE_NOT_FOUND", Refused, 404

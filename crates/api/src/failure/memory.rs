@@ -15,7 +15,11 @@ impl From<MemoryError> for Failure {
             ),
             MemoryError::Kept { .. } => typed(
                 ErrorCode::MemoryKept,
-                "Two memories would write over each other. Turn the extension off for this chat and bind another lorebook to it, or none.",
+                "Two memories would write over each other. `forklore memory on CHAT --take-over` goes on from what the extension has kept; turn it off for this chat then.",
+            ),
+            MemoryError::NobodyKeeps(_) => typed(
+                ErrorCode::NothingNew,
+                "`forklore memory on CHAT`, without --take-over, starts from its messages.",
             ),
             MemoryError::Unreadable(_) => typed(
                 ErrorCode::NewerFormat,

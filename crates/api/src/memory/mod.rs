@@ -143,8 +143,11 @@ pub fn memory_prompts(open: &OpenVault<'_>) -> Result<PromptsReport, Failure> {
 /// Turns it on or off. What it would cost is told with it.
 pub fn switch(open: &OpenVault<'_>, switching: &Switching) -> Result<MemoryStatus, Failure> {
     let library = open.library_to_change(switching.dry_run)?;
-    let desk = Desk::of(open)?;
-    let found = desk.survey(&library, &switching.chat)?;
+    let mut desk = Desk::of(open)?;
+    let mut found = desk.survey(&library, &switching.chat)?;
+    if switching.on && switching.take_over && found.record.taken.is_none() {
+        return desk.take_over(&library, &mut found, switching.dry_run);
+    }
     if switching.on {
         projection::allowed(&library, &found)?;
     }
@@ -191,6 +194,30 @@ pub fn retry(open: &OpenVault<'_>, chat: &str) -> Result<MemoryStatus, Failure> 
 }
 
 impl Desk {
+    /// Goes on from what another extension has kept: its answers are kept first, which by themselves change nothing; then all is written
+    /// as one operation.
+    fn take_over(
+        &mut self,
+        library: &Library,
+        found: &mut Survey,
+        dry_run: bool,
+    ) -> Result<MemoryStatus, Failure> {
+        let taken = forklore_engine::memory::take_over(library, found, &self.answers)?;
+        if dry_run {
+            let mut status = self.status(library, found);
+            (status.on, status.taken) = (true, taken.record.taken);
+            return Ok(status);
+        }
+        for answer in taken.answers {
+            self.answers.add(answer).map_err(MemoryError::from)?;
+        }
+        found.record = taken.record;
+        found.compute(&self.answers);
+        let plan = projection::plan(library, found, now())?;
+        projection::execute(library, found, plan, now())?;
+        Ok(self.status(library, found))
+    }
+
     fn unpark(&mut self, found: &Survey) -> Result<(), Failure> {
         let keys: Vec<_> = found.unanswered().map(Question::key).collect();
         keys.into_iter().try_for_each(|key| self.answers.unpark(key)).map_err(MemoryError::from)?;

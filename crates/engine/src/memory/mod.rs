@@ -3,6 +3,7 @@
 //! * [`AnswerStore`] keeps what models have answered, for all chats of a vault.
 //! * [`MemoryRecord`] is what a chat's header says of its memory: whether it is on, what its owner decided, what was written.
 //! * [`Ways`] is how it is kept: settings and words; [`Choice`] is what an owner decides, [`decide()`] the record with it.
+//! * [`take_over()`] is the record of a chat that another extension has kept until now.
 //! * [`survey()`] reads a chat and computes; [`status()`] and [`why`] tell of it.
 //! * [`projection`] writes it into the chat and its book, as one operation: a [`projection::plan`], then [`projection::execute`].
 
@@ -12,6 +13,7 @@ pub mod projection;
 mod shape;
 mod status;
 mod survey;
+mod take_over;
 mod ways;
 
 pub use crate::memory_record::MemoryRecord;
@@ -19,4 +21,5 @@ pub use answers::{AnswerError, AnswerStore, Parked, Spent};
 pub use decide::{Choice, decide};
 pub use status::{EntrySource, MemoryStatus, ProposalStatus, SceneStatus, WhyReport, status, why};
 pub use survey::{MemoryError, Survey, survey};
+pub use take_over::{Taken, take_over};
 pub use ways::{PromptReport, Ways, prompts};

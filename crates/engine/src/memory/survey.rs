@@ -34,6 +34,9 @@ pub enum MemoryError {
         /// The extension
         keeper: String,
     },
+    /// Nobody keeps it, so that there is nothing to take over.
+    #[error("No extension keeps the memory of \"{0}\"")]
+    NobodyKeeps(String),
     /// What its header says of it is of a newer Forklore, or damaged.
     #[error("What \"{0}\" says of its memory cannot be read")]
     Unreadable(String),
@@ -110,11 +113,16 @@ pub fn survey(
     if MemoryRecord::is_unreadable(chat.header()) {
         return Err(MemoryError::Unreadable(chat.name().to_owned()));
     }
-    let record = MemoryRecord::of(chat.header()).unwrap_or_default();
+    let recorded = MemoryRecord::of(chat.header()).unwrap_or_default();
+    let mut record = recorded.clone();
+    if ways.approve {
+        // What is in the book already was not to be approved.
+        record.free.get_or_insert(recorded.scenes.len());
+    }
     let line = Arc::new(line(library, c)?);
     let mut survey = Survey {
         c,
-        recorded: record.clone(),
+        recorded,
         record,
         line,
         memory: Memory::default(),
@@ -138,8 +146,10 @@ impl Survey {
     pub fn compute(&mut self, answers: &AnswerStore) {
         let mut memory = Memory::of(self.ground(answers));
         (self.combined, self.ask_combined) = self.combine(&memory, answers);
-        self.proposals =
-            if self.ways.approve { memory.only_approved(&self.record.approved) } else { Vec::new() };
+        self.proposals = match self.record.free.filter(|_| self.ways.approve) {
+            Some(free) => memory.only_approved(&self.record.approved, free),
+            None => Vec::new(),
+        };
         self.memory = memory;
     }
 
