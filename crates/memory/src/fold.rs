@@ -53,7 +53,13 @@ impl Entities {
                 entity.hold = Hold::Free;
             }
             Decision::Deleted => entity.hold = Hold::Deleted,
-            Decision::Locked => entity.hold = Hold::Locked,
+            Decision::Locked(text) => {
+                // What was told before it was locked and read only then is not what was locked.
+                if entity.text() != *text {
+                    entity.facts = vec![Fact::by_hand(text)];
+                }
+                entity.hold = Hold::Locked;
+            }
             Decision::Released => entity.hold = Hold::Free,
         }
     }

@@ -16,8 +16,8 @@ pub enum Decision {
     Text(String),
     /// It is not wanted, whatever is learnt.
     Deleted,
-    /// It stays as it is, whatever is learnt.
-    Locked,
+    /// It says this, and stays so, whatever is learnt.
+    Locked(String),
     /// It is memory's again: what was decided before does not count any more from here on.
     Released,
 }

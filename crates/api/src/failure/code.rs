@@ -130,6 +130,8 @@ codes! {
         => "Choose another name.";
     Io = "IO", Io, 500;
     Linked = "LINKED", Refused, 409;
+    MemoryIll = "MEMORY_ILL", Refused, 409
+        => "Heal the chat first.";
     MemoryKept = "MEMORY_KEPT", Refused, 409
         => "Take over what the extension has kept, and turn it off for this chat; or leave memory to it.";
     MemoryOff = "MEMORY_OFF", Refused, 409

@@ -17,6 +17,10 @@ impl From<MemoryError> for Failure {
                 ErrorCode::MemoryKept,
                 "Two memories would write over each other. `forklore memory on CHAT --take-over` goes on from what the extension has kept; turn it off for this chat then.",
             ),
+            MemoryError::Ill { .. } => typed(
+                ErrorCode::MemoryIll,
+                "`forklore heal CHAT` tells what it would do, and does it with --yes.",
+            ),
             MemoryError::NobodyKeeps(_) => typed(
                 ErrorCode::NothingNew,
                 "`forklore memory on CHAT`, without --take-over, starts from its messages.",

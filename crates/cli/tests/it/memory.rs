@@ -124,3 +124,120 @@ fn where_an_extension_keeps_it_nothing_is_turned_on() {
     let refused: Value = serde_json::from_str(&tree.stdout).unwrap();
     assert_eq!(refused["error"]["code"], "MEMORY_KEPT");
 }
+
+#[test]
+fn what_an_extension_kept_is_taken_over_without_a_question_and_undone() {
+    let vault = TestVault::harbor();
+    vault.run(FORKLORE, &["heal", "--yes"]);
+    let tree = ok(&vault, &["tree"]);
+    let chats =
+        tree["stories"].as_array().unwrap().iter().flat_map(|story| story["chats"].as_array().unwrap());
+    let scenes = |chat: &&Value| chat["scenes"].as_array().map_or(0, Vec::len);
+    let kept = chats.max_by_key(scenes).and_then(|chat| chat["chat"].as_str()).unwrap();
+    let before = ok(&vault, &["show", kept]);
+    let told = ok(&vault, &["memory", "on", kept, "--take-over"]);
+    assert_eq!(told["taken"], "ST-Auto-Recap", "{told:#}");
+    assert!(told["scenes"].as_array().unwrap().iter().all(|scene| scene["state"] == "ready"), "{told:#}");
+    let after = ok(&vault, &["show", kept]);
+    let entries = |shown: &Value| -> Vec<(String, String)> {
+        let all = shown["book"]["entries"].as_array().unwrap().iter();
+        let all = all.map(|entry| {
+            (entry["comment"].as_str().unwrap_or_default().to_owned(), entry["content"].to_string())
+        });
+        all.filter(|(title, _)| title != "Story so far" && !title.starts_with("_registry")).collect()
+    };
+    assert_eq!(entries(&before), entries(&after));
+    let why = ok(&vault, &["undo"]);
+    assert_eq!(why["undone"]["kind"], "memory", "{why:#}");
+    assert_eq!(ok(&vault, &["show", kept]), before);
+}
+
+#[test]
+fn a_day_has_its_limit_and_everything_has_its_price() {
+    let vault = vault(60);
+    let server = ModelServer::start(Faults::none());
+    for (key, value) in [("memory.price_in", "2.5"), ("memory.price_out", "10"), ("memory.daily_tokens", "1")]
+    {
+        ok(&vault, &["config", key, value]);
+    }
+    let told = ok(&vault, &["memory", "on", "Long road"]);
+    assert!(told["price"].as_f64().unwrap() > 0.0, "{told:#}");
+    let (done, report) = run(&vault, &server, &[]);
+    assert!(!done);
+    assert_eq!(report["asked"], 1, "the first question is more than a day's token: {report:#}");
+    assert_eq!(run(&vault, &server, &[]).1["asked"], 0);
+    ok(&vault, &["config", "memory.daily_tokens", "--unset"]);
+    assert!(run(&vault, &server, &[]).0);
+    let bill = ok(&vault, &["memory", "bill"]);
+    assert_eq!(bill["all"]["questions"].as_u64(), Some(server.asked().len() as u64));
+    assert_eq!((bill["days"].as_array().unwrap().len(), &bill["stories"][0]["of"]), (1, &json!("Mara")));
+    let cost = bill["all"]["tokens_in"].as_f64().unwrap() * 2.5e-6
+        + bill["all"]["tokens_out"].as_f64().unwrap() * 1e-5;
+    assert!((bill["all"]["price"].as_f64().unwrap() - cost).abs() < 1e-9, "{bill:#}");
+}
+
+#[test]
+fn the_address_of_a_model_is_the_owners_and_not_a_vaults() {
+    let vault = vault(60);
+    let server = ModelServer::start(Faults::none());
+    ok(&vault, &["memory", "on", "Long road"]);
+    let none = vault.run(FORKLORE, &["memory", "run", "Long road", "--json"]);
+    assert!(none.stdout.contains("There is no model to ask yet"), "{}", none.stdout);
+    std::fs::write(
+        vault.root().join(".forklore/config.toml"),
+        format!("[memory]\nurl = \"{}\"\n", server.url()),
+    )
+    .unwrap();
+    let refused = vault.run(FORKLORE, &["memory", "run", "Long road", "--json"]);
+    let refused: Value = serde_json::from_str(&refused.stdout).unwrap();
+    assert_eq!(refused["error"]["code"], "CONFIG_INVALID", "{refused:#}");
+    assert_eq!(server.asked().len(), 0, "a vault sends nobody's story anywhere");
+    std::fs::remove_file(vault.root().join(".forklore/config.toml")).unwrap();
+    ok(&vault, &["config", "memory.url", &server.url()]);
+    let done = vault.json(FORKLORE, &["memory", "run", "Long road"]);
+    assert!(done["asked"].as_u64().unwrap() > 0);
+    ok(&vault, &["config", "memory.url", "--unset"]);
+}
+
+#[test]
+fn an_owner_decides_on_the_command_line() {
+    let vault = vault(60);
+    let server = ModelServer::start(Faults::none());
+    ok(&vault, &["memory", "on", "Long road"]);
+    run(&vault, &server, &[]);
+    let asked = server.asked().len();
+    let chat = vault.root().join("chats/Mara/Long road.jsonl");
+    let text = std::fs::read_to_string(&chat).unwrap();
+    std::fs::write(&chat, text.replace("Nothing new, 5.", "Nothing at all, 5.")).unwrap();
+    assert!(ok(&vault, &["memory", "status", "Long road"])["questions"].as_u64().unwrap() > 0);
+    let kept = ok(&vault, &["memory", "keep", "Long road", "5"]);
+    assert_eq!(kept["status"]["questions"], 0, "{kept:#}");
+    run(&vault, &server, &[]);
+    assert_eq!(server.asked().len(), asked, "nothing is asked for what is kept");
+    let refused = vault.run(FORKLORE, &["memory", "keep", "Long road", "5", "--json"]);
+    assert!(refused.stdout.contains("NOTHING_NEW"), "{}", refused.stdout);
+    let again = vault.json(FORKLORE, &["memory", "ask", "Long road", "5", "--url", &server.url()]);
+    assert_eq!(again["asked"].as_u64(), Some((server.asked().len() - asked) as u64));
+    assert!(again["asked"].as_u64().unwrap() >= 1, "{again:#}");
+    let broken = ok(&vault, &["memory", "break", "Long road", "17"]);
+    assert!(
+        broken["status"]["scenes"].as_array().unwrap().iter().any(|scene| scene["last"] == 17),
+        "{broken:#}"
+    );
+    let all = vault.run(FORKLORE, &["memory", "prompts"]);
+    assert!(all.stdout.contains(".forklore/prompts/facts.md"), "{}", all.stdout);
+}
+
+#[test]
+fn a_chat_of_another_line_is_not_taken_over() {
+    let vault = TestVault::real("quill");
+    let tree = ok(&vault, &["tree"]);
+    let chats =
+        tree["stories"].as_array().unwrap().iter().flat_map(|story| story["chats"].as_array().unwrap());
+    let codes = chats.filter_map(|chat| chat["chat"].as_str()).map(|chat| {
+        let told = vault.run(FORKLORE, &["memory", "on", chat, "--take-over", "--json"]);
+        let told: Value = serde_json::from_str(&told.stdout).unwrap();
+        told["error"]["code"].as_str().unwrap_or_default().to_owned()
+    });
+    assert!(codes.collect::<Vec<_>>().contains(&"MEMORY_ILL".to_owned()));
+}

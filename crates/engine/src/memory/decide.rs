@@ -61,7 +61,10 @@ pub fn decide(
                 }
             }
             Choice::Keep(at) => keep(survey, answers, &mut record, *at)?,
-            Choice::Lock(entry) => about(survey, &mut record, entry, Decision::Locked)?,
+            Choice::Lock(entry) => {
+                let text = survey.entity(entry)?.text();
+                about(survey, &mut record, entry, Decision::Locked(text))?;
+            }
             Choice::Release(entry) => about(survey, &mut record, entry, Decision::Released)?,
             Choice::Delete(entry) => about(survey, &mut record, entry, Decision::Deleted)?,
             Choice::Say { entry, text } => about(survey, &mut record, entry, Decision::Text(text.clone()))?,

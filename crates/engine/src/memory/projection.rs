@@ -89,7 +89,8 @@ pub fn plan(library: &Library, survey: &Survey, now: i64) -> Result<MemoryPlan, 
     let mut record = survey.record.clone();
     let mut numbers = Numbers::new(&mut record.uids, &target.others);
     let last = standing.last().map(|last| with_decisions(survey, last));
-    let images = target.images(&last.map(|last| entries(&last, &mut numbers)).unwrap_or_default());
+    let mut images = target.images(&last.map(|last| entries(&last, &mut numbers)).unwrap_or_default());
+    images.extend(waiting(survey, &images, &target.own));
     report.entries = images.len();
     report.book = Some(target.name.clone());
     let (scenes, messages) = scenes(library, survey, &target, &mut numbers, now)?;
@@ -218,6 +219,16 @@ pub fn decided(
     execute(library, survey, plan, now)
 }
 
+/// Entries that say something else by now, of which no version was approved that could be shown: they stay as they were.
+fn waiting(survey: &Survey, shown: &[EntryImage], before: &[EntryImage]) -> Vec<EntryImage> {
+    let titles: HashSet<String> = survey.proposals.iter().map(|proposal| proposal.entity.title()).collect();
+    let shown: HashSet<&str> = shown.iter().map(|entry| &*entry.comment).collect();
+    let waits = |entry: &&EntryImage| {
+        OWN.edited(entry).is_some() && titles.contains(&*entry.comment) && !shown.contains(&*entry.comment)
+    };
+    before.iter().filter(waits).cloned().collect()
+}
+
 /// The last scene's state, with what was decided after it.
 fn with_decisions(survey: &Survey, last: &Standing) -> Standing {
     Standing { entities: survey.memory.entities.clone(), ..last.clone() }
@@ -255,6 +266,7 @@ fn scenes(
             continue;
         }
         let own = entries(standing, numbers);
+        let old = sightings.last().map(|sighting| sighting.entries.clone()).unwrap_or_default();
         // What people had beside memory's entries when the scene was first written; now, if it is new.
         let others = match (before, sightings.into_iter().last()) {
             (Some(_), Some(sighting)) => {
@@ -262,7 +274,9 @@ fn scenes(
             }
             _ => target.others.clone(),
         };
-        let all: Vec<EntryImage> = target.images(&own).into_iter().chain(others).collect();
+        let mut all = target.images(&own);
+        all.extend(waiting(survey, &all, &old));
+        all.extend(others);
         let wrote = wrote(survey, i, &own);
         let learnt: Vec<(String, String, Vec<String>)> = standing
             .facts

@@ -34,6 +34,14 @@ pub enum MemoryError {
         /// The extension
         keeper: String,
     },
+    /// What would be taken over is not right.
+    #[error("\"{chat}\" has to be healed before its memory is taken over: {why}")]
+    Ill {
+        /// The chat
+        chat: String,
+        /// What is wrong
+        why: String,
+    },
     /// Nobody keeps it, so that there is nothing to take over.
     #[error("No extension keeps the memory of \"{0}\"")]
     NobodyKeeps(String),

@@ -4,6 +4,7 @@
 use std::collections::{BTreeMap, HashMap, HashSet};
 
 use forklore_core::adapter::{self, Adapter, OWN};
+use forklore_core::check::Code;
 use forklore_core::format::book::EntryImage;
 use forklore_core::format::chat::Message;
 use forklore_memory::{
@@ -14,6 +15,7 @@ use forklore_vault::Library;
 
 use super::answers::AnswerStore;
 use super::survey::{MemoryError, Survey};
+use crate::check::check;
 use crate::memory_record::{MemoryRecord, WrittenScene};
 
 /// What all lines of an entry are about that another extension wrote as a whole: its next text takes the place of this one.
@@ -45,6 +47,11 @@ pub fn take_over(library: &Library, survey: &Survey, answers: &AnswerStore) -> R
     let (name, _) = chat.book().ok_or_else(none)?;
     let book = library.book(name)?.ok_or_else(none)?;
     let keeper = book.keeper().ok_or_else(none)?;
+    let findings = check(library, Some(survey.c), 0).findings;
+    if let Some(finding) = findings.iter().find(|finding| finding.heals && finding.code != Code::LinkDangling)
+    {
+        return Err(MemoryError::Ill { chat: chat.name().to_owned(), why: finding.message.clone() });
+    }
     let live = book.images();
     let mut scenes = scenes_of(library, survey)?;
     if scenes.is_empty() {

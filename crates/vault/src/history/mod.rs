@@ -156,7 +156,7 @@ pub fn store_to_add(fs: &Arc<dyn Vfs>) -> Result<Store, HistoryError> {
 /// The store of what models have answered about stories, which lives beside history; `None` where nothing was answered yet.
 pub fn answers(fs: &Arc<dyn Vfs>) -> Result<Option<Store>, HistoryError> {
     let place = beside(place(fs)?)?;
-    if place.fs.identity(&place.dir)?.is_none() {
+    if place.fs.list(&place.dir)?.is_empty() {
         return Ok(None);
     }
     bound(place, id::of(&**fs)?).map(Some)

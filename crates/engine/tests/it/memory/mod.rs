@@ -1,6 +1,10 @@
 //! Memory on real files, with a model that says the same to the same question: what is remembered is in the chat and its book, goes into
 //! forks without a question, follows edits, and never takes a person's words.
 
+mod crashes;
+mod owner;
+mod taken;
+
 use std::cell::Cell;
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -8,11 +12,13 @@ use std::sync::Arc;
 use forklore_config::Config;
 use forklore_core::fork::ForkKind;
 use forklore_engine::fork::{self, ForkRequest};
-use forklore_engine::memory::{AnswerStore, MemoryError, projection, status, survey, why};
+use forklore_engine::memory::{
+    AnswerStore, Choice, MemoryError, Survey, Ways, decide, projection, status, survey, why,
+};
 use forklore_engine::{check, show, undo};
 use forklore_fs::{RealFs, Vfs};
 use forklore_journal::oplog::OpLog;
-use forklore_memory::{Provenance, Reply};
+use forklore_memory::{Answer, Provenance, Question, Reply};
 use forklore_testkit::{TestVault, model};
 use forklore_vault::{Library, NoProgress};
 use serde_json::{Value, json};
@@ -42,12 +48,13 @@ struct Played {
     vault: TestVault,
     fs: Arc<dyn Vfs>,
     clock: Cell<i64>,
+    ways: Arc<Ways>,
 }
 
 impl Played {
     fn new(vault: TestVault) -> Self {
         let fs: Arc<dyn Vfs> = Arc::new(RealFs::new(&vault.root()).unwrap());
-        Self { vault, fs, clock: Cell::new(NOW) }
+        Self { vault, fs, clock: Cell::new(NOW), ways: Arc::default() }
     }
 
     /// A second later.
@@ -62,33 +69,31 @@ impl Played {
 
     /// Asks and writes until nothing is left; how many questions that took.
     fn run(&self, chat: &str) -> usize {
-        let mut answers = AnswerStore::open(&self.fs).unwrap();
-        let (mut asked, mut written) = (0, 0);
-        loop {
-            let library = self.library();
-            let c = library.find_chat(chat).unwrap();
-            let mut found = survey(&library, c, &answers, &Arc::default()).unwrap();
-            let plan = projection::plan(&library, &found, self.now()).unwrap();
-            if !plan.is_nothing() {
-                let report = projection::execute(&library, &found, plan, self.now()).unwrap();
-                assert!(report.pending.is_empty(), "{:?}", report.pending);
-                written += 1;
-                assert!(written < 100, "it is never done: {report:?}");
-                continue;
-            }
-            let Some(question) = found.missing(&answers).next().cloned() else { return asked };
-            let request = question.request(&found.line, &found.ways.prompts);
-            let said = model::reply(&request.schema, &request.user).to_string();
-            let reply = Reply::read(&question, &said).unwrap();
-            let answer = found.answer(
-                &question,
-                reply,
-                Provenance { model: "scripted".into(), ..Provenance::default() },
-            );
-            answers.add(answer).unwrap();
-            found.compute(&answers);
-            asked += 1;
-        }
+        run(&self.fs, &self.ways, chat, &|| self.now())
+    }
+
+    /// Looks at a chat's memory.
+    fn look<T>(&self, chat: &str, look: impl FnOnce(&Library, &Survey, &AnswerStore) -> T) -> T {
+        let library = self.library();
+        let answers = AnswerStore::open(&self.fs).unwrap();
+        let found = survey(&library, library.find_chat(chat).unwrap(), &answers, &self.ways).unwrap();
+        look(&library, &found, &answers)
+    }
+
+    /// Decides something, and asks and writes what follows from it; how many questions that took.
+    fn decide(&self, chat: &str, choices: &[Choice]) -> usize {
+        self.look(chat, |library, found, answers| {
+            let record = decide(found, answers, choices).unwrap();
+            projection::decided(library, found, &record, "decided about", self.now()).unwrap();
+        });
+        self.run(chat)
+    }
+
+    /// Another text in the chat's file.
+    fn edit(&self, from: &str, to: &str) {
+        let chat = String::from_utf8(self.vault.read(CHAT)).unwrap();
+        assert!(chat.contains(from));
+        self.vault.write(CHAT, chat.replace(from, to).as_bytes());
     }
 
     /// The facts in the book at a message: titles and texts.
@@ -105,7 +110,7 @@ impl Played {
         let library = self.library();
         let c = library.find_chat(chat).unwrap();
         let answers = AnswerStore::open(&self.fs).unwrap();
-        let found = survey(&library, c, &answers, &Arc::default()).unwrap();
+        let found = survey(&library, c, &answers, &self.ways).unwrap();
         let scenes = found.memory.standing.iter().map(|standing| {
             let entities = standing.entities.iter().filter(|entity| !entity.facts.is_empty());
             (standing.scene.last(), entities.map(|entity| (entity.title(), entity.text())).collect())
@@ -140,6 +145,37 @@ impl Played {
         let (name, _) = library.chat(c).book().unwrap();
         self.vault.write(&format!("worlds/{name}.json"), &serde_json::to_vec_pretty(book).unwrap());
     }
+}
+
+/// Asks and writes until nothing is left; how many questions that took.
+fn run(fs: &Arc<dyn Vfs>, ways: &Arc<Ways>, chat: &str, now: &dyn Fn() -> i64) -> usize {
+    let mut answers = AnswerStore::open(fs).unwrap();
+    let (mut asked, mut written) = (0, 0);
+    loop {
+        let library = Library::load(fs.clone(), &NoProgress).unwrap();
+        let c = library.find_chat(chat).unwrap();
+        let mut found = survey(&library, c, &answers, ways).unwrap();
+        let plan = projection::plan(&library, &found, now()).unwrap();
+        if !plan.is_nothing() {
+            let report = projection::execute(&library, &found, plan, now()).unwrap();
+            assert!(report.pending.is_empty(), "{:?}", report.pending);
+            written += 1;
+            assert!(written < 100, "it is never done: {report:?}");
+            continue;
+        }
+        let Some(question) = found.missing(&answers).next().cloned() else { return asked };
+        answers.add(answered(&found, &question)).unwrap();
+        found.compute(&answers);
+        asked += 1;
+    }
+}
+
+/// What the scripted model says to a question.
+fn answered(found: &Survey, question: &Question) -> Answer {
+    let request = question.request(&found.line, &found.ways.prompts);
+    let said = model::reply(&request.schema, &request.user).to_string();
+    let provenance = Provenance { model: "scripted".into(), ..Provenance::default() };
+    found.answer(question, Reply::read(question, &said).unwrap(), provenance)
 }
 
 fn text(value: &Value) -> String {
