@@ -51,7 +51,20 @@ pub struct PendingEdit {
     pub changes: Vec<PendingChange>,
 }
 
-/// One change, below the message, the group or the settings.
+impl PendingEdit {
+    /// An edit as a page makes it that has the file in memory.
+    pub(crate) fn of(library: &Library, operation: &str, chat: Option<String>, edit: &Edit) -> Self {
+        Self {
+            operation: operation.to_owned(),
+            chat,
+            file: edit.target.as_str().to_owned(),
+            message: message(library, edit),
+            changes: edit.changes.iter().map(change).collect(),
+        }
+    }
+}
+
+/// One change, below the message, the header's line, the group or the settings.
 #[derive(Debug, Clone, Serialize, JsonSchema)]
 #[serde(untagged)]
 pub enum PendingChange {
@@ -111,13 +124,7 @@ pub fn pending(library: &Library, log: &OpLog, only: Option<ChatIx>) -> Result<P
     for operation in log.operations.iter().filter(counts).filter(|op| is_there(library, op)) {
         for edit in operation.edits().filter(|edit| file.is_none_or(|file| edit.target == *file)) {
             if journal::would_edit(&**library.fs(), edit, &known)? == Would::Edit {
-                edits.push(PendingEdit {
-                    operation: operation.id.clone(),
-                    chat: operation.chat.clone(),
-                    file: edit.target.as_str().to_owned(),
-                    message: message(library, edit),
-                    changes: edit.changes.iter().map(change).collect(),
-                });
+                edits.push(PendingEdit::of(library, &operation.id, operation.chat.clone(), edit));
             }
         }
     }

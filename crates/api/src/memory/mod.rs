@@ -15,6 +15,7 @@ use forklore_engine::memory::{
     AnswerStore, Choice, MemoryError, MemoryStatus, PromptReport, Survey, Ways, WhyReport, status, survey,
     why,
 };
+use forklore_engine::pending::PendingEdit;
 use forklore_memory::Question;
 use forklore_vault::Library;
 use schemars::JsonSchema;
@@ -70,6 +71,8 @@ pub struct Deciding {
 pub struct DecisionReport {
     /// Ids of the operations that wrote it down
     pub operations: Vec<String>,
+    /// What they changed in the chat's own file, for a page that has it in memory
+    pub edits: Vec<PendingEdit>,
     /// Name of the chat's lorebook
     pub book: Option<String>,
     /// How memory stands now, or would
@@ -167,21 +170,26 @@ pub fn decide(open: &OpenVault<'_>, of: &Deciding) -> Result<DecisionReport, Fai
     let mut found = desk.survey(&library, &of.chat)?;
     let record = forklore_engine::memory::decide(&found, &desk.answers, &of.choices)?;
     let mut operations = Vec::new();
+    let mut edits = Vec::new();
     if !of.dry_run {
         let done = projection::decided(&library, &found, &record, "decided about the memory of", now())?;
         operations.extend(done.operation);
+        edits.extend(done.edits);
         drop(library);
-        let written = if record.on { Some(desk.write(open, &of.chat)?) } else { None };
-        operations.extend(written.and_then(|written| written.operation));
+        if record.on {
+            let written = desk.write(open, &of.chat)?;
+            operations.extend(written.operation);
+            edits.extend(written.edits);
+        }
         let library = open.library()?;
         let found = desk.survey(&library, &of.chat)?;
         let book = library.chat(found.c).book().map(|(name, _)| name.to_owned());
-        return Ok(DecisionReport { operations, book, status: desk.status(&library, &found) });
+        return Ok(DecisionReport { operations, edits, book, status: desk.status(&library, &found) });
     }
     found.record = record;
     found.compute(&desk.answers);
     let book = library.chat(found.c).book().map(|(name, _)| name.to_owned());
-    Ok(DecisionReport { operations, book, status: desk.status(&library, &found) })
+    Ok(DecisionReport { operations, edits, book, status: desk.status(&library, &found) })
 }
 
 /// Lets questions be asked again that had no reply which could be used.

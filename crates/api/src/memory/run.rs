@@ -1,6 +1,6 @@
 //! [`run`]: asks what is missing until nothing is.
 
-use forklore_engine::memory::projection;
+use forklore_engine::memory::projection::{self, MemoryReport};
 use forklore_engine::memory::{MemoryError, MemoryStatus, Parked, Spent, Survey};
 use forklore_memory::{Provenance, Question, Reply};
 use schemars::JsonSchema;
@@ -113,7 +113,7 @@ pub fn run(
         }
         drop(library);
         if let Some(at) = again.take().filter(|_| stopped.is_none()) {
-            operations.extend(desk.choose_newest(open, &running.chat, at)?);
+            operations.extend(desk.choose_newest(open, &running.chat, at)?.operation);
             continue;
         }
         match desk.write(open, &running.chat)?.operation {
@@ -172,11 +172,11 @@ impl Desk {
         open: &OpenVault<'_>,
         chat: &str,
         at: usize,
-    ) -> Result<Option<String>, Failure> {
+    ) -> Result<MemoryReport, Failure> {
         let library = open.library_to_change(false)?;
         let found = self.survey(&library, chat)?;
         let record = found.with_newest(&self.answers, at)?;
         let what = "took another answer for the memory of";
-        Ok(projection::decided(&library, &found, &record, what, now())?.operation)
+        Ok(projection::decided(&library, &found, &record, what, now())?)
     }
 }

@@ -3,6 +3,7 @@
 
 use forklore_engine::memory::projection;
 use forklore_engine::memory::{MemoryError, MemoryStatus, Survey};
+use forklore_engine::pending::PendingEdit;
 use forklore_memory::{Again, Provenance, Question, Refusal, Reply};
 use forklore_vault::Library;
 use schemars::JsonSchema;
@@ -108,6 +109,8 @@ pub struct ReplyReport {
     pub ask_again: Option<Vec<Spoken>>,
     /// Ids of the operations that wrote something down
     pub operations: Vec<String>,
+    /// What they changed in the chat's own file, for a page that has it in memory
+    pub edits: Vec<PendingEdit>,
     /// Name of the chat's lorebook
     pub book: Option<String>,
     /// How memory stands now
@@ -138,6 +141,7 @@ pub fn reply(open: &OpenVault<'_>, said: &Replying) -> Result<ReplyReport, Failu
     let mut desk = Desk::of(open)?;
     let mut refused = None;
     let mut operations = Vec::new();
+    let mut edits = Vec::new();
     if let Some(key) = &said.key {
         let library = open.library()?;
         let found = desk.survey(&library, &said.chat)?;
@@ -145,11 +149,14 @@ pub fn reply(open: &OpenVault<'_>, said: &Replying) -> Result<ReplyReport, Failu
         refused = desk.hear(&library, &found, &question, said)?;
         if let Some(at) = said.again.filter(|_| refused.is_none()) {
             drop(library);
-            operations.extend(desk.choose_newest(open, &said.chat, at)?);
+            let chosen = desk.choose_newest(open, &said.chat, at)?;
+            operations.extend(chosen.operation);
+            edits.extend(chosen.edits);
         }
     }
     let written = desk.write(open, &said.chat)?;
     operations.extend(written.operation);
+    edits.extend(written.edits);
     let library = open.library()?;
     let found = desk.survey(&library, &said.chat)?;
     let (why, ask_again) = refused.unzip();
@@ -158,6 +165,7 @@ pub fn reply(open: &OpenVault<'_>, said: &Replying) -> Result<ReplyReport, Failu
         why,
         ask_again: ask_again.flatten(),
         operations,
+        edits,
         book: library.chat(found.c).book().map(|(name, _)| name.to_owned()),
         status: desk.status(&library, &found),
     })

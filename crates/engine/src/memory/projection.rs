@@ -25,6 +25,7 @@ use super::survey::{MemoryError, Survey};
 use crate::finder::finder;
 use crate::header::{edit_of, rebind};
 use crate::memory_record::{MemoryRecord, WrittenScene};
+use crate::pending::PendingEdit;
 use crate::restore::RestoreError;
 
 /// What was written, or would be.
@@ -44,6 +45,8 @@ pub struct MemoryReport {
     pub files: Vec<String>,
     /// Files that could not be changed yet
     pub pending: Vec<String>,
+    /// What was changed in the chat's own file, for a page that has it in memory: its next save would go over it
+    pub edits: Vec<PendingEdit>,
 }
 
 /// What is worked out and not yet done.
@@ -76,6 +79,7 @@ pub fn plan(library: &Library, survey: &Survey, now: i64) -> Result<MemoryPlan, 
         entries: 0,
         files: Vec::new(),
         pending: Vec::new(),
+        edits: Vec::new(),
     };
     // What has to be asked first may be what was written once; then that stays for now.
     let fewer = standing.len() < survey.record.scenes.len();
@@ -172,6 +176,9 @@ pub fn execute(
             .map_err(RestoreError::from)?;
     }
     plan.guards.into_iter().for_each(|(path, file)| tx.guard(path, file));
+    let of_chat = plan.edits.iter().filter(|edit| edit.target == *library.chat(survey.c).path());
+    let told = |edit: &Edit| PendingEdit::of(library, tx.id(), Some(report.chat.clone()), edit);
+    report.edits = of_chat.map(told).collect();
     for edit in plan.edits {
         tx.edit(edit).map_err(RestoreError::from)?;
     }
@@ -207,6 +214,7 @@ pub fn decided(
         entries: 0,
         files: Vec::new(),
         pending: Vec::new(),
+        edits: Vec::new(),
     };
     if *record == survey.recorded {
         return Ok(report);
