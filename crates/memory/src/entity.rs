@@ -6,8 +6,10 @@ use serde::{Deserialize, Serialize};
 use unicode_normalization::UnicodeNormalization as _;
 use unicode_segmentation::UnicodeSegmentation as _;
 
-use crate::facts::Learnt;
+use crate::facts::{Learnt, Said};
+use crate::inputs::Brought;
 use crate::key::Key;
+use crate::schema::TYPES;
 
 /// What an entity is known by in a line: what it is, and the name under which it first came up.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
@@ -16,6 +18,20 @@ pub struct EntityId {
     pub kind: String,
     /// Its name
     pub name: String,
+}
+
+impl EntityId {
+    /// What an entry of this title is about; `None` if no entry of memory's is called like that.
+    pub fn titled(title: &str) -> Option<Self> {
+        let (kind, name) = title.split_once('-')?;
+        let known = TYPES.contains(&kind) && !name.is_empty();
+        known.then(|| Self { kind: kind.to_owned(), name: name.to_owned() })
+    }
+
+    /// The title of its entry.
+    pub fn title(&self) -> String {
+        format!("{}-{}", self.kind, self.name)
+    }
 }
 
 /// Where a line of an entry comes from.
@@ -27,6 +43,8 @@ pub enum Source {
     Compaction(Key, Vec<usize>),
     /// From a person
     Hand,
+    /// From another line of the story, where it was learnt
+    Elsewhere,
 }
 
 /// One line of an entry.
@@ -91,7 +109,7 @@ impl Entity {
 
     /// The title of its entry.
     pub fn title(&self) -> String {
-        format!("{}-{}", self.id.kind, self.id.name)
+        self.id.title()
     }
 
     /// Words that bring its entry up, the name first: lower case, no more than ten.
@@ -122,11 +140,44 @@ impl Entity {
         scenes
     }
 
-    /// Adds what scene number `scene` tells of it: what it says already is not said twice, what is about the same takes the place of
-    /// what was said before.
-    pub(crate) fn learn(&mut self, learnt: &Learnt, scene: usize) {
+    /// It, for another line of the story.
+    pub fn brought(&self) -> Brought {
+        let (words, facts): (Vec<&Fact>, Vec<&Fact>) =
+            self.facts.iter().partition(|fact| fact.source == Source::Hand);
+        let said = |fact: &Fact| Said {
+            text: fact.text.clone(),
+            about: fact.about.clone(),
+            known_to: fact.known_to.clone(),
+        };
+        Brought {
+            aliases: self.aliases.clone(),
+            text: words.into_iter().map(Fact::line).collect::<Vec<_>>().join("\n"),
+            facts: facts.into_iter().map(said).collect(),
+        }
+    }
+
+    /// Takes over what another line has learnt of it.
+    pub(crate) fn take(&mut self, brought: &Brought) {
+        self.also_called(brought.aliases.iter());
+        if brought.text.is_empty() && brought.facts.is_empty() {
+            return;
+        }
+        let learnt = brought.facts.iter().map(|said| Fact {
+            text: said.text.clone(),
+            about: said.about.clone(),
+            known_to: said.known_to.clone(),
+            source: Source::Elsewhere,
+        });
+        let words = Some(&brought.text).filter(|text| !text.is_empty()).map(|text| Fact::by_hand(text));
+        self.facts = words.into_iter().chain(learnt).collect();
+        if self.hold == Hold::Deleted {
+            self.hold = Hold::Free;
+        }
+    }
+
+    /// Adds names that are new.
+    fn also_called<'a>(&mut self, names: impl Iterator<Item = &'a String>) {
         let own: HashSet<String> = self.names().map(normal).collect();
-        let names = std::iter::once(&learnt.name).chain(&learnt.aliases);
         let mut fresh: Vec<String> = Vec::new();
         for name in names {
             if !own.contains(&normal(name)) && !fresh.iter().any(|known| normal(known) == normal(name)) {
@@ -134,6 +185,12 @@ impl Entity {
             }
         }
         self.aliases.extend(fresh);
+    }
+
+    /// Adds what scene number `scene` tells of it: what it says already is not said twice, what is about the same takes the place of
+    /// what was said before.
+    pub(crate) fn learn(&mut self, learnt: &Learnt, scene: usize) {
+        self.also_called(std::iter::once(&learnt.name).chain(&learnt.aliases));
         for said in &learnt.facts {
             let text = normal(&said.text);
             if let Some(known) = self.facts.iter_mut().find(|fact| normal(&fact.text) == text) {
@@ -174,7 +231,7 @@ impl Source {
     pub fn scenes(&self) -> &[usize] {
         match self {
             Self::Scenes(scenes) | Self::Compaction(_, scenes) => scenes,
-            Self::Hand => &[],
+            Self::Hand | Self::Elsewhere => &[],
         }
     }
 

@@ -52,6 +52,7 @@ impl Entities {
                 entity.facts = vec![Fact::by_hand(text)];
                 entity.hold = Hold::Free;
             }
+            Decision::Brought(brought) => entity.take(brought),
             Decision::Deleted => entity.hold = Hold::Deleted,
             Decision::Locked(text) => {
                 // What was told before it was locked and read only then is not what was locked.

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 use serde::{Deserialize, Serialize};
 
 use crate::entity::EntityId;
-use crate::facts::Digest;
+use crate::facts::{Digest, Said};
 use crate::key::Key;
 
 /// What a person decided about one entry.
@@ -14,12 +14,27 @@ use crate::key::Key;
 pub enum Decision {
     /// It says this. What is learnt later is added below.
     Text(String),
+    /// It says what another line has learnt of it, and goes by these names, too. What is learnt later is added, and takes the place of what
+    /// is about the same.
+    Brought(Brought),
     /// It is not wanted, whatever is learnt.
     Deleted,
     /// It says this, and stays so, whatever is learnt.
     Locked(String),
     /// It is memory's again: what was decided before does not count any more from here on.
     Released,
+}
+
+/// What another line has learnt of somebody or something. Where nothing is said, it is only the names that are taken over.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Brought {
+    /// Other names
+    pub aliases: Vec<String>,
+    /// What a person wrote there: it comes first, and nobody makes it shorter
+    pub text: String,
+    /// What was learnt there
+    pub facts: Vec<Said>,
 }
 
 /// All decisions for one line.

@@ -34,7 +34,7 @@ pub use boundary::{Ended, Scene};
 pub use entity::{Entity, EntityId, Fact, Hold, Source};
 pub use facts::{Digest, Facts, Learnt, Said};
 pub use ground::Ground;
-pub use inputs::{Decision, Inputs, Settings};
+pub use inputs::{Brought, Decision, Inputs, Settings};
 pub use key::{BadKey, Key};
 pub use kind::Kind;
 pub use line::{Line, Utterance};

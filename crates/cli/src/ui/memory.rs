@@ -198,6 +198,7 @@ pub(crate) fn memory_why(report: &WhyReport) -> io::Result<()> {
         });
         let from = match line.from {
             "hand" => "written by you".to_owned(),
+            "elsewhere" => "learnt in another line of the story".to_owned(),
             "shortened" => format!("made shorter from {}", scenes.collect::<Vec<_>>().join(", ")),
             _ => scenes.collect::<Vec<_>>().join(", "),
         };

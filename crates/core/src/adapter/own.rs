@@ -102,6 +102,12 @@ pub trait OwnFormat: Sync {
     /// Whether a person wrote into an entry of memory's. `None` if it is none.
     fn edited(&self, entry: &EntryImage) -> Option<bool>;
 
+    /// An entry that memory does not keep any more.
+    fn disowned(&self, entry: &EntryImage) -> EntryImage;
+
+    /// An entry that is memory's if the one is that it was before, with what memory last wrote there.
+    fn owned_as(&self, entry: &EntryImage, before: &EntryImage) -> EntryImage;
+
     /// What a message that ends a scene has in its `extra`: the key, and the value there. What others have put into that value stays.
     fn own_scene(&self, scene: &OwnScene<'_>, extra: Raw<'_>) -> (&'static str, Vec<u8>);
 

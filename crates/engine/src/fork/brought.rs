@@ -11,6 +11,7 @@ use forklore_json::Raw;
 use forklore_vault::{ChatIx, Library};
 
 use crate::header::timers_along;
+use crate::memory_record::MemoryRecord;
 
 /// What a fork is made with besides what its parent has.
 #[derive(Debug, Clone)]
@@ -25,6 +26,8 @@ pub(crate) struct Brought {
     pub(crate) more: Option<More>,
     /// What goes on here of the other chat's timed effects
     pub(crate) timers: Option<Timers>,
+    /// What its header says of its memory, if that is told something by it
+    pub(crate) memory: Option<MemoryRecord>,
 }
 
 /// Messages of another chat.

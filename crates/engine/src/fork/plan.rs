@@ -25,6 +25,7 @@ use super::request::{ForkRequest, Spot};
 use super::{ForkError, ForkReport};
 use crate::bring::Bring;
 use crate::header::{Revised, revise};
+use crate::memory_record::MemoryRecord;
 use crate::warning::{Warning, WarningCode};
 
 /// A fork that is worked out and not yet made.
@@ -250,6 +251,8 @@ fn work_out(library: &Library, config: &Config, settled: Settled<'_>) -> Result<
     {
         revised.revisions.extend(timers.revisions(library, (c, spot.at), &own.name)?);
     }
+    let memory = brought.as_ref().and_then(|brought| brought.memory.as_ref());
+    revised.revisions.extend(memory.map(MemoryRecord::revision));
     let body = Body::of(library, &spot, &last)?;
     let draft = Draft {
         library,

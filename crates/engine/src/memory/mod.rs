@@ -5,8 +5,10 @@
 //! * [`Ways`] is how it is kept: settings and words; [`Choice`] is what an owner decides, [`decide()`] the record with it.
 //! * [`take_over()`] is the record of a chat that another extension has kept until now.
 //! * [`survey()`] reads a chat and computes; [`status()`] and [`why`] tell of it.
+//! * [`Along`] is told when something of another line comes into a chat's book.
 //! * [`projection`] writes it into the chat and its book, as one operation: a [`projection::plan`], then [`projection::execute`].
 
+mod along;
 mod answers;
 mod decide;
 pub mod projection;
@@ -17,6 +19,7 @@ mod take_over;
 mod ways;
 
 pub use crate::memory_record::MemoryRecord;
+pub(crate) use along::{Along, is_story};
 pub use answers::{AnswerError, AnswerStore, Parked, Spent};
 pub use decide::{Choice, decide};
 pub use status::{EntrySource, MemoryStatus, ProposalStatus, SceneStatus, WhyReport, status, why};

@@ -88,7 +88,7 @@ pub struct WhyReport {
 pub struct EntrySource {
     /// The line
     pub text: String,
-    /// `scene`, `shortened` or `hand`
+    /// `scene`, `shortened`, `hand` or `elsewhere` (another line of the story has learnt it)
     pub from: &'static str,
     /// The scenes it rests on, with their messages
     pub scenes: Vec<SceneStatus>,
@@ -186,6 +186,7 @@ pub fn why(library: &Library, survey: &Survey, entry: &str) -> Result<WhyReport,
                 Source::Scenes(_) => "scene",
                 Source::Compaction(..) => "shortened",
                 Source::Hand => "hand",
+                Source::Elsewhere => "elsewhere",
             },
             scenes: scenes.iter().map(|i| scene(survey, *i)).collect(),
             questions: keys

@@ -70,7 +70,7 @@ pub fn take_over(library: &Library, survey: &Survey, answers: &AnswerStore) -> R
     let mut uids = BTreeMap::new();
     for (entry, uid) in live.iter().filter_map(|entry| Some((entry, entry.uid?))) {
         let list = TYPES.iter().any(|kind| OWN.list_title(kind) == *entry.comment);
-        if list || id_of(entry).is_some() {
+        if list || EntityId::titled(&entry.comment).is_some() {
             uids.entry(entry.comment.to_string()).or_insert(uid);
         }
     }
@@ -179,15 +179,8 @@ fn learnt(
 /// Entries whose titles tell who or what they are about; of several, the first.
 fn named(entries: &[EntryImage]) -> Vec<(EntityId, &EntryImage)> {
     let mut seen = HashSet::new();
-    let named = entries.iter().filter_map(|entry| Some((id_of(entry)?, entry)));
+    let named = entries.iter().filter_map(|entry| Some((EntityId::titled(&entry.comment)?, entry)));
     named.filter(|(id, entry)| !entry.content().is_empty() && seen.insert(id.clone())).collect()
-}
-
-/// Who or what an entry is about, by its title.
-fn id_of(entry: &EntryImage) -> Option<EntityId> {
-    let (kind, name) = entry.comment.split_once('-')?;
-    let known = TYPES.contains(&kind) && !name.trim().is_empty();
-    known.then(|| EntityId { kind: kind.to_owned(), name: name.to_owned() })
 }
 
 fn as_learnt(id: &EntityId, entry: &EntryImage) -> Learnt {

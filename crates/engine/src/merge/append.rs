@@ -125,7 +125,8 @@ pub fn plan(
         ..ForkRequest::of(library.address(a).to_string())
     };
     let messages = at + 1 + more.count();
-    let brought = Brought { entries: None, book: None, learnt: None, more: Some(more), timers: None };
+    let brought =
+        Brought { entries: None, book: None, learnt: None, more: Some(more), timers: None, memory: None };
     let mut fork = fork::plan_with(library, &forking, config, slug, now, brought)?;
     let other = library.chat(b);
     let guard = other.identity().map(|identity| (other.path().clone(), identity.into()));

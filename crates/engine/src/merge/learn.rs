@@ -7,7 +7,7 @@ use forklore_core::format::book::EntryImage;
 use forklore_core::format::chat::Message;
 use forklore_core::format::record::Learnt;
 use forklore_core::merge::{Merged, Sides, Took, merge};
-use forklore_core::state::complete;
+use forklore_core::state::{StateEntry, complete};
 use forklore_fs::{PathError, VaultPath};
 use forklore_json::{Raw, quote};
 use forklore_vault::address::AddressError;
@@ -22,6 +22,7 @@ use super::ill::{Ill, wanted};
 use super::left::{left, timers};
 use crate::fork::{self, Brought, ForkBook, ForkError, ForkPlan, ForkRequest};
 use crate::history::Did;
+use crate::memory::Along;
 use crate::warning::Warning;
 
 /// What is to be brought along.
@@ -172,15 +173,20 @@ pub fn plan(
     let (a, b) = (library.find_chat(&request.chat)?, library.find_chat(&request.from)?);
     let (at, upto) = (place(library, a, request.at)?, place(library, b, request.upto)?);
     let ill = Ill::of(library, b).filter(|_| a != b);
-    let ours = library.book_at(a, at, Wanted::default())?;
-    let theirs = library.book_at(b, upto, wanted(ill.as_ref()))?;
-    let base = base::find(library, a, at, b, upto)?;
+    let mut ours = library.book_at(a, at, Wanted::default())?;
+    let mut theirs = library.book_at(b, upto, wanted(ill.as_ref()))?;
+    let mut base = base::find(library, a, at, b, upto)?;
+    let (was, there) = (images(&ours.entries), images(&theirs.entries));
+    let along = Along::of(library.chat(a), at, (library, b, upto));
+    along.before(&mut base.entries, &mut ours.entries, &mut theirs.entries);
     let sides = Sides { base: &base.entries, a: &ours.entries, b: &theirs.entries, numbers: &base.numbers };
     let mut merged = merge(sides);
     let other = library.chat(b);
     let keepers =
         Keepers::new(|adapter| theirs.entries.iter().any(|e| adapter.wrote(&e.image.comment, e.image.raw())));
     unmark(&mut merged, &keepers);
+    let memory = along.after(&was, &there, &mut merged.entries);
+    as_held(&mut merged);
     let scenes = scenes(library, request, b, upto, &base, &mut merged.entries)?;
     let slug_of = |c: ChatIx| library.chat(c).header().slug().unwrap_or_default().into_owned();
     let learnt = Learnt {
@@ -229,6 +235,7 @@ pub fn plan(
         learnt: Some(learnt),
         more: None,
         timers,
+        memory,
     };
     let mut fork = fork::plan_with(library, &forking, config, slug, now, brought)?;
     // What is brought along must be what was looked at.
@@ -265,6 +272,22 @@ pub(super) fn place(library: &Library, c: ChatIx, at: Option<usize>) -> Result<u
         return Err(ForkError::NoSuchMessage { at, chat: chat.name().to_owned(), messages });
     }
     Ok(at)
+}
+
+fn images(entries: &[StateEntry]) -> Vec<EntryImage> {
+    entries.iter().map(|entry| entry.image.clone()).collect()
+}
+
+/// What stands of a whole entry that is asked for is what the book has: whoever answers compares the two.
+fn as_held(merged: &mut Merged) {
+    let entries = &merged.entries;
+    for asked in merged.conflicts.iter_mut().filter(|conflict| conflict.is_whole()) {
+        let here = entries.iter().find(|entry| entry.uid == asked.uid && *entry.comment == *asked.title);
+        let side = asked.a.as_mut().or(asked.b.as_mut());
+        if let (Some(side), Some(here)) = (side, here) {
+            here.raw().bytes().clone_into(side);
+        }
+    }
 }
 
 /// Entries that are new here do not say any more from which messages they were written: those are another line's.
@@ -339,7 +362,7 @@ fn scenes(
 }
 
 /// A recap as an entry that is always active: nobody knows by which words it would be called for.
-fn scene_entry(uid: i64, title: &str, text: &str) -> EntryImage {
+pub(in crate::merge) fn scene_entry(uid: i64, title: &str, text: &str) -> EntryImage {
     let json = [
         format!(r#"{{"uid":{uid},"comment":"#).as_bytes(),
         &quote(title),

@@ -16,6 +16,7 @@ mod incremental;
 mod isolation;
 mod lineage;
 mod memory;
+mod memory_along;
 mod random;
 mod real;
 mod remember;

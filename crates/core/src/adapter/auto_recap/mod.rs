@@ -290,6 +290,14 @@ impl OwnFormat for AutoRecap {
         write::edited(entry)
     }
 
+    fn disowned(&self, entry: &EntryImage) -> EntryImage {
+        write::disowned(entry)
+    }
+
+    fn owned_as(&self, entry: &EntryImage, before: &EntryImage) -> EntryImage {
+        write::owned_as(entry, before)
+    }
+
     fn own_scene(&self, scene: &OwnScene<'_>, extra: Raw<'_>) -> (&'static str, Vec<u8>) {
         write::scene(scene, extra)
     }

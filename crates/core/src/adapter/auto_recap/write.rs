@@ -77,6 +77,18 @@ pub(super) fn edited(entry: &EntryImage) -> Option<bool> {
     Some(text_hash(&entry.content()) != mark)
 }
 
+/// An entry that is not memory's any more.
+pub(super) fn disowned(entry: &EntryImage) -> EntryImage {
+    entry.without_field(MARK)
+}
+
+/// An entry with what memory last wrote into the one that it was before.
+pub(super) fn owned_as(entry: &EntryImage, before: &EntryImage) -> EntryImage {
+    let Some(mark) = before.raw().get(MARK) else { return entry.clone() };
+    let same = entry.raw().get(MARK).is_some_and(|now| now.says_the_same(mark));
+    if same { entry.clone() } else { entry.with_field(MARK, mark) }
+}
+
 /// An entry that is new, with every field that SillyTavern gives one.
 fn blank(own: &OwnEntry) -> EntryImage {
     let (registry, story) = (own.role == Role::Registry, own.role == Role::Story);

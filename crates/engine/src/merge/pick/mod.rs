@@ -13,7 +13,7 @@ mod work;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use forklore_core::adapter::Keepers;
+use forklore_core::adapter::{Keepers, OWN};
 use forklore_core::fork::book::{Content, assemble, fingerprint};
 use forklore_core::format::book::{Book as Parsed, EntryImage};
 use forklore_core::format::revision::Revision;
@@ -22,7 +22,7 @@ use forklore_fs::VaultPath;
 use forklore_journal::operation::{Edit, FileId, Kind};
 use forklore_journal::oplog::time;
 use forklore_journal::{About, layout};
-use forklore_json::Raw;
+use forklore_json::{Raw, quote};
 use forklore_vault::{Book, ChatIx, Library};
 
 pub use self::report::{PickError, PickReport};
@@ -32,6 +32,7 @@ use crate::fork::ForkError;
 use crate::header::{edit_of, rebind};
 use crate::heal::unneeded;
 use crate::history::{Did, differing};
+use crate::memory::{Along, MemoryRecord, is_story};
 use crate::new_book;
 use crate::restore::book::{Bind, identified, own_record, refuse_work, warnings};
 use crate::restore::{RestoreError, When};
@@ -196,8 +197,10 @@ impl Picking<'_> {
         refuse_work(library, c, request.ignore_queue)?;
         let live = self.live()?;
         let here = live.as_ref().map(|live| live.images()).unwrap_or_default();
+        let along = self.along();
+        let entry = if along.keeps() && is_story(&entry) { self.as_told(&entry) } else { entry };
         let place = counterpart(&here, &entry);
-        let (images, picked) = match &request.field {
+        let (mut images, picked) = match &request.field {
             Some(field) => {
                 let missing =
                     || PickError::NotHere { chat: chat.name().to_owned(), title: entry.comment.to_string() };
@@ -207,8 +210,9 @@ impl Picking<'_> {
                 let picked = images[place].clone();
                 (images, picked)
             }
-            None => pick(&here, &there, &self.handed_over(&entry, &there), place),
+            None => pick(&here, &there, &self.handed_over(&entry, &there, along.keeps()), place),
         };
+        let memory = along.after(&here, &[&there[..], std::slice::from_ref(&entry)].concat(), &mut images);
         let was = place.map(|place| &here[place]);
         if images == here {
             return Err(PickError::Same(format!("The entry \"{}\"", entry.comment)));
@@ -222,7 +226,19 @@ impl Picking<'_> {
             None => image.content().into_owned(),
         };
         (self.report.before, self.report.after) = (was.map(shown), shown(&picked));
-        self.bind(&images, Vec::new(), None)
+        self.bind(&images, Vec::new(), memory, None)
+    }
+
+    /// What the chat's memory is to be told of it.
+    fn along(&self) -> Along {
+        let chat = self.library.chat(self.c);
+        Along::of(chat, chat.head(), (self.source.library(), self.source.chat, self.source.at))
+    }
+
+    /// The recap of a line as an entry of a chat that has one of its own: that is computed from its own messages.
+    fn as_told(&self, story: &EntryImage) -> EntryImage {
+        let title = format!("From {}: {}", self.source.there().name(), story.comment);
+        OWN.disowned(&story.with_field("comment", Raw::trust(&quote(&title))))
     }
 
     /// A new book with these entries, and the chat bound to it. A new book begins with an empty queue, unless this is one.
@@ -230,6 +246,7 @@ impl Picking<'_> {
         mut self,
         images: &[EntryImage],
         more: Vec<Revision>,
+        memory: Option<MemoryRecord>,
         queue: Option<&EntryImage>,
     ) -> Result<PickPlan, PickError> {
         let (library, c) = (self.library, self.c);
@@ -247,8 +264,11 @@ impl Picking<'_> {
         let read = Parsed::parse(&bytes).map_err(|_| corrupt())?;
         let mut revisions = vec![Revision::text(&["integrity"], self.slug)];
         revisions.extend(rebind(library, c, &new, &read.images())?);
-        revisions.extend(own_record(chat, self.slug, &new, &fingerprint(&read)));
+        let print = fingerprint(&read);
+        revisions.extend(own_record(chat, self.slug, &new, &print));
         revisions.extend(more);
+        // Whoever takes it back can tell whether anybody has written into the book since.
+        revisions.extend(memory.map(|memory| MemoryRecord { made: Some(print), ..memory }.revision()));
         let edit = edit_of(chat, revisions, true).ok_or_else(corrupt)?;
         let retire = unneeded(library, &BTreeMap::from([(c, Some(new.clone()))]))?;
         let files = [&path, &edit.target].into_iter().chain(&retire);
@@ -282,14 +302,16 @@ impl Picking<'_> {
     }
 
     /// An entry as it is to be in this chat's book: it does not say any more from which messages of another chat it was written.
-    fn handed_over(&self, entry: &EntryImage, there: &[EntryImage]) -> EntryImage {
+    /// Nor is it memory's, if none is kept here.
+    fn handed_over(&self, entry: &EntryImage, there: &[EntryImage], kept: bool) -> EntryImage {
         let chat = self.library.chat(self.c);
         if self.source.is(chat) {
             return entry.clone();
         }
         let one = [entry.clone()];
         let keepers = Keepers::new(|adapter| adapter.kept(there) || adapter.kept(&one));
-        keepers.taken_over(&keepers.hand_over(entry, chat.name()))
+        let entry = keepers.taken_over(&keepers.hand_over(entry, chat.name()));
+        if kept { entry } else { OWN.disowned(&entry) }
     }
 
     fn variable(mut self, name: &str) -> Result<PickPlan, PickError> {

@@ -6,11 +6,15 @@ use forklore_json::Raw;
 
 use super::{PickError, PickPlan, Picking, shown};
 use crate::history::Did;
+use crate::merge::learn::scene_entry;
 
 impl Picking<'_> {
     pub(super) fn recap(mut self, number: i64) -> Result<PickPlan, PickError> {
         let (theirs, version) = self.source.version(number)?;
         let chat = self.library.chat(self.c);
+        if self.along().keeps() {
+            return self.told_as_entry(number, Raw::trust(&version).get("content").unwrap_or(Raw::NULL));
+        }
         let metadata = chat.header().metadata();
         let keeper = recap::keeper(metadata).unwrap_or(theirs);
         let known = keeper.versions(metadata);
@@ -43,6 +47,28 @@ impl Picking<'_> {
         (self.report.before, self.report.after) = (before.map(shown), shown(text));
         let revisions = keeper.put_running(metadata, &versions, current, chat.name());
         self.header(revisions)
+    }
+
+    /// A version for a chat whose running recap is computed from its messages, and would be so again: as an entry that is always active.
+    fn told_as_entry(mut self, number: i64, text: Raw<'_>) -> Result<PickPlan, PickError> {
+        let title = format!("From {}: running recap {number}", self.source.there().name());
+        let mut images = self.live()?.map(|live| live.images()).unwrap_or_default();
+        let place = images.iter().position(|entry| *entry.comment == *title);
+        let free = (0..).find(|uid| !images.iter().any(|entry| entry.uid == Some(*uid)));
+        let uid = place.and_then(|place| images[place].uid).or(free).unwrap_or(0);
+        let entry = scene_entry(uid, &title, &shown(text));
+        self.report.after = shown(text);
+        self.report.did = if place.is_some() { Did::Changed } else { Did::Added };
+        self.report.before = place.map(|place| images[place].content().into_owned());
+        if self.report.before.as_ref() == Some(&self.report.after) {
+            return Err(PickError::Same("The running recap".to_owned()));
+        }
+        match place {
+            Some(place) => images[place] = entry,
+            None => images.push(entry),
+        }
+        (self.report.name, self.report.uid) = (title, Some(uid));
+        self.bind(&images, Vec::new(), None, None)
     }
 
     /// The scene that a version goes up to, if that of the other chat is none of this one's: the last one that is recapped.

@@ -57,7 +57,7 @@ impl Picking<'_> {
             self.report.warnings.push(Warning::new(WarningCode::QueueIgnored, message));
         }
         let queue = images[place].clone();
-        self.bind(&images, notes, Some(&queue))
+        self.bind(&images, notes, None, Some(&queue))
     }
 
     /// What the extension had noted for that work beside its queue.

@@ -27,7 +27,7 @@ const NOW: i64 = 1_800_000_000_000;
 const CHAT: &str = "chats/Mara/Long road.jsonl";
 
 /// A vault with one chat of `n` messages: every twelfth begins a scene, and somebody new comes up in each.
-fn vault(n: usize) -> TestVault {
+pub(crate) fn vault(n: usize) -> TestVault {
     let names = ["Tolan", "Ilse", "Bren", "Captain Tolan", "Sela", "Wick"];
     let texts: Vec<String> = (0..n)
         .map(|i| {
@@ -44,31 +44,31 @@ fn vault(n: usize) -> TestVault {
     TestVault::new().chat("Mara", "Long road", &json!({"integrity": "1", "kept": {"by": "somebody"}}), &texts)
 }
 
-struct Played {
-    vault: TestVault,
-    fs: Arc<dyn Vfs>,
+pub(crate) struct Played {
+    pub(crate) vault: TestVault,
+    pub(crate) fs: Arc<dyn Vfs>,
     clock: Cell<i64>,
     ways: Arc<Ways>,
 }
 
 impl Played {
-    fn new(vault: TestVault) -> Self {
+    pub(crate) fn new(vault: TestVault) -> Self {
         let fs: Arc<dyn Vfs> = Arc::new(RealFs::new(&vault.root()).unwrap());
         Self { vault, fs, clock: Cell::new(NOW), ways: Arc::default() }
     }
 
     /// A second later.
-    fn now(&self) -> i64 {
+    pub(crate) fn now(&self) -> i64 {
         self.clock.set(self.clock.get() + 1000);
         self.clock.get()
     }
 
-    fn library(&self) -> Library {
+    pub(crate) fn library(&self) -> Library {
         Library::load(self.fs.clone(), &NoProgress).unwrap()
     }
 
     /// Asks and writes until nothing is left; how many questions that took.
-    fn run(&self, chat: &str) -> usize {
+    pub(crate) fn run(&self, chat: &str) -> usize {
         run(&self.fs, &self.ways, chat, &|| self.now())
     }
 
@@ -97,7 +97,7 @@ impl Played {
     }
 
     /// The facts in the book at a message: titles and texts.
-    fn shown(&self, chat: &str, at: usize) -> BTreeMap<String, String> {
+    pub(crate) fn shown(&self, chat: &str, at: usize) -> BTreeMap<String, String> {
         let library = self.library();
         let c = library.find_chat(chat).unwrap();
         let report = serde_json::to_value(show::show(&library, c, Some(at)).unwrap()).unwrap();
@@ -118,7 +118,7 @@ impl Played {
         scenes.collect()
     }
 
-    fn fork(&self, at: usize) -> String {
+    pub(crate) fn fork(&self, at: usize) -> String {
         let library = self.library();
         let request = ForkRequest {
             kind: Some(ForkKind::Branch),
@@ -183,7 +183,7 @@ fn text(value: &Value) -> String {
 }
 
 /// Those of memory's facts that a book shows.
-fn facts(shown: &BTreeMap<String, String>) -> BTreeMap<String, String> {
+pub(crate) fn facts(shown: &BTreeMap<String, String>) -> BTreeMap<String, String> {
     shown
         .iter()
         .filter(|(title, _)| title.starts_with("character-"))
