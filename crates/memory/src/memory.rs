@@ -1,9 +1,10 @@
 //! [`Memory`]: what is remembered after every scene of a line, and what has to be asked to remember the rest.
 
 use std::collections::HashSet;
+use std::ops::Range;
 use std::sync::Arc;
 
-use crate::boundary::{Scene, scenes};
+use crate::boundary::{Ended, Scene, scenes};
 use crate::entity::{Entity, EntityId};
 use crate::facts::{Digest, Facts};
 use crate::fold::Entities;
@@ -47,7 +48,7 @@ impl Memory {
     pub fn of(ground: Ground<'_>) -> Self {
         let (scenes, next) = scenes(ground);
         let mut memory = Self { scenes, missing: next.into_iter().collect(), ..Self::default() };
-        let mut works = Works { ground, missing: Vec::new(), asked: HashSet::new(), growing: HashSet::new() };
+        let mut works = Works::new(ground);
         let told: Vec<Option<Told>> = memory.scenes.iter().map(|scene| works.facts(scene)).collect();
         let same = works.identities(&memory.scenes, &told);
         memory.fold(&mut works, told, same);
@@ -74,6 +75,12 @@ impl Memory {
     /// The scene that a message is in, by its number.
     pub fn scene_of(&self, message: usize) -> Option<usize> {
         self.scenes.iter().position(|scene| scene.messages.contains(&message))
+    }
+
+    /// Whether it is known what a part of the line tells, as one scene.
+    pub fn is_told(ground: Ground<'_>, messages: Range<usize>) -> bool {
+        let mut works = Works::new(ground);
+        works.facts(&Scene { messages, ended: Ended::TooLong }).is_some()
     }
 
     /// The question for a recap as one text, which goes up to the end of the line.
@@ -147,6 +154,10 @@ struct Works<'a> {
 }
 
 impl<'a> Works<'a> {
+    fn new(ground: Ground<'a>) -> Self {
+        Self { ground, missing: Vec::new(), asked: HashSet::new(), growing: HashSet::new() }
+    }
+
     /// The answer to a question; if there is none, it is missing.
     fn ask(&mut self, ask: Ask) -> Option<(Key, &'a Reply)> {
         let question = self.ground.question(ask);

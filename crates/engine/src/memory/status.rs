@@ -1,6 +1,6 @@
 //! [`MemoryStatus`]: what is remembered of a chat and what is missing, with what it would cost; [`WhyReport`]: what an entry rests on.
 
-use forklore_memory::{Ended, Kind, Proposal, Source};
+use forklore_memory::{Answers as _, Ended, Kind, Memory, Proposal, Reply, Source};
 use forklore_vault::Library;
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -53,7 +53,7 @@ pub struct SceneStatus {
     pub last: usize,
     /// What it is called, if that is known
     pub title: Option<String>,
-    /// `ready`, `waiting` (something is to be asked), or `stale` (it was written, and something it was written from has changed)
+    /// `ready`, `waiting` (something is to be asked), or `stale` (it was written, and its messages have changed since)
     pub state: &'static str,
     /// Why it ends there: `model`, `provisional`, `hand`, `length`
     pub ended: &'static str,
@@ -107,7 +107,6 @@ pub fn status(library: &Library, survey: &Survey, answers: &AnswerStore) -> Memo
     }
     let (later_in, later_out) = later(survey);
     let paid = memory.standing.iter().flat_map(|standing| &standing.rests_on).filter_map(|key| {
-        use forklore_memory::Answers as _;
         answers.known().get(key, 0).map(|answer| (answer.provenance.tokens_in, answer.provenance.tokens_out))
     });
     let parked =
@@ -116,7 +115,7 @@ pub fn status(library: &Library, survey: &Survey, answers: &AnswerStore) -> Memo
         chat: library.address(survey.c).to_string(),
         on: survey.record.on,
         messages: survey.line.len(),
-        scenes: (0..memory.scenes.len()).map(|i| scene(survey, i)).collect(),
+        scenes: scenes(survey, answers),
         open_from: memory.open(),
         entries: memory.entities.iter().filter(|entity| !entity.facts.is_empty()).count(),
         questions: survey.missing(answers).count(),
@@ -152,19 +151,45 @@ fn later(survey: &Survey) -> (usize, usize) {
     (settings.tokens(bytes) * 5 / 2 + scenes * 1500, scenes * 1300)
 }
 
+/// All scenes: those whose ends are known, and those that were written and whose ends have to be asked about again.
+fn scenes(survey: &Survey, answers: &AnswerStore) -> Vec<SceneStatus> {
+    let memory = &survey.memory;
+    let mut all: Vec<SceneStatus> = (0..memory.scenes.len()).map(|i| scene(survey, i)).collect();
+    let written = &survey.record.scenes;
+    if !memory.missing.is_empty() {
+        for written in written.iter().skip(all.len()).take_while(|written| written.last < survey.line.len()) {
+            let first = all.last().map_or(0, |scene| scene.last + 1);
+            if first <= written.last {
+                let (title, state, ended) = (None, "waiting", "model");
+                all.push(SceneStatus { first, last: written.last, title, state, ended });
+            }
+        }
+    }
+    for (scene, written) in all.iter_mut().zip(written) {
+        if scene.state == "ready" || scene.last != written.last {
+            continue;
+        }
+        // Where its own messages are what they were, it only waits for something else.
+        if !Memory::is_told(survey.ground(answers), scene.first..scene.last + 1) {
+            scene.state = "stale";
+        }
+        scene.title = written.keys.iter().find_map(|key| {
+            let key = survey.record.inputs.kept.get(key).unwrap_or(key);
+            let Reply::Facts(facts) = &answers.known().get(key, 0)?.reply else { return None };
+            Some(facts.title.clone())
+        });
+    }
+    all
+}
+
 fn scene(survey: &Survey, i: usize) -> SceneStatus {
     let scene = &survey.memory.scenes[i];
     let standing = survey.memory.standing.get(i);
-    let written = survey.record.scenes.get(i).is_some_and(|written| written.last == scene.last());
     SceneStatus {
         first: scene.messages.start,
         last: scene.last(),
         title: standing.map(|standing| standing.facts.title.clone()),
-        state: match (standing.is_some(), written) {
-            (true, _) => "ready",
-            (false, true) => "stale",
-            (false, false) => "waiting",
-        },
+        state: if standing.is_some() { "ready" } else { "waiting" },
         ended: match scene.ended {
             Ended::Answered(_) => "model",
             Ended::Provisional(_) => "provisional",

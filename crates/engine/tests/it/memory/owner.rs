@@ -45,6 +45,11 @@ fn what_still_holds_after_an_edit_is_kept_and_nothing_is_asked() {
         played.look("Long road", |library, found, answers| {
             let told = status(library, found, answers);
             assert!(told.questions > 0, "message {at} was edited: {told:?}");
+            let stale: Vec<_> = told.scenes.iter().filter(|scene| scene.state == "stale").collect();
+            assert!(
+                matches!(stale[..], [scene] if (scene.first..=scene.last).contains(&at) && scene.title.is_some()),
+                "its scene is stale and no other: {told:?}"
+            );
         });
         assert_eq!(played.decide("Long road", &[Choice::Keep(at)]), 0, "message {at}");
         assert_eq!(played.shown("Long road", 99), before, "what was made of message {at} is kept");
