@@ -10,7 +10,7 @@ use forklore_api::{Failure, config, heal};
 use forklore_config::Value;
 use forklore_engine::delete::DeleteReport;
 use forklore_engine::fork::ForkRequest;
-use forklore_engine::memory::MemoryStatus;
+use forklore_engine::memory::{Choice, MemoryStatus};
 use forklore_engine::merge::adopt::AdoptReport;
 use forklore_engine::merge::append::{AppendReport, AppendRequest};
 use forklore_engine::merge::learn::{LearnReport, LearnRequest};
@@ -140,6 +140,22 @@ pub(crate) fn resolve(call: &Call, of: &Resolving) -> Result<ResolveReport, Fail
     Ok(report)
 }
 
+/// What a form decides about memory; gives the way back to the page with it.
+fn remembered(call: &Call, fields: &Fields, chat: String) -> Result<String, Failure> {
+    let back = link::memory(&chat, fields.number("at")?);
+    let keep = fields.number("keep")?.map(Choice::Keep);
+    let entry = fields.text("approve").map(|entry| Choice::Approve(entry.to_owned()));
+    let all = fields.flag("approve_all").then_some(Choice::ApproveAll);
+    let choices: Vec<Choice> = keep.into_iter().chain(entry).chain(all).collect();
+    if fields.flag("retry") {
+        call.change(|open| memory::retry(open, &chat))?;
+    }
+    if !choices.is_empty() {
+        decide(call, &Deciding { chat, choices, dry_run: false })?;
+    }
+    Ok(back)
+}
+
 /// Does what a form asks for, and gives the address of the page that shows it.
 pub(crate) fn perform(call: &Call, fields: &Fields) -> Result<String, Failure> {
     if let Some(request) = fields.fork()? {
@@ -203,6 +219,7 @@ pub(crate) fn perform(call: &Call, fields: &Fields) -> Result<String, Failure> {
             pick(call, &of)?;
             link::bring(&of.chat, Some(&from))
         }
+        "memory" => remembered(call, fields, chat()?)?,
         "adopt" => done(adopt(call, &Adopting { chat: chat()?, dry_run: false })?.operation, log()),
         "resolve" => {
             let keep = match fields.text("keep") {

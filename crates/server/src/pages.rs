@@ -5,6 +5,7 @@
 
 mod act;
 mod frame;
+mod memory;
 mod slider;
 
 use std::sync::Arc;
@@ -50,6 +51,7 @@ pub(crate) fn router() -> Router<Arc<Vaults>> {
         .route("/assets/{edition}/{name}", get(asset))
         .route("/picture", get(picture))
         .route("/tree", tree)
+        .merge(memory::router())
         .merge(slider::router())
         .merge(act::router())
 }

@@ -10,7 +10,7 @@ use axum::routing::{get, post};
 use axum::{Router, middleware};
 use forklore_api::config::{self, Who};
 use forklore_api::look::{self, AnyChat, AnyStory, OneChat, OneStory, Pair, Search, Spot, Stretch};
-use forklore_api::memory::{self, Asking, Deciding, EntryOf, Replying, Switching};
+use forklore_api::memory::{self, Asking, Deciding, EntryOf, MomentOf, Replying, Switching};
 use forklore_api::merge::{self, Adopting, Picking, Resolving, Together};
 use forklore_api::ops::{self, Cleaning, Deletion, Limit, Redoing, Renaming, Restoring, Undoing};
 use forklore_api::past::{self, Blaming, Bringing, Looking};
@@ -203,6 +203,9 @@ pub(crate) fn table() -> Table {
         })
         .get("/api/memory/why", "What an entry of memory rests on", |call, of: EntryOf| {
             call.ask(|open| memory::memory_why(open, &of))
+        })
+        .get("/api/memory/told", "What is remembered at a message", |call, of: MomentOf| {
+            call.ask(|open| memory::memory_told(open, &of))
         })
         .get("/api/memory/bill", "What memory has cost", |call, _: Nothing| call.ask(memory::bill))
         .get("/api/log", "What Forklore did", |call, limit: Limit| {

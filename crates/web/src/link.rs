@@ -102,6 +102,14 @@ pub fn step(chat: &str, at: usize, from: usize) -> String {
     with("moment", &[("chat", chat), ("at", &at.to_string()), ("from", &from.to_string())])
 }
 
+/// What is remembered of a chat at a message, or at its last one.
+pub fn memory(chat: &str, at: Option<usize>) -> String {
+    match at {
+        Some(at) => with("memory", &[("chat", chat), ("at", &at.to_string())]),
+        None => with("memory", &[("chat", chat)]),
+    }
+}
+
 /// What an operation did.
 pub fn done(operation: &str) -> String {
     with("done", &[("operation", operation)])

@@ -7,6 +7,7 @@ pub mod failure;
 pub mod health;
 pub mod log;
 mod marks;
+pub mod memory;
 pub mod moment;
 pub mod parts;
 pub mod retention;

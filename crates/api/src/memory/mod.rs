@@ -1,6 +1,6 @@
 //! `memory`: what is remembered of a chat; turning it on and off, asking what is missing, deciding about it, and what it cost.
 //!
-//! * [`memory_status`], [`memory_why`], [`memory_prompts`], [`bill`] look; [`switch`], [`decide`], [`retry`] change.
+//! * [`memory_status`], [`memory_told`], [`memory_why`], [`memory_prompts`], [`bill`] look; [`switch`], [`decide`], [`retry`] change.
 //! * [`run`] asks a model until nothing is missing; [`next()`] and [`reply()`] are one step of the same, for who asks a model elsewhere.
 
 mod bill;
@@ -12,8 +12,8 @@ use std::sync::Arc;
 use forklore_config::Config;
 use forklore_engine::memory::projection::{self, MemoryReport};
 use forklore_engine::memory::{
-    AnswerStore, Choice, MemoryError, MemoryStatus, PromptReport, Survey, Ways, WhyReport, status, survey,
-    why,
+    AnswerStore, Choice, MemoryError, MemoryStatus, PromptReport, Survey, ToldReport, Ways, WhyReport,
+    status, survey, told, why,
 };
 use forklore_engine::pending::PendingEdit;
 use forklore_memory::Question;
@@ -136,6 +136,27 @@ pub fn memory_why(open: &OpenVault<'_>, of: &EntryOf) -> Result<WhyReport, Failu
     let shared = open.shared()?;
     let found = desk.survey(&shared.library, &of.chat)?;
     Ok(why(&shared.library, &found, &of.entry)?)
+}
+
+/// A chat, and a message of it.
+#[derive(Debug, Clone, Default, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct MomentOf {
+    /// Address of the chat
+    pub chat: String,
+    /// The message; the last one without it
+    #[serde(default)]
+    pub at: Option<usize>,
+}
+
+/// What is remembered at a message.
+pub fn memory_told(open: &OpenVault<'_>, of: &MomentOf) -> Result<ToldReport, Failure> {
+    let desk = Desk::of(open)?;
+    let shared = open.shared()?;
+    let found = desk.survey(&shared.library, &of.chat)?;
+    let mut report = told(&shared.library, &found, &desk.answers, of.at);
+    report.status = desk.status(&shared.library, &found);
+    Ok(report)
 }
 
 /// The words in which questions are asked.

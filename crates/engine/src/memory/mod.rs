@@ -4,7 +4,7 @@
 //! * [`MemoryRecord`] is what a chat's header says of its memory: whether it is on, what its owner decided, what was written.
 //! * [`Ways`] is how it is kept: settings and words; [`Choice`] is what an owner decides, [`decide()`] the record with it.
 //! * [`take_over()`] is the record of a chat that another extension has kept until now.
-//! * [`survey()`] reads a chat and computes; [`status()`] and [`why`] tell of it.
+//! * [`survey()`] reads a chat and computes; [`status()`], [`told()`] and [`why`] tell of it.
 //! * [`Along`] is told when something of another line comes into a chat's book.
 //! * [`projection`] writes it into the chat and its book, as one operation: a [`projection::plan`], then [`projection::execute`].
 
@@ -16,6 +16,7 @@ mod shape;
 mod status;
 mod survey;
 mod take_over;
+mod told;
 mod ways;
 
 pub use crate::memory_record::MemoryRecord;
@@ -25,4 +26,5 @@ pub use decide::{Choice, decide};
 pub use status::{EntrySource, MemoryStatus, ProposalStatus, SceneStatus, WhyReport, status, why};
 pub use survey::{MemoryError, Survey, survey};
 pub use take_over::{Taken, take_over};
+pub use told::{ToldReport, ToldScene, told};
 pub use ways::{PromptReport, Ways, prompts};

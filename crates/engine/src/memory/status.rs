@@ -1,6 +1,6 @@
 //! [`MemoryStatus`]: what is remembered of a chat and what is missing, with what it would cost; [`WhyReport`]: what an entry rests on.
 
-use forklore_memory::{Answers as _, Ended, Kind, Memory, Proposal, Reply, Source};
+use forklore_memory::{Answers as _, Ended, Entity, Kind, Memory, Proposal, Reply, Source};
 use forklore_vault::Library;
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -201,7 +201,11 @@ fn scene(survey: &Survey, i: usize) -> SceneStatus {
 
 /// Tells what an entry rests on: its title, or the name in it.
 pub fn why(library: &Library, survey: &Survey, entry: &str) -> Result<WhyReport, MemoryError> {
-    let entity = survey.entity(entry)?;
+    Ok(of_entity(library, survey, survey.entity(entry)?))
+}
+
+/// What an entity's entry rests on.
+pub(super) fn of_entity(library: &Library, survey: &Survey, entity: &Entity) -> WhyReport {
     let lines = entity.facts.iter().map(|fact| {
         let scenes = fact.source.scenes();
         let keys = scenes.iter().filter_map(|i| survey.memory.standing.get(*i));
@@ -220,10 +224,10 @@ pub fn why(library: &Library, survey: &Survey, entry: &str) -> Result<WhyReport,
                 .collect(),
         }
     });
-    Ok(WhyReport {
+    WhyReport {
         chat: library.address(survey.c).to_string(),
         title: entity.title(),
         aliases: entity.aliases.clone(),
         lines: lines.collect(),
-    })
+    }
 }

@@ -158,6 +158,7 @@ fn scene(chat: &str, here: &ShowReport) -> Markup {
                     @if let Some(text) = &scene.recap { (marks::text(text, FOLD)) }
                 }
             }
+            p { a href=(link::memory(chat, Some(here.at))) { "What Forklore remembers here, and where it comes from" } }
         }
     }
 }
