@@ -45,7 +45,8 @@ pub struct MemoryReport {
     pub files: Vec<String>,
     /// Files that could not be changed yet
     pub pending: Vec<String>,
-    /// What was changed in the chat's own file, for a page that has it in memory: its next save would go over it
+    /// What was changed in the chat's own file, and where its header is in another one, for a page that has them in memory: its next save
+    /// would go over it
     pub edits: Vec<PendingEdit>,
 }
 
@@ -176,7 +177,9 @@ pub fn execute(
             .map_err(RestoreError::from)?;
     }
     plan.guards.into_iter().for_each(|(path, file)| tx.guard(path, file));
-    let of_chat = plan.edits.iter().filter(|edit| edit.target == *library.chat(survey.c).path());
+    let chat = library.chat(survey.c);
+    let header = chat.kept().map_or(chat.path(), |(file, _)| file);
+    let of_chat = plan.edits.iter().filter(|edit| edit.target == *chat.path() || edit.target == *header);
     let told = |edit: &Edit| PendingEdit::of(library, tx.id(), Some(report.chat.clone()), edit);
     report.edits = of_chat.map(told).collect();
     for edit in plan.edits {
