@@ -22,7 +22,7 @@ Forklore's chores
   cargo xtask test    format, lints, docs and all tests; says what is missing on this machine
   cargo xtask tools   installs what the tests need, and nothing else
   cargo xtask bench   speed, as ratios to what the disk can do
-                      [--quick: 20 MB instead of 200 MB; --reading: reading alone; --forks: forks alone; --learn: bringing a branch along alone;
+                      [--quick: 20 MB instead of 200 MB; --reading: reading alone; --forks: forks alone; --learn: bringing a branch along alone; --memory: memory alone;
                       --history: history alone;
                       --plugin: the plugin alone; --web: the pages alone; --no-sillytavern: without SillyTavern's server]
   cargo xtask mutants breaks one rule of the state after the other, and lets the truth machine find it
@@ -51,6 +51,7 @@ fn main() -> Result<()> {
                 forks_only: has("--forks"),
                 reading_only: has("--reading"),
                 learn_only: has("--learn"),
+                memory_only: has("--memory"),
                 history_only: has("--history"),
                 plugin_only: has("--plugin"),
                 web_only: has("--web"),

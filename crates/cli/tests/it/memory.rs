@@ -241,3 +241,43 @@ fn a_chat_of_another_line_is_not_taken_over() {
     });
     assert!(codes.collect::<Vec<_>>().contains(&"MEMORY_ILL".to_owned()));
 }
+
+#[test]
+fn killed_again_and_again_it_buys_nothing_twice() {
+    let (vault, other) = (vault(60), self::vault(60));
+    let fresh = ModelServer::start(Faults::none());
+    ok(&other, &["memory", "on", "Long road"]);
+    run(&other, &fresh, &[]);
+    let server = ModelServer::start(Faults::none());
+    ok(&vault, &["memory", "on", "Long road"]);
+    let mut kills = 0;
+    for patience in 0..40 {
+        let before = server.asked().len();
+        let mut command: Command = vault.command(FORKLORE);
+        command.args(["memory", "run", "Long road", "--json", "--url", &server.url()]);
+        let mut child = command.stdout(std::process::Stdio::null()).spawn().unwrap();
+        // Killed with one, two or three questions on the way, and at whatever instruction it is then.
+        let ended = loop {
+            if let Some(status) = child.try_wait().unwrap() {
+                break Some(status);
+            }
+            if server.asked().len() >= before + 1 + patience % 3 {
+                std::thread::sleep(std::time::Duration::from_millis(patience as u64));
+                break None;
+            }
+            std::thread::yield_now();
+        };
+        if ended.is_some() {
+            break;
+        }
+        child.kill().unwrap();
+        child.wait().unwrap();
+        kills += 1;
+    }
+    assert!(run(&vault, &server, &[]).0 && kills > 1);
+    let asked = server.asked().len();
+    assert!(asked <= fresh.asked().len() + kills, "{asked} questions with {kills} kills");
+    let shown = |vault: &TestVault| ok(vault, &["show", "Long road"])["book"]["entries"].clone();
+    assert_eq!(shown(&vault), shown(&other), "it comes to the same");
+    assert_eq!(ok(&vault, &["check"])["ok"], true);
+}
