@@ -128,7 +128,7 @@ fn where_an_extension_keeps_it_nothing_is_turned_on() {
 #[test]
 fn what_an_extension_kept_is_taken_over_without_a_question_and_undone() {
     let vault = TestVault::harbor();
-    vault.run(FORKLORE, &["heal", "--yes"]);
+    assert_eq!(vault.run(FORKLORE, &["heal", "--yes"]).code, Some(0));
     let tree = ok(&vault, &["tree"]);
     let chats =
         tree["stories"].as_array().unwrap().iter().flat_map(|story| story["chats"].as_array().unwrap());
@@ -136,7 +136,7 @@ fn what_an_extension_kept_is_taken_over_without_a_question_and_undone() {
     let kept = chats.max_by_key(scenes).and_then(|chat| chat["chat"].as_str()).unwrap();
     let before = ok(&vault, &["show", kept]);
     let told = ok(&vault, &["memory", "on", kept, "--take-over"]);
-    assert_eq!(told["taken"], "ST-Auto-Recap", "{told:#}");
+    assert_eq!(told["taken"], "Auto-Recap", "{told:#}");
     assert!(told["scenes"].as_array().unwrap().iter().all(|scene| scene["state"] == "ready"), "{told:#}");
     let after = ok(&vault, &["show", kept]);
     let entries = |shown: &Value| -> Vec<(String, String)> {
@@ -244,7 +244,7 @@ fn a_chat_of_another_line_is_not_taken_over() {
 
 #[test]
 fn killed_again_and_again_it_buys_nothing_twice() {
-    let (vault, other) = (vault(60), self::vault(60));
+    let (vault, other) = (vault(60), vault(60));
     let fresh = ModelServer::start(Faults::none());
     ok(&other, &["memory", "on", "Long road"]);
     run(&other, &fresh, &[]);
