@@ -6,7 +6,7 @@ import { watch } from './requests.js';
 import * as st from './st.js';
 
 const SOON = 1500;
-const SAVES = ['/api/chats/save', '/api/chats/group/save', '/api/groups/edit'];
+export const SAVES = ['/api/chats/save', '/api/chats/group/save', '/api/groups/edit'];
 /** @type {ReturnType<typeof setTimeout> | undefined} */
 let timer;
 let saves = 0;
@@ -135,7 +135,7 @@ function flag(chat, at, name) {
 }
 
 /** @param {{ group?: string, folder?: string, name: string }} chat */
-function fileOf({ group, folder, name }) {
+export function fileOf({ group, folder, name }) {
     return group ? `group chats/${name}.jsonl` : `chats/${folder}/${name}.jsonl`;
 }
 
@@ -143,7 +143,7 @@ function fileOf({ group, folder, name }) {
  * @param {any} target
  * @param {{ path: string[], set?: any, remove?: boolean, include?: any, exclude?: any }} change
  */
-function set(target, { path, set: value, remove, include, exclude }) {
+export function set(target, { path, set: value, remove, include, exclude }) {
     const keys = [...path];
     const last = keys.pop() ?? '';
     for (const key of keys) {

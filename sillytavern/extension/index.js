@@ -1,8 +1,11 @@
 // Forklore's extension: what the plugin does for the files, this does for the page. It looks before a fork is made, tells what was made,
 // looks at every chat that is opened, and shows the story's forks. The work itself is the engine's.
 
+import * as absorb from './absorb.js';
 import * as api from './api.js';
 import * as arrive from './arrive.js';
+import * as ask from './ask.js';
+import * as asking from './asking.js';
 import * as auto from './auto.js';
 import * as button from './button.js';
 import * as chatlist from './chatlist.js';
@@ -15,11 +18,14 @@ import * as guard from './guard.js';
 import * as hold from './hold.js';
 import * as intercept from './intercept.js';
 import * as keyed from './keyed.js';
+import * as memory from './memory.js';
 import * as options from './options.js';
 import { isMaking } from './ours.js';
 import * as panel from './panel.js';
 import * as place from './place.js';
+import * as scenes from './scenes.js';
 import { setting } from './settings.js';
+import * as settle from './settle.js';
 import * as st from './st.js';
 import { lookAtPlugin, state, summary, update } from './state.js';
 import { heard } from './wait.js';
@@ -32,6 +38,8 @@ hold.start(enter.decide);
 // What a page is about to save is noted before anything else happens to it.
 edits.watchSaves();
 fallback.start();
+ask.start();
+absorb.start();
 
 const { eventSource, eventTypes } = st.context();
 eventSource.on(eventTypes.APP_READY, begin);
@@ -52,6 +60,9 @@ async function begin() {
     panel.addBadge(setting('badge'));
     place.start();
     chatlist.start();
+    settle.start();
+    asking.start();
+    scenes.start();
     eventSource.on(eventTypes.CHAT_CHANGED, () => {
         enter.changed(true);
         auto.soon();
@@ -61,7 +72,7 @@ async function begin() {
         return keyed.kept(keyed.renamed(stem(oldFileName), stem(newFileName)));
     });
     [eventTypes.MESSAGE_RECEIVED, eventTypes.MESSAGE_SENT, eventTypes.WORLDINFO_UPDATED, eventTypes.GENERATION_ENDED].forEach((event) => eventSource.on(event, auto.soon));
-    globalThis.Forklore = { version, create, validate: commands.validate, state: () => ({ mode: state.mode, listening: state.listening, ...summary(), chat: st.here()?.address ?? null, held: hold.isHeld(), queue: state.queue, entered: state.entered, guarded: guard.watches(st.here()?.address) }) };
+    globalThis.Forklore = { version, create, validate: commands.validate, state: () => ({ mode: state.mode, listening: state.listening, ...summary(), chat: st.here()?.address ?? null, held: hold.isHeld(), queue: state.queue, entered: state.entered, guarded: guard.watches(st.here()?.address), memory: { ...memory.memory, settled: settle.isSettled() } }) };
     if (state.mode !== 'absent') {
         listen();
         auto.readSettings();
@@ -99,6 +110,7 @@ function listen() {
         change: (event) => {
             books(event);
             edits.renamed(event).catch((error) => console.warn('[Forklore]', error));
+            memory.heard(event);
             auto.soon();
         },
     });
@@ -125,6 +137,8 @@ function applied(name) {
         panel.addBadge(setting('badge'));
     } else if (name === 'button') {
         button.shown();
+    } else if (name === 'scenes') {
+        scenes.draw();
     } else if (name === 'place') {
         place.draw();
     }

@@ -5,6 +5,7 @@ import { readSettings } from './auto.js';
 import { icon, make } from './dialogs.js';
 import * as notices from './notices.js';
 import { openPanel, status } from './panel.js';
+import { section } from './remembered.js';
 import { change, OPTIONS, setting } from './settings.js';
 import { missing } from './st.js';
 import { mismatch, state, subscribe } from './state.js';
@@ -22,6 +23,12 @@ const SETTINGS = {
     'fork.link_parent': ['Link the fork in its parent', 'The flag or the branch mark on the message.'],
     'books.shared': ['Lorebooks that forks share', 'Instead of getting their own. One name a line.'],
     'trash.days': ['Days in the trash', 'Older things may be removed for good when you clean up. 0: never.'],
+    'memory.approve': ['Memory asks before it writes an entry', 'What it would write waits until you approve it.'],
+    'memory.combined': ['A recap as one text as well', 'One more question after every scene.'],
+    'memory.daily_tokens': ['Tokens that memory may use on a day', '0: any number.'],
+    'memory.price_in': ['Price of a million tokens that are read', 'In your currency, for the preview and the bill.'],
+    'memory.price_out': ['Price of a million tokens that are written', ''],
+    'memory.language': ['Language of what is remembered', 'Empty: the story\'s own.'],
     'history.operations': ['Remember what Forklore changes', 'Every change becomes a part of the history.'],
     'history.media': ['Keep images and files', 'Those that messages link to, so that they come back with a chat.'],
 };
@@ -36,7 +43,7 @@ export function start(applied) {
     const parts = make('div.forklore-parts');
     const open = make('div.menu_button.interactable', icon('code-branch'), make('span', 'Checkpoints and branches'));
     open.addEventListener('click', openPanel);
-    content.append(parts, open, make('h4', 'This page'), ...Object.keys(OPTIONS).map((name) => own(name, applied)), make('h4', 'This vault'), engine);
+    content.append(parts, open, make('h4', 'Memory'), section().element, make('h4', 'This page'), ...Object.keys(OPTIONS).map((name) => own(name, applied)), make('h4', 'This vault'), engine);
     subscribe(() => parts.replaceChildren(...health()));
     parts.replaceChildren(...health());
     toggle.addEventListener('click', () => engineSettings(engine));

@@ -9,6 +9,7 @@ import { fork } from './fork.js';
 import * as manage from './manage.js';
 import * as notices from './notices.js';
 import { answer } from './questions.js';
+import { openMemory } from './remembered.js';
 import * as st from './st.js';
 import { mismatch, state, subscribe, summary } from './state.js';
 import { openTrash } from './trash.js';
@@ -58,6 +59,7 @@ async function render(body, popup) {
             act('Checkpoint here', 'flag', () => begin('checkpoint', popup)),
             act('Branch here', 'code-branch', () => begin('branch', popup)),
             act('Trash', 'trash-can', async () => { await openTrash(open); await redraw(); }),
+            act('Memory', 'brain', openMemory),
             act('Refresh', 'rotate', redraw),
             page ? link() : '')),
         make('div.forklore-tree', story.chats.map((chat) => row(chat, open, popup, redraw))),

@@ -2,7 +2,7 @@
 // and sees them before they are sent and when they are answered, however the caller has written the address down. All others pass
 // untouched, and nothing that goes wrong in here keeps a request of SillyTavern's from being sent.
 
-/** @typedef {(answer: { ok: boolean, status: number }) => any} After */
+/** @typedef {(answer: { ok: boolean, status: number, refusal: Promise<string> | null }) => any} After */
 /** @typedef {(sent: Sent) => After | void | Promise<After | void>} Before */
 
 /** @type {{ paths: Set<string>, method: string, before: Before }[]} */
@@ -10,7 +10,8 @@ const watchers = [];
 
 /**
  * `before` gets each request with one of these paths: `text()` gives what is sent, unpacked, and `replace(text)` sends something else
- * instead. The request waits for it. If it gives a function, that is called with the answer's `ok` and `status`, and nobody waits.
+ * instead. The request waits for it. If it gives a function, that is called with the answer's `ok` and `status`, and with the text of a
+ * `refusal`, and nobody waits.
  * @param {string[]} paths
  * @param {Before} before
  */
@@ -54,8 +55,10 @@ async function accompany(concerned, fetch, address, init) {
     }
     const response = await fetch.call(window, sent.address, sent.init);
     const { ok, status } = response;
-    for (const after of afterwards.filter((one) => typeof one === 'function')) {
-        Promise.resolve({ ok, status }).then(after).catch(complain);
+    const wanted = afterwards.filter((one) => typeof one === 'function');
+    const refusal = ok || !wanted.length ? null : response.clone().text().catch(() => '');
+    for (const after of wanted) {
+        Promise.resolve({ ok, status, refusal }).then(after).catch(complain);
     }
     return response;
 }

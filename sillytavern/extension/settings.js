@@ -10,6 +10,7 @@ export const OPTIONS = {
     notices: [true, 'Tell what was made and restored', 'Without this, only problems are told.'],
     place: [true, 'Where you are, above the messages', 'In a fork: what it was forked from, with ways to its parent and its siblings.'],
     chats: [true, 'Tree in "Manage chat files"', 'Forks stand below what they were forked from.'],
+    scenes: [true, 'Scenes in the chat', 'Where memory is on: a line below the last message of every scene, and a button that ends one.'],
     button: [true, 'Button on messages', 'In the menu of every message.'],
     badge: [true, 'State beside the message field', 'Shows whether the story is ready to be forked.'],
 };
@@ -18,6 +19,11 @@ const KEY = 'forklore';
 
 export function setting(name) {
     return context().extensionSettings[KEY]?.[name] ?? OPTIONS[name][0];
+}
+
+// What is remembered beside the options, such as a choice.
+export function chosen(name) {
+    return context().extensionSettings[KEY]?.[name] ?? null;
 }
 
 export function change(name, value) {

@@ -5,6 +5,11 @@ export function count(number, one, many = `${one}s`) {
     return `${number} ${number === 1 ? one : many}`;
 }
 
+// A large number, as people write it.
+export function amount(number) {
+    return Number(number).toLocaleString('en');
+}
+
 // A warning of the engine's, with what to do about it here.
 export function advice({ message, to_do: todo }) {
     return [`${message}.`.replace(/\.\.$/, '.'), todo].filter(Boolean).join(' ');

@@ -63,6 +63,10 @@ interface TavernContext {
     SlashCommandNamedArgument: { fromProps(props: object): any };
     ARGUMENT_TYPE: { STRING: string; NUMBER: string; BOOLEAN: string };
     executeSlashCommandsWithOptions(text: string): Promise<{ pipe: string } | null>;
+    /** Not in every version. */
+    ConnectionManagerRequestService?: any;
+    CONNECT_API_MAP?: Record<string, { selected?: string; source?: string; type?: string }>;
+    extractMessageFromData(data: any, api?: string): any;
     getCurrentChatId(): string | undefined;
     getRequestHeaders(): Record<string, string>;
     getWorldInfoNames?(): string[];

@@ -48,7 +48,7 @@ pub(crate) fn test() -> Result<()> {
     let newest = Suite::in_sillytavern(
         &[
             "requests", "doors", "forks", "story", "others", "away", "life", "tabs", "notices", "undo",
-            "bring", "renames", "copies", "saves", "page", "launcher",
+            "bring", "renames", "copies", "saves", "page", "memory", "launcher",
         ],
         &SILLYTAVERN[..1],
     );
@@ -78,6 +78,7 @@ pub(crate) fn soak() -> Result<()> {
         "renames",
         "copies",
         "page",
+        "memory",
         "without-plugin",
     ];
     let older = Suite::in_sillytavern(&["versions", "saves"], &OLDER);

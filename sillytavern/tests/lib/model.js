@@ -1,0 +1,157 @@
+// A server that talks as OpenAI's does and says the same to the same question, always: the scripted model of `crates/testkit/src/model.rs`.
+// Names are words in capitals, facts are sentences with a name, a scene ends before a message that begins with "Later".
+
+import http from 'node:http';
+import { listening } from './tavern.js';
+
+export class ModelServer {
+    /** Bodies of what it was asked. @type {any[]} */
+    asked = [];
+    /** What the next calls get instead of a reply: a status with words, or a text. @type {({ status: number, message: string } | { text: string })[]} */
+    faults = [];
+    url = '';
+    /** @type {http.Server} */
+    #server;
+    /** @type {(() => void)[] | null} */
+    #held = null;
+
+    static async start() {
+        const model = new ModelServer();
+        model.#server = http.createServer((request, response) => model.#hear(request, response));
+        // A test that fails does not wait for it.
+        model.#server.unref();
+        model.url = `http://127.0.0.1:${await listening(model.#server)}/v1`;
+        return model;
+    }
+
+    get calls() {
+        return this.asked.length;
+    }
+
+    // Nothing is answered until `release`.
+    hold() {
+        this.#held = [];
+    }
+
+    release() {
+        const held = this.#held ?? [];
+        this.#held = null;
+        held.forEach((go) => go());
+    }
+
+    stop() {
+        this.release();
+        this.#server.closeAllConnections();
+        this.#server.close();
+    }
+
+    async #hear(request, response) {
+        const parts = [];
+        for await (const part of request) {
+            parts.push(part);
+        }
+        if (request.method !== 'POST') {
+            answer(response, 200, { data: [{ id: 'scripted' }] });
+            return;
+        }
+        const body = JSON.parse(Buffer.concat(parts).toString());
+        this.asked.push(body);
+        const fault = this.faults.shift();
+        if (fault && 'status' in fault) {
+            answer(response, fault.status, { error: { message: fault.message } });
+            return;
+        }
+        if (this.#held) {
+            await new Promise((resolve) => { this.#held.push(() => resolve(null)); });
+        }
+        const text = fault && 'text' in fault ? fault.text : JSON.stringify(reply(body));
+        answer(response, 200, {
+            id: 'x', object: 'chat.completion', model: 'scripted', choices: [{ index: 0, message: { role: 'assistant', content: text }, finish_reason: 'stop' }],
+            usage: { prompt_tokens: 100, completion_tokens: 10, total_tokens: 110 },
+        });
+    }
+}
+
+function answer(response, status, body) {
+    response.writeHead(status, { 'Content-Type': 'application/json' }).end(JSON.stringify(body));
+}
+
+function reply({ messages, response_format: format }) {
+    const fields = format.json_schema.schema.properties;
+    const user = messages[1].content;
+    if (fields.ends_at) {
+        return boundary(user);
+    }
+    if (fields.learnt) {
+        return facts(user);
+    }
+    if (fields.same) {
+        return identity(user);
+    }
+    if (fields.developments) {
+        return { developments: firsts(user), open: [], resolved: [], state: [] };
+    }
+    return fields.lines ? { lines: halved(user) } : { recap: `So far: ${user.split(/\s+/).slice(0, 40).join(' ')}` };
+}
+
+function told(user) {
+    const messages = [];
+    for (const line of user.split('\n---\n')[0].split('\n')) {
+        const begins = /^#(\d+) (.*):$/.exec(line);
+        if (begins) {
+            messages.push({ number: Number(begins[1]), name: begins[2], text: '' });
+        } else if (messages.length) {
+            messages.at(-1).text += `${line} `;
+        }
+    }
+    return messages;
+}
+
+function boundary(user) {
+    const asked = user.slice(user.lastIndexOf('Which message from #'));
+    const [from, to] = (asked.match(/\d+/g) ?? ['1', '1']).map(Number);
+    const last = told(user).filter(({ text }) => text.startsWith('Later')).map(({ number }) => number - 1).find((number) => number >= from && number <= to);
+    return { because: 'time passes', ends_at: last ?? (asked.includes('must be chosen') ? to : 0) };
+}
+
+function facts(user) {
+    const messages = told(user);
+    const learnt = {};
+    for (const sentence of messages.flatMap(({ text }) => sentences(text))) {
+        for (const name of names(sentence)) {
+            (learnt[name] ??= []).push({ text: sentence, about: sentence.includes(' lives in ') ? 'home' : '', known_to: [] });
+        }
+    }
+    const happened = messages.flatMap(({ text }) => sentences(text).slice(0, 1)).slice(0, 3);
+    return {
+        title: (happened[0] ?? 'Nothing').split(' ').slice(0, 3).join(' '),
+        present: [...new Set(messages.map(({ name }) => name))].sort(),
+        happened: happened.length ? happened : ['Nothing happened'], open: [], resolved: [], state: [`${messages.at(-1).name} spoke last`],
+        learnt: Object.keys(learnt).sort().slice(0, 20).map((name) => ({ type: 'character', name, aliases: [], facts: learnt[name].slice(0, 4) })),
+    };
+}
+
+function identity(user) {
+    const [added, known] = user.slice(user.lastIndexOf('New names:\n')).split('Known names:\n')
+        .map((list) => [...list.matchAll(/^- (.*) \(/gm)].map(([, name]) => name));
+    return { same: added.map((name) => ({ name, is: known.find((other) => name.endsWith(other) || other.endsWith(name)) ?? '' })) };
+}
+
+function firsts(user) {
+    return user.split('## Part').slice(1).flatMap((part) => /^- (.*)$/m.exec(part)?.[1] ?? []);
+}
+
+function halved(user) {
+    const lines = [...user.matchAll(/^- (.*)$/gm)].map(([, line]) => line);
+    return lines.slice(0, Math.ceil(lines.length / 2));
+}
+
+function sentences(text) {
+    return text.split(/[.!?]/).map((sentence) => sentence.trim()).filter(({ length }) => length > 3 && length < 300);
+}
+
+// Words in capitals that do not begin the sentence.
+function names(sentence) {
+    const words = sentence.split(/\s+/).slice(1).map((word) => word.replace(/^\W+|\W+$/g, ''));
+    return [...new Set(words.filter((word) => /^[A-Z]/.test(word) && word.length > 2))];
+}
