@@ -4,12 +4,12 @@
 //! The same commit gives the same bytes: `--twice` builds everything a second time, from nothing, and compares.
 
 mod archive;
-mod build;
+pub(crate) mod build;
 mod extras;
 mod npm;
-mod platform;
+pub(crate) mod platform;
 mod sbom;
-mod toolchain;
+pub(crate) mod toolchain;
 
 use std::path::Path;
 
@@ -40,7 +40,9 @@ pub(crate) fn dist(args: &[String]) -> Result<()> {
     npm::launcher(VERSION, scratch.path(), &packages)?;
     if !platforms.is_empty() {
         let toolchain = Toolchain::ensure()?;
-        let extras = Extras::ask()?;
+        let runs_here =
+            build::build(&toolchain, Platform::named("linux-x64")?, profile, &toolchain.target())?;
+        let extras = Extras::ask(&runs_here)?;
         for platform in platforms {
             one(&toolchain, platform, (profile, twice), &extras, scratch.path(), &out)?;
         }
