@@ -28,21 +28,23 @@ export const at = (...parts) => path.join(scratch, ...parts);
  * @param {string} version
  */
 export function packed(version) {
-    const launcher = at(version, 'src/launcher');
+    const launcher = at(version, 'launcher/package');
     fs.cpSync(path.join(repository, 'npm/forklore'), launcher, { recursive: true });
     const manifest = JSON.parse(fs.readFileSync(path.join(launcher, 'package.json'), 'utf8'));
     Object.assign(manifest, { version, optionalDependencies: { [`@forklore/${system}`]: version } });
     fs.writeFileSync(path.join(launcher, 'package.json'), JSON.stringify(manifest));
-    const engine = at(version, 'src/engine');
+    const engine = at(version, 'engine/package');
     fs.mkdirSync(engine, { recursive: true });
     fs.copyFileSync(program, path.join(engine, 'forklore'));
     // Another version has other bytes.
     fs.appendFileSync(path.join(engine, 'forklore'), version);
     const [name, cpu] = system.split('-');
     fs.writeFileSync(path.join(engine, 'package.json'), JSON.stringify({ name: `@forklore/${system}`, version, os: [name], cpu: [cpu] }));
+    // As `cargo xtask dist` packs them; not compressed, because nobody sends them anywhere.
     return [launcher, engine].map((dir) => {
-        const output = execFileSync('npm', ['pack', '--silent', '--pack-destination', at(version), dir], { encoding: 'utf8', cwd: scratch });
-        return at(version, output.trim());
+        const file = `${path.dirname(dir)}.tgz`;
+        execFileSync('tar', ['--create', '--file', file, '--directory', path.dirname(dir), 'package']);
+        return file;
     });
 }
 
