@@ -35,6 +35,7 @@ impl Extras {
         for name in ["LICENSE-MIT", "LICENSE-APACHE", "CHANGELOG.md"] {
             files.push((name.to_owned(), std::fs::read(sources().join(name))?));
         }
+        files.push(("README.md".to_owned(), std::fs::read(sources().join("npm/forklore/README.md"))?));
         Ok(Self { files })
     }
 

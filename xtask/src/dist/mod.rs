@@ -15,7 +15,7 @@ use std::path::Path;
 
 use anyhow::{Result, ensure};
 
-use archive::{hash, pack, sums};
+use archive::{hash, pack, sums, zip};
 use build::sources;
 use extras::Extras;
 use platform::{ALL, Platform};
@@ -82,7 +82,11 @@ fn one(
     let bill = sbom::bill(platform)?;
     std::fs::write(dir.join("forklore.cdx.json"), &bill)?;
     std::fs::write(out.join(format!("{name}.cdx.json")), &bill)?;
-    pack(scratch, &name, &out.join(format!("{name}.tar.gz")))?;
+    if platform.is_windows() {
+        zip(scratch, &name, &out.join(format!("{name}.zip")))?;
+    } else {
+        pack(scratch, &name, &out.join(format!("{name}.tar.gz")))?;
+    }
     for system in platform.npm {
         npm::engine(&program, *system, VERSION, scratch, &out.join("npm"))?;
     }

@@ -6,10 +6,11 @@
 mod qemu;
 mod wine;
 
-use std::path::Path;
-use std::process::Command;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
 
 use anyhow::{Context as _, Result, ensure};
+use serde_json::Value;
 
 use crate::dist::build::{cargo, sources};
 use crate::dist::platform::Platform;
@@ -94,28 +95,60 @@ fn tests(
     runner: Option<&Path>,
     more: &[String],
 ) -> Result<()> {
+    let programs = built(toolchain, platform, chosen)?;
     let mut failed = Vec::new();
     for (package, names) in chosen {
-        println!("== {}: tests of {package}", platform.name);
-        let mut test = cargo(toolchain, platform, "test", &toolchain.target())?;
-        test.args(["--profile", PROFILE, "--package", package, "--lib", "--bins", "--tests"]);
-        if let Some(runner) = runner {
-            let key = format!("CARGO_TARGET_{}_RUNNER", platform.triple.to_uppercase().replace('-', "_"));
-            test.env(key, runner);
-        }
-        test.env("INSTA_UPDATE", "no").env("INSTA_WORKSPACE_ROOT", sources());
-        // Two at a time are enough for two cores, and a wait for a server is as long as its machine is slow.
-        test.args(["--no-fail-fast", "--", "--test-threads", "2"]);
-        test.args(if more.is_empty() {
-            names.iter().map(|name| (*name).to_owned()).collect()
-        } else {
-            more.to_vec()
-        });
-        if let Err(e) = run(&mut test) {
-            println!("== FAILED: {package}: {e:#}");
-            failed.push(*package);
+        for (dir, program) in programs.iter().filter(|program| program.0 == *package).map(|p| (&p.1, &p.2)) {
+            println!("== {}: tests of {package}", platform.name);
+            let mut test = Command::new(runner.unwrap_or(program));
+            test.args(runner.map(|_| program)).current_dir(dir).env("CARGO_MANIFEST_DIR", dir);
+            test.env("INSTA_UPDATE", "no").env("INSTA_WORKSPACE_ROOT", sources());
+            // Two at a time are enough for two cores.
+            test.args(["--test-threads", "2"]);
+            if more.is_empty() {
+                test.args(*names);
+            } else {
+                test.args(more);
+            }
+            if let Err(e) = run(&mut test) {
+                println!("== FAILED: {package}: {e:#}");
+                failed.push(*package);
+            }
         }
     }
     ensure!(failed.is_empty(), "{}: tests failed of {}", platform.name, failed.join(", "));
     Ok(())
+}
+
+/// Builds the tests, all at once, so that nothing is built twice; packages, their folders, and the programs.
+fn built(
+    toolchain: &Toolchain,
+    platform: Platform,
+    chosen: &Chosen,
+) -> Result<Vec<(String, PathBuf, PathBuf)>> {
+    println!("== {}: building the tests", platform.name);
+    let mut test = cargo(toolchain, platform, "test", &toolchain.target())?;
+    test.args(["--no-run", "--profile", PROFILE, "--lib", "--bins", "--tests", "--message-format", "json"]);
+    for (package, _) in chosen {
+        test.args(["--package", package]);
+    }
+    let said = test.stderr(Stdio::inherit()).output()?;
+    ensure!(said.status.success(), "the tests for {} were not built", platform.name);
+    let mut programs = Vec::new();
+    for line in said.stdout.split(|byte| *byte == b'\n') {
+        let Ok(artifact) = serde_json::from_slice::<Value>(line) else { continue };
+        let text = |value: &Value| value.as_str().map(str::to_owned);
+        if let (Some(program), Some(true), Some(manifest)) = (
+            text(&artifact["executable"]),
+            artifact["profile"]["test"].as_bool(),
+            text(&artifact["manifest_path"]),
+        ) {
+            let dir = Path::new(&manifest).parent().context("a manifest is in a folder")?;
+            // `forklore-fs` is in `crates/fs`, the command in `crates/cli`.
+            let folder = dir.file_name().unwrap_or_default().to_string_lossy();
+            let package = if folder == "cli" { "forklore".to_owned() } else { format!("forklore-{folder}") };
+            programs.push((package, dir.to_owned(), PathBuf::from(program)));
+        }
+    }
+    Ok(programs)
 }
