@@ -107,6 +107,15 @@ fn install(program: &str, version: &[&str]) -> bool {
     works(program, version)
 }
 
+/// For vaults on disks of other kinds, and for what the guide says of systemd. Where they cannot be had, those tests say that they are skipped.
+pub(crate) fn of_other_systems() {
+    let packages = ["exfat-fuse", "exfatprogs", "ntfs-3g", "systemd"];
+    let args = [&["install", "-y", "-qq", "--no-install-recommends"], &packages[..]].concat();
+    if !is_root() || !works("apt-get", &args) {
+        println!("== missing: as root, apt-get install {}", packages.join(" "));
+    }
+}
+
 /// For killing the real binary at chosen system calls.
 fn strace() -> Result<PathBuf, String> {
     let what = "strace, for the tests that kill Forklore";
