@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, bail};
 
-use crate::tools::{OLDER, SILLYTAVERN, Tools, of_other_systems};
+use crate::tools::{OLDER, SILLYTAVERN, Tools, folder, of_other_systems};
 use crate::unused::unused;
 
 /// No step takes longer, unless it soaks: what hangs is to be told from what is slow.
@@ -121,6 +121,7 @@ pub(crate) fn soak() -> Result<()> {
         &["test", "--release", "--workspace", "--", "properties"],
         &[("PROPTEST_CASES", "20000")],
     );
+    suite.small_model();
     suite.step(
         "fuzzing, an hour",
         "cargo",
@@ -153,6 +154,27 @@ impl Suite {
             self.failed.push(format!("{why:#}"));
         }
         done.is_ok()
+    }
+
+    /// A small model that was learnt is asked: whether it is understood, not whether it is clever.
+    fn small_model(&mut self) {
+        match crate::llama::small_model(&folder()) {
+            Ok(model) => {
+                let model = model.to_string_lossy().into_owned();
+                let args = [
+                    "test",
+                    "--package",
+                    "forklore-model",
+                    "--test",
+                    "it",
+                    "--",
+                    "a_small_model",
+                    "--nocapture",
+                ];
+                self.step("a small model", "cargo", &args, &[("FORKLORE_SMALL_MODEL", &model)]);
+            }
+            Err(why) => println!("== MISSING: a small model to ask: {why}"),
+        }
     }
 
     /// One of the engine's tests that play stories, with many more of them than usual.

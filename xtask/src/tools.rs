@@ -80,7 +80,7 @@ impl Tools {
 }
 
 /// The folder for what is installed.
-fn folder() -> PathBuf {
+pub(crate) fn folder() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../.tools")
 }
 
