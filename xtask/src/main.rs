@@ -8,6 +8,7 @@
 
 mod bench;
 mod dist;
+mod elsewhere;
 mod llama;
 mod mutants;
 mod test;
@@ -20,9 +21,11 @@ const HELP: &str = "\
 Forklore's chores
 
   cargo xtask test    format, lints, docs and all tests; says what is missing on this machine
+                      [--wine: those of disks and commands as programs for Windows, and SillyTavern with the plugin, in Wine;
+                      --qemu: the same as programs for Linux on arm64. Both with names of tests, only those]
   cargo xtask tools   installs what the tests need, and nothing else
   cargo xtask bench   speed, as ratios to what the disk can do
-                      [--quick: 20 MB instead of 200 MB; --reading: reading alone; --forks: forks alone; --learn: bringing a branch along alone;
+                      [--quick: 20 MB instead of 200 MB; --reading: reading alone; --forks: forks alone; --learn: bringing a branch along alone; --memory: memory alone;
                       --history: history alone;
                       --plugin: the plugin alone; --web: the pages alone; --no-sillytavern: without SillyTavern's server]
   cargo xtask mutants breaks one rule of the state after the other, and lets the truth machine find it
@@ -37,7 +40,12 @@ Forklore's chores
 fn main() -> Result<()> {
     let args: Vec<String> = std::env::args().skip(1).collect();
     match args.first().map(String::as_str) {
-        Some("test") => test::test(),
+        Some("test") => match args.get(1).map(String::as_str) {
+            Some("--wine") => elsewhere::on_windows(&args[2..]),
+            Some("--qemu") => elsewhere::on_arm64(&args[2..]),
+            Some(other) => bail!("cargo xtask test knows --wine and --qemu, and no {other:?}"),
+            None => test::test(),
+        },
         Some("tools") => {
             let tools = tools::Tools::ensure();
             anyhow::ensure!(tools.missing.is_empty(), "something is missing: see above");
@@ -51,6 +59,7 @@ fn main() -> Result<()> {
                 forks_only: has("--forks"),
                 reading_only: has("--reading"),
                 learn_only: has("--learn"),
+                memory_only: has("--memory"),
                 history_only: has("--history"),
                 plugin_only: has("--plugin"),
                 web_only: has("--web"),

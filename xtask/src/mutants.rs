@@ -1,5 +1,5 @@
-//! [`mutants`]: for each rule that the state of a story is worked out by, a deliberate break. The truth machine must find every one of
-//! them: a rule that can be broken unseen is one that nobody has proven.
+//! [`mutants`]: for each rule that the state of a story, or its memory, is worked out by, a deliberate break. The truth machine, or memory's laws,
+//! must find every one of them: a rule that can be broken unseen is one that nobody has proven.
 
 use std::path::Path;
 use std::process::Command;
@@ -138,6 +138,54 @@ const MUTANTS: &[Mutant] = &[
         was: "Ok(proven.then(|| before.to_owned()))",
         becomes: "Ok((proven && users.is_empty()).then(|| before.to_owned()))",
     },
+    Mutant {
+        rule: "memory: an answer that is kept for another question is its answer",
+        file: "crates/memory/src/ground.rs",
+        was: "of(&key).or_else(|| of(self.inputs.kept.get(&key)?))",
+        becomes: "of(&key)",
+    },
+    Mutant {
+        rule: "memory: a locked entry learns nothing",
+        file: "crates/memory/src/fold.rs",
+        was: "if self.all[i].hold == Hold::Free {",
+        becomes: "if self.all[i].hold != Hold::Deleted {",
+    },
+    Mutant {
+        rule: "memory: a fork inside the look-ahead knows the end that was found",
+        file: "crates/memory/src/boundary.rs",
+        was: "return self.provisional();",
+        becomes: "return Next::Open;",
+    },
+    Mutant {
+        rule: "memory: a question is about names that its scene has",
+        file: "crates/memory/src/identity.rs",
+        was: "kinds.contains(named.kind.as_str()) && there(words)",
+        becomes: "kinds.contains(named.kind.as_str()) && (there(words) || !words.is_empty())",
+    },
+    Mutant {
+        rule: "memory: a reply chooses among what was asked",
+        file: "crates/memory/src/reply.rs",
+        was: "Ok(at) if (from..=to).contains(&at) =>",
+        becomes: "Ok(at) if at >= from.min(to) =>",
+    },
+    Mutant {
+        rule: "memory: four make one",
+        file: "crates/memory/src/recap.rs",
+        was: "const PARTS: usize = 4;",
+        becomes: "const PARTS: usize = 2;",
+    },
+    Mutant {
+        rule: "memory: nothing is shown that was not approved",
+        file: "crates/memory/src/approve.rs",
+        was: "if free || approved.contains(&entity.version()) {",
+        becomes: "if free || !approved.is_empty() {",
+    },
+    Mutant {
+        rule: "memory: scenes end where a person says",
+        file: "crates/memory/src/boundary.rs",
+        was: "if let Some(at) = by_hand.filter(|at| *at < end) {",
+        becomes: "if let Some(at) = by_hand.filter(|at| *at + 1 < end && i > 0) {",
+    },
 ];
 
 /// Breaks one rule after the other, or those that say `only`, in a copy of the sources.
@@ -156,15 +204,19 @@ pub(crate) fn mutants(only: Option<&str>) -> Result<()> {
             std::fs::copy(from, to)?;
         }
     }
-    ensure!(!is_found(&copy)?, "the truth machine finds something where nothing is broken");
     let mut unseen = Vec::new();
     let chosen = || MUTANTS.iter().filter(|mutant| only.is_none_or(|only| mutant.rule.contains(only)));
-    for Mutant { rule, file, was, becomes } in chosen() {
+    for laws in [Laws::TruthMachine, Laws::Memory] {
+        if chosen().any(|mutant| Laws::of(mutant) == laws) {
+            ensure!(!laws.find(&copy)?, "something is found where nothing is broken");
+        }
+    }
+    for mutant @ Mutant { rule, file, was, becomes } in chosen() {
         let path = copy.join(file);
         let whole = std::fs::read_to_string(&path)?;
         ensure!(whole.matches(was).count() == 1, "{file} has not exactly one {was:?}: {rule}");
         std::fs::write(&path, whole.replace(was, becomes))?;
-        let found = is_found(&copy);
+        let found = Laws::of(mutant).find(&copy);
         std::fs::write(&path, whole)?;
         let word = if found? { "found" } else { "NOT FOUND" };
         println!("== {word}: {rule}");
@@ -179,22 +231,39 @@ pub(crate) fn mutants(only: Option<&str>) -> Result<()> {
     Ok(())
 }
 
-/// Whether a law does not hold.
-fn is_found(copy: &Path) -> Result<bool> {
-    let cargo = |args: &[&str]| {
-        let mut command = Command::new("cargo");
-        command.current_dir(copy).env("CARGO_TARGET_DIR", copy.join("target")).args(args);
-        command.args(["--package", "forklore-engine", "--test", "it"]);
-        command
-    };
-    ensure!(cargo(&["test", "--no-run"]).status()?.success(), "what is broken does not build");
-    for law in LAWS {
-        let out = cargo(&["test"]).args(["--", law]).output()?;
-        if !out.status.success() {
-            return Ok(true);
-        }
+/// Who has to find it.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Laws {
+    TruthMachine,
+    Memory,
+}
+
+impl Laws {
+    fn of(mutant: &Mutant) -> Self {
+        if mutant.file.starts_with("crates/memory/") { Self::Memory } else { Self::TruthMachine }
     }
-    Ok(false)
+
+    /// Whether a law does not hold.
+    fn find(self, copy: &Path) -> Result<bool> {
+        let (package, laws): (&str, &[&str]) = match self {
+            Self::TruthMachine => ("forklore-engine", &LAWS),
+            Self::Memory => ("forklore-memory", &[""]),
+        };
+        let cargo = |args: &[&str]| {
+            let mut command = Command::new("cargo");
+            command.current_dir(copy).env("CARGO_TARGET_DIR", copy.join("target")).args(args);
+            command.args(["--package", package, "--test", "it"]);
+            command
+        };
+        ensure!(cargo(&["test", "--no-run"]).status()?.success(), "what is broken does not build");
+        for law in laws {
+            let out = cargo(&["test"]).args(["--", law]).output()?;
+            if !out.status.success() {
+                return Ok(true);
+            }
+        }
+        Ok(false)
+    }
 }
 
 #[cfg(test)]

@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, bail};
 
-use crate::tools::{OLDER, SILLYTAVERN, Tools};
+use crate::tools::{OLDER, SILLYTAVERN, Tools, folder, of_other_systems};
 use crate::unused::unused;
 
 /// No step takes longer, unless it soaks: what hangs is to be told from what is slow.
@@ -61,6 +61,7 @@ pub(crate) fn test() -> Result<()> {
 /// The property tests with many more cases, every kill instead of some, and long races.
 pub(crate) fn soak() -> Result<()> {
     let mut suite = Suite::new(true);
+    of_other_systems();
     let files = [
         "requests",
         "doors",
@@ -84,7 +85,7 @@ pub(crate) fn soak() -> Result<()> {
     let older = Suite::in_sillytavern(&["versions", "saves"], &OLDER);
     suite.in_browsers(&[Suite::in_sillytavern(&files, &SILLYTAVERN), older]);
     suite.step(
-        "kills, errors, races and hostile vaults, long",
+        "kills, errors, races, hostile vaults and other disks, long",
         "cargo",
         &[
             "test",
@@ -95,6 +96,7 @@ pub(crate) fn soak() -> Result<()> {
             "--",
             "kills::",
             "hostile_vaults::",
+            "elsewhere::",
             "--nocapture",
         ],
         &[("FORKLORE_SOAK", "1")],
@@ -105,6 +107,8 @@ pub(crate) fn soak() -> Result<()> {
         ("FORKLORE_STEPS", "1000000"),
     );
     suite.play("the truth machine, a million acts", "truth::", ("FORKLORE_STORIES", "800"));
+    suite.step("in Wine", "cargo", &["xtask", "test", "--wine"], &[]);
+    suite.step("in qemu", "cargo", &["xtask", "test", "--qemu"], &[]);
     suite.step("every rule broken once", "cargo", &["xtask", "mutants"], &[]);
     suite.play(
         "lineages that were played, fifty thousand vaults",
@@ -117,6 +121,7 @@ pub(crate) fn soak() -> Result<()> {
         &["test", "--release", "--workspace", "--", "properties"],
         &[("PROPTEST_CASES", "20000")],
     );
+    suite.small_model();
     suite.step(
         "fuzzing, an hour",
         "cargo",
@@ -149,6 +154,27 @@ impl Suite {
             self.failed.push(format!("{why:#}"));
         }
         done.is_ok()
+    }
+
+    /// A small model that was learnt is asked: whether it is understood, not whether it is clever.
+    fn small_model(&mut self) {
+        match crate::llama::small_model(&folder()) {
+            Ok(model) => {
+                let model = model.to_string_lossy().into_owned();
+                let args = [
+                    "test",
+                    "--package",
+                    "forklore-model",
+                    "--test",
+                    "it",
+                    "--",
+                    "a_small_model",
+                    "--nocapture",
+                ];
+                self.step("a small model", "cargo", &args, &[("FORKLORE_SMALL_MODEL", &model)]);
+            }
+            Err(why) => println!("== MISSING: a small model to ask: {why}"),
+        }
     }
 
     /// One of the engine's tests that play stories, with many more of them than usual.
@@ -212,7 +238,10 @@ impl Suite {
     /// `npx forklore`, with the program as the tests above have built it.
     fn launcher(&mut self) {
         if self.tools.has("FORKLORE_SILLYTAVERN") {
-            self.step("npx forklore", "node", &["--test", "npm/tests/launcher.test.js"], &[]);
+            for file in ["launcher", "plain-user"] {
+                let file = format!("npm/tests/{file}.test.js");
+                self.step("npx forklore", "node", &["--test", &file], &[]);
+            }
         }
     }
 

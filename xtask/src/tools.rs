@@ -80,7 +80,7 @@ impl Tools {
 }
 
 /// The folder for what is installed.
-fn folder() -> PathBuf {
+pub(crate) fn folder() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../.tools")
 }
 
@@ -105,6 +105,15 @@ fn install(program: &str, version: &[&str]) -> bool {
         let _installed = install() || (works("apt-get", &["update", "-qq"]) && install());
     }
     works(program, version)
+}
+
+/// For vaults on disks of other kinds, and for what the guide says of systemd. Where they cannot be had, those tests say that they are skipped.
+pub(crate) fn of_other_systems() {
+    let packages = ["exfat-fuse", "exfatprogs", "ntfs-3g", "systemd"];
+    let args = [&["install", "-y", "-qq", "--no-install-recommends"], &packages[..]].concat();
+    if !is_root() || !works("apt-get", &args) {
+        println!("== missing: as root, apt-get install {}", packages.join(" "));
+    }
 }
 
 /// For killing the real binary at chosen system calls.

@@ -95,7 +95,7 @@ pub fn doctor(open: &OpenVault<'_>) -> Vec<Point> {
     match grounds(&library, now()) {
         Ok(grounds) => {
             points.push(rights(&library, &grounds));
-            points.extend(system(&grounds));
+            points.push(system(&grounds));
             points.push(leftovers(&library, &grounds));
         }
         Err(e) => points.push(Point::failed(About::Rights, e.into())),
@@ -154,24 +154,15 @@ fn rights(library: &Library, grounds: &Grounds) -> Point {
     }
 }
 
-fn system(grounds: &Grounds) -> Option<Point> {
+fn system(grounds: &Grounds) -> Point {
     const ELSEWHERE: &str =
         "Put the vault on a disk of this machine with a journal (ext4, btrfs, XFS, APFS, NTFS).";
-    let known = grounds.guarantee.clone();
-    Some(match (grounds.exchange, known) {
-        (None, None) => return None,
-        (Some(true), None) => Point::well(
-            About::System,
-            "Files can trade names here: no save of SillyTavern's gets lost while Forklore writes.",
-        ),
-        // In steps, or it was not tried yet: it is said what that means, and there is nothing to be done about it.
-        (Some(true) | None, Some(guarantee)) => Point::well(About::System, guarantee),
-        (Some(false), known) => {
-            let left_alone = "Files cannot trade names on this file system: Forklore makes forks, but leaves the chats alone that SillyTavern may be writing (no links, no heal).";
-            let guarantee = known.map(|guarantee| format!(" {guarantee}")).unwrap_or_default();
-            Point::wants(About::System, format!("{left_alone}{guarantee}"), ELSEWHERE)
-        }
-    })
+    if grounds.exchange == Some(false) {
+        let left_alone = "Files cannot trade names on this file system: Forklore makes forks, but leaves the chats alone that SillyTavern may be writing (no links, no heal).";
+        return Point::wants(About::System, format!("{left_alone} {}", grounds.guarantee), ELSEWHERE);
+    }
+    // They can, at once or in steps, or it was not tried yet: it is said what that means, and there is nothing to be done about it.
+    Point::well(About::System, grounds.guarantee.clone())
 }
 
 fn leftovers(library: &Library, grounds: &Grounds) -> Point {

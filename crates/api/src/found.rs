@@ -32,7 +32,7 @@ pub(crate) struct Found {
     version: String,
     pub(crate) chats: usize,
     findings: Vec<Finding>,
-    /// What can be relied on, where the disk promises less than others do
+    /// What can be relied on, by what the disk promises
     guarantee: Option<String>,
 }
 

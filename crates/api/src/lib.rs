@@ -6,7 +6,7 @@
 //! * The calls are functions on an [`OpenVault`], one module a topic: [`look`], [`fork`], [`heal`], [`enter`], [`ops`], [`past`], [`retention`],
 //!   [`export_import`], [`merge`], [`memory`], [`config`], [`doctor`]. What they need is a plain struct that a JSON body or the flags of a command become; what they give is
 //!   the engine's report, whose JSON others rely on (`docs/formats/json.md`).
-//! * [`note`] keeps history of what was done.
+//! * [`notes`] are what people write at moments; [`note`] keeps history of what was done.
 //! * [`Failure`] is what a user is told when something does not work.
 
 mod clock;
@@ -24,6 +24,7 @@ pub mod memory;
 pub mod merge;
 pub mod moment;
 pub mod note;
+pub mod notes;
 mod open_vault;
 pub mod ops;
 pub mod past;

@@ -1,8 +1,11 @@
-//! [`moment`]: travelling along the line of a chat, for pages; [`companions`]: where one can travel to.
+//! [`moment`]: travelling along the line of a chat, for pages; [`companions`]: where one can travel to; [`onward`]: what two lines say from
+//! where they part.
 
 use std::sync::Arc;
 
+use forklore_engine::diff::{DiffMessage, DiffReport, DiffSide};
 use forklore_engine::line::{self, Companion, Line, LineMessage};
+use forklore_engine::notes::{self, Note};
 use forklore_engine::show::ShowReport;
 use serde::Deserialize;
 
@@ -25,6 +28,8 @@ pub struct SliderStep {
     pub entries: Option<usize>,
     /// Only entries that have this in their title, keys or text
     pub find: Option<String>,
+    /// Versions of what whoever asks has already, with commas between
+    pub known: Option<String>,
 }
 
 /// A moment with what is around it.
@@ -38,6 +43,8 @@ pub struct Moment {
     pub here: Arc<ShowReport>,
     /// The state where one comes from; nothing for the first message
     pub before: Option<Arc<ShowReport>>,
+    /// What people have noted along the line
+    pub notes: Vec<Note>,
 }
 
 /// A moment: the state there, the state where one comes from, and the messages around.
@@ -50,7 +57,25 @@ pub fn moment(open: &OpenVault<'_>, step: &SliderStep) -> Result<Moment, Failure
     let before = from.map(|from| shared.show(chat, Some(from))).transpose()?;
     let window = here.at.saturating_sub(AROUND.0)..here.at + AROUND.1 + 1;
     let window = line::around(library, chat, window)?;
-    Ok(Moment { line: line::line(library, chat), window, here, before })
+    // Notes that cannot be read are no reason not to show the story; whoever writes one is told.
+    let notes = notes::of_chat(library, chat, &notes::all(&*open.fs).unwrap_or_default());
+    Ok(Moment { line: line::line(library, chat).with_notes(&notes), window, here, before, notes })
+}
+
+/// How many messages of each side are shown from where two lines part.
+const ONWARD: usize = 6;
+
+/// What both sides of a comparison say from where they part, up to the messages that are compared.
+pub fn onward(open: &OpenVault<'_>, report: &DiffReport) -> Result<[Vec<LineMessage>; 2], Failure> {
+    let shared = open.shared()?;
+    let library = &shared.library;
+    let told = |side: &DiffSide, next: Option<&DiffMessage>| -> Result<Vec<LineMessage>, Failure> {
+        let Some(first) = next.map(|next| next.message) else { return Ok(Vec::new()) };
+        let end = (first + ONWARD).min(side.at.max(first) + 1);
+        Ok(line::around(library, library.find_chat(&side.chat)?, first..end)?)
+    };
+    let next = &report.transcript.next;
+    Ok([told(&report.a, next.a.as_ref())?, told(&report.b, next.b.as_ref())?])
 }
 
 /// The chats that one can be compared with: all of its story.

@@ -91,6 +91,10 @@ impl Context {
     }
 }
 
+/// `CREATE_NO_WINDOW`
+#[cfg(windows)]
+const NO_WINDOW: u32 = 0x0800_0000;
+
 /// Starts a process that records what an operation touched. It also lets go of the largest file that was removed, as its input, which it
 /// does not read: that takes a while, and nobody should wait for it.
 fn in_background(vault: &RealFs, id: &str) -> io::Result<()> {
@@ -99,5 +103,8 @@ fn in_background(vault: &RealFs, id: &str) -> io::Result<()> {
     let removed = vault.removed().into_iter().max_by_key(|file| file.metadata().map_or(0, |meta| meta.len()));
     command.stdin(removed.map_or_else(Stdio::null, Stdio::from));
     command.stdout(Stdio::null()).stderr(Stdio::null());
+    // Windows would open a window for it where there is none yet, as below SillyTavern.
+    #[cfg(windows)]
+    std::os::windows::process::CommandExt::creation_flags(&mut command, NO_WINDOW);
     command.spawn().map(drop)
 }

@@ -191,7 +191,7 @@ impl Config {
         },
         Setting {
             key: "memory.combined",
-            meaning: "Memory also keeps one text of the recap and of what was said since: a question more after each scene",
+            meaning: "Memory keeps one text of the recap and of what was said since: a question more a scene",
             owners: false,
             field: |c| Field::Flag(&mut c.memory.combined),
         },

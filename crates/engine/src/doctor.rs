@@ -114,8 +114,8 @@ pub struct Grounds {
     pub open: bool,
     /// Whether a file can take the place of another without the risk of losing a save; nothing if that was not tried
     pub exchange: Option<bool>,
-    /// What can be relied on here, in a sentence, where the disk promises less than others do
-    pub guarantee: Option<String>,
+    /// What can be relied on here, by what the disk promises, in a sentence
+    pub guarantee: String,
     /// Files that nobody could place, and that are kept
     pub lost: usize,
 }
@@ -124,9 +124,7 @@ pub struct Grounds {
 pub fn grounds(library: &Library, now: i64) -> Result<Grounds, TxError> {
     let fs = library.fs();
     let own = layout::folder(layout::FORKLORE);
-    let disk = fs.guarantee();
-    let guarantee = disk.is_weaker().then(|| disk.sentence());
-    let mut found = Grounds { guarantee, ..Grounds::default() };
+    let mut found = Grounds { guarantee: fs.guarantee().sentence(), ..Grounds::default() };
     let places = [layout::CHATS, layout::GROUP_CHATS, layout::WORLDS, layout::FORKLORE].map(layout::folder);
     let stories = fs.list(&places[0])?.into_iter().filter(|node| node.kind == NodeKind::Dir);
     let stories = stories.filter_map(|node| places[0].join(&node.name).ok());

@@ -27,6 +27,7 @@ pub mod merge;
 pub mod messages;
 pub mod needed;
 mod new_book;
+pub mod notes;
 pub mod pending;
 pub mod rename;
 pub mod restore;

@@ -9,6 +9,7 @@ use forklore_fs::PathError;
 use forklore_json::Raw;
 use forklore_vault::{ChatIx, Library, StoryKind};
 
+use super::notes::Note;
 use super::tree;
 
 /// A chat as a line.
@@ -58,6 +59,8 @@ pub enum MarkKind {
     Checkpoint,
     /// This chat was forked from its parent
     Origin,
+    /// Somebody put a star or a note there
+    Note,
 }
 
 /// One message as it is read.
@@ -138,6 +141,20 @@ pub fn line(library: &Library, c: ChatIx) -> Line {
         messages: chat.transcript().len(),
         parent,
         marks,
+    }
+}
+
+impl Line {
+    /// The same with what people have noted at its messages.
+    #[must_use]
+    pub fn with_notes(mut self, notes: &[Note]) -> Self {
+        self.marks.extend(notes.iter().map(|note| {
+            let text = note.text.lines().next().unwrap_or_default();
+            let name = if text.is_empty() { "★".to_owned() } else { text.to_owned() };
+            Mark { message: note.message, kind: MarkKind::Note, name: Some(name), chat: None }
+        }));
+        self.marks.sort_by_key(|mark| mark.message);
+        self
     }
 }
 

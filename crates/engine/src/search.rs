@@ -9,6 +9,7 @@ use forklore_core::format::chat::Message;
 use forklore_fs::PathError;
 use forklore_json::Raw;
 use forklore_vault::{ChatIx, Library, Progress, StoryIx};
+use memchr::memmem;
 use rayon::prelude::*;
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -113,9 +114,10 @@ pub fn search(
     }
     let stories = library.stories().filter(|(s, _)| story.is_none_or(|only| only == *s));
     let chats: Vec<ChatIx> = stories.flat_map(|(_, story)| story.chats().iter().copied()).collect();
+    let quick = Quick::of(&wanted);
     progress.start("Searching", chats.len() as u64);
     let look = |c: &ChatIx| {
-        let found = in_chat(library, *c, &wanted);
+        let found = in_chat(library, *c, &wanted, quick.as_ref());
         progress.advance(1);
         found
     };
@@ -146,12 +148,20 @@ pub fn search(
     Ok(report)
 }
 
-fn in_chat(library: &Library, c: ChatIx, wanted: &[char]) -> Result<Vec<FoundMessage>, PathError> {
+fn in_chat(
+    library: &Library,
+    c: ChatIx,
+    wanted: &[char],
+    quick: Option<&Quick>,
+) -> Result<Vec<FoundMessage>, PathError> {
     let chat = library.chat(c);
     let own =
         if chat.lineage().parent.is_some() { chat.lineage().fork_message.map_or(0, |at| at + 1) } else { 0 };
     let mut found = Vec::new();
     library.each_message(c, own, |at, line| {
+        if quick.is_some_and(|quick| !quick.may_be_in(line)) {
+            return;
+        }
         let Ok(message) = Message::parse(line) else { return };
         let Some(excerpt) = excerpt(&message.text(), wanted) else { return };
         let chat = library.address(c).to_string();
@@ -210,6 +220,29 @@ fn in_book(
     Ok(())
 }
 
+/// A look at the bytes of a line that tells which ones need not be read: most do not have what is looked for, whatever is in them.
+struct Quick(memmem::Finder<'static>);
+
+impl Quick {
+    /// Nothing if bytes cannot tell: where JSON writes something else than what is said, or letters beyond ASCII come in two sizes.
+    fn of(wanted: &[char]) -> Option<Self> {
+        let same = |c: &char| match c {
+            '"' | '\\' | '/' => false,
+            c if c.is_ascii() => !c.is_ascii_control(),
+            c => c.to_lowercase().eq([*c]) && c.to_uppercase().eq([*c]),
+        };
+        let text: String = wanted.iter().collect();
+        wanted.iter().all(same).then(|| Self(memmem::Finder::new(text.as_bytes()).into_owned()))
+    }
+
+    fn may_be_in(&self, line: &[u8]) -> bool {
+        let lower = line.to_ascii_lowercase();
+        // Escapes can be anything, and the sign of the kelvin is a large k.
+        let hidden = [&b"\\u"[..], "\u{212a}".as_bytes()];
+        self.0.find(&lower).is_some() || hidden.iter().any(|sign| memmem::find(&lower, sign).is_some())
+    }
+}
+
 fn contains(text: &str, wanted: &[char]) -> bool {
     place(text, wanted).is_some()
 }
@@ -264,6 +297,17 @@ mod tests {
         let found = excerpt(&long, &fold("X")).unwrap();
         assert_eq!(found.before.chars().count(), AROUND + 1);
         assert!(found.after.ends_with("ß…"));
+        let line = br#"{"mes":"The Iron LANTERN \u0041nd \u212a"}"#;
+        assert!(Quick::of(&fold("iron lantern")).unwrap().may_be_in(line));
+        assert!(
+            Quick::of(&fold("zebra")).unwrap().may_be_in(line),
+            "what is written otherwise has to be read"
+        );
+        assert!(!Quick::of(&fold("zebra")).unwrap().may_be_in(br#"{"mes":"The lantern"}"#));
+        assert!(Quick::of(&fold("燈")).unwrap().may_be_in("{\"mes\":\"海邊的燈\"}".as_bytes()));
+        for unsure in ["a\"b", "É", "a/b"] {
+            assert!(Quick::of(&fold(unsure)).is_none(), "{unsure}");
+        }
         let found = excerpt("海邊的燈", &fold("燈")).unwrap();
         assert_eq!((&*found.before, &*found.found, &*found.after), ("海邊的", "燈", ""));
     }

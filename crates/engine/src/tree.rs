@@ -3,6 +3,7 @@
 use std::collections::HashMap;
 
 use forklore_core::check::{Code, Finding, Health};
+use forklore_core::format::names::chat_stem;
 use forklore_core::story::lineage::{Basis, Kind, ParentNote};
 use forklore_fs::PathError;
 use forklore_journal::oplog::time;
@@ -54,6 +55,9 @@ pub struct TreeChat {
     /// Whether it is marked as the line that is the story now
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub story: bool,
+    /// Whether it is the one that SillyTavern opens with the character or the group. Only pages show it.
+    #[serde(skip)]
+    pub open: bool,
     /// Name of the parent that is gone
     pub lost_parent: Option<String>,
     /// How this is known: `recorded`, `main_chat`, `moments` or `none`
@@ -203,6 +207,20 @@ pub(super) fn in_tree_order(library: &Library, chats: &[ChatIx]) -> Vec<(ChatIx,
     }
 }
 
+/// Whether a chat is the one that SillyTavern opens.
+fn opens(library: &Library, chat: &Chat) -> bool {
+    let story = library.story(chat.story());
+    let current = match story.kind() {
+        StoryKind::Character => {
+            library.cards().get(story.folder()).and_then(|card| card.current_chat.as_deref())
+        }
+        StoryKind::Group => {
+            library.groups().get(story.folder()).and_then(|group| group.current_chat.as_deref())
+        }
+    };
+    current.is_some_and(|name| chat_stem(name) == chat.name())
+}
+
 fn tree_chat(
     library: &Library,
     c: ChatIx,
@@ -225,6 +243,7 @@ fn tree_chat(
         learnt: learnt_of(library, chat),
         appended: appended_of(library, chat),
         story: merge::adopt::is_story(chat),
+        open: opens(library, chat),
         lost_parent: lost_parent(chat).map(str::to_owned),
         lineage: basis(chat.lineage().basis),
         confidence: chat.lineage().confidence.as_str(),

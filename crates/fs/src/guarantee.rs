@@ -39,17 +39,14 @@ impl Guarantee {
         Self { grade, disk: disk.filter(|disk| !disk.is_empty()).map(str::to_owned) }
     }
 
-    /// Whether the disk promises less than all of it, as far as is known.
-    pub fn is_weaker(&self) -> bool {
-        !matches!(self.grade, Grade::Whole | Grade::Unknown)
-    }
-
     /// What that means for the vault.
     pub fn sentence(&self) -> String {
         let disk = self.disk.as_deref().unwrap_or("unknown");
         let what = match self.grade {
+            // What the disk is called is of use to nobody then.
             Grade::Whole => {
-                "every change is whole or not at all, also if the power goes, and no save of SillyTavern's is lost"
+                return "Every change is whole or not at all, also if the power goes, and no save of SillyTavern's is lost."
+                    .to_owned();
             }
             Grade::InSteps => {
                 "no save is lost and what was cut off is finished or taken back; while a shared file is changed, its name is missing for an instant"

@@ -71,10 +71,10 @@ fn links_out_of_the_vault_are_refused() {
     let dir = tempfile::tempdir().unwrap();
     std::fs::create_dir(dir.path().join("real")).unwrap();
     std::fs::write(dir.path().join("real/file"), "f").unwrap();
-    std::os::unix::fs::symlink(outside.path(), dir.path().join("chats")).unwrap();
-    std::os::unix::fs::symlink(outside.path().join("secret"), dir.path().join("book")).unwrap();
-    std::os::unix::fs::symlink("real", dir.path().join("alias")).unwrap();
-    std::os::unix::fs::symlink("nowhere", dir.path().join("dangling")).unwrap();
+    forklore_testkit::unix::symlink(outside.path(), dir.path().join("chats")).unwrap();
+    forklore_testkit::unix::symlink(outside.path().join("secret"), dir.path().join("book")).unwrap();
+    forklore_testkit::unix::symlink("real", dir.path().join("alias")).unwrap();
+    forklore_testkit::unix::symlink("nowhere", dir.path().join("dangling")).unwrap();
     let fs = RealFs::new(dir.path()).unwrap();
 
     assert!(fs.list(&path("chats")).is_err());
@@ -100,8 +100,8 @@ fn regression_links_that_come_while_we_look_lead_nowhere() {
     }
     std::fs::write(outside.join("chat.jsonl"), "SECRET").unwrap();
     std::fs::write(vault.join("chats/Ana/chat.jsonl"), "ours").unwrap();
-    std::os::unix::fs::symlink(outside.join("chat.jsonl"), vault.join("aside/file")).unwrap();
-    std::os::unix::fs::symlink("../../outside", vault.join("aside/folder")).unwrap();
+    forklore_testkit::unix::symlink(outside.join("chat.jsonl"), vault.join("aside/file")).unwrap();
+    forklore_testkit::unix::symlink("../../outside", vault.join("aside/folder")).unwrap();
     let fs = RealFs::new(&vault).unwrap();
     let stop = AtomicBool::new(false);
     let swap = |a: &str, b: &str| {
@@ -154,7 +154,7 @@ fn regression_links_that_come_while_we_look_lead_nowhere() {
 #[test]
 #[allow(clippy::disallowed_methods, reason = "the test lays the trap with the system's own calls")]
 fn links_inside_the_vault_are_followed() {
-    use std::os::unix::fs::symlink;
+    use forklore_testkit::unix::symlink;
     let dir = tempfile::tempdir().unwrap();
     let vault = dir.path().join("vault");
     std::fs::create_dir_all(vault.join("real/deep")).unwrap();
@@ -184,7 +184,7 @@ fn links_inside_the_vault_are_followed() {
 #[test]
 #[allow(clippy::disallowed_methods, reason = "the test sets modes with the system's own calls")]
 fn new_files_are_as_closed_as_their_folder() {
-    use std::os::unix::fs::PermissionsExt as _;
+    use forklore_testkit::unix::PermissionsExt as _;
     let dir = tempfile::tempdir().unwrap();
     let set = |name: &str, mode: u32| {
         std::fs::set_permissions(dir.path().join(name), std::fs::Permissions::from_mode(mode)).unwrap();

@@ -202,7 +202,7 @@ fn an_install_is_found_from_near() {
     let inside = dir.path().join("data/default-user");
     fs::create_dir_all(&inside).unwrap();
     let found = Tavern::find(None, &inside, None).unwrap();
-    assert_eq!(found.root(), dir.path().canonicalize().unwrap());
+    assert_eq!(found.root(), forklore_fs::canonical(dir.path()).unwrap());
     let elsewhere = tempfile::tempdir().unwrap();
     assert!(Tavern::find(None, elsewhere.path(), None).is_err());
     assert!(Tavern::find(Some(elsewhere.path()), dir.path(), None).is_err(), "the named one counts");
@@ -217,7 +217,7 @@ fn settings_that_are_a_link_are_changed_where_they_are() {
     let (dir, tavern) = install(None);
     fs::create_dir(dir.path().join("config")).unwrap();
     fs::write(dir.path().join("config/config.yaml"), "enableServerPlugins: false # why\n").unwrap();
-    std::os::unix::fs::symlink("./config/config.yaml", dir.path().join("config.yaml")).unwrap();
+    forklore_testkit::unix::symlink("./config/config.yaml", dir.path().join("config.yaml")).unwrap();
     let written = put_in(&tavern).written;
     assert!(written.contains(&"config/config.yaml".to_owned()), "{written:?}");
     assert_eq!(text(&dir, "config/config.yaml").unwrap(), "enableServerPlugins: true # why\n");

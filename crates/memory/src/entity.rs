@@ -6,8 +6,8 @@ use serde::{Deserialize, Serialize};
 use unicode_normalization::UnicodeNormalization as _;
 use unicode_segmentation::UnicodeSegmentation as _;
 
+use crate::brought::Brought;
 use crate::facts::{Learnt, Said};
-use crate::inputs::Brought;
 use crate::key::Key;
 use crate::schema::TYPES;
 

@@ -4,8 +4,9 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use serde::{Deserialize, Serialize};
 
+use crate::brought::Brought;
 use crate::entity::EntityId;
-use crate::facts::{Digest, Said};
+use crate::facts::Digest;
 use crate::key::Key;
 
 /// What a person decided about one entry.
@@ -23,18 +24,6 @@ pub enum Decision {
     Locked(String),
     /// It is memory's again: what was decided before does not count any more from here on.
     Released,
-}
-
-/// What another line has learnt of somebody or something. Where nothing is said, it is only the names that are taken over.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(default)]
-pub struct Brought {
-    /// Other names
-    pub aliases: Vec<String>,
-    /// What a person wrote there: it comes first, and nobody makes it shorter
-    pub text: String,
-    /// What was learnt there
-    pub facts: Vec<Said>,
 }
 
 /// All decisions for one line.

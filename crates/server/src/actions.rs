@@ -4,9 +4,11 @@
 
 use forklore_api::memory::{self, Deciding, DecisionReport, ReplyReport, Replying, Switching};
 use forklore_api::merge::{self, Adopting, Keep, Picking, Resolving};
+use forklore_api::notes::{self, Noting};
 use forklore_api::ops::{self, Cleaning, Deletion, Redoing, Renaming, Restored, Restoring, Undoing};
+use forklore_api::past::{self, Bringing};
 use forklore_api::retention::{self, Forgetting};
-use forklore_api::{Failure, config, heal};
+use forklore_api::{Failure, OpenVault, config, heal};
 use forklore_config::Value;
 use forklore_engine::delete::DeleteReport;
 use forklore_engine::fork::ForkRequest;
@@ -16,7 +18,9 @@ use forklore_engine::merge::append::{AppendReport, AppendRequest};
 use forklore_engine::merge::learn::{LearnReport, LearnRequest};
 use forklore_engine::merge::pick::PickReport;
 use forklore_engine::merge::resolve::ResolveReport;
+use forklore_engine::notes::Note;
 use forklore_engine::rename::RenameReport;
+use forklore_engine::restore::RestoreReport;
 use forklore_engine::retention::{ForgetReport, PruneReport};
 use forklore_engine::trash::GcReport;
 use forklore_engine::undo::UndoReport;
@@ -25,6 +29,7 @@ use forklore_web::link;
 use crate::answer::usage;
 use crate::events::{Event, VaultChange};
 use crate::form::Fields;
+use crate::pages::bringing;
 use crate::queued_forks::{self, ForkAnswer};
 use crate::vault::Call;
 
@@ -156,6 +161,39 @@ fn remembered(call: &Call, fields: &Fields, chat: String) -> Result<String, Fail
     Ok(back)
 }
 
+pub(crate) fn noted(call: &Call, of: &Noting) -> Result<Note, Failure> {
+    // A note is none of the vault's operations: the library that is read already tells all that is asked.
+    let note = call.ask(|open| notes::write(open, of))?;
+    call.vault.tell(Event::Change(VaultChange::operation("saved", Some(&of.chat), None)));
+    Ok(note)
+}
+
+pub(crate) fn bring_back(call: &Call, of: &Bringing) -> Result<RestoreReport, Failure> {
+    let report = call.change(|open| past::restore(open, of))?;
+    tell(call, "saved", Some(&report.chat), report.operation.as_deref());
+    Ok(report)
+}
+
+/// What a form wants a setting to be: what stands in it is as people write it.
+fn setting(open: &OpenVault<'_>, fields: &Fields, key: &str) -> Result<config::Set, Failure> {
+    let key = key.to_owned();
+    if fields.flag("unset") {
+        return Ok(config::Set { key, unset: true, ..config::Set::default() });
+    }
+    let text = fields.0.get("value").map_or("", String::as_str);
+    let wrong = || usage(format!("{text:?} is not what this setting can be"));
+    let value = match config::setting(open, config::Who::Anybody, &key)?.value {
+        Value::Flag(_) => Value::Flag(text.parse().map_err(|_| wrong())?),
+        Value::Number(_) => Value::Number(text.trim().parse().map_err(|_| wrong())?),
+        Value::Text(_) => Value::Text(text.to_owned()),
+        Value::Names(_) => {
+            let names = text.lines().map(str::trim).filter(|name| !name.is_empty());
+            Value::Names(names.map(str::to_owned).collect())
+        }
+    };
+    Ok(config::Set { key, value: Some(value), ..config::Set::default() })
+}
+
 /// Does what a form asks for, and gives the address of the page that shows it.
 pub(crate) fn perform(call: &Call, fields: &Fields) -> Result<String, Failure> {
     if let Some(request) = fields.fork()? {
@@ -254,6 +292,24 @@ pub(crate) fn perform(call: &Call, fields: &Fields) -> Result<String, Failure> {
             };
             call.change(|open| config::set(open, &set))?;
             link::retention(&[("set", "true")])
+        }
+        "set" => {
+            let key = fields.needed("key")?;
+            call.change(|open| config::set(open, &setting(open, fields, &key)?))?;
+            link::settings(Some(&key))
+        }
+        "note" => {
+            let at = fields.number("at")?.ok_or_else(|| usage("The field \"at\" is empty"))?;
+            // The star is a button: what it does not say stays as it was.
+            let star = fields.choice("star").unwrap_or(fields.flag("starred"));
+            let of =
+                Noting { chat: chat()?, at, star, text: fields.text("text").unwrap_or_default().to_owned() };
+            noted(call, &of)?;
+            link::moment(&of.chat, Some(at))
+        }
+        "bring-back" => {
+            let report = bring_back(call, &bringing(fields, false)?)?;
+            done(report.operation, link::moment(&report.chat, None))
         }
         "cancel" => {
             queued_forks::cancel(call, &fields.needed("id")?)?;

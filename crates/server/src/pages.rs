@@ -6,7 +6,10 @@
 mod act;
 mod frame;
 mod memory;
+mod past;
+mod patience;
 mod slider;
+mod transfer;
 
 use std::sync::Arc;
 
@@ -21,6 +24,8 @@ use forklore_web::{assets, pages};
 use serde::Deserialize;
 
 use self::frame::{failed, page};
+pub(crate) use self::past::bringing;
+pub(crate) use self::patience::Slow;
 use crate::answer::{Refused, refused};
 use crate::extract::Query;
 use crate::vault::{Call, Work};
@@ -54,6 +59,8 @@ pub(crate) fn router() -> Router<Arc<Vaults>> {
         .merge(memory::router())
         .merge(slider::router())
         .merge(act::router())
+        .merge(past::router())
+        .merge(transfer::router())
 }
 
 /// There is nothing at an address: a page for people, a document for programs.

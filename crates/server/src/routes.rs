@@ -12,6 +12,7 @@ use forklore_api::config::{self, Who};
 use forklore_api::look::{self, AnyChat, AnyStory, OneChat, OneStory, Pair, Search, Spot, Stretch};
 use forklore_api::memory::{self, Asking, Deciding, EntryOf, MomentOf, Replying, Switching};
 use forklore_api::merge::{self, Adopting, Picking, Resolving, Together};
+use forklore_api::notes::{self, Noting};
 use forklore_api::ops::{self, Cleaning, Deletion, Limit, Redoing, Renaming, Restoring, Undoing};
 use forklore_api::past::{self, Blaming, Bringing, Looking};
 use forklore_api::retention::Forgetting;
@@ -223,6 +224,9 @@ pub(crate) fn table() -> Table {
                 None => config::settings(open, Who::Anybody).map(Settings::All),
             })
         })
+        .get("/api/notes", "Notes and stars at the messages of a chat, or all", |call, of: AnyChat| {
+            call.ask(|open| notes::notes(open, &of))
+        })
         .get("/api/pending", "What is still to be done", |call, of: AnyChat| {
             call.ask(|open| enter::pending(open, &of))
         })
@@ -255,14 +259,7 @@ pub(crate) fn table() -> Table {
         .post("/api/trash/restore", "Bring something back from the trash", |call, of: Restoring| {
             actions::restore(call, &of)
         })
-        .post("/api/restore", "Bring a past state back", |call, of: Bringing| {
-            let report = call.change(|open| past::restore(open, &of))?;
-            if report.operation.is_some() {
-                let change = VaultChange::operation("saved", Some(&report.chat), report.operation.as_deref());
-                call.vault.tell(Event::Change(change));
-            }
-            Ok(report)
-        })
+        .post("/api/restore", "Bring a past state back", |call, of: Bringing| actions::bring_back(call, &of))
         .post("/api/learn", "Bring along what happened in another branch", |call, of: LearnRequest| {
             actions::learn(call, &of)
         })
@@ -289,6 +286,9 @@ pub(crate) fn table() -> Table {
         })
         .post("/api/memory/reply", "What a model has said to a question", |call, of: Replying| {
             actions::reply(call, &of)
+        })
+        .post("/api/note", "Put a note or a star at a message, or take it away", |call, of: Noting| {
+            actions::noted(call, &of)
         })
         .post("/api/gc", "Clean up", |call, of: Cleaning| actions::gc(call, &of))
         .post("/api/forget", "Forget old contents by rule", |call, of: Forgetting| actions::forget(call, &of))

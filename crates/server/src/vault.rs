@@ -14,6 +14,7 @@ use tokio::sync::{OwnedSemaphorePermit, Semaphore, broadcast};
 use crate::answer::{Refused, refused};
 use crate::events::{Event, ForkTold, Telling, VaultChange};
 use crate::lock::lock;
+use crate::pages::Slow;
 use crate::recording::Recording;
 use crate::under_way::UnderWay;
 
@@ -51,6 +52,8 @@ pub(crate) struct Vault {
     pub(crate) counter: AtomicU64,
     /// What was read of it last
     library_cache: LibraryCache,
+    /// Pages that take long
+    pub(crate) slow: Slow,
     /// Whether somebody looks at its files, for those who listen
     watched: AtomicBool,
     /// Keeps history
@@ -68,6 +71,7 @@ impl Vault {
             changing: Queue::new(1, CHANGES),
             listening: Arc::new(Semaphore::new(LISTENERS)),
             library_cache: LibraryCache::default(),
+            slow: Slow::default(),
             events,
             recent: Mutex::default(),
             under_way: UnderWay::default(),

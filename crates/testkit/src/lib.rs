@@ -3,7 +3,7 @@
 //! [`TestVault::harbor`] is a copy of the vault that the real SillyTavern and the real Auto-Recap made (see `fixtures/README.md`);
 //! [`generate`] makes large ones, [`story`] small ones with everything in them, [`play`] ones whose truth is known at every message. [`http`] talks to servers, [`tavern`] is the real
 //! SillyTavern, [`model_server`] a server of a model with every fault that one can have, [`llama`] a real
-//! one.
+//! one, [`unix`] what tests need that Windows has not.
 #![allow(
     clippy::disallowed_methods,
     clippy::unwrap_used,
@@ -23,6 +23,8 @@ pub mod random;
 pub mod story;
 #[cfg(unix)]
 pub mod tavern;
+#[cfg(unix)]
+pub mod unix;
 
 use std::fmt;
 use std::fs;
@@ -186,6 +188,14 @@ impl TestVault {
     pub fn command(&self, program: &str) -> Command {
         let mut command = Command::new(program);
         command.env_clear().env("FORKLORE_VAULT", self.root()).env("HOME", self.dir.path());
+        if cfg!(windows) {
+            // Where Windows looks for a home, and what none of its programs does without.
+            for home in ["USERPROFILE", "APPDATA", "LOCALAPPDATA"] {
+                command.env(home, self.dir.path());
+            }
+            let needed = ["SystemRoot", "TEMP", "TMP", "PATH"];
+            command.envs(needed.iter().filter_map(|name| Some((name, std::env::var_os(name)?))));
+        }
         command.current_dir(self.dir.path());
         command
     }

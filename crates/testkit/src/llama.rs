@@ -37,6 +37,11 @@ pub fn installed() -> Option<PathBuf> {
 impl Llama {
     /// Starts one that can read so many tokens at once. Says past the harness if there is none to start.
     pub fn start(test: &str, context: usize) -> Option<Self> {
+        Self::start_with(test, context, None)
+    }
+
+    /// The same with a model that was learnt: the file of it.
+    pub fn start_with(test: &str, context: usize, model: Option<&Path>) -> Option<Self> {
         let Some(program) = installed() else {
             let why = "there is no llama.cpp server; `cargo xtask test` fetches one where it can";
             let _unheard = writeln!(std::io::stderr(), "SKIPPED {test}: {why}");
@@ -45,7 +50,7 @@ impl Llama {
         let mut log = String::new();
         // Somebody else may take the port before the server does.
         for _ in 0..5 {
-            let mut llama = Self::spawn(&program, context);
+            let mut llama = Self::spawn(&program, context, model);
             if llama.is_ready() {
                 return Some(llama);
             }
@@ -54,10 +59,13 @@ impl Llama {
         panic!("llama.cpp did not start: {log}")
     }
 
-    fn spawn(program: &Path, context: usize) -> Self {
+    fn spawn(program: &Path, context: usize, model: Option<&Path>) -> Self {
         let dir = tempfile::tempdir().unwrap();
-        let model = dir.path().join("noise.gguf");
-        fs::write(&model, noise::model()).unwrap();
+        let noise = dir.path().join("noise.gguf");
+        let model = model.unwrap_or_else(|| {
+            fs::write(&noise, noise::model()).unwrap();
+            &noise
+        });
         let port = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
         let log = fs::File::create(dir.path().join("log")).unwrap();
         let child = Command::new(program)
@@ -72,7 +80,7 @@ impl Llama {
                 "--no-warmup",
             ])
             .arg("--model")
-            .arg(&model)
+            .arg(model)
             .stdin(Stdio::null())
             .stdout(log.try_clone().unwrap())
             .stderr(log)

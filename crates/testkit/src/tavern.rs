@@ -5,7 +5,6 @@
 
 use std::fs;
 use std::io::Write as _;
-use std::os::unix::fs::symlink;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
@@ -14,6 +13,7 @@ use serde_json::{Value, json};
 use tempfile::TempDir;
 
 use crate::http::{Answer, Http};
+use crate::unix::symlink;
 
 /// The versions that must work, newest first.
 pub const VERSIONS: [&str; 2] = ["1.19.0", "1.18.0"];
@@ -32,6 +32,8 @@ pub struct Setup {
     pub page: bool,
     /// Whether Forklore is left out
     pub bare: bool,
+    /// The program that runs it; `node` if there is none
+    pub node: Option<PathBuf>,
 }
 
 /// A SillyTavern server, ended when dropped.
@@ -100,11 +102,16 @@ impl Tavern {
 
     /// Starts the server again, on the same files.
     pub fn restart(&mut self) {
-        let _ended = self.child.kill();
-        self.child.wait().unwrap();
+        self.stop();
         (self.child, self.port) = run(&self.tree(), &self.dir.path().join("data"), &self.setup);
         self.http = Http::new(&format!("http://127.0.0.1:{}/", self.port));
         self.wait();
+    }
+
+    /// Ends the server, and leaves its files.
+    pub fn stop(&mut self) {
+        let _ended = self.child.kill();
+        self.child.wait().unwrap();
     }
 
     fn wait(&mut self) {
@@ -262,7 +269,7 @@ fn run(tree: &Path, data: &Path, setup: &Setup) -> (Child, u16) {
     // Asked for and given back: nobody else takes it in the moment between.
     let port = std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
     let log = fs::File::options().create(true).append(true).open(tree.join("../server.log")).unwrap();
-    let mut command = Command::new("node");
+    let mut command = Command::new(setup.node.as_deref().unwrap_or(Path::new("node")));
     command
         .arg("server.js")
         .args(["--listen", "false", "--browserLaunchEnabled", "false", "--port", &port.to_string()])

@@ -61,12 +61,22 @@ async function perform(form, submitter) {
     clearTimeout(typing);
     form.dataset.busy = 'true';
     const body = Object.fromEntries(new FormData(form, submitter));
+    const stays = form.hasAttribute('data-stay');
+    if (stays) {
+        // What was typed is said by now: the page may show what becomes of it, and hears of that by itself.
+        form.querySelectorAll('[data-typed]').forEach((field) => field.removeAttribute('data-typed'));
+        form.querySelectorAll('details[open]').forEach((details) => details.removeAttribute('open'));
+    }
     const release = hold();
     submitter?.setAttribute('aria-disabled', 'true');
     submitter?.classList.add('working');
     try {
         const { to } = await send('act', body, { request: `act-${Date.now().toString(36)}` });
-        location.assign(to);
+        if (stays) {
+            release();
+        } else {
+            location.assign(to);
+        }
     } catch (failure) {
         release();
         refused(form, submitter, failure);

@@ -43,6 +43,16 @@ export async function send(address, body, { request, ...options } = {}) {
     return ask(address, { method: 'POST', headers: { ...headers, ...await guard() }, body: JSON.stringify(body), ...options });
 }
 
+/**
+ * Sends a file, as it is.
+ * @param {string} address
+ * @param {File} file
+ */
+export async function sendFile(address, file) {
+    const headers = { Accept: 'application/json', 'Content-Type': 'application/octet-stream', ...await guard() };
+    return ask(address, { method: 'POST', headers, body: file });
+}
+
 // SillyTavern's token against forged requests, where it stands in between.
 async function guard() {
     if (through !== 'sillytavern') {

@@ -164,7 +164,7 @@ function anything() {
  * @param {string | null} why
  */
 function recorded(why) {
-    note(why ? `History is not being recorded: ${why} “forklore doctor” tells what to do.` : null);
+    note(why ? `History is not being recorded: ${why} Look at the disk that Forklore keeps it on.` : null);
 }
 hear('recording', ({ message }) => recorded(message));
 

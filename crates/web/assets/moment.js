@@ -8,6 +8,8 @@ import { on } from './live.js';
 import { searchable } from './moment-lore.js';
 import { tabbed } from './moment-tabs.js';
 
+// An address can have so many names of what is known, and no more.
+const MOST = 400;
 const slider = part('.slider', HTMLElement);
 const { chat } = slider.dataset;
 let last = Number(slider.dataset.last);
@@ -43,12 +45,18 @@ function made(html) {
     return template.content;
 }
 
+// What the page has already: nothing of it is sent again.
+function known() {
+    const versions = [.../** @type {NodeListOf<HTMLElement>} */ (page.querySelectorAll('[data-v]'))].map(({ dataset }) => dataset.v);
+    return versions.slice(0, MOST).join(',');
+}
+
 /**
  * @param {number} at
  * @param {number | null} from
  */
 async function fetched(at, from) {
-    const response = await fetch(address('step', { chat, at, from })).catch(() => null);
+    const response = await fetch(address('step', { chat, at, from, known: known() })).catch(() => null);
     if (!response) {
         throw new Failure({ message: 'Forklore does not answer.', to_do: 'Look whether it still runs, then try again.' });
     }
@@ -124,6 +132,7 @@ function read(at) {
  * @property {string} title
  * @property {string} said
  * @property {Record<string, string>} parts
+ * @property {Record<string, string>} versions
  * @property {Record<string, string[]>} lists
  * @property {Record<string, string>} entries
  * @property {(number | null)[]} steps
@@ -133,8 +142,15 @@ function read(at) {
 function show(step) {
     for (const [name, html] of Object.entries(step.parts)) {
         const place = part(`[data-part="${name}"]`, HTMLElement, page);
+        if (step.at === shown && place.querySelector('[data-typed]')) {
+            // Somebody writes there.
+            continue;
+        }
         const open = [...place.querySelectorAll('details[open]')].map((details) => details.className);
         place.replaceChildren(made(html));
+        if (step.versions[name]) {
+            place.dataset.v = step.versions[name];
+        }
         open.forEach((name) => place.querySelector(`details.${CSS.escape(name)}`)?.setAttribute('open', ''));
     }
     for (const [name, keys] of Object.entries(step.lists)) {
@@ -170,7 +186,7 @@ function lead(link, to, at) {
 }
 
 /**
- * Entries that stay are the same elements, without the marks of the last step.
+ * Entries that stay are the same elements.
  * @param {HTMLElement} element
  * @param {string[]} keys
  * @param {Record<string, string>} fresh
@@ -186,10 +202,6 @@ function list(element, keys, fresh) {
             }
             return entry;
         }
-        if (old?.dataset.change) {
-            delete old.dataset.change;
-            old.querySelectorAll('.flag, .change').forEach((mark) => mark.remove());
-        }
         return old;
     }).filter((entry) => entry !== null && entry !== undefined);
     const same = entries.length === element.children.length && entries.every((entry, i) => entry === element.children[i]);
@@ -202,6 +214,9 @@ range.addEventListener('input', () => travel(Number(range.value)));
 
 page.addEventListener('click', (event) => {
     const link = target(event)?.closest('a');
+    if (link?.matches('.timeline')) {
+        link.href = address('entry', { ...Object.fromEntries(new URL(link.href).searchParams), at: shown });
+    }
     if (!link || event.button !== 0 || event.metaKey || event.ctrlKey || event.shiftKey || event.altKey) {
         return;
     }

@@ -25,6 +25,11 @@ export class Cursor {
      * @param {number} message
      */
     show(row, message, scroll = true) {
+        if (!row.shown && row.inside && !row.inside.open) {
+            // Another line stands for it: who is led to it wants to see it.
+            row.inside.open = true;
+            this.drawing.place();
+        }
         this.here?.row.element.classList.remove('here');
         this.#path(row);
         this.here = { row, at: message };
@@ -72,7 +77,8 @@ export class Cursor {
             return;
         }
         const { row, at } = this.here;
-        const into = row.shown ? row : this.drawing.rows.find((above) => above.shown && above.folded && above.index < row.index && row.index <= above.index + above.below);
+        const head = row.inside?.rows[0];
+        const into = row.shown ? row : head?.shown ? head : this.drawing.rows.find((above) => above.shown && above.folded && above.index < row.index && row.index <= above.index + above.below);
         if (into) {
             this.show(into, Math.min(at, into.end), false);
         }

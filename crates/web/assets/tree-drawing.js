@@ -27,6 +27,7 @@ const STEPS = [1, 2, 5, 10, 20, 50, 100, 200, 500, 1000, 2000, 5000, 10000, 2000
  * @property {number} wide how much room its name takes
  * @property {boolean} folded
  * @property {boolean} out whether a filter leaves it out
+ * @property {import('./tree-cluster.js').Cluster | null} inside the cluster that it stands in
  * @property {boolean} shown
  * @property {number} y
  */
@@ -43,6 +44,8 @@ export class Drawing {
             left: size('left'), right: size('right'), top: size('top'), row: size('row'), round: size('round'),
             letter: size('letter'), last: size('last'), scale: size('scale'),
         };
+        // Whether some lines are left out.
+        this.filtered = false;
         // How many pixels a message takes.
         this.scale = this.size.scale;
         /** @type {SVGElement[]} */
@@ -76,6 +79,17 @@ export class Drawing {
     }
 
     /**
+     * Which message of a row is meant by a place: one of its own.
+     * @param {Row} row
+     * @param {MouseEvent} event
+     */
+    meant(row, event) {
+        const own = row.from === null ? 0 : row.from + 1;
+        const place = event.clientX - this.svg.getBoundingClientRect().left;
+        return Math.max(Math.min(own, row.end), Math.min(row.end, this.at(place)));
+    }
+
+    /**
      * The row that a part belongs to.
      * @param {Element} inside
      */
@@ -96,12 +110,17 @@ export class Drawing {
         this.#placed.push(then);
     }
 
+    // Whether another line stands for this one.
+    #stands(/** @type {Row} */ { inside, index }) {
+        return this.dense && !this.filtered && inside !== null && !inside.open && inside.rows[0].index !== index;
+    }
+
     place() {
         const { size, svg } = this;
         let next = 0;
         let hidden = -1;
         for (const row of this.rows) {
-            row.shown = row.index > hidden && !row.out;
+            row.shown = row.index > hidden && !row.out && !this.#stands(row);
             row.element.classList.toggle('folded', !row.shown);
             if (!row.shown) {
                 continue;
@@ -198,7 +217,7 @@ function read(element, index, letter) {
         parent: number(parent), from: number(from), end: Number(end), below: number(below) ?? 0,
         parts: inside('[data-m]'), lines: inside('path.line, .hit path'), stem: element.querySelector('.stem'), scenes: inside('.scene'),
         wide: (written?.textContent?.length ?? 0) * letter * 1.3 + 37,
-        folded: false, out: false, shown: true, y: 0,
+        folded: false, out: false, inside: null, shown: true, y: 0,
     };
 }
 

@@ -37,6 +37,7 @@ export function filterable(drawing) {
             row.element.classList.toggle('faint', !fits[row.index]);
         });
         const count = fits.filter(Boolean).length;
+        drawing.filtered = count !== fits.length;
         told.textContent = count === fits.length ? '' : `${count} of ${fits.length} lines`;
         drawing.place();
     });

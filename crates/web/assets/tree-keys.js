@@ -22,7 +22,8 @@ export function walkable(drawing, canvas, { cursor, tip, spot, zoom, toggle }) {
         const { left, top } = drawing.svg.getBoundingClientRect();
         const said = await tip.show({ ...row, chat: row.chat }, message, left + drawing.x(message), top + row.y);
         if (said && document.activeElement === canvas && cursor.isAt(row, message)) {
-            spot.textContent = `${row.name}, message ${message} of ${row.end}${said.scene ? `, scene ${said.scene}` : ''}. ${said.speaker}: ${said.text.slice(0, 160)}`;
+            const others = row.inside && !row.inside.open && drawing.dense ? ` ${row.inside.rows.length - 1} more lines part near here; F opens them.` : '';
+            spot.textContent = `${row.name}, message ${message} of ${row.end}${said.scene ? `, scene ${said.scene}` : ''}. ${said.speaker}: ${said.text.slice(0, 160)}${others}`;
         }
     }
 

@@ -10,7 +10,7 @@ import { part, shape, target } from './dom.js';
  * @param {Drawing} drawing
  * @param {HTMLElement} canvas
  * @param {Cursor} cursor
- * @param {(row: Row) => void} pair begins to choose a second line
+ * @param {(way: 'bring' | 'compare', row: Row, at: number) => void} pair begins to choose a second one
  */
 export function choosable(drawing, canvas, cursor, pair) {
     const menu = part('#rowmenu', HTMLElement);
@@ -33,7 +33,7 @@ export function choosable(drawing, canvas, cursor, pair) {
         const to = {
             open: address('moment', { chat, at }), branch: address('act', { kind: 'branch', chat, at }),
             checkpoint: address('act', { kind: 'checkpoint', chat, at }), compare: address('compare', { a: chat, a_at: at }), bring: address('bring', { a: chat }),
-            rename: address('act', { kind: 'rename', chat }), health: address('health', { chat }), delete: address('act', { kind: 'delete', chat }),
+            rename: address('act', { kind: 'rename', chat }), history: address('past', { chat }), export: address('export', { what: chat }), health: address('health', { chat }), delete: address('act', { kind: 'delete', chat }),
             tavern: `../../../#${new URLSearchParams({ 'forklore-open': chat })}`,
         };
         shown = row;
@@ -47,15 +47,15 @@ export function choosable(drawing, canvas, cursor, pair) {
         }
     }
     const close = () => { menu.hidden = true; };
-    // The second line is chosen in the drawing, where both are to be seen.
-    items.find(({ dataset }) => dataset.act === 'bring')?.addEventListener('click', (event) => {
+    // The second one is chosen in the drawing, where both are to be seen.
+    items.filter(({ dataset }) => dataset.act === 'bring' || dataset.act === 'compare').forEach((item) => item.addEventListener('click', (event) => {
         if (shown && !event.ctrlKey && !event.metaKey && !event.shiftKey) {
             event.preventDefault();
             close();
             canvas.focus({ preventScroll: true });
-            pair(shown);
+            pair(item.dataset.act === 'bring' ? 'bring' : 'compare', shown, cursor.here?.row === shown ? cursor.here.at : shown.end);
         }
-    });
+    }));
 
     // The mark goes with the pointer from line to line.
     canvas.addEventListener('pointerover', (event) => {

@@ -15,15 +15,9 @@ export function pointable(drawing, canvas, tip) {
     /** @type {{ x: number, y: number } | null} */
     let drag = null;
 
-    // Which message of a row is meant by a place.
-    const meant = (/** @type {Row} */ row, /** @type {MouseEvent} */ event) => {
-        const own = row.from === null ? 0 : row.from + 1;
-        const place = event.clientX - drawing.svg.getBoundingClientRect().left;
-        return Math.max(Math.min(own, row.end), Math.min(row.end, drawing.at(place)));
-    };
     // Where a click on a row leads. Gives the message.
     const lead = (/** @type {Element} */ hit, /** @type {Row} */ row, /** @type {MouseEvent} */ event) => {
-        const message = meant(row, event);
+        const message = drawing.meant(row, event);
         hit.setAttribute('href', address('moment', { chat: row.chat, at: message }));
         return message;
     };

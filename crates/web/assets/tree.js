@@ -3,6 +3,7 @@
 
 import { look } from './api.js';
 import { part } from './dom.js';
+import { clustered } from './tree-cluster.js';
 import { Cursor } from './tree-cursor.js';
 import { Drawing } from './tree-drawing.js';
 import { filterable } from './tree-filter.js';
@@ -15,6 +16,7 @@ import { pointable } from './tree-pointer.js';
 import { savable } from './tree-save.js';
 import { searchable } from './tree-search.js';
 import { Tip } from './tree-tip.js';
+import { trunked } from './tree-trunk.js';
 import { zoomable } from './tree-zoom.js';
 
 // Less than this is a phone.
@@ -34,7 +36,8 @@ function start(canvas, svg) {
     const { story } = canvas.dataset;
     const drawing = new Drawing(svg);
     const tip = new Tip(part('#tip', HTMLElement), canvas);
-    const toggle = foldable(drawing);
+    const [cluster, fold] = [clustered(drawing), foldable(drawing)];
+    const toggle = (/** @type {import('./tree-drawing.js').Row} */ row) => cluster(row) || fold(row);
     const cursor = new Cursor(drawing, canvas);
     const zoom = zoomable(drawing, canvas);
     pointable(drawing, canvas, tip);
@@ -43,11 +46,13 @@ function start(canvas, svg) {
     choosable(drawing, canvas, cursor, pairable(drawing, canvas, cursor));
     filterable(drawing);
     mapped(drawing, canvas);
+    trunked(drawing, canvas);
     savable(drawing, document.querySelector('h1')?.textContent ?? 'Story');
     closer(drawing);
     gains(drawing, story);
     drawing.place();
     begin(drawing, canvas);
+    arrive(drawing, cursor);
     svg.dataset.ready = 'true';
 }
 
@@ -60,6 +65,19 @@ function begin(drawing, canvas) {
     const latest = drawing.rows.find(({ element }) => element.classList.contains('latest'));
     if (latest && canvas.clientWidth < NARROW && drawing.x(latest.from ?? 0) > canvas.clientWidth / 2) {
         canvas.scrollTo(drawing.x(latest.from ?? 0) - 60, Math.max(0, latest.y - canvas.clientHeight / 2));
+    }
+}
+
+/**
+ * Whoever comes from a chat sees where it is, and the way to it.
+ * @param {Drawing} drawing
+ * @param {Cursor} cursor
+ */
+function arrive(drawing, cursor) {
+    const said = new URLSearchParams(location.hash.slice(1));
+    const row = drawing.byChat.get(said.get('chat'));
+    if (row) {
+        cursor.show(row, Math.min(row.end, Number(said.get('at') ?? row.end)));
     }
 }
 

@@ -13,6 +13,8 @@ pub enum Here {
     Health,
     /// What Forklore did
     Log,
+    /// How it works
+    Settings,
     /// Before a vault is open: there is nowhere to go
     Outside,
 }
@@ -92,6 +94,7 @@ impl Frame {
                                 (item(*here, Here::Stories, &link::stories(), "Stories"))
                                 (item(*here, Here::Health, &link::health(None), "Health"))
                                 (item(*here, Here::Log, &link::log(), "Log"))
+                                a.gear href=(link::settings(None)) aria-current=[(*here == Here::Settings).then_some("page")] { "Settings" }
                             }
                             button.tool #finder type="button" aria-keyshortcuts="Control+K /" { "Search" kbd { "Ctrl K" } }
                             button.tool #theme type="button" { span aria-hidden="true" { "◐" } span.unseen { "Light or dark" } }

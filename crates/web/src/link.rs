@@ -1,5 +1,6 @@
 //! Addresses of pages and pictures, relative to any other page.
 
+use forklore_api::export_import::Leaving;
 use forklore_vault::StoryKind;
 use form_urlencoded::Serializer;
 
@@ -29,6 +30,15 @@ pub fn story_of(chat: &str) -> &str {
 /// The tree of a story.
 pub fn tree(story: &str) -> String {
     with("tree", &[("story", story)])
+}
+
+/// The tree of a story, where a chat is in it.
+pub fn tree_at(story: &str, chat: &str, at: usize) -> String {
+    format!(
+        "{}#{}",
+        tree(story),
+        with("", &[("chat", chat), ("at", &at.to_string())]).trim_start_matches('?')
+    )
 }
 
 /// The picture of a story.
@@ -128,6 +138,48 @@ pub fn own_copy(chat: &str) -> String {
 /// Healing that gives a chat a lorebook with what its own line has earned.
 pub fn rebuild(chat: &str) -> String {
     with("heal", &[("chat", chat), (&format!("choose/{chat}"), "rebuild")])
+}
+
+/// The timeline of an entry, by its number or its title; at a message, or at the last one.
+pub fn entry(chat: &str, uid: Option<i64>, title: &str, at: Option<usize>) -> String {
+    let entry = uid.map_or_else(|| title.to_owned(), |uid| uid.to_string());
+    match at {
+        Some(at) => with("entry", &[("chat", chat), ("entry", &entry), ("at", &at.to_string())]),
+        None => with("entry", &[("chat", chat), ("entry", &entry)]),
+    }
+}
+
+/// What happened to a chat, by time.
+pub fn history(chat: &str) -> String {
+    with("past", &[("chat", chat)])
+}
+
+/// Something of a chat that is to come back; `said` says what, and of when.
+pub fn bring_back(chat: &str, said: &[(&str, &str)]) -> String {
+    with("bring-back", &[&[("chat", chat)], said].concat())
+}
+
+/// A story, or a chat of it, that is to be taken along.
+pub fn export(what: &str) -> String {
+    with("export", &[("what", what)])
+}
+
+/// The file of what is taken along.
+pub fn export_file(of: &Leaving) -> String {
+    let flags =
+        [("line", of.line), ("with_card", of.with_card), ("no_history", of.no_history), ("media", of.media)];
+    let said = flags.iter().filter(|(_, on)| *on).map(|(name, _)| (*name, "true"));
+    with("export-file", &std::iter::once(("what", &*of.what)).chain(said).collect::<Vec<_>>())
+}
+
+/// A file that comes from elsewhere.
+pub fn import() -> String {
+    "import".to_owned()
+}
+
+/// The settings; `saved` is the one that was just saved.
+pub fn settings(saved: Option<&str>) -> String {
+    saved.map_or_else(|| "settings".to_owned(), |saved| with("settings", &[("saved", saved)]))
 }
 
 /// How much is kept; `said` is what there is to tell.

@@ -15,7 +15,8 @@ test('without the token a page tells how to get in, and nothing of the story', a
         const response = await fetch(new URL(page, site.url));
         const text = await response.text();
         assert.equal(response.status, 401);
-        assert.match(text, /forklore serve/);
+        assert.match(text, /the address that Forklore printed/);
+        assert.doesNotMatch(text, /forklore serve/, 'no command of a terminal');
         assert.doesNotMatch(text, /Ottilie/);
     }
 });

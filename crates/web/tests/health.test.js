@@ -102,7 +102,8 @@ test('one chat alone, at night, on a phone', async () => {
     const site = await Site.start(harbor());
     const visit = await visiting(site, `heal?${new URLSearchParams({ chat: 'Maren Voss/Loft night' })}`, { ...PHONE, dark: true });
     const chats = await visit.run(() => [...document.querySelectorAll('.plan h3')].map((h) => h.textContent));
-    assert.deepEqual(chats, ['Maren Voss/Loft night']);
+    assert.deepEqual(chats, ['Loft night']);
+    assert.match(await visit.run(() => document.querySelector('.cure p').innerText), /^It gets a lorebook of its own with what its own line has earned: 14 entries; .*recorded\.$/, 'one sentence');
     await visit.fits('the preview');
     await visit.accessible('the preview at night');
     await visit.picture('heal-phone-dark');

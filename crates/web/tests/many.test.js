@@ -1,7 +1,10 @@
 // A tree of many chats: names that differ, colours that stay, filters, the map, pictures to keep.
 
 import assert from 'node:assert/strict';
+import fs from 'node:fs';
+import path from 'node:path';
 import { test } from 'node:test';
+import zlib from 'node:zlib';
 import { empty, Site, stage, Visit, writeChat } from './lib/site.js';
 
 const moment = (chat) => `moment?${new URLSearchParams({ chat })}`;
@@ -65,11 +68,38 @@ test('a tree of hundreds: filters, a map, rows close together, and pictures to k
     const other = await Site.start(vault);
     const visit = await visitTree({ width: 1440, height: 900 }, other, 'tree?story=Ana');
     assert.equal(await visit.run(() => document.getElementById('dense').getAttribute('aria-pressed')), 'true');
-    await visit.until('the map', () => !document.getElementById('map').hidden);
     await visit.accessible('a tree of hundreds');
     await visit.picture('tree-hundreds');
     const shown = () => visit.run(() => document.querySelectorAll('.row:not(.folded)').length);
-    assert.equal(await shown(), 301);
+    // Lines that part near each other stand as one, which opens by a click, and by F.
+    const clusters = await visit.run(() => document.querySelectorAll('.cluster').length);
+    const few = await shown();
+    assert.ok(clusters > 5 && few < 100, `${few} rows with ${clusters} clusters`);
+    const stands = await visit.run(() => [...document.querySelectorAll('.cluster text')].reduce((sum, { textContent }) => sum + Number(/\d+/.exec(textContent)[0]), 0));
+    assert.equal(few + stands, 301, 'each line is there, or is counted');
+    await visit.click('.row:not(.folded) .cluster');
+    await visit.until('it is open', (few) => document.querySelectorAll('.row:not(.folded)').length > few, few);
+    await visit.run(() => document.querySelector('#canvas').focus());
+    await visit.press('ArrowDown');
+    for (let i = 0; i < 60 && !await visit.run(() => document.querySelector('.row.here .cluster')); i += 1) {
+        await visit.press('ArrowDown');
+    }
+    const before = await shown();
+    await visit.press('f');
+    assert.notEqual(await shown(), before, 'F opens it, or closes it');
+    // Who is led to a line in it sees it.
+    await visit.run(() => { location.hash = ''; });
+    await visit.click('#dense');
+    assert.equal(await shown(), 301, 'apart from each other all of them stand');
+    await visit.until('the map', () => !document.getElementById('map').hidden);
+    // The trunk stays in sight.
+    await visit.run(() => { document.getElementById('canvas').scrollTop = 4000; });
+    await visit.until('the trunk', () => !document.getElementById('trunk').hasAttribute('hidden') && /2 January 2026/.test(document.getElementById('trunk').textContent));
+    const [trunk, stage] = await visit.run(() => ['trunk', 'canvas'].map((id) => document.getElementById(id).getBoundingClientRect().top));
+    assert.ok(Math.abs(trunk - stage - 25) < 6, `${trunk} ${stage}`);
+    await visit.picture('tree-trunk');
+    await visit.run(() => { document.getElementById('canvas').scrollTop = 0; });
+    await visit.until('no trunk', () => document.getElementById('trunk').hasAttribute('hidden'));
     await visit.run(() => {
         const scenes = document.querySelector('#filters [name=scenes]');
         scenes.checked = true;
@@ -106,3 +136,62 @@ test('a tree of hundreds: filters, a map, rows close together, and pictures to k
     await visit.close();
     await other.stop();
 });
+
+test('the chat that is open in SillyTavern is marked, and whoever comes from a chat sees where it is', async () => {
+    const vault = manyForks(80);
+    const chat = 'Ana/Ana - 2026-01-02@10h11m12s - Branch #33';
+    // A card as SillyTavern writes it: a picture with the character in a text chunk.
+    const character = Buffer.from(JSON.stringify({ name: 'Ana', chat: 'Ana - 2026-01-02@10h11m12s - Branch #7', data: { name: 'Ana' } })).toString('base64');
+    fs.writeFileSync(path.join(vault, 'characters/Ana.png'), png([['tEXt', Buffer.concat([Buffer.from('chara\0'), Buffer.from(character)])]]));
+    const other = await Site.start(vault);
+    const visit = await visitTree({}, other, 'tree?story=Ana');
+    assert.deepEqual(await visit.run(() => [...document.querySelectorAll('.row.open')].map(({ dataset }) => dataset.chat)), ['Ana/Ana - 2026-01-02@10h11m12s - Branch #7']);
+    assert.match(await visit.run(() => document.querySelector('.row.open .badges').textContent), /open in SillyTavern/);
+    await visit.go(moment(chat));
+    await visit.click('.doing a', { text: 'See the tree' });
+    await visit.until('where it is', (chat) => document.querySelector('.row.here')?.dataset.chat === chat, chat);
+    assert.ok(await visit.run(() => document.querySelector('.row.here').checkVisibility()), 'although it stood in a cluster');
+    assert.ok(await visit.run(() => document.querySelectorAll('.row.path').length === 2), 'the way to it is marked');
+    await visit.picture('tree-here');
+    visit.clean();
+    await visit.close();
+    await other.stop();
+});
+
+test('two points are chosen in the tree and compared, by clicks and by keys', async () => {
+    const visit = await visitTree({}, site, 'tree?story=Ottilie+Crake');
+    await visit.click('#points');
+    assert.match(await visit.run(() => document.getElementById('pairing').textContent), /Choose a point/);
+    await visit.run(() => document.getElementById('canvas').focus());
+    await visit.press('ArrowRight');
+    await visit.press('End');
+    await visit.press('Enter');
+    assert.match(await visit.run(() => document.getElementById('pairing').textContent), /From message 42 of “Heard Once”/);
+    await visit.accessible('choosing two points');
+    await visit.picture('points');
+    await visit.press('ArrowDown');
+    await visit.press('End');
+    await visit.press('c');
+    await visit.until('both', () => /compare/.test(location.pathname) && document.querySelector('.heads') !== null);
+    const asked = new URLSearchParams(await visit.run(() => location.search));
+    assert.deepEqual([asked.get('a'), asked.get('a_at')], ['Ottilie Crake/Heard Once', '42']);
+    assert.ok(asked.get('b') !== asked.get('a') && Number(asked.get('b_at')) > 0);
+    const turns = await visit.run(() => [...document.querySelectorAll('.part .sides > .side')].map((side) => side.querySelectorAll('.turn').length));
+    assert.ok(turns.every((count) => count > 1), `several messages of each side: ${turns}`);
+    visit.clean();
+    await visit.close();
+});
+
+// The smallest picture, with these chunks in it.
+function png(chunks) {
+    const chunk = (kind, data) => {
+        const length = Buffer.alloc(4);
+        length.writeUInt32BE(data.length);
+        const sum = Buffer.alloc(4);
+        sum.writeUInt32BE(zlib.crc32 ? zlib.crc32(Buffer.concat([Buffer.from(kind), data])) : 0);
+        return Buffer.concat([length, Buffer.from(kind), data, sum]);
+    };
+    const head = Buffer.from([0, 0, 0, 1, 0, 0, 0, 1, 8, 0, 0, 0, 0]);
+    return Buffer.concat([Buffer.from([0x89, 0x50, 0x4e, 0x47, 13, 10, 26, 10]), chunk('IHDR', head), ...chunks.map(([kind, data]) => chunk(kind, data)),
+        chunk('IDAT', zlib.deflateSync(Buffer.from([0, 0]))), chunk('IEND', Buffer.alloc(0))]);
+}

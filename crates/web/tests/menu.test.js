@@ -53,7 +53,7 @@ test('regression: rename and delete are behind every chat, on its page and on it
     const visit = await visiting(site, `moment?${new URLSearchParams({ chat: HEARD })}`);
     await visit.click('.titled .menu summary');
     const acts = await visit.run(() => [...document.querySelectorAll('.titled .menu a')].filter((link) => link.checkVisibility()).map((link) => link.textContent));
-    assert.deepEqual(acts, ['Open', 'Branch', 'Checkpoint', 'Compare', 'Bring along …', 'Rename', 'Health', 'Delete']);
+    assert.deepEqual(acts, ['Open', 'Branch', 'Checkpoint', 'Compare', 'Bring along …', 'Rename', 'History', 'Export …', 'Health', 'Delete']);
     await visit.accessible('a chat with its menu');
     await visit.picture('menu');
     await visit.press('Escape');

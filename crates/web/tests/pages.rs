@@ -40,7 +40,8 @@ fn document(page: &Page) -> String {
 fn every_page(vault: &TestVault) -> Vec<(&'static str, String)> {
     let open = open(vault);
     let chat = format!("{NAME}/{NAME}");
-    let step = |from| SliderStep { chat: chat.clone(), at: Some(2), from, entries: None, find: None };
+    let step =
+        |from| SliderStep { chat: chat.clone(), at: Some(2), from, entries: None, find: None, known: None };
     let spot = |chat: &str, at| Spot { chat: chat.to_owned(), at: Some(at) };
     let differs = look::diff(&open, &[spot(&chat, 3), spot(&format!("{NAME}/Other"), 2)]).unwrap();
     let companions = moment::companions(&open, &chat).unwrap();
@@ -60,7 +61,10 @@ fn every_page(vault: &TestVault) -> Vec<(&'static str, String)> {
                 &Shown::default(),
             )),
         ),
-        ("compare", document(&pages::compare::page(&differs, &companions))),
+        (
+            "compare",
+            document(&pages::compare::page(&differs, &moment::onward(&open, &differs).unwrap(), &companions)),
+        ),
         ("choose", document(&pages::compare::choose(&chat, Some(1), &companions))),
         (
             "health",
@@ -146,7 +150,7 @@ fn a_step_of_the_slider_sends_only_what_is_not_as_it_was() {
     let chat = "Ana/Rain".to_owned();
     let here = moment::moment(
         &open(&vault),
-        &SliderStep { chat, at: Some(3), from: Some(3), entries: None, find: None },
+        &SliderStep { chat, at: Some(3), from: Some(3), entries: None, find: None, known: None },
     )
     .unwrap();
     let part = |all| serde_json::to_value(pages::moment::step(&here, all)).unwrap();

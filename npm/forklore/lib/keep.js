@@ -55,7 +55,8 @@ function put(file, bytes, mode) {
     const fresh = `${file}.${process.pid}.new`;
     const handle = fs.openSync(fresh, 'w', mode);
     try {
-        fs.writeSync(handle, bytes);
+        // All of it: writing once may write less, where the disk is full.
+        fs.writeFileSync(handle, bytes);
         fs.fsyncSync(handle);
     } finally {
         fs.closeSync(handle);

@@ -3,7 +3,7 @@
 //! Reading is compared with one cold sequential read (here, and for many small chats in [`chats`]), forking with writing and syncing the same bytes ([`fork`]), with the
 //! same on file systems that share blocks ([`image`]), and with SillyTavern's own server ([`sillytavern`]); keeping every version with
 //! what else keeps versions ([`history`]). Comparing two books ([`mod@diff`]) happens in memory. What the plugin costs SillyTavern is in
-//! [`plugin`], how fast pages are in [`web`].
+//! [`plugin`], how fast pages are in [`web`], and what memory costs in [`memory`].
 
 mod chats;
 mod diff;
@@ -11,6 +11,7 @@ mod fork;
 pub(crate) mod history;
 mod image;
 mod learn;
+mod memory;
 mod plugin;
 mod sillytavern;
 mod web;
@@ -46,12 +47,17 @@ pub(crate) struct Options {
     pub(crate) web_only: bool,
     /// Whether bringing branches together alone is measured
     pub(crate) learn_only: bool,
+    /// Whether memory alone is measured
+    pub(crate) memory_only: bool,
 }
 
 pub(crate) fn bench(options: Options) -> Result<()> {
     let megabytes = if options.quick { 20 } else { 200 };
     if options.history_only {
         return history::bench(megabytes, options);
+    }
+    if options.memory_only {
+        return memory::bench();
     }
     let status = Command::new("cargo").args(["build", "--release", "--quiet"]).status()?;
     if !status.success() {
@@ -76,6 +82,7 @@ pub(crate) fn bench(options: Options) -> Result<()> {
     }
     diff::bench()?;
     learn::bench()?;
+    memory::bench()?;
     fork::bench(megabytes, options)?;
     history::bench(megabytes, options)?;
     web::bench()?;

@@ -1,4 +1,5 @@
-//! [`build`]: the program for a platform, the same bytes wherever and whenever it is built from the same commit.
+//! [`build`]: the program for a platform, the same bytes wherever and whenever it is built from the same commit. [`cargo`] does other things
+//! for it, such as testing.
 //!
 //! What would tell builds apart is taken out: the folders of this machine, and the time that the linker for Windows writes into the file.
 
@@ -18,6 +19,14 @@ pub(crate) fn build(
     target: &Path,
 ) -> Result<PathBuf> {
     println!("== {}: building {}", platform.name, platform.triple);
+    let mut cargo = cargo(toolchain, platform, "build", target)?;
+    cargo.args(["--package", "forklore", "--profile", profile]);
+    run(&mut cargo).with_context(|| format!("{} was not built", platform.name))?;
+    Ok(target.join(platform.triple).join(profile).join(platform.program()))
+}
+
+/// cargo, to do something for a platform in this folder.
+pub(crate) fn cargo(toolchain: &Toolchain, platform: Platform, verb: &str, target: &Path) -> Result<Command> {
     let programs = toolchain.programs();
     let path = std::env::var_os("PATH").unwrap_or_default();
     let path = std::env::join_paths([programs.clone()].into_iter().chain(std::env::split_paths(&path)))?;
@@ -25,16 +34,15 @@ pub(crate) fn build(
     let mut cargo = if platform.is_windows() {
         let mut cargo = Command::new("cargo");
         let linker = format!("target.{}.linker=\"x86_64-w64-mingw32-gcc\"", platform.triple);
-        cargo.args(["build", "--config", &linker]);
+        cargo.args([verb, "--config", &linker]);
         cargo
     } else {
         let mut zigbuild = Command::new(programs.join("cargo-zigbuild"));
-        zigbuild.arg("build").env("CARGO_ZIGBUILD_ZIG_PATH", programs.join("zig"));
+        zigbuild.arg(verb).env("CARGO_ZIGBUILD_ZIG_PATH", programs.join("zig"));
         zigbuild
     };
     cargo
-        .args(["--locked", "-Zbuild-std=std,panic_unwind", "--package", "forklore"])
-        .args(["--target", platform.triple, "--profile", profile])
+        .args(["--locked", "-Zbuild-std=std,panic_unwind", "--target", platform.triple])
         .env("RUSTC", toolchain.rustc())
         .env("RUSTDOC", toolchain.rustdoc())
         .env("RUSTC_BOOTSTRAP", "1")
@@ -46,8 +54,7 @@ pub(crate) fn build(
         // zig signs the file, and Macs with Apple's processors run nothing whose signature is broken.
         cargo.env("CARGO_PROFILE_DIST_STRIP", "none").env("CARGO_PROFILE_DIST_QUICK_STRIP", "none");
     }
-    run(&mut cargo).with_context(|| format!("{} was not built", platform.name))?;
-    Ok(target.join(platform.triple).join(profile).join(platform.program()))
+    Ok(cargo)
 }
 
 fn flags(toolchain: &Toolchain, platform: Platform) -> Result<Vec<String>> {

@@ -6,7 +6,6 @@ use std::process::Command;
 use anyhow::{Context as _, Result, ensure};
 
 use super::build::sources;
-use super::toolchain::run;
 
 const SHELLS: [(&str, &str); 4] = [
     ("bash", "forklore.bash"),
@@ -15,18 +14,16 @@ const SHELLS: [(&str, &str); 4] = [
     ("powershell", "forklore.ps1"),
 ];
 
-/// Told by the program itself, as it is built for this machine: it is the same for all of them.
+/// Told by the program itself, and the same for all systems.
 pub(crate) struct Extras {
     files: Vec<(String, Vec<u8>)>,
 }
 
 impl Extras {
-    /// Builds the program for this machine, and asks it.
-    pub(crate) fn ask() -> Result<Self> {
+    /// Asks a program that runs here: the static one for Linux, which is packed, too.
+    pub(crate) fn ask(program: &Path) -> Result<Self> {
         println!("== completions and manual pages");
-        run(Command::new("cargo")
-            .args(["build", "--quiet", "--package", "forklore"])
-            .current_dir(sources()))?;
+        let said = |args: &[&str]| said(program, args);
         let mut files = Vec::new();
         for (shell, name) in SHELLS {
             files.push((format!("completions/{name}"), said(&["completions", shell])?));
@@ -38,6 +35,7 @@ impl Extras {
         for name in ["LICENSE-MIT", "LICENSE-APACHE", "CHANGELOG.md"] {
             files.push((name.to_owned(), std::fs::read(sources().join(name))?));
         }
+        files.push(("README.md".to_owned(), std::fs::read(sources().join("npm/forklore/README.md"))?));
         Ok(Self { files })
     }
 
@@ -52,10 +50,8 @@ impl Extras {
     }
 }
 
-fn said(args: &[&str]) -> Result<Vec<u8>> {
-    let mut cargo = Command::new("cargo");
-    cargo.args(["run", "--quiet", "--package", "forklore", "--"]).args(args).current_dir(sources());
-    let output = cargo.output()?;
+fn said(program: &Path, args: &[&str]) -> Result<Vec<u8>> {
+    let output = Command::new(program).args(args).output()?;
     ensure!(output.status.success(), "forklore {args:?}: {}", String::from_utf8_lossy(&output.stderr));
     Ok(output.stdout)
 }

@@ -4,18 +4,18 @@
 //! The same commit gives the same bytes: `--twice` builds everything a second time, from nothing, and compares.
 
 mod archive;
-mod build;
+pub(crate) mod build;
 mod extras;
 mod npm;
-mod platform;
+pub(crate) mod platform;
 mod sbom;
-mod toolchain;
+pub(crate) mod toolchain;
 
 use std::path::Path;
 
 use anyhow::{Result, ensure};
 
-use archive::{hash, pack, sums};
+use archive::{hash, pack, sums, zip};
 use build::sources;
 use extras::Extras;
 use platform::{ALL, Platform};
@@ -40,7 +40,9 @@ pub(crate) fn dist(args: &[String]) -> Result<()> {
     npm::launcher(VERSION, scratch.path(), &packages)?;
     if !platforms.is_empty() {
         let toolchain = Toolchain::ensure()?;
-        let extras = Extras::ask()?;
+        let runs_here =
+            build::build(&toolchain, Platform::named("linux-x64")?, profile, &toolchain.target())?;
+        let extras = Extras::ask(&runs_here)?;
         for platform in platforms {
             one(&toolchain, platform, (profile, twice), &extras, scratch.path(), &out)?;
         }
@@ -80,7 +82,11 @@ fn one(
     let bill = sbom::bill(platform)?;
     std::fs::write(dir.join("forklore.cdx.json"), &bill)?;
     std::fs::write(out.join(format!("{name}.cdx.json")), &bill)?;
-    pack(scratch, &name, &out.join(format!("{name}.tar.gz")))?;
+    if platform.is_windows() {
+        zip(scratch, &name, &out.join(format!("{name}.zip")))?;
+    } else {
+        pack(scratch, &name, &out.join(format!("{name}.tar.gz")))?;
+    }
     for system in platform.npm {
         npm::engine(&program, *system, VERSION, scratch, &out.join("npm"))?;
     }

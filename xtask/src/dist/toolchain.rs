@@ -41,6 +41,11 @@ impl Toolchain {
         Ok(toolchain)
     }
 
+    /// Everything is below it.
+    pub(crate) fn home(&self) -> &Path {
+        &self.home
+    }
+
     pub(crate) fn rustc(&self) -> PathBuf {
         self.home.join("rustc196")
     }

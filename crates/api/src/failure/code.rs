@@ -122,7 +122,7 @@ codes! {
     HistoryForeign = "HISTORY_FOREIGN", Refused, 409
         => "Every vault has its own history; this one needs another folder for it. Chats and lorebooks are not affected.";
     HistoryMoved = "HISTORY_MOVED", Refused, 409
-        => "`forklore doctor` tells how to go on with it. Chats and lorebooks are not affected.";
+        => "The vault was moved, or copied: on the machine that Forklore runs on it can be told which of both goes on. Chats and lorebooks are not affected.";
     HistoryNewer = "HISTORY_NEWER", Refused, 409;
     HistoryUnreadable = "HISTORY_UNREADABLE", Io, 500
         => "Try again, and look whether the disk that it is on is there. Chats and lorebooks are not affected.";
@@ -136,6 +136,7 @@ codes! {
         => "Take over what the extension has kept, and turn it off for this chat; or leave memory to it.";
     MemoryOff = "MEMORY_OFF", Refused, 409
         => "Turn memory on for this chat first.";
+    NotesUnreadable = "NOTES_UNREADABLE", Refused, 409, "Look at the file .forklore/notes.json, or move it away: then there are no notes." => "Look at the file notes.json in the folder .forklore, or move it away: then there are no notes.";
     MessageNotFound = "MESSAGE_NOT_FOUND", Refused, 404
         => "The chat is empty; perhaps its file is damaged. SillyTavern keeps copies in the backups folder.";
     MovedOn = "MOVED_ON", Refused, 409

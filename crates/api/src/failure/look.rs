@@ -1,12 +1,13 @@
 //! Why something cannot be shown.
 
 use forklore_engine::diff::DiffError;
+use forklore_engine::notes::NotesError;
 use forklore_engine::show::ShowError;
 use forklore_vault::state::at::StateError;
 use forklore_vault::{AddressError, LoadError};
 use serde_json::json;
 
-use super::{ErrorCode, Failure, quoted};
+use super::{ErrorCode, Failure, capital, quoted};
 
 impl From<LoadError> for Failure {
     fn from(e: LoadError) -> Self {
@@ -95,6 +96,18 @@ impl From<StateError> for Failure {
                 Self::new(ErrorCode::CorruptBook, message, hint)
             }
             StateError::Path(e) => e.into(),
+        }
+    }
+}
+
+impl From<NotesError> for Failure {
+    fn from(e: NotesError) -> Self {
+        match e {
+            NotesError::Path(e) => e.into(),
+            NotesError::Damaged(_) => Self::plain(ErrorCode::NotesUnreadable, capital(&e.to_string())),
+            NotesError::TooMany | NotesError::TooLong => {
+                Self::new(ErrorCode::TooLarge, capital(&e.to_string()), "Write less.")
+            }
         }
     }
 }

@@ -259,7 +259,7 @@ fn regression_padding_goes_with_the_fork_that_brought_it() {
 /// Things beside the chats that cannot be read, or must not be.
 #[cfg(unix)]
 fn put_unreadable_things(vault: &TestVault) {
-    use std::os::unix::fs::symlink;
+    use forklore_testkit::unix::{UnixListener, symlink};
     let root = vault.root();
     let pipe = |path: &str| {
         let made = std::process::Command::new("mkfifo").arg(root.join(path)).status().unwrap();
@@ -267,7 +267,7 @@ fn put_unreadable_things(vault: &TestVault) {
     };
     pipe("chats/Ann/pipe.jsonl");
     pipe("worlds/pipe.json");
-    let _socket = std::os::unix::net::UnixListener::bind(root.join("chats/Ann/socket.jsonl")).unwrap();
+    let _socket = UnixListener::bind(root.join("chats/Ann/socket.jsonl")).unwrap();
     let outside = root.parent().unwrap().join("outside.jsonl");
     std::fs::write(&outside, "{}").unwrap();
     symlink(&outside, root.join("chats/Ann/link out.jsonl")).unwrap();

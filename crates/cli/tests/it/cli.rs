@@ -267,7 +267,7 @@ fn a_vault_is_found_from_inside_and_from_an_install() {
     std::fs::create_dir_all(install.path().join("data")).unwrap();
     #[cfg(unix)]
     {
-        std::os::unix::fs::symlink(vault.root(), install.path().join("data/default-user")).unwrap();
+        forklore_testkit::unix::symlink(vault.root(), install.path().join("data/default-user")).unwrap();
         assert_eq!(run("", &["--vault", install.path().to_str().unwrap(), "stories"]), Some(0));
     }
 }

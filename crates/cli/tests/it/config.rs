@@ -58,10 +58,28 @@ fn the_list_says_what_is_set_and_what_it_means() {
     history.media                   false                   default
         Keep the images and files that messages link to in history, so that they come back with a chat
 
+    memory.price_in                 "0"                     default
+        What a million tokens cost that your model reads, in your currency
+    memory.price_out                "0"                     default
+        What a million tokens cost that your model writes
+    memory.daily_tokens             0                       default
+        Tokens that memory may use on a day, read and written together; 0: any number
+    memory.approve                  false                   default
+        Memory writes an entry into the lorebook only after you have approved it
+    memory.combined                 false                   default
+        Memory keeps one text of the recap and of what was said since: a question more a scene
+    memory.language                 ""                      default
+        Language that memory is written in, such as "Japanese"; empty: the story's own
+
     Yours alone  $TMP/.config/forklore/config.toml
 
-    history.dir  ""  default
+    history.dir   ""         default
         Folder that history is kept in, as a full path; empty: .forklore/history in the vault
+
+    memory.url    ""         default
+        Address of the server that `memory run` asks, one that talks as OpenAI's does
+    memory.model  "default"  default
+        The model that `memory run` asks, where the server has several
     "#);
     assert_eq!(left_behind(&vault), ["config.toml"], "looking writes nothing");
 }
@@ -71,7 +89,7 @@ fn the_list_for_programs() {
     let shown = vault("[trash]\ndays = 7\n").json(FORKLORE, &["config"]);
     assert_eq!(shown["file"], FILE);
     let settings = shown["settings"].as_array().unwrap();
-    assert_eq!(settings.len(), 12);
+    assert_eq!(settings.len(), 18);
     assert_eq!(shown["owners"]["settings"][0]["key"], "history.dir");
     assert_eq!(
         settings[9],

@@ -236,9 +236,9 @@ fn names_that_differ_in_case_only_are_two_chats() {
 fn links_out_of_the_vault_are_named_and_not_followed() {
     let outside = TestVault::new().chat("Secret", "diary", &json!({}), &["do not read", "this"]);
     let vault = vault();
-    std::os::unix::fs::symlink(outside.root().join("chats/Secret"), vault.root().join("chats/Secret"))
+    forklore_testkit::unix::symlink(outside.root().join("chats/Secret"), vault.root().join("chats/Secret"))
         .unwrap();
-    std::os::unix::fs::symlink(
+    forklore_testkit::unix::symlink(
         outside.root().join("chats/Secret/diary.jsonl"),
         vault.root().join("chats/Ana/link.jsonl"),
     )

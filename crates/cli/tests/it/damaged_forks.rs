@@ -346,7 +346,7 @@ fn links_out_of_the_vault_are_not_written_through() {
         &json!({"integrity": "x", "world_info": "Lore"}),
         &["hello", "one", "two"],
     );
-    std::os::unix::fs::symlink(
+    forklore_testkit::unix::symlink(
         outside.root().join("worlds/Secret.json"),
         vault.root().join("worlds/Lore.json"),
     )

@@ -90,7 +90,8 @@ fn where_all_is_well_it_says_so() {
     ✓ program      Forklore 0.1.0, $FORKLORE.
     ✓ vault        $TMP/vault: 1 story, 1 chat, 1 lorebook.
     ✓ rights       Forklore may read and write what it has to, and nobody else looks into its folder.
-    ✓ system       Files can trade names here: no save of SillyTavern's gets lost while Forklore writes.
+    ✓ system       Every change is whole or not at all, also if the power goes, and no save of
+                   SillyTavern's is lost.
     ✓ leftovers    Nothing is left behind.
     ✓ history      Everything is recorded: 2 saves of 2 files.
     ✓ sillytavern  SillyTavern 1.19.0, $TMP/SillyTavern.
@@ -208,7 +209,7 @@ fn who_answers_at_sillytaverns_port_is_told() {
 #[test]
 #[cfg(unix)]
 fn rights_and_leftovers_are_told() {
-    use std::os::unix::fs::PermissionsExt as _;
+    use forklore_testkit::unix::PermissionsExt as _;
     let vault = recorded();
     let own = vault.root().join(".forklore");
     std::fs::set_permissions(&own, std::fs::Permissions::from_mode(0o755)).unwrap();
@@ -216,7 +217,7 @@ fn rights_and_leftovers_are_told() {
     assert!(found["message"].as_str().unwrap().contains("can look into .forklore"), "{found:#}");
     std::fs::set_permissions(&own, std::fs::Permissions::from_mode(0o700)).unwrap();
     assert_eq!(point(&vault, &[], "rights")["health"], "ok");
-    std::os::unix::fs::symlink("/etc", vault.root().join("chats/Out")).unwrap();
+    forklore_testkit::unix::symlink("/etc", vault.root().join("chats/Out")).unwrap();
     let found = point(&vault, &[], "rights");
     assert!(found["message"].as_str().unwrap().contains("chats/Out"), "{found:#}");
     vault.write("chats/Ana/Main.jsonl.123456", b"{}");

@@ -374,7 +374,8 @@ fn other_archives_are_refused() {
     let dir = target.root().with_file_name("packed");
     fs::create_dir_all(dir.join("chats")).unwrap();
     fs::write(dir.join("chats/a.jsonl"), b"{}").unwrap();
-    std::os::unix::fs::symlink("/etc", dir.join("worlds")).unwrap();
+    #[cfg(unix)]
+    forklore_testkit::unix::symlink("/etc", dir.join("worlds")).unwrap();
     for packing in [&["-cf"][..], &["-czf"], &["--zstd", "-cf"]] {
         let file = target.root().with_file_name("packed.forklore");
         let tar =
@@ -396,6 +397,7 @@ fn other_archives_are_refused() {
 }
 
 /// Folders of the vault that lead out of it are not followed.
+#[cfg(unix)]
 #[test]
 fn links_in_the_vault_lead_nowhere() {
     let source = watched();
@@ -408,7 +410,7 @@ fn links_in_the_vault_lead_nowhere() {
         fs::create_dir_all(place.parent().unwrap()).unwrap();
         // Empty, if it is there.
         let _gone = fs::remove_dir(&place);
-        std::os::unix::fs::symlink(&outside, &place).unwrap();
+        forklore_testkit::unix::symlink(&outside, &place).unwrap();
         let refused = target.json(FORKLORE, &["import", &file.to_string_lossy()]);
         assert!(refused["error"]["message"].is_string(), "{link}: {refused:#}");
         assert_eq!(fs::read_dir(&outside).unwrap().count(), 0, "{link}");

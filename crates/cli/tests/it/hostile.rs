@@ -146,7 +146,7 @@ fn regression_a_link_is_refused_instead_of_being_moved() {
     let book = vault.root().join(format!("worlds/{}.json", made["book"]["name"].as_str().unwrap()));
     fs::create_dir(vault.root().join("store")).unwrap();
     fs::rename(&book, vault.root().join("store/b.json")).unwrap();
-    std::os::unix::fs::symlink("../store/b.json", &book).unwrap();
+    forklore_testkit::unix::symlink("../store/b.json", &book).unwrap();
     let answer = vault.json(FORKLORE, &["delete", "Ana/fork"]);
     assert_eq!(answer["error"]["code"], "LINKED", "{answer:#}");
     assert!(book.is_symlink() && vault.root().join("store/b.json").exists());
@@ -159,7 +159,7 @@ fn regression_a_link_is_refused_instead_of_being_moved() {
 #[cfg(unix)]
 #[test]
 fn on_an_old_kernel_links_lead_inside_and_not_outside() {
-    use std::os::unix::fs::symlink;
+    use forklore_testkit::unix::symlink;
     let Some(strace) = crate::kills::strace::Strace::find("an old kernel") else { return };
     let vault = vault();
     let outside = vault.root().parent().unwrap().join("outside");
@@ -197,7 +197,7 @@ fn on_an_old_kernel_links_lead_inside_and_not_outside() {
 #[cfg(unix)]
 #[test]
 fn regression_a_file_that_cannot_be_read_keeps_nothing_else_waiting() {
-    use std::os::unix::fs::symlink;
+    use forklore_testkit::unix::symlink;
     let Some(strace) = crate::kills::strace::Strace::find("a fork that is cut off") else { return };
     // Before the intent counts; with the new files on their way; before and after the exchange.
     for nth in 1..=6 {

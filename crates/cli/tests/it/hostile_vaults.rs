@@ -6,14 +6,12 @@
 
 use std::ffi::OsStr;
 use std::fs::{self, Permissions};
-use std::os::unix::ffi::OsStrExt as _;
-use std::os::unix::fs::{PermissionsExt as _, symlink};
-use std::os::unix::process::CommandExt as _;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant, SystemTime};
 
 use forklore_testkit::TestVault;
+use forklore_testkit::unix::{CommandExt as _, OsStrExt as _, PermissionsExt as _, UnixListener, symlink};
 use serde_json::json;
 
 use crate::FORKLORE;
@@ -158,7 +156,7 @@ impl Trap {
         let what = chance.below(16);
         match what {
             0 => run("mkfifo", &[&host]),
-            1 => drop(std::os::unix::net::UnixListener::bind(at)),
+            1 => drop(UnixListener::bind(at)),
             2 => run("mknod", &[&host, "c", "1", "5"]),
             3 => drop(symlink(&self.outside, at)),
             4 => drop(symlink(self.outside.join("main.jsonl"), at)),

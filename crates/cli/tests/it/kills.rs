@@ -162,6 +162,15 @@ fn branches_that_are_brought_together_by_a_killed_command_are_whole_or_as_before
     }
 }
 
+#[test]
+fn branches_that_are_brought_together_by_a_killed_command_whose_recovery_is_killed() {
+    let test = "branches_that_are_brought_together_by_a_killed_command_whose_recovery_is_killed";
+    let Some(strace) = Strace::find(test) else { return };
+    for scenario in &MERGES {
+        kill_twice(&strace, scenario, 6);
+    }
+}
+
 macro_rules! killed {
     ($($test:ident, $twice:ident: $n:literal;)*) => {$(
         #[test]

@@ -21,6 +21,7 @@ mod disk;
 mod doctor;
 mod documents;
 mod doors;
+mod elsewhere;
 mod export_import;
 mod forks;
 mod harbor;

@@ -328,9 +328,9 @@ fn a_link_that_leads_elsewhere_leads_nowhere() {
     #[cfg(unix)]
     {
         fs::create_dir_all(vault.root().join("user/files")).unwrap();
-        std::os::unix::fs::symlink(outside.join("secret.txt"), vault.root().join("user/files/link.txt"))
+        forklore_testkit::unix::symlink(outside.join("secret.txt"), vault.root().join("user/files/link.txt"))
             .unwrap();
-        std::os::unix::fs::symlink(outside.join("Ana"), vault.root().join("user/images/Led")).unwrap();
+        forklore_testkit::unix::symlink(outside.join("Ana"), vault.root().join("user/images/Led")).unwrap();
     }
     chat(
         &vault,
@@ -348,7 +348,7 @@ fn a_link_that_leads_elsewhere_leads_nowhere() {
     {
         remove(&vault, "chats/Ana/Rain.jsonl");
         fs::remove_dir_all(vault.root().join("user/images/Ana")).unwrap();
-        std::os::unix::fs::symlink(outside.join("Ana"), vault.root().join("user/images/Ana")).unwrap();
+        forklore_testkit::unix::symlink(outside.join("Ana"), vault.root().join("user/images/Ana")).unwrap();
         watch(&vault);
         let report = vault.json(FORKLORE, &["restore", "Ana/Rain"]);
         assert_eq!((codes(&report), &report["media"]), (vec!["MEDIA_MISSING"], &json!([])));

@@ -128,7 +128,7 @@ fn where_an_extension_keeps_it_nothing_is_turned_on() {
 #[test]
 fn what_an_extension_kept_is_taken_over_without_a_question_and_undone() {
     let vault = TestVault::harbor();
-    vault.run(FORKLORE, &["heal", "--yes"]);
+    assert_eq!(vault.run(FORKLORE, &["heal", "--yes"]).code, Some(0));
     let tree = ok(&vault, &["tree"]);
     let chats =
         tree["stories"].as_array().unwrap().iter().flat_map(|story| story["chats"].as_array().unwrap());
@@ -136,7 +136,7 @@ fn what_an_extension_kept_is_taken_over_without_a_question_and_undone() {
     let kept = chats.max_by_key(scenes).and_then(|chat| chat["chat"].as_str()).unwrap();
     let before = ok(&vault, &["show", kept]);
     let told = ok(&vault, &["memory", "on", kept, "--take-over"]);
-    assert_eq!(told["taken"], "ST-Auto-Recap", "{told:#}");
+    assert_eq!(told["taken"], "Auto-Recap", "{told:#}");
     assert!(told["scenes"].as_array().unwrap().iter().all(|scene| scene["state"] == "ready"), "{told:#}");
     let after = ok(&vault, &["show", kept]);
     let entries = |shown: &Value| -> Vec<(String, String)> {
@@ -240,4 +240,44 @@ fn a_chat_of_another_line_is_not_taken_over() {
         told["error"]["code"].as_str().unwrap_or_default().to_owned()
     });
     assert!(codes.collect::<Vec<_>>().contains(&"MEMORY_ILL".to_owned()));
+}
+
+#[test]
+fn killed_again_and_again_it_buys_nothing_twice() {
+    let (vault, other) = (vault(60), vault(60));
+    let fresh = ModelServer::start(Faults::none());
+    ok(&other, &["memory", "on", "Long road"]);
+    run(&other, &fresh, &[]);
+    let server = ModelServer::start(Faults::none());
+    ok(&vault, &["memory", "on", "Long road"]);
+    let mut kills = 0;
+    for patience in 0..40 {
+        let before = server.asked().len();
+        let mut command: Command = vault.command(FORKLORE);
+        command.args(["memory", "run", "Long road", "--json", "--url", &server.url()]);
+        let mut child = command.stdout(std::process::Stdio::null()).spawn().unwrap();
+        // Killed with one, two or three questions on the way, and at whatever instruction it is then.
+        let ended = loop {
+            if let Some(status) = child.try_wait().unwrap() {
+                break Some(status);
+            }
+            if server.asked().len() >= before + 1 + patience % 3 {
+                std::thread::sleep(std::time::Duration::from_millis(patience as u64));
+                break None;
+            }
+            std::thread::yield_now();
+        };
+        if ended.is_some() {
+            break;
+        }
+        child.kill().unwrap();
+        child.wait().unwrap();
+        kills += 1;
+    }
+    assert!(run(&vault, &server, &[]).0 && kills > 1);
+    let asked = server.asked().len();
+    assert!(asked <= fresh.asked().len() + kills, "{asked} questions with {kills} kills");
+    let shown = |vault: &TestVault| ok(vault, &["show", "Long road"])["book"]["entries"].clone();
+    assert_eq!(shown(&vault), shown(&other), "it comes to the same");
+    assert_eq!(ok(&vault, &["check"])["ok"], true);
 }

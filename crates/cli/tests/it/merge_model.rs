@@ -201,7 +201,44 @@ impl Model {
         self.chats.insert(name.clone(), Line { said: ours.said, knows });
         let again = ok(&self.vault, &["learn", &format!("Ana/{name}"), "--from", &format!("Ana/{b}")]);
         assert!(again["chat"].is_null(), "{again:#}\n{}", self.acts.join("\n"));
-        self.maybe_undo(&before, &name);
+        if asked.is_empty() || self.random.below(2) == 0 {
+            self.maybe_undo(&before, &name);
+        } else {
+            self.resolve(&name, &b, &theirs);
+        }
+    }
+
+    /// What waits is answered, one question after the other; or not, after all.
+    fn resolve(&mut self, chat: &str, other: &str, theirs: &Line) {
+        let address = format!("Ana/{chat}");
+        let open = ok(&self.vault, &["resolve", &address])["open"].as_array().unwrap().clone();
+        for (left, question) in (0..open.len()).rev().zip(&open) {
+            let (before, was) = (self.files(), self.chats[chat].clone());
+            let title = question["title"].as_str().unwrap().to_owned();
+            let text = theirs.knows[&title].clone();
+            let side = ["ours", "theirs", "both"][self.random.below(3) as usize];
+            self.acts.push(format!("resolve {title} of {chat}: {side}"));
+            let id = question["id"].as_str().unwrap();
+            let report = ok(&self.vault, &["resolve", &address, id, "--keep", side, "--yes"]);
+            assert_eq!(report["open"].as_array().unwrap().len(), left, "{}", self.acts.join("\n"));
+            let knows = &mut self.chats.get_mut(chat).unwrap().knows;
+            match side {
+                "ours" => {}
+                "theirs" => drop(knows.insert(title, text)),
+                _ => drop(knows.insert(title.clone(), format!("{}\n{text}", was.knows[&title]))),
+            }
+            self.check();
+            if self.random.below(3) == 0 {
+                self.acts.push("undo".to_owned());
+                ok(&self.vault, &["undo"]);
+                assert!(self.files() == before, "undo\n{}", self.acts.join("\n"));
+                self.chats.insert(chat.to_owned(), was);
+                return;
+            }
+        }
+        assert!(!ok(&self.vault, &["check"]).to_string().contains("CONFLICT_OPEN"));
+        let again = ok(&self.vault, &["learn", &address, "--from", &format!("Ana/{other}")]);
+        assert!(again["chat"].is_null(), "{again:#}\n{}", self.acts.join("\n"));
     }
 
     /// What was there is there, but for the links that messages of the parent have now.

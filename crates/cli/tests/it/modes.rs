@@ -3,10 +3,10 @@
 
 use std::collections::BTreeMap;
 use std::fs::{self, Permissions};
-use std::os::unix::fs::{MetadataExt as _, PermissionsExt as _, chown};
 use std::path::Path;
 
 use forklore_testkit::TestVault;
+use forklore_testkit::unix::{MetadataExt as _, PermissionsExt as _, chown};
 use serde_json::{Value, json};
 
 use crate::set_up::did;

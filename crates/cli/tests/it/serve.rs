@@ -250,7 +250,7 @@ fn only_whoever_has_the_token_is_answered() {
     // What leads out of the vault is not followed.
     #[cfg(unix)]
     {
-        std::os::unix::fs::symlink(one.root().join("chats/Ana"), two.root().join("chats/Ana")).unwrap();
+        forklore_testkit::unix::symlink(one.root().join("chats/Ana"), two.root().join("chats/Ana")).unwrap();
         assert_eq!(b.query("api/show", &[("chat", "Ana/Main")]).code(), (404, "CHAT_NOT_FOUND".to_owned()));
     }
     // A server for one vault has no key.

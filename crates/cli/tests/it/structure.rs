@@ -1,4 +1,4 @@
-//! Arrows point down only: no modules of a crate import each other in a circle.
+//! Arrows point down only: no modules of a crate import each other in a circle. And only one module of the tests knows what Unix has.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -177,4 +177,30 @@ fn the_look_for_circles_finds_one() {
     let arrows =
         BTreeMap::from([("a".to_owned(), to("b")), ("b".to_owned(), to("c")), ("c".to_owned(), to("a"))]);
     assert!(reached("a", &arrows).contains("a"));
+}
+
+/// The sources below a folder.
+fn sources(dir: &Path, found: &mut Vec<PathBuf>) {
+    for entry in fs::read_dir(dir).unwrap().map(|entry| entry.unwrap().path()) {
+        if entry.is_dir() {
+            sources(&entry, found);
+        } else if entry.extension().is_some_and(|end| end == "rs") {
+            found.push(entry);
+        }
+    }
+}
+
+/// What is not behind one of these doors does not compile for Windows one day, and nobody there sees it here.
+#[test]
+fn only_the_seam_and_one_helper_of_the_tests_know_unix() {
+    let mut found = Vec::new();
+    sources(&root().join("crates"), &mut found);
+    sources(&root().join("fuzz"), &mut found);
+    let needle = ["std::os", "unix"].join("::");
+    let knows = |file: &&PathBuf| fs::read_to_string(file).unwrap().contains(&needle);
+    let names = found.iter().filter(knows).map(|file| file.strip_prefix(root()).unwrap());
+    let mut names: Vec<String> = names.map(|name| name.to_string_lossy().replace('\\', "/")).collect();
+    names.sort();
+    let doors = ["crates/fs/src/beneath/unix.rs", "crates/fs/src/real.rs", "crates/testkit/src/unix.rs"];
+    assert_eq!(names, doors, "tests use forklore_testkit::unix");
 }

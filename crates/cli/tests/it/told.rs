@@ -277,8 +277,7 @@ fn work_of_a_newer_forklore_is_left_alone() {
 #[cfg(unix)]
 #[test]
 fn folders_that_cannot_be_written() {
-    use std::os::unix::fs::PermissionsExt as _;
-    use std::os::unix::process::CommandExt as _;
+    use forklore_testkit::unix::{CommandExt as _, PermissionsExt as _};
     let vault = vault();
     let dir = vault.root().parent().unwrap().to_owned();
     let root = rustix::process::geteuid().is_root();

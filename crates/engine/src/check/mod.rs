@@ -31,7 +31,7 @@ pub struct CheckReport {
     /// What to tell on entering the chat that was asked about, if Forklore made it
     #[serde(skip_serializing_if = "Option::is_none")]
     pub entering: Option<Entering>,
-    /// What can be relied on here, in a sentence, where the disk promises less than others do
+    /// What can be relied on here, by what the disk promises, in a sentence
     #[serde(skip_serializing_if = "Option::is_none")]
     pub guarantee: Option<String>,
     /// What reading everything that is kept came to, if that was asked for
@@ -121,13 +121,12 @@ fn report(
     }
     checker.slugs(only);
     let entering = only.and_then(|c| entering(library, c));
-    CheckReport { entering, guarantee: guarantee(library), timed, ..CheckReport::of(checker.findings) }
-}
-
-/// What can be relied on, where the disk promises less than others do.
-fn guarantee(library: &Library) -> Option<String> {
-    let disk = library.fs().guarantee();
-    disk.is_weaker().then(|| disk.sentence())
+    CheckReport {
+        entering,
+        guarantee: Some(library.fs().guarantee().sentence()),
+        timed,
+        ..CheckReport::of(checker.findings)
+    }
 }
 
 struct Checker<'a> {

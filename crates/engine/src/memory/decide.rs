@@ -8,7 +8,8 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 
 use super::answers::AnswerStore;
-use super::survey::{MemoryError, Survey};
+use super::error::MemoryError;
+use super::survey::Survey;
 use crate::memory_record::MemoryRecord;
 
 /// Something that is decided.

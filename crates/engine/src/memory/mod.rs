@@ -11,6 +11,7 @@
 mod along;
 mod answers;
 mod decide;
+mod error;
 pub mod projection;
 mod shape;
 mod status;
@@ -23,8 +24,9 @@ pub use crate::memory_record::MemoryRecord;
 pub(crate) use along::{Along, is_story};
 pub use answers::{AnswerError, AnswerStore, Parked, Spent};
 pub use decide::{Choice, decide};
+pub use error::MemoryError;
 pub use status::{EntrySource, MemoryStatus, ProposalStatus, SceneStatus, WhyReport, status, why};
-pub use survey::{MemoryError, Survey, survey};
+pub use survey::{Survey, survey};
 pub use take_over::{Taken, take_over};
 pub use told::{ToldReport, ToldScene, told};
 pub use ways::{PromptReport, Ways, prompts};

@@ -20,8 +20,9 @@ use schemars::JsonSchema;
 use serde::Serialize;
 use std::sync::Arc;
 
+use super::error::MemoryError;
 use super::shape::{Numbers, entries};
-use super::survey::{MemoryError, Survey};
+use super::survey::Survey;
 use crate::finder::finder;
 use crate::header::{edit_of, rebind};
 use crate::memory_record::{MemoryRecord, WrittenScene};

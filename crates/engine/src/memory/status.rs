@@ -6,7 +6,8 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::answers::AnswerStore;
-use super::survey::{MemoryError, Survey};
+use super::error::MemoryError;
+use super::survey::Survey;
 
 /// How a chat's memory stands.
 #[derive(Debug, Clone, Serialize, JsonSchema)]

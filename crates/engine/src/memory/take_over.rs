@@ -14,7 +14,8 @@ use forklore_memory::{
 use forklore_vault::Library;
 
 use super::answers::AnswerStore;
-use super::survey::{MemoryError, Survey};
+use super::error::MemoryError;
+use super::survey::Survey;
 use crate::check::check;
 use crate::memory_record::{MemoryRecord, WrittenScene};
 

@@ -7,7 +7,7 @@ use forklore_memory::{Kind, Prompts, Settings};
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use super::survey::MemoryError;
+use super::error::MemoryError;
 
 /// How memory is kept.
 #[derive(Debug, Clone, Default)]

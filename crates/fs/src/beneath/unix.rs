@@ -432,7 +432,13 @@ fn claim_then_rename(from: &Place<'_>, to: &Place<'_>) -> io::Result<()> {
 }
 
 fn link_then_unlink(from: &Place<'_>, to: &Place<'_>) -> io::Result<()> {
-    rustix::fs::linkat(&from.dir, &from.name, &to.dir, &to.name, AtFlags::empty())?;
+    match rustix::fs::linkat(&from.dir, &from.name, &to.dir, &to.name, AtFlags::empty()) {
+        // A file has one name there: exFAT and FAT, some network folders.
+        Err(Errno::PERM | Errno::OPNOTSUPP | Errno::NOSYS | Errno::MLINK | Errno::ACCESS) => {
+            return claim_then_rename(from, to);
+        }
+        linked => linked?,
+    }
     Ok(rustix::fs::unlinkat(&from.dir, &from.name, AtFlags::empty())?)
 }
 

@@ -94,3 +94,19 @@ fn a_name_and_a_key_that_it_does_not_need_do_no_harm() {
     let said = OpenAi::new(named).unwrap().ask(&request, None, &Stop::default()).unwrap();
     assert!(!said.model.is_empty());
 }
+
+/// In `cargo xtask soak` alone: it takes minutes. What so small a model says is not looked at, only that it is an answer, or parked.
+#[test]
+fn a_small_model_answers_in_words() {
+    let Some(file) = std::env::var_os("FORKLORE_SMALL_MODEL") else { return };
+    let Some(llama) = Llama::start_with("llama: small", 4096, Some(file.as_ref())) else { return };
+    let (story, model) = (Story::new(), open(llama.url()));
+    match story.ask(&model) {
+        Ok((Reply::Facts(facts), said)) => {
+            assert!(!facts.happened.is_empty() && said.tokens_out > 0, "{facts:?}");
+        }
+        Ok(other) => panic!("{other:?}"),
+        Err(forklore_model::AskError::Parked { why, said }) => assert!(said.tokens_out > 0, "{why}"),
+        Err(failed) => panic!("{failed}"),
+    }
+}

@@ -40,9 +40,10 @@ pub(super) fn router() -> Router<Arc<Vaults>> {
         .route("/heal", page(preview))
         .route("/log", page(log))
         .route("/keep", page(history))
+        .route("/settings", page(settings))
 }
 
-type Asked = BTreeMap<String, String>;
+pub(super) type Asked = BTreeMap<String, String>;
 
 fn act(call: &Call, asked: Asked) -> Result<Page, Failure> {
     let fields = Fields(asked);
@@ -80,7 +81,7 @@ fn act(call: &Call, asked: Asked) -> Result<Page, Failure> {
 }
 
 #[allow(clippy::result_large_err, reason = "one for a page")]
-fn told<T>(done: Result<T, Failure>) -> Result<T, FailureReport> {
+pub(super) fn told<T>(done: Result<T, Failure>) -> Result<T, FailureReport> {
     done.map_err(|failure| failure.told())
 }
 
@@ -114,6 +115,11 @@ fn log(call: &Call, asked: Asked) -> Result<Page, Failure> {
     let actions = call.ask(|open| ops::actions(open, &limit))?;
     let (trash, _) = call.ask(ops::trash)?;
     Ok(pages::log::page(&actions, &trash))
+}
+
+fn settings(call: &Call, asked: Asked) -> Result<Page, Failure> {
+    let report = call.ask(|open| config::settings(open, config::Who::Anybody))?;
+    Ok(pages::settings::page(&report, Fields(asked).text("saved")))
 }
 
 fn history(call: &Call, asked: Asked) -> Result<Page, Failure> {

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use axum::body::Body;
-use axum::http::{HeaderMap, HeaderValue, StatusCode, header};
+use axum::http::{HeaderMap, HeaderValue, StatusCode, Uri, header};
 use axum::response::{IntoResponse as _, Response};
 use axum::routing::{MethodRouter, get};
 use forklore_api::Failure;
@@ -15,6 +15,8 @@ use crate::extract::Query;
 use crate::vault::{Call, Work};
 use crate::vaults::Vaults;
 
+/// What a script says that waits for a page to be made.
+const WAITS: &str = "x-forklore-waits";
 /// What the plugin says of itself.
 const THROUGH: &str = "x-forklore-through";
 
@@ -23,7 +25,7 @@ pub(super) fn page<Q: DeserializeOwned + Send + 'static>(
     make: fn(&Call, Q) -> Result<Page, Failure>,
 ) -> MethodRouter<Arc<Vaults>> {
     type Asked<T> = Result<T, Refused>;
-    get(async move |headers: HeaderMap, call: Asked<Call>, query: Asked<Query<Q>>| {
+    get(async move |uri: Uri, headers: HeaderMap, call: Asked<Call>, query: Asked<Query<Q>>| {
         let frame = frame(&headers, &call);
         let call = match call {
             Ok(call) => call,
@@ -33,15 +35,34 @@ pub(super) fn page<Q: DeserializeOwned + Send + 'static>(
                 return answer(status(&failure), &frame, &pages::welcome::enter());
             }
         };
-        let made = match query {
-            Ok(Query(query)) => call.work(Work::Look, move |call| make(call, query)).await,
-            Err(refused) => Err(refused),
+        let (vault, address) = (call.vault.clone(), uri.to_string());
+        if headers.contains_key(WAITS) {
+            vault.slow.over(&address).await;
+            return StatusCode::NO_CONTENT.into_response();
+        }
+        let work = async move {
+            match query {
+                Ok(Query(query)) => call.work(Work::Look, move |call| make(call, query)).await,
+                Err(refused) => Err(refused),
+            }
         };
+        // Who looks at a page is told when it takes long; a script waits.
+        let looks = headers.get("sec-fetch-dest").is_some_and(|dest| dest.as_bytes() == b"document");
+        let made = if looks { vault.slow.soon(&address, work).await } else { Some(work.await) };
+        let Some(made) = made else { return wait(&frame) };
         match made {
             Ok(page) => answer(StatusCode::OK, &frame, &page),
             Err(refused) => failed(&frame, refused),
         }
     })
+}
+
+/// The page that says that another one is being made.
+fn wait(frame: &Frame) -> Response {
+    let mut response = answer(StatusCode::OK, frame, &pages::waiting::page());
+    // Where no script waits for it.
+    response.headers_mut().insert(header::REFRESH, HeaderValue::from_static("6"));
+    response
 }
 
 /// What stands around a page.

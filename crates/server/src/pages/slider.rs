@@ -37,7 +37,8 @@ async fn step(call: Call, Query(step): Query<SliderStep>) -> Result<Response, Re
     let all = step.from.is_none();
     let made = move |call: &Call| {
         let moment = call.ask(|open| moment::moment(open, &step))?;
-        Ok(pages::moment::step(&moment, all))
+        let known = step.known.as_deref().unwrap_or_default().split(',').collect();
+        Ok(pages::moment::step(&moment, &known, all))
     };
     Ok(json(StatusCode::OK, &call.work(Work::Look, made).await?))
 }
@@ -66,7 +67,10 @@ fn compare(call: &Call, pair: Pair) -> Result<Page, Failure> {
     };
     let companions = call.ask(|open| moment::companions(open, &pair.a))?;
     match call.ask(|open| look::diff(open, &pair.spots())) {
-        Ok(report) => Ok(pages::compare::page(&report, &companions)),
+        Ok(report) => {
+            let onward = call.ask(|open| moment::onward(open, &report))?;
+            Ok(pages::compare::page(&report, &onward, &companions))
+        }
         // A chat that is no fork, and no second one: there is something to choose first.
         Err(_) if pair.b.is_none() && pair.b_at.is_none() => {
             Ok(pages::compare::choose(&pair.a, pair.a_at, &companions))

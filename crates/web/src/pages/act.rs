@@ -404,21 +404,47 @@ fn open(chat: &str) -> Markup {
     }
 }
 
-/// Which files an operation touched.
+/// So many names are in sight; the others are unfolded.
+const NAMED: usize = 6;
+
+/// What an operation touched, in words: how many chats, lorebooks and other files, and what they are called.
 pub(super) fn touched(action: &Action) -> Markup {
     let groups = [
-        ("Made", "＋", &action.made),
-        ("To the trash", "−", &action.removed),
-        ("Changed", "~", &action.edited),
+        ("＋", "new", &action.made),
+        ("−", "in the trash", &action.removed),
+        ("~", "changed", &action.edited),
     ];
     html! {
-        ul.rows.files {
-            @for (title, sign, all) in groups {
-                @for file in all {
-                    li { span.sign title=(title) { span aria-hidden="true" { (sign) } span.unseen { (title) ": " } } bdi { (file) } }
+        ul.touched {
+            @for (sign, word, all) in groups {
+                @for (kind, names) in by_kind(all) {
+                    li {
+                        span.sign aria-hidden="true" { (sign) }
+                        div {
+                            strong { (words::count(names.len(), kind)) " " (word) } ": "
+                            @for (i, name) in names.iter().take(NAMED).enumerate() { @if i > 0 { ", " } bdi { (name) } }
+                            @if names.len() > NAMED {
+                                details { summary { "and " (words::number(names.len() - NAMED)) " more" } ul { @for name in &names[NAMED..] { li { bdi { (name) } } } } }
+                            }
+                        }
+                    }
                 }
             }
         }
         @if groups.iter().all(|(_, _, all)| all.is_empty()) { p.quiet { "No file." } }
     }
+}
+
+/// Names of files by what they are.
+fn by_kind(files: &[String]) -> Vec<(&'static str, Vec<String>)> {
+    let mut kinds: Vec<(&'static str, Vec<String>)> = Vec::new();
+    for file in files {
+        let (kind, name) = (parts::kind(file), words::chat_name(parts::stem(file)));
+        match kinds.iter_mut().find(|(known, _)| *known == kind) {
+            Some((_, names)) => names.push(name),
+            None => kinds.push((kind, vec![name])),
+        }
+    }
+    kinds.sort_by_key(|(kind, _)| *kind);
+    kinds
 }

@@ -2,10 +2,10 @@
 
 use forklore_core::diff::Quiet;
 use forklore_engine::diff::{
-    Chosen, DiffChange, DiffEntry, DiffField, DiffMessage, DiffName, DiffRegistry, DiffReport, DiffRow,
-    DiffSide, DiffSpan, DiffValue,
+    Chosen, DiffChange, DiffEntry, DiffField, DiffName, DiffRegistry, DiffReport, DiffRow, DiffSide,
+    DiffSpan, DiffValue,
 };
-use forklore_engine::line::Companion;
+use forklore_engine::line::{Companion, LineMessage};
 use forklore_engine::show::ShowOperation;
 use maud::{Markup, html};
 use serde_json::value::RawValue;
@@ -15,9 +15,11 @@ use crate::{Here, Page, link, words};
 
 /// How much of a text is shown unfolded.
 const FOLD: usize = 700;
+/// How much of a message is.
+const TURN: usize = 500;
 
-/// Two moments.
-pub fn page(report: &DiffReport, companions: &[Companion]) -> Page {
+/// Two moments. `onward` is what each of them says from where they part.
+pub fn page(report: &DiffReport, onward: &[Vec<LineMessage>; 2], companions: &[Companion]) -> Page {
     let (a, b) = (&report.a, &report.b);
     let differs = report.book.added.len() + report.book.removed.len() + loud(report).count();
     let body = html! {
@@ -31,7 +33,7 @@ pub fn page(report: &DiffReport, companions: &[Companion]) -> Page {
             Chosen::Head => p.quiet { "No second message was named, so B is the last one." },
         }
         div.sides.heads { (side("A", a)) (side("B", b)) }
-        (transcript(report))
+        (transcript(report, onward))
         section aria-labelledby="entries" {
             h2 #entries { "Lorebook" }
             @if differs == 0 && report.book.is_empty() { p.quiet { "The entries are the same in both." } }
@@ -142,24 +144,28 @@ fn side(name: &str, side: &DiffSide) -> Markup {
     }
 }
 
-fn transcript(report: &DiffReport) -> Markup {
+fn transcript(report: &DiffReport, onward: &[Vec<LineMessage>; 2]) -> Markup {
     let told = &report.transcript;
     let (a, b) = (&told.next.a, &told.next.b);
     if a.is_none() && b.is_none() && told.edits.is_empty() {
         return html! {};
     }
-    let next = |name: &str, side: &DiffSide, message: Option<&DiffMessage>| {
+    let side = |name: &str, side: &DiffSide, messages: &[LineMessage]| {
         html! {
             div.side {
-                @match message {
-                    None => p.quiet { (name) " ends there." },
-                    Some(message) => {
+                @if messages.is_empty() { p.quiet { (name) " ends there." } }
+                @for message in messages {
+                    div.turn {
                         p.speaker {
+                            (parts::face(&message.speaker, None)) " "
                             a href=(link::moment(&side.chat, Some(message.message))) { span.unseen { (name) ": message " } (message.message) } " "
                             strong { bdi { (message.speaker) } }
                         }
-                        (marks::text(&message.text, FOLD))
+                        (marks::speech(&message.text, TURN))
                     }
+                }
+                @if let Some(left) = messages.last().and_then(|last| side.at.checked_sub(last.message)).filter(|left| *left > 0) {
+                    p.quiet { "… and " (words::count(left, "more message")) " to message " (side.at) "." }
                 }
             }
         }
@@ -174,7 +180,7 @@ fn transcript(report: &DiffReport) -> Markup {
         section.part aria-labelledby="part" {
             h2 #part { @if a.is_some() && b.is_some() { "Where they part" } @else { "What comes next" } }
             @if told.swipe { p.quiet { "It is one message with two swipes." } }
-            @if a.is_some() || b.is_some() { div.sides { (next("A", &report.a, a.as_ref())) (next("B", &report.b, b.as_ref())) } }
+            @if a.is_some() || b.is_some() { div.sides { (side("A", &report.a, &onward[0])) (side("B", &report.b, &onward[1])) } }
             @if !told.edits.is_empty() {
                 details {
                     summary { "Edited or deleted before that: " (words::count(told.edits.len(), "place")) }
@@ -205,7 +211,7 @@ fn tally(report: &DiffReport) -> String {
     let book = &report.book;
     let mut told = vec![format!("{} the same", words::count(book.same, "entry"))];
     for (n, what) in [
-        (loud(report).count(), "changed"),
+        (loud(report).count(), "with differences"),
         (book.removed.len(), "only in A"),
         (book.added.len(), "only in B"),
     ] {
@@ -233,7 +239,7 @@ fn changed(change: &DiffChange, a: &DiffSide, b: &DiffSide) -> Markup {
     html! {
         article.entry data-change="changed" {
             h3 {
-                (marks::title(&change.comment)) span.flag { "~ changed" }
+                (marks::title(&change.comment)) span.flag { "differs" }
                 @if change.a.comment != change.comment { span.quiet { " called " (marks::title(&change.a.comment)) " in A" } }
             }
             div.sides.origins { p.side.quiet { "A " (place(a, &change.a)) } p.side.quiet { "B " (place(b, &change.b)) } }
@@ -288,10 +294,9 @@ fn value_text(value: &RawValue) -> String {
 }
 
 fn only(name: &str, side: &DiffSide, entry: &DiffEntry) -> Markup {
-    let (word, sign) = if name == "A" { ("gone", "−") } else { ("new", "+") };
     html! {
-        article.entry.only data-change=(word) data-side=(name) {
-            h3 { (marks::title(&entry.comment)) span.flag { (sign) " only in " (name) } @if entry.disable { span.badge { "off" } } }
+        article.entry.only data-side=(name) {
+            h3 { (marks::title(&entry.comment)) span.flag { "only in " (name) } @if entry.disable { span.badge { "off" } } }
             @if !entry.keys.is_empty() { p.keys { span.unseen { "Keys: " } @for key in entry.keys.iter().take(24) { span.key { bdi { (key) } } " " } } }
             (marks::text(&entry.content, FOLD))
             p.quiet {

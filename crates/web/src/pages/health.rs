@@ -185,10 +185,18 @@ fn planned(chat: Option<&str>, chosen: &BTreeMap<String, Choice>, healed: &Heale
         form #cure method="get" action="heal" data-preview {
             @if let Some(chat) = chat { input type="hidden" name="chat" value=(chat); }
             input type="hidden" name="kind" value="heal";
+            @let (first, others): (Vec<&Question>, Vec<&Question>) = healed.questions.iter().partition(|question| question.ask_first);
             @if !healed.questions.is_empty() {
                 section.card aria-labelledby="decide" {
                     h2 #decide { "What you decide" }
-                    @for question in &healed.questions { (asking(question, chosen.get(&question.chat).copied())) }
+                    @for question in first { (asking(question, chosen.get(&question.chat).copied())) }
+                    @if !others.is_empty() {
+                        // What is best is known: who wants something else finds it here.
+                        details #otherwise open[others.iter().any(|question| chosen.contains_key(&question.chat))] {
+                            summary { "Choose something else for " (if others.len() == 1 { "one chat".to_owned() } else { format!("single ones of {}", words::count(others.len(), "chat")) }) }
+                            @for question in others { (asking(question, chosen.get(&question.chat).copied())) }
+                        }
+                    }
                     button { "Show the plan" }
                 }
             }
@@ -199,16 +207,23 @@ fn planned(chat: Option<&str>, chosen: &BTreeMap<String, Choice>, healed: &Heale
                     p.go { a.button href=(link::health(chat)) { "Back to the findings" } }
                 } @else {
                     h2 #plan { "What will change" }
-                    @for (chat, actions) in by_chat(actions) {
-                        h3 { bdi { (chat) } }
-                        (quarantined(chat, &healed.report.quarantined))
-                        ul.rows.did {
-                            @for action in actions {
-                                li {
-                                    span { (action.did) @if let Some(book) = &action.book { " " span.quiet { "Lorebook: " bdi { (book) } } } }
-                                    span.quiet { "for: " (action.code.title()) }
-                                }
+                    @let (adopted, mended): (Vec<_>, Vec<_>) = by_chat(actions).into_iter().partition(|(_, actions)| is_adopted(actions));
+                    p { (tally(mended.len(), adopted.len())) }
+                    @for (chat, actions) in &mended {
+                        div.cure {
+                            h3 title=(chat) { bdi { (words::chat_name(name(chat))) } }
+                            p { (sentence(actions)) }
+                            (quarantined(chat, &healed.report.quarantined))
+                            details {
+                                summary { "What was found" }
+                                ul { @for title in found(actions) { li { (title) } } }
                             }
+                        }
+                    }
+                    @if !adopted.is_empty() {
+                        details.adopted {
+                            summary { (words::count(adopted.len(), "fork")) " that only " (if adopted.len() == 1 { "gets its" } else { "get their" }) " place in the tree recorded" }
+                            ul { @for (chat, _) in &adopted { li { bdi { (words::chat_name(name(chat))) } } } }
                         }
                     }
                     p.go {
@@ -233,6 +248,60 @@ fn by_chat(actions: &[Action]) -> BTreeMap<&str, Vec<&Action>> {
         chats.entry(&action.chat).or_default().push(action);
     }
     chats
+}
+
+/// A chat with which nothing is wrong but that nobody noted where it comes from.
+fn is_adopted(actions: &[&Action]) -> bool {
+    actions.iter().all(|action| action.code == Code::UnrecordedFork)
+}
+
+fn tally(mended: usize, adopted: usize) -> String {
+    match (mended, adopted) {
+        (0, n) => format!("Nothing is mended; {} recorded.", words::count(n, "fork is")),
+        (n, 0) => format!(
+            "{} mended.",
+            if n == 1 { "One chat is".to_owned() } else { format!("{} are", words::count(n, "chat")) }
+        ),
+        (n, m) => format!(
+            "{} mended, and {} more only recorded.",
+            if n == 1 { "One chat is".to_owned() } else { format!("{} are", words::count(n, "chat")) },
+            words::number(m)
+        ),
+    }
+}
+
+/// All that is done to a chat, each thing once, in one sentence.
+fn sentence(actions: &[&Action]) -> String {
+    let mut told: Vec<String> = Vec::new();
+    for action in actions.iter().filter(|action| action.code != Code::UnrecordedFork) {
+        let text = match (&action.book, action.did.starts_with("a ")) {
+            (Some(_), true) => format!("it gets {}", action.did),
+            _ => action.did.clone(),
+        };
+        if !told.contains(&text) {
+            told.push(text);
+        }
+    }
+    if actions.iter().any(|action| action.code == Code::UnrecordedFork) {
+        told.push("its place in the tree is recorded".to_owned());
+    }
+    let all = told.join("; ");
+    let mut letters = all.chars();
+    letters
+        .next()
+        .map_or_else(String::new, |first| first.to_uppercase().chain(letters).collect::<String>() + ".")
+}
+
+/// What was found wrong with a chat, each thing once.
+fn found(actions: &[&Action]) -> Vec<&'static str> {
+    let mut titles: Vec<&str> = Vec::new();
+    for action in actions {
+        let title = action.code.title();
+        if !titles.contains(&title) {
+            titles.push(title);
+        }
+    }
+    titles
 }
 
 /// Entries that nobody can attribute.
@@ -262,7 +331,7 @@ fn asking(question: &Question, chosen: Option<Choice>) -> Markup {
     };
     html! {
         label.ask {
-            span { strong { bdi { (question.chat) } } " " (question.text) }
+            span { strong title=(question.chat) { bdi { (words::chat_name(name(&question.chat))) } } " " (question.text) }
             select id=(field) name=(field) {
                 option value="" selected[chosen.is_none()] { @if optional { "Go on sharing it" } @else if question.ask_first { "Leave it as it is for now" } @else { "What is best (" (best) ")" } }
                 @for choice in &question.choices {

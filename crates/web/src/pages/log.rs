@@ -71,7 +71,7 @@ fn together(items: &[TrashItem]) -> Vec<Vec<&TrashItem>> {
         }
     }
     // A chat before the lorebook that is its own.
-    groups.iter_mut().for_each(|group| group.sort_by_key(|item| kind(&item.path)));
+    groups.iter_mut().for_each(|group| group.sort_by_key(|item| parts::kind(&item.path)));
     groups
 }
 
@@ -88,7 +88,7 @@ fn trashed(items: &[&TrashItem], actions: &Actions) -> Markup {
                     (words::size(bytes)) " · since " (time(&first.at))
                     @if let Some(expires) = &first.expires { " · may go from " (time(expires)) }
                 }
-                ul.rows.files { @for item in items { li { span.sign aria-hidden="true" { "−" } span { (kind(&item.path)) " " bdi { (stem(&item.path)) } } } } }
+                ul.rows.files { @for item in items { li { span.sign aria-hidden="true" { "−" } span { (capital(parts::kind(&item.path))) " " bdi { (words::chat_name(parts::stem(&item.path))) } } } } }
             }
             form method="post" action="act" {
                 input type="hidden" name="kind" value="restore";
@@ -99,19 +99,9 @@ fn trashed(items: &[&TrashItem], actions: &Actions) -> Markup {
     }
 }
 
-/// What a file is, in a word.
-fn kind(path: &str) -> &'static str {
-    match path.split('/').next() {
-        Some("chats" | "group chats") => "Chat",
-        Some("worlds") => "Lorebook",
-        _ => "File",
-    }
-}
-
-/// What a file is called.
-fn stem(path: &str) -> &str {
-    let name = path.rsplit('/').next().unwrap_or(path);
-    name.rsplit_once('.').map_or(name, |(stem, _)| stem)
+fn capital(word: &str) -> String {
+    let mut letters = word.chars();
+    letters.next().map_or_else(String::new, |first| first.to_uppercase().chain(letters).collect())
 }
 
 /// A time, which scripts turn into the reader's own.

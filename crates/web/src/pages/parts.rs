@@ -38,15 +38,30 @@ pub fn health(health: Health) -> Markup {
 /// The picture of a story; its initial below, should there be none.
 pub fn picture(kind: StoryKind, folder: &str, name: &str) -> Markup {
     let story = link::story_name(kind, folder);
-    let initial: String =
-        name.chars().find(|c| c.is_alphanumeric()).into_iter().flat_map(char::to_uppercase).collect();
-    let hue = name.bytes().fold(0_u32, |sum, byte| (sum * 31 + u32::from(byte)) % 8);
     html! {
-        span class={ "picture c" (hue) } aria-hidden="true" {
-            span.initial { (initial) }
+        span class={ "picture c" (hue(name)) } aria-hidden="true" {
+            span.initial { (initial(name)) }
             img src=(link::picture(&story)) alt="" loading="lazy" decoding="async" width="96" height="144";
         }
     }
+}
+
+/// A small picture of somebody who speaks: the one of a story if it is its character, else the initial.
+pub fn face(name: &str, story: Option<&str>) -> Markup {
+    html! {
+        span class={ "picture face c" (hue(name)) } aria-hidden="true" {
+            span.initial { (initial(name)) }
+            @if let Some(story) = story { img src=(link::picture(story)) alt="" loading="lazy" decoding="async" width="32" height="32"; }
+        }
+    }
+}
+
+fn initial(name: &str) -> String {
+    name.chars().find(|c| c.is_alphanumeric()).into_iter().flat_map(char::to_uppercase).collect()
+}
+
+fn hue(name: &str) -> u32 {
+    name.bytes().fold(0_u32, |sum, byte| (sum * 31 + u32::from(byte)) % 8)
 }
 
 /// A time as RFC 3339, as people say it.
@@ -73,12 +88,32 @@ pub fn menu(chat: &str, at: Option<usize>) -> Markup {
                 li { a href=(link::compare(chat, at, None, None)) { "Compare" } }
                 li { a href=(link::bring(chat, None)) { "Bring along …" } }
                 li { a href=(link::act("rename", chat, None)) { "Rename" } }
+                li { a href=(link::history(chat)) { "History" } }
+                li { a href=(link::export(chat)) { "Export …" } }
                 li { a href=(link::health(Some(chat))) { "Health" } }
                 li.in-tavern { a href=(link::in_sillytavern(chat)) { "Open in SillyTavern" } }
                 li { a.danger href=(link::act("delete", chat, None)) { "Delete" } }
             }
         }
     }
+}
+
+/// What a file is, in a word.
+pub fn kind(path: &str) -> &'static str {
+    match path.split('/').next() {
+        Some("chats" | "group chats") => "chat",
+        Some("worlds") => "lorebook",
+        Some("groups") => "group",
+        Some("characters") => "card",
+        Some("settings.json") => "file of settings",
+        _ => "image or file",
+    }
+}
+
+/// What a file is called.
+pub fn stem(path: &str) -> &str {
+    let name = path.rsplit('/').next().unwrap_or(path);
+    name.rsplit_once('.').map_or(name, |(stem, _)| stem)
 }
 
 /// At most this many letters, without anything that would turn the text around it.

@@ -17,7 +17,7 @@ pub fn page(report: &StoriesReport, now: i64) -> Page {
         div.listhead {
             div {
                 h1 { "Stories" }
-                p.quiet { (words::count(rows.len(), "story")) " with " (words::count(chats, "chat")) }
+                p.quiet { (words::count(rows.len(), "story")) " with " (words::count(chats, "chat")) " · " a href=(link::import()) { "Import a story" } }
             }
             @if !rows.is_empty() {
                 form.tools #filter role="search" {
@@ -43,7 +43,7 @@ pub fn page(report: &StoriesReport, now: i64) -> Page {
             article.lone {
                 h2 { "There is no story here yet" }
                 p { "Write with a character in SillyTavern, then come back." }
-                p { "Or look at the demo story: " code { "forklore demo" } ", then " code { "forklore serve --vault forklore-demo" } "." }
+                p { "Or " a href=(link::import()) { "import a story" } " that was exported elsewhere." }
             }
         } @else {
             ul #stories.stories { @for row in &rows { (story(row, now)) } }

@@ -36,7 +36,7 @@ pub fn page(report: &TreeReport, now: i64) -> Option<Page> {
             }
             p #keys.quiet.keys {
                 kbd { "←" } " " kbd { "→" } " message, with " kbd { "Shift" } " scene or fork · " kbd { "↑" } " " kbd { "↓" } " line · " kbd { "Enter" } " open · "
-                kbd { "+" } " " kbd { "−" } " zoom · " kbd { "F" } " fold · " kbd { "B" } " bring together · " kbd { "M" } " what to do"
+                kbd { "+" } " " kbd { "−" } " zoom · " kbd { "F" } " fold · " kbd { "C" } " compare · " kbd { "B" } " bring together · " kbd { "M" } " what to do"
             }
             (legend())
             p #spot.unseen aria-live="polite" {}
@@ -85,8 +85,10 @@ fn tools(story: &StoryTree) -> Markup {
                     ul { li { button type="button" data-save="svg" { "As SVG" } } li { button type="button" data-save="png" { "As PNG" } } }
                 }
                 @if story.chats.len() > 1 {
+                    button type="button" #points aria-pressed="false" { "Compare" }
                     button type="button" #pair aria-pressed="false" { "Bring together" }
                 }
+                a.button href=(link::export(&link::story_name(story.kind, &story.folder))) { "Export …" }
                 @if story.chats.len() > 3 { button type="button" #foldall aria-pressed="false" { "Fold all" } }
             }
         }
@@ -122,7 +124,7 @@ fn filters(story: &StoryTree) -> Markup {
 fn rowmenu() -> Markup {
     html! {
         div #rowmenu.rowmenu role="menu" aria-label="What to do with this chat" hidden {
-            @for (act, text) in [("open", "Open"), ("branch", "Branch"), ("checkpoint", "Checkpoint"), ("compare", "Compare"), ("bring", "Bring along …"), ("rename", "Rename"), ("health", "Health"), ("delete", "Delete")] {
+            @for (act, text) in [("open", "Open"), ("branch", "Branch"), ("checkpoint", "Checkpoint"), ("compare", "Compare …"), ("bring", "Bring along …"), ("rename", "Rename"), ("history", "History"), ("export", "Export …"), ("health", "Health"), ("delete", "Delete")] {
                 a role="menuitem" data-act=(act) { (text) }
             }
             a.in-tavern role="menuitem" data-act="tavern" { "Open in SillyTavern" }
@@ -197,6 +199,7 @@ mod tests {
             learnt: None,
             appended: None,
             story: false,
+            open: false,
             lost_parent: None,
             lineage: "recorded",
             confidence: "certain",

@@ -10,7 +10,7 @@ pub fn enter() -> Page {
     let body = html! {
         article.lone #enter {
             h1 { "Forklore" }
-            p.lead { "This page opens with the address that " code { "forklore serve" } " prints." }
+            p.lead { "This page opens with the address that Forklore printed when it was started." }
             p { "It ends with " code { "#code=…" } ". Copy all of it into the address bar of this browser." }
             p.quiet { "Each address works once. Press Enter where Forklore runs, and it prints another one." }
         }

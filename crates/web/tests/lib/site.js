@@ -179,9 +179,9 @@ export class Visit {
         await this.ready();
     }
 
-    // Waits until the page and its scripts are there.
+    // Waits until the page and its scripts are there, and not the one that is seen meanwhile.
     async ready() {
-        await this.page.until('loaded', () => document.readyState === 'complete' && location.href !== 'about:blank');
+        await this.page.until('loaded', () => document.readyState === 'complete' && location.href !== 'about:blank' && !document.querySelector('.waiting'));
     }
 
     run(code, ...args) {

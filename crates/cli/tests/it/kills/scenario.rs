@@ -93,7 +93,7 @@ pub(crate) const IMPORT: Scenario = Scenario {
 };
 
 /// What brings branches together: a branch that has ended earlier, and the chat that it was forked from.
-pub(crate) const MERGES: [Scenario; 4] = [
+pub(crate) const MERGES: [Scenario; 5] = [
     Scenario {
         name: "learn",
         build: solo,
@@ -131,6 +131,17 @@ pub(crate) const MERGES: [Scenario; 4] = [
             assert!(marked("Ana/Fork") && !marked("Ana/main"));
         },
     },
+    Scenario {
+        name: "resolve",
+        build: strangers,
+        before: &[&["learn", "Ana/main", "--from", "Ana/Other", "--name", "Both"]],
+        args: &["resolve", "Ana/Both", "--keep", "theirs", "--yes"],
+        sane: |vault| {
+            let both = ChatFile::at(vault, "Ana/Both");
+            assert!(book(vault, both.book()).to_string().contains("It was never built."));
+            assert_eq!(both.header["chat_metadata"]["forklore"]["learnt"]["conflicts"], json!([]));
+        },
+    },
 ];
 
 /// A branch from before the second scene.
@@ -154,6 +165,16 @@ fn story(folder: &str, name: &str) -> Story {
 fn solo(vault: &TestVault) {
     story("Ana", "main").save(vault);
     vault.write("worlds/By hand.json", br#"{"entries":{"0":{"uid":0,"comment":"Sea","content":"Wide"}}}"#);
+}
+
+/// Beside the story another one, which knows the same place and tells something else of it.
+fn strangers(vault: &TestVault) {
+    solo(vault);
+    let header = json!({"chat_metadata": {"integrity": "slug of Other", "world_info": "Other"}});
+    let message = json!({"name": "Ana", "is_user": false, "mes": "Elsewhere.", "send_date": "2025-11-20T10:00:00.000Z"});
+    vault.write("chats/Ana/Other.jsonl", format!("{header}\n{message}").as_bytes());
+    let harbour = json!({"uid": 0, "comment": "location-Harbour", "content": "It was never built.", "key": ["harbour"]});
+    vault.write("worlds/Other.json", json!({"entries": {"0": harbour}}).to_string().as_bytes());
 }
 
 fn group(vault: &TestVault) {

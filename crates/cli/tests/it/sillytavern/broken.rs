@@ -1,7 +1,7 @@
 //! When there is no engine, or one that hangs or dies: SillyTavern goes on, a fork is saved unbound with a note, and nothing is half made.
 
+use forklore_testkit::unix::PermissionsExt as _;
 use std::fs;
-use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
@@ -78,7 +78,7 @@ fn without_an_engine_a_fork_waits_and_is_finished_when_it_is_back() {
         assert!(tavern.is_alive());
 
         // The program is there again: the plugin finds it by itself.
-        std::os::unix::fs::symlink(FORKLORE, &program).unwrap();
+        forklore_testkit::unix::symlink(FORKLORE, &program).unwrap();
         tavern.engine_is("running");
         let engine = tavern.engine();
         let entered = engine.query("api/enter", &[("chat", "Ana/Main - Branch #1")]).ok();

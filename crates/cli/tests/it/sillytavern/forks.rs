@@ -35,7 +35,7 @@ fn every_fork_that_sillytavern_saves_is_whole() {
 }
 
 /// Branches and checkpoints, and what is none.
-fn plain(tavern: &Tavern, vault: &TestVault) {
+pub(super) fn plain(tavern: &Tavern, vault: &TestVault) {
     let (parent, parents_book) =
         (vault.read("chats/Ana/Main.jsonl"), vault.read("worlds/z-AutoLB-Ana-Main.json"));
 

@@ -7,6 +7,7 @@ mod forks;
 mod life;
 mod maid;
 mod users;
+mod wine;
 
 use std::collections::BTreeMap;
 

@@ -116,7 +116,8 @@ pub(super) fn told(changes: &Changes, moment: &Moment) -> Markup {
     html! {
         div.changes {
             p { "Against message " (before.at) ":" }
-            ul {
+            // It scrolls where it is long, by keys, too.
+            div.those tabindex="0" role="group" aria-label="What changed" { ul {
                 @for (class, sign, word, list) in kinds {
                     @for (key, title) in list.iter().take(LISTED) {
                         li class=(class) { a href={ "#" (key) } { span.sign aria-hidden="true" { (sign) } (marks::title(title)) " " em { (word) } } }
@@ -127,7 +128,7 @@ pub(super) fn told(changes: &Changes, moment: &Moment) -> Markup {
                 }
                 @let hidden: usize = [changes.new.len(), changes.changed.len(), changes.gone.len()].iter().map(|n| n.saturating_sub(LISTED)).sum();
                 @if hidden > 0 { li.rest { span { "and " (words::number(hidden)) " more" } } }
-            }
+            } }
         }
     }
 }

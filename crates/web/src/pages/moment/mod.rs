@@ -1,15 +1,16 @@
 //! A moment: the messages around it, the state as of then, and the slider that travels along the line.
 //!
-//! [`page`] is all of it. [`step`] is what becomes another when one travels: both are made of the same `parts`, and what is the same
-//! where one comes from is not sent again.
+//! [`page`] is all of it. [`step`] is what becomes another when one travels: both are made of the same `parts`, and what somebody
+//! has already is not sent again: entries and parts carry versions, which are sent along with what is asked.
 
 mod changes;
+mod note;
 mod selection;
 mod slider;
 mod state;
 mod transcript;
 
-use std::collections::{BTreeMap, HashMap, HashSet};
+use std::collections::{BTreeMap, HashSet};
 
 use forklore_api::moment::Moment;
 use forklore_core::adapter::EntryRole;
@@ -20,22 +21,25 @@ use maud::{Markup, html};
 use serde::Serialize;
 
 use self::changes::{changes, keyed, said, told};
+use self::note::note;
 pub use self::selection::Shown;
 use self::selection::{Selection, finding, more};
-use self::slider::{listed, slider, steps, ticks};
-use self::state::{entry, parts, registries};
+use self::slider::{above, listed, slider, steps};
+use self::state::{entry, parts, registries, version};
 use self::transcript::{head, transcript};
 use super::parts as shared;
 use crate::{Here, Page, link, words};
 
 /// A moment. `shown` is which of the entries of a long lorebook are asked for.
 pub fn page(moment: &Moment, shown: &Shown) -> Page {
-    let Moment { line, here, .. } = moment;
+    let Moment { line, here, notes, .. } = moment;
     let changes = changes(moment);
     let story = link::tree(&link::story_name(line.story_kind, &line.folder));
     let parts: BTreeMap<_, _> = parts(&line.chat, here).into_iter().collect();
-    let part =
-        |name: &str| html! { div data-part=(name) { @if let Some(part) = parts.get(name) { (part) } } };
+    let part = |name: &str| {
+        let part = parts.get(name).map_or("", |part| &part.0);
+        html! { div data-part=(name) data-v=(version(part)) { (maud::PreEscaped(part)) } }
+    };
     let selection = Selection::of(here, &changes, shown);
     let body = html! {
         (shared::crumbs(&[(&line.story, Some(story)), (&name(line), None)]))
@@ -45,6 +49,7 @@ pub fn page(moment: &Moment, shown: &Shown) -> Page {
         div data-part="marks" { (listed(line, here.at)) }
         div.travel data-tab="story" {
             div data-part="head" { (head(line, here)) }
+            div data-part="note" { (note(line, here.at, notes)) }
             div.tabs role="tablist" aria-label="What to look at" {
                 @for (tab, text) in [("story", "Story"), ("lore", "Lore"), ("recap", "Recap")] {
                     button type="button" role="tab" id={ "tab-" (tab) } data-tab=(tab) aria-selected=(tab == "story") aria-controls={ "panel-" (tab) } { (text) }
@@ -77,7 +82,13 @@ pub fn page(moment: &Moment, shown: &Shown) -> Page {
             }
         }
     };
-    Page { here: Here::Stories, title: title(line, here), styles: &["moment"], scripts: &["moment"], body }
+    Page {
+        here: Here::Stories,
+        title: title(line, here),
+        styles: &["moment"],
+        scripts: &["moment", "moment-play"],
+        body,
+    }
 }
 
 fn lineage(line: &Line) -> Markup {
@@ -105,58 +116,50 @@ pub struct SliderParts {
     said: String,
     /// Where the buttons lead: a message back and ahead, and to what stands at the line before and after
     steps: [Option<usize>; 4],
-    /// Parts that are not as they were
+    /// Parts that whoever asks does not have
     parts: BTreeMap<&'static str, String>,
+    /// Their versions, for those that have one
+    versions: BTreeMap<&'static str, String>,
     /// Keys of all entries, in their order
     lists: BTreeMap<&'static str, Vec<String>>,
-    /// Entries that are not as they were, by key
+    /// Entries that whoever asks does not have, by key
     entries: BTreeMap<String, String>,
 }
 
-/// A step: only what is not as it was where one comes from, or `all` of it.
-pub fn step(moment: &Moment, all: bool) -> SliderParts {
-    let Moment { line, here, window, before } = moment;
+/// A step: what whoever asks does not have already. `known` are the versions of what he has. With `all`, the line itself may have grown.
+pub fn step(moment: &Moment, known: &HashSet<&str>, all: bool) -> SliderParts {
+    let Moment { line, here, window, notes, .. } = moment;
     let changes = changes(moment);
     let shown = Shown::default();
     let selection = Selection::of(here, &changes, &shown);
-    // Of a long lorebook nobody knows which entries are on the page: all that are to be are sent.
-    let is_long = |report: &ShowReport| Selection::is_long(report);
-    let before = before.as_ref().filter(|before| !all && !is_long(before) && !is_long(here));
-    let old: HashMap<&str, String> = before.map_or_else(HashMap::new, |before| {
-        parts(&line.chat, before).into_iter().map(|(name, part)| (name, part.into_string())).collect()
-    });
     let mut fresh: BTreeMap<&'static str, String> = BTreeMap::new();
+    let mut versions: BTreeMap<&'static str, String> = BTreeMap::new();
     for (name, part) in parts(&line.chat, here) {
-        let part = part.into_string();
-        if old.get(name) != Some(&part) {
-            fresh.insert(name, part);
+        let version = version(&part.0);
+        if !known.contains(&*version) {
+            fresh.insert(name, part.into_string());
+            versions.insert(name, version);
         }
     }
     fresh.insert("head", head(line, here).into_string());
+    fresh.insert("note", note(line, here.at, notes).into_string());
     fresh.insert("transcript", transcript(window, here, line).into_string());
     fresh.insert("changes", told(&changes, moment).into_string());
     fresh.insert("find", finding(&line.chat, here, &selection, &shown).into_string());
     fresh.insert("more", more(&line.chat, here, &selection, &shown).into_string());
     if all {
-        // The line itself may have grown.
         fresh.insert("lineage", lineage(line).into_string());
-        fresh.insert("ticks", ticks(line).into_string());
+        fresh.insert("ticks", above(line, here.at).into_string());
         fresh.insert("marks", listed(line, here.at).into_string());
     }
-    let known: HashSet<String> = before.map_or_else(HashSet::new, |before| {
-        keyed(before).map(|(key, e)| entry(&line.chat, &key, e, None).into_string()).collect()
-    });
     let mut entries = BTreeMap::new();
     let mut lists: BTreeMap<&'static str, Vec<String>> = [("facts", vec![]), ("registries", vec![])].into();
     let registries = keyed(here).filter(|(_, entry)| entry.role != EntryRole::Fact);
     let facts = selection.entries.iter().map(|(key, entry)| (key.clone(), *entry));
     for (key, found) in facts.chain(registries) {
-        let change = changes.of.get(&key);
-        let plain = entry(&line.chat, &key, found, None).into_string();
-        if let Some(change) = change {
-            entries.insert(key.clone(), entry(&line.chat, &key, found, Some(change)).into_string());
-        } else if !known.contains(&plain) {
-            entries.insert(key.clone(), plain);
+        let told = entry(&line.chat, &key, found, changes.of.get(&key));
+        if !known.contains(version_of(&told.0)) {
+            entries.insert(key.clone(), told.into_string());
         }
         let list = if found.role == EntryRole::Fact { "facts" } else { "registries" };
         lists.entry(list).or_default().push(key);
@@ -168,9 +171,16 @@ pub fn step(moment: &Moment, all: bool) -> SliderParts {
         said: said(&changes, moment),
         steps: steps(line, here.at),
         parts: fresh,
+        versions,
         lists,
         entries,
     }
+}
+
+/// The version that an entry carries.
+fn version_of(entry: &str) -> &str {
+    let after = entry.split_once("data-v=\"").map_or("", |(_, after)| after);
+    after.split_once('"').map_or("", |(version, _)| version)
 }
 
 fn title(line: &Line, here: &ShowReport) -> String {

@@ -77,8 +77,7 @@ pub(super) fn entry(chat: &str, key: &str, entry: &ShowEntry, change: Option<&Di
         Difference::Changed { .. } => "changed",
     });
     let is_fact = entry.role == EntryRole::Fact;
-    html! {
-        li.entry id=(key) data-key=(key) data-change=[word] {
+    let told = html! {
             h3 {
                 (marks::title(entry.comment()))
                 @if let Some(word) = word { span.flag { @if word == "new" { "+ new" } @else { "~ changed" } } }
@@ -99,10 +98,16 @@ pub(super) fn entry(chat: &str, key: &str, entry: &ShowEntry, change: Option<&Di
             @if is_fact { (marks::text(&entry.content(), FOLD)) } @else { (marks::part(&entry.content(), FOLD, REGISTRY)) }
             p.origin {
                 span { (origin(chat, entry)) }
+                @if is_fact { a.timeline href=(link::entry(chat, entry.uid(), entry.comment(), None)) { "Timeline" span.unseen { " of " (entry.comment()) } } }
                 @if let Some(uid) = entry.uid() { span.uid { "uid " (uid) } }
             }
-        }
-    }
+    };
+    html! { li.entry id=(key) data-key=(key) data-change=[word] data-v=(version(&told.0)) { (told) } }
+}
+
+/// A name of what a piece of the page says: whoever has it need not be sent it again.
+pub(super) fn version(html: &str) -> String {
+    blake3::hash(html.as_bytes()).to_hex().chars().take(8).collect()
 }
 
 fn origin(chat: &str, entry: &ShowEntry) -> Markup {

@@ -2,6 +2,7 @@
 
 use forklore_engine::line::{Line, LineMessage, MarkKind};
 use forklore_engine::show::ShowReport;
+use forklore_vault::StoryKind;
 use maud::{Markup, html};
 
 use crate::pages::{marks, parts as shared};
@@ -22,7 +23,7 @@ pub(super) fn head(line: &Line, here: &ShowReport) -> Markup {
             a.button href=(link::act("checkpoint", chat, Some(here.at))) { "Checkpoint here" }
             a.button href=(compared) { "Compare with …" }
             a.button href=(link::bring(chat, None)) { "Bring along …" }
-            a.button href=(link::tree(&link::story_name(line.story_kind, &line.folder))) { "See the tree" }
+            a.button href=(link::tree_at(&link::story_name(line.story_kind, &line.folder), chat, here.at)) { "See the tree" }
             (shared::open_in_sillytavern(chat))
         }
     }
@@ -59,6 +60,12 @@ fn swipes(message: &LineMessage, chat: &str) -> Markup {
     }
 }
 
+/// Who speaks, as a picture: the story's own for its character, a letter for everybody else.
+fn face(message: &LineMessage, line: &Line) -> Markup {
+    let own = line.story_kind == StoryKind::Character && !message.user && message.speaker == line.story;
+    shared::face(&message.speaker, own.then(|| link::story_name(line.story_kind, &line.folder)).as_deref())
+}
+
 fn said_there(message: &LineMessage, here: &ShowReport, line: &Line) -> Markup {
     let n = message.message;
     let is_here = n == here.at;
@@ -67,6 +74,7 @@ fn said_there(message: &LineMessage, here: &ShowReport, line: &Line) -> Markup {
     html! {
         article.message.here[is_here].before[n < here.at].later[later].user[message.user].veiled[message.hidden] aria-current=[is_here.then_some("location")] {
             header {
+                (face(message, line))
                 a.number data-at=(n) href=(link::step(&line.chat, n, here.at)) { span.unseen { "Message " } (n) }
                 strong { bdi { @if message.speaker.is_empty() { "?" } @else { (message.speaker) } } }
                 @if is_here { span.badge { "you are here" } }
@@ -83,6 +91,7 @@ fn said_there(message: &LineMessage, here: &ShowReport, line: &Line) -> Markup {
                         MarkKind::Branch => { "Branched here" },
                         MarkKind::Checkpoint => { "Checkpoint made here" },
                         MarkKind::Origin => { "Forked here from" },
+                        MarkKind::Note => { "Noted here" },
                     }
                     @if let Some(name) = &mark.name {
                         ": "

@@ -64,6 +64,7 @@ pub(super) fn draw(plan: &TreeDrawing<'_>) -> Markup {
     let (width, height) = (scale.x(plan.last) + RIGHT, scale.y(plan.rows.len()));
     html! {
         svg #axis.axis width=(px(width)) height="24" aria-hidden="true" { (axis(plan.last, &scale)) }
+        svg #trunk.trunk width=(px(width)) height="26" aria-hidden="true" hidden {}
         svg #tree class=[plan.dense.then_some("dense")] width=(px(width)) height=(px(height)) aria-hidden="true"
             data-left=(px(LEFT)) data-top=(px(TOP)) data-right=(px(RIGHT)) data-round=(px(ROUND)) data-letter=(LETTER)
             data-row=(px(scale.row)) data-scale=(message) data-last=(plan.last) {
@@ -121,7 +122,7 @@ fn row(i: usize, row: &Row<'_>, flags: &[&Flag<'_>], scale: &Scale) -> Markup {
     let health = chat.map(|chat| chat.health.as_str()).filter(|health| *health != "ok");
     let scenes_here = chat.map_or(0, |chat| chat.scenes.iter().filter(|scene| **scene >= own).count());
     html! {
-        g class={ "row c" (row.colour) " " (class) @if row.latest { " latest" } } data-health=[health] data-played=[played] data-scenes=[Some(scenes_here).filter(|n| *n > 0)] transform=(shift(0.0, y)) data-chat=[chat.map(|chat| &chat.chat)]
+        g class={ "row c" (row.colour) " " (class) @if row.latest { " latest" } @if chat.is_some_and(|chat| chat.open) { " open" } } data-health=[health] data-played=[played] data-scenes=[Some(scenes_here).filter(|n| *n > 0)] transform=(shift(0.0, y)) data-chat=[chat.map(|chat| &chat.chat)]
             data-parent=[row.parent] data-from=[from.filter(|_| row.from.is_some())] data-end=(row.end) data-below=[Some(row.below).filter(|n| *n > 0)] {
             @if let Some(stem) = &stem { path.stem.far[row.parent.is_some_and(|parent| i - parent > FAR)] d=(stem) {} }
             path.line d=(line) {}
@@ -163,6 +164,7 @@ fn badges(chat: &TreeChat, row: &Row<'_>, x: f64) -> Markup {
                 @if let Some(book) = book { tspan dx="7" class={ "book " (if chat.health == Health::Ok { "fine" } else { chat.book.state }) } { (book) } }
                 tspan.gained dx="0" {}
                 @if row.latest { tspan.played dx="7" { "played last" } }
+                @if chat.open { tspan.opened dx="7" { "open in SillyTavern" } }
                 @if chat.health.as_str() != "ok" {
                     a href=(link::health(Some(&chat.chat))) tabindex="-1" {
                         tspan dx="7" class={ "health-" (chat.health.as_str()) } { "● " (chat.findings.first().map(|code| wrong(*code)).unwrap_or_default()) }

@@ -1,0 +1,63 @@
+//! Notes and stars at moments: [`notes`] lists them, [`write`] puts one in its place.
+
+use forklore_engine::notes::{self, Note};
+use forklore_vault::settle;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::look::AnyChat;
+use crate::{ErrorCode, Failure, OpenVault, now};
+
+/// A note that is to stand at a message.
+#[derive(Debug, Clone, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Noting {
+    /// Address of the chat
+    pub chat: String,
+    /// The message, counted from 0
+    pub at: usize,
+    /// Whether it has a star
+    #[serde(default)]
+    pub star: bool,
+    /// What is written; without text and star the note is taken away
+    #[serde(default)]
+    pub text: String,
+}
+
+/// Notes and stars.
+#[derive(Debug, Clone, Serialize, JsonSchema)]
+pub struct NotesReport {
+    /// Each with the message that it stands at
+    pub notes: Vec<Note>,
+}
+
+/// The notes of a chat, those of its forks' common past included; or all.
+pub fn notes(open: &OpenVault<'_>, of: &AnyChat) -> Result<NotesReport, Failure> {
+    let all = notes::all(&*open.fs)?;
+    let Some(chat) = &of.chat else { return Ok(NotesReport { notes: all }) };
+    let shared = open.shared()?;
+    let chat = shared.library.find_chat(chat)?;
+    Ok(NotesReport { notes: notes::of_chat(&shared.library, chat, &all) })
+}
+
+/// Puts a note at a message, or takes it away.
+pub fn write(open: &OpenVault<'_>, noting: &Noting) -> Result<Note, Failure> {
+    let shared = open.shared()?;
+    let chat = shared.library.find_chat(&noting.chat)?;
+    let Some(moment) = shared.library.chat(chat).transcript().moment(noting.at) else {
+        let message = format!("\"{}\" has no message {}", noting.chat, noting.at);
+        return Err(Failure::plain(ErrorCode::MessageNotFound, message));
+    };
+    let note = Note {
+        moment: moment.to_string(),
+        chat: shared.library.address(chat).to_string(),
+        message: noting.at,
+        star: noting.star,
+        text: noting.text.trim().to_owned(),
+        at: now(),
+    };
+    // Another Forklore may be at it, too.
+    let _right = settle::take_right(&*open.fs, now())?;
+    notes::put(&*open.fs, &note)?;
+    Ok(note)
+}

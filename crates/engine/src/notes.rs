@@ -1,0 +1,135 @@
+//! [`Note`]: what people write at moments of their stories, and the stars that they give them. They are in one file of Forklore's own,
+//! [`FILE`]; no chat is touched.
+//!
+//! A note belongs to a moment: to a message with everything before it. So it stands in every fork that has that moment, too, and in no
+//! other chat. Where the story before it was changed since, it stays at its message in the chat that it was written in.
+
+use forklore_fs::{PathError, VaultPath, Vfs};
+use forklore_journal::layout;
+use forklore_vault::{ChatIx, Library};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+/// Where notes are kept.
+pub const FILE: &str = ".forklore/notes.json";
+/// So many letters a note has at most, and so many notes there are.
+pub const LETTERS: usize = 2000;
+const MOST: usize = 20_000;
+/// What this Forklore writes and understands.
+const VERSION: u32 = 1;
+
+/// What somebody wrote at a moment.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Note {
+    /// Identity of the message with everything before it
+    pub moment: String,
+    /// Address of the chat that it was written in
+    pub chat: String,
+    /// The message
+    pub message: usize,
+    /// Whether it has a star
+    #[serde(default)]
+    pub star: bool,
+    /// What is written; can be empty
+    #[serde(default)]
+    pub text: String,
+    /// When, in milliseconds since 1970
+    pub at: i64,
+}
+
+#[derive(Serialize, Deserialize)]
+struct File {
+    version: u32,
+    notes: Vec<Note>,
+}
+
+/// Why notes cannot be read or written.
+#[derive(Debug, thiserror::Error)]
+pub enum NotesError {
+    /// The file makes no sense: it is left as it is.
+    #[error("the notes in {FILE} cannot be read: {0}")]
+    Damaged(String),
+    /// There are more than anybody could look at.
+    #[error("there are {MOST} notes already")]
+    TooMany,
+    /// It is longer than a note.
+    #[error("a note has at most {LETTERS} letters")]
+    TooLong,
+    /// The system said no.
+    #[error(transparent)]
+    Path(#[from] PathError),
+}
+
+fn path() -> VaultPath {
+    layout::folder(FILE)
+}
+
+/// All notes of a vault.
+pub fn all(fs: &dyn Vfs) -> Result<Vec<Note>, NotesError> {
+    let Some(bytes) = fs.read(&path())? else { return Ok(Vec::new()) };
+    let file: File = serde_json::from_slice(&bytes).map_err(|e| NotesError::Damaged(e.to_string()))?;
+    if file.version > VERSION {
+        return Err(NotesError::Damaged("a newer Forklore wrote them".to_owned()));
+    }
+    Ok(file.notes)
+}
+
+/// The notes of a chat, in the order of its messages.
+pub fn of_chat(library: &Library, c: ChatIx, notes: &[Note]) -> Vec<Note> {
+    let (chat, address) = (library.chat(c), library.address(c).to_string());
+    let transcript = chat.transcript();
+    let stands = |note: &&Note| {
+        let same = transcript.moment(note.message).is_some_and(|moment| moment.to_string() == note.moment);
+        same || (note.chat == address && note.message < transcript.len())
+    };
+    let mut found: Vec<Note> = notes.iter().filter(stands).cloned().collect();
+    // What stands at a moment comes before what only stood at its message once.
+    found.sort_by_key(|note| note.message);
+    found.dedup_by(|later, first| later.message == first.message && later.moment == first.moment);
+    found
+}
+
+/// Puts a note in its place, instead of the one of its moment; one without star and text is taken away. `right` to change the vault is the
+/// caller's.
+pub fn put(fs: &dyn Vfs, note: &Note) -> Result<(), NotesError> {
+    if note.text.chars().count() > LETTERS {
+        return Err(NotesError::TooLong);
+    }
+    let mut notes = all(fs)?;
+    // The one that stood at this message of this chat before the story was changed is the same to who writes.
+    notes.retain(|other| {
+        other.moment != note.moment && (other.chat != note.chat || other.message != note.message)
+    });
+    if note.star || !note.text.is_empty() {
+        notes.push(note.clone());
+    }
+    if notes.len() > MOST {
+        return Err(NotesError::TooMany);
+    }
+    let text = serde_json::to_vec_pretty(&File { version: VERSION, notes })
+        .map_err(|e| NotesError::Damaged(e.to_string()))?;
+    save(fs, &text)
+}
+
+/// After a crash at any moment the file is the old one or the new one.
+fn save(fs: &dyn Vfs, bytes: &[u8]) -> Result<(), NotesError> {
+    let (dir, file) = (layout::folder(layout::FORKLORE), path());
+    let new = layout::folder(".forklore/notes.json.new");
+    if fs.list(&dir)?.is_empty() {
+        fs.make_private_dir(&dir)?;
+        fs.sync_dir(&dir.parent())?;
+    }
+    match fs.unlink(&new) {
+        Err(e) if !e.is_missing() => return Err(e.into()),
+        // Gone, or never there: either way the name is free.
+        _ => {}
+    }
+    let written = fs.create(&new, bytes).and_then(|()| fs.sync_file(&new));
+    if let Err(e) = written.and_then(|()| fs.replace(&new, &file)) {
+        // The next note would remove it, but it need not stay.
+        let _gone = fs.unlink(&new);
+        return Err(e.into());
+    }
+    fs.sync_dir(&dir)?;
+    Ok(())
+}

@@ -1,0 +1,154 @@
+//! `cargo xtask test --wine` and `--qemu`: [`on_windows`] and [`on_arm64`] run the tests of the disk, of the journal and of the command as
+//! programs for other systems, with what [`dist`](crate::dist) builds them with.
+//!
+//! What needs a kernel of its own (tracing, mounting) or Linux's own calls is skipped there by the tests themselves.
+
+mod qemu;
+mod wine;
+
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+
+use anyhow::{Context as _, Result, ensure};
+use serde_json::Value;
+
+use crate::dist::build::{cargo, sources};
+use crate::dist::platform::Platform;
+use crate::dist::toolchain::{Toolchain, run};
+use crate::tools::{SILLYTAVERN, sillytavern};
+use qemu::Qemu;
+use wine::Wine;
+
+/// Packages whose tests are run, each with the names of those that are: all of them if there is none.
+type Chosen = [(&'static str, &'static [&'static str])];
+
+/// The command's tests start a program hundreds of times, and to start one takes half a second in Wine: these modules are about disks,
+/// names, paths, damage, and what every command does to files.
+const ON_WINDOWS: &Chosen = &[
+    ("forklore-windows", &[]),
+    ("forklore-fs", &[]),
+    ("forklore-journal", &[]),
+    ("forklore-config", &[]),
+    ("forklore-install", &[]),
+    ("forklore", COMMANDS),
+];
+const ON_ARM64: &Chosen =
+    &[("forklore-fs", &[]), ("forklore-journal", &[]), ("forklore-config", &[]), ("forklore", COMMANDS)];
+const COMMANDS: &[&str] = &[
+    "cli::",
+    "demo::",
+    "doctor::",
+    "elsewhere::",
+    "export_import::",
+    "forks::",
+    "heal::",
+    "hostile::",
+    "ops::",
+    "damage::",
+];
+
+/// The tests as programs for Windows, in Wine; then SillyTavern with the plugin, both for Windows.
+pub(crate) fn on_windows(more: &[String]) -> Result<()> {
+    let toolchain = Toolchain::ensure()?;
+    let wine = Wine::ensure(toolchain.home())?;
+    let platform = Platform::named("windows-x64")?;
+    tests(&toolchain, platform, ON_WINDOWS, Some(&wine.runner()), more)?;
+    if more.is_empty() {
+        let program = toolchain.target().join(platform.triple).join(PROFILE).join(platform.program());
+        let programs = wine.programs(&program)?;
+        println!("== SillyTavern with the plugin, in Wine");
+        let mut test = Command::new("cargo");
+        test.args([
+            "test",
+            "--package",
+            "forklore",
+            "--test",
+            "it",
+            "sillytavern::wine",
+            "--",
+            "--nocapture",
+        ]);
+        if std::env::var_os("FORKLORE_SILLYTAVERN").is_none() {
+            sillytavern(SILLYTAVERN[0]).map_err(anyhow::Error::msg)?;
+            test.env("FORKLORE_SILLYTAVERN", sources().join(".tools"));
+        }
+        test.env("FORKLORE_WINE", programs).current_dir(sources());
+        run(&mut test).context("SillyTavern in Wine")?;
+    }
+    Ok(())
+}
+
+/// The tests as static programs for Linux on arm64, which is what Termux gets, in qemu.
+pub(crate) fn on_arm64(more: &[String]) -> Result<()> {
+    let toolchain = Toolchain::ensure()?;
+    let _registered = Qemu::ensure()?;
+    tests(&toolchain, Platform::named("linux-arm64")?, ON_ARM64, None, more)
+}
+
+/// What is built to be tried out is what is tested.
+const PROFILE: &str = "dist-quick";
+
+fn tests(
+    toolchain: &Toolchain,
+    platform: Platform,
+    chosen: &Chosen,
+    runner: Option<&Path>,
+    more: &[String],
+) -> Result<()> {
+    let programs = built(toolchain, platform, chosen)?;
+    let mut failed = Vec::new();
+    for (package, names) in chosen {
+        for (dir, program) in programs.iter().filter(|program| program.0 == *package).map(|p| (&p.1, &p.2)) {
+            println!("== {}: tests of {package}", platform.name);
+            let mut test = Command::new(runner.unwrap_or(program));
+            test.args(runner.map(|_| program)).current_dir(dir).env("CARGO_MANIFEST_DIR", dir);
+            test.env("INSTA_UPDATE", "no").env("INSTA_WORKSPACE_ROOT", sources());
+            // Two at a time are enough for two cores.
+            test.args(["--test-threads", "2"]);
+            if more.is_empty() {
+                test.args(*names);
+            } else {
+                test.args(more);
+            }
+            if let Err(e) = run(&mut test) {
+                println!("== FAILED: {package}: {e:#}");
+                failed.push(*package);
+            }
+        }
+    }
+    ensure!(failed.is_empty(), "{}: tests failed of {}", platform.name, failed.join(", "));
+    Ok(())
+}
+
+/// Builds the tests, all at once, so that nothing is built twice; packages, their folders, and the programs.
+fn built(
+    toolchain: &Toolchain,
+    platform: Platform,
+    chosen: &Chosen,
+) -> Result<Vec<(String, PathBuf, PathBuf)>> {
+    println!("== {}: building the tests", platform.name);
+    let mut test = cargo(toolchain, platform, "test", &toolchain.target())?;
+    test.args(["--no-run", "--profile", PROFILE, "--lib", "--bins", "--tests", "--message-format", "json"]);
+    for (package, _) in chosen {
+        test.args(["--package", package]);
+    }
+    let said = test.stderr(Stdio::inherit()).output()?;
+    ensure!(said.status.success(), "the tests for {} were not built", platform.name);
+    let mut programs = Vec::new();
+    for line in said.stdout.split(|byte| *byte == b'\n') {
+        let Ok(artifact) = serde_json::from_slice::<Value>(line) else { continue };
+        let text = |value: &Value| value.as_str().map(str::to_owned);
+        if let (Some(program), Some(true), Some(manifest)) = (
+            text(&artifact["executable"]),
+            artifact["profile"]["test"].as_bool(),
+            text(&artifact["manifest_path"]),
+        ) {
+            let dir = Path::new(&manifest).parent().context("a manifest is in a folder")?;
+            // `forklore-fs` is in `crates/fs`, the command in `crates/cli`.
+            let folder = dir.file_name().unwrap_or_default().to_string_lossy();
+            let package = if folder == "cli" { "forklore".to_owned() } else { format!("forklore-{folder}") };
+            programs.push((package, dir.to_owned(), PathBuf::from(program)));
+        }
+    }
+    Ok(programs)
+}
