@@ -32,6 +32,8 @@ let allowed = false;
 export function start() {
     const { eventSource, eventTypes } = st.context();
     eventSource.on(eventTypes.CHAT_CHANGED, entered);
+    ['CONNECTION_PROFILE_CREATED', 'CONNECTION_PROFILE_UPDATED', 'CONNECTION_PROFILE_DELETED'].map((name) => eventTypes[name]).filter(Boolean)
+        .forEach((event) => eventSource.on(event, changedMind));
     onTouch(() => {
         fresh = true;
         schedule();
@@ -113,15 +115,33 @@ async function work(urgent = false) {
     }
     running = new AbortController();
     const { signal } = running;
+    let mine = true;
     try {
-        // Two pages of a browser do not ask the same.
-        await navigator.locks.request('forklore-memory', { ifAvailable: true }, (lock) => (lock ? run(open.address, signal, urgent) : null));
+        mine = await alone(() => run(open.address, signal, urgent));
     } catch (error) {
         failed(error, open.address);
     } finally {
         running = null;
         update({ asking: null });
     }
+    if (!mine) {
+        schedule(SETTLED);
+    }
+}
+
+// Two pages of a browser do not ask the same: gives whether no other was at it. Over plain HTTP from another machine there are no locks;
+// then both ask, and the first answer counts.
+async function alone(asks) {
+    if (!navigator.locks) {
+        await asks();
+        return true;
+    }
+    return navigator.locks.request('forklore-memory', { ifAvailable: true }, async (lock) => {
+        if (lock) {
+            await asks();
+        }
+        return Boolean(lock);
+    });
 }
 
 function failed(error, chat) {
@@ -143,8 +163,9 @@ function failed(error, chat) {
 
 async function run(chat, stop, urgent) {
     let saved = false;
+    let first = urgent;
     fresh = false;
-    while (!stop.aborted && st.here()?.address === chat && (urgent || isSettled())) {
+    while (!stop.aborted && st.here()?.address === chat && (first || isSettled())) {
         const at = again[0];
         const { question, stopped, unwritten, status } = await api.get('api/memory/next', { chat, again: at });
         stop.throwIfAborted();
@@ -161,6 +182,7 @@ async function run(chat, stop, urgent) {
             saved = true;
             await save(status, stop);
         } else if (asks) {
+            first = false;
             await answer(chat, question, at, stop);
         } else if (!(await write({ chat }))?.operations.length) {
             return;

@@ -8,7 +8,7 @@ import { decide, isOn, memory, preview, stale, subscribe, turn } from './memory.
 import * as notices from './notices.js';
 import { choose, connection, profiles } from './profiles.js';
 import * as st from './st.js';
-import { state } from './state.js';
+import { state, subscribe as follow } from './state.js';
 import { amount, count } from './words.js';
 
 const { make, icon } = dialogs;
@@ -21,21 +21,29 @@ const KINDS = {
 export function section() {
     const element = make('div.forklore-memory');
     let bill = null;
-    const draw = () => element.replaceChildren(...content(bill).flat().filter(Boolean));
+    let drawn = '';
+    const draw = () => {
+        // Whoever is choosing something there is not disturbed by what is the same as before.
+        const key = JSON.stringify([st.here()?.address, isOn(), memory, isPaused(), connection(), profiles(), state.entered?.place, bill]);
+        if (key !== drawn) {
+            drawn = key;
+            element.replaceChildren(...content(bill).flat().filter(Boolean));
+        }
+    };
     const paid = async () => {
         bill = state.mode === 'ready' && isOn() ? await api.get('api/memory/bill').catch(() => null) : null;
         draw();
     };
     let asked = -1;
-    const stop = subscribe(() => {
+    const [leave, forget] = [follow(draw), subscribe(() => {
         draw();
         if (asked !== memory.asked) {
             asked = memory.asked;
             paid();
         }
-    });
+    })];
     paid();
-    return { element, stop };
+    return { element, stop: () => [leave, forget].forEach((end) => end()) };
 }
 
 export async function openMemory() {
@@ -135,10 +143,11 @@ function how(status) {
     const { scenes, entries, questions, open_from: open, messages } = status;
     const fork = state.entered?.chat === st.here()?.address && isFork(state.entered?.place ?? {});
     const ready = scenes.filter(({ state }) => state === 'ready').length;
+    const changed = stale().length;
     const bar = make('progress');
     Object.assign(bar, { max: messages || 1, value: questions ? scenes[ready - 1]?.last + 1 || 0 : messages, title: `Remembered up to message ${open - 1}` });
     return [
-        make('p.forklore-memory-state', `${count(ready, 'scene')} remembered, ${count(entries, 'entry', 'entries')}. ${told(status)}`),
+        make('p.forklore-memory-state', `${changed ? `${count(scenes.length, 'scene')}, ${changed} of which ${changed === 1 ? 'has' : 'have'} changed.` : `${count(ready, 'scene')} remembered, ${count(entries, 'entry', 'entries')}.`} ${told(status)}`),
         questions || memory.asking ? bar : null,
         fork && !questions && ready ? make('p.forklore-quiet', 'After a fork: 0 questions. It remembers what the story knew there.') : null,
     ];

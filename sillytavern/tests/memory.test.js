@@ -2,86 +2,22 @@
 // line has settled. The model is a script behind a real server.
 
 import assert from 'node:assert/strict';
-import fs from 'node:fs';
-import path from 'node:path';
 import { after, test } from 'node:test';
 import { bench, STORY } from './lib/bench.js';
+import { CHAT, done, drawer, edited, facts, marks, prepare, press, PROFILE, remembering, said, shut } from './lib/memory.js';
 import { ModelServer } from './lib/model.js';
 import { becomes } from './lib/tavern.js';
 
 const model = await ModelServer.start();
-const CHAT = `${STORY}/Long road`;
-const NAMES = ['Tolan', 'Ilse', 'Bren'];
-const PROFILE = 'a0b1c2d3-0000-4000-8000-000000000001';
-const at = bench({ prepare });
+const at = bench({ prepare: (tavern) => prepare(tavern, model) });
 after(() => model.stop());
-
-// A chat of three scenes of twelve messages and what came then, and a connection as SillyTavern's connection manager saves it.
-function prepare({ vault }) {
-    const text = (i) => (i % 12 === 0 && i > 0 ? `Later they came upon ${NAMES[(i / 12) % 3]} at the mill.`
-        : i % 12 === 3 ? `It is said that ${NAMES[Math.floor(i / 12) % 3]} lives in house ${i}.` : `Nothing new, ${i}.`);
-    const messages = Array.from({ length: 46 }, (_, i) => ({
-        name: i % 2 ? 'Corin' : STORY, is_user: i % 2 === 1, is_system: false, send_date: `2026-11-17T10:${String(i).padStart(2, '0')}:00.000Z`, mes: text(i), extra: {},
-    }));
-    const last = messages.at(-1);
-    Object.assign(last, { is_user: false, name: STORY, mes: 'Nothing new, 45.', swipe_id: 0, swipes: ['Nothing new, 45.', 'Nothing new at all.', 'Not a thing.'], swipe_info: [{}, {}, {}] });
-    const header = { user_name: 'Corin', character_name: STORY, create_date: '2026-11-17@10h00m00s', chat_metadata: { integrity: '6f2f4a1e-1111-4222-8333-444455556666' } };
-    fs.writeFileSync(path.join(vault, 'chats', STORY, 'Long road.jsonl'), [header, ...messages].map((line) => JSON.stringify(line)).join('\n'));
-    const file = path.join(vault, 'settings.json');
-    const settings = JSON.parse(fs.readFileSync(file, 'utf8'));
-    const profile = { id: PROFILE, mode: 'cc', name: 'A scripted one', api: 'custom', preset: 'Default', 'api-url': model.url, model: 'scripted' };
-    settings.extension_settings.connectionManager = { profiles: [profile], selectedProfile: null };
-    fs.writeFileSync(file, JSON.stringify(settings));
-}
-
-const remembering = () => at.visit.page.run(() => Forklore.state().memory);
-// Waits until everything that can be asked is asked.
-const done = () => at.visit.page.until('nothing is missing', () => {
-    const { status, asking, settled } = Forklore.state().memory;
-    return settled && !asking && status?.questions === 0 && status;
-});
-const marks = () => at.visit.page.run(() => [...document.querySelectorAll('#chat .mes .forklore-scene')].map((line) => [Number(line.closest('.mes').getAttribute('mesid')), line.innerText.replace(/\s+/g, ' ').trim()]));
-const facts = (chat) => Object.values(at.tavern.book(at.tavern.header(chat).world_info).entries).filter(({ comment }) => comment.startsWith('character-'));
-
-async function drawer() {
-    const { page } = at.visit;
-    await page.run(() => {
-        if (!document.querySelector('#rm_extensions_block.openDrawer')) {
-            document.querySelector('#extensions-settings-button .drawer-toggle').click();
-        }
-    });
-    await page.until('the drawer is open', () => document.querySelector('#rm_extensions_block.openDrawer'));
-    await page.until('the part is open', () => {
-        const content = document.querySelector('#forklore_settings .inline-drawer-content');
-        if (!content.checkVisibility()) {
-            document.querySelector('#forklore_settings .inline-drawer-toggle').click();
-        }
-        return content.checkVisibility();
-    });
-}
-
-const shut = () => at.visit.page.run(() => {
-    if (document.querySelector('#rm_extensions_block.openDrawer')) {
-        document.querySelector('#extensions-settings-button .drawer-toggle').click();
-    }
-});
-
-async function edited(message, text) {
-    const { visit: { page } } = at;
-    await page.run((message) => document.querySelector(`#chat .mes[mesid="${message}"] .mes_edit`).click(), message);
-    await page.until('it can be edited', () => document.querySelector('#chat .edit_textarea'));
-    await page.run((text) => {
-        document.querySelector('#chat .edit_textarea').value = text;
-        [...document.querySelectorAll('#chat .mes_edit_done')].find((button) => button.checkVisibility()).click();
-    }, text);
-}
 
 test('turned on with a preview, it asks through the profile, and writes book and scenes', async () => {
     const { tavern, visit } = at;
     const { page } = visit;
     await visit.open(CHAT);
-    assert.deepEqual(await marks(), [], 'a chat without memory has no marks');
-    await drawer();
+    assert.deepEqual(await marks(at.visit), [], 'a chat without memory has no marks');
+    await drawer(at.visit);
     await page.click('#forklore_settings input[name="forklore_memory"]');
     const preview = await visit.dialog('Let Forklore remember this chat');
     assert.match(preview, /About [\d,]+ tokens to be read and [\d,]+ to be written/);
@@ -94,15 +30,14 @@ test('turned on with a preview, it asks through the profile, and writes book and
     await at.picture('memory-preview');
     assert.equal(model.calls, 0, 'looking costs nothing');
     await visit.choose('on');
-    const status = await done();
+    const status = await done(at.visit);
     await at.picture('memory-drawer');
     assert.ok(status.scenes.length >= 2 && status.scenes.every(({ state }) => state === 'ready'), JSON.stringify(status));
     assert.ok(model.calls > 3 && model.asked.every(({ response_format: { type } }) => type === 'json_schema'));
-    assert.deepEqual(facts(CHAT).map(({ comment }) => comment).sort(), ['character-Ilse', 'character-Tolan']);
+    assert.deepEqual(facts(at.tavern).map(({ comment }) => comment).sort(), ['character-Ilse', 'character-Tolan']);
     assert.match(await page.run(() => document.querySelector('.forklore-memory').innerText), /2 scenes remembered, 2 entries[\s\S]*Today: \d/);
-    await shut();
-    await page.until('the drawer is shut', () => !document.querySelector('#rm_extensions_block').checkVisibility());
-    assert.deepEqual((await marks()).map(([message]) => message), status.scenes.map(({ last }) => last));
+    await shut(at.visit);
+    assert.deepEqual((await marks(at.visit)).map(([message]) => message), status.scenes.map(({ last }) => last));
     await page.run(() => document.querySelector('#chat .mes[mesid="23"]').scrollIntoView({ block: 'center' }));
     await at.picture('memory-marks');
     // What was written is in the page, too: its own save does not lose it.
@@ -119,38 +54,38 @@ test('a fork asks nothing and says so', async () => {
     await visit.open(CHAT);
     await visit.slash('/forklore-branch at=30 Aside');
     await visit.settled(`${STORY}/Aside`);
-    const status = await done();
+    const status = await done(at.visit);
     assert.equal(status.on, true);
     assert.equal(model.calls, calls);
-    assert.deepEqual(facts(`${STORY}/Aside`).map(({ content }) => content), facts(CHAT).map(({ content }) => content));
+    assert.deepEqual(facts(at.tavern, `${STORY}/Aside`).map(({ content }) => content), facts(at.tavern).map(({ content }) => content));
     assert.notEqual(tavern.header(`${STORY}/Aside`).world_info, tavern.header(CHAT).world_info);
     await visit.page.until('it says so', () => document.querySelector('#forklore_settings .forklore-memory').textContent.includes('After a fork: 0 questions'));
     await visit.open(CHAT);
-    await done();
+    await done(at.visit);
     assert.equal(model.calls, calls, 'nor does going back');
 });
 
 test('swiping asks nothing until the line has settled; a pause asks nothing at all', async () => {
     const { visit } = at;
     const { page } = visit;
-    await drawer();
-    await page.click('#forklore_settings .forklore-memory .menu_button', { text: 'Pause' });
+    await drawer(at.visit);
+    await press(at.visit, 'Pause');
     const calls = model.calls;
     // Enough for the next scene to end.
-    await visit.slash(Array.from({ length: 20 }, (_, i) => `/sendas name="${STORY}" ${i === 3 ? 'Later they came upon Bren at the ferry.' : `It went on so, ${i}.`}`).join(' | '));
+    await said(visit, ...Array.from({ length: 20 }, (_, i) => (i === 3 ? 'Later they came upon Bren at the ferry.' : `It went on so, ${i}.`)));
     await page.until('something is missing', () => Forklore.state().memory.status?.questions > 0 && Forklore.state().memory.settled);
     assert.equal(model.calls, calls, 'paused');
     await at.picture('memory-paused');
-    await page.click('#forklore_settings .forklore-memory .menu_button', { text: 'Go on' });
-    await shut();
-    for (let swipes = 0; swipes < 4; swipes += 1) {
-        await page.run((back) => {
-            const context = SillyTavern.getContext();
-            context.eventSource.emit(context.eventTypes.MESSAGE_SWIPED, context.chat.length - 1, back);
-        }, swipes);
+    await press(at.visit, 'Go on');
+    await shut(at.visit);
+    for (const text of ['It went on otherwise.', 'It did not go on.', 'It stopped.']) {
+        await visit.slash(`/addswipe switch=true ${text}`);
         assert.equal(model.calls, calls, 'while somebody swipes');
     }
-    const { length } = (await done()).scenes;
+    await page.click('#chat .last_mes .swipe_left');
+    await page.until('it is swiped', () => SillyTavern.getContext().chat.at(-1).mes === 'It did not go on.');
+    assert.equal(model.calls, calls);
+    const { length } = (await done(at.visit)).scenes;
     assert.equal(length, 3);
     assert.ok(model.calls > calls);
 });
@@ -159,22 +94,22 @@ test('an edit makes its scene stale: keeping it asks nothing, asking again asks 
     const { visit } = at;
     const { page } = visit;
     const calls = model.calls;
-    await edited(14, 'Nothing newer, 14.');
+    await edited(at.visit, 14, 'Nothing newer, 14.');
     const mark = await page.until('the scene is stale', () => document.querySelector('#chat .mes[mesid="23"] .forklore-scene-stale')?.innerText);
     assert.match(mark, /a message in it has changed[\s\S]*Ask again[\s\S]*Keep/);
     await page.until('it has settled', () => Forklore.state().memory.settled);
     await page.run(() => document.querySelector('#chat .mes[mesid="23"]').scrollIntoView({ block: 'center' }));
     await at.picture('memory-stale');
     await page.click('#chat .mes[mesid="23"] .forklore-scene button', { text: 'Keep' });
-    await done();
+    await done(at.visit);
     assert.equal(model.calls, calls, 'nothing is asked');
-    await edited(14, 'It is said that Ilse lives in house 99.');
+    await edited(at.visit, 16, 'It is said that Ilse lives in house 99.');
     await page.click('#chat .mes[mesid="23"] .forklore-scene button', { text: 'Ask again' });
-    await done();
+    await done(at.visit);
     assert.ok(model.calls > calls);
     const asked = model.asked.slice(calls).filter(({ response_format: { json_schema: { schema } } }) => schema.properties.learnt);
     assert.equal(asked.length, 1, 'one scene is read again');
-    assert.match(facts(CHAT).find(({ comment }) => comment === 'character-Ilse').content, /house 99/);
+    assert.match(facts(at.tavern).find(({ comment }) => comment === 'character-Ilse').content, /house 99/);
 });
 
 test('a scene ends where one says, by the message\'s menu and by the mark', async () => {
@@ -183,19 +118,19 @@ test('a scene ends where one says, by the message\'s menu and by the mark', asyn
     const calls = model.calls;
     await visit.message(5, '.forklore_scene_end');
     await page.until('there is a mark', () => document.querySelector('#chat .mes[mesid="5"] .forklore-scene'));
-    await done();
-    assert.ok((await marks()).some(([message]) => message === 5) && model.calls > calls);
+    await done(at.visit);
+    assert.ok((await marks(at.visit)).some(([message]) => message === 5) && model.calls > calls);
     const more = model.calls;
     await page.click('#chat .mes[mesid="5"] .forklore-scene button[title^="No scene ends here"]');
     await page.until('the mark is gone', () => !document.querySelector('#chat .mes[mesid="5"] .forklore-scene'));
-    await done();
+    await done(at.visit);
     assert.equal(model.calls, more, 'what was known before is known again');
 });
 
 test('what is edited or deleted in World Info stays so', async () => {
     const { visit } = at;
     const { page } = visit;
-    const of = (name) => facts(CHAT).find(({ comment }) => comment === `character-${name}`);
+    const of = (name) => facts(at.tavern).find(({ comment }) => comment === `character-${name}`);
     await visit.edit(of('Tolan').uid, 'Tolan is my own invention.');
     await becomes('it is saved', () => of('Tolan').content === 'Tolan is my own invention.');
     await page.run(async (uid) => {
@@ -204,27 +139,91 @@ test('what is edited or deleted in World Info stays so', async () => {
         delete book.entries[uid];
         await saveWorldInfo(chatMetadata.world_info, book, true);
     }, of('Bren').uid);
-    await visit.slash(`/sendas name="${STORY}" Later they came upon Dorn at the inn. | ${Array.from({ length: 26 }, (_, i) => `/sendas name="${STORY}" It is said that Bren and Tolan wait, ${i}.`).join(' | ')}`);
+    await said(visit, 'Later they came upon Dorn at the inn.', ...Array.from({ length: 26 }, (_, i) => `It is said that Bren and Tolan wait, ${i}.`));
     await page.until('something is missing', () => Forklore.state().memory.status?.questions > 0);
-    await done();
+    await done(at.visit);
     assert.match(of('Tolan').content, /^Tolan is my own invention\./);
     assert.equal(of('Bren'), undefined);
 });
 
-test('a bad reply is asked again and then shown; a question that is too long is asked in parts', async () => {
+test('a bad reply is asked again, then shown and asked again when somebody says so', async () => {
     const { visit } = at;
     const { page } = visit;
-    const nonsense = () => ({ text: 'I would rather talk about the weather.' });
-    model.faults = [nonsense(), nonsense(), nonsense()];
     const calls = model.calls;
-    await page.click('#chat .mes[mesid="11"] .forklore-scene button[title^="Ask about"]');
-    await page.until('it was asked', () => Forklore.state().memory.asked > 0);
-    await done();
+    model.faults = Array.from({ length: 3 }, () => ({ text: 'I would rather talk about the weather.' }));
+    await said(visit, 'Later they came upon Dorn at the well.', ...Array.from({ length: 32 }, (_, i) => `It went on so, ${i}.`));
+    await page.until('it is parked', () => Forklore.state().memory.status?.parked.length === 1 && !Forklore.state().memory.asking);
     assert.equal(model.calls, calls + 3);
-    // Refused without a word that SillyTavern passes on: it is asked again as a stream, which has them.
-    model.faults = [{ status: 400, message: 'request exceeds the available context size' }, { status: 400, message: 'request exceeds the available context size' }];
+    assert.match(model.asked.at(-1).messages.at(-1).content, /JSON|reply/i, 'with the reason');
+    await drawer(at.visit);
+    await at.picture('memory-parked');
+    await page.click('#forklore_settings .forklore-stale .menu_button', { text: 'Ask again' });
+    await page.until('it is not parked any more', () => Forklore.state().memory.status.parked.length === 0);
+    await done(at.visit);
+    await shut(at.visit);
+    assert.ok(model.calls > calls + 3);
+});
+
+test('what is too long for the model is asked in parts, and a server that takes no schema is asked without', async () => {
+    const { visit: { page } } = at;
+    const again = async () => {
+        const { asked } = await remembering(at.visit);
+        await page.click('#chat .mes[mesid="23"] .forklore-scene button[title^="Ask about"]');
+        await page.until('it was answered', (asked) => Forklore.state().memory.asked > asked, asked);
+        await done(at.visit);
+    };
+    // SillyTavern passes no word of a refusal on: it is asked again as a stream, which has them.
+    const refused = (message) => Array.from({ length: 2 }, () => ({ status: 400, message }));
+    let calls = model.calls;
+    model.faults = refused('request (9412 tokens) exceeds the available context size (8192 tokens)');
+    await again();
+    assert.deepEqual(model.asked.slice(calls, calls + 2).map(({ stream }) => Boolean(stream)), [false, true]);
+    assert.ok(model.calls >= calls + 4, 'both halves');
+    calls = model.calls;
+    model.faults = refused('response_format is not supported');
+    await again();
+    assert.ok(model.asked.slice(calls + 2).every(({ response_format: shape }) => shape === undefined));
+    assert.equal(model.calls, calls + 3, 'it is understood all the same');
+    assert.equal((await remembering(at.visit)).problem, null);
+});
+
+test('playing on waits for nothing, and a pause takes the question back that is under way', async () => {
+    const { visit } = at;
+    const { page } = visit;
+    const { asked } = await remembering(at.visit);
+    const calls = model.calls;
+    model.hold();
     await page.click('#chat .mes[mesid="11"] .forklore-scene button[title^="Ask about"]');
-    await page.until('it is understood', () => !Forklore.state().memory.problem && Forklore.state().memory.asked > 1);
-    await done();
-    assert.equal((await remembering()).problem, null);
+    await becomes('it is asked', () => model.calls > calls);
+    const length = await visit.messages();
+    await said(visit, 'Nobody waits.');
+    assert.equal(await visit.messages(), length + 1);
+    await becomes('it is saved', () => at.tavern.chat(CHAT).length === length + 2);
+    await drawer(at.visit);
+    await press(at.visit, 'Pause');
+    await page.until('nothing is asked', () => !Forklore.state().memory.asking);
+    model.release();
+    await press(at.visit, 'Go on');
+    assert.equal((await remembering(at.visit)).asked, asked, 'what was taken back is no answer');
+    await page.until('it is asked once more', (asked) => Forklore.state().memory.asked > asked, asked);
+    await done(at.visit);
+});
+
+test('where it is to be approved, an entry waits in the drawer', async () => {
+    const { tavern, visit: { page } } = at;
+    const calls = model.calls;
+    tavern.forklore('config', 'memory.approve', 'true');
+    await page.run(() => SillyTavern.getContext().saveChat());
+    await page.until('something waits', () => Forklore.state().memory.status?.proposals.length > 1);
+    await drawer(at.visit);
+    await page.run(() => { document.querySelector('.forklore-proposals details').open = true; });
+    await page.place('.forklore-proposals');
+    await at.picture('memory-approve');
+    const [{ title }] = (await remembering(at.visit)).status.proposals;
+    await page.click('.forklore-proposals details[open] .menu_button', { text: 'Approve' });
+    await page.until('that one does not', (title) => !Forklore.state().memory.status.proposals.some((one) => one.title === title), title);
+    await page.click('.forklore-proposals > .menu_button', { text: 'Approve all' });
+    await page.until('nothing does', () => Forklore.state().memory.status.proposals.length === 0);
+    assert.ok(facts(at.tavern).length > 2);
+    assert.equal(model.calls, calls);
 });

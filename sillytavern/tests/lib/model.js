@@ -77,21 +77,23 @@ function answer(response, status, body) {
 }
 
 function reply({ messages, response_format: format }) {
-    const fields = format.json_schema.schema.properties;
-    const user = messages[1].content;
-    if (fields.ends_at) {
+    const fields = format?.json_schema?.schema.properties;
+    const [{ content: asked }, { content: user }] = messages;
+    // Without a schema the words of the question tell what is wanted.
+    const wants = (field) => (fields ? field in fields : asked.includes(`"${field}"`));
+    if (wants('ends_at')) {
         return boundary(user);
     }
-    if (fields.learnt) {
+    if (wants('learnt')) {
         return facts(user);
     }
-    if (fields.same) {
+    if (wants('same')) {
         return identity(user);
     }
-    if (fields.developments) {
+    if (wants('developments')) {
         return { developments: firsts(user), open: [], resolved: [], state: [] };
     }
-    return fields.lines ? { lines: halved(user) } : { recap: `So far: ${user.split(/\s+/).slice(0, 40).join(' ')}` };
+    return wants('lines') ? { lines: halved(user) } : { recap: `So far: ${user.split(/\s+/).slice(0, 40).join(' ')}` };
 }
 
 function told(user) {

@@ -25,7 +25,7 @@ pub fn page(told: &ToldReport, bill: &Bill) -> Page {
                 section aria-labelledby="scene" { h2 #scene { "At message " (told.at) } (scene(chat, told.scene.as_ref())) (scenes(chat, told)) }
                 section aria-labelledby="known" {
                     h2 #known { "Who and what is known" }
-                    @if told.entries.is_empty() { p.quiet { "Nothing yet." } }
+                    @if told.entries.is_empty() { p.quiet { (nobody(status)) } }
                     @for entry in &told.entries { (known(chat, entry)) }
                 }
             }
@@ -33,18 +33,29 @@ pub fn page(told: &ToldReport, bill: &Bill) -> Page {
         (paid(bill))
     };
     let title = format!("What is remembered of {name}");
-    Page { here: Here::Stories, title, styles: &["memory"], scripts: &[], body }
+    Page { here: Here::Stories, title, styles: &["act", "memory"], scripts: &[], body }
+}
+
+/// Why there is nothing to tell.
+fn nobody(status: &MemoryStatus) -> &'static str {
+    if status.scenes.iter().any(|scene| scene.state == "stale") {
+        "The lorebook has what was remembered before. Where it comes from is told when it is decided what becomes of the scene that has changed."
+    } else {
+        "Nothing yet."
+    }
 }
 
 fn standing(status: &MemoryStatus) -> Markup {
     let ready = status.scenes.iter().filter(|scene| scene.state == "ready").count();
+    let stale = status.scenes.iter().filter(|scene| scene.state == "stale").count();
     html! {
-        (words::count(ready, "scene")) ", " (words::count(status.entries, "entry")) ". "
+        @if stale > 0 { (words::count(status.scenes.len(), "scene")) ", " (stale) " of which " (if stale == 1 { "has" } else { "have" }) " changed since. " }
+        @else { (words::count(ready, "scene")) ", " (words::count(status.entries, "entry")) ". " }
         @if status.questions == 0 { "Nothing has to be asked." }
         @else {
             (words::count(status.questions, "question")) (if status.questions == 1 { " waits" } else { " wait" })
             ": about " (words::number(status.tokens_in + status.tokens_out)) " tokens" (price(status.price)) ". "
-            "SillyTavern asks them when the chat is open there and a connection is chosen; without it, " code { "forklore memory run" } " does."
+            "SillyTavern asks when the chat is open there and a connection is chosen; without it, " code { "forklore memory run" } " does."
         }
         @if !status.on { " It is off: nothing is asked any more." }
     }
@@ -207,7 +218,7 @@ fn tokens(n: u64) -> String {
 }
 
 fn price(price: f64) -> String {
-    if price > 0.0 { format!(", {}", amount(price)) } else { String::new() }
+    if price > 0.0 { format!(", {} at your prices", amount(price)) } else { String::new() }
 }
 
 fn amount(price: f64) -> String {

@@ -13,7 +13,7 @@ use forklore_config::Config;
 use forklore_core::fork::ForkKind;
 use forklore_engine::fork::{self, ForkRequest};
 use forklore_engine::memory::{
-    AnswerStore, Choice, MemoryError, Survey, Ways, decide, projection, status, survey, why,
+    AnswerStore, Choice, MemoryError, Survey, Ways, decide, projection, status, survey, told, why,
 };
 use forklore_engine::{check, show, undo};
 use forklore_fs::{RealFs, Vfs};

@@ -61,6 +61,26 @@ fn what_still_holds_after_an_edit_is_kept_and_nothing_is_asked() {
 }
 
 #[test]
+fn what_is_told_at_a_message_is_what_was_known_there_and_where_it_comes_from() {
+    let played = Played::new(vault(100));
+    played.run("Long road");
+    played.look("Long road", |library, found, answers| {
+        let report = told(library, found, answers, Some(14));
+        let scene = report.scene.unwrap();
+        assert_eq!((scene.scene.first, scene.scene.last), (12, 23));
+        assert!(scene.learnt.iter().any(|(name, said)| name == "Ilse" && !said.is_empty()), "{scene:?}");
+        let titles: Vec<&str> = report.entries.iter().map(|entry| entry.title.as_str()).collect();
+        assert_eq!(titles, ["character-Tolan"], "the scene is not over yet");
+        let later = told(library, found, answers, Some(23));
+        let known: Vec<_> = later.entries.iter().flat_map(|entry| &entry.lines).collect();
+        assert!(known.iter().all(|line| line.scenes.iter().all(|scene| scene.last <= 23)), "{known:?}");
+        assert!(known.iter().any(|line| line.scenes[0].first == 12), "{known:?}");
+        let end = told(library, found, answers, None);
+        assert_eq!((end.at, end.entries.len()), (99, end.status.entries));
+    });
+}
+
+#[test]
 fn a_locked_entry_stays_and_a_released_one_goes_on() {
     let played = Played::new(vault(60));
     played.run("Long road");
