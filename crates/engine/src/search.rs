@@ -299,7 +299,10 @@ mod tests {
         assert!(found.after.ends_with("ß…"));
         let line = br#"{"mes":"The Iron LANTERN \u0041nd \u212a"}"#;
         assert!(Quick::of(&fold("iron lantern")).unwrap().may_be_in(line));
-        assert!(Quick::of(&fold("zebra")).unwrap().may_be_in(line), "what is written otherwise has to be read");
+        assert!(
+            Quick::of(&fold("zebra")).unwrap().may_be_in(line),
+            "what is written otherwise has to be read"
+        );
         assert!(!Quick::of(&fold("zebra")).unwrap().may_be_in(br#"{"mes":"The lantern"}"#));
         assert!(Quick::of(&fold("燈")).unwrap().may_be_in("{\"mes\":\"海邊的燈\"}".as_bytes()));
         for unsure in ["a\"b", "É", "a/b"] {

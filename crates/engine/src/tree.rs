@@ -211,7 +211,9 @@ pub(super) fn in_tree_order(library: &Library, chats: &[ChatIx]) -> Vec<(ChatIx,
 fn opens(library: &Library, chat: &Chat) -> bool {
     let story = library.story(chat.story());
     let current = match story.kind() {
-        StoryKind::Character => library.cards().get(story.folder()).and_then(|card| card.current_chat.as_deref()),
+        StoryKind::Character => {
+            library.cards().get(story.folder()).and_then(|card| card.current_chat.as_deref())
+        }
         StoryKind::Group => {
             library.groups().get(story.folder()).and_then(|group| group.current_chat.as_deref())
         }

@@ -263,7 +263,8 @@ pub(crate) fn perform(call: &Call, fields: &Fields) -> Result<String, Failure> {
             let at = fields.number("at")?.ok_or_else(|| usage("The field \"at\" is empty"))?;
             // The star is a button: what it does not say stays as it was.
             let star = fields.choice("star").unwrap_or(fields.flag("starred"));
-            let of = Noting { chat: chat()?, at, star, text: fields.text("text").unwrap_or_default().to_owned() };
+            let of =
+                Noting { chat: chat()?, at, star, text: fields.text("text").unwrap_or_default().to_owned() };
             noted(call, &of)?;
             link::moment(&of.chat, Some(at))
         }

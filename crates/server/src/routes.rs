@@ -245,9 +245,7 @@ pub(crate) fn table() -> Table {
         .post("/api/trash/restore", "Bring something back from the trash", |call, of: Restoring| {
             actions::restore(call, &of)
         })
-        .post("/api/restore", "Bring a past state back", |call, of: Bringing| {
-            actions::bring_back(call, &of)
-        })
+        .post("/api/restore", "Bring a past state back", |call, of: Bringing| actions::bring_back(call, &of))
         .post("/api/learn", "Bring along what happened in another branch", |call, of: LearnRequest| {
             actions::learn(call, &of)
         })

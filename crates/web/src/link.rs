@@ -34,7 +34,11 @@ pub fn tree(story: &str) -> String {
 
 /// The tree of a story, where a chat is in it.
 pub fn tree_at(story: &str, chat: &str, at: usize) -> String {
-    format!("{}#{}", tree(story), with("", &[("chat", chat), ("at", &at.to_string())]).trim_start_matches('?'))
+    format!(
+        "{}#{}",
+        tree(story),
+        with("", &[("chat", chat), ("at", &at.to_string())]).trim_start_matches('?')
+    )
 }
 
 /// The picture of a story.
@@ -154,12 +158,8 @@ pub fn export(what: &str) -> String {
 
 /// The file of what is taken along.
 pub fn export_file(of: &Leaving) -> String {
-    let flags = [
-        ("line", of.line),
-        ("with_card", of.with_card),
-        ("no_history", of.no_history),
-        ("media", of.media),
-    ];
+    let flags =
+        [("line", of.line), ("with_card", of.with_card), ("no_history", of.no_history), ("media", of.media)];
     let said = flags.iter().filter(|(_, on)| *on).map(|(name, _)| (*name, "true"));
     with("export-file", &std::iter::once(("what", &*of.what)).chain(said).collect::<Vec<_>>())
 }

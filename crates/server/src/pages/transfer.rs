@@ -34,10 +34,10 @@ const LARGEST: usize = 60 << 20;
 const PIECE: usize = 256 << 10;
 
 pub(super) fn router() -> Router<Arc<Vaults>> {
-    Router::new()
-        .route("/export", page(export))
-        .route("/export-file", get(file))
-        .route("/import", page(|_, _: Asked| Ok(pages::transfer::import())).merge(axum::routing::post(import)))
+    Router::new().route("/export", page(export)).route("/export-file", get(file)).route(
+        "/import",
+        page(|_, _: Asked| Ok(pages::transfer::import())).merge(axum::routing::post(import)),
+    )
 }
 
 fn leaving(asked: Asked) -> Result<Leaving, Failure> {
@@ -173,7 +173,13 @@ async fn import(
     Query(taking): Query<Taking>,
     request: Request,
 ) -> Result<Response, Refused> {
-    let too_large = || refused(ErrorCode::TooLarge, "The file is larger than 60 MB", "Import it on the machine that Forklore runs on.");
+    let too_large = || {
+        refused(
+            ErrorCode::TooLarge,
+            "The file is larger than 60 MB",
+            "Import it on the machine that Forklore runs on.",
+        )
+    };
     let sent = Sent(bytes(request, LARGEST).await?.ok_or_else(too_large)?);
     let work = if taking.dry_run { Work::Look } else { Work::Change };
     let taken = call.work(work, move |call| {

@@ -2,8 +2,8 @@
 
 use forklore_core::diff::Quiet;
 use forklore_engine::diff::{
-    Chosen, DiffChange, DiffEntry, DiffField, DiffName, DiffRegistry, DiffReport, DiffRow,
-    DiffSide, DiffSpan, DiffValue,
+    Chosen, DiffChange, DiffEntry, DiffField, DiffName, DiffRegistry, DiffReport, DiffRow, DiffSide,
+    DiffSpan, DiffValue,
 };
 use forklore_engine::line::{Companion, LineMessage};
 use forklore_engine::show::ShowOperation;

@@ -258,7 +258,10 @@ fn is_adopted(actions: &[&Action]) -> bool {
 fn tally(mended: usize, adopted: usize) -> String {
     match (mended, adopted) {
         (0, n) => format!("Nothing is mended; {} recorded.", words::count(n, "fork is")),
-        (n, 0) => format!("{} mended.", if n == 1 { "One chat is".to_owned() } else { format!("{} are", words::count(n, "chat")) }),
+        (n, 0) => format!(
+            "{} mended.",
+            if n == 1 { "One chat is".to_owned() } else { format!("{} are", words::count(n, "chat")) }
+        ),
         (n, m) => format!(
             "{} mended, and {} more only recorded.",
             if n == 1 { "One chat is".to_owned() } else { format!("{} are", words::count(n, "chat")) },
@@ -284,7 +287,9 @@ fn sentence(actions: &[&Action]) -> String {
     }
     let all = told.join("; ");
     let mut letters = all.chars();
-    letters.next().map_or_else(String::new, |first| first.to_uppercase().chain(letters).collect::<String>() + ".")
+    letters
+        .next()
+        .map_or_else(String::new, |first| first.to_uppercase().chain(letters).collect::<String>() + ".")
 }
 
 /// What was found wrong with a chat, each thing once.

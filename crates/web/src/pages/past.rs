@@ -103,7 +103,9 @@ fn timeline(chat: &str, entry: &BlameEntry) -> Markup {
 
 fn capital(text: &str) -> String {
     let mut letters = text.chars();
-    letters.next().map_or_else(|| "It was changed".to_owned(), |first| first.to_uppercase().chain(letters).collect())
+    letters
+        .next()
+        .map_or_else(|| "It was changed".to_owned(), |first| first.to_uppercase().chain(letters).collect())
 }
 
 /// Who made it, in a phrase.

@@ -34,11 +34,14 @@ fn words_of(key: &str) -> Option<Words> {
         "books.shared" => {
             ("Lorebooks that forks share", "One name a line. All other lorebooks are copied for each fork.")
         }
-        "trash.days" => ("Days in the trash", "After so many days something may leave it for good. 0: never."),
-        "history.operations" => ("History of what Forklore does", "Remember what every change touched."),
-        "history.media" => {
-            ("Images and files in history", "Keep those that messages link to, so that they come back with a chat.")
+        "trash.days" => {
+            ("Days in the trash", "After so many days something may leave it for good. 0: never.")
         }
+        "history.operations" => ("History of what Forklore does", "Remember what every change touched."),
+        "history.media" => (
+            "Images and files in history",
+            "Keep those that messages link to, so that they come back with a chat.",
+        ),
         _ => return None,
     };
     Some(Words { title, text })
@@ -56,7 +59,8 @@ const GROUPS: [(&str, &str); 5] = [
 /// The settings. `saved` is the one that was just saved.
 pub fn page(report: &SettingsReport, saved: Option<&str>) -> Page {
     let of = |group: &str| {
-        let own = move |setting: &&SettingReport| setting.key.split_once('.').is_some_and(|(of, _)| of == group);
+        let own =
+            move |setting: &&SettingReport| setting.key.split_once('.').is_some_and(|(of, _)| of == group);
         report.settings.iter().filter(own).collect::<Vec<_>>()
     };
     let rest = report.settings.iter().filter(|setting| {
@@ -74,7 +78,13 @@ pub fn page(report: &SettingsReport, saved: Option<&str>) -> Page {
         }
         @for setting in rest { section.card.settings { (one(setting, saved)) } }
     };
-    Page { here: Here::Settings, title: "Settings".to_owned(), styles: &["act", "settings"], scripts: &[], body }
+    Page {
+        here: Here::Settings,
+        title: "Settings".to_owned(),
+        styles: &["act", "settings"],
+        scripts: &[],
+        body,
+    }
 }
 
 fn one(setting: &SettingReport, saved: Option<&str>) -> Markup {

@@ -84,7 +84,13 @@ pub fn import() -> Page {
         }
         div #arriving aria-live="polite" {}
     };
-    Page { here: Here::Stories, title: "Import a story".to_owned(), styles: STYLES, scripts: &["import"], body }
+    Page {
+        here: Here::Stories,
+        title: "Import a story".to_owned(),
+        styles: STYLES,
+        scripts: &["import"],
+        body,
+    }
 }
 
 /// What would come in from a file.

@@ -82,7 +82,13 @@ pub fn page(moment: &Moment, shown: &Shown) -> Page {
             }
         }
     };
-    Page { here: Here::Stories, title: title(line, here), styles: &["moment"], scripts: &["moment", "moment-play"], body }
+    Page {
+        here: Here::Stories,
+        title: title(line, here),
+        styles: &["moment"],
+        scripts: &["moment", "moment-play"],
+        body,
+    }
 }
 
 fn lineage(line: &Line) -> Markup {
