@@ -36,11 +36,12 @@ fn entry(call: &Call, asked: Asked) -> Result<Page, Failure> {
         Err(failure) if failure.code == ErrorCode::EntryNotFound && of.at.is_none() => {
             let removed = failure.told().details["removed"].as_u64().and_then(|at| usize::try_from(at).ok());
             let Some(at) = removed.and_then(|at| at.checked_sub(1)) else { return Err(failure) };
-            call.ask(|open| past::blame(open, &Blaming { at: Some(at), ..of.clone() }))?
+            let earlier = Blaming { at: Some(at), ..of.clone() };
+            call.ask(|open| past::blame(open, &earlier))?
         }
         blamed => blamed?,
     };
-    let looking = Looking { chat: of.chat.clone(), book: true, ..Looking::default() };
+    let looking = Looking { chat: of.chat, book: true, ..Looking::default() };
     let past = call.ask(|open| past::history(open, &looking))?;
     Ok(pages::past::entry(&report, &past))
 }
