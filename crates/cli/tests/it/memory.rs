@@ -287,7 +287,7 @@ fn killed_again_and_again_it_buys_nothing_twice() {
 fn ctrl_c_pauses_it_and_what_was_answered_is_written() {
     let vault = vault(60);
     let stuck =
-        ModelServer::start(Faults::none().then(Fault::Chatter).then(Fault::Chatter).always(Fault::Silent));
+        ModelServer::start(Faults::none().then(Fault::Chatter).then(Fault::Chatter).then(Fault::Silent));
     ok(&vault, &["memory", "on", "Long road"]);
     let mut command: Command = vault.command(FORKLORE);
     command.args(["memory", "run", "Long road", "--json", "--url", &stuck.url()]);
