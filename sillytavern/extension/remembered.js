@@ -160,7 +160,7 @@ function told(status) {
         return `Asking ${KINDS[kind] ?? kind}${about ? ` (messages ${about[0]} to ${about[1]})` : ''}…`;
     }
     if (!status.questions) {
-        return 'Nothing has to be asked.';
+        return status.parked.length ? 'Nothing else has to be asked.' : 'Nothing has to be asked.';
     }
     const what = `${count(status.questions, 'question waits', 'questions wait')}. ${cost(status)}`;
     const why = isPaused() ? 'Paused.' : problem ?? connection().problem ?? (stale().length ? '' : 'It goes on when the story has come to rest.');

@@ -210,20 +210,24 @@ test('playing on waits for nothing, and a pause takes the question back that is 
 });
 
 test('where it is to be approved, an entry waits in the drawer', async () => {
-    const { tavern, visit: { page } } = at;
-    const calls = model.calls;
+    const { tavern, visit } = at;
+    const { page } = visit;
     tavern.forklore('config', 'memory.approve', 'true');
-    await page.run(() => SillyTavern.getContext().saveChat());
-    await page.until('something waits', () => Forklore.state().memory.status?.proposals.length > 1);
-    await drawer(at.visit);
-    await page.run(() => { document.querySelector('.forklore-proposals details').open = true; });
-    await page.place('.forklore-proposals');
+    await said(visit, 'They met Wick at the well.', 'Later they came upon Sela at the gate.', ...Array.from({ length: 24 }, (_, i) => `It went on so, ${i}.`));
+    await page.until('something waits', () => Forklore.state().memory.status?.proposals.length === 2);
+    await done(visit);
+    const calls = model.calls;
+    const of = (name) => facts(tavern).find(({ comment }) => comment === `character-${name}`);
+    assert.equal(of('Wick'), undefined);
+    await drawer(visit);
+    await page.run(() => { [...document.querySelectorAll('.forklore-proposals details')].find((one) => one.textContent.includes('character-Wick')).open = true; });
+    await page.place('.forklore-proposals details[open]');
     await at.picture('memory-approve');
-    const [{ title }] = (await remembering(at.visit)).status.proposals;
     await page.click('.forklore-proposals details[open] .menu_button', { text: 'Approve' });
-    await page.until('that one does not', (title) => !Forklore.state().memory.status.proposals.some((one) => one.title === title), title);
+    await page.until('one waits', () => Forklore.state().memory.status.proposals.length === 1);
+    assert.match(of('Wick').content, /They met Wick at the well/);
     await page.click('.forklore-proposals > .menu_button', { text: 'Approve all' });
-    await page.until('nothing does', () => Forklore.state().memory.status.proposals.length === 0);
-    assert.ok(facts(at.tavern).length > 2);
+    await page.until('nothing waits', () => Forklore.state().memory.status.proposals.length === 0);
+    assert.match(of('Dorn').content, /the well/);
     assert.equal(model.calls, calls);
 });
