@@ -50,6 +50,8 @@ use crate::context::Context;
 #[derive(Debug, Parser)]
 #[command(
     name = "forklore",
+    // On Windows it would be called by its file, forklore.exe.
+    bin_name = "forklore",
     version,
     arg_required_else_help = true,
     max_term_width = 100,

@@ -7,6 +7,7 @@ use forklore_testkit::TestVault;
 use serde_json::{Value, json};
 
 use crate::FORKLORE;
+use crate::kills::strace::skipped;
 use crate::set_up::{did, small};
 
 /// A chat that SillyTavern has forked itself, beside its parent.
@@ -29,6 +30,12 @@ fn a_vault_can_be_as_deep_as_folders_go() {
     let outside = tempfile::tempdir().unwrap();
     let deep = (0..6).fold(outside.path().to_owned(), |dir, n| dir.join(format!("{n}{}", "o".repeat(60))));
     fs::create_dir_all(&deep).unwrap();
+    if deep.canonicalize().is_err() {
+        return skipped(
+            "a vault in a long path",
+            "this Wine cannot tell where a long path leads; Windows can",
+        );
+    }
     let vault = forked(TestVault::within(&deep));
     assert!(vault.root().as_os_str().len() > 360);
     let before = vault.snapshot();
@@ -125,7 +132,7 @@ mod on_linux {
     use std::process::Command;
 
     use super::*;
-    use crate::kills::strace::{Strace, skipped};
+    use crate::kills::strace::Strace;
 
     /// Android kills a program for a system call that it does not know: for those that are younger than the oldest Android which Termux runs
     /// on. What our own code calls; a static program, which Termux gets, calls none of the others either.
