@@ -85,7 +85,7 @@ test('swiping asks nothing until the line has settled; a pause asks nothing at a
         const pressed = (selector, text = '') => [...document.querySelectorAll(selector)].find((button) => button.textContent.includes(text)).click();
         const until = Date.now() + 8000;
         for (let swipes = 0; Date.now() < until; swipes += 1) {
-            pressed(`#chat .last_mes .swipe_${swipes % 2 ? 'right' : 'left'}`);
+            pressed(`#chat .mes:last-of-type .swipe_${swipes % 2 ? 'right' : 'left'}`);
             if (!swipes) {
                 pressed('#forklore_settings .forklore-memory .menu_button', 'Go on');
             }
