@@ -29,7 +29,6 @@ use forklore_web::link;
 use crate::answer::usage;
 use crate::events::{Event, VaultChange};
 use crate::form::Fields;
-use crate::pages::bringing;
 use crate::queued_forks::{self, ForkAnswer};
 use crate::vault::Call;
 
@@ -166,6 +165,20 @@ pub(crate) fn noted(call: &Call, of: &Noting) -> Result<Note, Failure> {
     let note = call.ask(|open| notes::write(open, of))?;
     call.vault.tell(Event::Change(VaultChange::operation("saved", Some(&of.chat), None)));
     Ok(note)
+}
+
+/// What a form, or an address, asks to come back.
+pub(crate) fn bringing(fields: &Fields, dry_run: bool) -> Result<Bringing, Failure> {
+    Ok(Bringing {
+        chat: fields.needed("chat")?,
+        at: fields.number("at")?,
+        observation: fields.number("observation")?,
+        entry: fields.text("entry").map(str::to_owned),
+        book: fields.flag("book"),
+        yes: true,
+        dry_run,
+        ..Bringing::default()
+    })
 }
 
 pub(crate) fn bring_back(call: &Call, of: &Bringing) -> Result<RestoreReport, Failure> {

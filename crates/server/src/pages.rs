@@ -24,7 +24,6 @@ use forklore_web::{assets, pages};
 use serde::Deserialize;
 
 use self::frame::{failed, page};
-pub(crate) use self::past::bringing;
 pub(crate) use self::patience::Slow;
 use crate::answer::{Refused, refused};
 use crate::extract::Query;

@@ -159,7 +159,8 @@ export class Drawing {
                 left = label;
             } else if (part.classList.contains('badges')) {
                 // Close rows have no room for both above each other.
-                left = Math.max(end, this.dense ? label + (row.wide - 37) * 0.9 : label) + 10;
+                const counted = this.dense && !this.filtered && row.inside?.rows[0] === row ? 74 : 0;
+                left = Math.max(end, this.dense ? label + (row.wide - 37) * 0.9 + counted : label) + 10;
             } else if (part.classList.contains('fork')) {
                 top = up;
             }

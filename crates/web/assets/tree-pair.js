@@ -89,7 +89,7 @@ export function pairable(drawing, canvas, cursor) {
     // Before whatever else a click on a line does.
     canvas.addEventListener('click', (event) => {
         const row = choosing && target(event) && drawing.rowOf(/** @type {Element} */ (target(event)));
-        if (choosing && row && row.chat && !target(event)?.closest('.fold, .more')) {
+        if (choosing && row && row.chat && !target(event)?.closest('.fold, .cluster, .more')) {
             event.preventDefault();
             event.stopPropagation();
             choose(choosing, row, drawing.meant(row, event));

@@ -52,7 +52,7 @@ export function pointable(drawing, canvas, tip) {
     });
 
     canvas.addEventListener('pointerdown', (event) => {
-        if (event.pointerType === 'mouse' && event.button === 0 && !target(event)?.closest('a, .fold, .more')) {
+        if (event.pointerType === 'mouse' && event.button === 0 && !target(event)?.closest('a, .fold, .cluster, .more')) {
             drag = { x: event.clientX + canvas.scrollLeft, y: event.clientY + canvas.scrollTop };
             canvas.setPointerCapture(event.pointerId);
             canvas.classList.add('drags');

@@ -47,7 +47,7 @@ test('a branch: the plan, then the branch, undone and done again', async () => {
     await visit.click('.plan button.main');
     await arrived(visit, 'The branch is made');
     assert.ok(there(site, 'Ottilie Crake/The other telling'));
-    assert.match(await text(visit), /worlds\/z-AutoLB-Ottilie Crake-The other telling\.json/);
+    assert.match(await text(visit), /1 lorebook new: z-AutoLB-Ottilie Crake-The other telling/);
     assert.match(await text(visit), /Open in SillyTavern/);
     assert.equal(await visit.run(() => document.querySelector('.go a.main').getAttribute('href')), 'moment?chat=Ottilie+Crake%2FThe+other+telling');
     await visit.accessible('a result');

@@ -12,7 +12,7 @@ use std::process::{Command, Stdio};
 use anyhow::{Context as _, Result, ensure};
 use serde_json::Value;
 
-use crate::dist::build::{cargo, sources};
+use crate::dist::build::{build, cargo, sources};
 use crate::dist::platform::Platform;
 use crate::dist::toolchain::{Toolchain, run};
 use crate::tools::{SILLYTAVERN, sillytavern};
@@ -82,7 +82,16 @@ pub(crate) fn on_windows(more: &[String]) -> Result<()> {
 pub(crate) fn on_arm64(more: &[String]) -> Result<()> {
     let toolchain = Toolchain::ensure()?;
     let _registered = Qemu::ensure()?;
-    tests(&toolchain, Platform::named("linux-arm64")?, ON_ARM64, None, more)
+    tests(&toolchain, Platform::named("linux-arm64")?, ON_ARM64, None, more)?;
+    if more.is_empty() {
+        // Made of the same sources, with the same library of C, and for a processor on which it can be traced.
+        let same = build(&toolchain, Platform::named("linux-x64")?, PROFILE, &toolchain.target())?;
+        println!("== the static program, as if on Android");
+        let mut test = Command::new("cargo");
+        test.args(["test", "--package", "forklore", "--test", "it", "on_android", "--", "--nocapture"]);
+        run(test.env("FORKLORE_STATIC", same).current_dir(sources())).context("as if on Android")?;
+    }
+    Ok(())
 }
 
 /// What is built to be tried out is what is tested.

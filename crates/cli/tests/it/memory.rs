@@ -147,8 +147,8 @@ fn what_an_extension_kept_is_taken_over_without_a_question_and_undone() {
         all.filter(|(title, _)| title != "Story so far" && !title.starts_with("_registry")).collect()
     };
     assert_eq!(entries(&before), entries(&after));
-    let why = ok(&vault, &["undo"]);
-    assert_eq!(why["undone"]["kind"], "memory", "{why:#}");
+    let undone = ok(&vault, &["undo"]);
+    assert_eq!(undone["left"], json!([]), "{undone:#}");
     assert_eq!(ok(&vault, &["show", kept]), before);
 }
 
@@ -280,4 +280,29 @@ fn killed_again_and_again_it_buys_nothing_twice() {
     let shown = |vault: &TestVault| ok(vault, &["show", "Long road"])["book"]["entries"].clone();
     assert_eq!(shown(&vault), shown(&other), "it comes to the same");
     assert_eq!(ok(&vault, &["check"])["ok"], true);
+}
+
+#[cfg(unix)]
+#[test]
+fn ctrl_c_pauses_it_and_what_was_answered_is_written() {
+    let vault = vault(60);
+    let stuck =
+        ModelServer::start(Faults::none().then(Fault::Chatter).then(Fault::Chatter).then(Fault::Silent));
+    ok(&vault, &["memory", "on", "Long road"]);
+    let mut command: Command = vault.command(FORKLORE);
+    command.args(["memory", "run", "Long road", "--json", "--url", &stuck.url()]);
+    let child = command.stdout(std::process::Stdio::piped()).spawn().unwrap();
+    stuck.await_calls(3);
+    let id = rustix::process::Pid::from_raw(i32::try_from(child.id()).unwrap()).unwrap();
+    rustix::process::kill_process(id, rustix::process::Signal::INT).unwrap();
+    let done = child.wait_with_output().unwrap();
+    let told: Value = serde_json::from_slice(&done.stdout).unwrap();
+    assert_eq!((done.status.code(), &told["stopped"]), (Some(1), &json!("you have paused it")), "{told:#}");
+    assert!(
+        !told["operations"].as_array().unwrap().is_empty(),
+        "a scene was known, and is written: {told:#}"
+    );
+    let good = ModelServer::start(Faults::none());
+    let (done, report) = run(&vault, &good, &[]);
+    assert!(done && report["asked"].as_u64().unwrap() > 0, "{report:#}");
 }

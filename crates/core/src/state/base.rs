@@ -76,6 +76,9 @@ impl Made<'_> {
             without.extend(is_later.then(|| (thing.clone(), entry.clone())));
             let begun = match shown {
                 Some(shown) if !claimed(shown) && by_hand.get(&look_of(shown)) == Some(thing) => {
+                    // Other words than both the line had and the book shows were written above when the book was there already.
+                    let later = !is_sure && sure.is_some_and(|sure| sure.content() == shown.content());
+                    without.extend(later.then(|| (thing.clone(), entry.clone())));
                     with.push((thing.clone(), shown.clone()));
                     Some(shown)
                 }
@@ -93,13 +96,16 @@ impl Made<'_> {
             state.extend(begun.map(|entry| (thing.clone(), entry.clone())));
         }
         let mut used: HashSet<Thing> = state.iter().map(|(thing, _)| thing.clone()).collect();
+        let mut kept = Vec::new();
         for entry in fresh.into_iter().filter(|entry| !claimed(entry)) {
             if let Some(thing) = by_hand.get(&look_of(entry)).filter(|thing| used.insert((*thing).clone())) {
+                // What the line certainly had, and this book has, was taken out above when the book was there already.
+                kept.extend(is_sure(thing, entry).then(|| thing.clone()));
                 with.push((thing.clone(), entry.clone()));
                 state.push((thing.clone(), entry.clone()));
             }
         }
-        Settled { state, with, without, shown: Vec::new() }
+        Settled { state, with, without, shown: Vec::new(), kept }
     }
 
     /// What hands wrote into the sources. The same in the first sight of this book was there when it was made: nobody writes a thing

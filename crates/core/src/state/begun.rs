@@ -3,7 +3,7 @@
 
 use std::collections::{HashMap, HashSet};
 
-use super::life::{Life, SeenBy, everything_key};
+use super::life::{Life, SeenBy, SightOf, everything_key};
 use super::line::Line;
 use super::thing::Thing;
 use crate::format::book::EntryImage;
@@ -43,6 +43,8 @@ pub(super) struct Beginning<'a> {
     pub(super) there: bool,
     /// What it was made with instead
     instead: Option<&'a EntryImage>,
+    /// The book, if the thing was taken out of those that it was made from only later
+    kept: Option<&'a Life>,
 }
 
 impl Beginning<'_> {
@@ -54,6 +56,23 @@ impl Beginning<'_> {
                 && entry.is_disabled() == after.is_disabled()
         };
         alike(self.entry) && !self.instead.is_some_and(|was| alike(was) && agrees(was, after))
+    }
+
+    /// Whether the thing was taken out of a book that this one had been made from by then, as the first sight without it tells.
+    pub(super) fn outlives(&self, book: &str, without: &SightOf) -> bool {
+        self.kept.is_some_and(|life| {
+            let seen = |sight: &SightOf| match sight.by {
+                SeenBy::Look(seq, _) => Some(seq),
+                _ => None,
+            };
+            // As for what the line certainly had: the clock of a look says only that it was not earlier.
+            let made = life.sights.first().map_or(i64::MAX, |made| made.time);
+            let looked = life.sights.iter().find_map(seen);
+            let later = matches!(without.by, SeenBy::Now)
+                || without.time > made
+                || looked.is_some_and(|looked| seen(without) > Some(looked));
+            later && life.sources.iter().any(|source| **source == *book)
+        })
     }
 }
 
@@ -76,18 +95,19 @@ pub(super) fn begun_with<'a>(lives: &[&'a Life], line: &Line<'_>) -> Begun<'a> {
             _ => None,
         });
         for (thing, entry) in life.base.shown.iter().chain(&life.base.with) {
-            let shown = |message| Beginning { message, entry, there: true, instead: None };
+            let shown = |message| Beginning { message, entry, there: true, instead: None, kept: None };
             begun.entry(thing).or_default().extend(first.map(shown));
         }
         let Some(message) = begun_at(life, line) else { continue };
         for (thing, entry) in &life.base.with {
-            let with = Beginning { message, entry, there: true, instead: None };
+            let kept = life.base.kept.contains(thing).then_some(*life);
+            let with = Beginning { message, entry, there: true, instead: None, kept };
             begun.entry(thing).or_default().push(with);
         }
         for (thing, entry) in &life.base.without {
             let instead = life.base.state.iter().find(|(made, _)| made == thing).map(|(_, entry)| entry);
             // What it was made without counts before what it was made with: a thing can be both, but for a setting.
-            let without = Beginning { message, entry, there: false, instead };
+            let without = Beginning { message, entry, there: false, instead, kept: None };
             begun.entry(thing).or_default().insert(0, without);
         }
     }

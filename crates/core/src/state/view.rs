@@ -175,8 +175,12 @@ impl View<'_> {
         {
             return Place::Ours(message);
         }
-        let Some(after) = &difference.after else { return place };
-        let begun = self.begun.get(&difference.thing).into_iter().flatten();
+        let mut begun = self.begun.get(&difference.thing).into_iter().flatten();
+        let Some(after) = &difference.after else {
+            let sight = &self.life.sights[difference.shown];
+            let later = begun.any(|beginning| beginning.outlives(&self.life.book, sight));
+            return if later { Place::Unattributed } else { place };
+        };
         let same = begun.filter(|beginning| beginning.tells_of(after));
         let Some(Beginning { message: until, there, .. }) = same.min_by_key(|beginning| beginning.message)
         else {

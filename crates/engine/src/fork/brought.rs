@@ -3,9 +3,11 @@
 
 use std::ops::Range;
 
+use forklore_core::adapter::Keepers;
 use forklore_core::format::book::EntryImage;
 use forklore_core::format::record::{Appended, Learnt};
 use forklore_core::format::revision::Revision;
+use forklore_core::state::StateEntry;
 use forklore_fs::{PathError, VaultPath};
 use forklore_json::Raw;
 use forklore_vault::{ChatIx, Library};
@@ -46,6 +48,22 @@ impl More {
     /// How many they are.
     pub(crate) fn count(&self) -> usize {
         self.appended.message + 1 - self.appended.first
+    }
+
+    /// The entries of a book that says of some that they were written from messages after `at`: where others follow, they say so no more.
+    /// What is told of them was known before, and the extension has nothing of those messages yet.
+    pub(crate) fn unmarked(entries: &[StateEntry], at: usize) -> Option<Vec<EntryImage>> {
+        let images: Vec<EntryImage> = entries.iter().map(|entry| entry.image.clone()).collect();
+        let keepers = Keepers::new(|adapter| adapter.kept(&images));
+        let is_later = |image: &EntryImage| {
+            let last = keepers.layers(image, &images).pop();
+            last.and_then(|(mark, _)| mark).is_some_and(|mark| mark.message > at)
+        };
+        let unmarked: Vec<EntryImage> = images
+            .iter()
+            .map(|image| if is_later(image) { keepers.taken_over(image) } else { image.clone() })
+            .collect();
+        (unmarked != images).then_some(unmarked)
     }
 }
 

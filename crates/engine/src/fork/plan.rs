@@ -242,7 +242,7 @@ fn work_out(library: &Library, config: &Config, settled: Settled<'_>) -> Result<
     warnings.extend(spot.request.name.as_deref().and_then(|typed| Warning::cleaned(typed, name)));
     warn_of_foreign(library, c, &found, &mut warnings)?;
     if let Some(brought) = &brought {
-        with(&mut found, brought);
+        with(&mut found, brought, spot.at);
     }
     let book = plan_book(library, &spot, config, name, &found, &mut warnings)?;
     let mut revised = revise(library, c, state_at, name, &book.binding(), true)?;
@@ -304,9 +304,10 @@ fn work_out(library: &Library, config: &Config, settled: Settled<'_>) -> Result<
 }
 
 /// The state of the book with what comes along.
-fn with(found: &mut BookAt, brought: &Brought) {
-    let Some(entries) = &brought.entries else { return };
-    found.entries = entries.iter().cloned().map(StateEntry::plain).collect();
+fn with(found: &mut BookAt, brought: &Brought, at: usize) {
+    let unmarked = brought.more.as_ref().and_then(|_| More::unmarked(&found.entries, at));
+    let Some(entries) = brought.entries.clone().or(unmarked) else { return };
+    found.entries = entries.into_iter().map(StateEntry::plain).collect();
     found.name = found.name.take().or_else(|| brought.book.clone());
     // It is not the parent's book any more, as that is.
     if matches!(found.source.kind, SourceKind::Head | SourceKind::Degraded | SourceKind::None) {

@@ -6,6 +6,7 @@
     reason = "a test that cannot set up its files should stop"
 )]
 
+mod above;
 mod bundle;
 mod crashes;
 mod explain;

@@ -48,7 +48,9 @@ proptest! {
         let there = teller.memory(&fork, &Inputs::default());
         prop_assert!(there.missing.is_empty(), "{:?}", there.missing);
         let here = teller.memory(&whole, &Inputs::default());
-        prop_assert_eq!(&told(&there)[..], &told(&here)[..there.standing.len()]);
+        // All scenes that are over by then, also those whose end only showed itself in what followed.
+        let over = here.standing.iter().filter(|standing| standing.scene.last() < n).count();
+        prop_assert_eq!(&told(&there)[..], &told(&here)[..over]);
     }
 
     /// Nothing of what comes after a message is in what is remembered at it: other words there change nothing before them, and no
@@ -252,4 +254,29 @@ fn what_is_kept_is_not_asked() {
     assert!(memory.missing.is_empty());
     assert_eq!(memory.standing.len(), plain.standing.len());
     assert_eq!(told(&memory)[0], told(&plain)[0], "the first scene is remembered as before");
+}
+
+/// Somebody else in an early scene makes no other question of later ones, which do not tell of them.
+#[test]
+fn who_is_not_in_a_scene_is_not_asked_about_there() {
+    let names = ["Tolan", "Ilse", "Karsk", "Bren", "Sela", "Wick"];
+    let told = |early: &str| -> Line {
+        let said = (0..48).map(|i| {
+            let name = if i < 8 { early } else { names[i / 8 % names.len()] };
+            let text = match i % 8 {
+                0 if i > 0 => format!("Later that day they met {name} again."),
+                2 => format!("It is said that {name} lives in house {i}."),
+                _ => format!("Nothing to see, {i}."),
+            };
+            forklore_memory::Utterance::new("ana", text)
+        });
+        said.collect()
+    };
+    let mut teller = Teller::default();
+    teller.run(&told("Tolan"), &Inputs::default(), first);
+    let before = teller.asked.len();
+    teller.run(&told("Zorba"), &Inputs::default(), first);
+    let identity = teller.asked[before..].iter().filter(|(kind, ..)| *kind == Kind::Identity).count();
+    assert!(teller.asked.len() > before && identity == 0, "{identity} questions about who is who");
+    assert!(teller.memory(&told("Zorba"), &Inputs::default()).scenes.len() > 3);
 }

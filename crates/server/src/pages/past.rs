@@ -3,12 +3,13 @@
 use std::sync::Arc;
 
 use axum::Router;
-use forklore_api::past::{self, Blaming, Bringing, Looking};
+use forklore_api::past::{self, Blaming, Looking};
 use forklore_api::{ErrorCode, Failure};
 use forklore_web::{Page, pages};
 
 use super::act::{Asked, told};
 use super::frame::page;
+use crate::actions;
 use crate::form::Fields;
 use crate::vault::Call;
 use crate::vaults::Vaults;
@@ -36,11 +37,12 @@ fn entry(call: &Call, asked: Asked) -> Result<Page, Failure> {
         Err(failure) if failure.code == ErrorCode::EntryNotFound && of.at.is_none() => {
             let removed = failure.told().details["removed"].as_u64().and_then(|at| usize::try_from(at).ok());
             let Some(at) = removed.and_then(|at| at.checked_sub(1)) else { return Err(failure) };
-            call.ask(|open| past::blame(open, &Blaming { at: Some(at), ..of.clone() }))?
+            let earlier = Blaming { at: Some(at), ..of.clone() };
+            call.ask(|open| past::blame(open, &earlier))?
         }
         blamed => blamed?,
     };
-    let looking = Looking { chat: of.chat.clone(), book: true, ..Looking::default() };
+    let looking = Looking { chat: of.chat, book: true, ..Looking::default() };
     let past = call.ask(|open| past::history(open, &looking))?;
     Ok(pages::past::entry(&report, &past))
 }
@@ -53,20 +55,6 @@ fn history(call: &Call, asked: Asked) -> Result<Page, Failure> {
 }
 
 fn bring_back(call: &Call, asked: Asked) -> Result<Page, Failure> {
-    let of = bringing(&Fields(asked), true)?;
+    let of = actions::bringing(&Fields(asked), true)?;
     Ok(pages::past::restore(&of, &told(call.ask(|open| past::restore(open, &of)))))
-}
-
-/// What a form, or an address, asks to come back.
-pub(crate) fn bringing(fields: &Fields, dry_run: bool) -> Result<Bringing, Failure> {
-    Ok(Bringing {
-        chat: fields.needed("chat")?,
-        at: fields.number("at")?,
-        observation: fields.number("observation")?,
-        entry: fields.text("entry").map(str::to_owned),
-        book: fields.flag("book"),
-        yes: true,
-        dry_run,
-        ..Bringing::default()
-    })
 }

@@ -145,10 +145,10 @@ fn brought(story: &Story, verb: Verb<'_>) -> (Truth, Vec<Wrong>) {
 const KINDS: [(Keeper, bool); 4] =
     [(Keeper::Recap, false), (Keeper::Recap, true), (Keeper::Memory, true), (Keeper::Hand, true)];
 
-/// Not with MemoryBooks: a memory whose mark names messages that follow still counts at the last of them.
+/// Not with lorebooks that are kept by hand, where it does not hold everywhere yet (61 of 1,311 states of the fixed stories).
 #[test]
 fn messages_follow_and_what_was_learnt_from_them_does_not() {
-    for kind in KINDS.into_iter().filter(|(keeper, _)| *keeper == Keeper::Recap) {
+    for kind in KINDS.into_iter().filter(|(keeper, _)| *keeper != Keeper::Hand) {
         law("appended", kind, &|story| brought(story, &append));
     }
 }
