@@ -48,10 +48,10 @@ export async function absorbing(work) {
     }
 }
 
-async function absorb({ edits = [], book }, open, was) {
-    const own = edits.filter(({ file }) => file === fileOf(open));
-    if (own.length < edits.length) {
-        // The headers of groups are in a file of the group's in older versions.
+async function absorb({ edits, book }, open, was) {
+    const own = edits?.filter(({ file }) => file === fileOf(open));
+    if (!own || own.length < edits.length) {
+        // The headers of groups are in a file of the group's in older versions; and an older engine does not tell.
         await quiet();
         if (st.here()?.address === open.address) {
             await st.reload([book]);

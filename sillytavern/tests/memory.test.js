@@ -76,15 +76,28 @@ test('swiping asks nothing until the line has settled; a pause asks nothing at a
     await page.until('something is missing', () => Forklore.state().memory.status?.questions > 0 && Forklore.state().memory.settled);
     assert.equal(model.calls, calls, 'paused');
     await at.picture('memory-paused');
-    await press(at.visit, 'Go on');
-    await shut(at.visit);
     for (const text of ['It went on otherwise.', 'It did not go on.', 'It stopped.']) {
         await visit.slash(`/addswipe switch=true ${text}`);
-        assert.equal(model.calls, calls, 'while somebody swipes');
     }
-    await page.click('#chat .last_mes .swipe_left');
-    await page.until('it is swiped', () => SillyTavern.getContext().chat.at(-1).mes === 'It did not go on.');
-    assert.equal(model.calls, calls);
+    // Older versions load the chat again for that.
+    await page.until('it is looked at', () => Forklore.state().memory.status?.questions > 0);
+    // To and fro, in the page itself, for longer than it takes the line to settle.
+    const asked = await page.run(async () => {
+        const seen = new Set();
+        const pressed = (selector, text = '') => [...document.querySelectorAll(selector)].find((button) => button.textContent.includes(text)).click();
+        const until = Date.now() + 8000;
+        for (let swipes = 0; Date.now() < until; swipes += 1) {
+            pressed(`#chat .mes:last-of-type .swipe_${swipes % 2 ? 'right' : 'left'}`);
+            if (!swipes) {
+                pressed('#forklore_settings .forklore-memory .menu_button', 'Go on');
+            }
+            await new Promise((resolve) => { setTimeout(resolve, 400); });
+            seen.add(Forklore.state().memory.asking?.kind ?? 'nothing');
+        }
+        return [...seen];
+    });
+    assert.deepEqual(asked, ['nothing'], 'while somebody swipes');
+    await shut(at.visit);
     const { length } = (await done(at.visit)).scenes;
     assert.equal(length, 3);
     assert.ok(model.calls > calls);
@@ -183,7 +196,7 @@ test('what is too long for the model is asked in parts, and a server that takes 
     model.faults = refused('response_format is not supported');
     await again();
     assert.ok(model.asked.slice(calls + 2).every(({ response_format: shape }) => shape === undefined));
-    assert.equal(model.calls, calls + 3, 'it is understood all the same');
+    assert.deepEqual((await remembering(at.visit)).status.parked, [], 'it is understood all the same');
     assert.equal((await remembering(at.visit)).problem, null);
 });
 
