@@ -58,15 +58,16 @@ fn make(vault: &std::path::Path) -> Result<()> {
         };
         json!({"entries": (0..ENTRIES).map(entry).collect::<serde_json::Map<_, _>>()})
     };
-    let message = |n: usize| json!({"name": "Ana", "is_user": false, "send_date": n.to_string(), "mes": format!("Message {n}.")});
+    // Each goes on with words of its own: the same message in both would be one that they have in common.
+    let message = |n: usize, of: &str| json!({"name": "Ana", "is_user": false, "send_date": n.to_string(), "mes": format!("Message {n}{of}.")});
     let header = json!({"chat_metadata": {"integrity": "slug", "world_info": "Lore"}});
     let main = vault.join("chats/Ana/main.jsonl");
-    fs::write(&main, format!("{header}\n{}\n{}", message(0), message(1)))?;
+    fs::write(&main, format!("{header}\n{}\n{}", message(0, ""), message(1, "")))?;
     fs::write(vault.join("worlds/Lore.json"), serde_json::to_vec_pretty(&book(0, ""))?)?;
     run(vault, &["branch", "Ana/main", "--name", "other"])?;
     for (chat, name, every) in [("main", "Lore", 50), ("other", "Lore - other", 49)] {
         let path = vault.join(format!("chats/Ana/{chat}.jsonl"));
-        fs::write(&path, format!("{}\n{}", fs::read_to_string(&path)?, message(2)))?;
+        fs::write(&path, format!("{}\n{}", fs::read_to_string(&path)?, message(2, chat)))?;
         let changed = book(every, &format!(" Seen in {chat}."));
         fs::write(vault.join(format!("worlds/{name}.json")), serde_json::to_vec_pretty(&changed)?)?;
     }
