@@ -27,7 +27,6 @@ use forklore_web::link;
 use crate::answer::usage;
 use crate::events::{Event, VaultChange};
 use crate::form::Fields;
-use crate::pages::bringing;
 use crate::queued_forks::{self, ForkAnswer};
 use crate::vault::Call;
 
@@ -269,7 +268,7 @@ pub(crate) fn perform(call: &Call, fields: &Fields) -> Result<String, Failure> {
             link::moment(&of.chat, Some(at))
         }
         "bring-back" => {
-            let report = bring_back(call, &bringing(fields, false)?)?;
+            let report = bring_back(call, &fields.bringing(false)?)?;
             done(report.operation, link::moment(&report.chat, None))
         }
         "cancel" => {

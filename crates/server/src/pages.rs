@@ -6,7 +6,6 @@
 mod act;
 mod frame;
 mod past;
-mod patience;
 mod slider;
 mod transfer;
 
@@ -23,8 +22,6 @@ use forklore_web::{assets, pages};
 use serde::Deserialize;
 
 use self::frame::{failed, page};
-pub(crate) use self::past::bringing;
-pub(crate) use self::patience::Slow;
 use crate::answer::{Refused, refused};
 use crate::extract::Query;
 use crate::vault::{Call, Work};

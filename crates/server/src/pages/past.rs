@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use axum::Router;
-use forklore_api::past::{self, Blaming, Bringing, Looking};
+use forklore_api::past::{self, Blaming, Looking};
 use forklore_api::{ErrorCode, Failure};
 use forklore_web::{Page, pages};
 
@@ -54,20 +54,6 @@ fn history(call: &Call, asked: Asked) -> Result<Page, Failure> {
 }
 
 fn bring_back(call: &Call, asked: Asked) -> Result<Page, Failure> {
-    let of = bringing(&Fields(asked), true)?;
+    let of = Fields(asked).bringing(true)?;
     Ok(pages::past::restore(&of, &told(call.ask(|open| past::restore(open, &of)))))
-}
-
-/// What a form, or an address, asks to come back.
-pub(crate) fn bringing(fields: &Fields, dry_run: bool) -> Result<Bringing, Failure> {
-    Ok(Bringing {
-        chat: fields.needed("chat")?,
-        at: fields.number("at")?,
-        observation: fields.number("observation")?,
-        entry: fields.text("entry").map(str::to_owned),
-        book: fields.flag("book"),
-        yes: true,
-        dry_run,
-        ..Bringing::default()
-    })
 }
