@@ -46,7 +46,8 @@ pub fn write(open: &OpenVault<'_>, noting: &Noting) -> Result<Note, Failure> {
     let chat = shared.library.find_chat(&noting.chat)?;
     let Some(moment) = shared.library.chat(chat).transcript().moment(noting.at) else {
         let message = format!("\"{}\" has no message {}", noting.chat, noting.at);
-        return Err(Failure::plain(ErrorCode::MessageNotFound, message));
+        let hint = "Choose one of its messages; they are counted from 0.";
+        return Err(Failure::new(ErrorCode::MessageNotFound, message, hint));
     };
     let note = Note {
         moment: moment.to_string(),

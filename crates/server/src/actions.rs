@@ -167,20 +167,6 @@ pub(crate) fn noted(call: &Call, of: &Noting) -> Result<Note, Failure> {
     Ok(note)
 }
 
-/// What a form, or an address, asks to come back.
-pub(crate) fn bringing(fields: &Fields, dry_run: bool) -> Result<Bringing, Failure> {
-    Ok(Bringing {
-        chat: fields.needed("chat")?,
-        at: fields.number("at")?,
-        observation: fields.number("observation")?,
-        entry: fields.text("entry").map(str::to_owned),
-        book: fields.flag("book"),
-        yes: true,
-        dry_run,
-        ..Bringing::default()
-    })
-}
-
 pub(crate) fn bring_back(call: &Call, of: &Bringing) -> Result<RestoreReport, Failure> {
     let report = call.change(|open| past::restore(open, of))?;
     tell(call, "saved", Some(&report.chat), report.operation.as_deref());
@@ -321,7 +307,7 @@ pub(crate) fn perform(call: &Call, fields: &Fields) -> Result<String, Failure> {
             link::moment(&of.chat, Some(at))
         }
         "bring-back" => {
-            let report = bring_back(call, &bringing(fields, false)?)?;
+            let report = bring_back(call, &fields.bringing(false)?)?;
             done(report.operation, link::moment(&report.chat, None))
         }
         "cancel" => {

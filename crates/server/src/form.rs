@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use axum::extract::{FromRequest, Request};
 use axum::http::header;
+use forklore_api::past::Bringing;
 use forklore_api::retention::Forgetting;
 use forklore_api::{ErrorCode, Failure};
 use forklore_core::fork::ForkKind;
@@ -70,6 +71,20 @@ impl Fields {
     pub(crate) fn rules(&self, dry_run: bool) -> Result<Forgetting, Failure> {
         let (last, daily, weekly) = (self.number("last")?, self.number("daily")?, self.number("weekly")?);
         Ok(Forgetting { last, daily, weekly, dry_run })
+    }
+
+    /// What is asked to come back.
+    pub(crate) fn bringing(&self, dry_run: bool) -> Result<Bringing, Failure> {
+        Ok(Bringing {
+            chat: self.needed("chat")?,
+            at: self.number("at")?,
+            observation: self.number("observation")?,
+            entry: self.text("entry").map(str::to_owned),
+            book: self.flag("book"),
+            yes: true,
+            dry_run,
+            ..Bringing::default()
+        })
     }
 
     /// What was chosen for single chats: `choose/ADDRESS`.

@@ -26,6 +26,7 @@ mod hello;
 mod listen;
 mod lock;
 mod pages;
+mod patience;
 mod queued_forks;
 mod recording;
 mod routes;

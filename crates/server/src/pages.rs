@@ -7,7 +7,6 @@ mod act;
 mod frame;
 mod memory;
 mod past;
-mod patience;
 mod slider;
 mod transfer;
 
@@ -24,7 +23,6 @@ use forklore_web::{assets, pages};
 use serde::Deserialize;
 
 use self::frame::{failed, page};
-pub(crate) use self::patience::Slow;
 use crate::answer::{Refused, refused};
 use crate::extract::Query;
 use crate::vault::{Call, Work};

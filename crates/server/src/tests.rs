@@ -277,7 +277,11 @@ async fn a_page_without_a_way_in_tells_how_to_get_one_and_nothing_else() {
     let request = Request::builder().uri("/").header(header::HOST, HOST).body(Body::empty()).unwrap();
     let page = server.send(request).await;
     assert_eq!(page.status, StatusCode::UNAUTHORIZED);
-    assert!(page.text.contains("forklore serve") && !page.text.contains("Ana"), "{}", page.text);
+    assert!(
+        page.text.contains("the address that Forklore printed") && !page.text.contains("Ana"),
+        "{}",
+        page.text
+    );
     let failed = server.get("/tree?story=Nobody").await;
     assert_eq!(failed.status, StatusCode::NOT_FOUND);
     assert_eq!(failed.header(header::CONTENT_SECURITY_POLICY), forklore_web::POLICY);
@@ -306,4 +310,28 @@ fn everything_that_can_be_asked_is_described() {
             assert!(call["responses"].is_object(), "{method} {path}");
         }
     }
+}
+
+#[tokio::test]
+async fn a_note_stands_at_its_moment_and_one_without_text_and_star_is_gone() {
+    let server = Asked::ana();
+    let before = server.vault.snapshot();
+    let noted = server.post("/api/note", &json!({"chat": "Rain", "at": 1, "text": " Wet. "})).await;
+    assert_eq!((noted.status, noted.json()["text"].clone()), (StatusCode::OK, json!("Wet.")));
+    server.post("/api/branch", &json!({"chat": "Rain", "at": 2, "name": "Other"})).await.json();
+    for (chat, many) in [("Rain", 1), ("Other", 1), ("<b>Sun", 0)] {
+        let path = format!("/api/notes?chat={}", chat.replace('<', "%3C").replace('>', "%3E"));
+        let found = server.get(&path).await.json();
+        assert_eq!(found["notes"].as_array().map(Vec::len), Some(many), "{chat}: {found}");
+    }
+    let nowhere = server.post("/api/note", &json!({"chat": "Rain", "at": 9, "star": true})).await;
+    assert_eq!(nowhere.refusal(), (404, "MESSAGE_NOT_FOUND".to_owned()));
+    let long = "x".repeat(2001);
+    let long = server.post("/api/note", &json!({"chat": "Rain", "at": 1, "text": long})).await;
+    assert_eq!(long.refusal(), (413, "TOO_LARGE".to_owned()));
+    server.post("/api/note", &json!({"chat": "Rain", "at": 1})).await.json();
+    assert_eq!(server.get("/api/notes").await.json()["notes"], json!([]));
+    let undone = server.post("/api/undo", &json!({})).await;
+    assert_eq!(undone.status, StatusCode::OK, "a note is no operation: {}", undone.text);
+    assert_eq!(server.vault.snapshot(), before, "no chat was touched");
 }

@@ -14,7 +14,7 @@ use tokio::sync::{OwnedSemaphorePermit, Semaphore, broadcast};
 use crate::answer::{Refused, refused};
 use crate::events::{Event, ForkTold, Telling, VaultChange};
 use crate::lock::lock;
-use crate::pages::Slow;
+use crate::patience::Slow;
 use crate::recording::Recording;
 use crate::under_way::UnderWay;
 

@@ -4,6 +4,7 @@
 import fs from 'node:fs';
 import path from 'node:path';
 import { performance } from 'node:perf_hooks';
+import { writeLarge } from './lib/large.js';
 import { Browser, empty, Site, Visit, writeChat } from './lib/site.js';
 
 const RUNS = 15;
@@ -39,6 +40,13 @@ const lore = Array.from({ length: 2000 }, (_, uid) => ({ uid, comment: `Person $
 writeChat(vault, 'Lore', 'Line', main.slice(0, 400), { world_info: 'Lore' });
 fs.writeFileSync(path.join(vault, 'worlds', 'Lore.json'), JSON.stringify({ entries: Object.fromEntries(lore.map((entry) => [entry.uid, entry])) }));
 
+// A story of 301 chats with a lorebook of 2,000 entries, and one of 2,000 forks.
+const large = writeLarge(vault);
+writeChat(vault, 'Forks', 'Main', main.slice(0, 300));
+for (let i = 0; i < 2000; i += 1) {
+    writeChat(vault, 'Forks', `Main - Branch #${i}`, [...main.slice(0, (i * 7) % 280 + 10), `${i} ${line(i)}`], { main_chat: 'Main' });
+}
+
 const site = await Site.start(vault);
 const browser = await Browser.start();
 try {
@@ -53,13 +61,24 @@ try {
     await measure('slider step over half the line', 'step?chat=Long%2FLine&at=15000&from=5000');
     await measure('moment with 2,000 entries', 'moment?chat=Lore%2FLine&at=200');
     await measure('slider step with 2,000 entries', 'step?chat=Lore%2FLine&at=201&from=200');
+    console.log(`  301 chats, ${(large / 1e6).toFixed(0)} MB, 2,000 entries:`);
+    await measure('  tree', 'tree?story=Large');
+    await measure('  moment', 'moment?chat=Large%2FMain&at=100');
+    let at = 100;
+    await measure('  slider, always another message', () => `step?chat=Large%2FMain&at=${at += 1}&from=${at - 1}`);
+    await measure('  search', 'api/search?story=Large&text=zebra');
+    await measure('tree of 2,000 forks', 'tree?story=Forks');
     await measure('health, unchanged', 'health');
     await measure('search in 20,000 messages', 'api/search?story=Big&text=zebra');
     const visit = await Visit.start(browser, site);
-    await slide(visit);
+    await slide(visit, 'Lore/Line');
+    await slide(visit, 'Large/Main');
+    await walk(visit);
     const pages = [
         { what: 'stories', address: '', ready: () => document.querySelector('.story') !== null },
         { what: 'tree', address: 'tree?story=Big', ready: () => document.getElementById('tree')?.dataset.ready },
+        { what: 'tree of 2,000 forks', address: 'tree?story=Forks', ready: () => document.getElementById('tree')?.dataset.ready },
+        { what: 'moment of 301 chats', address: 'moment?chat=Large%2FMain&at=100', ready: () => document.documentElement.classList.contains('travels') },
     ];
     for (const { what, address, ready } of pages) {
         const times = [];
@@ -76,8 +95,8 @@ try {
 }
 
 // One step of the slider after the other, until the message is there.
-async function slide(visit) {
-    await visit.go('moment?chat=Lore%2FLine&at=100');
+async function slide(visit, chat) {
+    await visit.go(`moment?${new URLSearchParams({ chat, at: '100' })}`);
     const times = await visit.run(async () => {
         const range = /** @type {HTMLInputElement} */ (document.querySelector('.slider input[type=range]'));
         const taken = [];
@@ -92,7 +111,32 @@ async function slide(visit) {
         }
         return taken.sort((a, b) => a - b);
     });
-    console.log(`  ${'slider in Chromium, 2,000 entries'.padEnd(36)} median ${times[30].toFixed(0)} ms, p95 ${times[57].toFixed(0)} ms`);
+    console.log(`  ${`slider in Chromium, ${chat}`.padEnd(36)} median ${times[30].toFixed(0)} ms, p95 ${times[57].toFixed(0)} ms`);
+}
+
+// How long a tree of 2,000 forks takes from a key or a turn of the wheel until it is drawn anew: all rows apart from each other.
+async function walk(visit) {
+    await visit.go('tree?story=Forks');
+    await visit.until('the tree', () => document.getElementById('tree')?.dataset.ready);
+    const times = await visit.run(async () => {
+        const canvas = /** @type {HTMLElement} */ (document.getElementById('canvas'));
+        const frame = () => new Promise((done) => { requestAnimationFrame(() => requestAnimationFrame(done)); });
+        const timed = async (act) => {
+            const taken = [];
+            for (let i = 0; i < 20; i += 1) {
+                const start = window.performance.now();
+                act(i);
+                await frame();
+                taken.push(window.performance.now() - start);
+            }
+            return taken.sort((a, b) => a - b)[18];
+        };
+        const scrolled = await timed((i) => { canvas.scrollTop = i * 120; });
+        /** @type {HTMLElement} */ (document.getElementById('dense')).click();
+        await frame();
+        return [scrolled, await timed((i) => { canvas.scrollTop = i * 900; }), await timed((i) => /** @type {HTMLElement} */ (document.querySelector(`[data-zoom=${i % 2 ? 'out' : 'in'}]`)).click())];
+    });
+    console.log(`  ${'2,000 forks in Chromium, p95'.padEnd(36)} ${['scrolled', 'scrolled, all apart', 'zoomed, all apart'].map((what, i) => `${what} ${times[i].toFixed(0)} ms`).join(', ')}`);
 }
 
 async function once(address) {
@@ -107,9 +151,10 @@ async function once(address) {
 
 async function measure(what, address) {
     const runs = [];
-    await once(address);
+    const ask = () => once(typeof address === 'function' ? address() : address);
+    await ask();
     for (let i = 0; i < RUNS; i += 1) {
-        runs.push(await once(address));
+        runs.push(await ask());
     }
     const times = runs.map(({ ms }) => ms);
     console.log(`  ${what.padEnd(36)} best ${Math.min(...times).toFixed(1)} ms, median ${median(times).toFixed(1)} ms, ${(runs[0].bytes / 1000).toFixed(0)} KB`);

@@ -9,7 +9,6 @@ use forklore_web::{Page, pages};
 
 use super::act::{Asked, told};
 use super::frame::page;
-use crate::actions;
 use crate::form::Fields;
 use crate::vault::Call;
 use crate::vaults::Vaults;
@@ -55,6 +54,6 @@ fn history(call: &Call, asked: Asked) -> Result<Page, Failure> {
 }
 
 fn bring_back(call: &Call, asked: Asked) -> Result<Page, Failure> {
-    let of = actions::bringing(&Fields(asked), true)?;
+    let of = Fields(asked).bringing(true)?;
     Ok(pages::past::restore(&of, &told(call.ask(|open| past::restore(open, &of)))))
 }

@@ -126,9 +126,8 @@ fn row(i: usize, row: &Row<'_>, flags: &[&Flag<'_>], scale: &Scale) -> Markup {
             data-parent=[row.parent] data-from=[from.filter(|_| row.from.is_some())] data-end=(row.end) data-below=[Some(row.below).filter(|n| *n > 0)] {
             @if let Some(stem) = &stem { path.stem.far[row.parent.is_some_and(|parent| i - parent > FAR)] d=(stem) {} }
             path.line d=(line) {}
-            @if let Some(chat) = chat {
-                a.hit href=(link::moment(&chat.chat, None)) tabindex="-1" { path d=(line) {} }
-            }
+            // Where it leads depends on where it is met: a script says it then, and without one there is the name.
+            @if chat.is_some() { a.hit tabindex="-1" { path d=(line) {} } }
             @if row.from.is_some() && !scale.dense {
                 circle.fork data-m=[row.from] transform=(shift(start, row.parent.map_or(0.0, |p| scale.y(p) - y))) r="3.4" {}
             } @else if row.from.is_none() {

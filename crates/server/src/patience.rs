@@ -92,3 +92,27 @@ impl Slow {
         job
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use tokio::sync::oneshot;
+
+    use super::*;
+
+    #[tokio::test]
+    async fn what_takes_long_is_there_for_whoever_comes_back_and_is_given_once() {
+        let slow = Slow::default();
+        let (go, wait) = oneshot::channel::<()>();
+        let long = async move {
+            let _go = wait.await;
+            Err(Refused::Died)
+        };
+        assert!(slow.soon("health", long).await.is_none(), "who asks is told that it takes long");
+        go.send(()).unwrap();
+        slow.over("health").await;
+        let made = slow.soon("health", std::future::pending()).await;
+        assert!(matches!(made, Some(Err(Refused::Died))), "what was made meanwhile, not made once more");
+        assert!(slow.find("health").is_none(), "and no longer kept");
+        slow.over("nothing").await;
+    }
+}
