@@ -6,8 +6,7 @@ use serde::{Deserialize, Serialize};
 use unicode_normalization::UnicodeNormalization as _;
 use unicode_segmentation::UnicodeSegmentation as _;
 
-use crate::facts::{Learnt, Said};
-use crate::inputs::Brought;
+use crate::facts::{Brought, Learnt, Said};
 use crate::key::Key;
 use crate::schema::TYPES;
 

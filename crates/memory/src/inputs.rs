@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 use serde::{Deserialize, Serialize};
 
 use crate::entity::EntityId;
-use crate::facts::Said;
+use crate::facts::Brought;
 use crate::key::Key;
 
 /// What a person decided about one entry.
@@ -23,18 +23,6 @@ pub enum Decision {
     Locked,
     /// It is memory's again: what was decided before does not count any more from here on.
     Released,
-}
-
-/// What another line has learnt of somebody or something. Where nothing is said, it is only the names that are taken over.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(default)]
-pub struct Brought {
-    /// Other names
-    pub aliases: Vec<String>,
-    /// What a person wrote there: it comes first, and nobody makes it shorter
-    pub text: String,
-    /// What was learnt there
-    pub facts: Vec<Said>,
 }
 
 /// All decisions for one line.
