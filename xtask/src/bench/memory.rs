@@ -131,7 +131,7 @@ fn said(i: usize, more: &str) -> Utterance {
         7 => format!("They say {name} owes {i} coins. And {talk}"),
         _ => format!("Nothing new: {talk} {i}"),
     };
-    Utterance::new(if i % 2 == 0 { "Mara" } else { "You" }, text + more)
+    Utterance::new(if i.is_multiple_of(2) { "Mara" } else { "You" }, text + more)
 }
 
 /// Tokens that a pipeline reads for a scene that looks for its end at every reply, and rewrites the entries that a scene touches and the recap as a

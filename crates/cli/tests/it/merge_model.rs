@@ -216,7 +216,7 @@ impl Model {
             let (before, was) = (self.files(), self.chats[chat].clone());
             let title = question["title"].as_str().unwrap().to_owned();
             let text = theirs.knows[&title].clone();
-            let side = ["ours", "theirs", "both"][self.random.below(3) as usize];
+            let side = ["ours", "theirs", "both"][self.random.below(3)];
             self.acts.push(format!("resolve {title} of {chat}: {side}"));
             let id = question["id"].as_str().unwrap();
             let report = ok(&self.vault, &["resolve", &address, id, "--keep", side, "--yes"]);

@@ -68,7 +68,7 @@ fn decisions(told: &ToldReport) -> Markup {
         @for scene in status.scenes.iter().filter(|scene| scene.state == "stale") {
             div.say.warning {
                 p { (between(&told.chat, scene)) ": what is remembered of it was made from other words than it has now." }
-                (form(told, html! {
+                (form(told, &html! {
                     input type="hidden" name="keep" value=(scene.last);
                     button { "Keep what is remembered" }
                     span.quiet { "Or ask again: in SillyTavern, at the end of the scene, or with " code { "forklore memory run" } "." }
@@ -78,7 +78,7 @@ fn decisions(told: &ToldReport) -> Markup {
         @if let Some(why) = status.parked.last() {
             div.say.warning {
                 p { (words::count(status.parked.len(), "question")) " had no reply that could be used: " (why) }
-                (form(told, html! { input type="hidden" name="retry" value="true"; button { "Let it be asked again" } }))
+                (form(told, &html! { input type="hidden" name="retry" value="true"; button { "Let it be asked again" } }))
             }
         }
         @for proposal in &status.proposals {
@@ -86,13 +86,13 @@ fn decisions(told: &ToldReport) -> Markup {
                 p { bdi { (proposal.title) } (if proposal.before.is_some() { " would say something else:" } else { " would be new:" }) }
                 @if let Some(before) = &proposal.before { pre.before { (before) } }
                 pre { (proposal.text) }
-                (form(told, html! { input type="hidden" name="approve" value=(proposal.title); button { "Approve" span.unseen { ": " (proposal.title) } } }))
+                (form(told, &html! { input type="hidden" name="approve" value=(proposal.title); button { "Approve" span.unseen { ": " (proposal.title) } } }))
             }
         }
     }
 }
 
-fn form(told: &ToldReport, fields: Markup) -> Markup {
+fn form(told: &ToldReport, fields: &Markup) -> Markup {
     html! {
         form.decide method="post" action="act" {
             input type="hidden" name="kind" value="memory";

@@ -200,7 +200,8 @@ fn other_words_are_another_question_and_bad_ones_are_refused() {
     let played = Played::new(vault(60));
     played.run("Long road");
     let folder = ".forklore/prompts";
-    std::fs::create_dir_all(played.vault.root().join(folder)).unwrap();
+    played.fs.make_dir(&crate::path(".forklore")).unwrap();
+    played.fs.make_dir(&crate::path(folder)).unwrap();
     let own = forklore_memory::Prompts::built_in(Kind::Facts).replace("---", "Mind the ledger.\n---");
     played.vault.write(&format!("{folder}/facts.md"), own.as_bytes());
     let ways = Ways::of(&*played.fs, &Config::default()).unwrap();

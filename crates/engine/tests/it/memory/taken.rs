@@ -67,7 +67,7 @@ fn tried(fixture: &str, least: usize) {
     for c in chats {
         let library = played.library();
         let kept = library.chat(c).book().and_then(|(name, _)| library.book(name).ok().flatten());
-        if !kept.is_some_and(|book| book.keeper().is_some()) {
+        if kept.is_none_or(|book| book.keeper().is_none()) {
             continue;
         }
         let name = library.address(c).to_string();
