@@ -166,8 +166,12 @@ fn scenes(survey: &Survey, answers: &AnswerStore) -> Vec<SceneStatus> {
             }
         }
     }
+    let mut begins = 0;
     for (scene, written) in all.iter_mut().zip(written) {
-        if scene.state == "ready" || scene.last != written.last {
+        // One that a person has made of it, by letting it begin elsewhere, is another.
+        let same = (scene.first, scene.last) == (begins, written.last);
+        begins = written.last + 1;
+        if scene.state == "ready" || !same {
             continue;
         }
         // Where its own messages are what they were, it only waits for something else.
