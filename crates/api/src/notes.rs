@@ -1,4 +1,4 @@
-//! Notes and stars at moments: [`notes`] lists them, [`write`] puts one in its place.
+//! Notes and stars at moments: [`notes()`] lists them, [`write()`] puts one in its place.
 
 use forklore_engine::notes::{self, Note};
 use forklore_vault::settle;

@@ -47,12 +47,14 @@ impl Memory {
     /// Computes it.
     pub fn of(ground: Ground<'_>) -> Self {
         let (scenes, next) = scenes(ground);
-        let mut memory = Self { scenes, missing: next.into_iter().collect(), ..Self::default() };
+        let mut memory = Self { scenes, ..Self::default() };
         let mut works = Works::new(ground);
         let told: Vec<Option<Told>> = memory.scenes.iter().map(|scene| works.facts(scene)).collect();
         let same = works.identities(&memory.scenes, &told);
         memory.fold(&mut works, told, same);
+        // What is over is read before it is looked where the next scene ends: so something is remembered early.
         memory.missing.append(&mut works.missing);
+        memory.missing.extend(next);
         memory
     }
 

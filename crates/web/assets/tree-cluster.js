@@ -41,7 +41,7 @@ export function clustered(drawing) {
             const label = part('.label', SVGElement, rows[0].element);
             if (!drawing.dense || drawing.filtered) {
                 mark.remove();
-            } else if (mark.parentNode !== label) {
+            } else if (!label.contains(mark)) {
                 label.append(mark);
                 const wide = part('text', SVGTextElement, label).getComputedTextLength();
                 mark.setAttribute('transform', `translate(${wide + 8} -16)`);

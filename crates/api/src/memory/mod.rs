@@ -1,7 +1,7 @@
 //! `memory`: what is remembered of a chat; turning it on and off, asking what is missing, deciding about it, and what it cost.
 //!
-//! * [`memory_status`], [`memory_told`], [`memory_why`], [`memory_prompts`], [`bill`] look; [`switch`], [`decide`], [`retry`] change.
-//! * [`run`] asks a model until nothing is missing; [`next()`] and [`reply()`] are one step of the same, for who asks a model elsewhere.
+//! * [`memory_status`], [`memory_told`], [`memory_why`], [`memory_prompts`], [`bill()`] look; [`switch`], [`decide`], [`retry`] change.
+//! * [`run()`] asks a model until nothing is missing; [`next()`] and [`reply()`] are one step of the same, for who asks a model elsewhere.
 
 mod bill;
 mod run;

@@ -124,7 +124,9 @@ pub fn next(open: &OpenVault<'_>, asking: &Asking) -> Result<NextReport, Failure
     let library = &shared.library;
     let found = desk.survey(library, &asking.chat)?;
     if !found.record.on {
-        return Err(MemoryError::Off(library.chat(found.c).name().to_owned()).into());
+        let off = MemoryError::Off(library.chat(found.c).name().to_owned());
+        let status = desk.status(library, &found);
+        return Ok(NextReport { question: None, stopped: Some(off.to_string()), unwritten: false, status });
     }
     let unwritten = !projection::plan(library, &found, crate::now())?.is_nothing();
     let question = match asking.again {

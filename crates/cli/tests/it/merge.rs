@@ -140,6 +140,8 @@ fn what_happened_there_comes_along() {
         chat's own words meanwhile.
       → Run `forklore resolve CHAT` to see both sides and to answer; nothing waits for it.
     
+    Every change is whole or not at all, also if the power goes, and no save of SillyTavern's is lost.
+
     ✓ Checked 3 chats: no errors, no warnings (1 worth knowing).
     "#);
     insta::assert_snapshot!(text(&vault, &["resolve", "Both"]), @r#"
