@@ -39,7 +39,7 @@ enum What {
     On {
         #[command(flatten)]
         chat: Chat,
-        /// Where Auto-Recap or MemoryBooks keeps the chat: go on from what it has kept; nothing of it is asked again
+        /// Where a memory extension keeps the chat: go on from what it has kept; nothing of it is asked again
         #[arg(long)]
         take_over: bool,
     },
