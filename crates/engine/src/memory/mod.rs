@@ -5,7 +5,7 @@
 //! * [`Ways`] is how it is kept: settings and words; [`Choice`] is what an owner decides, [`decide()`] the record with it.
 //! * [`take_over()`] is the record of a chat that another extension has kept until now.
 //! * [`survey()`] reads a chat and computes; [`status()`], [`told()`] and [`why`] tell of it.
-//! * [`Along`] is told when something of another line comes into a chat's book.
+//! * `Along` is told when something of another line comes into a chat's book.
 //! * [`projection`] writes it into the chat and its book, as one operation: a [`projection::plan`], then [`projection::execute`].
 
 mod along;
