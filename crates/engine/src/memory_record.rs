@@ -22,6 +22,9 @@ pub struct MemoryRecord {
     pub version: u32,
     /// Whether it is kept
     pub on: bool,
+    /// The vault that it was turned on in, by what that calls itself
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub vault: Option<String>,
     /// What the owner decided
     pub inputs: Inputs,
     /// The number that each entry has, by its title

@@ -17,7 +17,7 @@ use forklore_engine::memory::{
 };
 use forklore_engine::pending::PendingEdit;
 use forklore_memory::Question;
-use forklore_vault::Library;
+use forklore_vault::{Library, history};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -170,7 +170,7 @@ pub fn switch(open: &OpenVault<'_>, switching: &Switching) -> Result<MemoryStatu
     let mut desk = Desk::of(open)?;
     let mut found = desk.survey(&library, &switching.chat)?;
     if switching.on && switching.take_over && found.record.taken.is_none() {
-        return desk.take_over(&library, &mut found, switching.dry_run);
+        return desk.take_over(open, &library, &mut found, switching.dry_run);
     }
     if switching.on {
         projection::allowed(&library, &found)?;
@@ -178,6 +178,7 @@ pub fn switch(open: &OpenVault<'_>, switching: &Switching) -> Result<MemoryStatu
     if found.record.on != switching.on && !switching.dry_run {
         let mut record = found.record.clone();
         record.on = switching.on;
+        record.vault = if switching.on { Some(history::name(&open.fs)?) } else { record.vault };
         let what = if switching.on { "turned memory on for" } else { "turned memory off for" };
         projection::decided(&library, &found, &record, what, now())?;
     }
@@ -227,6 +228,7 @@ impl Desk {
     /// as one operation.
     fn take_over(
         &mut self,
+        open: &OpenVault<'_>,
         library: &Library,
         found: &mut Survey,
         dry_run: bool,
@@ -241,6 +243,7 @@ impl Desk {
             self.answers.add(answer).map_err(MemoryError::from)?;
         }
         found.record = taken.record;
+        found.record.vault = Some(history::name(&open.fs)?);
         found.compute(&self.answers);
         let plan = projection::plan(library, found, now())?;
         projection::execute(library, found, plan, now())?;

@@ -87,7 +87,8 @@ enum What {
     Bill,
     /// Tell in which words it is asked, and where you can put your own
     Prompts {
-        /// Print the words for one kind of question: boundary, facts, identity, recap, compaction, combined
+        /// Print the words for one kind of question
+        #[arg(value_parser = ["boundary", "facts", "identity", "recap", "compaction", "combined"])]
         kind: Option<String>,
     },
 }

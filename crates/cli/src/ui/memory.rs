@@ -82,11 +82,8 @@ fn bill_line(out: &mut impl io::Write, line: &BillLine, of: &str) -> io::Result<
 pub(crate) fn memory_prompts(report: &PromptsReport, kind: Option<&str>) -> io::Result<()> {
     let mut out = anstream::stdout().lock();
     if let Some(kind) = kind {
-        let found = report.prompts.iter().find(|prompt| prompt.kind == kind);
-        return match found {
-            Some(prompt) => write!(out, "{}", prompt.text),
-            None => writeln!(out, "There is no question of that kind. Without a kind, all are listed."),
-        };
+        let mut found = report.prompts.iter().filter(|prompt| prompt.kind == kind);
+        return found.try_for_each(|prompt| write!(out, "{}", prompt.text));
     }
     for prompt in &report.prompts {
         let whose = if prompt.built_in { "Forklore's own" } else { "yours" };

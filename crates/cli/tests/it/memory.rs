@@ -306,3 +306,24 @@ fn ctrl_c_pauses_it_and_what_was_answered_is_written() {
     let (done, report) = run(&vault, &good, &[]);
     assert!(done && report["asked"].as_u64().unwrap() > 0, "{report:#}");
 }
+
+#[test]
+fn a_chat_that_comes_from_somebody_else_spends_nothing() {
+    let theirs = json!({"integrity": "1", "forklore_memory": {"version": 1, "on": true, "vault": "0123456789abcdef0123456789abcdef"}});
+    let texts: Vec<String> = (0..60).map(|i| format!("Nothing new, {i}.")).collect();
+    let texts: Vec<&str> = texts.iter().map(String::as_str).collect();
+    let vault = TestVault::new().chat("Mara", "Long road", &theirs, &texts);
+    let server = ModelServer::start(Faults::none());
+    for known in [false, true] {
+        if known {
+            // Also where the vault has a name of its own.
+            ok(&vault, &["watch", "--once"]);
+        }
+        assert_eq!(ok(&vault, &["memory", "status", "Long road"])["on"], false);
+        assert_eq!(run(&vault, &server, &[]).1["error"]["code"], "MEMORY_OFF");
+    }
+    assert_eq!(server.asked().len(), 0);
+    ok(&vault, &["memory", "on", "Long road"]);
+    assert!(run(&vault, &server, &[]).0);
+    assert!(!server.asked().is_empty());
+}

@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use forklore_config::id;
 use forklore_core::format::chat::Message;
 use forklore_fs::PathError;
 use forklore_memory::{
@@ -49,7 +50,9 @@ pub fn survey(
     if MemoryRecord::is_unreadable(chat.header()) {
         return Err(MemoryError::Unreadable(chat.name().to_owned()));
     }
-    let recorded = MemoryRecord::of(chat.header()).unwrap_or_default();
+    let mut recorded = MemoryRecord::of(chat.header()).unwrap_or_default();
+    // A chat that comes from elsewhere costs nothing here before somebody here has turned it on and has seen what it would cost.
+    recorded.on = recorded.on && recorded.vault.is_some() && recorded.vault == id::of(&**library.fs())?;
     let mut record = recorded.clone();
     if ways.approve {
         // What is in the book already was not to be approved.

@@ -148,9 +148,13 @@ pub fn store(fs: &Arc<dyn Vfs>) -> Result<Store, HistoryError> {
 /// The same for whoever adds to it: from then on the vault has a name for itself, and the store is the vault's.
 pub fn store_to_add(fs: &Arc<dyn Vfs>) -> Result<Store, HistoryError> {
     let place = place(fs)?;
+    bound(place, Some(name(fs)?))
+}
+
+/// What a vault calls itself, from now on if it has no name yet: the one that its history knows it by, if that is left.
+pub fn name(fs: &Arc<dyn Vfs>) -> Result<String, HistoryError> {
     let own = Store::open(fs.clone(), layout::folder(layout::HISTORY))?.owner()?;
-    let id = id::make(&**fs, own)?;
-    bound(place, Some(id))
+    Ok(id::make(&**fs, own)?)
 }
 
 /// The store of what models have answered about stories, which lives beside history; `None` where nothing was answered yet.
@@ -164,8 +168,7 @@ pub fn answers(fs: &Arc<dyn Vfs>) -> Result<Option<Store>, HistoryError> {
 
 /// The same for whoever adds to it.
 pub fn answers_to_add(fs: &Arc<dyn Vfs>) -> Result<Store, HistoryError> {
-    let own = Store::open(fs.clone(), layout::folder(layout::HISTORY))?.owner()?;
-    let id = id::make(&**fs, own)?;
+    let id = name(fs)?;
     bound(beside(place(fs)?)?, Some(id))
 }
 
