@@ -3,6 +3,8 @@
 //! SillyTavern's own forks copy their parent's metadata, this key included. So the record names its owner; where file and slug
 //! are not the owner's, the chat is a copy and the record is somebody else's.
 
+use std::ops::RangeInclusive;
+
 use forklore_json::{Kind, Raw, list, object, quote};
 use serde::{Deserialize, Serialize};
 
@@ -262,12 +264,11 @@ impl ForkRecord {
         self.book.as_deref().filter(|_| made)
     }
 
-    /// Whether a message was another chat's before it was this one's.
-    pub fn is_appended(&self, message: usize) -> bool {
-        self.appended.as_ref().is_some_and(|appended| {
-            let more = (appended.message + 1).saturating_sub(appended.first);
-            message > self.message && message - self.message <= more
-        })
+    /// The messages that were another chat's before they were this one's.
+    pub fn put_behind(&self) -> Option<RangeInclusive<usize>> {
+        let appended = self.appended.as_ref()?;
+        let more = (appended.message + 1).checked_sub(appended.first)?;
+        Some(self.message.checked_add(1)?..=self.message.checked_add(more)?)
     }
 
     /// Whether the record was written for the chat with this slug. A renamed chat keeps its slug, so the file alone decides nothing.

@@ -1,10 +1,11 @@
 //! The running recap: versions from the future, of another line, or missing.
 
 use forklore_vault::ChatIx;
+use forklore_vault::lineage::PutBehind;
 use std::collections::HashSet;
 
-use forklore_core::adapter::Adapter;
 use forklore_core::adapter::recap::{self, RecapVersion};
+use forklore_core::adapter::{Adapter, Scene};
 use forklore_core::check::{Code, Remedy, Severity};
 
 use super::{Checker, list};
@@ -34,10 +35,18 @@ impl Checker<'_> {
         let library = self.library;
         let chat = library.chat(c);
         let combined = chat.facts().scenes.iter().filter(|(_, scene)| scene.is_real() && scene.is_combined());
-        // Messages that another line's were played as were merged into that line's recap, not into this one.
-        let appended = |message: usize| chat.record().is_some_and(|record| record.is_appended(message));
-        let combined: Vec<usize> =
-            combined.map(|(message, _)| *message).filter(|message| !appended(*message)).collect();
+        // What was played elsewhere was merged into that line's recap, not into this one.
+        let put_behind = library.put_behind(c);
+        let elsewhere = |message: usize, scene: &Scene| {
+            let told = |put: &PutBehind| {
+                scene.versions.iter().all(|version| put.tells_elsewhere(message, version.started))
+            };
+            put_behind.iter().any(told)
+        };
+        let combined: Vec<usize> = combined
+            .filter(|(message, scene)| !elsewhere(*message, scene))
+            .map(|(message, _)| *message)
+            .collect();
         let Some(running) = chat.running() else { return };
         let keeper = recap::keeper(chat.header().metadata());
         let head = chat.head();

@@ -4,6 +4,7 @@
 use forklore_config::Config;
 use forklore_core::merge::Answer;
 use forklore_engine::memory::{AnswerStore, MemoryRecord, survey, why};
+use forklore_engine::merge::append::{self, AppendRequest};
 use forklore_engine::merge::learn::{self, LearnReport, LearnRequest};
 use forklore_engine::merge::pick::{self, PickError, PickReport, PickRequest, PickWanted};
 use forklore_engine::merge::resolve::{self, ResolveRequest};
@@ -14,7 +15,7 @@ use forklore_testkit::TestVault;
 use serde_json::{Value, json};
 use std::sync::Arc;
 
-use crate::memory::{Played, facts, vault};
+use crate::memory::{Played, facts, shown_in, vault};
 
 const ROAD: &str = "Long road";
 
@@ -328,5 +329,49 @@ fn what_an_extension_has_learnt_stays_too() {
     played.run(ROAD);
     let zora = &head(&played, ROAD)["character-Zora"];
     assert!(zora.starts_with("Zora sings.") && zora.contains("house 99"), "{zora}");
+    healthy(&played);
+}
+
+/// Both lines' messages, one after the other.
+fn appended(played: &Played, chat: &str, from: &str) {
+    let library = played.library();
+    let request = AppendRequest {
+        chat: chat.to_owned(),
+        from: from.to_owned(),
+        name: Some("One story".to_owned()),
+        ..AppendRequest::default()
+    };
+    let slug = forklore_engine::fresh_slug();
+    let plan = append::plan(&library, &request, &Config::default(), &slug, played.now()).unwrap();
+    append::execute(&library, plan, played.now()).unwrap();
+}
+
+/// The state at every message of a chat.
+fn all(played: &Played, chat: &str) -> Vec<std::collections::BTreeMap<String, String>> {
+    let library = played.library();
+    let c = library.find_chat(chat).unwrap();
+    (0..=library.chat(c).head()).map(|at| shown_in(&library, c, at)).collect()
+}
+
+#[test]
+fn messages_that_follow_are_remembered_when_memory_goes_on() {
+    let (played, fork) = parted();
+    let (here, there) = (all(&played, ROAD), all(&played, &fork));
+    appended(&played, ROAD, &fork);
+    let knew = here.last().unwrap();
+    let before = all(&played, "One story");
+    assert!(before[here.len()..].iter().all(|state| facts(state) == facts(knew)));
+    played.run("One story");
+    let after = all(&played, "One story");
+    assert_eq!(after.len(), before.len());
+    for (at, (was, is)) in before.iter().zip(&after).enumerate().take(here.len() - 1) {
+        assert_eq!(facts(was), facts(is), "at {at}");
+    }
+    let zora = |state: &&std::collections::BTreeMap<String, String>| state.contains_key("character-Zora");
+    let first = after.iter().position(|state| zora(&state)).unwrap();
+    assert!(first >= here.len() && first + 1 < after.len(), "known from {first} of {}", after.len());
+    assert!(after[first..].iter().all(|state| zora(&state)), "what memory has written stays");
+    assert_eq!(played.run("One story"), 0);
+    assert_eq!((all(&played, ROAD), all(&played, &fork)), (here, there), "nobody else's past changes");
     healthy(&played);
 }

@@ -1,6 +1,9 @@
-//! Who is related to whom: `kin` aligns relatives, `traced` remembers what was found out about all of them.
+//! Who is related to whom: `kin` aligns relatives, `traced` remembers what was found out about all of them, `appended` knows what was
+//! played elsewhere.
 
+mod appended;
 mod kin;
 mod traced;
 
+pub use appended::PutBehind;
 pub(crate) use traced::{Key, is_worthwhile, recall, remember};

@@ -1,10 +1,11 @@
 //! When the messages of a chat were sent, asked for without reading all of them: a long chat has a hundred thousand.
 //!
 //! Messages stand in the order in which they were sent. Where they do not, because a chat was put together from others, any place where
-//! the clock passes is as good as another.
+//! the clock passes is as good as another; where Forklore put them together it is known when.
 
 use crate::ChatIx;
 use crate::library::Library;
+use crate::lineage::PutBehind;
 
 /// So far around a message that does not say when it was sent its neighbours are asked.
 const NEAR: usize = 256;
@@ -13,6 +14,13 @@ impl Library {
     /// When a message was sent, in milliseconds since 1970, if it says so exactly.
     pub fn sent(&self, chat: ChatIx, message: usize) -> Option<i64> {
         self.chats[chat].transcript.row(message)?.sent
+    }
+
+    /// When a message came to a chat: when it was sent, or when it was put there after it had been played elsewhere.
+    fn came(&self, chat: ChatIx, message: usize, put_behind: &[PutBehind]) -> Option<i64> {
+        let sent = self.sent(chat, message)?;
+        let put = put_behind.iter().filter(|put| put.messages.contains(&message));
+        Some(put.map(|put| put.when).fold(sent, i64::max))
     }
 
     /// When the first message from one on was sent.
@@ -33,12 +41,13 @@ impl Library {
         rows.filter(|(row, above)| row.sent != *above).find_map(|(row, _)| row.sent)
     }
 
-    /// The last message that was sent at or before a time.
+    /// The last message that had come at a time.
     pub fn head_at(&self, chat: ChatIx, time: i64) -> Option<usize> {
+        let put_behind = self.put_behind(chat);
         let told_before = |end: usize| {
             (end.saturating_sub(NEAR)..end)
                 .rev()
-                .find_map(|message| Some((message, self.sent(chat, message)?)))
+                .find_map(|message| Some((message, self.came(chat, message, &put_behind)?)))
         };
         let (mut low, mut high) = (0, self.chats[chat].transcript.len());
         while low < high {

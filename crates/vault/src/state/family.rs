@@ -7,6 +7,7 @@ use crate::ChatIx;
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
+use forklore_core::adapter::SceneVersion;
 use forklore_core::adapter::recap::{self, RecapVersion, RunningRecap};
 use forklore_core::format::names::book_stem;
 use forklore_core::state::{Origin, Scene};
@@ -78,11 +79,13 @@ impl Library {
         let mut places: HashMap<(String, SceneKey), usize> = HashMap::new();
         let begun = self.begun();
         for (c, chat) in ChatIx::each(&self.chats) {
-            // What was played elsewhere, and only follows here, is told there.
-            let elsewhere =
-                |message: usize| chat.record.as_ref().is_some_and(|record| record.is_appended(message));
-            for (message, scene) in chat.facts.scenes.iter().filter(|(message, _)| !elsewhere(*message)) {
-                for version in &scene.versions {
+            let put_behind = self.put_behind(c);
+            for (message, scene) in &chat.facts.scenes {
+                // What was played elsewhere, and only follows here, is told there.
+                let elsewhere = |version: &&SceneVersion| {
+                    put_behind.iter().any(|put| put.tells_elsewhere(*message, version.started))
+                };
+                for version in scene.versions.iter().filter(|version| !elsewhere(version)) {
                     let book = version.book.as_deref().map(book_stem);
                     let Some(book) = book.or_else(|| chat.book_stem().map(str::to_owned)) else { continue };
                     let book = self.known_as(&book).to_owned();

@@ -126,8 +126,12 @@ impl Library {
         let chat = &self.chats[c];
         let own = |message: usize| chat.lineage.fork_message.is_none_or(|fork| message > fork);
         let scenes = chat.facts.scenes.iter().filter(|(message, _)| own(*message));
+        let put_behind = self.put_behind(c);
+        let elsewhere =
+            |message: usize, begun: i64| put_behind.iter().any(|put| put.tells_elsewhere(message, begun));
         let last = scenes
             .flat_map(|(message, scene)| scene.versions.iter().map(move |version| (*message, version)))
+            .filter(|(message, version)| !elsewhere(*message, version.started))
             .filter_map(|(message, version)| Some((message, version, book_stem(version.book.as_deref()?))))
             .filter(|(.., book)| book != now)
             .max_by_key(|(_, version, _)| version.clock);

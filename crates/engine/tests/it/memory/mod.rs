@@ -20,7 +20,7 @@ use forklore_fs::{RealFs, Vfs};
 use forklore_journal::oplog::OpLog;
 use forklore_memory::{Answer, Provenance, Question, Reply};
 use forklore_testkit::{TestVault, model};
-use forklore_vault::{Library, NoProgress};
+use forklore_vault::{ChatIx, Library, NoProgress};
 use serde_json::{Value, json};
 
 const NOW: i64 = 1_800_000_000_000;
@@ -42,6 +42,13 @@ pub(crate) fn vault(n: usize) -> TestVault {
         .collect();
     let texts: Vec<&str> = texts.iter().map(String::as_str).collect();
     TestVault::new().chat("Mara", "Long road", &json!({"integrity": "1", "kept": {"by": "somebody"}}), &texts)
+}
+
+/// The facts in the book of a chat at a message: titles and texts.
+pub(crate) fn shown_in(library: &Library, chat: ChatIx, at: usize) -> BTreeMap<String, String> {
+    let report = serde_json::to_value(show::show(library, chat, Some(at)).unwrap()).unwrap();
+    let entries = report["book"]["entries"].as_array().cloned().unwrap_or_default();
+    entries.iter().map(|entry| (text(&entry["comment"]), text(&entry["content"]))).collect()
 }
 
 pub(crate) struct Played {
@@ -100,9 +107,7 @@ impl Played {
     pub(crate) fn shown(&self, chat: &str, at: usize) -> BTreeMap<String, String> {
         let library = self.library();
         let c = library.find_chat(chat).unwrap();
-        let report = serde_json::to_value(show::show(&library, c, Some(at)).unwrap()).unwrap();
-        let entries = report["book"]["entries"].as_array().cloned().unwrap_or_default();
-        entries.iter().map(|entry| (text(&entry["comment"]), text(&entry["content"]))).collect()
+        shown_in(&library, c, at)
     }
 
     /// What is remembered after every scene: its last message, and titles and texts.
