@@ -48,7 +48,7 @@ pub(crate) fn test() -> Result<()> {
     let newest = Suite::in_sillytavern(
         &[
             "requests", "doors", "forks", "story", "others", "away", "life", "tabs", "notices", "undo",
-            "bring", "renames", "copies", "saves", "page", "memory", "launcher",
+            "bring", "renames", "copies", "saves", "page", "memory", "patience", "launcher",
         ],
         &SILLYTAVERN[..1],
     );
@@ -80,6 +80,7 @@ pub(crate) fn soak() -> Result<()> {
         "copies",
         "page",
         "memory",
+        "patience",
         "without-plugin",
     ];
     let older = Suite::in_sillytavern(&["versions", "saves"], &OLDER);

@@ -14,8 +14,8 @@ function text(i) {
     return i % 12 === 0 && i > 0 ? `Later they came upon ${name} at the mill.` : i % 12 === 3 ? `It is said that ${name} lives in house ${i}.` : `Nothing new, ${i}.`;
 }
 
-/** Puts the chat and the connection into a vault, before SillyTavern starts. */
-export function prepare({ vault }, model) {
+/** Puts the chat and the connection into a vault, before SillyTavern starts; `chosen`: what is set of the extension's. */
+export function prepare({ vault }, model, chosen = {}) {
     const messages = Array.from({ length: 46 }, (_, i) => ({
         name: i % 2 ? 'Corin' : STORY, is_user: i % 2 === 1, is_system: false, send_date: `2026-11-17T10:${String(i).padStart(2, '0')}:00.000Z`, mes: text(i), extra: {},
     }));
@@ -25,6 +25,7 @@ export function prepare({ vault }, model) {
     const settings = JSON.parse(fs.readFileSync(file, 'utf8'));
     const profile = { id: PROFILE, mode: 'cc', name: 'A scripted one', api: 'custom', preset: 'Default', 'api-url': model.url, model: 'scripted' };
     settings.extension_settings.connectionManager = { profiles: [profile], selectedProfile: null };
+    settings.extension_settings.forklore = { ...settings.extension_settings.forklore, ...chosen };
     fs.writeFileSync(file, JSON.stringify(settings));
 }
 

@@ -4,6 +4,9 @@
 import http from 'node:http';
 import { listening } from './tavern.js';
 
+/** What it says to whoever plays. */
+export const REPLY = 'The road went on all the same.';
+
 export class ModelServer {
     /** Bodies of what it was asked. @type {any[]} */
     asked = [];
@@ -28,7 +31,7 @@ export class ModelServer {
         return this.asked.length;
     }
 
-    // Nothing is answered until `release`.
+    // No question of memory's is answered until `release`.
     hold() {
         this.#held = [];
     }
@@ -61,15 +64,25 @@ export class ModelServer {
             answer(response, fault.status, { error: { message: fault.message } });
             return;
         }
-        if (this.#held) {
+        if (this.#held && isQuestion(body)) {
             await new Promise((resolve) => { this.#held.push(() => resolve(null)); });
         }
-        const text = fault && 'text' in fault ? fault.text : JSON.stringify(reply(body));
+        const text = fault && 'text' in fault ? fault.text : isQuestion(body) ? JSON.stringify(reply(body)) : REPLY;
+        if (body.stream) {
+            const chunk = { choices: [{ index: 0, delta: { content: text } }] };
+            response.writeHead(200, { 'Content-Type': 'text/event-stream' }).end(`data: ${JSON.stringify(chunk)}\n\ndata: [DONE]\n\n`);
+            return;
+        }
         answer(response, 200, {
             id: 'x', object: 'chat.completion', model: 'scripted', choices: [{ index: 0, message: { role: 'assistant', content: text }, finish_reason: 'stop' }],
             usage: { prompt_tokens: 100, completion_tokens: 10, total_tokens: 110 },
         });
     }
+}
+
+// Memory asks for JSON, by a schema or in words; whoever plays asks for a reply.
+export function isQuestion({ messages, response_format: format }) {
+    return Boolean(format) || /JSON/.test(messages[0].content);
 }
 
 function answer(response, status, body) {
