@@ -7,6 +7,8 @@ import { listening } from './tavern.js';
 /** What it says to whoever plays. */
 export const REPLY = 'The road went on all the same.';
 
+const USAGE = { prompt_tokens: 100, completion_tokens: 10, total_tokens: 110 };
+
 export class ModelServer {
     /** Bodies of what it was asked. @type {any[]} */
     asked = [];
@@ -69,13 +71,13 @@ export class ModelServer {
         }
         const text = fault && 'text' in fault ? fault.text : isQuestion(body) ? JSON.stringify(reply(body)) : REPLY;
         if (body.stream) {
-            const chunk = { choices: [{ index: 0, delta: { content: text } }] };
+            const chunk = { model: 'scripted', choices: [{ index: 0, delta: { content: text }, finish_reason: 'stop' }], usage: USAGE };
             response.writeHead(200, { 'Content-Type': 'text/event-stream' }).end(`data: ${JSON.stringify(chunk)}\n\ndata: [DONE]\n\n`);
             return;
         }
         answer(response, 200, {
             id: 'x', object: 'chat.completion', model: 'scripted', choices: [{ index: 0, message: { role: 'assistant', content: text }, finish_reason: 'stop' }],
-            usage: { prompt_tokens: 100, completion_tokens: 10, total_tokens: 110 },
+            usage: USAGE,
         });
     }
 }
