@@ -59,7 +59,7 @@ export class ModelServer {
             answer(response, 200, { data: [{ id: 'scripted' }] });
             return;
         }
-        const body = JSON.parse(Buffer.concat(parts).toString());
+        const body = asked(JSON.parse(Buffer.concat(parts).toString()));
         this.asked.push(body);
         const fault = this.faults.shift();
         if (fault && 'status' in fault) {
@@ -75,11 +75,21 @@ export class ModelServer {
             response.writeHead(200, { 'Content-Type': 'text/event-stream' }).end(`data: ${JSON.stringify(chunk)}\n\ndata: [DONE]\n\n`);
             return;
         }
+        if (body.prompt) {
+            answer(response, 200, { content: text, model: 'scripted', stop: true });
+            return;
+        }
         answer(response, 200, {
             id: 'x', object: 'chat.completion', model: 'scripted', choices: [{ index: 0, message: { role: 'assistant', content: text }, finish_reason: 'stop' }],
             usage: USAGE,
         });
     }
+}
+
+// A server for text, such as llama.cpp's own, is asked with one text and has its own name for the shape.
+function asked(body) {
+    const { prompt, json_schema: schema } = body;
+    return prompt ? { ...body, messages: [{ content: prompt }, { content: prompt }], response_format: schema && { json_schema: { schema } } } : body;
 }
 
 // Memory asks for JSON, by a schema or in words; whoever plays asks for a reply.
