@@ -12,6 +12,7 @@ mod along;
 mod answers;
 mod back;
 mod decide;
+mod drawn;
 mod error;
 pub mod projection;
 mod shape;
