@@ -3,11 +3,12 @@
 
 import { fileOf, set, SAVES } from './edits.js';
 import { watch } from './requests.js';
-import { cut, quiet } from './settle.js';
+import { cut, isHeld, quiet } from './settle.js';
 import * as st from './st.js';
 
 // A save waits no longer than this for what is being written.
 const LONGEST = 5000;
+const BETWEEN = 300;
 
 /** @type {Promise<any> | null} */
 let writing = null;
@@ -52,16 +53,25 @@ async function absorb({ edits, book }, open, was) {
     const own = edits?.filter(({ file }) => file === fileOf(open));
     if (!own || own.length < edits.length) {
         // The headers of groups are in a file of the group's in older versions; and an older engine does not tell.
-        await quiet();
-        if (st.here()?.address === open.address) {
-            await st.reload([book]);
-        }
+        const reloaded = loadAgain(open, book);
+        // Where generating waits for this, it is over first.
+        await (isHeld() ? null : reloaded);
         return;
     }
     const { chat, chatMetadata } = st.context();
     // Where messages went in between, only the header is certain; the rest is written again.
     make(was === cut() ? own : own.filter(({ message }) => message === null), chatMetadata, chat);
     await st.refreshBooks([book]);
+}
+
+async function loadAgain(open, book) {
+    while (st.isGenerating() && st.here()) {
+        await st.pause(BETWEEN);
+    }
+    await quiet();
+    if (st.here()?.address === open.address) {
+        await st.reload([book]);
+    }
 }
 
 function make(edits, metadata, messages) {

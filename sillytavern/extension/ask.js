@@ -50,7 +50,7 @@ export function start() {
 export async function ask(profile, question, stop) {
     const shape = shapeless.has(profile.id) ? {} : shapeOf(profile, question.schema);
     try {
-        const json = await send(profile, question, shape, { signal: limited(stop), extractData: false });
+        const json = await patiently(stop, (signal) => send(profile, question, shape, { signal, extractData: false }));
         return replied(json, profile, question);
     } catch (error) {
         stop.throwIfAborted();
@@ -70,14 +70,24 @@ function send(profile, { messages, reply_tokens: most }, shape, how) {
     return context().ConnectionManagerRequestService.sendRequest(profile.id, messages, most, { stream: false, ...how }, shape);
 }
 
-function limited(stop) {
+/**
+ * Takes its time, but not for ever. Whatever comes of it, nothing of it goes on afterwards: neither the clock nor a reply that nobody hears.
+ * @template T
+ * @param {AbortSignal} stop
+ * @param {(signal: AbortSignal) => Promise<T>} work
+ */
+async function patiently(stop, work) {
     const own = new AbortController();
+    const leave = () => own.abort(stop.reason);
     const late = setTimeout(() => own.abort(new DOMException('it has said nothing for too long', 'TimeoutError')), PATIENCE);
-    stop.addEventListener('abort', () => {
+    stop.addEventListener('abort', leave, { once: true });
+    try {
+        return await work(own.signal);
+    } finally {
         clearTimeout(late);
-        own.abort(stop.reason);
-    }, { once: true });
-    return own.signal;
+        stop.removeEventListener('abort', leave);
+        own.abort();
+    }
 }
 
 /**
@@ -100,16 +110,17 @@ async function why(error, profile, question, shape, stop) {
     if (known || error.cause?.name === 'TimeoutError') {
         return { status: Number(known?.[0] ?? 504), text: said };
     }
-    const signal = limited(stop);
-    const refused = new Promise((resolve) => { refusals.set(signal, { resolve }); });
-    try {
-        await send(profile, question, shape, { signal, stream: true });
-    } catch {
-        stop.throwIfAborted();
-        const { status, text } = await Promise.race([refused, new Promise((resolve) => { setTimeout(resolve, 2000, { status: 0, text: null }); })]);
-        return { status, text: (await text) || said };
-    }
-    return { status: 0, text: said };
+    return patiently(stop, async (signal) => {
+        const refused = new Promise((resolve) => { refusals.set(signal, { resolve }); });
+        try {
+            await send(profile, question, shape, { signal, stream: true });
+        } catch {
+            stop.throwIfAborted();
+            const { status, text } = await Promise.race([refused, new Promise((resolve) => { setTimeout(resolve, 2000, { status: 0, text: null }); })]);
+            return { status, text: (await text) || said };
+        }
+        return { status: 0, text: said };
+    });
 }
 
 function meaning(status, text) {

@@ -1,5 +1,5 @@
 // Asks what is missing in the open chat's memory, through a connection of the user's, one question after the other, when the line has
-// come to rest. What is asked and whether a reply is an answer is the engine's affair; generating never waits for it.
+// come to rest. What is asked and whether a reply is an answer is the engine's affair; generating waits for it only if somebody wants that (`patience.js`).
 
 import { absorbing } from './absorb.js';
 import * as api from './api.js';
@@ -7,7 +7,7 @@ import { ask, Unanswered } from './ask.js';
 import { look, memory, stale, subscribe, update } from './memory.js';
 import { connection } from './profiles.js';
 import { change, chosen } from './settings.js';
-import { isSettled, left, onTouch, quiet, SETTLED } from './settle.js';
+import { isReplacing, isSettled, left, onTouch, quiet, SETTLED } from './settle.js';
 import * as st from './st.js';
 import { opened } from './state.js';
 
@@ -90,10 +90,16 @@ function mayAsk() {
     return Boolean(connection().profile) && (allowed || !stale().length);
 }
 
-function isWanted() {
+// Whether there is something to do now, as far as is known, and nothing stands against it.
+export function isWanted() {
     const { status, problem } = memory;
     const missing = again.length > 0 || status?.questions > 0;
     return Boolean(status) && !problem && !isPaused() && (fresh || (missing && mayAsk()));
+}
+
+// Whether the engine or a model is being asked.
+export function isWorking() {
+    return running !== null;
 }
 
 function schedule(soonest = left()) {
@@ -103,7 +109,7 @@ function schedule(soonest = left()) {
     }
 }
 
-async function work(urgent = false) {
+export async function work(urgent = false) {
     const open = st.here();
     clearTimeout(waiting);
     if (!open || running || !isWanted()) {
@@ -180,7 +186,7 @@ async function run(chat, stop, urgent) {
         if (!saved) {
             // What this page has not saved yet is part of what is asked about.
             saved = true;
-            await save(status, stop);
+            await (isReplacing() ? null : save(status, stop));
         } else if (asks) {
             first = false;
             await answer(chat, question, at, stop);

@@ -1,5 +1,6 @@
 // Generating waits while the lorebook of the chat is wrong: a reply would be written from another story's memory.
 
+import { patience } from './patience.js';
 import { setting } from './settings.js';
 import * as st from './st.js';
 import { state, update } from './state.js';
@@ -25,6 +26,8 @@ export function start(decide) {
             if (type !== 'quiet') {
                 ask();
             }
+        } else {
+            await patience(abort, type);
         }
     };
     // Earlier, so that what was typed stays in its field.

@@ -22,6 +22,7 @@ import * as memory from './memory.js';
 import * as options from './options.js';
 import { isMaking } from './ours.js';
 import * as panel from './panel.js';
+import * as patience from './patience.js';
 import * as place from './place.js';
 import * as scenes from './scenes.js';
 import { setting } from './settings.js';
@@ -63,6 +64,7 @@ async function begin() {
     settle.start();
     asking.start();
     scenes.start();
+    patience.start();
     eventSource.on(eventTypes.CHAT_CHANGED, () => {
         enter.changed(true);
         auto.soon();

@@ -42,7 +42,7 @@ export function refusal(title, error) {
  * @param {'success' | 'info' | 'warning'} kind
  */
 export function withActions(kind, title, lines, actions, options = {}) {
-    const shown = toast(kind, title, lines, { ...options, toastClass: 'toast forklore-toast forklore-acts' });
+    const shown = toast(kind, title, lines, { ...options, toastClass: `toast forklore-toast forklore-acts ${options.toastClass ?? ''}` });
     const bar = document.createElement('div');
     bar.className = 'forklore-toast-actions';
     for (const [label, act] of actions) {

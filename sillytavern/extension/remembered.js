@@ -153,7 +153,8 @@ function how(status) {
     ];
 }
 
-function told(status) {
+// What memory is doing, or why it is not.
+export function told(status) {
     const { asking, problem } = memory;
     if (asking) {
         const { kind, about } = asking;

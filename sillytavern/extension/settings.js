@@ -11,6 +11,7 @@ export const OPTIONS = {
     place: [true, 'Where you are, above the messages', 'In a fork: what it was forked from, with ways to its parent and its siblings.'],
     chats: [true, 'Tree in "Manage chat files"', 'Forks stand below what they were forked from.'],
     scenes: [true, 'Scenes in the chat', 'Where memory is on: a line below the last message of every scene, and a button that ends one.'],
+    patience: [false, 'Generating waits for memory', 'Where memory is on: until everything is remembered that has happened. You can always go on without.'],
     button: [true, 'Button on messages', 'In the menu of every message.'],
     badge: [true, 'State beside the message field', 'Shows whether the story is ready to be forked.'],
 };

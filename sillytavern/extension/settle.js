@@ -9,6 +9,9 @@ const BETWEEN = 300;
 
 let touched = Date.now();
 let cuts = 0;
+// What kind of generating waits for memory, as SillyTavern calls it; null if none does.
+/** @type {string | null} */
+let held = null;
 /** @type {Set<() => void>} */
 const listeners = new Set();
 
@@ -32,7 +35,21 @@ export function onTouch(listener) {
 }
 
 export function left() {
-    return Math.max(0, touched + SETTLED - Date.now());
+    return held === null ? Math.max(0, touched + SETTLED - Date.now()) : 0;
+}
+
+// Generating waits for memory, which therefore waits for nothing; or does not do so any more.
+export function hold(type) {
+    held = type;
+}
+
+export function isHeld() {
+    return held !== null;
+}
+
+// The page has taken its last message away, or has none yet where the swipe is to be: that is not to be saved.
+export function isReplacing() {
+    return held === 'swipe' || held === 'regenerate';
 }
 
 export function isSettled() {
@@ -43,7 +60,7 @@ export function isSettled() {
 export function isQuiet() {
     const world = document.querySelector('#WorldInfo');
     const writes = document.activeElement?.matches('input, textarea') && world?.contains(document.activeElement);
-    return !st.isGenerating() && !document.querySelector('#chat .edit_textarea') && !writes && st.isLoaded();
+    return (isHeld() || !st.isGenerating()) && !document.querySelector('#chat .edit_textarea') && !writes && st.isLoaded();
 }
 
 /** @param {AbortSignal} [stop] */

@@ -48,6 +48,7 @@ interface TavernContext {
     groupId: string | null | undefined;
     name1: string;
     name2: string;
+    onlineStatus: string;
     extensionSettings: Record<string, any>;
     eventSource: {
         on(event: string, listener: (...args: any[]) => any): void;

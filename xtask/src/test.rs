@@ -47,8 +47,25 @@ pub(crate) fn test() -> Result<()> {
     // Two at a time: a browser waits more than it works, and each version of SillyTavern has a folder of its own.
     let newest = Suite::in_sillytavern(
         &[
-            "requests", "doors", "forks", "story", "others", "away", "life", "tabs", "notices", "undo",
-            "bring", "renames", "copies", "saves", "page", "memory", "launcher",
+            "requests",
+            "doors",
+            "forks",
+            "story",
+            "others",
+            "away",
+            "life",
+            "tabs",
+            "notices",
+            "undo",
+            "bring",
+            "renames",
+            "copies",
+            "saves",
+            "page",
+            "memory",
+            "remembers",
+            "patience",
+            "launcher",
         ],
         &SILLYTAVERN[..1],
     );
@@ -80,6 +97,8 @@ pub(crate) fn soak() -> Result<()> {
         "copies",
         "page",
         "memory",
+        "remembers",
+        "patience",
         "without-plugin",
     ];
     let older = Suite::in_sillytavern(&["versions", "saves"], &OLDER);

@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use forklore_engine::diff::{DiffMessage, DiffReport, DiffSide};
 use forklore_engine::line::{self, Companion, Line, LineMessage};
+use forklore_engine::memory::MemoryRecord;
 use forklore_engine::notes::{self, Note};
 use forklore_engine::show::ShowReport;
 use serde::Deserialize;
@@ -45,6 +46,8 @@ pub struct Moment {
     pub before: Option<Arc<ShowReport>>,
     /// What people have noted along the line
     pub notes: Vec<Note>,
+    /// Whether Forklore keeps the chat's memory, or has kept it
+    pub remembers: bool,
 }
 
 /// A moment: the state there, the state where one comes from, and the messages around.
@@ -59,7 +62,10 @@ pub fn moment(open: &OpenVault<'_>, step: &SliderStep) -> Result<Moment, Failure
     let window = line::around(library, chat, window)?;
     // Notes that cannot be read are no reason not to show the story; whoever writes one is told.
     let notes = notes::of_chat(library, chat, &notes::all(&*open.fs).unwrap_or_default());
-    Ok(Moment { line: line::line(library, chat).with_notes(&notes), window, here, before, notes })
+    let record = MemoryRecord::of(library.chat(chat).header());
+    let remembers = record.is_some_and(|record| record.on || !record.scenes.is_empty());
+    let line = line::line(library, chat).with_notes(&notes);
+    Ok(Moment { line, window, here, before, notes, remembers })
 }
 
 /// How many messages of each side are shown from where two lines part.

@@ -398,32 +398,10 @@ impl SettingPlan {
             owners.save()?;
         }
         if let Some(text) = &self.text {
-            put(fs, &layout::folder(layout::FORKLORE), &path(), text)?;
+            forklore_fs::put(fs, &path(), text.as_bytes())?;
         }
         Ok(self.config)
     }
-}
-
-/// Puts a file on disk, the old one or the new one after a crash.
-fn put(fs: &dyn Vfs, dir: &VaultPath, file: &VaultPath, text: &str) -> Result<(), ConfigError> {
-    let new = dir.join(&format!("{}.new", file.name())).unwrap_or_default();
-    if fs.list(dir)?.is_empty() {
-        fs.make_private_dir(dir)?;
-        fs.sync_dir(&dir.parent())?;
-    }
-    match fs.unlink(&new) {
-        Err(e) if !e.is_missing() => return Err(e.into()),
-        // Gone, or never there: either way the name is free.
-        _ => {}
-    }
-    let written = fs.create(&new, text.as_bytes()).and_then(|()| fs.sync_file(&new));
-    if let Err(e) = written.and_then(|()| fs.replace(&new, file)) {
-        // The next change would remove it, but it need not stay.
-        let _gone = fs.unlink(&new);
-        return Err(e.into());
-    }
-    fs.sync_dir(dir)?;
-    Ok(())
 }
 
 fn path() -> VaultPath {

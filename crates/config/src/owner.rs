@@ -140,7 +140,7 @@ impl Home {
     /// Puts it on disk: after a crash at any moment, the file is the old one or the new one.
     pub(super) fn save(&self) -> Result<(), ConfigError> {
         let fs = RealFs::make(&self.dir).map_err(|e| self.unreadable(e.to_string()))?;
-        super::put(&fs, &VaultPath::root(), &name(), &self.text)
+        Ok(forklore_fs::put(&fs, &name(), self.text.as_bytes())?)
     }
 
     /// Vaults that call themselves this and are not where they were.

@@ -108,28 +108,6 @@ pub fn put(fs: &dyn Vfs, note: &Note) -> Result<(), NotesError> {
     }
     let text = serde_json::to_vec_pretty(&File { version: VERSION, notes })
         .map_err(|e| NotesError::Damaged(e.to_string()))?;
-    save(fs, &text)
-}
-
-/// After a crash at any moment the file is the old one or the new one.
-fn save(fs: &dyn Vfs, bytes: &[u8]) -> Result<(), NotesError> {
-    let (dir, file) = (layout::folder(layout::FORKLORE), path());
-    let new = layout::folder(".forklore/notes.json.new");
-    if fs.list(&dir)?.is_empty() {
-        fs.make_private_dir(&dir)?;
-        fs.sync_dir(&dir.parent())?;
-    }
-    match fs.unlink(&new) {
-        Err(e) if !e.is_missing() => return Err(e.into()),
-        // Gone, or never there: either way the name is free.
-        _ => {}
-    }
-    let written = fs.create(&new, bytes).and_then(|()| fs.sync_file(&new));
-    if let Err(e) = written.and_then(|()| fs.replace(&new, &file)) {
-        // The next note would remove it, but it need not stay.
-        let _gone = fs.unlink(&new);
-        return Err(e.into());
-    }
-    fs.sync_dir(&dir)?;
+    forklore_fs::put(fs, &path(), &text)?;
     Ok(())
 }

@@ -12,6 +12,7 @@
 //!
 //! "Not there" and "cannot be read" are different answers everywhere: see [`PathError::is_missing`].
 
+mod atomic;
 mod attributes;
 mod beneath;
 mod copy;
@@ -26,6 +27,7 @@ mod steps;
 
 use std::io;
 
+pub use atomic::put;
 pub use attributes::Attributes;
 pub use guarantee::{Grade, Guarantee};
 pub use hints::Hints;

@@ -1,4 +1,4 @@
-//! Making an [`Edit`] on a file as it is now: [`revise`] gives the new content as pieces, or says why there is none.
+//! Making [`Edit`]s on a file as it is now: [`revise_all`] gives the new content as pieces, or says why there is none.
 //!
 //! An edit says what it found and what it leaves, never the bytes of the file. So it fits whatever the file holds by now: a
 //! value that is already as it should be is left; one that somebody else has changed since is theirs.
@@ -13,15 +13,27 @@ use forklore_json::{Kind, PathPart, Raw, Splice};
 use crate::error::unreadable;
 use crate::operation::{Edit, JsonChange, Listed, Place};
 
-/// What an edit makes of a file.
-#[derive(Debug)]
-pub(crate) enum Revised {
-    /// The new content
-    Parts(Vec<Piece>),
+/// What an edit makes of its place in a file.
+enum Revised {
+    /// What stands there now, and what is to stand there
+    Changed(Range<u64>, Vec<u8>),
     /// Everything is already as it should be.
     Already,
     /// Somebody else has changed what was to be changed, or it is gone.
     Conflict,
+}
+
+/// What becomes of one of several edits of a file.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Verdict {
+    /// It is made with the others.
+    Made,
+    /// Everything is already as it should be.
+    Already,
+    /// Somebody else has changed what was to be changed, or it is gone.
+    Conflict,
+    /// It is about a place that one before it changes: it is made when that is done.
+    Later,
 }
 
 /// A piece of the new content.
@@ -39,8 +51,43 @@ const WORTH_ALIGNING: u64 = 1 << 20;
 /// Blocks that file systems share between files.
 const SHARED_BLOCK: u64 = 4096;
 
-/// The file with the edit made.
-pub(crate) fn revise(edit: &Edit, file: &dyn OpenFile, locate: &Locate<'_>) -> io::Result<Revised> {
+/// What becomes of each edit of one file, and the file with all of them made that can be; nothing if it stays as it is.
+pub(crate) fn revise_all(
+    edits: &[&Edit],
+    file: &dyn OpenFile,
+    locate: &Locate<'_>,
+) -> io::Result<(Vec<Verdict>, Option<Vec<Piece>>)> {
+    let mut changed: Vec<(Range<u64>, Vec<u8>)> = Vec::new();
+    let mut verdicts = Vec::new();
+    for edit in edits {
+        verdicts.push(match revise(edit, file, locate)? {
+            Revised::Already => Verdict::Already,
+            Revised::Conflict => Verdict::Conflict,
+            Revised::Changed(place, bytes) => {
+                if changed.iter().any(|(there, _)| there.start < place.end && place.start < there.end) {
+                    Verdict::Later
+                } else {
+                    changed.push((place, bytes));
+                    Verdict::Made
+                }
+            }
+        });
+    }
+    if changed.is_empty() {
+        return Ok((verdicts, None));
+    }
+    changed.sort_by_key(|(place, _)| place.start);
+    let (mut pieces, mut at) = (Vec::new(), 0);
+    for (place, bytes) in changed {
+        pieces.extend([Piece::Range(at..place.start), Piece::Bytes(bytes)]);
+        at = place.end;
+    }
+    pieces.push(Piece::Range(at..file.identity()?.len));
+    Ok((verdicts, Some(pieces)))
+}
+
+/// What an edit makes of its place.
+fn revise(edit: &Edit, file: &dyn OpenFile, locate: &Locate<'_>) -> io::Result<Revised> {
     let len = file.identity()?.len;
     let place = match edit.place {
         Place::Document => Some(0..len),
@@ -72,14 +119,14 @@ pub(crate) fn revise(edit: &Edit, file: &dyn OpenFile, locate: &Locate<'_>) -> i
         // A line stays one line, whatever was put into it: in valid JSON a newline is never more than a blank.
         bytes.iter_mut().filter(|byte| **byte == b'\n').for_each(|byte| *byte = b' ');
     }
-    let after = place.end..len;
+    let after = len - place.end;
     if edit.back && edit.place != Place::Document {
         set_blanks(&mut bytes, edit.blanks);
-    } else if after.end - after.start > WORTH_ALIGNING {
+    } else if after > WORTH_ALIGNING {
         set_blanks(&mut bytes, 0);
         pad(&mut bytes, place.end - place.start);
     }
-    Ok(Revised::Parts(vec![Piece::Range(0..place.start), Piece::Bytes(bytes), Piece::Range(after)]))
+    Ok(Revised::Changed(place, bytes))
 }
 
 /// Blanks at the end of a line, so that what follows lies in its block as it did before and can be shared instead of copied.
@@ -185,7 +232,7 @@ pub fn would_edit(fs: &dyn Vfs, edit: &Edit, known: &Locate<'_>) -> Result<Would
         Err(e) => return Err(e),
     };
     Ok(match revise(edit, &*file, known).map_err(|source| unreadable(&edit.target, source))? {
-        Revised::Parts(_) => Would::Edit,
+        Revised::Changed(..) => Would::Edit,
         Revised::Already => Would::Nothing,
         Revised::Conflict => Would::Conflict,
     })

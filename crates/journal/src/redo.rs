@@ -7,7 +7,7 @@ use crate::edit::Locate;
 use crate::folders::{self, in_tx, intent_path, log_path, object_path};
 use crate::left_over::discard;
 use crate::lost::park;
-use crate::operation::{FileId, Operation, Retire, Step};
+use crate::operation::{Edit, FileId, Operation, Retire, Step};
 use crate::swap::{Prepared, Swapped, remove, stem, swap};
 
 /// What became of an operation.
@@ -43,30 +43,17 @@ pub(crate) fn redo(
             gone.push(&publish.target);
         }
     }
+    let mut made = 0;
     for (n, step) in operation.steps.iter().enumerate() {
         match step {
             Step::Publish(_) => {}
-            // Time has passed since it was published, and somebody took it away: nothing must point at it now.
-            Step::Edit(edit) if gone.iter().any(|target| edit.names(target)) => {
-                held_back |= edit.required;
-                outcome.void.push(edit.target.clone());
-            }
-            // What has become of it cannot be read: the edit waits, and nothing else does.
-            Step::Edit(edit) if !can_open(fs, &edit.target) => {
-                held_back |= edit.required;
-                outcome.pending.push(edit.target.clone());
-            }
+            // With one before it.
+            Step::Edit(_) if n < made => {}
             Step::Edit(edit) => {
-                let prepared = prepared.iter().find(|prepared| prepared.step == n);
-                let done = swap(fs, edit, &stem(&operation.id, n), known, prepared)?;
-                held_back |= edit.required && !matches!(done, Swapped::Done(_));
-                match done {
-                    Swapped::Done(files) => {
-                        outcome.edited.extend(files.map(|(was, is)| (edit.target.clone(), was, is)));
-                    }
-                    Swapped::Void => outcome.void.push(edit.target.clone()),
-                    Swapped::Pending => outcome.pending.push(edit.target.clone()),
-                }
+                let run = run_from(operation, n, prepared);
+                made = n + run.len();
+                held_back |=
+                    edit_file(fs, operation, (n, &edit.target, run), &gone, known, prepared, &mut outcome)?;
             }
             Step::Retire(retire) => {
                 if held_back || !retire_file(fs, retire, &in_tx(&format!("{}.{n}.gone", operation.id)))? {
@@ -83,6 +70,67 @@ pub(crate) fn redo(
         fs.rename_noreplace(&intent_path(&operation.id), &log_path(&operation.id))?;
     }
     Ok(Ok(outcome))
+}
+
+/// The edits of one file that follow each other, from a step on: they are made together. One whose new content is made already is alone.
+fn run_from<'a>(operation: &'a Operation, n: usize, prepared: &[Prepared]) -> Vec<&'a Edit> {
+    let alone = |n: usize| prepared.iter().any(|prepared| prepared.step == n);
+    let target = operation.steps[n].target();
+    let edits = operation.steps.iter().enumerate().skip(n).map_while(|(at, step)| match step {
+        Step::Edit(edit) if edit.target == *target && (at == n || !alone(at)) => Some(edit),
+        _ => None,
+    });
+    edits.take(if alone(n) { 1 } else { usize::MAX }).collect()
+}
+
+/// Makes edits of one file, which begin with step `n`. Gives whether one was not made that must be.
+fn edit_file(
+    fs: &dyn Vfs,
+    operation: &Operation,
+    (n, target, run): (usize, &VaultPath, Vec<&Edit>),
+    gone: &[&VaultPath],
+    known: &Locate<'_>,
+    prepared: &[Prepared],
+    outcome: &mut Outcome,
+) -> Result<bool, PathError> {
+    let mut held_back = false;
+    let is_open = can_open(fs, target);
+    let mut left = Vec::new();
+    for (i, edit) in run.into_iter().enumerate() {
+        if gone.iter().any(|target| edit.names(target)) {
+            // Time has passed since it was published, and somebody took it away: nothing must point at it now.
+            held_back |= edit.required;
+            outcome.void.push(target.clone());
+        } else if is_open {
+            left.push((n + i, edit));
+        } else {
+            // What has become of it cannot be read: the edit waits, and nothing else does.
+            held_back |= edit.required;
+            outcome.pending.push(target.clone());
+        }
+    }
+    while let Some((first, _)) = left.first() {
+        let prepared = prepared.iter().find(|prepared| prepared.step == *first);
+        let edits: Vec<&Edit> = left.iter().map(|(_, edit)| *edit).collect();
+        let done = swap(fs, target, &edits, &stem(&operation.id, *first), known, prepared)?;
+        let mut later = Vec::new();
+        for ((at, edit), done) in left.into_iter().zip(done) {
+            let Some(done) = done else {
+                later.push((at, edit));
+                continue;
+            };
+            held_back |= edit.required && !matches!(done, Swapped::Done(_));
+            match done {
+                Swapped::Done(files) => {
+                    outcome.edited.extend(files.map(|(was, is)| (target.clone(), was, is)));
+                }
+                Swapped::Void => outcome.void.push(target.clone()),
+                Swapped::Pending => outcome.pending.push(target.clone()),
+            }
+        }
+        left = later;
+    }
+    Ok(held_back)
 }
 
 /// Whether a file can be opened, or is not there.

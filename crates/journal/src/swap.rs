@@ -13,7 +13,7 @@
 
 use forklore_fs::{Attributes, New, OpenFile, Part, PathError, VaultPath, Vfs, aside, waits_beside};
 
-use crate::edit::{Locate, Piece, Revised, revise};
+use crate::edit::{Locate, Piece, Verdict, revise_all};
 use crate::folders;
 use crate::lost::park;
 use crate::operation::{Edit, FileId};
@@ -74,28 +74,29 @@ impl Fresh {
         if fs.is_link(&edit.target)? {
             return Ok(None);
         }
-        match Self::look(fs, edit, locate)? {
-            Look::Fresh(fresh) => Ok(Some(fresh)),
-            Look::Nothing(_) => Ok(None),
-        }
+        Ok(Self::look(fs, &edit.target, &[edit], locate)?.1)
     }
 
-    fn look(fs: &dyn Vfs, edit: &Edit, locate: &Locate<'_>) -> Result<Look, PathError> {
-        let target = &edit.target;
+    /// What becomes of each edit of a file as it is now, and the new content, if there is any.
+    fn look(
+        fs: &dyn Vfs,
+        target: &VaultPath,
+        edits: &[&Edit],
+        locate: &Locate<'_>,
+    ) -> Result<(Vec<Verdict>, Option<Self>), PathError> {
+        let void = || (vec![Verdict::Conflict; edits.len()], None);
         let fail = |source| PathError { path: target.clone(), doing: "read", source };
         let file = match fs.open(target) {
             Ok(file) => file,
-            Err(e) if e.is_missing() => return Ok(Look::Nothing(Attempt::Void)),
+            Err(e) if e.is_missing() => return Ok(void()),
             Err(e) => return Err(e),
         };
         let base = FileId::from(file.identity().map_err(fail)?);
-        Ok(match revise(edit, &*file, locate).map_err(fail)? {
-            Revised::Parts(pieces) => match fs.attributes(target)? {
-                Some(like) => Look::Fresh(Self { file, pieces, base, like }),
-                None => Look::Nothing(Attempt::Void),
-            },
-            Revised::Conflict => Look::Nothing(Attempt::Void),
-            Revised::Already => Look::Nothing(Attempt::Done(None)),
+        let (verdicts, pieces) = revise_all(edits, &*file, locate).map_err(fail)?;
+        let Some(pieces) = pieces else { return Ok((verdicts, None)) };
+        Ok(match fs.attributes(target)? {
+            Some(like) => (verdicts, Some(Self { file, pieces, base, like })),
+            None => void(),
         })
     }
 
@@ -110,68 +111,92 @@ impl Fresh {
     }
 }
 
-enum Look {
-    Fresh(Fresh),
-    Nothing(Attempt),
-}
-
-/// Makes an edit. `stem` names its temporary files.
+/// Makes edits of one file, all that can be made in one exchange. `stem` names their temporary files. Gives what became of each; nothing
+/// of those that are about the same place as another one, and are to be made after it. New content that is made already is that of one edit.
 pub(crate) fn swap(
     fs: &dyn Vfs,
-    edit: &Edit,
+    target: &VaultPath,
+    edits: &[&Edit],
     stem: &str,
     locate: &Locate<'_>,
     prepared: Option<&Prepared>,
-) -> Result<Swapped, PathError> {
+) -> Result<Vec<Option<Swapped>>, PathError> {
+    let mut verdicts = vec![Verdict::Made; edits.len()];
     for attempt in 0..TRIES {
         let name = format!("{stem}.{attempt}");
         let tried = match prepared.filter(|_| attempt == 0) {
-            Some(prepared) => try_prepared(fs, edit, &name, prepared),
-            None => try_swap(fs, edit, &name, locate),
+            Some(prepared) => try_prepared(fs, target, &name, prepared)?,
+            None => {
+                let (found, fresh) = Fresh::look(fs, target, edits, locate)?;
+                verdicts = found;
+                try_swap(fs, target, &verdicts, fresh, &name)?
+            }
         };
-        match tried? {
-            Attempt::Done(files) => return Ok(Swapped::Done(files)),
+        match tried {
+            Attempt::Done(files) => return Ok(told(&verdicts, Swapped::Done(files))),
             // Where files cannot trade names they never will: files that SillyTavern writes, too, are left alone there.
-            Attempt::Void | Attempt::Unsupported => return Ok(Swapped::Void),
+            Attempt::Unsupported => return Ok(told(&verdicts, Swapped::Void)),
             Attempt::Disturbed => {}
         }
     }
-    Ok(Swapped::Pending)
+    Ok(told(&verdicts, Swapped::Pending))
+}
+
+/// What became of each edit, if this became of those that were to be made. The files are told once.
+fn told(verdicts: &[Verdict], made: Swapped) -> Vec<Option<Swapped>> {
+    let mut made = std::iter::once(made).chain(std::iter::repeat(match made {
+        Swapped::Done(_) => Swapped::Done(None),
+        other => other,
+    }));
+    let of = |verdict: &Verdict| match verdict {
+        Verdict::Made => made.next(),
+        Verdict::Already => Some(Swapped::Done(None)),
+        Verdict::Conflict => Some(Swapped::Void),
+        Verdict::Later => None,
+    };
+    verdicts.iter().map(of).collect()
 }
 
 enum Attempt {
     Done(Option<(FileId, FileId)>),
-    Void,
     Disturbed,
     Unsupported,
 }
 
-fn try_swap(fs: &dyn Vfs, edit: &Edit, stem: &str, locate: &Locate<'_>) -> Result<Attempt, PathError> {
-    let fresh = match Fresh::look(fs, edit, locate)? {
-        Look::Fresh(fresh) => fresh,
-        Look::Nothing(done) => {
-            if let Attempt::Done(_) = done {
-                // It may be there only in memory: whoever put it there may have been killed before the sync.
-                fs.sync_dir(&edit.target.parent())?;
-            }
-            return Ok(done);
+fn try_swap(
+    fs: &dyn Vfs,
+    target: &VaultPath,
+    verdicts: &[Verdict],
+    fresh: Option<Fresh>,
+    stem: &str,
+) -> Result<Attempt, PathError> {
+    let Some(fresh) = fresh else {
+        if verdicts.contains(&Verdict::Already) {
+            // It may be there only in memory: whoever put it there may have been killed before the sync.
+            fs.sync_dir(&target.parent())?;
         }
+        return Ok(Attempt::Done(None));
     };
     let path = fresh_at(stem);
     fs.assemble_durably(&[New { path: &path, parts: &fresh.parts(), like: &fresh.like }])?;
     let ours = FileId::from(fs.identity(&path)?.ok_or_else(|| missing(&path))?);
-    trade(fs, &edit.target, stem, fresh.base, ours)
+    trade(fs, target, stem, fresh.base, ours)
 }
 
 /// As [`try_swap`], with new content that is made already, if the file is still the one that it was made from.
-fn try_prepared(fs: &dyn Vfs, edit: &Edit, stem: &str, prepared: &Prepared) -> Result<Attempt, PathError> {
+fn try_prepared(
+    fs: &dyn Vfs,
+    target: &VaultPath,
+    stem: &str,
+    prepared: &Prepared,
+) -> Result<Attempt, PathError> {
     // Open to the end, as above.
-    let file = fs.open(&edit.target);
-    if identity(fs, &edit.target)? != Some(prepared.base) {
+    let file = fs.open(target);
+    if identity(fs, target)? != Some(prepared.base) {
         remove(fs, &fresh_at(stem))?;
         return Ok(Attempt::Disturbed);
     }
-    let done = trade(fs, &edit.target, stem, prepared.base, prepared.ours);
+    let done = trade(fs, target, stem, prepared.base, prepared.ours);
     drop(file);
     done
 }

@@ -6,6 +6,7 @@ import { Failure, tell } from './api.js';
 import { part, target } from './dom.js';
 import { on } from './live.js';
 import { searchable } from './moment-lore.js';
+import { remembering } from './moment-memory.js';
 import { tabbed } from './moment-tabs.js';
 
 // An address can have so many names of what is known, and no more.
@@ -166,6 +167,7 @@ function show(step) {
     if (shown === wanted) {
         said.textContent = step.said;
     }
+    remembered();
 }
 
 /**
@@ -227,6 +229,7 @@ page.addEventListener('click', (event) => {
     }
 });
 
+const remembered = remembering(page, chat, () => shown);
 searchable(page, chat, () => shown);
 tabbed(page, settle);
 settle();

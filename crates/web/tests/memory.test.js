@@ -42,6 +42,21 @@ test('before it is on, the page says how it is turned on; then a moment leads to
     await forklore('config', 'memory.price_in', '1000');
     await forklore('memory', 'run', 'Long road', '--url', model.url);
     await visit.go(`moment?${new URLSearchParams({ chat: CHAT, at: '14' })}`);
+    // In its place: the scene, and with each entry where its lines come from.
+    await visit.until('the scene is told', () => document.querySelector('.remembered .told')?.textContent.includes('What was learnt'));
+    await visit.click('.remembered summary');
+    assert.match(await text(visit, '.remembered'), /Later they came \(messages 12 to 23\) remembered .*What happened.*What was learnt Ilse.*One question, which scripted answered: 100 tokens read, 10 written/);
+    await visit.go(`moment?${new URLSearchParams({ chat: CHAT, at: '30' })}`);
+    await visit.until('where it comes from', () => document.querySelectorAll('.entry .from').length === 2);
+    await visit.click('[data-title="character-Ilse"] .from summary');
+    assert.match(await text(visit, '[data-title="character-Ilse"] .from'), /Where it comes from .*It is said that Ilse lives in house 15 from Later they came/);
+    await visit.accessible('a moment that is remembered');
+    await visit.picture('memory-moment');
+    // Travelling takes it along.
+    await visit.click('[data-step=back]');
+    await visit.until('it is asked for again', () => new URL(document.querySelector('.remembered .told > p:last-child a').href).searchParams.get('at') === '29');
+    assert.ok(await visit.run(() => document.querySelector('[data-title="character-Ilse"] .from').open), 'what is open stays open');
+    await visit.go(`moment?${new URLSearchParams({ chat: CHAT, at: '14' })}`);
     await visit.click('.scene a', { text: 'What Forklore remembers here' });
     await visit.until('the page', () => document.querySelector('h1')?.textContent === 'What is remembered');
     assert.match(await text(visit, '.memory > section'), /^At message 14 Later they came \(messages 12 to 23\) remembered .*What happened.*What was learnt Ilse/);

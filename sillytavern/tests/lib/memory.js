@@ -2,10 +2,14 @@
 
 import fs from 'node:fs';
 import path from 'node:path';
-import { STORY } from './bench.js';
+import { GROUP, STORY } from './bench.js';
 
 export const CHAT = `${STORY}/Long road`;
 export const PROFILE = 'a0b1c2d3-0000-4000-8000-000000000001';
+/** The same model as a server for text, such as llama.cpp's own. */
+export const TEXT_PROFILE = 'a0b1c2d3-0000-4000-8000-000000000002';
+/** The same story, told by two. */
+export const GROUP_CHAT = `${GROUP.split('/')[0]}/Long watch`;
 const NAMES = ['Tolan', 'Ilse', 'Bren'];
 
 // Scenes of twelve messages, and somebody new in each.
@@ -14,17 +18,24 @@ function text(i) {
     return i % 12 === 0 && i > 0 ? `Later they came upon ${name} at the mill.` : i % 12 === 3 ? `It is said that ${name} lives in house ${i}.` : `Nothing new, ${i}.`;
 }
 
-/** Puts the chat and the connection into a vault, before SillyTavern starts. */
-export function prepare({ vault }, model) {
+/** Puts the chat and the connection into a vault, before SillyTavern starts; `chosen`: what is set of the extension's. */
+export function prepare({ vault }, model, chosen = {}) {
     const messages = Array.from({ length: 46 }, (_, i) => ({
         name: i % 2 ? 'Corin' : STORY, is_user: i % 2 === 1, is_system: false, send_date: `2026-11-17T10:${String(i).padStart(2, '0')}:00.000Z`, mes: text(i), extra: {},
     }));
     const header = { user_name: 'Corin', character_name: STORY, create_date: '2026-11-17@10h00m00s', chat_metadata: { integrity: '6f2f4a1e-1111-4222-8333-444455556666' } };
-    fs.writeFileSync(path.join(vault, 'chats', STORY, 'Long road.jsonl'), [header, ...messages].map((line) => JSON.stringify(line)).join('\n'));
+    const lines = (header) => [header, ...messages].map((line) => JSON.stringify(line)).join('\n');
+    fs.writeFileSync(path.join(vault, 'chats', STORY, 'Long road.jsonl'), lines(header));
+    fs.writeFileSync(path.join(vault, 'group chats', 'Long watch.jsonl'), lines({ ...header, chat_metadata: { integrity: '6f2f4a1e-1111-4222-8333-444455557777' } }));
+    const group = path.join(vault, 'groups', `${GROUP_CHAT.slice('group:'.length).split('/')[0]}.json`);
+    const settled = JSON.parse(fs.readFileSync(group, 'utf8'));
+    fs.writeFileSync(group, JSON.stringify({ ...settled, chats: [...settled.chats, 'Long watch'] }));
     const file = path.join(vault, 'settings.json');
     const settings = JSON.parse(fs.readFileSync(file, 'utf8'));
     const profile = { id: PROFILE, mode: 'cc', name: 'A scripted one', api: 'custom', preset: 'Default', 'api-url': model.url, model: 'scripted' };
-    settings.extension_settings.connectionManager = { profiles: [profile], selectedProfile: null };
+    const other = { id: TEXT_PROFILE, mode: 'tc', name: 'One for text', api: 'llamacpp', 'api-url': new URL(model.url).origin, instruct: 'ChatML', model: 'scripted' };
+    settings.extension_settings.connectionManager = { profiles: [profile, other], selectedProfile: null };
+    settings.extension_settings.forklore = { ...settings.extension_settings.forklore, ...chosen };
     fs.writeFileSync(file, JSON.stringify(settings));
 }
 

@@ -4,6 +4,11 @@
 import http from 'node:http';
 import { listening } from './tavern.js';
 
+/** What it says to whoever plays. */
+export const REPLY = 'The road went on all the same.';
+
+const USAGE = { prompt_tokens: 100, completion_tokens: 10, total_tokens: 110 };
+
 export class ModelServer {
     /** Bodies of what it was asked. @type {any[]} */
     asked = [];
@@ -28,7 +33,7 @@ export class ModelServer {
         return this.asked.length;
     }
 
-    // Nothing is answered until `release`.
+    // No question of memory's is answered until `release`.
     hold() {
         this.#held = [];
     }
@@ -54,22 +59,42 @@ export class ModelServer {
             answer(response, 200, { data: [{ id: 'scripted' }] });
             return;
         }
-        const body = JSON.parse(Buffer.concat(parts).toString());
+        const body = asked(JSON.parse(Buffer.concat(parts).toString()));
         this.asked.push(body);
         const fault = this.faults.shift();
         if (fault && 'status' in fault) {
             answer(response, fault.status, { error: { message: fault.message } });
             return;
         }
-        if (this.#held) {
+        if (this.#held && isQuestion(body)) {
             await new Promise((resolve) => { this.#held.push(() => resolve(null)); });
         }
-        const text = fault && 'text' in fault ? fault.text : JSON.stringify(reply(body));
+        const text = fault && 'text' in fault ? fault.text : isQuestion(body) ? JSON.stringify(reply(body)) : REPLY;
+        if (body.stream) {
+            const chunk = { model: 'scripted', choices: [{ index: 0, delta: { content: text }, finish_reason: 'stop' }], usage: USAGE };
+            response.writeHead(200, { 'Content-Type': 'text/event-stream' }).end(`data: ${JSON.stringify(chunk)}\n\ndata: [DONE]\n\n`);
+            return;
+        }
+        if (body.prompt) {
+            answer(response, 200, { content: text, model: 'scripted', stop: true });
+            return;
+        }
         answer(response, 200, {
             id: 'x', object: 'chat.completion', model: 'scripted', choices: [{ index: 0, message: { role: 'assistant', content: text }, finish_reason: 'stop' }],
-            usage: { prompt_tokens: 100, completion_tokens: 10, total_tokens: 110 },
+            usage: USAGE,
         });
     }
+}
+
+// A server for text, such as llama.cpp's own, is asked with one text and has its own name for the shape.
+function asked(body) {
+    const { prompt, json_schema: schema } = body;
+    return prompt ? { ...body, messages: [{ content: prompt }, { content: prompt }], response_format: schema && { json_schema: { schema } } } : body;
+}
+
+// Memory asks for JSON, by a schema or in words; whoever plays asks for a reply.
+export function isQuestion({ messages, response_format: format }) {
+    return Boolean(format) || /JSON/.test(messages[0].content);
 }
 
 function answer(response, status, body) {

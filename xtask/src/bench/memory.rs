@@ -14,7 +14,7 @@ use forklore_memory::{
 use forklore_testkit::{fixtures, model};
 use serde_json::Value;
 
-use super::best;
+use super::{best, projection, target_dir};
 
 /// Scenes of the story, and messages of a scene.
 const SCENES: usize = 200;
@@ -26,6 +26,8 @@ const PEOPLE: usize = 40;
 #[derive(Default)]
 struct Desk {
     answers: KnownAnswers,
+    /// The same, in the order in which they came
+    all: Vec<Answer>,
     inputs: Inputs,
     settings: Settings,
     prompts: Prompts,
@@ -62,7 +64,9 @@ impl Desk {
         let part = question.messages().map_or_else(Vec::new, |part| line.part(part).to_vec());
         let messages = part.iter().map(Utterance::key).collect();
         let provenance = Provenance { messages, model: "script".to_owned(), ..Provenance::default() };
-        self.answers.add(Answer { key: question.key(), kind: question.kind(), reply, provenance });
+        let answer = Answer { key: question.key(), kind: question.kind(), reply, provenance };
+        self.all.push(answer.clone());
+        self.answers.add(answer);
         Ok(())
     }
 }
@@ -77,6 +81,7 @@ pub(crate) fn bench() -> Result<()> {
     let ours = desk.tokens_in / whole.max(1);
     println!("  scenes found and remembered                  {whole:>8}, {asked} questions");
     told("telling that nothing is missing", time(|| desk.memory(&line).missing.len())?);
+    projection::bench(&line, &desk.all)?;
     let edited: Line =
         (0..line.len()).map(|i| said(i, if i == line.len() / 2 { " And so it was." } else { "" })).collect();
     told("telling what is missing after an edit", time(|| desk.memory(&edited).missing.len())?);
@@ -97,18 +102,23 @@ pub(crate) fn bench() -> Result<()> {
     println!(
         "  names of recaps that are in the line so far, and recaps of later put earlier that are noticed by it:"
     );
-    for fixture in ["harbor", "lantern"] {
-        let (named, found, planted, flagged) = precision(&fixtures().join(fixture))?;
-        println!("    {fixture:<42} {found:>8} of {named}, {flagged} of {planted}");
+    let demo = tempfile::Builder::new().prefix("forklore-bench").tempdir_in(target_dir())?;
+    let vault = demo.path().join("demo");
+    forklore_demo::build(&vault)?;
+    for (name, vault) in
+        [("harbor", fixtures().join("harbor")), ("lantern", fixtures().join("lantern")), ("demo", vault)]
+    {
+        let (named, found, planted, flagged) = precision(&vault)?;
+        println!("    {name:<42} {found:>8} of {named}, {flagged} of {planted}");
     }
     Ok(())
 }
 
-fn told(what: &str, time: Duration) {
+pub(super) fn told(what: &str, time: Duration) {
     println!("  {what:<44} {:>8.1} ms", time.as_secs_f64() * 1000.0);
 }
 
-fn time(mut what: impl FnMut() -> usize) -> Result<Duration> {
+pub(super) fn time(mut what: impl FnMut() -> usize) -> Result<Duration> {
     best(|| {
         let start = Instant::now();
         std::hint::black_box(what());

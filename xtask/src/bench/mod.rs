@@ -3,7 +3,7 @@
 //! Reading is compared with one cold sequential read (here, and for many small chats in [`chats`]), forking with writing and syncing the same bytes ([`fork`]), with the
 //! same on file systems that share blocks ([`image`]), and with SillyTavern's own server ([`sillytavern`]); keeping every version with
 //! what else keeps versions ([`history`]). Comparing two books ([`mod@diff`]) happens in memory. What the plugin costs SillyTavern is in
-//! [`plugin`], how fast pages are in [`web`], and what memory costs in [`memory`].
+//! [`plugin`], how fast pages are in [`web`], and what memory costs in [`memory`] and [`projection`].
 
 mod chats;
 mod diff;
@@ -13,6 +13,7 @@ mod image;
 mod learn;
 mod memory;
 mod plugin;
+mod projection;
 mod sillytavern;
 mod web;
 

@@ -2,6 +2,8 @@
 //! written. That is an extension's, so that it, and everything here that reads it, takes them for its own; how it looks only its adapter
 //! knows.
 
+use std::sync::Arc;
+
 use forklore_json::Raw;
 
 use crate::format::book::EntryImage;
@@ -69,8 +71,8 @@ pub struct OwnScene<'a> {
     pub entities: &'a [(String, String, Vec<String>)],
     /// The book's name
     pub book: &'a str,
-    /// The whole book as the scene left it
-    pub entries: &'a [EntryImage],
+    /// The whole book as the scene left it: each entry as a scene keeps it
+    pub entries: &'a [Arc<[u8]>],
     /// Numbers of the entries that it changed
     pub wrote: &'a [i64],
 }
@@ -107,6 +109,9 @@ pub trait OwnFormat: Sync {
 
     /// An entry that is memory's if the one is that it was before, with what memory last wrote there.
     fn owned_as(&self, entry: &EntryImage, before: &EntryImage) -> EntryImage;
+
+    /// An entry of a book as scenes keep it. Most are the same from scene to scene: whoever writes many keeps it.
+    fn own_snapshot(&self, entry: &EntryImage, book: &str) -> Arc<[u8]>;
 
     /// What a message that ends a scene has in its `extra`: the key, and the value there. What others have put into that value stays.
     fn own_scene(&self, scene: &OwnScene<'_>, extra: Raw<'_>) -> (&'static str, Vec<u8>);

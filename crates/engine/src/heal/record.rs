@@ -16,6 +16,7 @@ use forklore_vault::{Chat, ChatIx, Library};
 use super::HealError;
 use super::remedies::Remedies;
 use crate::header::edit_of;
+use crate::memory::MemoryRecord;
 
 impl Remedies {
     /// The edits that it means. `slugs` are those that chats get in the same operation.
@@ -32,7 +33,11 @@ impl Remedies {
         let mut revisions: Vec<Revision> = Vec::new();
         revisions.extend(self.slug.as_ref().map(|slug| Revision::text(&["integrity"], slug)));
         revisions.extend(self.main_chat.as_ref().map(|name| Revision::text(&["main_chat"], name)));
-        revisions.extend(self.revised.revisions.iter().cloned());
+        let memory = self.memory.as_ref().map(MemoryRecord::revision);
+        // Of one value there is one revision: each is compared with what the file has.
+        let other = |revision: &&Revision| memory.as_ref().is_none_or(|memory| memory.path != revision.path);
+        revisions.extend(self.revised.revisions.iter().filter(other).cloned());
+        revisions.extend(memory);
         if self.adopt {
             let so_far = apply(Some(header.raw()), &revisions).map_err(|_| corrupt())?;
             let metadata = Raw::trust(&so_far).get("chat_metadata").unwrap_or(Raw::NULL);

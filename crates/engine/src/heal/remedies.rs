@@ -3,6 +3,7 @@
 use forklore_config::Config;
 use forklore_core::adapter;
 use forklore_core::check::{Code, Finding, Severity};
+use forklore_core::fork::book::{Content, assemble};
 use forklore_core::format::book::{Book, EntryImage};
 use forklore_core::format::names::chat_stem;
 use forklore_core::format::record;
@@ -18,6 +19,7 @@ use super::own_book::{Own, choices, has_holes, own_book, own_copy, to_copy};
 use super::recap::lost_recap;
 use super::{Action, Choice, Decide, HealError, Quarantined, Question};
 use crate::header::{Binding, Revised, revise};
+use crate::memory::{MemoryRecord, put_back};
 
 /// What one chat gets.
 #[derive(Default)]
@@ -34,6 +36,8 @@ pub(super) struct Remedies {
     /// Whether that book is also its parent's, by choice
     pub(super) shared: bool,
     pub(super) revised: Revised,
+    /// What its memory is told of a book that was chosen as it is
+    pub(super) memory: Option<MemoryRecord>,
     /// Whether it gets a record
     pub(super) adopt: bool,
     pub(super) main_chat: Option<String>,
@@ -206,7 +210,11 @@ impl ChatToHeal<'_> {
         };
         match own {
             Own::Book { name, path, bytes, quarantine, how } => {
-                let images = Book::parse(&bytes).map(|book| book.images()).unwrap_or_default();
+                let mut images = Book::parse(&bytes).map(|book| book.images()).unwrap_or_default();
+                let bytes = match remedy.choice {
+                    Choice::Copy => self.chosen(&name, bytes, &mut images, remedies),
+                    _ => bytes,
+                };
                 let entries = match images.len() {
                     1 => "1 entry".to_owned(),
                     n => format!("{n} entries"),
@@ -251,6 +259,25 @@ impl ChatToHeal<'_> {
             Own::Impossible => {}
         }
         Ok(bound)
+    }
+
+    /// A book that somebody has chosen as it is stays so, where memory is kept: that is told, and computes nothing over it.
+    fn chosen(
+        &self,
+        name: &str,
+        bytes: Vec<u8>,
+        images: &mut [EntryImage],
+        remedies: &mut Remedies,
+    ) -> Vec<u8> {
+        let (library, c) = (self.library, self.c);
+        let from = self.chat().lineage().parent.unwrap_or(c);
+        remedies.memory = put_back(library, c, (from, library.chat(from).head()), &[], images);
+        match Book::parse(&bytes) {
+            Ok(over) if remedies.memory.is_some() => {
+                assemble(Content::Entries { over: Some(&over), entries: images }, name)
+            }
+            _ => bytes,
+        }
     }
 
     /// Entries that nobody can attribute stay where they are, and in the record of the chat.

@@ -91,7 +91,7 @@ impl Along {
             let kept = old.is_some_and(|old| OWN.edited(old).is_some());
             let role = entry_role(&title);
             if role == EntryRole::Registry && old.is_none() && own.contains(&*title) {
-                *image = as_own(image, uid, Role::Registry);
+                *image = as_written(image, uid, Role::Registry);
                 give(&mut record, &title, uid);
             }
             let id = EntityId::titled(&title).filter(|_| role == EntryRole::Fact);
@@ -109,7 +109,7 @@ impl Along {
             };
             let aliases = brought.aliases.iter().cloned().chain(keys(image)).collect();
             if !says_nothing(&brought) {
-                *image = as_own(image, uid, Role::Fact);
+                *image = as_own(image, uid);
             }
             give(&mut record, &title, uid);
             record.written.insert(title);
@@ -133,7 +133,7 @@ pub(crate) fn is_story(entry: &EntryImage) -> bool {
 }
 
 /// What the memory of a chat knows at a message. What cannot be computed is not known: then it is only words that come along.
-fn known(library: &Library, c: ChatIx, at: usize) -> Vec<Arc<Entity>> {
+pub(super) fn known(library: &Library, c: ChatIx, at: usize) -> Vec<Arc<Entity>> {
     if MemoryRecord::of(library.chat(c).header()).is_none() {
         return Vec::new();
     }
@@ -149,20 +149,24 @@ fn known(library: &Library, c: ChatIx, at: usize) -> Vec<Arc<Entity>> {
 }
 
 /// From now on the entry of this title has this number, and no other one of memory's.
-fn give(record: &mut MemoryRecord, title: &str, uid: i64) {
+pub(super) fn give(record: &mut MemoryRecord, title: &str, uid: i64) {
     record.uids.retain(|_, given| *given != uid);
     record.uids.insert(title.to_owned(), uid);
 }
 
-/// An entry as memory would have written it.
-fn as_own(image: &EntryImage, uid: i64, role: Role) -> EntryImage {
+/// An entry of what is known of somebody, as memory would have written it.
+pub(super) fn as_own(image: &EntryImage, uid: i64) -> EntryImage {
+    as_written(image, uid, Role::Fact)
+}
+
+fn as_written(image: &EntryImage, uid: i64, role: Role) -> EntryImage {
     let content = image.content().into_owned();
     let own = OwnEntry { uid, title: image.comment.to_string(), content, keys: keys(image), role };
     OWN.own_entry(&own, Some(image))
 }
 
 /// The words that bring an entry up.
-fn keys(image: &EntryImage) -> Vec<String> {
+pub(super) fn keys(image: &EntryImage) -> Vec<String> {
     let keys = image.raw().get("key").unwrap_or(Raw::NULL);
     keys.elements().filter_map(|key| Some(key.as_text()?.into_owned())).collect()
 }

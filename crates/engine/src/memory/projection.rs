@@ -20,6 +20,7 @@ use schemars::JsonSchema;
 use serde::Serialize;
 use std::sync::Arc;
 
+use super::drawn::Drawn;
 use super::error::MemoryError;
 use super::shape::{Numbers, entries};
 use super::survey::Survey;
@@ -256,6 +257,7 @@ fn scenes(
 ) -> Result<(Vec<WrittenScene>, Vec<Edit>), MemoryError> {
     let chat = library.chat(survey.c);
     let (mut written, mut edits) = (Vec::new(), Vec::new());
+    let mut drawn = Drawn::default();
     let mut same = true;
     for (i, standing) in survey.memory.standing.iter().enumerate() {
         let before = survey.record.scenes.get(i);
@@ -286,7 +288,7 @@ fn scenes(
             }
             _ => target.others.clone(),
         };
-        let mut all = target.images(&own);
+        let mut all = drawn.images(&own, |entry| target.image(entry));
         all.extend(waiting(survey, &all, &old));
         all.extend(others);
         let wrote = wrote(survey, i, &own);
@@ -312,7 +314,7 @@ fn scenes(
             resolved: &facts.resolved,
             entities: &learnt,
             book: &target.name,
-            entries: &all,
+            entries: &drawn.snapshots(&all, &target.name),
             wrote: &wrote,
         };
         let (key, value) = OWN.own_scene(&scene, message.extra());
@@ -408,8 +410,11 @@ impl Target {
 
     /// Memory's entries as they become there.
     fn images(&self, entries: &[OwnEntry]) -> Vec<EntryImage> {
-        let live = |uid: i64| self.own.iter().find(|entry| entry.uid == Some(uid));
-        entries.iter().map(|entry| OWN.own_entry(entry, live(entry.uid))).collect()
+        entries.iter().map(|entry| self.image(entry)).collect()
+    }
+
+    fn image(&self, entry: &OwnEntry) -> EntryImage {
+        OWN.own_entry(entry, self.own.iter().find(|live| live.uid == Some(entry.uid)))
     }
 
     /// A new book, or what changes in the one that is there.

@@ -1,6 +1,6 @@
 //! [`ToldReport`]: what is remembered at a message: its scene with what that tells, and everybody's entry with where each line comes from.
 
-use forklore_memory::Entity;
+use forklore_memory::{Answers as _, Entity, Key, Kind};
 use forklore_vault::Library;
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -41,6 +41,21 @@ pub struct ToldScene {
     pub state: Vec<String>,
     /// What was learnt: of whom, and what
     pub learnt: Vec<(String, Vec<String>)>,
+    /// The question that all this answers, and who answered
+    pub answer: Option<ToldAnswer>,
+}
+
+/// Who has read a scene.
+#[derive(Debug, Clone, Serialize, JsonSchema)]
+pub struct ToldAnswer {
+    /// Key of the question
+    pub question: String,
+    /// Who answered, as the model calls itself; or what it was taken over from
+    pub model: String,
+    /// Tokens that were read
+    pub tokens_in: u64,
+    /// Tokens that were written
+    pub tokens_out: u64,
 }
 
 /// Tells what is remembered at a message, or at the last one.
@@ -66,6 +81,7 @@ pub fn told(library: &Library, survey: &Survey, answers: &AnswerStore, at: Optio
             resolved: of(|facts| &facts.resolved),
             state: of(|facts| &facts.state),
             learnt: learnt.collect(),
+            answer: standing.get(i).and_then(|standing| answer(survey, answers, &standing.rests_on)),
         }
     });
     let over = standing.iter().take_while(|standing| standing.scene.last() <= at).last();
@@ -78,4 +94,20 @@ pub fn told(library: &Library, survey: &Survey, answers: &AnswerStore, at: Optio
     let has = |entity: &&std::sync::Arc<Entity>| !entity.facts.is_empty();
     let entries = known.iter().filter(has).map(|entity| of_entity(library, survey, entity)).collect();
     ToldReport { chat: status.chat.clone(), at, scene, entries, status }
+}
+
+/// The answer that tells what happened in a scene, among those that it rests on: the one that counts.
+fn answer(survey: &Survey, answers: &AnswerStore, keys: &[Key]) -> Option<ToldAnswer> {
+    let inputs = survey.inputs();
+    keys.iter().find_map(|key| {
+        let key = inputs.kept.get(key).unwrap_or(key);
+        let variant = inputs.variants.get(key).copied().unwrap_or(0);
+        let answer = answers.known().get(key, variant)?;
+        (answer.kind == Kind::Facts).then(|| ToldAnswer {
+            question: key.to_string(),
+            model: answer.provenance.model.clone(),
+            tokens_in: answer.provenance.tokens_in,
+            tokens_out: answer.provenance.tokens_out,
+        })
+    })
 }

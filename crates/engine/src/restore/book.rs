@@ -27,6 +27,7 @@ use crate::fork::ForkError;
 use crate::header::{edit_of, rebind};
 use crate::heal::unneeded;
 use crate::history::{Did, differing};
+use crate::memory::{MemoryRecord, put_back};
 use crate::merge::adopt;
 use crate::new_book;
 use crate::warning::{Warning, WarningCode};
@@ -69,16 +70,27 @@ pub(super) fn plan(
         }
         _ => ("book", new_book::bytes(&found, &name, chat.name()), "The lorebook".to_owned()),
     };
+    let mut images = parsed(&bytes)?.images();
+    let memory = put_back(library, c, (c, at), &present, &mut images);
+    let bytes = match &memory {
+        Some(_) => {
+            let over = parsed(&bytes)?;
+            assemble(Content::Entries { over: Some(&over), entries: &images }, &name)
+        }
+        None => bytes,
+    };
     // Read as SillyTavern will: what is wrong with it is found before anything is written.
-    let read = Parsed::parse(&bytes).map_err(|e| ForkError::NotVerified(e.to_string()))?;
-    let images = read.images();
+    let read = parsed(&bytes)?;
     let entries = changes(&present, &images);
     if entries.is_empty() && now.is_some() {
         return Err(RestoreError::Same(title));
     }
     let mut revisions = vec![Revision::text(&["integrity"], slug)];
     revisions.extend(rebind(library, c, &name, &images)?);
-    revisions.extend(own_record(chat, slug, &name, &fingerprint(&read)));
+    let print = fingerprint(&read);
+    revisions.extend(own_record(chat, slug, &name, &print));
+    // Whoever takes it back can tell whether anybody has written into the book since.
+    revisions.extend(memory.map(|memory| MemoryRecord { made: Some(print), ..memory }.revision()));
     let edit =
         edit_of(chat, revisions, true).ok_or_else(|| RestoreError::CorruptHeader(chat.name().to_owned()))?;
     let rebound = BTreeMap::from([(c, Some(name.clone()))]);
@@ -109,6 +121,10 @@ pub(super) fn plan(
     };
     let bind = Bind { book: (path, bytes), edit, retire, guards };
     Ok(RestorePlan { report, act: Act::Bind(bind) })
+}
+
+fn parsed(bytes: &[u8]) -> Result<Parsed<'_>, ForkError> {
+    Parsed::parse(bytes).map_err(|e| ForkError::NotVerified(e.to_string()))
 }
 
 /// The new book's queue is empty: work that waits in the old one would be lost.

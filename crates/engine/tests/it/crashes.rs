@@ -224,6 +224,58 @@ fn judge_adopt(fs: &dyn Vfs) -> Option<&'static str> {
     }
 }
 
+/// What is remembered is written down: the header and two messages change together, one of them twice.
+fn remember(fs: &Arc<dyn Vfs>) -> Result<(), TxError> {
+    let mut tx = settle::begin(fs, NOW)?;
+    remembered().into_iter().try_for_each(|edit| tx.edit(edit))?;
+    commit(tx, fs, Kind::Memory)
+}
+
+fn remembered() -> Vec<Edit> {
+    let set = |path: &[&str], to: &str| vec![JsonChange::set(path, None, Json::text(to))];
+    let line = br#"{"mes":"hello","send_date":"1"}"#;
+    let (_, _, id) =
+        forklore_core::story::identify(forklore_core::format::chat::Message::parse(line).unwrap());
+    let place = Place::Message { index: 0, id: id.0 };
+    let again = Edit { changes: set(&["extra", "scene"], "two"), ..link_edit() };
+    vec![
+        link_edit(),
+        Edit::new(path(PARENT), place, set(&["extra", "scene"], "one")),
+        again,
+        Edit::new(path(PARENT), Place::Header, set(&["chat_metadata", "mark"], "m")),
+    ]
+}
+
+fn judge_remember(fs: &dyn Vfs) -> Option<&'static str> {
+    let says = ["bookmark_link", r#""scene":"one""#, r#""scene":"two""#, r#""mark":"m""#];
+    match says.map(|text| has(fs, PARENT, text)) {
+        [false, false, false, false] => Some("nothing"),
+        [true, true, true, true] => Some("all"),
+        _ => None,
+    }
+}
+
+/// However many edits there are of a file, it is read and written once; only those about the same place come after each other.
+#[test]
+fn edits_of_one_file_are_one_exchange() {
+    for (edits, exchanges) in [(remembered(), 2), (remembered().split_off(1), 1)] {
+        let fs: Arc<dyn Vfs> = Arc::new(vault());
+        let mut tx = settle::begin(&fs, NOW).unwrap();
+        let said = edits.len();
+        edits.into_iter().for_each(|edit| tx.edit(edit).unwrap());
+        let locate = |edit: &Edit, file: &dyn forklore_fs::OpenFile| {
+            forklore_vault::read::locate::locate(&*fs, edit, file)
+        };
+        let outcome = tx.commit(about(Kind::Memory), &locate).unwrap();
+        assert_eq!(outcome.edited.len(), exchanges, "{outcome:?}");
+        assert!(outcome.pending.is_empty() && outcome.void.is_empty());
+        let text = String::from_utf8(fs.read(&path(PARENT)).unwrap().unwrap()).unwrap();
+        assert_eq!(text.lines().count(), 3);
+        let made = ["bookmark_link", r#""scene":"one""#, r#""scene":"two""#, r#""mark":"m""#];
+        assert_eq!(made.iter().filter(|made| text.contains(**made)).count(), said, "{text}");
+    }
+}
+
 const PICTURE: &str = "user/images/Ana/boat.png";
 
 /// A chat comes back with a picture, whose folders are gone, too.
@@ -242,7 +294,7 @@ fn judge_bring(fs: &dyn Vfs) -> Option<&'static str> {
     }
 }
 
-const SCENARIOS: [Scenario; 6] = [
+const SCENARIOS: [Scenario; 7] = [
     // The chat's folder is synced once for the chat and once for the parent's link, which makes up for the first.
     Scenario { name: "fork", run: fork, judge: judge_fork, spared: &[6] },
     // A power cut may take the only new file away before it is published. Then no chat is bound to it, and nothing has happened.
@@ -252,6 +304,8 @@ const SCENARIOS: [Scenario; 6] = [
     Scenario { name: "delete", run: delete, judge: judge_delete, spared: &[4] },
     Scenario { name: "bring back", run: bring, judge: judge_bring, spared: &[] },
     Scenario { name: "adopt", run: adopt, judge: judge_adopt, spared: &[] },
+    // The chat's folder is synced after each of two exchanges: the second makes up for the first.
+    Scenario { name: "remember", run: remember, judge: judge_remember, spared: &[3] },
 ];
 
 /// Recovers, stopped `stop` operations in if that is given; says whether it came to its end.

@@ -123,6 +123,13 @@ fn scene(chat: &str, scene: Option<&ToldScene>) -> Markup {
             h3 { "What was learnt" }
             dl { @for (name, said) in &told.learnt { dt { bdi { (name) } } @for line in said { dd { (line) } } } }
         }
+        @if let Some(answer) = &told.answer {
+            p.quiet.asked {
+                "One question, which " bdi { (answer.model) } " answered"
+                @if answer.tokens_in + answer.tokens_out > 0 { ": " (tokens(answer.tokens_in)) " tokens read, " (tokens(answer.tokens_out)) " written" }
+                ". " span.key title="Its key: whoever asks the same has the same answer" { (answer.question.chars().take(12).collect::<String>()) }
+            }
+        }
     }
 }
 
@@ -160,7 +167,7 @@ fn state(scene: &SceneStatus) -> Markup {
 
 fn known(chat: &str, entry: &WhyReport) -> Markup {
     html! {
-        details.known open[entry.lines.len() < 8] {
+        details.known data-title=(entry.title) open[entry.lines.len() < 8] {
             summary { bdi { (entry.title) } @if !entry.aliases.is_empty() { span.quiet { " also " (entry.aliases.join(", ")) } } }
             ul { @for line in &entry.lines { li { (line.text) " " span.quiet { (source(chat, line)) } } } }
         }

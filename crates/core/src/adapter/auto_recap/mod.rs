@@ -14,6 +14,8 @@ mod scene;
 mod wrap;
 mod write;
 
+use std::sync::Arc;
+
 use forklore_json::{Kind, Raw, object};
 
 use crate::adapter::notes::{BoundBook, CheckpointState, Waiting};
@@ -296,6 +298,10 @@ impl OwnFormat for AutoRecap {
 
     fn owned_as(&self, entry: &EntryImage, before: &EntryImage) -> EntryImage {
         write::owned_as(entry, before)
+    }
+
+    fn own_snapshot(&self, entry: &EntryImage, book: &str) -> Arc<[u8]> {
+        write::snapshot(entry, book).into()
     }
 
     fn own_scene(&self, scene: &OwnScene<'_>, extra: Raw<'_>) -> (&'static str, Vec<u8>) {

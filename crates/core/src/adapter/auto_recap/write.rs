@@ -159,7 +159,7 @@ pub(super) fn scene(scene: &OwnScene<'_>, extra: Raw<'_>) -> (&'static str, Vec<
     let stored = String::from_utf8(stored).unwrap_or_default();
     let number = |n: usize| n.to_string().into_bytes();
     let clock = || scene.clock.to_string().into_bytes();
-    let entries: Vec<Vec<u8>> = scene.entries.iter().map(|entry| snapshot(entry, scene.book)).collect();
+    let entries: Vec<Vec<u8>> = scene.entries.iter().map(|entry| entry.to_vec()).collect();
     let metadata = object(&[
         ("timestamp", clock()),
         ("startIdx", number(scene.first)),
@@ -212,7 +212,7 @@ pub(super) fn no_scene(extra: Raw<'_>) -> Option<(&'static str, Option<Vec<u8>>)
 }
 
 /// An entry as a scene keeps it: without what it would have to make up, and with what says whose text it is.
-fn snapshot(entry: &EntryImage, book: &str) -> Vec<u8> {
+pub(super) fn snapshot(entry: &EntryImage, book: &str) -> Vec<u8> {
     const KEPT: [&str; 25] = [
         "comment",
         "uid",

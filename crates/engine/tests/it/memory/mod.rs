@@ -1,6 +1,7 @@
 //! Memory on real files, with a model that says the same to the same question: what is remembered is in the chat and its book, goes into
 //! forks without a question, follows edits, and never takes a person's words.
 
+mod back;
 mod crashes;
 mod owner;
 mod taken;

@@ -5,6 +5,7 @@
 
 mod changes;
 mod note;
+mod remembered;
 mod selection;
 mod slider;
 mod state;
@@ -22,6 +23,7 @@ use serde::Serialize;
 
 use self::changes::{changes, keyed, said, told};
 use self::note::note;
+use self::remembered::remembered;
 pub use self::selection::Shown;
 use self::selection::{Selection, finding, more};
 use self::slider::{above, listed, slider, steps};
@@ -75,6 +77,7 @@ pub fn page(moment: &Moment, shown: &Shown) -> Page {
                 }
                 div.rest #panel-recap {
                     (part("scene"))
+                    @if moment.remembers { (remembered(&line.chat, here.at)) }
                     (part("recap"))
                     (part("queue"))
                     (part("variables"))

@@ -102,7 +102,7 @@ pub(super) fn entry(chat: &str, key: &str, entry: &ShowEntry, change: Option<&Di
                 @if let Some(uid) = entry.uid() { span.uid { "uid " (uid) } }
             }
     };
-    html! { li.entry id=(key) data-key=(key) data-change=[word] data-v=(version(&told.0)) { (told) } }
+    html! { li.entry id=(key) data-key=(key) data-title=(entry.comment()) data-change=[word] data-v=(version(&told.0)) { (told) } }
 }
 
 /// A name of what a piece of the page says: whoever has it need not be sent it again.
