@@ -2,6 +2,7 @@
 
 import { address } from './address.js';
 import { part, target } from './dom.js';
+import { keepingFocus } from './focus.js';
 
 /**
  * @param {HTMLElement} page
@@ -16,9 +17,11 @@ export function searchable(page, chat, at) {
             return;
         }
         const fresh = new DOMParser().parseFromString(await response.text(), 'text/html');
-        for (const selector of ['[data-list=facts]', '[data-part=more]']) {
-            part(selector, HTMLElement, page).replaceChildren(...document.adoptNode(part(selector, HTMLElement, fresh)).childNodes);
-        }
+        keepingFocus(page, () => {
+            for (const selector of ['[data-list=facts]', '[data-part=more]']) {
+                part(selector, HTMLElement, page).replaceChildren(...document.adoptNode(part(selector, HTMLElement, fresh)).childNodes);
+            }
+        }, part('#find-entry', HTMLElement, page));
         const [count, next] = [page, fresh].map((root) => root.querySelector('.find .quiet'));
         if (count && next) {
             count.textContent = next.textContent;

@@ -4,8 +4,10 @@
 import { address } from './address.js';
 import { Failure, tell } from './api.js';
 import { part, target } from './dom.js';
+import { keepingFocus } from './focus.js';
 import { on } from './live.js';
 import { searchable } from './moment-lore.js';
+import { pin, unfolded } from './moment-pin.js';
 import { tabbed } from './moment-tabs.js';
 
 // An address can have so many names of what is known, and no more.
@@ -20,6 +22,7 @@ const page = part('main', HTMLElement);
 const steps = ['back', 'next', 'mark-back', 'mark-next'].map((name) => part(`[data-step=${name}]`, HTMLAnchorElement, slider));
 
 const transcript = part('.transcript', HTMLElement);
+const state = part('.state', HTMLElement);
 
 let shown = Number(range.value);
 let wanted = shown;
@@ -75,6 +78,7 @@ async function travel(at, again = false) {
     wanted = Math.min(Math.max(at, 0), last);
     range.value = String(wanted);
     read(wanted);
+    ahead();
     if (under) {
         return;
     }
@@ -83,10 +87,11 @@ async function travel(at, again = false) {
         while (wanted !== shown || again) {
             const step = await fetched(wanted, again ? null : shown);
             again = false;
-            show(step);
+            keepingFocus(page, () => show(step), range);
             if (step.last !== last) {
                 grown(step.last);
             }
+            ahead();
         }
     } catch (failure) {
         if (failure.code === 'MESSAGE_NOT_FOUND') {
@@ -98,9 +103,18 @@ async function travel(at, again = false) {
         wanted = shown;
         range.value = String(shown);
         read(shown);
+        ahead();
     } finally {
         under = false;
     }
+}
+
+// The message is there at once where it is one of those around; what is beside it is of another one until it comes.
+function ahead() {
+    if (pin(transcript, wanted)) {
+        settle();
+    }
+    state.setAttribute('aria-busy', String(wanted !== shown));
 }
 
 // The line is longer than it was, or shorter. Whoever stood at its end goes on with it.
@@ -146,12 +160,12 @@ function show(step) {
             // Somebody writes there.
             continue;
         }
-        const open = [...place.querySelectorAll('details[open]')].map((details) => details.className);
+        const unfold = unfolded(place);
         place.replaceChildren(made(html));
         if (step.versions[name]) {
             place.dataset.v = step.versions[name];
         }
-        open.forEach((name) => place.querySelector(`details.${CSS.escape(name)}`)?.setAttribute('open', ''));
+        unfold();
     }
     for (const [name, keys] of Object.entries(step.lists)) {
         list(part(`[data-list="${name}"]`, HTMLElement, page), keys, step.entries);
