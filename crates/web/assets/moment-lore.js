@@ -8,8 +8,9 @@ import { keepingFocus } from './focus.js';
  * @param {HTMLElement} page
  * @param {string | undefined} chat
  * @param {() => number} at the message that one is at
+ * @param {() => void} changed is called when the list is another
  */
-export function searchable(page, chat, at) {
+export function searchable(page, chat, at, changed) {
     async function lore(/** @type {string} */ asked) {
         const response = await fetch(asked, { headers: { Accept: 'text/html' } }).catch(() => null);
         if (!response?.ok) {
@@ -22,6 +23,7 @@ export function searchable(page, chat, at) {
                 part(selector, HTMLElement, page).replaceChildren(...document.adoptNode(part(selector, HTMLElement, fresh)).childNodes);
             }
         }, part('#find-entry', HTMLElement, page));
+        changed();
         const [count, next] = [page, fresh].map((root) => root.querySelector('.find .quiet'));
         if (count && next) {
             count.textContent = next.textContent;

@@ -2,16 +2,17 @@
 // in its place. One step is under way at a time; those in between are left out.
 
 import { address } from './address.js';
-import { Failure, tell } from './api.js';
+import { tell } from './api.js';
 import { part, target } from './dom.js';
 import { keepingFocus } from './focus.js';
 import { on } from './live.js';
 import { searchable } from './moment-lore.js';
 import { pin, unfolded } from './moment-pin.js';
+import { Steps } from './moment-step.js';
 import { tabbed } from './moment-tabs.js';
 
-// An address can have so many names of what is known, and no more.
-const MOST = 400;
+/** @import { Step } from './moment-step.js' */
+
 const slider = part('.slider', HTMLElement);
 const { chat } = slider.dataset;
 let last = Number(slider.dataset.last);
@@ -23,6 +24,7 @@ const steps = ['back', 'next', 'mark-back', 'mark-next'].map((name) => part(`[da
 
 const transcript = part('.transcript', HTMLElement);
 const state = part('.state', HTMLElement);
+const asked = new Steps(page, chat);
 
 let shown = Number(range.value);
 let wanted = shown;
@@ -48,28 +50,6 @@ function made(html) {
     return template.content;
 }
 
-// What the page has already: nothing of it is sent again.
-function known() {
-    const versions = [.../** @type {NodeListOf<HTMLElement>} */ (page.querySelectorAll('[data-v]'))].map(({ dataset }) => dataset.v);
-    return versions.slice(0, MOST).join(',');
-}
-
-/**
- * @param {number} at
- * @param {number | null} from
- */
-async function fetched(at, from) {
-    const response = await fetch(address('step', { chat, at, from, known: known() })).catch(() => null);
-    if (!response) {
-        throw new Failure({ message: 'Forklore does not answer.', to_do: 'Look whether it still runs, then try again.' });
-    }
-    const answer = await response.json().catch(() => ({}));
-    if (!response.ok) {
-        throw new Failure(answer.error ?? { message: `Forklore answered ${response.status}.`, to_do: 'Try again.' });
-    }
-    return answer;
-}
-
 /**
  * Goes to a message. `again`: it is there already, and may have changed.
  * @param {number} at
@@ -85,9 +65,10 @@ async function travel(at, again = false) {
     under = true;
     try {
         while (wanted !== shown || again) {
-            const step = await fetched(wanted, again ? null : shown);
+            const [step, from] = [await asked.step(wanted, again ? null : shown), shown];
             again = false;
             keepingFocus(page, () => show(step), range);
+            asked.expect(shown, shown + Math.sign(shown - from), last);
             if (step.last !== last) {
                 grown(step.last);
             }
@@ -137,20 +118,6 @@ function read(at) {
     output.textContent = String(at);
     range.setAttribute('aria-valuetext', `message ${at} of 0 to ${last}`);
 }
-
-/**
- * What the server answers: parts of the page and lists of entries that are others now, by their names.
- * @typedef {object} Step
- * @property {number} at
- * @property {number} last
- * @property {string} title
- * @property {string} said
- * @property {Record<string, string>} parts
- * @property {Record<string, string>} versions
- * @property {Record<string, string[]>} lists
- * @property {Record<string, string>} entries
- * @property {(number | null)[]} steps
- */
 
 /** @param {Step} step */
 function show(step) {
@@ -241,7 +208,7 @@ page.addEventListener('click', (event) => {
     }
 });
 
-searchable(page, chat, () => shown);
+searchable(page, chat, () => shown, () => asked.forget());
 tabbed(page, settle);
 settle();
 
@@ -252,6 +219,7 @@ part('form', HTMLFormElement, slider).addEventListener('submit', (event) => {
 
 // The chat or its book was saved: what is shown is asked for again.
 on('change', (change) => {
+    asked.forget();
     if (!change.chat || change.chat === chat) {
         travel(shown, true);
     }

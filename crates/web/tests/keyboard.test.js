@@ -48,7 +48,7 @@ test('Tab comes to everything on every page, and shows where it is', async () =>
         assert.deepEqual(missed, [], `${name}: all of it can be reached`);
         assert.deepEqual(dim, [], `${name}: the focus can be seen`);
     }
-    visit.clean();
+    assert.deepEqual(visit.page.errors, []);
     await visit.close();
 });
 

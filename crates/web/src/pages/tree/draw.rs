@@ -12,7 +12,7 @@ use crate::{link, words};
 /// Room to the left of the first message, above the first row, and behind the last message.
 const LEFT: f64 = 18.0;
 const TOP: f64 = 8.0;
-const RIGHT: f64 = 420.0;
+const RIGHT: f64 = 410.0;
 /// How wide the longest line is at first.
 const ROOM: f64 = 800.0;
 /// How far a line is rounded where it parts.
