@@ -342,7 +342,7 @@ async fn a_note_that_was_changed_or_taken_away_comes_back_and_is_found_and_drawn
     let note = |text: &str| json!({"chat": "Rain", "at": 1, "text": text});
     server.post("/api/note", &note("The lamp is lit.")).await.json();
     server.post("/api/note", &note("The lamp was lit.")).await.json();
-    let told = |found: serde_json::Value| {
+    let told = |found: Value| {
         let texts = found.as_array().unwrap().iter().map(|note| note["text"].as_str().unwrap().to_owned());
         texts.collect::<Vec<_>>()
     };
