@@ -48,6 +48,8 @@ pub struct Moment {
     pub notes: Vec<Note>,
     /// Whether Forklore keeps the chat's memory, or has kept it
     pub remembers: bool,
+    /// What they had noted before they changed it or took it away, the last one first
+    pub earlier: Vec<Note>,
 }
 
 /// A moment: the state there, the state where one comes from, and the messages around.
@@ -61,11 +63,14 @@ pub fn moment(open: &OpenVault<'_>, step: &SliderStep) -> Result<Moment, Failure
     let window = here.at.saturating_sub(AROUND.0)..here.at + AROUND.1 + 1;
     let window = line::around(library, chat, window)?;
     // Notes that cannot be read are no reason not to show the story; whoever writes one is told.
-    let notes = notes::of_chat(library, chat, &notes::all(&*open.fs).unwrap_or_default());
+    let all = notes::all(&*open.fs).unwrap_or_default();
+    let notes = notes::of_chat(library, chat, &all.notes);
+    let earlier: Vec<Note> = all.earlier.into_iter().filter(|note| note.message == here.at).collect();
+    let earlier = notes::standing(library, chat, &earlier);
     let record = MemoryRecord::of(library.chat(chat).header());
     let remembers = record.is_some_and(|record| record.on || !record.scenes.is_empty());
     let line = line::line(library, chat).with_notes(&notes);
-    Ok(Moment { line, window, here, before, notes, remembers })
+    Ok(Moment { line, window, here, before, notes, remembers, earlier })
 }
 
 /// How many messages of each side are shown from where two lines part.

@@ -1,6 +1,6 @@
 //! Notes and stars at moments: [`notes()`] lists them, [`write()`] puts one in its place.
 
-use forklore_engine::notes::{self, Note};
+use forklore_engine::notes::{self, Note, Notes};
 use forklore_vault::settle;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -29,15 +29,33 @@ pub struct Noting {
 pub struct NotesReport {
     /// Each with the message that it stands at
     pub notes: Vec<Note>,
+    /// Texts that were changed or taken away, the last one first
+    pub earlier: Vec<Note>,
 }
 
 /// The notes of a chat, those of its forks' common past included; or all.
 pub fn notes(open: &OpenVault<'_>, of: &AnyChat) -> Result<NotesReport, Failure> {
     let all = notes::all(&*open.fs)?;
-    let Some(chat) = &of.chat else { return Ok(NotesReport { notes: all }) };
+    let Notes { notes, earlier } = all;
+    let Some(chat) = &of.chat else { return Ok(NotesReport { notes, earlier }) };
     let shared = open.shared()?;
-    let chat = shared.library.find_chat(chat)?;
-    Ok(NotesReport { notes: notes::of_chat(&shared.library, chat, &all) })
+    let library = &shared.library;
+    let chat = library.find_chat(chat)?;
+    let earlier = notes::standing(library, chat, &earlier);
+    Ok(NotesReport { notes: notes::of_chat(library, chat, &notes), earlier })
+}
+
+/// What was written and is not there any more, where it can be written again: each with a chat that has its moment now.
+pub fn earlier(open: &OpenVault<'_>) -> Result<Vec<Note>, Failure> {
+    let shared = open.shared()?;
+    let library = &shared.library;
+    // Notes that cannot be read are told to whoever writes one.
+    let earlier = notes::all(&*open.fs).unwrap_or_default().earlier;
+    let placed = earlier.into_iter().filter_map(|note| {
+        let chat = library.address(notes::place(library, &note)?).to_string();
+        Some(Note { chat, ..note })
+    });
+    Ok(placed.collect())
 }
 
 /// Puts a note at a message, or takes it away.

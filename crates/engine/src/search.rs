@@ -14,7 +14,7 @@ use rayon::prelude::*;
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use super::show;
+use super::{notes, show};
 
 /// How many of each are given at once.
 pub const MOST: usize = 100;
@@ -32,6 +32,8 @@ pub struct SearchReport {
     pub chats: Vec<String>,
     /// Running recaps as they are now
     pub recaps: Vec<FoundRecap>,
+    /// What people have noted
+    pub notes: Vec<FoundNote>,
     /// How many messages there are in all
     pub all_messages: usize,
     /// How many entries there are in all
@@ -45,6 +47,17 @@ pub struct SearchReport {
 pub struct FoundRecap {
     /// The chat that it is of
     pub chat: String,
+    /// What it says around it
+    pub excerpt: Excerpt,
+}
+
+/// A note that says it.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
+pub struct FoundNote {
+    /// A chat that it stands in
+    pub chat: String,
+    /// The message
+    pub at: usize,
     /// What it says around it
     pub excerpt: Excerpt,
 }
@@ -105,6 +118,7 @@ pub fn search(
         entries: Vec::new(),
         chats: Vec::new(),
         recaps: Vec::new(),
+        notes: Vec::new(),
         all_messages: 0,
         all_entries: 0,
         more: false,
@@ -138,6 +152,7 @@ pub fn search(
     }
     (report.all_messages, report.all_entries) = (report.messages.len(), report.entries.len());
     report.recaps = in_recaps(library, &chats, &wanted);
+    report.notes = in_notes(library, story, &wanted);
     report.more = report.messages.len().max(report.entries.len()) > from + MOST;
     report.messages = report.messages.into_iter().skip(from).take(MOST).collect();
     report.entries = report.entries.into_iter().skip(from).take(MOST).collect();
@@ -145,6 +160,7 @@ pub fn search(
     let most = if from == 0 { MOST } else { 0 };
     report.chats.truncate(most);
     report.recaps.truncate(most);
+    report.notes.truncate(most);
     Ok(report)
 }
 
@@ -184,6 +200,19 @@ fn in_recaps(library: &Library, chats: &[ChatIx], wanted: &[char]) -> Vec<FoundR
         }
     }
     found
+}
+
+/// What people have noted in a story, or in all.
+fn in_notes(library: &Library, story: Option<StoryIx>, wanted: &[char]) -> Vec<FoundNote> {
+    // Notes that cannot be read are told to whoever writes one.
+    let notes = notes::all(&**library.fs()).unwrap_or_default().notes;
+    let found = notes.iter().filter_map(|note| {
+        let excerpt = excerpt(&note.text, wanted)?;
+        let c = notes::place(library, note)?;
+        let here = story.is_none_or(|only| library.chat(c).story() == only);
+        here.then(|| FoundNote { chat: library.address(c).to_string(), at: note.message, excerpt })
+    });
+    found.collect()
 }
 
 fn in_book(

@@ -11,7 +11,7 @@ use forklore_vault::{Chat, ChatIx, Library, StoryIx, StoryKind};
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use crate::merge;
+use crate::{merge, notes};
 
 /// The fork trees of some stories.
 #[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
@@ -58,6 +58,9 @@ pub struct TreeChat {
     /// Whether it is the one that SillyTavern opens with the character or the group. Only pages show it.
     #[serde(skip)]
     pub open: bool,
+    /// What people have noted at messages that are its own. Only pages show it.
+    #[serde(skip)]
+    pub notes: Vec<TreeNote>,
     /// Name of the parent that is gone
     pub lost_parent: Option<String>,
     /// How this is known: `recorded`, `main_chat`, `moments` or `none`
@@ -80,6 +83,15 @@ pub struct TreeChat {
     pub findings: Vec<Code>,
     /// How deep it stands in the tree; 0 for a chat that was not forked from anything there is
     pub depth: usize,
+}
+
+/// A star or a note at a message.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct TreeNote {
+    /// The message
+    pub message: usize,
+    /// What is written; empty for a star alone
+    pub text: String,
 }
 
 /// The second parent of a chat: the one whose lore was brought along into it.
@@ -161,16 +173,37 @@ fn story_tree(
 ) -> Result<StoryTree, PathError> {
     let story = library.story(s);
     let order = in_tree_order(library, story.chats());
-    let chats = order
+    let mut chats = order
         .into_iter()
         .map(|(c, depth)| tree_chat(library, c, depth, findings))
-        .collect::<Result<_, _>>()?;
+        .collect::<Result<Vec<TreeChat>, _>>()?;
+    note(library, &mut chats);
     Ok(StoryTree {
         name: story.name().to_owned(),
         kind: story.kind(),
         folder: story.folder().to_owned(),
         chats,
     })
+}
+
+/// Lets every note stand once: in the chat whose own message it is at, wherever it was written.
+fn note(library: &Library, chats: &mut [TreeChat]) {
+    // Notes that cannot be read are told to whoever writes one.
+    for note in notes::all(&**library.fs()).unwrap_or_default().notes {
+        let Some(mut c) = notes::place(library, &note) else { continue };
+        // As many steps as there are chats: some are each other's parents.
+        for _ in 0..chats.len() {
+            let lineage = library.chat(c).lineage();
+            match lineage.parent {
+                Some(parent) if lineage.fork_message.is_some_and(|at| note.message <= at) => c = parent,
+                _ => break,
+            }
+        }
+        let address = library.address(c).to_string();
+        if let Some(chat) = chats.iter_mut().find(|chat| chat.chat == address) {
+            chat.notes.push(TreeNote { message: note.message, text: note.text });
+        }
+    }
 }
 
 /// Parents before their forks, forks in the order of their fork points.
@@ -244,6 +277,7 @@ fn tree_chat(
         appended: appended_of(library, chat),
         story: merge::adopt::is_story(chat),
         open: opens(library, chat),
+        notes: Vec::new(),
         lost_parent: lost_parent(chat).map(str::to_owned),
         lineage: basis(chat.lineage().basis),
         confidence: chat.lineage().confidence.as_str(),

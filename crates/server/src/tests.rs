@@ -335,3 +335,42 @@ async fn a_note_stands_at_its_moment_and_one_without_text_and_star_is_gone() {
     assert_eq!(undone.status, StatusCode::OK, "a note is no operation: {}", undone.text);
     assert_eq!(server.vault.snapshot(), before, "no chat was touched");
 }
+
+#[tokio::test]
+async fn a_note_that_was_changed_or_taken_away_comes_back_and_is_found_and_drawn_once() {
+    let server = Asked::ana();
+    let note = |text: &str| json!({"chat": "Rain", "at": 1, "text": text});
+    server.post("/api/note", &note("The lamp is lit.")).await.json();
+    server.post("/api/note", &note("The lamp was lit.")).await.json();
+    let told = |found: Value| {
+        let texts = found.as_array().unwrap().iter().map(|note| note["text"].as_str().unwrap().to_owned());
+        texts.collect::<Vec<_>>()
+    };
+    let earlier = told(server.get("/api/notes?chat=Rain").await.json()["earlier"].clone());
+    assert_eq!(earlier, ["The lamp is lit."]);
+    server.post("/api/note", &note("")).await.json();
+    let earlier = told(server.get("/api/notes").await.json()["earlier"].clone());
+    assert_eq!(earlier, ["The lamp was lit.", "The lamp is lit."], "the last one first");
+    for page in ["/log", "/moment?chat=Rain&at=1"] {
+        assert!(server.get(page).await.text.contains("The lamp was lit."), "{page}");
+    }
+    assert!(!server.get("/moment?chat=Rain&at=0").await.text.contains("The lamp was lit."));
+
+    // Written again, it is there again.
+    server.post("/api/note", &note("The lamp was lit.")).await.json();
+    let notes = server.get("/api/notes").await.json();
+    assert_eq!(told(notes["notes"].clone()), ["The lamp was lit."]);
+    assert_eq!(told(notes["earlier"].clone()), ["The lamp is lit."]);
+
+    // A fork has the moment, too: the tree shows the note once, on the line whose message it is.
+    server.post("/api/branch", &json!({"chat": "Rain", "at": 2, "name": "Other"})).await.json();
+    let tree = server.get("/tree?story=Ana").await.text;
+    assert_eq!(tree.matches("Noted: The lamp was lit.").count(), 1);
+    let found = server.get("/api/search?text=LAMP+was").await.json();
+    assert_eq!(found["notes"][0]["chat"], json!("Ana/Rain"), "{found}");
+    assert_eq!(
+        (found["notes"][0]["at"].clone(), found["notes"].as_array().map(Vec::len)),
+        (json!(1), Some(1))
+    );
+    assert_eq!(server.get("/api/search?text=zebra").await.json()["notes"], json!([]));
+}

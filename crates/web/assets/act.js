@@ -65,7 +65,13 @@ async function perform(form, submitter) {
     if (stays) {
         // What was typed is said by now: the page may show what becomes of it, and hears of that by itself.
         form.querySelectorAll('[data-typed]').forEach((field) => field.removeAttribute('data-typed'));
-        form.querySelectorAll('details[open]').forEach((details) => details.removeAttribute('open'));
+        for (const details of form.querySelectorAll('details[open]')) {
+            // Whoever has the keyboard in it is not left nowhere.
+            if (details.contains(document.activeElement)) {
+                details.querySelector('summary')?.focus();
+            }
+            details.removeAttribute('open');
+        }
     }
     const release = hold();
     submitter?.setAttribute('aria-disabled', 'true');

@@ -59,11 +59,17 @@ function show(/** @type {any} */ found, /** @type {number} */ from) {
         ...list('Chats', found.chats.length, found.chats.map((chat) => result(chat, null, name(chat), null))),
         ...list('Messages', found.all_messages, found.messages.map((hit) => result(hit.chat, hit.at, `${hit.speaker} · ${name(hit.chat)} · message ${hit.at}`, hit.excerpt))),
         ...list('Lore', found.all_entries, found.entries.map((hit) => result(hit.chat, null, `${hit.comment} · ${hit.book}${hit.key ? ` · key “${hit.key}”` : ''}`, hit.excerpt))),
+        ...list('Notes', found.notes.length, found.notes.map((hit) => result(hit.chat, hit.at, `${name(hit.chat)} · message ${hit.at}`, hit.excerpt))),
         ...list('Recaps', found.recaps.length, found.recaps.map((hit) => result(hit.chat, null, name(hit.chat), hit.excerpt))),
     ];
-    results.querySelector('.more')?.remove();
+    const more = results.querySelector('.more');
     if (from) {
         results.append(...parts);
+        // Whoever asked for more goes on with the first of it.
+        if (more === document.activeElement) {
+            parts.find((element) => element.matches('a'))?.focus();
+        }
+        more?.remove();
     } else {
         results.replaceChildren(...(parts.length ? parts : [element('p', 'quiet', 'Nothing says that.')]));
     }

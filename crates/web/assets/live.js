@@ -4,6 +4,7 @@
 
 import { part } from './dom.js';
 import { hear, leave, listen } from './events.js';
+import { keepingFocus } from './focus.js';
 import { morph } from './morph.js';
 import { note } from './note.js';
 import { progress } from './progress.js';
@@ -95,16 +96,13 @@ function take(fresh) {
     }
     said = next.innerHTML;
     if (scripts.length) {
-        const [left, top, focus] = [scrollX, scrollY, document.activeElement?.id];
-        main.replaceChildren(...document.adoptNode(next).childNodes);
+        const [left, top] = [scrollX, scrollY];
+        keepingFocus(main, () => main.replaceChildren(...document.adoptNode(next).childNodes), main);
         runs += 1;
         scripts.forEach(({ src }) => import(`${src}?again=${runs}`));
         scrollTo(left, top);
-        if (focus) {
-            document.getElementById(focus)?.focus({ preventScroll: true });
-        }
     } else {
-        morph(main, next);
+        keepingFocus(main, () => morph(main, next), main);
     }
     document.title = fresh.title;
     times();

@@ -8,6 +8,13 @@ document.addEventListener('click', (event) => {
     const inside = target(event)?.closest('details.menu');
     open().filter((menu) => menu !== inside).forEach((menu) => { menu.open = false; });
 });
+document.addEventListener('focusout', (event) => {
+    const menu = target(event)?.closest('details.menu');
+    // Whoever goes on with the keyboard leaves no menu behind.
+    if (menu instanceof HTMLDetailsElement && event.relatedTarget instanceof Node && !menu.contains(event.relatedTarget)) {
+        menu.open = false;
+    }
+});
 document.addEventListener('keydown', (event) => {
     const [menu] = open();
     if (!menu) {

@@ -2,13 +2,15 @@
 
 import { address } from './address.js';
 import { part, target } from './dom.js';
+import { keepingFocus } from './focus.js';
 
 /**
  * @param {HTMLElement} page
  * @param {string | undefined} chat
  * @param {() => number} at the message that one is at
+ * @param {() => void} changed is called when the list is another
  */
-export function searchable(page, chat, at) {
+export function searchable(page, chat, at, changed) {
     async function lore(/** @type {string} */ asked) {
         const response = await fetch(asked, { headers: { Accept: 'text/html' } }).catch(() => null);
         if (!response?.ok) {
@@ -16,9 +18,12 @@ export function searchable(page, chat, at) {
             return;
         }
         const fresh = new DOMParser().parseFromString(await response.text(), 'text/html');
-        for (const selector of ['[data-list=facts]', '[data-part=more]']) {
-            part(selector, HTMLElement, page).replaceChildren(...document.adoptNode(part(selector, HTMLElement, fresh)).childNodes);
-        }
+        keepingFocus(page, () => {
+            for (const selector of ['[data-list=facts]', '[data-part=more]']) {
+                part(selector, HTMLElement, page).replaceChildren(...document.adoptNode(part(selector, HTMLElement, fresh)).childNodes);
+            }
+        }, part('#find-entry', HTMLElement, page));
+        changed();
         const [count, next] = [page, fresh].map((root) => root.querySelector('.find .quiet'));
         if (count && next) {
             count.textContent = next.textContent;

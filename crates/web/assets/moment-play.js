@@ -22,7 +22,7 @@ function stop() {
 function step() {
     const [at, last] = [Number(range.value), Number(range.max)];
     const shown = part('.message.here .number', HTMLElement).dataset.at;
-    if (shown === String(at)) {
+    if (shown === String(at) && part('.state', HTMLElement).ariaBusy !== 'true') {
         if (at >= last) {
             stop();
             return;

@@ -2,15 +2,18 @@
 // in its place. One step is under way at a time; those in between are left out.
 
 import { address } from './address.js';
-import { Failure, tell } from './api.js';
+import { tell } from './api.js';
 import { part, target } from './dom.js';
+import { keepingFocus } from './focus.js';
 import { on } from './live.js';
 import { searchable } from './moment-lore.js';
 import { remembering } from './moment-memory.js';
+import { pin, unfolded } from './moment-pin.js';
+import { Steps } from './moment-step.js';
 import { tabbed } from './moment-tabs.js';
 
-// An address can have so many names of what is known, and no more.
-const MOST = 400;
+/** @import { Step } from './moment-step.js' */
+
 const slider = part('.slider', HTMLElement);
 const { chat } = slider.dataset;
 let last = Number(slider.dataset.last);
@@ -21,6 +24,8 @@ const page = part('main', HTMLElement);
 const steps = ['back', 'next', 'mark-back', 'mark-next'].map((name) => part(`[data-step=${name}]`, HTMLAnchorElement, slider));
 
 const transcript = part('.transcript', HTMLElement);
+const state = part('.state', HTMLElement);
+const asked = new Steps(page, chat);
 
 let shown = Number(range.value);
 let wanted = shown;
@@ -46,28 +51,6 @@ function made(html) {
     return template.content;
 }
 
-// What the page has already: nothing of it is sent again.
-function known() {
-    const versions = [.../** @type {NodeListOf<HTMLElement>} */ (page.querySelectorAll('[data-v]'))].map(({ dataset }) => dataset.v);
-    return versions.slice(0, MOST).join(',');
-}
-
-/**
- * @param {number} at
- * @param {number | null} from
- */
-async function fetched(at, from) {
-    const response = await fetch(address('step', { chat, at, from, known: known() })).catch(() => null);
-    if (!response) {
-        throw new Failure({ message: 'Forklore does not answer.', to_do: 'Look whether it still runs, then try again.' });
-    }
-    const answer = await response.json().catch(() => ({}));
-    if (!response.ok) {
-        throw new Failure(answer.error ?? { message: `Forklore answered ${response.status}.`, to_do: 'Try again.' });
-    }
-    return answer;
-}
-
 /**
  * Goes to a message. `again`: it is there already, and may have changed.
  * @param {number} at
@@ -76,18 +59,21 @@ async function travel(at, again = false) {
     wanted = Math.min(Math.max(at, 0), last);
     range.value = String(wanted);
     read(wanted);
+    ahead();
     if (under) {
         return;
     }
     under = true;
     try {
         while (wanted !== shown || again) {
-            const step = await fetched(wanted, again ? null : shown);
+            const [step, from] = [await asked.step(wanted, again ? null : shown), shown];
             again = false;
-            show(step);
+            keepingFocus(page, () => show(step), range);
+            asked.expect(shown, shown + Math.sign(shown - from), last);
             if (step.last !== last) {
                 grown(step.last);
             }
+            ahead();
         }
     } catch (failure) {
         if (failure.code === 'MESSAGE_NOT_FOUND') {
@@ -99,9 +85,18 @@ async function travel(at, again = false) {
         wanted = shown;
         range.value = String(shown);
         read(shown);
+        ahead();
     } finally {
         under = false;
     }
+}
+
+// The message is there at once where it is one of those around; what is beside it is of another one until it comes.
+function ahead() {
+    if (pin(transcript, wanted)) {
+        settle();
+    }
+    state.setAttribute('aria-busy', String(wanted !== shown));
 }
 
 // The line is longer than it was, or shorter. Whoever stood at its end goes on with it.
@@ -125,20 +120,6 @@ function read(at) {
     range.setAttribute('aria-valuetext', `message ${at} of 0 to ${last}`);
 }
 
-/**
- * What the server answers: parts of the page and lists of entries that are others now, by their names.
- * @typedef {object} Step
- * @property {number} at
- * @property {number} last
- * @property {string} title
- * @property {string} said
- * @property {Record<string, string>} parts
- * @property {Record<string, string>} versions
- * @property {Record<string, string[]>} lists
- * @property {Record<string, string>} entries
- * @property {(number | null)[]} steps
- */
-
 /** @param {Step} step */
 function show(step) {
     for (const [name, html] of Object.entries(step.parts)) {
@@ -147,12 +128,12 @@ function show(step) {
             // Somebody writes there.
             continue;
         }
-        const open = [...place.querySelectorAll('details[open]')].map((details) => details.className);
+        const unfold = unfolded(place);
         place.replaceChildren(made(html));
         if (step.versions[name]) {
             place.dataset.v = step.versions[name];
         }
-        open.forEach((name) => place.querySelector(`details.${CSS.escape(name)}`)?.setAttribute('open', ''));
+        unfold();
     }
     for (const [name, keys] of Object.entries(step.lists)) {
         list(part(`[data-list="${name}"]`, HTMLElement, page), keys, step.entries);
@@ -230,7 +211,7 @@ page.addEventListener('click', (event) => {
 });
 
 const remembered = remembering(page, chat, () => shown);
-searchable(page, chat, () => shown);
+searchable(page, chat, () => shown, () => asked.forget());
 tabbed(page, settle);
 settle();
 
@@ -241,6 +222,7 @@ part('form', HTMLFormElement, slider).addEventListener('submit', (event) => {
 
 // The chat or its book was saved: what is shown is asked for again.
 on('change', (change) => {
+    asked.forget();
     if (!change.chat || change.chat === chat) {
         travel(shown, true);
     }

@@ -36,18 +36,20 @@ export function clustered(drawing) {
         return true;
     }
 
-    drawing.whenPlaced(() => {
-        for (const { rows, open, mark } of clusters) {
-            const label = part('.label', SVGElement, rows[0].element);
-            if (!drawing.dense || drawing.filtered) {
-                mark.remove();
-            } else if (!label.contains(mark)) {
-                label.append(mark);
-                const wide = part('text', SVGTextElement, label).getComputedTextLength();
-                mark.setAttribute('transform', `translate(${wide + 8} -16)`);
-            }
-            part('text', SVGElement, mark).textContent = open ? '− close' : `+ ${rows.length - 1} more`;
+    drawing.whenDrawn((row) => {
+        if (row.inside?.rows[0] !== row) {
+            return;
         }
+        const { rows, open, mark } = row.inside;
+        const label = part('.label', SVGElement, row.element);
+        if (!drawing.dense || drawing.filtered) {
+            mark.remove();
+        } else if (!label.contains(mark)) {
+            label.append(mark);
+            const wide = part('text', SVGTextElement, label).getComputedTextLength();
+            mark.setAttribute('transform', `translate(${wide + 8} -16)`);
+        }
+        part('text', SVGElement, mark).textContent = open ? '− close' : `+ ${rows.length - 1} more`;
     });
     return toggle;
 }

@@ -1,40 +1,30 @@
 // The drawing of a story: the server has drawn it, and here the same parts are moved by the same rules. Whatever has `data-m` stands at
-// that message, every row below the rows above it.
+// that message, every row below the rows above it. Of thousands of rows only those are drawn that are in sight.
 
 import { part, shape } from './dom.js';
+import { read, round, shift } from './tree-row.js';
 
 // Between ticks there is room for a number.
 const APART = 56;
 // How high rows are, close to each other and apart.
 const [CLOSE, APART_ROWS] = [22, 54];
+// More rows than this, and those out of sight are not drawn; so far around what is in sight they are.
+const MANY = 200;
+const AROUND = 500;
 const STEPS = [1, 2, 5, 10, 20, 50, 100, 200, 500, 1000, 2000, 5000, 10000, 20000, 50000, 100000];
 
-/**
- * A line of the drawing: a chat, or one that is gone (`chat` is null then).
- * @typedef {object} Row
- * @property {SVGElement} element
- * @property {number} index
- * @property {string | null} chat
- * @property {string} name
- * @property {number | null} parent the row that it parted from, and `from`, the message
- * @property {number | null} from
- * @property {number} end its last message
- * @property {number} below how many rows stand below it and belong to it
- * @property {SVGElement[]} parts
- * @property {Element[]} lines
- * @property {Element | null} stem
- * @property {SVGElement[]} scenes
- * @property {number} wide how much room its name takes
- * @property {boolean} folded
- * @property {boolean} out whether a filter leaves it out
- * @property {import('./tree-cluster.js').Cluster | null} inside the cluster that it stands in
- * @property {boolean} shown
- * @property {number} y
- */
+/** @typedef {import('./tree-row.js').Row} Row */
+
+export { shift };
 
 export class Drawing {
     /** @type {(() => void)[]} */
     #placed = [];
+    /** @type {((row: Row) => void)[]} */
+    #drawn = [];
+    #placing = 0;
+    // What is in sight, from top to bottom.
+    #sight = [0, 1200];
 
     /** @param {SVGSVGElement} svg */
     constructor(svg) {
@@ -42,7 +32,7 @@ export class Drawing {
         const size = (/** @type {string} */ name) => Number(svg.dataset[name]);
         this.size = {
             left: size('left'), right: size('right'), top: size('top'), row: size('row'), round: size('round'),
-            letter: size('letter'), last: size('last'), scale: size('scale'),
+            letter: size('letter'), lift: size('lift'), last: size('last'), scale: size('scale'),
         };
         // Whether some lines are left out.
         this.filtered = false;
@@ -53,6 +43,9 @@ export class Drawing {
         this.rows = elements.map((element, index) => read(element, index, this.size.letter));
         this.byChat = new Map(this.rows.map((row) => [row.chat, row]));
         this.byChat.delete(null);
+        // Lines that pass by on their way to rows that are not drawn.
+        this.passing = shape('path', { class: 'passing' });
+        part('.grid', SVGElement, svg).after(this.passing);
     }
 
     get dense() {
@@ -110,6 +103,50 @@ export class Drawing {
         this.#placed.push(then);
     }
 
+    /**
+     * Is called for a row whenever it is drawn at another place, or for the first time.
+     * @param {(row: Row) => void} then
+     */
+    whenDrawn(then) {
+        this.#drawn.push(then);
+    }
+
+    /**
+     * Another part of the drawing is in sight.
+     * @param {number} top
+     * @param {number} bottom
+     */
+    look(top, bottom) {
+        this.#sight = [top, bottom];
+        this.reveal();
+    }
+
+    // Draws what is in sight, or all of it.
+    reveal(all = false) {
+        const shown = this.shown();
+        const [top, bottom] = [this.#sight[0] - AROUND, this.#sight[1] + AROUND];
+        const whole = all || shown.length <= MANY;
+        /** @type {Map<string, [number, number]>} */
+        const passing = new Map();
+        for (const row of shown) {
+            const away = !whole && (row.y < top || row.y > bottom);
+            row.element.classList.toggle('away', away);
+            if (!away && row.drawn !== this.#placing) {
+                row.drawn = this.#placing;
+                row.element.classList.remove('later');
+                this.#draw(row);
+                this.#drawn.forEach((then) => then(row));
+            }
+            const parent = away && row.from !== null && row.parent !== null ? this.rows[row.parent] : null;
+            if (parent && parent.y < bottom && row.y > top) {
+                const x = round(this.x(row.from ?? 0));
+                const [from, to] = passing.get(x) ?? [Infinity, -Infinity];
+                passing.set(x, [Math.min(from, Math.max(parent.y, top)), Math.max(to, Math.min(row.y, bottom))]);
+            }
+        }
+        this.passing.setAttribute('d', [...passing].map(([x, [from, to]]) => `M${x} ${round(from)}V${round(to)}`).join(''));
+    }
+
     // Whether another line stands for this one.
     #stands(/** @type {Row} */ { inside, index }) {
         return this.dense && !this.filtered && inside !== null && !inside.open && inside.rows[0].index !== index;
@@ -130,8 +167,9 @@ export class Drawing {
             if (row.folded) {
                 hidden = row.index + row.below;
             }
-            this.#draw(row);
         }
+        this.#placing += 1;
+        this.reveal();
         const height = size.top + size.row * (next + 0.62);
         svg.setAttribute('width', round(this.x(size.last) + size.right));
         svg.setAttribute('height', round(height));
@@ -163,6 +201,11 @@ export class Drawing {
                 left = Math.max(end, this.dense ? label + (row.wide - 37) * 0.9 + counted : label) + 10;
             } else if (part.classList.contains('fork')) {
                 top = up;
+            } else if (part.classList.contains('flag')) {
+                // Nobody sees one behind the name of its line.
+                const lift = !this.dense && left + 11 > label && left < label + row.wide ? size.lift : 0;
+                part.querySelector('.pole')?.setAttribute('d', `M0 ${lift}V-17`);
+                top -= lift;
             }
             part.setAttribute('transform', shift(left, top));
         }
@@ -175,12 +218,16 @@ export class Drawing {
      * @param {number} free
      */
     #scenes(row, free) {
+        const flags = row.parts.filter((part) => part.classList.contains('flag')).map(({ dataset }) => Number(dataset.m));
         for (const scene of row.scenes) {
             const text = scene.querySelector('text');
-            const place = this.x(Number(scene.dataset.m));
-            scene.classList.toggle('shy', place < free);
-            if (text && place >= free) {
-                free = place + Number(text.getAttribute('x')) + text.textContent.length * this.size.letter + 10;
+            const message = Number(scene.dataset.m);
+            const place = this.x(message);
+            const end = text ? place + Number(text.getAttribute('x')) + text.textContent.length * this.size.letter + 10 : place;
+            const shy = place < free || flags.some((flag) => flag > message && this.x(flag) < end);
+            scene.classList.toggle('shy', shy);
+            if (text && !shy) {
+                free = end;
             }
         }
     }
@@ -199,38 +246,4 @@ export class Drawing {
             axis.append(text);
         }
     }
-}
-
-/**
- * @param {SVGElement} element
- * @param {number} index
- * @param {number} letter
- * @returns {Row}
- */
-function read(element, index, letter) {
-    const number = (/** @type {string | undefined} */ text) => (text === undefined ? null : Number(text));
-    const inside = (/** @type {string} */ selector) => [.../** @type {NodeListOf<SVGElement>} */ (element.querySelectorAll(selector))];
-    const { chat = null, parent, from, end, below } = element.dataset;
-    const written = element.querySelector('.label text')?.firstChild;
-    return {
-        element, index, chat,
-        name: (element.querySelector('.label title') ?? written)?.textContent ?? '',
-        parent: number(parent), from: number(from), end: Number(end), below: number(below) ?? 0,
-        parts: inside('[data-m]'), lines: inside('path.line, .hit path'), stem: element.querySelector('.stem'), scenes: inside('.scene'),
-        wide: (written?.textContent?.length ?? 0) * letter * 1.3 + 37,
-        folded: false, out: false, inside: null, shown: true, y: 0,
-    };
-}
-
-/** @param {number} value */
-function round(value) {
-    return String(Math.round(value * 10) / 10);
-}
-
-/**
- * @param {number} left
- * @param {number} top
- */
-export function shift(left, top) {
-    return `translate(${round(left)} ${round(top)})`;
 }

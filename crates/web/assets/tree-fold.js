@@ -13,25 +13,35 @@ const FOLDED = 'M5.5 4l3 3-3 3';
  * @param {Drawing} drawing
  */
 export function foldable(drawing) {
-    const marks = new Map(drawing.rows.filter((row) => row.below).map((row) => [row, mark(row, () => toggle(row))]));
+    /** @type {Map<Row, ReturnType<typeof mark>>} */
+    const marks = new Map();
 
-    function toggle(/** @type {Row} */ row, folded = !row.folded) {
-        const shown = marks.get(row);
-        if (!shown) {
+    function toggle(/** @type {Row} */ row, folded = !row.folded, place = true) {
+        if (!row.below) {
             return;
         }
         row.folded = folded;
-        shown.arrow.setAttribute('d', folded ? FOLDED : OPEN);
-        shown.count.textContent = folded ? `${row.below} folded` : '';
-        drawing.place();
+        if (place) {
+            drawing.place();
+        }
     }
+
+    drawing.whenDrawn((row) => {
+        if (row.below) {
+            const { arrow, count } = marks.get(row) ?? mark(row, () => toggle(row));
+            marks.set(row, { arrow, count });
+            arrow.setAttribute('d', row.folded ? FOLDED : OPEN);
+            count.textContent = row.folded ? `${row.below} folded` : '';
+        }
+    });
 
     const all = document.getElementById('foldall');
     all?.addEventListener('click', () => {
         const folded = all.getAttribute('aria-pressed') !== 'true';
         all.setAttribute('aria-pressed', String(folded));
         all.textContent = folded ? 'Unfold all' : 'Fold all';
-        drawing.rows.forEach((row) => toggle(row, folded));
+        drawing.rows.forEach((row) => toggle(row, folded, false));
+        drawing.place();
     });
     return toggle;
 }

@@ -73,13 +73,13 @@ export function walkable(drawing, canvas, { cursor, tip, spot, zoom, toggle }) {
 }
 
 /**
- * Where a line has something: its ends, its scenes, and where others part from it.
+ * Where a line has something: its ends, its scenes, its notes, and where others part from it.
  * @param {Drawing} drawing
  * @param {Row} row
  */
 function stops(drawing, row) {
     const forks = drawing.shown().flatMap(({ parent, from }) => (parent === row.index && from !== null ? [from] : []));
-    const flags = [.../** @type {NodeListOf<SVGElement>} */ (row.element.querySelectorAll('.flag'))];
+    const flags = [.../** @type {NodeListOf<SVGElement>} */ (row.element.querySelectorAll('.flag, .noted'))];
     const marked = [...row.scenes, ...flags].map(({ dataset }) => Number(dataset.m));
     return [...new Set([row.from ?? 0, ...marked, ...forks, row.end])].sort((a, b) => a - b);
 }

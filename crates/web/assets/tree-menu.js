@@ -100,6 +100,11 @@ export function choosable(drawing, canvas, cursor, pair) {
             shown[(at + (event.key === 'ArrowDown' ? 1 : -1) + shown.length) % shown.length].focus();
         }
     });
+    menu.addEventListener('focusout', (event) => {
+        if (event.relatedTarget instanceof Node && !menu.contains(event.relatedTarget)) {
+            close();
+        }
+    });
     document.addEventListener('pointerdown', (event) => {
         if (!target(event)?.closest('#rowmenu, .more')) {
             close();

@@ -40,8 +40,10 @@ function styles() {
  * @param {string} name
  */
 function picture(drawing, name) {
+    drawing.reveal(true);
     const copy = /** @type {SVGSVGElement} */ (drawing.svg.cloneNode(true));
-    copy.querySelectorAll('.folded, .hit, .cursor, .fold, .grid').forEach((part) => part.remove());
+    drawing.reveal();
+    copy.querySelectorAll('.folded, .hit, .cursor, .fold, .grid, .passing').forEach((part) => part.remove());
     copy.querySelectorAll('[href]').forEach((link) => link.removeAttribute('href'));
     copy.querySelectorAll('.here, .path').forEach((row) => row.classList.remove('here', 'path'));
     const [wide, high] = ['width', 'height'].map((side) => Math.ceil(Number(copy.getAttribute(side))));

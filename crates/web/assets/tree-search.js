@@ -56,6 +56,7 @@ export function searchable(drawing, story, cursor) {
         results.replaceChildren(
             ...list('Chats', names.map((row) => result(row.chat, row.end, row.name, null, row.from ?? 0))),
             ...list('Messages', found.messages.map((hit) => result(hit.chat, hit.at, `${hit.speaker} · ${short(hit.chat)} · message ${hit.at}`, hit.excerpt))),
+            ...list('Notes', found.notes.map((hit) => result(hit.chat, hit.at, `${short(hit.chat)} · message ${hit.at}`, hit.excerpt))),
             ...list('Recaps', found.recaps.map((hit) => result(hit.chat, null, short(hit.chat), hit.excerpt))),
             ...list('Entries', found.entries.map((hit) => result(hit.chat, null, `${hit.comment} · ${hit.book}${hit.key ? ` · key “${hit.key}”` : ''}`, hit.excerpt))),
         );
@@ -80,11 +81,13 @@ export function searchable(drawing, story, cursor) {
         button.addEventListener('click', async () => {
             const found = await look('search', { story, text, from }).catch(tell);
             if (found) {
-                button.replaceWith(
+                const links = [
                     ...found.messages.map((hit) => result(hit.chat, hit.at, `${hit.speaker} · ${short(hit.chat)} · message ${hit.at}`, hit.excerpt)),
                     ...found.entries.map((hit) => result(hit.chat, null, `${hit.comment} · ${hit.book}`, hit.excerpt)),
-                    ...(found.more ? [more(text, from + MOST)] : []),
-                );
+                ];
+                button.replaceWith(...links, ...(found.more ? [more(text, from + MOST)] : []));
+                // Whoever asked for more goes on with the first of it.
+                links[0]?.focus();
             }
         });
         return button;

@@ -47,6 +47,7 @@ function start(canvas, svg) {
     filterable(drawing);
     mapped(drawing, canvas);
     trunked(drawing, canvas);
+    sighted(drawing, canvas);
     savable(drawing, document.querySelector('h1')?.textContent ?? 'Story');
     closer(drawing);
     gains(drawing, story);
@@ -54,6 +55,23 @@ function start(canvas, svg) {
     begin(drawing, canvas);
     arrive(drawing, cursor);
     svg.dataset.ready = 'true';
+}
+
+/**
+ * The drawing knows what is in sight of it.
+ * @param {Drawing} drawing
+ * @param {HTMLElement} canvas
+ */
+function sighted(drawing, canvas) {
+    const look = () => drawing.look(canvas.scrollTop, canvas.scrollTop + canvas.clientHeight);
+    let asked = false;
+    canvas.addEventListener('scroll', () => {
+        if (!asked) {
+            asked = true;
+            requestAnimationFrame(() => { asked = false; look(); });
+        }
+    }, { passive: true });
+    new ResizeObserver(look).observe(canvas);
 }
 
 /**

@@ -7,7 +7,7 @@ const text = part('#how-far', HTMLElement);
 const meter = part('.waiting progress', HTMLProgressElement);
 
 on('progress', ({ what, done, total }) => {
-    text.textContent = total > 1 ? `${what}: ${done} of ${total}` : what;
+    text.textContent = total > 1 ? `${what}: ${Math.floor(Math.min(done / total, 1) * 100)} %` : what;
     meter.max = Math.max(total, 1);
     meter.value = done;
 });

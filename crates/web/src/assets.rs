@@ -26,9 +26,9 @@ macro_rules! assets {
 const ASSETS: &[Asset] = assets! {
     "text/css; charset=utf-8": "base.css" "stories.css" "tree.css" "moment.css" "compare.css" "health.css" "log.css" "act.css" "retention.css" "welcome.css" "bring.css" "memory.css" "past.css" "settings.css";
     "text/javascript; charset=utf-8":
-        "app.js" "api.js" "address.js" "dom.js" "live.js" "events.js" "note.js" "progress.js" "morph.js" "act.js" "menu.js" "find.js" "theme.js" "theme-switch.js"
-        "enter.js" "stories.js" "moment.js" "moment-lore.js" "moment-memory.js" "moment-play.js" "moment-tabs.js" "compare.js" "bring.js" "import.js" "waiting.js"
-        "tree.js" "tree-drawing.js" "tree-zoom.js" "tree-fold.js" "tree-cursor.js" "tree-tip.js" "tree-pointer.js" "tree-keys.js" "tree-search.js"
+        "app.js" "api.js" "address.js" "dom.js" "focus.js" "live.js" "events.js" "note.js" "progress.js" "morph.js" "act.js" "menu.js" "find.js" "theme.js" "theme-switch.js"
+        "enter.js" "stories.js" "moment.js" "moment-lore.js" "moment-memory.js" "moment-pin.js" "moment-play.js" "moment-step.js" "moment-tabs.js" "compare.js" "bring.js" "import.js" "waiting.js"
+        "tree.js" "tree-drawing.js" "tree-row.js" "tree-zoom.js" "tree-fold.js" "tree-cursor.js" "tree-tip.js" "tree-pointer.js" "tree-keys.js" "tree-search.js"
         "tree-cluster.js" "tree-trunk.js" "tree-filter.js" "tree-map.js" "tree-menu.js" "tree-pair.js" "tree-save.js";
     "image/svg+xml": "icon.svg";
 };

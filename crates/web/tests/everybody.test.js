@@ -3,20 +3,8 @@
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { at, PAGES } from './lib/pages.js';
 import { harbor, Site, stage, Visit } from './lib/site.js';
-
-const MAIN = 'Ottilie Crake/Heard Once';
-const FORK = `${MAIN} - Branch #1`;
-const at = (page, args = {}) => `${page}?${new URLSearchParams(args)}`;
-
-const PAGES = {
-    stories: '', tree: at('tree', { story: 'Ottilie Crake' }), moment: at('moment', { chat: MAIN, at: 30, from: 20 }), 'compare, to choose': at('compare', { a: MAIN }),
-    compare: at('compare', { a: MAIN, b: FORK }), 'bring along, to choose': at('bring', { a: MAIN }), 'bring along': at('bring', { a: MAIN, b: FORK }),
-    health: 'health', heal: 'heal', log: 'log', 'history and space': 'keep', settings: 'settings', import: 'import', export: at('export', { what: MAIN }),
-    'history of a chat': at('past', { chat: MAIN }), 'timeline of an entry': at('entry', { chat: MAIN, entry: 'character-Emlyn Post', at: 38 }),
-    'bring back': at('bring-back', { chat: MAIN, entry: 'character-Emlyn Post', at: 10 }), branch: at('act', { kind: 'branch', chat: MAIN, at: 12 }),
-    rename: at('act', { kind: 'rename', chat: MAIN, name: 'Other' }), delete: at('act', { kind: 'delete', chat: FORK }), nothing: 'no-such-page',
-};
 
 let browser;
 let site;
@@ -53,20 +41,24 @@ test('every page on the narrowest screen', () => everyPage({ width: 320, height:
     await visit.picture(`narrow-${name.replace(/\W+/g, '-')}`);
 }));
 
-// What a screen reader comes to, in its order: role and name.
-async function readOut(visit) {
+// What a screen reader comes to, in its order: role, name, and the level of a heading.
+async function nodes(visit) {
     await visit.page.send('Accessibility.enable');
-    const { nodes } = await visit.page.send('Accessibility.getFullAXTree');
-    const byId = new Map(nodes.map((node) => [node.nodeId, node]));
+    const { nodes: all } = await visit.page.send('Accessibility.getFullAXTree');
+    const byId = new Map(all.map((node) => [node.nodeId, node]));
     const told = [];
     const walk = (node) => {
         if (!node.ignored) {
-            told.push(`${node.role?.value} ${node.name?.value ?? ''}`.trim());
+            told.push({ role: node.role?.value ?? '', name: (node.name?.value ?? '').trim(), level: node.properties?.find(({ name }) => name === 'level')?.value.value });
         }
         (node.childIds ?? []).map((id) => byId.get(id)).filter(Boolean).forEach(walk);
     };
-    walk(nodes[0]);
+    walk(all[0]);
     return told;
+}
+
+async function readOut(visit) {
+    return (await nodes(visit)).map(({ role, name }) => `${role} ${name}`.trim());
 }
 
 function inOrder(told, wanted) {
@@ -86,6 +78,41 @@ test('what is read out comes in the order of the page', async () => {
     inOrder(await readOut(visit), [/^heading Compare/, /^group A/, /^group B/, /^heading Where they part/, /^link A: message 23/, /^link A: message 24/, /^link B: message 23/, /^heading Lorebook/, /^heading Running recap/]);
     await visit.go(PAGES.tree);
     inOrder(await readOut(visit), [/^heading Ottilie Crake/, /^search/, /^button Compare/, /^application Fork tree of Ottilie Crake/, /^DisclosureTriangle What the marks mean/, /^DisclosureTriangle The tree as a list/]);
+    await visit.close();
+});
+
+test('every page is built for the ear: where one is, headings in steps, and nothing without a name', async () => {
+    const visit = await Visit.start(browser, site);
+    for (const [page, address] of Object.entries(PAGES)) {
+        await visit.go(address);
+        const told = await nodes(visit);
+        inOrder(told.map(({ role, name }) => `${role} ${name}`.trim()), [/^link Skip to the content/, /^navigation Forklore/, /^button Search/, /^main/, /^heading \S/]);
+        const levels = told.filter(({ role }) => role === 'heading').map(({ level }) => level);
+        assert.equal(levels[0], 1, `${page} begins with its title`);
+        assert.equal(levels.filter((level) => level === 1).length, 1, `${page} has one title`);
+        levels.slice(1).forEach((level, i) => assert.ok(level <= levels[i] + 1, `${page}: a heading of level ${level} below one of ${levels[i]}`));
+        const mute = told.filter(({ role, name }) => ['link', 'button', 'checkbox', 'radio', 'combobox', 'textbox', 'searchbox', 'slider', 'spinbutton', 'DisclosureTriangle', 'dialog', 'application'].includes(role) && !name);
+        assert.deepEqual(mute, [], `${page}: everything that can be used has a name`);
+    }
+    await visit.close();
+});
+
+test('what the other pages read out comes in their order, too', async () => {
+    const visit = await Visit.start(browser, site);
+    const orders = {
+        stories: [/^heading Stories/, /^link Import a story/, /^search/, /^searchbox Find a story/, /^combobox Order/, /^link Ottilie Crake/],
+        health: [/^heading Health/, /^link See what healing would change/, /^heading Ottilie Crake/, /^DisclosureTriangle Mend before you play on/, /^link Heard Once - Branch #4/, /^link See what healing this chat would change/],
+        heal: [/^navigation Where you are/, /^heading Heal/, /^heading What you decide/, /^combobox Heard Once/, /^button Show the plan/, /^heading What will change/, /^heading Heard Once - Branch #4/, /^button Heal/, /^link Not now/],
+        log: [/^heading Log/, /^navigation On this page/, /^region Operations/, /^link checkpoint of/i, /^button Undo/, /^heading Trash/],
+        settings: [/^heading Settings/, /^heading Checkpoints/, /^combobox Names for checkpoints/, /^button Save : Names for checkpoints/, /^heading Forks/],
+        'timeline of an entry': [/^heading character Emlyn Post/, /^heading Along the story/, /^link message 10/, /^link Bring it back as it was there.*message 10/, /^link message 20/, /^heading What it says/, /^heading By time/],
+        branch: [/^heading Branch here/, /^group What/, /^radio Branch/, /^textbox Name/, /^heading What will be made/, /^button Make the branch/],
+        'bring along': [/^heading Bring along/, /^combobox The story goes on with/, /^combobox and learns from/, /^heading What both knew/, /^heading What Heard Once learnt/, /^heading What Branch #1 learnt/],
+    };
+    for (const [page, order] of Object.entries(orders)) {
+        await visit.go(PAGES[page]);
+        inOrder(await readOut(visit), order);
+    }
     await visit.close();
 });
 

@@ -98,6 +98,14 @@ test('a tree of hundreds: filters, a map, rows close together, and pictures to k
     const [trunk, stage] = await visit.run(() => ['trunk', 'canvas'].map((id) => document.getElementById(id).getBoundingClientRect().top));
     assert.ok(Math.abs(trunk - stage - 25) < 6, `${trunk} ${stage}`);
     await visit.picture('tree-trunk');
+    // What is in sight is drawn, wherever that is, and not much besides.
+    await visit.until('rows where one looks', () => {
+        const canvas = document.getElementById('canvas').getBoundingClientRect();
+        const drawn = [...document.querySelectorAll('#tree .row')].filter((row) => getComputedStyle(row).display !== 'none');
+        const seen = drawn.map((row) => row.querySelector('.line').getBoundingClientRect().top).filter((top) => top > canvas.top && top < canvas.bottom);
+        return seen.length >= Math.floor(canvas.height / 54) - 1 && drawn.length < 60;
+    });
+    assert.match(await visit.run(() => document.querySelector('#tree .passing').getAttribute('d')), /^M[\d.]+ [\d.]+V/, 'lines pass by to those below');
     await visit.run(() => { document.getElementById('canvas').scrollTop = 0; });
     await visit.until('no trunk', () => document.getElementById('trunk').hasAttribute('hidden'));
     await visit.run(() => {

@@ -72,7 +72,7 @@ fn every_page(vault: &TestVault) -> Vec<(&'static str, String)> {
         ),
         ("log", {
             let actions = ops::actions(&open, &Limit::default()).unwrap();
-            document(&pages::log::page(&actions, &ops::trash(&open).unwrap().0))
+            document(&pages::log::page(&actions, &ops::trash(&open).unwrap().0, &[]))
         }),
         ("failure", document(&pages::failure::page(&refused))),
         ("enter", document(&pages::welcome::enter())),

@@ -8,7 +8,7 @@ import { demo, PHONE, Site, stage, Visit } from './lib/site.js';
 
 const MAIN = 'Ottilie Crake/Heard Once';
 const moment = (chat, at) => `moment?${new URLSearchParams({ chat, ...(at === undefined ? {} : { at }) })}`;
-const arrived = (at) => document.querySelector('.message.here .number')?.dataset.at === String(at);
+const arrived = (at) => document.querySelector('.message.here .number')?.dataset.at === String(at) && document.querySelector('.state').ariaBusy !== 'true';
 
 let browser;
 let site;

@@ -111,6 +111,11 @@ impl ShowEntry {
         Self { image, source, message, undated, inferred, role }
     }
 
+    /// Whether both are the same, byte for byte. Those that are not may still say the same.
+    pub fn is_same(&self, other: &Self) -> bool {
+        self.image == other.image
+    }
+
     /// Its number.
     pub fn uid(&self) -> Option<i64> {
         self.image.uid

@@ -114,7 +114,8 @@ fn log(call: &Call, asked: Asked) -> Result<Page, Failure> {
     let limit = Limit { limit: (!Fields(asked).flag("all")).then_some(SHOWN) };
     let actions = call.ask(|open| ops::actions(open, &limit))?;
     let (trash, _) = call.ask(ops::trash)?;
-    Ok(pages::log::page(&actions, &trash))
+    let earlier = call.ask(forklore_api::notes::earlier)?;
+    Ok(pages::log::page(&actions, &trash, &earlier))
 }
 
 fn settings(call: &Call, asked: Asked) -> Result<Page, Failure> {

@@ -1,19 +1,24 @@
 //! What Forklore did, with a way back, and what is in the trash.
 
 use forklore_api::ops::{Action, Actions};
+use forklore_engine::notes::Note;
 use forklore_engine::trash::{TrashItem, TrashReport};
 use maud::{Markup, html};
 
-use super::{act, parts};
+use super::{act, moment, parts};
 use crate::{Here, Page, link, words};
 
-/// The log and the trash.
-pub fn page(actions: &Actions, trash: &TrashReport) -> Page {
+/// So many notes that are not there any more are listed.
+const NOTES: usize = 20;
+
+/// The log and the trash, and `notes` that were changed or taken away.
+pub fn page(actions: &Actions, trash: &TrashReport, notes: &[Note]) -> Page {
     let body = html! {
         h1 { "Log" }
         p.lead { "Everything that Forklore did here, and the way back." }
         nav.beside aria-label="On this page" {
             a href="#trash" { "Trash (" (words::count(trash.items.len(), "file")) ")" }
+            @if !notes.is_empty() { a href="#notes" { "Notes" } }
             a href=(link::retention(&[])) { "History and space" }
         }
         @for name in &actions.unreadable {
@@ -33,6 +38,13 @@ pub fn page(actions: &Actions, trash: &TrashReport) -> Page {
             } @else {
                 p.quiet { (words::count(trash.items.len(), "file")) ", " (words::size(trash.bytes)) "." }
                 ul.trash { @for items in together(&trash.items) { (trashed(&items, actions)) } }
+            }
+        }
+        @if !notes.is_empty() {
+            section #notes aria-labelledby="notes-title" {
+                h2 #notes-title { "Notes" }
+                p.quiet { "What was written at a moment before it was changed or taken away." }
+                ul.trash { @for note in notes.iter().take(NOTES) { (earlier(note)) } }
             }
         }
     };
@@ -95,6 +107,18 @@ fn trashed(items: &[&TrashItem], actions: &Actions) -> Markup {
                 input type="hidden" name="item" value=(first.operation);
                 button { "Restore" @if items.len() > 1 { " all " (items.len()) } span.unseen { ": " (name) } }
             }
+        }
+    }
+}
+
+fn earlier(note: &Note) -> Markup {
+    html! {
+        li {
+            div.what {
+                p dir="auto" { bdi { (parts::crop(&note.text, 300)) } }
+                p.quiet { a href=(link::moment(&note.chat, Some(note.message))) { bdi { (words::chat_name(&note.chat)) } ", message " (note.message) } }
+            }
+            form method="post" action="act" { (moment::again(&note.chat, note, false)) }
         }
     }
 }

@@ -1,7 +1,7 @@
 //! Looking back, and bringing back: [`entry`] is the timeline of one entry of a lorebook, [`history`] what happened to a chat by time, and
 //! [`restore`] what would come back.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashSet};
 
 use forklore_api::FailureReport;
 use forklore_api::past::Bringing;
@@ -92,7 +92,7 @@ fn timeline(chat: &str, entry: &BlameEntry) -> Markup {
                         p.when { @match message { Some(message) => (place(chat, *message)), None => "nobody saw when" } }
                         p { (capital(&told.join(", "))) " " span.quiet { (cause(stamp)) } }
                         @if let Some(message) = message.filter(|message| Some(*message) != last) {
-                            a.button href=(link::bring_back(chat, &[("entry", &key(entry)), ("at", &message.to_string())])) { "Bring it back as it was there" }
+                            a.button href=(link::bring_back(chat, &[("entry", &key(entry)), ("at", &message.to_string())])) { "Bring it back as it was there" span.unseen { ", at message " (message) } }
                         }
                     }
                 }
@@ -228,7 +228,9 @@ fn row(chat: &str, line: &Line) -> Markup {
         li id=[line.observation.map(|seen| format!("seen-{seen}"))] {
             p.when { (log::time(&line.at)) @if let Some(message) = line.now { " · " (place(chat, message)) } @if line.saves > 1 { " · " (words::count(line.saves, "save")) } }
             ul {
-                @for text in phrases(line).into_iter().take(LISTED) { li { (text) } }
+                @let phrases = phrases(line);
+                @for text in phrases.iter().take(LISTED) { li { (text) } }
+                @if phrases.len() > LISTED { li.quiet { "and " (words::number(phrases.len() - LISTED)) " more" } }
             }
             @if let Some(seen) = line.last_observation.filter(|_| line.chat == *chat) {
                 p.go {
@@ -273,6 +275,9 @@ fn phrases(line: &Line) -> Vec<Markup> {
             Event::Header { key, did: what } => html! { bdi { (key) } " was " (did(*what)) },
         });
     }
+    // Several saves, or two lines that write one lorebook, do the same.
+    let mut told: HashSet<String> = HashSet::new();
+    found.retain(|phrase: &Markup| told.insert(phrase.0.clone()));
     if found.is_empty() {
         found.push(html! { "Saved, and nothing of the story is different" });
     }

@@ -141,6 +141,7 @@ fn legend() -> Markup {
                 li { svg width="34" height="14" aria-hidden="true" { path.line d="M2 2Q2 9 10 9H32" {} circle.fork cx="2" cy="3" r="2" {} } "a branch, where it parts" }
                 li { svg width="34" height="20" aria-hidden="true" { path.pole d="M6 19V3" {} path.cloth d="M6 3h11l-3 3.500 3 3.500h-11z" {} } "a checkpoint that was never played on" }
                 li { svg width="34" height="14" aria-hidden="true" { path.scene d="M17 2V12" {} } "a scene ends" }
+                li { svg width="34" height="14" aria-hidden="true" { path.noted transform="translate(17 7)" d=(draw::STAR) {} } "a star or a note" }
                 li { svg width="34" height="14" aria-hidden="true" { path.copy d="M2 7H32" {} } "a copy" }
                 li { svg width="34" height="14" aria-hidden="true" { path.ghost d="M2 7H32" {} } "a chat that is gone" }
             }
@@ -176,6 +177,7 @@ fn item(chat: &TreeChat) -> Markup {
                 }
                 @if let Some(name) = &chat.book.name { ", " (chat.book.state) " book " bdi { (crop(name, 80)) } }
                 @if let Some(version) = chat.running_recap.current { ", recap " (version) }
+                @for note in &chat.notes { ", " a href=(link::moment(&chat.chat, Some(note.message))) { @if note.text.is_empty() { "star" } @else { "note “" bdi { (crop(&note.text, 60)) } "”" } " at message " (note.message) } }
             }
             @if chat.health != Health::Ok { " " (parts::health(chat.health)) }
         }
@@ -200,6 +202,7 @@ mod tests {
             appended: None,
             story: false,
             open: false,
+            notes: Vec::new(),
             lost_parent: None,
             lineage: "recorded",
             confidence: "certain",

@@ -198,11 +198,11 @@ export class Visit {
         return this.page.click(selector, options);
     }
 
-    // Presses a key once: `press('ArrowRight')`, `press('Tab')`, `press('Tab', { shift: true })`.
-    async press(key, { shift = false } = {}) {
+    // Presses a key once: `press('ArrowRight')`, `press('Tab')`, `press('Tab', { shift: true })`, `press('k', { ctrl: true })`.
+    async press(key, { shift = false, ctrl = false } = {}) {
         const codes = { Enter: 13, Escape: 27, Tab: 9, ArrowLeft: 37, ArrowUp: 38, ArrowRight: 39, ArrowDown: 40, Home: 36, End: 35, ' ': 32, PageUp: 33, PageDown: 34 };
-        const text = key === 'Enter' ? '\r' : key.length === 1 ? key : undefined;
-        const event = { key, code: key === ' ' ? 'Space' : key, windowsVirtualKeyCode: codes[key] ?? key.toUpperCase().charCodeAt(0), modifiers: shift ? 8 : 0 };
+        const text = key === 'Enter' ? '\r' : key.length === 1 && !ctrl ? key : undefined;
+        const event = { key, code: key === ' ' ? 'Space' : key, windowsVirtualKeyCode: codes[key] ?? key.toUpperCase().charCodeAt(0), modifiers: (shift ? 8 : 0) + (ctrl ? 2 : 0) };
         await this.page.send('Input.dispatchKeyEvent', { type: 'keyDown', text, ...event });
         await this.page.send('Input.dispatchKeyEvent', { type: 'keyUp', ...event });
     }

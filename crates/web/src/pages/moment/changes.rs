@@ -16,13 +16,13 @@ const LISTED: usize = 30;
 
 /// What is not as it was where one comes from.
 #[derive(Default)]
-pub(super) struct Changes {
+pub(super) struct Changes<'a> {
     /// By key of the entry
-    pub(super) of: HashMap<String, Difference>,
-    /// Titles of new, changed and gone entries that are facts, with their keys
-    new: Vec<(String, String)>,
-    changed: Vec<(String, String)>,
-    gone: Vec<String>,
+    pub(super) of: HashMap<Key<'a>, Difference>,
+    /// New, changed and gone entries that are facts
+    new: Vec<Key<'a>>,
+    changed: Vec<Key<'a>>,
+    gone: Vec<Key<'a>>,
     /// The recap's version, if it is another
     recap: Option<Option<i64>>,
     /// The scene, if it is another
@@ -34,43 +34,65 @@ pub(super) enum Difference {
     Changed { text: TextDiff, keys: bool, switched: bool },
 }
 
-/// Entries with names that stay with them along the line.
-pub(super) fn keyed(report: &ShowReport) -> impl Iterator<Item = (String, &ShowEntry)> {
-    let mut seen: HashMap<(Option<i64>, &str), usize> = HashMap::new();
-    report.book.entries.iter().map(move |entry| {
-        let twin = seen.entry((entry.uid(), entry.comment())).or_default();
-        *twin += 1;
-        let name = format!("{:?} {} {twin}", entry.uid(), entry.comment());
+/// What an entry is known by along the line. A step is made of thousands of them: what is seen of it, [`Key::id`], is only worked out for those
+/// that are shown.
+#[derive(Clone, Copy, PartialEq, Eq, Hash)]
+pub(super) struct Key<'a> {
+    uid: Option<i64>,
+    title: &'a str,
+    /// How many of the same number and title come up to this one
+    twin: usize,
+}
+
+impl Key<'_> {
+    /// The id of its element.
+    pub(super) fn id(&self) -> String {
+        let name = format!("{:?} {} {}", self.uid, self.title, self.twin);
         let hash: String = blake3::hash(name.as_bytes()).to_hex().chars().take(12).collect();
-        (format!("e{hash}"), entry)
+        format!("e{hash}")
+    }
+}
+
+/// Entries with what they are known by.
+pub(super) fn keyed(report: &ShowReport) -> impl Iterator<Item = (Key<'_>, &ShowEntry)> {
+    let mut seen: HashMap<(Option<i64>, &str), usize> = HashMap::with_capacity(report.book.entries.len());
+    report.book.entries.iter().map(move |entry| {
+        let (uid, title) = (entry.uid(), entry.comment());
+        let twin = seen.entry((uid, title)).or_default();
+        *twin += 1;
+        (Key { uid, title, twin: *twin }, entry)
     })
 }
 
-pub(super) fn changes(moment: &Moment) -> Changes {
+pub(super) fn changes(moment: &Moment) -> Changes<'_> {
     let (here, Some(before)) = (&moment.here, &moment.before) else { return Changes::default() };
     let mut changes = Changes::default();
-    let mut old: HashMap<String, &ShowEntry> = keyed(before).collect();
+    let mut old: HashMap<Key<'_>, &ShowEntry> = keyed(before).collect();
     let mut effort = Effort::default();
     for (key, entry) in keyed(here) {
         let fact = entry.role == EntryRole::Fact;
         let Some(was) = old.remove(&key) else {
             if fact {
-                changes.new.push((key.clone(), entry.comment().to_owned()));
+                changes.new.push(key);
             }
             changes.of.insert(key, Difference::New);
             continue;
         };
+        // Most are, and nothing has to be read of them.
+        if was.is_same(entry) {
+            continue;
+        }
         let (keys, switched) = (was.keys() != entry.keys(), was.is_disabled() != entry.is_disabled());
         if was.content() != entry.content() || keys || switched {
             let text = TextDiff::of(&was.content(), &entry.content(), &mut effort);
             if fact {
-                changes.changed.push((key.clone(), entry.comment().to_owned()));
+                changes.changed.push(key);
             }
             changes.of.insert(key, Difference::Changed { text, keys, switched });
         }
     }
     let gone = keyed(before).filter(|(key, entry)| old.contains_key(key) && entry.role == EntryRole::Fact);
-    changes.gone = gone.map(|(_, entry)| entry.comment().to_owned()).collect();
+    changes.gone = gone.map(|(key, _)| key).collect();
     let version = |report: &ShowReport| report.running_recap.current_version;
     changes.recap = (version(here) != version(before)).then(|| version(here));
     let scene = |report: &ShowReport| report.scene.as_ref().map(|scene| (scene.message, scene.name.clone()));
@@ -79,7 +101,7 @@ pub(super) fn changes(moment: &Moment) -> Changes {
 }
 
 /// What changed, in a sentence that is read out.
-pub(super) fn said(changes: &Changes, moment: &Moment) -> String {
+pub(super) fn said(changes: &Changes<'_>, moment: &Moment) -> String {
     let at = moment.here.at;
     let Some(before) = &moment.before else { return format!("Message {at}: the line begins here.") };
     let mut told = Vec::new();
@@ -107,7 +129,7 @@ pub(super) fn said(changes: &Changes, moment: &Moment) -> String {
 }
 
 /// What changed, to see.
-pub(super) fn told(changes: &Changes, moment: &Moment) -> Markup {
+pub(super) fn told(changes: &Changes<'_>, moment: &Moment) -> Markup {
     let Some(before) = &moment.before else { return html! {} };
     if changes.new.is_empty() && changes.changed.is_empty() && changes.gone.is_empty() {
         return html! { p.still { "Nothing differs from message " (before.at) "." } };
@@ -119,12 +141,12 @@ pub(super) fn told(changes: &Changes, moment: &Moment) -> Markup {
             // It scrolls where it is long, by keys, too.
             div.those tabindex="0" role="group" aria-label="What changed" { ul {
                 @for (class, sign, word, list) in kinds {
-                    @for (key, title) in list.iter().take(LISTED) {
-                        li class=(class) { a href={ "#" (key) } { span.sign aria-hidden="true" { (sign) } (marks::title(title)) " " em { (word) } } }
+                    @for key in list.iter().take(LISTED) {
+                        li class=(class) { a href={ "#" (key.id()) } { span.sign aria-hidden="true" { (sign) } (marks::title(key.title)) " " em { (word) } } }
                     }
                 }
-                @for title in changes.gone.iter().take(LISTED) {
-                    li.gone { span { span.sign aria-hidden="true" { "−" } (marks::title(title)) " " em { "gone" } } }
+                @for key in changes.gone.iter().take(LISTED) {
+                    li.gone { span { span.sign aria-hidden="true" { "−" } (marks::title(key.title)) " " em { "gone" } } }
                 }
                 @let hidden: usize = [changes.new.len(), changes.changed.len(), changes.gone.len()].iter().map(|n| n.saturating_sub(LISTED)).sum();
                 @if hidden > 0 { li.rest { span { "and " (words::number(hidden)) " more" } } }

@@ -22,6 +22,7 @@ use maud::{Markup, html};
 use serde::Serialize;
 
 use self::changes::{changes, keyed, said, told};
+pub(in crate::pages) use self::note::again;
 use self::note::note;
 use self::remembered::remembered;
 pub use self::selection::Shown;
@@ -34,7 +35,7 @@ use crate::{Here, Page, link, words};
 
 /// A moment. `shown` is which of the entries of a long lorebook are asked for.
 pub fn page(moment: &Moment, shown: &Shown) -> Page {
-    let Moment { line, here, notes, .. } = moment;
+    let Moment { line, here, notes, earlier, .. } = moment;
     let changes = changes(moment);
     let story = link::tree(&link::story_name(line.story_kind, &line.folder));
     let parts: BTreeMap<_, _> = parts(&line.chat, here).into_iter().collect();
@@ -51,7 +52,7 @@ pub fn page(moment: &Moment, shown: &Shown) -> Page {
         div data-part="marks" { (listed(line, here.at)) }
         div.travel data-tab="story" {
             div data-part="head" { (head(line, here)) }
-            div data-part="note" { (note(line, here.at, notes)) }
+            div data-part="note" { (note(line, here.at, notes, earlier)) }
             div.tabs role="tablist" aria-label="What to look at" {
                 @for (tab, text) in [("story", "Story"), ("lore", "Lore"), ("recap", "Recap")] {
                     button type="button" role="tab" id={ "tab-" (tab) } data-tab=(tab) aria-selected=(tab == "story") aria-controls={ "panel-" (tab) } { (text) }
@@ -66,7 +67,7 @@ pub fn page(moment: &Moment, shown: &Shown) -> Page {
                     (part("source"))
                     div data-part="changes" { (told(&changes, moment)) }
                     div data-part="find" { (finding(&line.chat, here, &selection, shown)) }
-                    ul.entries data-list="facts" { @for (key, found) in &selection.entries { (entry(&line.chat, key, found, changes.of.get(key))) } }
+                    ul.entries data-list="facts" { @for (key, found) in &selection.entries { (entry(&line.chat, &key.id(), found, changes.of.get(key))) } }
                     div data-part="more" { (more(&line.chat, here, &selection, shown)) }
                     details.registries {
                         summary { "Registries and indexes" }
@@ -131,7 +132,7 @@ pub struct SliderParts {
 
 /// A step: what whoever asks does not have already. `known` are the versions of what he has. With `all`, the line itself may have grown.
 pub fn step(moment: &Moment, known: &HashSet<&str>, all: bool) -> SliderParts {
-    let Moment { line, here, window, notes, .. } = moment;
+    let Moment { line, here, window, notes, earlier, .. } = moment;
     let changes = changes(moment);
     let shown = Shown::default();
     let selection = Selection::of(here, &changes, &shown);
@@ -145,7 +146,7 @@ pub fn step(moment: &Moment, known: &HashSet<&str>, all: bool) -> SliderParts {
         }
     }
     fresh.insert("head", head(line, here).into_string());
-    fresh.insert("note", note(line, here.at, notes).into_string());
+    fresh.insert("note", note(line, here.at, notes, earlier).into_string());
     fresh.insert("transcript", transcript(window, here, line).into_string());
     fresh.insert("changes", told(&changes, moment).into_string());
     fresh.insert("find", finding(&line.chat, here, &selection, &shown).into_string());
@@ -158,9 +159,11 @@ pub fn step(moment: &Moment, known: &HashSet<&str>, all: bool) -> SliderParts {
     let mut entries = BTreeMap::new();
     let mut lists: BTreeMap<&'static str, Vec<String>> = [("facts", vec![]), ("registries", vec![])].into();
     let registries = keyed(here).filter(|(_, entry)| entry.role != EntryRole::Fact);
-    let facts = selection.entries.iter().map(|(key, entry)| (key.clone(), *entry));
+    let facts = selection.entries.iter().copied();
     for (key, found) in facts.chain(registries) {
-        let told = entry(&line.chat, &key, found, changes.of.get(&key));
+        let change = changes.of.get(&key);
+        let key = key.id();
+        let told = entry(&line.chat, &key, found, change);
         if !known.contains(version_of(&told.0)) {
             entries.insert(key.clone(), told.into_string());
         }

@@ -4,8 +4,13 @@ use forklore_engine::line::Line;
 use forklore_engine::notes::{LETTERS, Note};
 use maud::{Markup, html};
 
-/// What is noted here, and where to note something. `notes` are all of the line.
-pub(super) fn note(line: &Line, at: usize, notes: &[Note]) -> Markup {
+use crate::pages::parts::crop;
+
+/// How much of an earlier note is shown.
+const CROPPED: usize = 60;
+
+/// What is noted here, and where to note something. `notes` are all of the line, `earlier` what was noted here before.
+pub(super) fn note(line: &Line, at: usize, notes: &[Note], earlier: &[Note]) -> Markup {
     let note = notes.iter().find(|note| note.message == at);
     let star = note.is_some_and(|note| note.star);
     let text = note.map_or("", |note| &note.text);
@@ -25,5 +30,20 @@ pub(super) fn note(line: &Line, at: usize, notes: &[Note]) -> Markup {
                 button { "Save" }
             }
         }
+        @if let Some(was) = earlier.iter().find(|was| was.text != text) {
+            form.noting.earlier method="post" action="act" data-stay { (again(&line.chat, was, star)) }
+        }
+    }
+}
+
+/// What brings back a note that was changed or taken away: writing it again. `star`: there is one by now.
+pub(in crate::pages) fn again(chat: &str, was: &Note, star: bool) -> Markup {
+    html! {
+        input type="hidden" name="kind" value="note";
+        input type="hidden" name="chat" value=(chat);
+        input type="hidden" name="at" value=(was.message);
+        input type="hidden" name="starred" value=(was.star || star);
+        input type="hidden" name="text" value=(was.text);
+        button { "Bring back “" bdi { (crop(&was.text, CROPPED)) } "”" }
     }
 }

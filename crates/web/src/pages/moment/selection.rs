@@ -5,7 +5,7 @@ use forklore_core::adapter::EntryRole;
 use forklore_engine::show::{ShowEntry, ShowReport};
 use maud::{Markup, html};
 
-use super::changes::{Changes, keyed};
+use super::changes::{Changes, Key, keyed};
 use crate::{link, words};
 
 /// A lorebook with more entries is long.
@@ -25,7 +25,7 @@ pub struct Shown {
 
 /// The entries that are shown.
 pub(super) struct Selection<'a> {
-    pub(super) entries: Vec<(String, &'a ShowEntry)>,
+    pub(super) entries: Vec<(Key<'a>, &'a ShowEntry)>,
     /// How many there are that could be shown
     all: usize,
 }
@@ -36,15 +36,16 @@ impl<'a> Selection<'a> {
         report.book.entries.iter().filter(|entry| entry.role == EntryRole::Fact).count() > LONG
     }
 
-    pub(super) fn of(here: &'a ShowReport, changes: &Changes, shown: &Shown) -> Self {
+    pub(super) fn of(here: &'a ShowReport, changes: &Changes<'_>, shown: &Shown) -> Self {
         let find =
             shown.find.as_deref().map(str::trim).filter(|find| !find.is_empty()).map(str::to_lowercase);
         let says = |entry: &ShowEntry| {
-            let has = |text: &str| find.as_deref().is_none_or(|find| text.to_lowercase().contains(find));
+            let Some(find) = find.as_deref() else { return true };
+            let has = |text: &str| text.to_lowercase().contains(find);
             has(entry.comment()) || has(&entry.content()) || entry.keys().iter().any(|key| has(key))
         };
         let facts = keyed(here).filter(|(_, entry)| entry.role == EntryRole::Fact && says(entry));
-        let mut entries: Vec<(String, &ShowEntry)> = facts.collect();
+        let mut entries: Vec<(Key<'_>, &ShowEntry)> = facts.collect();
         let all = entries.len();
         if Self::is_long(here) {
             entries.sort_by_key(|(key, _)| !changes.of.contains_key(key));

@@ -63,10 +63,10 @@ fn source(chat: &str, here: &ShowReport) -> Markup {
     }
 }
 
-pub(super) fn registries(line: &Line, here: &ShowReport, changes: &Changes) -> Markup {
+pub(super) fn registries(line: &Line, here: &ShowReport, changes: &Changes<'_>) -> Markup {
     html! {
         @for (key, found) in keyed(here).filter(|(_, entry)| entry.role != EntryRole::Fact) {
-            (entry(&line.chat, &key, found, changes.of.get(&key)))
+            (entry(&line.chat, &key.id(), found, changes.of.get(&key)))
         }
     }
 }

@@ -2,7 +2,7 @@
 //! `data-m` stands at that message, and every row at the height that the rows above leave.
 
 use forklore_core::check::{Code, Health};
-use forklore_engine::tree::TreeChat;
+use forklore_engine::tree::{TreeChat, TreeNote};
 use maud::{Markup, html};
 
 use super::plan::{Flag, Line, Row, TreeDrawing, name_of};
@@ -12,18 +12,25 @@ use crate::{link, words};
 /// Room to the left of the first message, above the first row, and behind the last message.
 const LEFT: f64 = 18.0;
 const TOP: f64 = 8.0;
-const RIGHT: f64 = 380.0;
+const RIGHT: f64 = 410.0;
 /// How wide the longest line is at first.
-const ROOM: f64 = 820.0;
+const ROOM: f64 = 800.0;
 /// How far a line is rounded where it parts.
 const ROUND: f64 = 11.0;
+/// How far a flag is lifted that would stand behind the name of its line.
+const LIFT: f64 = 16.0;
 /// How wide a letter of a scene's name is, about.
 const LETTER: f64 = 5.9;
 
 /// A stem over more rows than this is faint where there are many: hundreds of them would be all that is seen.
 const FAR: usize = 12;
+/// Rows after so many are out of sight at first: a script shows them when they are not.
+const LATER: usize = 120;
 /// The mark of a scene's end.
 const MARK: &str = "M0-5V5";
+/// The mark of a star or a note.
+pub(super) const STAR: &str =
+    "M0-6L1.800-2 6-1.600 2.800 1.200 3.700 5.400 0 3.200-3.700 5.400-2.800 1.200-6-1.600-1.800-2z";
 
 /// Sizes that depend on how much there is to draw.
 struct Scale {
@@ -66,7 +73,7 @@ pub(super) fn draw(plan: &TreeDrawing<'_>) -> Markup {
         svg #axis.axis width=(px(width)) height="24" aria-hidden="true" { (axis(plan.last, &scale)) }
         svg #trunk.trunk width=(px(width)) height="26" aria-hidden="true" hidden {}
         svg #tree class=[plan.dense.then_some("dense")] width=(px(width)) height=(px(height)) aria-hidden="true"
-            data-left=(px(LEFT)) data-top=(px(TOP)) data-right=(px(RIGHT)) data-round=(px(ROUND)) data-letter=(LETTER)
+            data-left=(px(LEFT)) data-top=(px(TOP)) data-right=(px(RIGHT)) data-lift=(px(LIFT)) data-round=(px(ROUND)) data-letter=(LETTER)
             data-row=(px(scale.row)) data-scale=(message) data-last=(plan.last) {
             g.grid { (grid(plan.last, &scale, height)) }
             @for (i, row) in plan.rows.iter().enumerate() {
@@ -122,7 +129,7 @@ fn row(i: usize, row: &Row<'_>, flags: &[&Flag<'_>], scale: &Scale) -> Markup {
     let health = chat.map(|chat| chat.health.as_str()).filter(|health| *health != "ok");
     let scenes_here = chat.map_or(0, |chat| chat.scenes.iter().filter(|scene| **scene >= own).count());
     html! {
-        g class={ "row c" (row.colour) " " (class) @if row.latest { " latest" } @if chat.is_some_and(|chat| chat.open) { " open" } } data-health=[health] data-played=[played] data-scenes=[Some(scenes_here).filter(|n| *n > 0)] transform=(shift(0.0, y)) data-chat=[chat.map(|chat| &chat.chat)]
+        g class={ "row c" (row.colour) " " (class) @if i >= LATER { " later" } @if row.latest { " latest" } @if chat.is_some_and(|chat| chat.open) { " open" } } data-health=[health] data-played=[played] data-scenes=[Some(scenes_here).filter(|n| *n > 0)] transform=(shift(0.0, y)) data-chat=[chat.map(|chat| &chat.chat)]
             data-parent=[row.parent] data-from=[from.filter(|_| row.from.is_some())] data-end=(row.end) data-below=[Some(row.below).filter(|n| *n > 0)] {
             @if let Some(stem) = &stem { path.stem.far[row.parent.is_some_and(|parent| i - parent > FAR)] d=(stem) {} }
             path.line d=(line) {}
@@ -134,8 +141,12 @@ fn row(i: usize, row: &Row<'_>, flags: &[&Flag<'_>], scale: &Scale) -> Markup {
                 circle.start data-m="0" transform=(shift(start, 0.0)) r="4.5" {}
             }
             @if let Some(chat) = chat { (scenes(chat, own, flags, label + letters(&short) * 1.3 + 24.0, scale)) }
+            @if let Some(chat) = chat { @for note in &chat.notes { (self::note(chat, note, scale)) } }
             // Before the name: the handle that folds stands above a flag, and can be met.
-            @for flag in flags { (self::flag(flag, scale)) }
+            @for flag in flags {
+                @let x = scale.x(flag.at);
+                (self::flag(flag, !scale.dense && x + 11.0 > label && x < label + letters(&short) * 1.3 + 24.0, scale))
+            }
             g.label data-m=(row.from.unwrap_or(0)) transform=(shift(label, 0.0)) {
                 @match chat {
                     Some(chat) => a.name href=(link::moment(&chat.chat, None)) tabindex="-1" { text { (short) @if short != whole { title { (whole) } } } },
@@ -203,10 +214,12 @@ fn scenes(chat: &TreeChat, own: usize, flags: &[&Flag<'_>], mut free: f64, scale
         .map(|(message, name)| {
             let name = name.as_deref().filter(|_| !scale.dense).unwrap_or_default();
             let (x, name) = (scale.x(*message), crop(name, 34));
-            let shy = x < free;
             let left = if flags.iter().any(|flag| flag.at == *message) { 14 } else { -3 };
+            let end = x + f64::from(left) + letters(&name);
+            let runs_into = |flag: &&Flag<'_>| flag.at > *message && scale.x(flag.at) < end;
+            let shy = x < free || flags.iter().any(runs_into);
             if !shy && !name.is_empty() {
-                free = x + f64::from(left) + letters(&name);
+                free = end;
             }
             (message, x, name, left, shy)
         })
@@ -227,13 +240,25 @@ fn letters(name: &str) -> f64 {
     name.chars().count() as f64 * LETTER + 10.0
 }
 
-fn flag(flag: &Flag<'_>, scale: &Scale) -> Markup {
-    #[allow(clippy::cast_precision_loss, reason = "a handful")]
-    let up = -(7.0 * flag.level as f64);
+/// A star or a note, below the line.
+fn note(chat: &TreeChat, note: &TreeNote, scale: &Scale) -> Markup {
     html! {
-        a.flag href=(link::moment(&flag.chat.chat, None)) tabindex="-1" data-m=(flag.at) data-dy=(px(up)) data-flag=(flag.chat.chat)
+        a.noted href=(link::moment(&chat.chat, Some(note.message))) tabindex="-1" data-m=(note.message) data-dy="9" transform=(shift(scale.x(note.message), 9.0)) {
+            path d=(STAR) {}
+            title { @if note.text.is_empty() { "A star" } @else { "Noted: " (crop(&note.text, 300)) } }
+        }
+    }
+}
+
+fn flag(flag: &Flag<'_>, lifted: bool, scale: &Scale) -> Markup {
+    #[allow(clippy::cast_precision_loss, reason = "a handful")]
+    let level = -(7.0 * flag.level as f64);
+    let lift = if lifted { LIFT } else { 0.0 };
+    let up = level - lift;
+    html! {
+        a.flag href=(link::moment(&flag.chat.chat, None)) tabindex="-1" data-m=(flag.at) data-dy=(px(level)) data-flag=(flag.chat.chat)
             transform=(shift(scale.x(flag.at), up)) {
-            path.pole d="M0 0V-17" {}
+            path.pole d={ "M0 " (px(lift)) "V-17" } {}
             path.cloth d="M0-17h11l-3 3.500 3 3.500h-11z" {}
             rect x="-3" y="-19" width="17" height="20" {}
             title { "Checkpoint: " (crop(name_of(&flag.chat.chat), 300)) }
