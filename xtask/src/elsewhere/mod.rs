@@ -109,6 +109,7 @@ fn tests(
             let mut test = Command::new(runner.unwrap_or(program));
             test.args(runner.map(|_| program)).current_dir(dir).env("CARGO_MANIFEST_DIR", dir);
             test.env("INSTA_UPDATE", "no").env("INSTA_WORKSPACE_ROOT", sources());
+            test.env("FORKLORE_EMULATED", platform.name);
             // Two at a time are enough for two cores.
             test.args(["--test-threads", "2"]);
             if more.is_empty() {
