@@ -165,7 +165,9 @@ impl TestVault {
                 if path.is_dir() {
                     todo.push(path);
                 } else {
-                    let name = path.strip_prefix(self.root()).unwrap().to_string_lossy().into_owned();
+                    let name = path.strip_prefix(self.root()).unwrap().to_string_lossy();
+                    // As Forklore names files, on every system.
+                    let name = if cfg!(windows) { name.replace('\\', "/") } else { name.into_owned() };
                     found.push((name, fs::read(&path).unwrap()));
                 }
             }
@@ -202,7 +204,7 @@ impl TestVault {
 
     /// Runs it to its end.
     pub fn finish(&self, command: &mut Command) -> Run {
-        let output = command.output().unwrap();
+        let output = started(command);
         let text = |bytes: Vec<u8>| {
             String::from_utf8_lossy(&bytes).replace(&*self.dir.path().to_string_lossy(), "$TMP")
         };
@@ -214,6 +216,19 @@ impl TestVault {
         let run = self.run(binary, &[args, &["--json"]].concat());
         serde_json::from_str(&run.stdout).unwrap_or_else(|e| panic!("not one JSON document ({e}):\n{run}"))
     }
+}
+
+/// Runs a program to its end. Wine says that something inside went wrong where a process did not come up in time, on a machine that is busy: nothing of
+/// the program has run then.
+fn started(command: &mut Command) -> std::process::Output {
+    const INTERNAL_ERROR: i32 = 1359;
+    for _ in 0..4 {
+        match command.output() {
+            Err(e) if cfg!(windows) && e.raw_os_error() == Some(INTERNAL_ERROR) => {}
+            done => return done.unwrap(),
+        }
+    }
+    command.output().unwrap()
 }
 
 /// What a run of the binary gave.

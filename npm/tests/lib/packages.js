@@ -1,5 +1,6 @@
 // What the tests of npm's packages share: the packages as `cargo xtask dist` makes them, packed and installed by npm without a registry, and a
-// SillyTavern of their own. `FORKLORE_PROGRAM` is the program, `FORKLORE_SILLYTAVERN` the folder that `cargo xtask tools` fills.
+// SillyTavern of their own. `FORKLORE_PROGRAM` is the program, `FORKLORE_SILLYTAVERN` the folder that `cargo xtask tools` fills; `FORKLORE_PACKAGES` can
+// name a folder with packages that are packed already.
 
 import { execFileSync } from 'node:child_process';
 import fs from 'node:fs';
@@ -28,6 +29,10 @@ export const at = (...parts) => path.join(scratch, ...parts);
  * @param {string} version
  */
 export function packed(version) {
+    const made = given(version);
+    if (made) {
+        return made;
+    }
     const launcher = at(version, 'launcher/package');
     fs.cpSync(path.join(repository, 'npm/forklore'), launcher, { recursive: true });
     const manifest = JSON.parse(fs.readFileSync(path.join(launcher, 'package.json'), 'utf8'));
@@ -44,6 +49,21 @@ export function packed(version) {
     return [launcher, engine].map((dir) => {
         const file = `${path.dirname(dir)}.tgz`;
         execFileSync('tar', ['--create', '--file', file, '--directory', path.dirname(dir), 'package']);
+        return file;
+    });
+}
+
+/** Those that `cargo xtask dist` has made, where `FORKLORE_PACKAGES` names their folder and they are of this version: what people get. */
+function given(version) {
+    const from = process.env.FORKLORE_PACKAGES;
+    const names = [`forklore-${version}.tgz`, `forklore-${system}-${version}.tgz`];
+    if (!from || !names.every((name) => fs.existsSync(path.join(from, name)))) {
+        return null;
+    }
+    return names.map((name) => {
+        const file = at(version, name);
+        fs.mkdirSync(path.dirname(file), { recursive: true });
+        fs.copyFileSync(path.join(from, name), file);
         return file;
     });
 }

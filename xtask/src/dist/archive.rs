@@ -10,6 +10,7 @@ use sha2::{Digest as _, Sha256};
 
 /// Packs the folder `name` below `dir`. Names are sorted, and nobody's name and no time is in it.
 pub(crate) fn pack(dir: &Path, name: &str, archive: &Path) -> Result<()> {
+    let to = File::create(archive).with_context(|| archive.display().to_string())?;
     let mut tar = Command::new("tar")
         .args(["--create", "--format=ustar", "--sort=name", "--mtime=@0", "--owner=0", "--group=0"])
         // npm refuses none of these, and programs must be executable whoever packed them.
@@ -20,7 +21,7 @@ pub(crate) fn pack(dir: &Path, name: &str, archive: &Path) -> Result<()> {
         .spawn()
         .context("tar could not be started")?;
     let packed = tar.stdout.take().context("tar says nothing")?;
-    let gzip = Command::new("gzip").args(["-n", "-9"]).stdin(packed).stdout(File::create(archive)?).status();
+    let gzip = Command::new("gzip").args(["-n", "-9"]).stdin(packed).stdout(to).status();
     ensure!(tar.wait()?.success() && gzip?.success(), "{} could not be packed", archive.display());
     Ok(())
 }

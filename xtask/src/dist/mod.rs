@@ -13,7 +13,7 @@ pub(crate) mod toolchain;
 
 use std::path::Path;
 
-use anyhow::{Result, ensure};
+use anyhow::{Context as _, Result, ensure};
 
 use archive::{hash, pack, sums, zip};
 use build::sources;
@@ -35,7 +35,7 @@ pub(crate) fn dist(args: &[String]) -> Result<()> {
     }
     let out = sources().join("target/dist");
     let packages = out.join("npm");
-    std::fs::create_dir_all(&packages)?;
+    std::fs::create_dir_all(&packages).with_context(|| packages.display().to_string())?;
     let scratch = tempfile::tempdir()?;
     npm::launcher(VERSION, scratch.path(), &packages)?;
     if !platforms.is_empty() {

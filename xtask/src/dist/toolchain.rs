@@ -31,7 +31,7 @@ impl Toolchain {
     pub(crate) fn ensure() -> Result<Self> {
         let named = std::env::var_os("FORKLORE_DIST").map(PathBuf::from);
         let home = named.unwrap_or_else(|| Path::new(env!("CARGO_MANIFEST_DIR")).join("../.tools/dist"));
-        std::fs::create_dir_all(&home)?;
+        std::fs::create_dir_all(&home).with_context(|| home.display().to_string())?;
         let toolchain = Self { home: home.canonicalize()? };
         if !toolchain.works() {
             println!("== a compiler for other systems, into {}: once", toolchain.home.display());
@@ -91,11 +91,15 @@ impl Toolchain {
     fn put_together(&self) -> Result<()> {
         let debs = self.home.join("debs");
         std::fs::create_dir_all(&debs)?;
-        run(Command::new("apt-get")
-            .args(["install", "-y", "-qq", "--no-install-recommends"])
-            .args(INSTALLED))
-        .with_context(|| format!("as root: apt-get install {}", INSTALLED.join(" ")))?;
-        run(Command::new("apt-get").arg("download").args(UNPACKED).current_dir(&debs))?;
+        install(&INSTALLED)?;
+        run(Command::new("apt-get").arg("download").args(UNPACKED).current_dir(&debs)).with_context(
+            || {
+                format!(
+                    "Debian 12's security updates have {}: are they in apt's sources?",
+                    UNPACKED.join(", ")
+                )
+            },
+        )?;
         for deb in std::fs::read_dir(&debs)? {
             run(Command::new("dpkg-deb").arg("-x").arg(deb?.path()).arg(self.prefix()))?;
         }
@@ -110,7 +114,8 @@ impl Toolchain {
         }
         let venv = self.home.join("venv");
         run(Command::new("python3").args(["-m", "venv"]).arg(&venv))?;
-        run(Command::new(venv.join("bin/pip")).args(["--quiet", "install"]).args(FROM_PYPI))?;
+        run(Command::new(venv.join("bin/pip")).args(["--quiet", "install"]).args(FROM_PYPI))
+            .with_context(|| format!("PyPI has {}: can it be reached?", FROM_PYPI.join(" and ")))?;
         let zig = self.zig()?;
         let link = self.programs().join("zig");
         if !link.exists() {
@@ -147,6 +152,30 @@ impl Toolchain {
 }
 
 const START: [&str; 2] = ["rsbegin", "rsend"];
+
+/// Installs packages of Debian's that are not there. A machine that was just set up does not know which there are, so that is asked first.
+pub(crate) fn install(packages: &[&str]) -> Result<()> {
+    ensure!(
+        Command::new("dpkg-query").arg("--version").output().is_ok_and(|output| output.status.success()),
+        "this takes packages of Debian 12, and there is no apt here: do it on Debian 12, or in a container of it, as root"
+    );
+    let there =
+        Command::new("dpkg-query").args(["--show", "--showformat", "${Package} ${Status}\n"]).output()?;
+    let there = String::from_utf8_lossy(&there.stdout).into_owned();
+    let is_there =
+        |package: &&&str| there.lines().any(|line| line == format!("{package} install ok installed"));
+    let missing: Vec<&str> = packages.iter().filter(|package| !is_there(package)).copied().collect();
+    if missing.is_empty() {
+        return Ok(());
+    }
+    let names = missing.join(" ");
+    println!("== apt-get install {names}");
+    let as_root = || format!("missing: {names}. As root: apt-get update, apt-get install {names}");
+    run(Command::new("apt-get").args(["update", "-qq"])).with_context(as_root)?;
+    let mut apt = Command::new("apt-get");
+    apt.args(["install", "-y", "-qq", "--no-install-recommends"]).args(&missing);
+    run(apt.env("DEBIAN_FRONTEND", "noninteractive")).with_context(as_root)
+}
 
 /// Runs a program that must end well.
 pub(crate) fn run(command: &mut Command) -> Result<()> {

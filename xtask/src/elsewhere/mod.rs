@@ -1,4 +1,4 @@
-//! `cargo xtask test --wine` and `--qemu`: [`on_windows`] and [`on_arm64`] run the tests of the disk, of the journal and of the command as
+//! `cargo xtask test --wine` and `--qemu`: [`on_windows`] and [`on_arm64`] run the tests of the disk, of the settings and of the command as
 //! programs for other systems, with what [`dist`](crate::dist) builds them with.
 //!
 //! What needs a kernel of its own (tracing, mounting) or Linux's own calls is skipped there by the tests themselves.
@@ -22,18 +22,12 @@ use wine::Wine;
 /// Packages whose tests are run, each with the names of those that are: all of them if there is none.
 type Chosen = [(&'static str, &'static [&'static str])];
 
+/// `forklore-windows` and the journal have no tests of their own: those of the disk call the one, and whatever a command changes goes through the other.
 /// The command's tests start a program hundreds of times, and to start one takes half a second in Wine: these modules are about disks,
 /// names, paths, damage, and what every command does to files.
-const ON_WINDOWS: &Chosen = &[
-    ("forklore-windows", &[]),
-    ("forklore-fs", &[]),
-    ("forklore-journal", &[]),
-    ("forklore-config", &[]),
-    ("forklore-install", &[]),
-    ("forklore", COMMANDS),
-];
-const ON_ARM64: &Chosen =
-    &[("forklore-fs", &[]), ("forklore-journal", &[]), ("forklore-config", &[]), ("forklore", COMMANDS)];
+const ON_WINDOWS: &Chosen =
+    &[("forklore-fs", &[]), ("forklore-config", &[]), ("forklore-install", &[]), ("forklore", COMMANDS)];
+const ON_ARM64: &Chosen = &[("forklore-fs", &[]), ("forklore-config", &[]), ("forklore", COMMANDS)];
 const COMMANDS: &[&str] = &[
     "cli::",
     "demo::",
@@ -52,7 +46,8 @@ pub(crate) fn on_windows(more: &[String]) -> Result<()> {
     let toolchain = Toolchain::ensure()?;
     let wine = Wine::ensure(toolchain.home())?;
     let platform = Platform::named("windows-x64")?;
-    tests(&toolchain, platform, ON_WINDOWS, Some(&wine.runner()), more)?;
+    // What fails does not keep the rest from running.
+    let tested = tests(&toolchain, platform, ON_WINDOWS, Some(&wine.runner()), more);
     if more.is_empty() {
         let program = toolchain.target().join(platform.triple).join(PROFILE).join(platform.program());
         let programs = wine.programs(&program)?;
@@ -73,25 +68,27 @@ pub(crate) fn on_windows(more: &[String]) -> Result<()> {
             test.env("FORKLORE_SILLYTAVERN", sources().join(".tools"));
         }
         test.env("FORKLORE_WINE", programs).current_dir(sources());
-        run(&mut test).context("SillyTavern in Wine")?;
+        run(&mut test).context("SillyTavern in Wine").and(tested)
+    } else {
+        tested
     }
-    Ok(())
 }
 
 /// The tests as static programs for Linux on arm64, which is what Termux gets, in qemu.
 pub(crate) fn on_arm64(more: &[String]) -> Result<()> {
     let toolchain = Toolchain::ensure()?;
     let _registered = Qemu::ensure()?;
-    tests(&toolchain, Platform::named("linux-arm64")?, ON_ARM64, None, more)?;
+    let tested = tests(&toolchain, Platform::named("linux-arm64")?, ON_ARM64, None, more);
     if more.is_empty() {
         // Made of the same sources, with the same library of C, and for a processor on which it can be traced.
         let same = build(&toolchain, Platform::named("linux-x64")?, PROFILE, &toolchain.target())?;
         println!("== the static program, as if on Android");
         let mut test = Command::new("cargo");
         test.args(["test", "--package", "forklore", "--test", "it", "on_android", "--", "--nocapture"]);
-        run(test.env("FORKLORE_STATIC", same).current_dir(sources())).context("as if on Android")?;
+        run(test.env("FORKLORE_STATIC", same).current_dir(sources())).context("as if on Android").and(tested)
+    } else {
+        tested
     }
-    Ok(())
 }
 
 /// What is built to be tried out is what is tested.
@@ -112,6 +109,7 @@ fn tests(
             let mut test = Command::new(runner.unwrap_or(program));
             test.args(runner.map(|_| program)).current_dir(dir).env("CARGO_MANIFEST_DIR", dir);
             test.env("INSTA_UPDATE", "no").env("INSTA_WORKSPACE_ROOT", sources());
+            test.env("FORKLORE_EMULATED", platform.name);
             // Two at a time are enough for two cores.
             test.args(["--test-threads", "2"]);
             if more.is_empty() {

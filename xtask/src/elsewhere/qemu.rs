@@ -6,7 +6,7 @@ use std::process::Command;
 
 use anyhow::{Context as _, Result};
 
-use crate::dist::toolchain::run;
+use crate::dist::toolchain::{install, run};
 
 const PROGRAM: &str = "/usr/bin/qemu-aarch64-static";
 /// Where Linux is told what runs programs that are not its own.
@@ -28,14 +28,7 @@ pub(crate) struct Qemu {
 impl Qemu {
     pub(crate) fn ensure() -> Result<Self> {
         if !Path::new(PROGRAM).is_file() {
-            run(Command::new("apt-get").args([
-                "install",
-                "-y",
-                "-qq",
-                "--no-install-recommends",
-                "qemu-user-static",
-            ]))
-            .context("as root: apt-get install qemu-user-static")?;
+            install(&["qemu-user-static"])?;
         }
         let known = Path::new(KNOWN);
         if !known.join("register").exists() {

@@ -5,9 +5,9 @@ use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use anyhow::{Context as _, Result, ensure};
+use anyhow::{Result, ensure};
 
-use crate::dist::toolchain::run;
+use crate::dist::toolchain::{install, run};
 
 /// Where Debian keeps it.
 const PROGRAM: &str = "/usr/lib/wine/wine64";
@@ -23,8 +23,7 @@ impl Wine {
     /// Finds it, or puts it together.
     pub(crate) fn ensure(home: &Path) -> Result<Self> {
         if !Path::new(PROGRAM).is_file() {
-            run(Command::new("apt-get").args(["install", "-y", "-qq", "--no-install-recommends", "wine64"]))
-                .context("as root: apt-get install wine64")?;
+            install(&["wine64"])?;
         }
         let wine = Self { home: home.join("wine") };
         std::fs::create_dir_all(&wine.home)?;

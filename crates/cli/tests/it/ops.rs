@@ -561,8 +561,9 @@ fn a_damaged_log_is_told_and_does_not_hurt() {
 
 #[test]
 fn odd_names_can_be_taken_back() {
-    for name in ["\"quoted\" 'twice'", "雨の夜 🌧️", "-v --json", "a\u{301} {x} $HOME `ls` %s #1", "--", "Ana"]
-    {
+    // Windows has no names with quotes like these.
+    let quoted = if cfg!(windows) { "'quoted' 'twice'" } else { "\"quoted\" 'twice'" };
+    for name in [quoted, "雨の夜 🌧️", "-v --json", "a\u{301} {x} $HOME `ls` %s #1", "--", "Ana"] {
         let vault = || small().chat("Ana", name, &json!({"integrity": "o"}), &["so", "it", "begins"]);
         let (vault, before) = (vault(), vault().snapshot());
         let made = vault.run(FORKLORE, &["branch", "--at=1", &format!("--name={name} again"), "--", name]);

@@ -58,6 +58,10 @@ impl Strace {
             skipped(test, "strace is for Linux");
             return None;
         }
+        if std::env::var_os("FORKLORE_EMULATED").is_some() {
+            skipped(test, "strace would trace the emulator");
+            return None;
+        }
         let named = std::env::var("FORKLORE_STRACE").ok();
         let strace = Self(named.clone().unwrap_or_else(|| "strace".to_owned()));
         let probe = Command::new(&strace.0).args(["-o", "/dev/null", "true"]).output();
