@@ -108,7 +108,7 @@ fn wrong_before(
 
 /// Each chat with the next one, and all of it undone again. The new chat has the past of the one that goes on, as right as a branch has it;
 /// messages that follow change nothing; and nobody else's past changes.
-fn brought(story: &Story, verb: Verb<'_>) -> (Truth, Vec<Wrong>) {
+fn brought(story: &Story, recorded: bool, verb: Verb<'_>) -> (Truth, Vec<Wrong>) {
     let (fs, truth) = story.play(1, look);
     let before = judge(&truth, &states(&library(&fs), &truth), About::Facts);
     let mut wrong = Vec::new();
@@ -138,6 +138,10 @@ fn brought(story: &Story, verb: Verb<'_>) -> (Truth, Vec<Wrong>) {
                 continue;
             }
         };
+        // As the command does, if history is kept.
+        if recorded {
+            look(&fs, truth.clock());
+        }
         let here = library(&fs);
         let told = wrong_before(&here, &truth, (*c, *messages), &made);
         told.into_iter().filter(|(at, _)| !alone.contains_key(at)).for_each(|(at, text)| say(at, text));
@@ -176,6 +180,9 @@ fn brought(story: &Story, verb: Verb<'_>) -> (Truth, Vec<Wrong>) {
         if let Err(e) = undo_last(&fs, truth.clock()) {
             say(0, format!("undo: {e}"));
         }
+        if recorded {
+            look(&fs, truth.clock());
+        }
         let left = changed(&was, &files(&fs));
         if !left.is_empty() {
             say(0, format!("undo leaves {left:?}"));
@@ -191,13 +198,13 @@ const KINDS: [(Keeper, bool); 4] =
 #[test]
 fn messages_follow_and_what_was_learnt_from_them_does_not() {
     for kind in KINDS {
-        law("appended", kind, &|story| brought(story, &append));
+        law("appended", kind, &|story| brought(story, kind.1, &append));
     }
 }
 
 #[test]
 fn what_is_brought_along_is_known_from_then_on() {
     for kind in KINDS {
-        law("learnt", kind, &|story| brought(story, &learn));
+        law("learnt", kind, &|story| brought(story, kind.1, &learn));
     }
 }
