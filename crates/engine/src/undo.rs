@@ -334,6 +334,8 @@ fn moved_on(library: &Library, operation: &Operation, path: &VaultPath) -> Resul
     let made_with = |chat: &&Chat| {
         operation.publishes().any(|p| p.target == *chat.path())
             || operation.edits().any(|e| e.target == *chat.path())
+            // SillyTavern has saved the chat itself.
+            || operation.awaits.as_ref().is_some_and(|awaited| awaited.target == *chat.path())
     };
     let baseline = library.chats().map(|(_, chat)| chat).filter(made_with).find_map(|chat| {
         let record = chat.record()?;

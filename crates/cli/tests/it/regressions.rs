@@ -3,6 +3,7 @@
 use forklore_testkit::TestVault;
 use serde_json::{Value, json};
 
+use crate::serve::{serve, story};
 use crate::{FORKLORE, titles};
 
 fn codes(report: &Value) -> Vec<String> {
@@ -312,4 +313,34 @@ fn regression_settings_of_a_chat_of_the_same_name_stay() {
     assert_eq!(after(&["branch", "Ana/main", "--at", "1", "--name", "Mine"]), both);
     let moved = json!({"main": true, "Ending": false, "Mine": true});
     assert_eq!(after(&["rename", "Ana/alone", "Mine"]), moved);
+}
+
+/// SillyTavern writes a lorebook anew when somebody looks at it, and a vault that was copied has other files: neither is a change.
+#[test]
+fn regression_a_fork_that_sillytavern_saved_is_undone_after_its_lorebook_was_written_anew() {
+    let vault = TestVault::new();
+    story(&vault, &[]);
+    let before = vault.snapshot();
+    let server = serve(&vault, &[]);
+    let main = String::from_utf8(vault.read("chats/Ana/Main.jsonl")).unwrap();
+    let mut fork: Vec<Value> =
+        main.lines().take(12).map(|line| serde_json::from_str(line).unwrap()).collect();
+    fork[0]["chat_metadata"]["main_chat"] = json!("Main");
+    fork[0]["chat_metadata"]["integrity"] = json!("of-the-page");
+    let save = json!({"folder": "Ana", "chat": "Fork", "header": fork[0], "messages": 11, "last": fork[11]});
+    let prepared = server.http.post("api/hook/prepare", &save).ok();
+    assert_eq!(prepared["act"], "fork", "{prepared}");
+    fork[0] = prepared["header"].clone();
+    let lines: Vec<String> = fork.iter().map(Value::to_string).collect();
+    vault.write("chats/Ana/Fork.jsonl", lines.join("\n").as_bytes());
+    server.http.post("api/hook/resolve", &json!({"ticket": prepared["ticket"]})).ok();
+    drop(server);
+
+    let book = "worlds/z-AutoLB-Ana-Fork.json";
+    let bytes = vault.read(book);
+    std::fs::remove_file(vault.root().join(book)).unwrap();
+    vault.write(book, &bytes);
+    let undone = vault.json(FORKLORE, &["undo"]);
+    assert_eq!(undone["removed"].as_array().map(Vec::len), Some(2), "{undone}");
+    assert!(vault.snapshot() == before, "{undone}");
 }
