@@ -434,7 +434,10 @@ impl View<'_> {
         let (from, until) = self.interval(self.line.chat, difference);
         let until = until.filter(|_| !is_now);
         let elsewhere = from == until && (self.another_played(difference) || self.had_left(difference));
+        // Who has left the book by then has no next message with it: what the new one was made with decides.
+        let gone = left.and_then(|above| (self.line.ours)(above.chat, above.limit));
         match from.filter(|_| elsewhere) {
+            Some(stood) if gone.is_some_and(|gone| gone <= stood) => Place::Unattributed,
             // Whoever made it was not at our message: our line had it from the next one on.
             Some(stood) => Place::Between { from: Some(stood), until: stood + 1 },
             None => dated(from, until),
