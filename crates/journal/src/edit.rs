@@ -15,8 +15,8 @@ use crate::operation::{Edit, JsonChange, Listed, Place};
 
 /// What an edit makes of its place in a file.
 enum Revised {
-    /// What stands there now, and what is to stand there
-    Changed(Range<u64>, Vec<u8>),
+    /// What is to stand there
+    Changed(Vec<u8>),
     /// Everything is already as it should be.
     Already,
     /// Somebody else has changed what was to be changed, or it is gone.
@@ -60,16 +60,21 @@ pub(crate) fn revise_all(
     let mut changed: Vec<(Range<u64>, Vec<u8>)> = Vec::new();
     let mut verdicts = Vec::new();
     for edit in edits {
-        verdicts.push(match revise(edit, file, locate)? {
+        let Some(place) = place_of(edit, file, locate)? else {
+            verdicts.push(Verdict::Conflict);
+            continue;
+        };
+        // Whether it fits is seen when the one before it has been made: it may be about what that one leaves.
+        if changed.iter().any(|(there, _)| there.start < place.end && place.start < there.end) {
+            verdicts.push(Verdict::Later);
+            continue;
+        }
+        verdicts.push(match revise(edit, file, &place)? {
             Revised::Already => Verdict::Already,
             Revised::Conflict => Verdict::Conflict,
-            Revised::Changed(place, bytes) => {
-                if changed.iter().any(|(there, _)| there.start < place.end && place.start < there.end) {
-                    Verdict::Later
-                } else {
-                    changed.push((place, bytes));
-                    Verdict::Made
-                }
+            Revised::Changed(bytes) => {
+                changed.push((place, bytes));
+                Verdict::Made
             }
         });
     }
@@ -86,15 +91,17 @@ pub(crate) fn revise_all(
     Ok((verdicts, Some(pieces)))
 }
 
-/// What an edit makes of its place.
-fn revise(edit: &Edit, file: &dyn OpenFile, locate: &Locate<'_>) -> io::Result<Revised> {
-    let len = file.identity()?.len;
-    let place = match edit.place {
-        Place::Document => Some(0..len),
+/// Where the value is that an edit is about, if it is there.
+fn place_of(edit: &Edit, file: &dyn OpenFile, locate: &Locate<'_>) -> io::Result<Option<Range<u64>>> {
+    Ok(match edit.place {
+        Place::Document => Some(0..file.identity()?.len),
         Place::Header => Some(header_line(file)?),
         Place::Message { .. } => locate(edit, file)?,
-    };
-    let Some(place) = place else { return Ok(Revised::Conflict) };
+    })
+}
+
+/// What an edit makes of its place.
+fn revise(edit: &Edit, file: &dyn OpenFile, place: &Range<u64>) -> io::Result<Revised> {
     let mut bytes = file.read_range(place.clone())?;
     let mark = if bytes.starts_with(BOM) { BOM.len() } else { 0 };
     let mut changed = false;
@@ -119,14 +126,14 @@ fn revise(edit: &Edit, file: &dyn OpenFile, locate: &Locate<'_>) -> io::Result<R
         // A line stays one line, whatever was put into it: in valid JSON a newline is never more than a blank.
         bytes.iter_mut().filter(|byte| **byte == b'\n').for_each(|byte| *byte = b' ');
     }
-    let after = len - place.end;
+    let after = file.identity()?.len - place.end;
     if edit.back && edit.place != Place::Document {
         set_blanks(&mut bytes, edit.blanks);
     } else if after > WORTH_ALIGNING {
         set_blanks(&mut bytes, 0);
         pad(&mut bytes, place.end - place.start);
     }
-    Ok(Revised::Changed(place, bytes))
+    Ok(Revised::Changed(bytes))
 }
 
 /// Blanks at the end of a line, so that what follows lies in its block as it did before and can be shared instead of copied.
@@ -231,8 +238,10 @@ pub fn would_edit(fs: &dyn Vfs, edit: &Edit, known: &Locate<'_>) -> Result<Would
         Err(e) if e.is_missing() => return Ok(Would::Nothing),
         Err(e) => return Err(e),
     };
-    Ok(match revise(edit, &*file, known).map_err(|source| unreadable(&edit.target, source))? {
-        Revised::Changed(..) => Would::Edit,
+    let fail = |source| unreadable(&edit.target, source);
+    let Some(place) = place_of(edit, &*file, known).map_err(fail)? else { return Ok(Would::Conflict) };
+    Ok(match revise(edit, &*file, &place).map_err(fail)? {
+        Revised::Changed(_) => Would::Edit,
         Revised::Already => Would::Nothing,
         Revised::Conflict => Would::Conflict,
     })

@@ -276,6 +276,21 @@ fn edits_of_one_file_are_one_exchange() {
     }
 }
 
+#[test]
+fn an_edit_finds_what_the_one_before_it_left() {
+    let fs: Arc<dyn Vfs> = Arc::new(vault());
+    let mut tx = settle::begin(&fs, NOW).unwrap();
+    let set = |from: Option<Json>, to: &str| {
+        let change = JsonChange::set(&["chat_metadata", "mark"], from, Json::text(to));
+        Edit { required: true, ..Edit::new(path(PARENT), Place::Header, vec![change]) }
+    };
+    tx.edit(set(None, "first")).unwrap();
+    tx.edit(set(Json::text("first"), "then")).unwrap();
+    let outcome = tx.commit(about(Kind::Memory), &|_, _| Ok(None)).unwrap();
+    assert!(outcome.pending.is_empty() && outcome.void.is_empty(), "{outcome:?}");
+    assert!(has(&*fs, PARENT, r#""mark":"then""#));
+}
+
 const PICTURE: &str = "user/images/Ana/boat.png";
 
 /// A chat comes back with a picture, whose folders are gone, too.
