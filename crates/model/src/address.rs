@@ -171,6 +171,7 @@ mod tests {
             key: key.map(str::to_owned),
             context: 0,
             timeout: Duration::from_secs(1),
+            certificate: None,
         }
     }
 

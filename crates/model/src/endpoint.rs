@@ -17,6 +17,8 @@ pub struct Endpoint {
     pub context: usize,
     /// How long the server may be silent
     pub timeout: Duration,
+    /// Certificates of a server of one's own, as PEM: these are trusted, and no others
+    pub certificate: Option<Vec<u8>>,
 }
 
 /// Whoever prints it does not print the key, nor what stands behind the address and may be another.
@@ -30,6 +32,7 @@ impl fmt::Debug for Endpoint {
             .field("key", &self.key.as_ref().map(|_| "…"))
             .field("context", &self.context)
             .field("timeout", &self.timeout)
+            .field("certificate", &self.certificate.as_ref().map(|_| "…"))
             .finish()
     }
 }

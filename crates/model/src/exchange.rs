@@ -4,6 +4,7 @@ use std::io::Read as _;
 use std::time::Duration;
 
 use ureq::http::Response;
+use ureq::tls::{PemItem, RootCerts, TlsConfig, parse_pem};
 use ureq::{Agent, Body, Timeout};
 
 use crate::address::Address;
@@ -43,7 +44,7 @@ impl From<ModelError> for Trouble {
 }
 
 /// What makes connections for one request: shutting it down ends this one and no other.
-pub(crate) fn agent(address: &Address, timeout: Duration) -> Agent {
+pub(crate) fn agent(address: &Address, timeout: Duration, trusted: &RootCerts) -> Agent {
     let config = Agent::config_builder()
         .http_status_as_error(false)
         // Sent on is only who may be: see `Address::sent_on`.
@@ -53,10 +54,26 @@ pub(crate) fn agent(address: &Address, timeout: Duration) -> Agent {
         .timeout_connect(Some(CONNECT))
         .timeout_per_read(Some(timeout))
         .timeout_per_write(Some(timeout))
-        .timeout_global(Some(LONGEST));
+        .timeout_global(Some(LONGEST))
+        .tls_config(TlsConfig::builder().root_certs(trusted.clone()).build());
     // A proxy is for the way out. What is near is not asked through it.
     let config = if address.is_local() { config.proxy(None) } else { config };
     config.build().new_agent()
+}
+
+/// Whom is believed that a server is who it says: those of the certificates, or whom everybody believes.
+pub(crate) fn trusted(certificates: Option<&[u8]>) -> Result<RootCerts, ModelError> {
+    let Some(pem) = certificates else { return Ok(RootCerts::WebPki) };
+    let found = parse_pem(pem).filter_map(|item| match item {
+        Ok(PemItem::Certificate(certificate)) => Some(certificate),
+        _ => None,
+    });
+    let found: Vec<_> = found.collect();
+    if found.is_empty() {
+        let why = "there is no certificate in the file that is to be trusted; it begins with \"-----BEGIN CERTIFICATE-----\"";
+        return Err(ModelError::BadAddress(why.to_owned()));
+    }
+    Ok(RootCerts::new_with_certs(&found))
 }
 
 impl Exchange {

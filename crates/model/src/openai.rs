@@ -7,12 +7,13 @@ use std::time::Duration;
 
 use forklore_memory::{Again, Request};
 use serde_json::{Map, Value, json};
+use ureq::tls::RootCerts;
 
 use crate::address::Address;
 use crate::answer::{Complaint, Extra};
 use crate::endpoint::Endpoint;
 use crate::error::ModelError;
-use crate::exchange::{Exchange, Trouble, agent};
+use crate::exchange::{Exchange, Trouble, agent, trusted};
 use crate::hear::Heard;
 use crate::json::has_whole_object;
 use crate::model::{Model, Said};
@@ -27,6 +28,7 @@ const LOOK: Duration = Duration::from_millis(50);
 pub struct OpenAi {
     endpoint: Endpoint,
     address: Address,
+    trusted: RootCerts,
     /// How the shape of a reply is sent: as a schema, as "some JSON", not at all
     shape: AtomicU8,
     /// 1 if tokens are not to be asked for
@@ -43,8 +45,9 @@ impl OpenAi {
             return Err(ModelError::BadAddress("the key has characters that no key has".to_owned()));
         }
         let address = Address::of(&endpoint)?;
+        let trusted = trusted(endpoint.certificate.as_deref())?;
         let (shape, no_usage, new_name) = Default::default();
-        Ok(Self { endpoint, address, shape, no_usage, new_name })
+        Ok(Self { endpoint, address, trusted, shape, no_usage, new_name })
     }
 
     fn body(&self, request: &Request, again: Option<&Again>, most: usize) -> Value {
@@ -81,7 +84,7 @@ impl OpenAi {
 
     /// Sends it in a thread of its own, and closes the connection when it is stopped.
     fn exchange(&self, body: &Value, stop: &Stop) -> Result<Heard, Trouble> {
-        let agent = agent(&self.address, self.endpoint.timeout);
+        let agent = agent(&self.address, self.endpoint.timeout, &self.trusted);
         let exchange = Exchange {
             agent: agent.clone(),
             address: self.address.clone(),

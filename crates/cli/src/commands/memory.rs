@@ -1,5 +1,6 @@
 //! `forklore memory`
 
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::time::Duration;
 
@@ -8,9 +9,11 @@ use forklore_api::memory::{self, Asked, Deciding, EntryOf, Running, Switching};
 use forklore_api::{ErrorCode, Failure, OpenVault};
 use forklore_config::Config;
 use forklore_engine::memory::{Choice, MemoryStatus, Survey};
+use forklore_fs::{VaultPath, Vfs};
 use forklore_memory::{Provenance, Question};
 use forklore_model::{AskError, Endpoint, ModelError, OpenAi, Stop};
 
+use super::export::place;
 use crate::context::Context;
 use crate::ui;
 
@@ -129,6 +132,9 @@ struct Model {
     /// How many tokens the model can read and write; longer scenes are asked in parts
     #[arg(long, value_name = "TOKENS", default_value_t = 0, hide_default_value = true)]
     context: usize,
+    /// Certificate of a server of your own (PEM), which is trusted in place of those that everybody trusts
+    #[arg(long, value_name = "FILE", env = "FORKLORE_MODEL_CERTIFICATE")]
+    certificate: Option<PathBuf>,
 }
 
 #[derive(Debug, clap::Args)]
@@ -233,8 +239,23 @@ fn model(context: &Context, said: &Model) -> Result<OpenAi, Failure> {
         key: std::env::var("FORKLORE_MODEL_KEY").ok().filter(|key| !key.is_empty()),
         context: said.context,
         timeout: Duration::from_secs(300),
+        certificate: said.certificate.as_deref().map(certificate).transpose()?,
     };
     OpenAi::new(endpoint).map_err(|e| Failure::new(ErrorCode::Usage, e.to_string(), hint))
+}
+
+/// What is in a file of certificates.
+fn certificate(path: &Path) -> Result<Vec<u8>, Failure> {
+    let unreadable = |why: String| {
+        let message = format!("The certificate {} cannot be read: {why}", path.display());
+        Failure::typed(ErrorCode::Io, message, "Name the PEM file that your server was started with.")
+    };
+    // A link is fine here: the user named it.
+    let path = forklore_fs::canonical(path).map_err(|e| unreadable(e.to_string()))?;
+    let (dir, name) = place(&path)?;
+    let file = VaultPath::root().join(&name).map_err(|e| Failure::usage(e.to_string()))?;
+    let bytes = dir.read(&file).map_err(|e| unreadable(e.source.to_string()))?;
+    bytes.ok_or_else(|| unreadable("it is not there".to_owned()))
 }
 
 fn ask(context: &Context, said: &Model, running: &Running) -> Result<ExitCode, Failure> {

@@ -4,4 +4,5 @@
 mod faults;
 mod llama;
 mod patience;
+mod safe;
 mod story;

@@ -49,7 +49,7 @@ impl Story {
 }
 
 pub(crate) fn endpoint(url: String) -> Endpoint {
-    Endpoint { url, model: "tale".to_owned(), key: None, context: 0, timeout: PATIENT }
+    Endpoint { url, model: "tale".to_owned(), key: None, context: 0, timeout: PATIENT, certificate: None }
 }
 
 pub(crate) fn open(url: String) -> OpenAi {
