@@ -109,6 +109,8 @@ function schedule(soonest = left()) {
     }
 }
 
+// Gives whether no other page was at it, if it was tried.
+/** @returns {Promise<boolean | undefined>} */
 export async function work(urgent = false) {
     const open = st.here();
     clearTimeout(waiting);
@@ -133,6 +135,7 @@ export async function work(urgent = false) {
     if (!mine) {
         schedule(SETTLED);
     }
+    return mine;
 }
 
 // Two pages of a browser do not ask the same: gives whether no other was at it. Over plain HTTP from another machine there are no locks;

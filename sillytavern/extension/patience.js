@@ -1,5 +1,6 @@
 // Generating waits until what is remembered is up to date, where somebody has asked for that. It says so, one can go on without, and it
-// goes on by itself where waiting would be for nothing: memory is paused, has a problem, or somebody has to decide something first.
+// goes on by itself where waiting would be for nothing: memory is paused, has a problem, another tab is at it, or somebody has to decide
+// something first.
 
 import { isWanted, isWorking, work } from './asking.js';
 import { isOn, look, memory } from './memory.js';
@@ -44,14 +45,21 @@ export async function patience(abort, type) {
     waiting = mine;
     hold(type ?? 'normal');
     const notice = new Notice();
+    let looked = Boolean(memory.status);
+    let elsewhere = false;
+    if (!looked) {
+        look().catch(() => {}).finally(() => { looked = true; });
+    }
+    const isWaiting = () => (!looked || isBehind()) && !mine.end && !elsewhere && st.here()?.address === open.address;
     try {
-        if (!memory.status) {
-            await look();
-        }
-        while (isBehind() && !mine.end && st.here()?.address === open.address) {
-            work(true);
+        while (isWaiting()) {
+            if (looked) {
+                work(true).then((isOurs) => { elsewhere ||= isOurs === false; });
+            }
             await st.pause(EVERY);
-            notice.show();
+            if (isWaiting()) {
+                notice.show();
+            }
         }
     } finally {
         hold(null);
@@ -60,6 +68,8 @@ export async function patience(abort, type) {
     }
     if (mine.end === 'stopped' || st.here()?.address !== open.address) {
         abort(true);
+    } else if (elsewhere && !mine.end) {
+        notices.warning('Memory is not up to date', 'Another tab is asking. This reply did not wait for it.');
     } else if (notice.shown && !mine.end && memory.problem) {
         notices.warning('Memory is not up to date', memory.problem);
     }
@@ -80,9 +90,6 @@ class Notice {
     }
 
     show() {
-        if (!isBehind()) {
-            return;
-        }
         const text = memory.status && memory.asking ? told(memory.status) : 'Looking what is to be asked…';
         this.#element ??= notices.withActions('info', TITLE, text, [['Go on without', () => end('without')]], { timeOut: 0, extendedTimeOut: 0, tapToDismiss: false, toastClass: 'forklore-waiting' });
         this.#element?.find('.toast-message').text(text);

@@ -102,6 +102,7 @@ fn place_of(edit: &Edit, file: &dyn OpenFile, locate: &Locate<'_>) -> io::Result
 
 /// What an edit makes of its place.
 fn revise(edit: &Edit, file: &dyn OpenFile, place: &Range<u64>) -> io::Result<Revised> {
+    let len = file.identity()?.len;
     let mut bytes = file.read_range(place.clone())?;
     let mark = if bytes.starts_with(BOM) { BOM.len() } else { 0 };
     let mut changed = false;
@@ -126,7 +127,7 @@ fn revise(edit: &Edit, file: &dyn OpenFile, place: &Range<u64>) -> io::Result<Re
         // A line stays one line, whatever was put into it: in valid JSON a newline is never more than a blank.
         bytes.iter_mut().filter(|byte| **byte == b'\n').for_each(|byte| *byte = b' ');
     }
-    let after = file.identity()?.len - place.end;
+    let after = len.saturating_sub(place.end);
     if edit.back && edit.place != Place::Document {
         set_blanks(&mut bytes, edit.blanks);
     } else if after > WORTH_ALIGNING {

@@ -369,7 +369,8 @@ pub(crate) fn settle(fs: &dyn Vfs, stem: &str, target: &VaultPath) -> Result<(),
     }
     // Notes whose swap is gone.
     for node in fs.list(&tx)? {
-        if node.name.strip_prefix(stem).is_some_and(|rest| rest.contains(".note"))
+        let rest = node.name.strip_prefix(stem).and_then(|rest| rest.strip_prefix('.'));
+        if rest.is_some_and(|rest| rest.contains(".note"))
             && let Ok(path) = tx.join(&node.name)
         {
             remove(fs, &path)?;

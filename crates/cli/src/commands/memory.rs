@@ -1,6 +1,7 @@
 //! `forklore memory`
 
-use std::path::{Path, PathBuf};
+use std::ffi::OsString;
+use std::path::Path;
 use std::process::ExitCode;
 use std::time::Duration;
 
@@ -134,7 +135,7 @@ struct Model {
     context: usize,
     /// Certificate of a server of your own (PEM), which is trusted in place of those that everybody trusts
     #[arg(long, value_name = "FILE", env = "FORKLORE_MODEL_CERTIFICATE")]
-    certificate: Option<PathBuf>,
+    certificate: Option<OsString>,
 }
 
 #[derive(Debug, clap::Args)]
@@ -233,13 +234,15 @@ fn model(context: &Context, said: &Model) -> Result<OpenAi, Failure> {
     if url.is_empty() {
         return Err(Failure::new(ErrorCode::Usage, "There is no model to ask yet", hint));
     }
+    // An empty variable of the environment says nothing.
+    let named = said.certificate.as_ref().filter(|file| !file.is_empty());
     let endpoint = Endpoint {
         url,
         model: said.model.clone().unwrap_or(set.model),
         key: std::env::var("FORKLORE_MODEL_KEY").ok().filter(|key| !key.is_empty()),
         context: said.context,
         timeout: Duration::from_secs(300),
-        certificate: said.certificate.as_deref().map(certificate).transpose()?,
+        certificate: named.map(|file| certificate(Path::new(file))).transpose()?,
     };
     OpenAi::new(endpoint).map_err(|e| Failure::new(ErrorCode::Usage, e.to_string(), hint))
 }

@@ -82,6 +82,8 @@ pub struct Appended {
     pub message: usize,
     /// The moment of that, there.
     pub moment: String,
+    /// When they were put there, in milliseconds since 1970, if that was written down.
+    pub when: Option<i64>,
 }
 
 impl Appended {
@@ -94,6 +96,7 @@ impl Appended {
             first: number("first")?,
             message: number("message")?,
             moment: text("moment").unwrap_or_default(),
+            when: raw.get("when").and_then(Raw::as_i64),
         })
     }
 
@@ -105,6 +108,7 @@ impl Appended {
             ("first", self.first.to_string().into_bytes()),
             ("message", self.message.to_string().into_bytes()),
             ("moment", quote(&self.moment)),
+            ("when", self.when.map_or(b"null".to_vec(), |when| when.to_string().into_bytes())),
         ])
     }
 }

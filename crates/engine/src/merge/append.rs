@@ -1,6 +1,8 @@
 //! `append`: a branch of one chat, and behind it the messages that another has played since the two parted. Its lorebook, recaps and
 //! variables are the first one's: messages are played, not what was learnt from them.
 
+use std::ops::RangeInclusive;
+
 use forklore_config::Config;
 use forklore_core::fork::ForkKind;
 use forklore_core::format::chat::Message;
@@ -114,7 +116,7 @@ pub fn plan(
         let name = |c: ChatIx| library.chat(c).name().to_owned();
         return Err(AppendError::NothingNew { chat: name(a), from: name(b) });
     }
-    let more = more(library, (a, at), b, first, upto)?;
+    let more = more(library, (a, at), b, first..=upto, now)?;
     let forking = ForkRequest {
         kind: Some(ForkKind::Branch),
         at: Some(at),
@@ -168,14 +170,15 @@ pub fn execute(library: &Library, plan: AppendPlan, now: i64) -> Result<AppendRe
     Ok(AppendReport { operation: done.operation, pending: done.pending, ..plan.report })
 }
 
-/// Messages `first` to `upto` of chat `b`, behind message `at` of chat `a`.
+/// Messages of chat `b`, behind message `at` of chat `a`.
 fn more(
     library: &Library,
     (a, at): (ChatIx, usize),
     b: ChatIx,
-    first: usize,
-    upto: usize,
+    follow: RangeInclusive<usize>,
+    now: i64,
 ) -> Result<More, AppendError> {
+    let (first, upto) = follow.into_inner();
     let other = library.chat(b);
     let (start, last) = (other.transcript().row(first), other.transcript().row(upto));
     let range = start.zip(last).map(|(start, last)| start.start..last.start + u64::from(last.len));
@@ -202,6 +205,7 @@ fn more(
         first,
         message: upto,
         moment: other.transcript().moment(upto).map(|moment| moment.to_string()).unwrap_or_default(),
+        when: Some(now),
     };
     Ok(More { file: other.path().clone(), range, moment: moment.to_string(), appended })
 }

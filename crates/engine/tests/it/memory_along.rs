@@ -375,3 +375,23 @@ fn messages_that_follow_are_remembered_when_memory_goes_on() {
     assert_eq!((all(&played, ROAD), all(&played, &fork)), (here, there), "nobody else's past changes");
     healthy(&played);
 }
+
+/// Healing writes a record anew, with its own time. What came when stays what it was.
+#[test]
+fn regression_a_record_that_healing_wrote_changes_nothing_of_when_messages_came() {
+    let (played, fork) = parted();
+    appended(&played, ROAD, &fork);
+    played.run("One story");
+    let zora = || -> Vec<bool> {
+        all(&played, "One story").iter().map(|state| state.contains_key("character-Zora")).collect()
+    };
+    let before = zora();
+    let path = "chats/Mara/One story.jsonl";
+    let text = String::from_utf8(played.vault.read(path)).unwrap();
+    let (header, rest) = text.split_once('\n').unwrap();
+    let mut header: Value = serde_json::from_str(header).unwrap();
+    header["chat_metadata"]["forklore"]["created"] = json!(played.now() + 1_000_000);
+    header["chat_metadata"]["forklore"]["adopted"] = json!(true);
+    played.vault.write(path, format!("{header}\n{rest}").as_bytes());
+    assert_eq!(zora(), before);
+}

@@ -30,7 +30,11 @@ impl Library {
         let mut limit = usize::MAX;
         for at in std::iter::once(chat).chain(self.ancestors(chat)) {
             let here = &self.chats[at];
-            let came = here.record.as_ref().and_then(|record| Some((record.put_behind()?, record.created)));
+            let came = here.record.as_ref().and_then(|record| {
+                // A record that healing wrote anew says when that was.
+                let when = record.appended.as_ref().and_then(|appended| appended.when);
+                Some((record.put_behind()?, when.unwrap_or(record.created)))
+            });
             if let Some((messages, when)) = came.filter(|(messages, _)| *messages.start() <= limit) {
                 let messages = *messages.start()..=*messages.end().min(&limit);
                 found.push(PutBehind { messages, when });
