@@ -30,6 +30,8 @@ const asked = new Steps(page, chat);
 let shown = Number(range.value);
 let wanted = shown;
 let under = false;
+// Something has changed while a step was under way: where one arrives is asked for once more.
+let anew = false;
 
 document.documentElement.classList.add('travels');
 
@@ -61,13 +63,14 @@ async function travel(at, again = false) {
     read(wanted);
     ahead();
     if (under) {
+        anew ||= again;
         return;
     }
     under = true;
     try {
         while (wanted !== shown || again) {
             const [step, from] = [await asked.step(wanted, again ? null : shown), shown];
-            again = false;
+            [again, anew] = [anew, false];
             keepingFocus(page, () => show(step), range);
             asked.expect(shown, shown + Math.sign(shown - from), last);
             if (step.last !== last) {
@@ -224,6 +227,7 @@ part('form', HTMLFormElement, slider).addEventListener('submit', (event) => {
 on('change', (change) => {
     asked.forget();
     if (!change.chat || change.chat === chat) {
-        travel(shown, true);
+        // Whoever is on the way somewhere arrives there.
+        travel(wanted, true);
     }
 });
