@@ -27,6 +27,7 @@ mod noted;
 mod order;
 mod roll;
 mod sight;
+mod sorted;
 mod thing;
 mod today;
 mod view;

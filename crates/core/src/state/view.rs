@@ -1,14 +1,14 @@
 //! [`seen_from`]: the lives of books as one line of the story sees them, as [`Change`]s with a [`Place`] each.
 
 use crate::story::ChatIx;
-use std::collections::{BTreeSet, HashMap};
+use std::collections::HashMap;
 
 use super::author::Author;
 use super::begun::{Beginning, Begun, Built, begun_with, built_from, copied};
 use super::life::{Difference, Life, SeenBy, everything_key};
 use super::line::{Ancestor, Line};
 use super::sight::Head;
-use super::thing::Thing;
+use super::sorted::sorted;
 use super::{Cause, Change, Origin, Place};
 use crate::format::book::EntryImage;
 
@@ -49,7 +49,7 @@ pub fn seen_from(lives: &[&Life], line: &Line<'_>) -> Vec<Change> {
                 made_without: first && !life.is_whole && difference.after.is_none(),
             });
         }
-        let sorted = view.sorted(&changes[own..]);
+        let sorted = sorted(life, line, &changes[own..]);
         changes.extend(sorted);
         changes[own..].sort_by_key(|change| change.clock);
         // Whatever another book was made with was there before anybody saw that one, and so was everything before it.
@@ -115,57 +115,6 @@ impl View<'_> {
                 (self.begun_with(place, None, difference), Cause::Seen)
             }
         }
-    }
-
-    /// Where our own scenes show entries in another order than our own changes left them in: others who use the book sorted it.
-    fn sorted(&self, changes: &[Change]) -> Vec<Change> {
-        let life = self.life;
-        let mut sorted = Vec::new();
-        // For each thing its order in the book, and as our line left it.
-        let mut orders: HashMap<&Thing, [Option<Order<'_>>; 2]> = HashMap::new();
-        let mut astray: BTreeSet<&Thing> = BTreeSet::new();
-        let mut differences = life.differences.iter().zip(changes).peekable();
-        for (here, sight) in life.sights.iter().enumerate() {
-            while let Some((difference, change)) =
-                differences.next_if(|(difference, _)| difference.shown <= here)
-            {
-                if difference.line {
-                    continue;
-                }
-                let order = difference.after.as_ref().and_then(Order::of);
-                let known = orders.entry(&difference.thing).or_default();
-                let ours = !matches!(change.place, Place::Elsewhere(_) | Place::Unattributed);
-                *known = [order, if ours { order } else { known[1] }];
-                let same =
-                    known[0].map(|order| order.value.bytes()) == known[1].map(|order| order.value.bytes());
-                if same {
-                    astray.remove(&difference.thing)
-                } else {
-                    astray.insert(&difference.thing)
-                };
-            }
-            let SeenBy::Scene(scene) = sight.by else { continue };
-            let Some(message) = life.scenes[scene].carried_by(self.line.chat) else { continue };
-            for thing in std::mem::take(&mut astray) {
-                let Some([Some(order), Some(ours)]) = orders.get(thing).copied() else { continue };
-                orders.insert(thing, [Some(order), Some(order)]);
-                sorted.push(Change {
-                    thing: thing.clone(),
-                    line: false,
-                    clock: sight.time,
-                    place: Place::Ours(message),
-                    book: life.book.to_string(),
-                    before: Some(ours.image()),
-                    // What others called it, or what number they gave it, is not ours.
-                    after: Some(Order { value: order.value, ..ours }.image()),
-                    observed: None,
-                    cause: Cause::Scene,
-                    rewrites: false,
-                    made_without: false,
-                });
-            }
-        }
-        sorted
     }
 
     /// Nobody knows whether it was made before our fork or after: but our book was made with it, or without.
@@ -491,25 +440,6 @@ impl View<'_> {
         let until = self.life.sights[difference.shown..difference.until].iter().filter_map(carried).min()?;
         let before = self.life.sights[..difference.shown].iter().filter_map(carried);
         Some(Place::Between { from: before.filter(|from| *from <= until).max(), until })
-    }
-}
-
-/// Where an entry stands among the others.
-#[derive(Clone, Copy)]
-struct Order<'a> {
-    entry: &'a EntryImage,
-    value: forklore_json::Raw<'a>,
-}
-
-impl<'a> Order<'a> {
-    fn of(entry: &'a EntryImage) -> Option<Self> {
-        Some(Self { entry, value: entry.raw().get("order")? })
-    }
-
-    /// Nothing but that.
-    fn image(self) -> EntryImage {
-        let object = [b"{\"order\":".as_slice(), self.value.bytes(), b"}"].concat();
-        EntryImage::new(self.entry.uid, &self.entry.comment, forklore_json::Raw::trust(&object))
     }
 }
 
