@@ -108,7 +108,10 @@ impl Appended {
             ("first", self.first.to_string().into_bytes()),
             ("message", self.message.to_string().into_bytes()),
             ("moment", quote(&self.moment)),
-            ("when", self.when.map_or(b"null".to_vec(), |when| when.to_string().into_bytes())),
+            (
+                "when",
+                self.when.map_or_else(|| Raw::NULL.bytes().to_vec(), |when| when.to_string().into_bytes()),
+            ),
         ])
     }
 }
@@ -271,7 +274,7 @@ impl ForkRecord {
     /// The messages that were another chat's before they were this one's.
     pub fn put_behind(&self) -> Option<RangeInclusive<usize>> {
         let appended = self.appended.as_ref()?;
-        let more = (appended.message + 1).checked_sub(appended.first)?;
+        let more = appended.message.checked_add(1)?.checked_sub(appended.first)?;
         Some(self.message.checked_add(1)?..=self.message.checked_add(more)?)
     }
 

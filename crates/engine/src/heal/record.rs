@@ -6,7 +6,7 @@ use forklore_core::fork::ForkKind;
 use forklore_core::fork::book::fingerprint;
 use forklore_core::fork::header as core_header;
 use forklore_core::format::book::Book;
-use forklore_core::format::record::{self, ForkRecord, RECORD_VERSION};
+use forklore_core::format::record::{self, Appended, ForkRecord, RECORD_VERSION};
 use forklore_core::format::revision::{Revision, apply};
 use forklore_core::story::lineage::{Kind, ParentNote};
 use forklore_journal::operation::Edit;
@@ -118,7 +118,11 @@ impl Remedies {
             adopted: true,
             restored: old.restored,
             learnt: old.learnt,
-            appended: old.appended,
+            // The record says when they came, also if an older one did not: from now on its own time is another.
+            appended: old.appended.map(|appended| Appended {
+                when: appended.when.or(Some(old.created).filter(|_| !old.adopted)),
+                ..appended
+            }),
         };
         let before = chat.header().metadata().get("forklore").filter(|_| !is_anothers(chat));
         let quarantine = record::quarantined(before, &self.quarantine);
