@@ -92,7 +92,10 @@ pub fn all(fs: &dyn Vfs) -> Result<Notes, NotesError> {
 
 /// A chat that a note stands in: the one that it was written in, or one that has its moment.
 pub fn place(library: &Library, note: &Note) -> Option<ChatIx> {
-    let written = |c: &ChatIx| library.address(*c).to_string() == note.chat;
+    // Names are compared first: there are thousands of chats.
+    let written = |c: &ChatIx| {
+        note.chat.ends_with(library.chat(*c).name()) && library.address(*c).to_string() == note.chat
+    };
     let has = |c: &ChatIx| note.message < library.chat(*c).transcript().len();
     let all = || library.chats().map(|(c, _)| c);
     all().find(|c| written(c) && has(c)).or_else(|| all().find(|c| stands(library, *c, note)))

@@ -162,7 +162,8 @@ pub fn tree(
         }
     }
     let wanted = library.stories().map(|(s, _)| s).filter(|s| story.is_none_or(|only| only == *s));
-    let stories = wanted.map(|s| story_tree(library, s, &by_chat)).collect::<Result<_, _>>()?;
+    let noted = noted(library);
+    let stories = wanted.map(|s| story_tree(library, s, &by_chat, &noted)).collect::<Result<_, _>>()?;
     Ok(TreeReport { stories })
 }
 
@@ -170,14 +171,15 @@ fn story_tree(
     library: &Library,
     s: StoryIx,
     findings: &HashMap<&str, Vec<&Finding>>,
+    noted: &HashMap<ChatIx, Vec<TreeNote>>,
 ) -> Result<StoryTree, PathError> {
     let story = library.story(s);
     let order = in_tree_order(library, story.chats());
-    let mut chats = order
-        .into_iter()
-        .map(|(c, depth)| tree_chat(library, c, depth, findings))
-        .collect::<Result<Vec<TreeChat>, _>>()?;
-    note(library, &mut chats);
+    let chat = |(c, depth): (ChatIx, usize)| {
+        let notes = noted.get(&c).cloned().unwrap_or_default();
+        Ok(TreeChat { notes, ..tree_chat(library, c, depth, findings)? })
+    };
+    let chats = order.into_iter().map(chat).collect::<Result<_, PathError>>()?;
     Ok(StoryTree {
         name: story.name().to_owned(),
         kind: story.kind(),
@@ -186,24 +188,23 @@ fn story_tree(
     })
 }
 
-/// Lets every note stand once: in the chat whose own message it is at, wherever it was written.
-fn note(library: &Library, chats: &mut [TreeChat]) {
+/// Every note once: with the chat whose own message it is at, wherever it was written.
+fn noted(library: &Library) -> HashMap<ChatIx, Vec<TreeNote>> {
+    let mut noted: HashMap<ChatIx, Vec<TreeNote>> = HashMap::new();
     // Notes that cannot be read are told to whoever writes one.
     for note in notes::all(&**library.fs()).unwrap_or_default().notes {
         let Some(mut c) = notes::place(library, &note) else { continue };
         // As many steps as there are chats: some are each other's parents.
-        for _ in 0..chats.len() {
+        for _ in 0..library.chats().len() {
             let lineage = library.chat(c).lineage();
             match lineage.parent {
                 Some(parent) if lineage.fork_message.is_some_and(|at| note.message <= at) => c = parent,
                 _ => break,
             }
         }
-        let address = library.address(c).to_string();
-        if let Some(chat) = chats.iter_mut().find(|chat| chat.chat == address) {
-            chat.notes.push(TreeNote { message: note.message, text: note.text });
-        }
+        noted.entry(c).or_default().push(TreeNote { message: note.message, text: note.text });
     }
+    noted
 }
 
 /// Parents before their forks, forks in the order of their fork points.

@@ -3,6 +3,7 @@
 //! What their scenes tell is told where they were played, and the time at which they were sent is not the time at which they came here.
 
 use std::ops::RangeInclusive;
+use std::sync::OnceLock;
 
 use crate::ChatIx;
 use crate::library::Library;
@@ -23,9 +24,18 @@ impl PutBehind {
     }
 }
 
+/// Whether any chat of a vault has such messages.
+#[derive(Default)]
+struct AnyPutBehind(OnceLock<bool>);
+
 impl Library {
     /// The messages of a chat that were put behind it, or behind one above it that it has them from.
     pub fn put_behind(&self, chat: ChatIx) -> Vec<PutBehind> {
+        // Most vaults have none, and this is asked often.
+        let any = || self.chats.iter().any(|chat| chat.record.as_ref().is_some_and(|r| r.appended.is_some()));
+        if !self.memo.slot::<AnyPutBehind>().0.get_or_init(any) {
+            return Vec::new();
+        }
         let mut found = Vec::new();
         let mut limit = usize::MAX;
         for at in std::iter::once(chat).chain(self.ancestors(chat)) {
