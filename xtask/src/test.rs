@@ -45,62 +45,41 @@ pub(crate) fn test() -> Result<()> {
         &[("INSTA_UPDATE", "no"), SAME_CASES],
     );
     // Two at a time: a browser waits more than it works, and each version of SillyTavern has a folder of its own.
-    let newest = Suite::in_sillytavern(
-        &[
-            "requests",
-            "doors",
-            "forks",
-            "story",
-            "others",
-            "away",
-            "life",
-            "tabs",
-            "notices",
-            "undo",
-            "bring",
-            "renames",
-            "copies",
-            "saves",
-            "page",
-            "memory",
-            "remembers",
-            "patience",
-            "launcher",
-        ],
-        &SILLYTAVERN[..1],
-    );
+    let newest = Suite::in_sillytavern(&IN_SILLYTAVERN, &SILLYTAVERN[..1]);
     let beside = [Suite::in_sillytavern(&["versions", "saves"], &OLDER), Suite::pages()].concat();
     suite.in_browsers(&[newest, beside]);
     suite.launcher();
     suite.end()
 }
 
+/// Files of tests in SillyTavern, in the order in which they are run.
+const IN_SILLYTAVERN: [&str; 19] = [
+    "requests",
+    "doors",
+    "forks",
+    "story",
+    "others",
+    "away",
+    "life",
+    "tabs",
+    "notices",
+    "undo",
+    "bring",
+    "renames",
+    "copies",
+    "saves",
+    "page",
+    "memory",
+    "remembers",
+    "patience",
+    "launcher",
+];
+
 /// The property tests with many more cases, every kill instead of some, and long races.
 pub(crate) fn soak() -> Result<()> {
     let mut suite = Suite::new(true);
     of_other_systems();
-    let files = [
-        "requests",
-        "doors",
-        "forks",
-        "story",
-        "others",
-        "away",
-        "life",
-        "tabs",
-        "notices",
-        "undo",
-        "bring",
-        "saves",
-        "launcher",
-        "renames",
-        "copies",
-        "page",
-        "memory",
-        "remembers",
-        "patience",
-        "without-plugin",
-    ];
+    let files = [&IN_SILLYTAVERN[..], &["without-plugin"]].concat();
     let older = Suite::in_sillytavern(&["versions", "saves"], &OLDER);
     suite.in_browsers(&[Suite::in_sillytavern(&files, &SILLYTAVERN), older]);
     suite.step(
