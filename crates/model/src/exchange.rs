@@ -119,6 +119,24 @@ fn seconds(text: &str) -> Option<Duration> {
     Duration::try_from_secs_f64(text.trim().parse().ok()?).ok()
 }
 
+/// Why a server is not believed, in words where it is one of the mistakes that people make with certificates of their own.
+fn doubt(said: &str) -> String {
+    let stranger = "nobody who is trusted has signed its certificate; name that of a server of your own with --certificate";
+    let known = [
+        ("UnknownIssuer", stranger),
+        // Signed by somebody who only has the name of one who is trusted.
+        ("BadSignature", stranger),
+        (
+            "CaUsedAsEndEntity",
+            "its certificate is one of an authority; the guide tells how to make one of a server",
+        ),
+        ("not valid for name", "its certificate is for another name than the one in the address"),
+        ("NotValidForName", "its certificate is for another name than the one in the address"),
+        ("expired", "its certificate has expired"),
+    ];
+    known.iter().find(|(code, _)| said.contains(code)).map_or(said, |(_, words)| words).to_owned()
+}
+
 /// What went wrong below HTTP. None of these texts holds anything that was sent.
 fn error(error: &ureq::Error) -> ModelError {
     match error {
@@ -132,7 +150,7 @@ fn error(error: &ureq::Error) -> ModelError {
         }
         // A certificate that is not trusted will not be trusted in a moment either.
         ureq::Error::Io(e) if e.kind() == std::io::ErrorKind::InvalidData => {
-            ModelError::BadAddress(format!("there is no safe connection to it: {e}"))
+            ModelError::BadAddress(format!("there is no safe connection to it: {}", doubt(&e.to_string())))
         }
         ureq::Error::Io(e) => ModelError::Unreachable(e.to_string()),
         ureq::Error::Protocol(e) => ModelError::Unreadable(e.to_string()),

@@ -8,6 +8,7 @@ use std::thread;
 use forklore_memory::Reply;
 use forklore_model::{AskError, Endpoint, ModelError, OpenAi};
 use forklore_testkit::model_server::{Faults, ModelServer};
+use rcgen::{BasicConstraints, CertificateParams, IsCa, KeyPair};
 use rustls::pki_types::PrivateKeyDer;
 use rustls::{ServerConfig, ServerConnection, StreamOwned};
 
@@ -15,11 +16,16 @@ use crate::story::{Story, endpoint};
 
 /// What speaks TLS before a server that does not: its address, and its certificate as PEM. It ends with the tests.
 fn safe(server: &ModelServer) -> (String, String) {
-    let made = rcgen::generate_simple_self_signed(vec!["localhost".to_owned()]).unwrap();
-    let key = PrivateKeyDer::try_from(made.signing_key.serialize_der()).unwrap();
+    safe_as(server, &CertificateParams::new(vec!["localhost".to_owned()]).unwrap())
+}
+
+fn safe_as(server: &ModelServer, certificate: &CertificateParams) -> (String, String) {
+    let signing = KeyPair::generate().unwrap();
+    let made = certificate.self_signed(&signing).unwrap();
+    let key = PrivateKeyDer::try_from(signing.serialize_der()).unwrap();
     let provider = Arc::new(rustls::crypto::ring::default_provider());
     let config = ServerConfig::builder_with_provider(provider).with_safe_default_protocol_versions().unwrap();
-    let config = config.with_no_client_auth().with_single_cert(vec![made.cert.der().clone()], key).unwrap();
+    let config = config.with_no_client_auth().with_single_cert(vec![made.der().clone()], key).unwrap();
     let config = Arc::new(config);
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let url = format!("https://localhost:{}/v1", listener.local_addr().unwrap().port());
@@ -30,7 +36,7 @@ fn safe(server: &ModelServer) -> (String, String) {
             thread::spawn(move || drop(pass(stream.unwrap(), config, &plain)));
         }
     });
-    (url, made.cert.pem())
+    (url, made.pem())
 }
 
 /// One question to the server behind, and its reply.
@@ -73,18 +79,39 @@ fn a_server_of_ones_own_is_asked_with_its_certificate() {
     assert_eq!(server.asked()[0].header("authorization"), Some("Bearer sk-1"));
 }
 
+/// What somebody is told who asks a server that is not believed.
+fn doubted(url: String, certificate: Option<String>) -> String {
+    let certificate = certificate.map(String::into_bytes);
+    let doubting = OpenAi::new(Endpoint { certificate, ..endpoint(url) }).unwrap();
+    let Err(AskError::Failed { why: ModelError::BadAddress(why), .. }) = Story::new().ask(&doubting) else {
+        panic!("it was believed")
+    };
+    assert!(why.contains("safe connection"), "{why}");
+    why
+}
+
 #[test]
 fn who_is_not_trusted_is_told_nothing() {
     let server = ModelServer::start(Faults::none());
-    let ((url, _), (_, other)) = (safe(&server), safe(&server));
-    for certificate in [None, Some(other.into_bytes())] {
-        let doubting = OpenAi::new(Endpoint { certificate, ..endpoint(url.clone()) }).unwrap();
-        let Err(AskError::Failed { why: ModelError::BadAddress(why), .. }) = Story::new().ask(&doubting)
-        else {
-            panic!("it was believed")
-        };
-        assert!(why.contains("safe connection"), "{why}");
+    let ((url, own), (_, other)) = (safe(&server), safe(&server));
+    for certificate in [None, Some(other)] {
+        let why = doubted(url.clone(), certificate);
+        assert!(why.contains("--certificate"), "{why}");
     }
+    let why = doubted(url.replace("localhost", "127.0.0.1"), Some(own));
+    assert!(why.contains("another name"), "{why}");
+    assert_eq!(server.calls(), 0);
+}
+
+/// As `openssl req -x509` makes them if nobody says otherwise.
+#[test]
+fn who_has_an_authority_for_a_server_is_told_so() {
+    let server = ModelServer::start(Faults::none());
+    let mut params = CertificateParams::new(vec!["localhost".to_owned()]).unwrap();
+    params.is_ca = IsCa::Ca(BasicConstraints::Unconstrained);
+    let (url, own) = safe_as(&server, &params);
+    let why = doubted(url, Some(own));
+    assert!(why.contains("authority") && why.contains("guide"), "{why}");
     assert_eq!(server.calls(), 0);
 }
 
