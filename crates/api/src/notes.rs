@@ -1,5 +1,7 @@
 //! Notes and stars at moments: [`notes()`] lists them, [`write()`] puts one in its place.
 
+use std::collections::HashSet;
+
 use forklore_engine::notes::{self, Note, Notes};
 use forklore_vault::settle;
 use schemars::JsonSchema;
@@ -50,10 +52,13 @@ pub fn earlier(open: &OpenVault<'_>) -> Result<Vec<Note>, Failure> {
     let shared = open.shared()?;
     let library = &shared.library;
     // Notes that cannot be read are told to whoever writes one.
-    let earlier = notes::all(&*open.fs).unwrap_or_default().earlier;
+    let Notes { notes, earlier } = notes::all(&*open.fs).unwrap_or_default();
+    // A star that the moment has got since is not lost with what is written again.
+    let starred: HashSet<&str> = notes.iter().filter(|note| note.star).map(|note| &*note.moment).collect();
     let placed = earlier.into_iter().filter_map(|note| {
         let chat = library.address(notes::place(library, &note)?).to_string();
-        Some(Note { chat, ..note })
+        let star = note.star || starred.contains(&*note.moment);
+        Some(Note { chat, star, ..note })
     });
     Ok(placed.collect())
 }

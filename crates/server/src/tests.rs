@@ -362,6 +362,12 @@ async fn a_note_that_was_changed_or_taken_away_comes_back_and_is_found_and_drawn
     assert_eq!(told(notes["notes"].clone()), ["The lamp was lit."]);
     assert_eq!(told(notes["earlier"].clone()), ["The lamp is lit."]);
 
+    // A star that it has got since stays when an earlier text comes back from the log.
+    assert!(!server.get("/log").await.text.contains(r#"name="starred" value="true""#));
+    let starred = json!({"chat": "Rain", "at": 1, "text": "The lamp was lit.", "star": true});
+    server.post("/api/note", &starred).await.json();
+    assert!(server.get("/log").await.text.contains(r#"name="starred" value="true""#));
+
     // A fork has the moment, too: the tree shows the note once, on the line whose message it is.
     server.post("/api/branch", &json!({"chat": "Rain", "at": 2, "name": "Other"})).await.json();
     let tree = server.get("/tree?story=Ana").await.text;
