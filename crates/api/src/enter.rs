@@ -10,7 +10,7 @@ use forklore_engine::heal::{self, Choice, HealReport, Question};
 use forklore_engine::pending::{self, PendingFork, PendingReport};
 use forklore_engine::tree::{self, Place, TreeBook};
 use forklore_journal::oplog::OpLog;
-use forklore_vault::{ChatIx, Library};
+use forklore_vault::{ChatIx, Library, NoProgress};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -87,7 +87,7 @@ pub fn enter(open: &OpenVault<'_>, of: &OneChat) -> Result<EnterReport, Failure>
         None
     };
     // Only for its questions. What cannot be planned has findings enough.
-    let _plan = heal::plan(library, Some(c), &config, &note, now());
+    let _plan = heal::plan(library, Some(c), &config, &note, now(), &NoProgress);
     Ok(EnterReport {
         chat: library.address(c).to_string(),
         messages: library.chat(c).transcript().len(),
@@ -127,7 +127,8 @@ pub fn finish(open: &OpenVault<'_>, finishing: &Finishing) -> Result<FinishRepor
     };
     // A deeper fork takes from its parent: one after the other, each from the vault as the one before left it.
     for fork in waiting {
-        let healed = crate::heal::heal_with(open, Some(&fork.chat), &rebuild, finishing.dry_run)?;
+        let healed =
+            crate::heal::heal_with(open, Some(&fork.chat), &rebuild, finishing.dry_run, open.progress)?;
         let done = healed.actions.iter().any(|action| action.code == Code::PendingFork);
         if done {
             report.finished.push(fork.chat);

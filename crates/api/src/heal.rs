@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use forklore_config::Config;
 use forklore_engine::check;
 use forklore_engine::heal::{self, Choice, Decide, HealReport, Question};
-use forklore_vault::history;
+use forklore_vault::{Progress, history};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -48,7 +48,7 @@ pub fn heal(open: &OpenVault<'_>, cure: &Cure) -> Result<Healed, Failure> {
         asked.borrow_mut().push(question.clone());
         chosen(cure, question)
     };
-    let report = heal_with(open, cure.chat.as_deref(), &decide, cure.dry_run)?;
+    let report = heal_with(open, cure.chat.as_deref(), &decide, cure.dry_run, open.progress)?;
     Ok(Healed { report, questions: asked.into_inner() })
 }
 
@@ -62,17 +62,18 @@ pub fn chosen(cure: &Cure, question: &Question) -> Option<Choice> {
     chosen.or_else(|| question.choices.first().copied().filter(|_| cure.yes || !question.ask_first))
 }
 
-/// Heals; `decide` is asked where somebody has to decide.
+/// Heals; `decide` is asked where somebody has to decide, and `progress` told how many chats were looked at.
 pub fn heal_with(
     open: &OpenVault<'_>,
     chat: Option<&str>,
     decide: &Decide<'_>,
     dry_run: bool,
+    progress: &dyn Progress,
 ) -> Result<HealReport, Failure> {
     let config = Config::load(&*open.fs)?;
     let library = open.library_to_change(dry_run)?;
     let only = chat.map(|name| library.find_chat(name)).transpose()?;
-    let plan = heal::plan(&library, only, &config, decide, now())?;
+    let plan = heal::plan(&library, only, &config, decide, now(), progress)?;
     if dry_run {
         return Ok(plan.report);
     }

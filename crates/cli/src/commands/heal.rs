@@ -7,6 +7,7 @@ use clap::ValueEnum;
 use forklore_api::heal::{self, Cure};
 use forklore_api::{Failure, OpenVault};
 use forklore_engine::heal::{Choice, Question};
+use forklore_vault::{NoProgress, Progress};
 
 use crate::context::Context;
 use crate::ui;
@@ -75,11 +76,16 @@ impl From<Chosen> for Choice {
 pub(crate) fn run(context: &Context, args: &Args) -> Result<ExitCode, Failure> {
     let interactive = context.is_interactive();
     let cure = Cure { choose: args.choose.map(Choice::from), yes: args.yes, ..Cure::default() };
-    let decide = |question: &Question| match args.choose {
-        None if !args.yes && interactive && !question.is_optional() => ask(question),
+    let asks = interactive && args.choose.is_none() && !args.yes;
+    let decide = |question: &Question| match question {
+        question if asks && !question.is_optional() => ask(question),
         _ => heal::chosen(&cure, question),
     };
-    let heal = |open: &OpenVault<'_>| heal::heal_with(open, args.chat.as_deref(), &decide, context.dry_run);
+    let heal = |open: &OpenVault<'_>| {
+        // No bar is drawn over a question.
+        let progress: &dyn Progress = if asks { &NoProgress } else { open.progress };
+        heal::heal_with(open, args.chat.as_deref(), &decide, context.dry_run, progress)
+    };
     let report = context.ask(heal)?;
     if context.json {
         ui::json(&report)?;

@@ -19,7 +19,7 @@ use forklore_fs::{Part, PathError, VaultPath};
 use forklore_journal::operation::{Edit, Kind};
 use forklore_journal::{About, TxError, layout};
 use forklore_vault::state::at::StateError;
-use forklore_vault::{ChatIx, Library};
+use forklore_vault::{ChatIx, Library, Progress};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -174,6 +174,7 @@ pub fn plan(
     config: &Config,
     decide: &Decide<'_>,
     now: i64,
+    progress: &dyn Progress,
 ) -> Result<HealPlan, HealError> {
     let findings = check(library, only, now).findings;
     let chats: Vec<ChatIx> = only.map_or_else(|| library.chat_ixs().collect(), |c| vec![c]);
@@ -197,6 +198,7 @@ pub fn plan(
     // Parents before their forks.
     let mut order = chats;
     order.sort_by_key(|c| library.root_of(*c).1);
+    progress.start("Working out what to heal", order.len() as u64);
     for c in order {
         let address = library.address(c).to_string();
         let own: Vec<&Finding> = findings.iter().filter(|f| f.chat.as_deref() == Some(&address)).collect();
@@ -206,10 +208,14 @@ pub fn plan(
             ChatToHeal { library, c, address, findings, config, decide, names: names_so_far, named };
         let remedies = match chat_to_heal.remedies() {
             Ok(Some(remedies)) => remedies,
-            Ok(None) => continue,
+            Ok(None) => {
+                progress.advance(1);
+                continue;
+            }
             // A file that cannot be read keeps nobody else ill.
             Err(e @ (HealError::State(_) | HealError::CorruptHeader(_))) if !named => {
                 untreated.push(not_healed(&chat_to_heal.address, &e));
+                progress.advance(1);
                 continue;
             }
             Err(e) => return Err(e),
@@ -229,7 +235,9 @@ pub fn plan(
         plan.report.quarantined.extend(remedies.quarantined.iter().cloned());
         plan.edits.extend(remedies.edit(library, c, &slugs, now)?);
         plan.chats.push(c);
+        progress.advance(1);
     }
+    progress.finish();
     plan.retire = unneeded(library, &rebound)?;
     plan.report.left = findings.into_iter().filter(|f| !answered(&plan.report.actions, f)).collect();
     plan.report.left.extend(untreated);

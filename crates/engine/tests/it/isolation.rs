@@ -468,7 +468,7 @@ impl World {
         let now = self.tick();
         let library = self.library();
         let decide = |question: &heal::Question| (!question.ask_first).then_some(heal::Choice::Rebuild);
-        let plan = heal::plan(&library, None, &Config::default(), &decide, now).unwrap();
+        let plan = heal::plan(&library, None, &Config::default(), &decide, now, &NoProgress).unwrap();
         if plan.is_empty() {
             return BTreeSet::new();
         }

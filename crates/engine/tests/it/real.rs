@@ -66,7 +66,7 @@ fn heal_all(vault: &TestVault) {
     let library = library(vault);
     let decide =
         |question: &heal::Question| question.choices.first().copied().filter(|_| !question.is_optional());
-    let plan = heal::plan(&library, None, &Config::default(), &decide, NOW).unwrap();
+    let plan = heal::plan(&library, None, &Config::default(), &decide, NOW, &NoProgress).unwrap();
     if !plan.is_empty() {
         history::before(&fs(vault), &plan.files(&library), NOW).unwrap();
         heal::execute(&library, plan, NOW).unwrap();

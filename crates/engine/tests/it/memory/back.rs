@@ -8,6 +8,7 @@ use forklore_engine::heal::{self, Choice};
 use forklore_engine::restore::{self, RestoreReport, RestoreRequest, RestoreTarget, When};
 use forklore_engine::undo;
 use forklore_journal::oplog::OpLog;
+use forklore_vault::NoProgress;
 use serde_json::{Value, json};
 
 use super::{CHAT, Played, facts, vault};
@@ -159,7 +160,7 @@ fn regression_a_book_that_was_chosen_as_it_is_stays() {
     let library = played.library();
     let c = library.find_chat("Aside").unwrap();
     let decide = |_: &heal::Question| Some(Choice::Copy);
-    let plan = heal::plan(&library, Some(c), &Config::default(), &decide, played.now()).unwrap();
+    let plan = heal::plan(&library, Some(c), &Config::default(), &decide, played.now(), &NoProgress).unwrap();
     assert!(plan.report.actions.iter().any(|action| action.did.starts_with("a copy")), "{:#?}", plan.report);
     heal::execute(&library, plan, played.now()).unwrap();
     for _ in 0..2 {

@@ -3,7 +3,7 @@
 
 use forklore_engine::memory::take_over;
 use forklore_memory::Kind;
-use forklore_vault::ChatIx;
+use forklore_vault::{ChatIx, NoProgress};
 
 use super::*;
 use forklore_engine::heal;
@@ -57,7 +57,7 @@ fn tried(fixture: &str, least: usize) {
     let library = played.library();
     let decide =
         |question: &heal::Question| question.choices.first().copied().filter(|_| !question.is_optional());
-    let plan = heal::plan(&library, None, &Config::default(), &decide, played.now()).unwrap();
+    let plan = heal::plan(&library, None, &Config::default(), &decide, played.now(), &NoProgress).unwrap();
     heal::execute(&library, plan, played.now()).unwrap();
     let files = |all: Vec<(String, Vec<u8>)>| -> Vec<(String, Vec<u8>)> {
         all.into_iter().filter(|(name, _)| !name.starts_with(".forklore")).collect()

@@ -11,7 +11,7 @@ use forklore_engine::{check, heal, undo};
 use forklore_fs::{NodeKind, SimFs, VaultPath, Vfs};
 use forklore_journal::oplog::OpLog;
 use forklore_testkit::play::{Keeper, Story, Truth};
-use forklore_vault::{ChatIx, Library, history};
+use forklore_vault::{ChatIx, Library, NoProgress, history};
 
 use super::{About, Wrong, judge, law, library, look, states, worse};
 
@@ -138,7 +138,8 @@ fn one_state(story: &Story) -> (Truth, Vec<Wrong>) {
 fn heal_all(fs: &Arc<SimFs>, now: i64) -> Result<Vec<String>, String> {
     let library = library(fs);
     let decide = |_: &heal::Question| Some(heal::Choice::Rebuild);
-    let plan = heal::plan(&library, None, &Config::default(), &decide, now).map_err(|e| e.to_string())?;
+    let plan = heal::plan(&library, None, &Config::default(), &decide, now, &NoProgress)
+        .map_err(|e| e.to_string())?;
     if plan.is_empty() {
         return Ok(Vec::new());
     }
