@@ -64,7 +64,8 @@ function unfold(message, open) {
 export function unfolded(place) {
     const name = (/** @type {HTMLElement} */ details) => {
         const message = details.closest('.message');
-        return `${details.className} ${message ? number(message) : ''}`;
+        const alike = [...(message ?? place).querySelectorAll('details')].filter(({ className }) => className === details.className);
+        return `${details.className} ${message ? number(message) : ''} ${alike.findIndex((one) => one === details)}`;
     };
     const open = [.../** @type {NodeListOf<HTMLElement>} */ (place.querySelectorAll('details[open]:not([data-pinned])'))].map(name);
     return () => [.../** @type {NodeListOf<HTMLDetailsElement>} */ (place.querySelectorAll('details'))].filter((details) => open.includes(name(details))).forEach((details) => { details.open = true; });
