@@ -8,6 +8,8 @@ import { part, shape } from './dom.js';
 
 // Fewer lines are no cluster.
 const FEWEST = 4;
+// So much room there is for what tells how many more there are.
+export const ROOM = 84;
 // So near to each other lines part that stand in one, as a part of the longest line.
 const NEAR = 1 / 24;
 
@@ -49,7 +51,12 @@ export function clustered(drawing) {
             const wide = part('text', SVGTextElement, label).getComputedTextLength();
             mark.setAttribute('transform', `translate(${wide + 8} -16)`);
         }
-        part('text', SVGElement, mark).textContent = open ? '− close' : `+ ${rows.length - 1} more`;
+        const text = part('text', SVGTextElement, mark);
+        const says = open ? '− close' : `+ ${rows.length - 1} more`;
+        if (text.textContent !== says) {
+            text.textContent = says;
+            part('rect', SVGElement, mark).setAttribute('width', String(text.getComputedTextLength() + 12));
+        }
     });
     return toggle;
 }
@@ -84,7 +91,7 @@ function marked(row) {
     const mark = shape('g', { class: 'cluster' });
     const text = shape('text', { x: 6, y: 11 });
     text.textContent = '';
-    mark.append(shape('rect', { width: 62, height: 15, rx: 7 }), text);
+    mark.append(shape('rect', { height: 15, rx: 7 }), text);
     mark.dataset.of = row.chat ?? '';
     return mark;
 }

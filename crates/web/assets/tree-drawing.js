@@ -2,6 +2,7 @@
 // that message, every row below the rows above it. Of thousands of rows only those are drawn that are in sight.
 
 import { part, shape } from './dom.js';
+import { ROOM } from './tree-cluster.js';
 import { read, round, shift } from './tree-row.js';
 
 // Between ticks there is room for a number.
@@ -197,7 +198,7 @@ export class Drawing {
                 left = label;
             } else if (part.classList.contains('badges')) {
                 // Close rows have no room for both above each other.
-                const counted = this.dense && !this.filtered && row.inside?.rows[0] === row ? 74 : 0;
+                const counted = this.dense && !this.filtered && row.inside?.rows[0] === row ? ROOM : 0;
                 left = Math.max(end, this.dense ? label + (row.wide - 37) * 0.9 + counted : label) + 10;
             } else if (part.classList.contains('fork')) {
                 top = up;

@@ -42,7 +42,8 @@ test('settings are questions with answers, saved one by one, by keys alone, and 
 
 test('a story goes into a file and out of it, into another SillyTavern', async () => {
     const visit = await Visit.start(browser, site, `tree?${new URLSearchParams({ story: 'Ottilie Crake' })}`);
-    await visit.click('.buttons a');
+    await visit.click('.save summary');
+    await visit.click('.save a');
     await visit.until('the plan', () => /What will be in the file/.test(document.querySelector('.plan')?.innerText ?? ''));
     assert.match(await visit.run(() => document.querySelector('.plan').innerText), /Chats\s+7/);
     await visit.accessible('export');

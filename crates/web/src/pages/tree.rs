@@ -80,16 +80,19 @@ fn tools(story: &StoryTree) -> Markup {
                 button type="button" data-zoom="fit" { "Fit" }
                 button type="button" data-zoom="in" aria-label="Zoom in" { "+" }
                 button type="button" #dense aria-pressed="false" title="Rows closer to each other" { "Dense" }
-                details.menu.save {
-                    summary.button { "Save picture" }
-                    ul { li { button type="button" data-save="svg" { "As SVG" } } li { button type="button" data-save="png" { "As PNG" } } }
-                }
+                @if story.chats.len() > 3 { button type="button" #foldall aria-pressed="false" { "Fold all" } }
                 @if story.chats.len() > 1 {
                     button type="button" #points aria-pressed="false" { "Compare" }
                     button type="button" #pair aria-pressed="false" { "Bring together" }
                 }
-                a.button href=(link::export(&link::story_name(story.kind, &story.folder))) { "Export …" }
-                @if story.chats.len() > 3 { button type="button" #foldall aria-pressed="false" { "Fold all" } }
+                details.menu.save {
+                    summary.button { "Save" }
+                    ul {
+                        li { button type="button" data-save="svg" { "Picture as SVG" } }
+                        li { button type="button" data-save="png" { "Picture as PNG" } }
+                        li { a href=(link::export(&link::story_name(story.kind, &story.folder))) { "Export …" } }
+                    }
+                }
             }
         }
         section #results.results aria-label="What was found" hidden {}
