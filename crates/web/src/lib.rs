@@ -12,6 +12,7 @@
 pub mod assets;
 mod layout;
 pub mod link;
+mod names;
 pub mod pages;
 mod policy;
 mod prose;

@@ -40,6 +40,15 @@ pub fn size(bytes: u64) -> String {
 
 /// The name of a chat, with the time that SillyTavern calls it after as people say it: "2026-07-12@10h11m12s" is "12 July 2026, 10:11".
 pub fn chat_name(name: &str) -> String {
+    dated(name, false)
+}
+
+/// The same to the second: "12 July 2026, 10:11:12".
+pub fn exact_chat_name(name: &str) -> String {
+    dated(name, true)
+}
+
+fn dated(name: &str, exact: bool) -> String {
     const MONTHS: [&str; 12] = [
         "January",
         "February",
@@ -79,7 +88,9 @@ pub fn chat_name(name: &str) -> String {
     }
     // What is left of a time that ended with a space, before what follows.
     let gap = if clock[..end].ends_with(' ') { " " } else { "" };
-    format!("{}{day} {month} {year}, {hour}:{minute:02}{gap}{rest}", &name[..start])
+    let second = numbers.next().flatten().filter(|second| exact && *second < 60);
+    let second = second.map_or_else(String::new, |second| format!(":{second:02}"));
+    format!("{}{day} {month} {year}, {hour}:{minute:02}{second}{gap}{rest}", &name[..start])
 }
 
 /// How long ago, both in milliseconds since 1970: "5 minutes ago".
@@ -115,6 +126,8 @@ mod tests {
             ["just now", "just now", "1 minute ago", "2 hours ago"]
         );
         assert_eq!(chat_name("2026-07-12@10h11m12s"), "12 July 2026, 10:11");
+        assert_eq!(exact_chat_name("2026-07-12@10h11m12s345ms"), "12 July 2026, 10:11:12");
+        assert_eq!(exact_chat_name("2024-5-3 @12h 05m 44s 123ms"), "3 May 2024, 12:05:44");
         assert_eq!(chat_name("Ana - 2024-5-3 @12h 05m 44s 123ms"), "Ana - 3 May 2024, 12:05");
         assert_eq!(
             chat_name("Branch #3 - 2026-01-02@03h04m05s - Checkpoint #1"),

@@ -14,6 +14,7 @@ use forklore_engine::warning::Warning;
 use maud::{Markup, html};
 
 use super::parts;
+use crate::names::name_of;
 use crate::{Here, Page, link, words};
 
 /// A fork that waits for the queue.
@@ -41,7 +42,7 @@ fn page(title: String, body: Markup) -> Page {
 /// The way to a chat, and what is done with it.
 fn way(chat: &str, at: Option<usize>, what: &str) -> Markup {
     let story = link::story_of(chat);
-    let name = chat.split_once('/').map_or(chat, |(_, name)| name);
+    let name = name_of(chat);
     parts::crumbs(&[(story, Some(link::tree(story))), (name, Some(link::moment(chat, at))), (what, None)])
 }
 
@@ -83,7 +84,7 @@ pub fn fork(wish: &ForkRequest, plan: &PlanReport, waits: &[Waiting]) -> Page {
                     (radio("kind", "checkpoint", "Checkpoint", wish.kind() == ForkKind::Checkpoint))
                 }
                 label { span { "Name" }
-                    input #wish-name name="name" value=[wish.name.as_deref()] placeholder=[plan.report.as_ref().map(|report| name(&report.chat))] autocomplete="off" maxlength="200";
+                    input #wish-name name="name" value=[wish.name.as_deref()] placeholder=[plan.report.as_ref().map(|report| name_of(&report.chat))] autocomplete="off" maxlength="200";
                 }
                 label { span { "Last message" }
                     input #wish-at type="number" name="at" min="0" value=[wish.at] placeholder=[plan.report.as_ref().map(|report| report.at)] inputmode="numeric";
@@ -128,10 +129,6 @@ pub fn fork(wish: &ForkRequest, plan: &PlanReport, waits: &[Waiting]) -> Page {
     page(title.to_owned(), body)
 }
 
-fn name(address: &str) -> &str {
-    address.split_once('/').map_or(address, |(_, name)| name)
-}
-
 fn radio(name: &str, value: &str, text: &str, checked: bool) -> Markup {
     html! { label.pick { input id={ "wish-" (value) } type="radio" name=(name) value=(value) checked[checked]; (text) } }
 }
@@ -147,7 +144,7 @@ fn planned(report: &ForkReport, wished: Option<&str>) -> Markup {
     html! {
         dl {
             dt { "Chat" }
-            dd { strong { bdi { (name(&report.chat)) } } (stripped(wished, name(&report.chat))) " with the messages 0 to " (words::number(report.at)) " of " bdi { (name(&report.parent)) } }
+            dd { strong { bdi { (name_of(&report.chat)) } } (stripped(wished, name_of(&report.chat))) " with the messages 0 to " (words::number(report.at)) " of " bdi { (name_of(&report.parent)) } }
             dt { "Lorebook" }
             dd {
                 @match (&book.name, book.shared) {
@@ -258,7 +255,7 @@ pub fn rename(chat: &str, typed: Option<&str>, plan: Option<&Result<RenameReport
                 h2 { "What you want" }
                 input type="hidden" name="kind" value="rename";
                 input type="hidden" name="chat" value=(chat);
-                p { "It is called " strong { bdi { (name(chat)) } } "." }
+                p { "It is called " strong { bdi { (name_of(chat)) } } "." }
                 label { span { "New name" } input #wish-name name="name" value=[typed] required autocomplete="off" maxlength="200"; }
                 button { "Show the plan" }
             }
@@ -270,7 +267,7 @@ pub fn rename(chat: &str, typed: Option<&str>, plan: Option<&Result<RenameReport
                     }
                     Some(Ok(report)) => {
                         h2 #plan { "What will change" }
-                        p { bdi { (name(&report.from)) } " becomes " strong { bdi { (name(&report.chat)) } } "." (stripped(typed, name(&report.chat))) }
+                        p { bdi { (name_of(&report.from)) } " becomes " strong { bdi { (name_of(&report.chat)) } } "." (stripped(typed, name_of(&report.chat))) }
                         (warnings(&report.warnings))
                         (files("Files that are made or changed", "files", &report.files))
                         p.go { button.main form="wish" formmethod="post" { "Rename" } }
@@ -290,14 +287,14 @@ pub fn rename(chat: &str, typed: Option<&str>, plan: Option<&Result<RenameReport
 pub fn delete(chat: &str, plan: &Result<DeleteReport, FailureReport>) -> Page {
     let body = html! {
         (way(chat, None, "Delete"))
-        h1 { "Delete " bdi { (name(chat)) } }
+        h1 { "Delete " bdi { (name_of(chat)) } }
         p.lead { "It goes to Forklore's trash with the lorebook that is its own. It can come back from there." }
         section.card.plan aria-labelledby="plan" {
             @match plan {
                 Ok(report) => {
                     h2 #plan { "What will go" }
                     dl {
-                        dt { "Chat" } dd { bdi { (name(&report.chat)) } }
+                        dt { "Chat" } dd { bdi { (name_of(&report.chat)) } }
                         dt { "Lorebooks" }
                         dd {
                             @if report.books.is_empty() { "None." }
@@ -398,7 +395,7 @@ fn open(chat: &str) -> Markup {
             (parts::open_in_sillytavern(chat))
             p.beside-tavern {
                 @if story.starts_with("group:") { "Choose the group" } @else { "Choose " strong { bdi { (story) } } }
-                ", then the menu at the lower left, “Manage chat files”, and there " strong { bdi { (name(chat)) } } "."
+                ", then the menu at the lower left, “Manage chat files”, and there " strong { bdi { (name_of(chat)) } } "."
             }
         }
     }

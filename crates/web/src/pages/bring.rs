@@ -9,18 +9,19 @@ use forklore_engine::tree;
 use maud::{Markup, html};
 
 use super::{marks, parts};
+use crate::names::Names;
 use crate::{Here, Page, link, words};
 
 /// How much of a text is shown unfolded.
 const FOLD: usize = 420;
 
 /// What the two are called on the page: the part that tells them apart. The whole names are in the form above.
-struct Names {
+struct Pair {
     a: String,
     b: String,
 }
 
-impl Names {
+impl Pair {
     fn of(report: &TogetherReport) -> Self {
         let story = link::story_of(&report.a.chat);
         let short = |name: &str, other: &str| {
@@ -35,14 +36,14 @@ impl Names {
 /// Two lines.
 pub fn page(report: &TogetherReport, companions: &[Companion]) -> Page {
     let (a, b) = (&report.a, &report.b);
-    let names = Names::of(report);
+    let (pair, names) = (Pair::of(report), Names::of(companions));
     let body = html! {
-        (crumbs(&a.chat))
+        (crumbs(&a.chat, &names))
         h1 { "Bring along" }
-        (form(companions, &a.chat, Some(&b.chat)))
-        p.lead { (since(report, &names)) }
-        (ill(report, &names))
-        (open(report, &names))
+        (form(companions, &names, &a.chat, Some(&b.chat)))
+        p.lead { (since(report, &pair)) }
+        (ill(report, &pair))
+        (open(report, &pair))
         div.lines {
             section.line aria-labelledby="both" {
                 h2 #both { "What both knew" }
@@ -50,17 +51,17 @@ pub fn page(report: &TogetherReport, companions: &[Companion]) -> Page {
                 @for entry in &report.both { (known(entry)) }
             }
             section.line data-side="A" aria-labelledby="ours" {
-                h2 #ours title=(a.name) { "What " bdi { (names.a) } " learnt" }
+                h2 #ours title=(a.name) { "What " bdi { (pair.a) } " learnt" }
                 @if report.ours.is_empty() { p.quiet { "Nothing since." } }
                 @for entry in &report.ours { (learnt(entry, None)) }
             }
             section.line data-side="B" aria-labelledby="theirs" {
-                h2 #theirs title=(b.name) { "What " bdi { (names.b) } " learnt" }
+                h2 #theirs title=(b.name) { "What " bdi { (pair.b) } " learnt" }
                 @if report.theirs.is_empty() { p.quiet { "Nothing since." } }
                 @for entry in &report.theirs { (learnt(entry, Some((&a.chat, &b.chat)))) }
             }
         }
-        (all(report, &names))
+        (all(report, &pair))
     };
     made(body)
 }
@@ -68,12 +69,13 @@ pub fn page(report: &TogetherReport, companions: &[Companion]) -> Page {
 /// One line, and the other still to choose.
 pub fn choose(chat: &str, companions: &[Companion]) -> Page {
     let others = companions.iter().any(|other| other.chat != chat);
+    let names = Names::of(companions);
     let body = html! {
-        (crumbs(chat))
+        (crumbs(chat, &names))
         h1 { "Bring along" }
         @if others {
             p.lead { "Choose the branch whose lore is to come along. Nothing is changed by looking." }
-            (form(companions, chat, None))
+            (form(companions, &names, chat, None))
         } @else {
             p.lead { "This story has no other chat that something could be brought along from." }
         }
@@ -91,24 +93,23 @@ fn made(body: Markup) -> Page {
     }
 }
 
-fn crumbs(chat: &str) -> Markup {
+fn crumbs(chat: &str, names: &Names) -> Markup {
     let story = link::story_of(chat);
-    let name = chat.split_once('/').map_or(chat, |(_, name)| name);
     parts::crumbs(&[
         (story, Some(link::tree(story))),
-        (name, Some(link::moment(chat, None))),
+        (&names.get(chat), Some(link::moment(chat, None))),
         ("Bring along", None),
     ])
 }
 
-fn form(companions: &[Companion], a: &str, b: Option<&str>) -> Markup {
+fn form(companions: &[Companion], names: &Names, a: &str, b: Option<&str>) -> Markup {
     let first = companions.iter().map(|other| other.chat.as_str()).find(|other| *other != a);
     let choice = |name: &str, label: &str, chosen: Option<&str>| {
         html! {
             label { (label)
                 select name=(name) {
                     @for other in companions {
-                        option value=(other.chat) selected[Some(other.chat.as_str()) == chosen] { (other.name) }
+                        option value=(other.chat) selected[Some(other.chat.as_str()) == chosen] { (names.get(&other.chat)) }
                     }
                 }
             }
@@ -123,8 +124,8 @@ fn form(companions: &[Companion], a: &str, b: Option<&str>) -> Markup {
     }
 }
 
-fn since(report: &TogetherReport, names: &Names) -> String {
-    let Names { a, b } = names;
+fn since(report: &TogetherReport, pair: &Pair) -> String {
+    let Pair { a, b } = pair;
     match (report.base.kind, report.base.message) {
         ("parted", Some(message)) => format!("{a} and {b} parted after message {message}."),
         ("merged", Some(_)) => format!("What is new since {a} and {b} were last brought together."),
@@ -133,12 +134,12 @@ fn since(report: &TogetherReport, names: &Names) -> String {
 }
 
 /// The other's lorebook is not all its own: healing comes first, and leads back here.
-fn ill(report: &TogetherReport, names: &Names) -> Markup {
+fn ill(report: &TogetherReport, pair: &Pair) -> Markup {
     html! {
         @if let Some(chat) = &report.heal_first {
             div.say.warning role="note" {
                 p {
-                    strong { "Heal " bdi { (names.b) } " first." }
+                    strong { "Heal " bdi { (pair.b) } " first." }
                     " Its lorebook holds what is not its own, or lacks what is. Below is only what belongs to its own line."
                 }
                 p { a.button href=(link::rebuild(chat)) { "Heal it" } }
@@ -193,7 +194,7 @@ fn learnt(entry: &TogetherEntry, take: Option<(&str, &str)>) -> Markup {
 }
 
 /// Everything at once, as a new branch.
-fn all(report: &TogetherReport, names: &Names) -> Markup {
+fn all(report: &TogetherReport, pair: &Pair) -> Markup {
     if report.theirs.is_empty() {
         return html! {};
     }
@@ -202,12 +203,12 @@ fn all(report: &TogetherReport, names: &Names) -> Markup {
         section.all aria-labelledby="all" {
             h2 #all { "All of it" }
             p {
-                "Makes a new branch of " bdi { (names.a) } " that also knows what happened in " bdi { (names.b) } ". Both chats stay as they are."
+                "Makes a new branch of " bdi { (pair.a) } " that also knows what happened in " bdi { (pair.b) } ". Both chats stay as they are."
             }
             @if !report.conflicts.is_empty() {
                 p {
                     (words::count(report.conflicts.len(), "question")) " will wait for you. Until you answer, the new branch says what "
-                    bdi { (names.a) } " says:"
+                    bdi { (pair.a) } " says:"
                 }
                 @for conflict in &report.conflicts { (question(conflict, None)) }
             }
@@ -230,15 +231,15 @@ fn all(report: &TogetherReport, names: &Names) -> Markup {
 }
 
 /// Questions that wait.
-fn open(report: &TogetherReport, names: &Names) -> Markup {
+fn open(report: &TogetherReport, pair: &Pair) -> Markup {
     if report.open.is_empty() {
         return html! {};
     }
     let from = report.open_from.as_deref().unwrap_or_default();
-    let from = if from == report.b.name { names.b.clone() } else { words::chat_name(from) };
+    let from = if from == report.b.name { pair.b.clone() } else { words::chat_name(from) };
     html! {
         section.questions aria-labelledby="questions" {
-            h2 #questions { (words::count(report.open.len(), "question")) " of " bdi { (names.a) } }
+            h2 #questions { (words::count(report.open.len(), "question")) " of " bdi { (pair.a) } }
             p.quiet { "Both lines changed these. The lorebook has the words of this chat until you answer; nothing waits for it." }
             @for conflict in &report.open { (question(conflict, Some((&report.a.chat, &report.b.chat, &from)))) }
         }

@@ -11,6 +11,7 @@ use maud::{Markup, html};
 use serde_json::value::RawValue;
 
 use super::{marks, parts};
+use crate::names::{self, Names};
 use crate::{Here, Page, link, words};
 
 /// How much of a text is shown unfolded.
@@ -22,17 +23,18 @@ const TURN: usize = 500;
 pub fn page(report: &DiffReport, onward: &[Vec<LineMessage>; 2], companions: &[Companion]) -> Page {
     let (a, b) = (&report.a, &report.b);
     let differs = report.book.added.len() + report.book.removed.len() + loud(report).count();
+    let names = Names::of(companions);
     let body = html! {
-        (crumbs(&a.chat))
+        (crumbs(&a.chat, &names))
         h1 { "Compare" }
-        (form(companions, (&a.chat, Some(a.at)), (&b.chat, Some(b.at))))
+        (form(companions, &names, (&a.chat, Some(a.at)), (&b.chat, Some(b.at))))
         p.lead { (report.parting()) }
         @match report.chosen {
             Chosen::Asked => {},
             Chosen::Parent => p.quiet { "No second chat was named, so A is the chat that it was forked from." },
             Chosen::Head => p.quiet { "No second message was named, so B is the last one." },
         }
-        div.sides.heads { (side("A", a)) (side("B", b)) }
+        div.sides.heads { (side("A", a, &names)) (side("B", b, &names)) }
         (transcript(report, onward))
         section aria-labelledby="entries" {
             h2 #entries { "Lorebook" }
@@ -65,11 +67,12 @@ pub fn page(report: &DiffReport, onward: &[Vec<LineMessage>; 2], companions: &[C
 pub fn choose(chat: &str, at: Option<usize>, companions: &[Companion]) -> Page {
     // Most people want to see what another line made of the story.
     let other = companions.iter().find(|other| other.chat != chat).map_or(chat, |other| other.chat.as_str());
+    let names = Names::of(companions);
     let body = html! {
-        (crumbs(chat))
+        (crumbs(chat, &names))
         h1 { "Compare" }
         p.lead { "Choose two moments of the story. They can be in one chat or in two." }
-        (form(companions, (chat, at), (other, None)))
+        (form(companions, &names, (chat, at), (other, None)))
     };
     Page {
         here: Here::Stories,
@@ -80,17 +83,21 @@ pub fn choose(chat: &str, at: Option<usize>, companions: &[Companion]) -> Page {
     }
 }
 
-fn crumbs(chat: &str) -> Markup {
+fn crumbs(chat: &str, names: &Names) -> Markup {
     let story = link::story_of(chat);
-    let name = chat.split_once('/').map_or(chat, |(_, name)| name);
     parts::crumbs(&[
         (story, Some(link::tree(story))),
-        (name, Some(link::moment(chat, None))),
+        (&names.get(chat), Some(link::moment(chat, None))),
         ("Compare", None),
     ])
 }
 
-fn form(companions: &[Companion], a: (&str, Option<usize>), b: (&str, Option<usize>)) -> Markup {
+fn form(
+    companions: &[Companion],
+    names: &Names,
+    a: (&str, Option<usize>),
+    b: (&str, Option<usize>),
+) -> Markup {
     let side = |name: &str, (chat, at): (&str, Option<usize>)| {
         let lower = name.to_lowercase();
         let known = companions.iter().any(|other| other.chat == chat);
@@ -103,7 +110,7 @@ fn form(companions: &[Companion], a: (&str, Option<usize>), b: (&str, Option<usi
                     select name=(lower) {
                         @if !known { option value=(chat) selected { (chat) } }
                         @for other in companions {
-                            option value=(other.chat) data-last=(other.messages.saturating_sub(1)) selected[other.chat == chat] { (other.name) }
+                            option value=(other.chat) data-last=(other.messages.saturating_sub(1)) selected[other.chat == chat] { (names.get(&other.chat)) }
                         }
                     }
                 }
@@ -124,8 +131,7 @@ fn form(companions: &[Companion], a: (&str, Option<usize>), b: (&str, Option<usi
 }
 
 /// What is compared.
-fn side(name: &str, side: &DiffSide) -> Markup {
-    let chat = side.chat.split_once('/').map_or(side.chat.as_str(), |(_, name)| name);
+fn side(name: &str, side: &DiffSide, names: &Names) -> Markup {
     let source = match side.book.source.kind {
         "head" | "unchanged" | "history" => "exact",
         "scene" => "from scenes",
@@ -135,7 +141,7 @@ fn side(name: &str, side: &DiffSide) -> Markup {
     html! {
         div.side.head {
             p.which { (name) }
-            h2 { a href=(link::moment(&side.chat, Some(side.at))) { bdi { (chat) } } }
+            h2 { a href=(link::moment(&side.chat, Some(side.at))) title=(names::name_of(&side.chat)) { bdi { (names.get(&side.chat)) } } }
             p { "Message " strong { (side.at) } @if side.at + 1 == side.messages { ", its last one" } }
             @if let Some(scene) = &side.scene { p.quiet { "After the scene " bdi { (scene.name.as_deref().unwrap_or("without a name")) } } }
             p.quiet { (words::count(side.book.entries, "entry")) " with registries, " (source) }

@@ -10,6 +10,7 @@ use forklore_engine::heal::{Action, Choice, Quarantined, Question};
 use maud::{Markup, html};
 
 use super::{act, parts};
+use crate::names::name_of;
 use crate::{Here, Page, link, words};
 
 const STYLES: &[&str] = &["act", "health"];
@@ -104,7 +105,7 @@ fn group(code: Code, findings: &[&Finding]) -> Markup {
                 @for finding in findings {
                     li {
                         p {
-                            @if let Some(chat) = &finding.chat { a href=(link::moment(chat, None)) { bdi { (name(chat)) } } ": " }
+                            @if let Some(chat) = &finding.chat { a href=(link::moment(chat, None)) title=(chat) { bdi { (words::chat_name(name_of(chat))) } } ": " }
                             @if let (None, Some(book)) = (&finding.chat, &finding.book) { strong { bdi { (book) } } ": " }
                             (finding.message)
                         }
@@ -117,10 +118,6 @@ fn group(code: Code, findings: &[&Finding]) -> Markup {
             }
         }
     }
-}
-
-fn name(address: &str) -> &str {
-    address.split_once('/').map_or(address, |(_, name)| name)
 }
 
 /// What a kind of finding means for the story, in plain words.
@@ -169,7 +166,7 @@ pub fn preview(
 ) -> Page {
     let body = html! {
         (parts::crumbs(&[("Health", Some(link::health(chat))), ("Heal", None)]))
-        h1 { "Heal" @if let Some(chat) = chat { " " bdi { (name(chat)) } } }
+        h1 { "Heal" @if let Some(chat) = chat { " " bdi { (words::chat_name(name_of(chat))) } } }
         p.lead { "No existing lorebook is written. A chat gets a new one, and the old one stays or goes to the trash." }
         @match plan {
             Err(told) => section.card.plan { (act::refusal(told)) },
@@ -211,7 +208,7 @@ fn planned(chat: Option<&str>, chosen: &BTreeMap<String, Choice>, healed: &Heale
                     p { (tally(mended.len(), adopted.len())) }
                     @for (chat, actions) in &mended {
                         div.cure {
-                            h3 title=(chat) { bdi { (words::chat_name(name(chat))) } }
+                            h3 title=(chat) { bdi { (words::chat_name(name_of(chat))) } }
                             p { (sentence(actions)) }
                             (quarantined(chat, &healed.report.quarantined))
                             details {
@@ -223,7 +220,7 @@ fn planned(chat: Option<&str>, chosen: &BTreeMap<String, Choice>, healed: &Heale
                     @if !adopted.is_empty() {
                         details.adopted {
                             summary { (words::count(adopted.len(), "fork")) " that only " (if adopted.len() == 1 { "gets its" } else { "get their" }) " place in the tree recorded" }
-                            ul { @for (chat, _) in &adopted { li { bdi { (words::chat_name(name(chat))) } } } }
+                            ul { @for (chat, _) in &adopted { li { bdi { (words::chat_name(name_of(chat))) } } } }
                         }
                     }
                     p.go {
@@ -331,7 +328,7 @@ fn asking(question: &Question, chosen: Option<Choice>) -> Markup {
     };
     html! {
         label.ask {
-            span { strong title=(question.chat) { bdi { (words::chat_name(name(&question.chat))) } } " " (question.text) }
+            span { strong title=(question.chat) { bdi { (words::chat_name(name_of(&question.chat))) } } " " (question.text) }
             select id=(field) name=(field) {
                 option value="" selected[chosen.is_none()] { @if optional { "Go on sharing it" } @else if question.ask_first { "Leave it as it is for now" } @else { "What is best (" (best) ")" } }
                 @for choice in &question.choices {

@@ -4,6 +4,7 @@ use forklore_core::check::Health;
 use forklore_vault::StoryKind;
 use maud::{Markup, html};
 
+use crate::names::name_of;
 use crate::{link, words};
 
 /// The ways of a chat's address: its story, and itself.
@@ -77,7 +78,7 @@ pub fn open_in_sillytavern(chat: &str) -> Markup {
 
 /// What can be done with a chat, behind a button. `at` is the message that is meant, if one is.
 pub fn menu(chat: &str, at: Option<usize>) -> Markup {
-    let name = crop(chat.split_once('/').map_or(chat, |(_, name)| name), 80);
+    let name = crop(name_of(chat), 80);
     html! {
         details.menu {
             summary.button { span aria-hidden="true" { "⋯" } span.unseen { "What to do with " (name) } }

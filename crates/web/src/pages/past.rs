@@ -13,6 +13,7 @@ use forklore_engine::restore::RestoreReport;
 use maud::{Markup, html};
 
 use super::{act, log, marks, parts};
+use crate::names::name_of;
 use crate::{Here, Page, link, words};
 
 const STYLES: &[&str] = &["act", "past"];
@@ -25,12 +26,9 @@ fn page(title: String, body: Markup) -> Page {
 
 fn way(chat: &str, at: Option<usize>, what: &str) -> Markup {
     let story = link::story_of(chat);
-    let steps = [(story, Some(link::tree(story))), (name(chat), Some(link::moment(chat, at))), (what, None)];
+    let steps =
+        [(story, Some(link::tree(story))), (name_of(chat), Some(link::moment(chat, at))), (what, None)];
     parts::crumbs(&steps)
-}
-
-fn name(chat: &str) -> &str {
-    chat.split_once('/').map_or(chat, |(_, name)| name)
 }
 
 fn place(chat: &str, message: usize) -> Markup {
@@ -208,7 +206,7 @@ pub fn history(report: &HistoryReport) -> Page {
     let chat = &report.chat;
     let body = html! {
         (way(chat, None, "History"))
-        h1 { "History of " bdi { (words::chat_name(name(chat))) } }
+        h1 { "History of " bdi { (words::chat_name(name_of(chat))) } }
         p.lead {
             @if report.lines.is_empty() { "Nothing has been seen of this chat yet. Play on while Forklore runs, and it is." }
             @else { "What Forklore saw of this chat and its lorebook. Anything can come back as it was." }
@@ -220,7 +218,7 @@ pub fn history(report: &HistoryReport) -> Page {
             p.go { a.button href={ (link::history(chat)) "&all=true" } { "Show " (words::count(report.earlier, "earlier save")) } }
         }
     };
-    page(format!("History of {}", name(chat)), body)
+    page(format!("History of {}", name_of(chat)), body)
 }
 
 fn row(chat: &str, line: &Line) -> Markup {
@@ -262,7 +260,7 @@ fn phrases(line: &Line) -> Vec<Markup> {
             Event::Renamed { from } => html! { "It was called " bdi { (from) } " before" },
             Event::Deleted => html! { (book()) "deleted" },
             Event::Forked { from, message, .. } => html! {
-                "It came from " bdi { (name(from)) } @if let Some(message) = message { ", at message " (message) }
+                "It came from " bdi { (name_of(from)) } @if let Some(message) = message { ", at message " (message) }
             },
             Event::Messages { did, messages, scenes } => html! {
                 (touched(*did, messages))

@@ -5,7 +5,8 @@ use forklore_core::check::{Code, Health};
 use forklore_engine::tree::{TreeChat, TreeNote};
 use maud::{Markup, html};
 
-use super::plan::{Flag, Line, Row, TreeDrawing, name_of};
+use super::plan::{Flag, Line, Row, TreeDrawing};
+use crate::names::name_of;
 use crate::pages::parts::crop;
 use crate::{link, words};
 

@@ -7,6 +7,7 @@ use std::collections::HashMap;
 
 use forklore_engine::tree::{self, StoryTree, TreeChat};
 
+use crate::names::{self, name_of};
 use crate::words;
 
 /// Beyond this many rows they move together.
@@ -132,16 +133,20 @@ struct Planning<'a> {
 }
 
 impl<'a> Planning<'a> {
-    /// Chats that begin a line and were begun within a minute would be called the same: they keep the names that they have.
+    /// Chats that begin a line and were begun within a minute would be called the same.
     fn tell_apart(&mut self) {
-        let mut named: HashMap<String, Vec<usize>> = HashMap::new();
-        for (row, first) in self.plan.rows.iter().enumerate().filter(|(_, row)| row.parent.is_none()) {
-            named.entry(first.name.clone()).or_default().push(row);
-        }
-        for row in named.into_values().filter(|rows| rows.len() > 1).flatten() {
-            if let Line::Chat(chat) = self.plan.rows[row].line {
-                self.plan.rows[row].name = self.short_name(chat, None);
+        let firsts: Vec<usize> =
+            (0..self.plan.rows.len()).filter(|row| self.plan.rows[*row].parent.is_none()).collect();
+        let ways = |row: &usize| match &self.plan.rows[*row] {
+            Row { line: Line::Chat(chat), name, .. } => {
+                let short = self.short_name(chat, None);
+                vec![name.clone(), words::exact_chat_name(&short), short]
             }
+            ghost => vec![ghost.name.clone()],
+        };
+        let ways: Vec<_> = firsts.iter().map(ways).collect();
+        for (row, name) in firsts.into_iter().zip(names::apart(&ways)) {
+            self.plan.rows[row].name = name;
         }
     }
 
@@ -216,9 +221,4 @@ impl<'a> Planning<'a> {
             todo.extend(forks.into_iter().rev().map(|fork| Growth::Add(fork, Some(row))));
         }
     }
-}
-
-/// The name of a chat, without its story.
-pub(super) fn name_of(chat: &str) -> &str {
-    chat.split_once('/').map_or(chat, |(_, name)| name)
 }
