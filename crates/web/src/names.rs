@@ -22,7 +22,7 @@ impl Names {
 
     /// What the chat at an address is called.
     pub(crate) fn get(&self, chat: &str) -> String {
-        self.0.get(chat).cloned().unwrap_or_else(|| words::chat_name(name_of(chat)))
+        self.0.get(chat).cloned().unwrap_or_else(|| in_story(chat))
     }
 }
 
@@ -32,6 +32,11 @@ fn ways(chat: &str, name: &str, all: &[&str]) -> Vec<String> {
     let (short, long) = (short_name(name, story, all), short_name(name, story, &[]));
     let short = short.strip_prefix("… - ").unwrap_or(&short);
     vec![words::chat_name(short), words::chat_name(&long), words::exact_chat_name(&long), name.to_owned()]
+}
+
+/// What a chat is called on a page of its own, with its story above it.
+pub(crate) fn in_story(chat: &str) -> String {
+    words::chat_name(&short_name(name_of(chat), link::story_of(chat), &[]))
 }
 
 /// The name of a chat, without its story.

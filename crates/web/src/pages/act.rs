@@ -39,13 +39,6 @@ fn page(title: String, body: Markup) -> Page {
     Page { here: Here::Stories, title, styles: &["act"], scripts: &[], body }
 }
 
-/// The way to a chat, and what is done with it.
-fn way(chat: &str, at: Option<usize>, what: &str) -> Markup {
-    let story = link::story_of(chat);
-    let name = name_of(chat);
-    parts::crumbs(&[(story, Some(link::tree(story))), (name, Some(link::moment(chat, at))), (what, None)])
-}
-
 /// A checkpoint or branch that could be made.
 pub fn fork(wish: &ForkRequest, plan: &PlanReport, waits: &[Waiting]) -> Page {
     let what = word(wish.kind());
@@ -54,7 +47,7 @@ pub fn fork(wish: &ForkRequest, plan: &PlanReport, waits: &[Waiting]) -> Page {
         ForkKind::Checkpoint => "Checkpoint here",
     };
     let body = html! {
-        (way(&wish.chat, wish.at, title))
+        (parts::way(&wish.chat, wish.at, title))
         h1 { (title) }
         p.lead {
             @match wish.kind() {
@@ -247,7 +240,7 @@ pub fn refusal(told: &FailureReport) -> Markup {
 /// Another name for a chat.
 pub fn rename(chat: &str, typed: Option<&str>, plan: Option<&Result<RenameReport, FailureReport>>) -> Page {
     let body = html! {
-        (way(chat, None, "Rename"))
+        (parts::way(chat, None, "Rename"))
         h1 { "Rename" }
         p.lead { "The chat keeps its lorebook and its place in the tree. What points to it follows." }
         div.sides {
@@ -286,7 +279,7 @@ pub fn rename(chat: &str, typed: Option<&str>, plan: Option<&Result<RenameReport
 /// A chat that goes to the trash.
 pub fn delete(chat: &str, plan: &Result<DeleteReport, FailureReport>) -> Page {
     let body = html! {
-        (way(chat, None, "Delete"))
+        (parts::way(chat, None, "Delete"))
         h1 { "Delete " bdi { (name_of(chat)) } }
         p.lead { "It goes to Forklore's trash with the lorebook that is its own. It can come back from there." }
         section.card.plan aria-labelledby="plan" {
@@ -360,7 +353,7 @@ pub fn done(action: &Action, redo: Option<&str>, is_there: bool) -> Page {
     let chat = entry.chat.as_deref().filter(|_| is_there);
     let body = html! {
         @match &entry.chat {
-            Some(chat) => (way(chat, None, title)),
+            Some(chat) => (parts::way(chat, None, title)),
             None => (parts::crumbs(&[("Log", Some(link::log())), (title, None)])),
         }
         h1 { (title) }

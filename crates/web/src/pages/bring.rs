@@ -38,7 +38,7 @@ pub fn page(report: &TogetherReport, companions: &[Companion]) -> Page {
     let (a, b) = (&report.a, &report.b);
     let (pair, names) = (Pair::of(report), Names::of(companions));
     let body = html! {
-        (crumbs(&a.chat, &names))
+        (parts::way(&a.chat, None, "Bring along"))
         h1 { "Bring along" }
         (form(companions, &names, &a.chat, Some(&b.chat)))
         p.lead { (since(report, &pair)) }
@@ -71,7 +71,7 @@ pub fn choose(chat: &str, companions: &[Companion]) -> Page {
     let others = companions.iter().any(|other| other.chat != chat);
     let names = Names::of(companions);
     let body = html! {
-        (crumbs(chat, &names))
+        (parts::way(chat, None, "Bring along"))
         h1 { "Bring along" }
         @if others {
             p.lead { "Choose the branch whose lore is to come along. Nothing is changed by looking." }
@@ -91,15 +91,6 @@ fn made(body: Markup) -> Page {
         scripts: &["act", "bring"],
         body,
     }
-}
-
-fn crumbs(chat: &str, names: &Names) -> Markup {
-    let story = link::story_of(chat);
-    parts::crumbs(&[
-        (story, Some(link::tree(story))),
-        (&names.get(chat), Some(link::moment(chat, None))),
-        ("Bring along", None),
-    ])
 }
 
 fn form(companions: &[Companion], names: &Names, a: &str, b: Option<&str>) -> Markup {

@@ -25,7 +25,7 @@ pub fn page(report: &DiffReport, onward: &[Vec<LineMessage>; 2], companions: &[C
     let differs = report.book.added.len() + report.book.removed.len() + loud(report).count();
     let names = Names::of(companions);
     let body = html! {
-        (crumbs(&a.chat, &names))
+        (parts::way(&a.chat, None, "Compare"))
         h1 { "Compare" }
         (form(companions, &names, (&a.chat, Some(a.at)), (&b.chat, Some(b.at))))
         p.lead { (report.parting()) }
@@ -69,7 +69,7 @@ pub fn choose(chat: &str, at: Option<usize>, companions: &[Companion]) -> Page {
     let other = companions.iter().find(|other| other.chat != chat).map_or(chat, |other| other.chat.as_str());
     let names = Names::of(companions);
     let body = html! {
-        (crumbs(chat, &names))
+        (parts::way(chat, None, "Compare"))
         h1 { "Compare" }
         p.lead { "Choose two moments of the story. They can be in one chat or in two." }
         (form(companions, &names, (chat, at), (other, None)))
@@ -81,15 +81,6 @@ pub fn choose(chat: &str, at: Option<usize>, companions: &[Companion]) -> Page {
         scripts: &["compare"],
         body,
     }
-}
-
-fn crumbs(chat: &str, names: &Names) -> Markup {
-    let story = link::story_of(chat);
-    parts::crumbs(&[
-        (story, Some(link::tree(story))),
-        (&names.get(chat), Some(link::moment(chat, None))),
-        ("Compare", None),
-    ])
 }
 
 fn form(

@@ -6,15 +6,13 @@ use forklore_engine::memory::{EntrySource, MemoryStatus, SceneStatus, ToldReport
 use maud::{Markup, html};
 
 use super::parts;
-use crate::{Here, Page, link, words};
+use crate::{Here, Page, link, names, words};
 
 /// What is remembered there.
 pub fn page(told: &ToldReport, bill: &Bill) -> Page {
     let (chat, status) = (&*told.chat, &told.status);
-    let (story, name) = chat.split_once('/').unwrap_or(("", chat));
-    let name = words::chat_name(name);
     let body = html! {
-        (parts::crumbs(&[(story, Some(link::tree(story))), (&name, Some(link::moment(chat, Some(told.at)))), ("Memory", None)]))
+        (parts::way(chat, Some(told.at), "Memory"))
         h1 { "What is remembered" }
         @if !status.on && status.scenes.iter().all(|scene| scene.state != "ready") {
             p.lead { "Memory is off for this chat. It is turned on in SillyTavern, in Forklore's drawer, or with " code { "forklore memory on" } "." }
@@ -32,7 +30,7 @@ pub fn page(told: &ToldReport, bill: &Bill) -> Page {
         }
         (paid(bill))
     };
-    let title = format!("What is remembered of {name}");
+    let title = format!("What is remembered of {}", names::in_story(chat));
     Page { here: Here::Stories, title, styles: &["act", "memory"], scripts: &[], body }
 }
 

@@ -4,7 +4,7 @@ use forklore_core::check::Health;
 use forklore_vault::StoryKind;
 use maud::{Markup, html};
 
-use crate::names::name_of;
+use crate::names::{self, name_of};
 use crate::{link, words};
 
 /// The ways of a chat's address: its story, and itself.
@@ -24,6 +24,16 @@ pub fn crumbs(steps: &[(&str, Option<String>)]) -> Markup {
             }
         }
     }
+}
+
+/// The way to a chat, and what is done there.
+pub fn way(chat: &str, at: Option<usize>, what: &str) -> Markup {
+    let story = link::story_of(chat);
+    crumbs(&[
+        (story, Some(link::tree(story))),
+        (&names::in_story(chat), Some(link::moment(chat, at))),
+        (what, None),
+    ])
 }
 
 /// How well something is, as a word with a mark.

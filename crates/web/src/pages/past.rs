@@ -13,7 +13,7 @@ use forklore_engine::restore::RestoreReport;
 use maud::{Markup, html};
 
 use super::{act, log, marks, parts};
-use crate::names::name_of;
+use crate::names::{self, name_of};
 use crate::{Here, Page, link, words};
 
 const STYLES: &[&str] = &["act", "past"];
@@ -24,13 +24,6 @@ fn page(title: String, body: Markup) -> Page {
     Page { here: Here::Stories, title, styles: STYLES, scripts: &[], body }
 }
 
-fn way(chat: &str, at: Option<usize>, what: &str) -> Markup {
-    let story = link::story_of(chat);
-    let steps =
-        [(story, Some(link::tree(story))), (name_of(chat), Some(link::moment(chat, at))), (what, None)];
-    parts::crumbs(&steps)
-}
-
 fn place(chat: &str, message: usize) -> Markup {
     html! { a href=(link::moment(chat, Some(message))) { "message " (message) } }
 }
@@ -39,7 +32,7 @@ fn place(chat: &str, message: usize) -> Markup {
 pub fn entry(report: &BlameReport, past: &HistoryReport) -> Page {
     let title = report.entries.first().map_or("", |entry| &entry.comment);
     let body = html! {
-        (way(&report.chat, Some(report.at), "Entry"))
+        (parts::way(&report.chat, Some(report.at), "Entry"))
         @for entry in &report.entries {
             h1 { (marks::title(&entry.comment)) }
             p.lead { "As it is at message " (report.at) ", in the lorebook " bdi { (report.book) } "." }
@@ -205,8 +198,8 @@ fn did(did: Did) -> &'static str {
 pub fn history(report: &HistoryReport) -> Page {
     let chat = &report.chat;
     let body = html! {
-        (way(chat, None, "History"))
-        h1 { "History of " bdi { (words::chat_name(name_of(chat))) } }
+        (parts::way(chat, None, "History"))
+        h1 { "History of " bdi { (names::in_story(chat)) } }
         p.lead {
             @if report.lines.is_empty() { "Nothing has been seen of this chat yet. Play on while Forklore runs, and it is." }
             @else { "What Forklore saw of this chat and its lorebook. Anything can come back as it was." }
@@ -218,7 +211,7 @@ pub fn history(report: &HistoryReport) -> Page {
             p.go { a.button href={ (link::history(chat)) "&all=true" } { "Show " (words::count(report.earlier, "earlier save")) } }
         }
     };
-    page(format!("History of {}", name_of(chat)), body)
+    page(format!("History of {}", names::in_story(chat)), body)
 }
 
 fn row(chat: &str, line: &Line) -> Markup {
@@ -270,7 +263,7 @@ fn phrases(line: &Line) -> Vec<Markup> {
             Event::Bound { to, .. } => html! {
                 @match to { Some(to) => { "It got the lorebook " bdi { (to) } }, None => "It lost its lorebook" }
             },
-            Event::Header { key, did: what } => html! { bdi { (key) } " was " (did(*what)) },
+            Event::Header { key, did: what } => html! { (kept(key)) " was " (did(*what)) },
         });
     }
     // Several saves, or two lines that write one lorebook, do the same.
@@ -280,6 +273,16 @@ fn phrases(line: &Line) -> Vec<Markup> {
         found.push(html! { "Saved, and nothing of the story is different" });
     }
     found
+}
+
+/// What a chat keeps under a name in its header.
+fn kept(key: &str) -> Markup {
+    match key.split_once('.') {
+        Some(("variables", name)) => html! { "The variable " bdi { (name) } },
+        _ if key.starts_with("note_") => html! { "The author's note" },
+        _ if key == "timedWorldInfo" => html! { "How long entries stay on" },
+        _ => html! { "The chat's " bdi { (key) } },
+    }
 }
 
 fn touched(did: Touch, spans: &[Span]) -> String {
@@ -312,7 +315,7 @@ pub fn restore(asked: &Bringing, plan: &Result<RestoreReport, FailureReport>) ->
         ("book", asked.book.then(|| "true".to_owned())),
     ];
     let body = html! {
-        (way(&asked.chat, asked.at, "Bring back"))
+        (parts::way(&asked.chat, asked.at, "Bring back"))
         h1 { "Bring back" }
         p.lead {
             @if asked.entry.is_some() || asked.book { "The chat gets a new lorebook with it. The one that it has is not written, and all of it can be undone." }
