@@ -106,7 +106,7 @@ pub(crate) fn play(fs: &Arc<SimFs>) {
     }
     let Some(library) = load() else { return };
     let choose = |_: &heal::Question| Some(heal::Choice::Rebuild);
-    let Ok(plan) = heal::plan(&library, None, &Config::default(), &choose, NOW) else { return };
+    let Ok(plan) = heal::plan(&library, None, &Config::default(), &choose, NOW, &NoProgress) else { return };
     if let Ok(report) = heal::execute(&library, plan, NOW)
         && let Some(id) = report.operation
     {
