@@ -4,6 +4,7 @@ pub mod book;
 pub mod card;
 pub mod chat;
 pub mod conflict;
+pub mod fields;
 pub mod group;
 pub(crate) mod js;
 pub mod media;

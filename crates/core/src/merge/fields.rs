@@ -8,8 +8,9 @@ use forklore_json::{Kind, PathPart, Raw, quote};
 use super::Rules;
 use super::text::{Preferred, TextMerge};
 use crate::diff::{Effort, same};
-use crate::format::book::{EntryImage, means_the_same};
+use crate::format::book::EntryImage;
 use crate::format::conflict::Conflict;
+use crate::format::fields::means_the_same;
 use crate::state::{StateEntry, default_of};
 use forklore_json::list;
 

@@ -13,7 +13,8 @@ use super::life::{Difference, Life, SeenBy, is_titled};
 use super::sight::{Cast, Scene};
 use super::thing::words;
 use crate::adapter::{EntryRole, Mark, Work, entry_role};
-use crate::format::book::{EntryImage, means_the_same};
+use crate::format::book::EntryImage;
+use crate::format::fields::means_the_same;
 
 /// Finds out who made each change in a book.
 pub(super) fn attribute(life: &mut Life, marked: &HashMap<usize, Mark>, works: &[AtWork], cast: &dyn Cast) {

@@ -6,7 +6,8 @@ use similar::{Algorithm, DiffOp, capture_diff_slices};
 
 use super::fold::{Carry, Fold};
 use super::{Known, StateEntry, Thing};
-use crate::format::book::{EntryImage, Fields};
+use crate::format::book::EntryImage;
+use crate::format::fields::Fields;
 
 /// An entry and where it comes from. Changes are told by their places in the list that was asked with; `None`: no known change.
 #[derive(Debug, Clone)]

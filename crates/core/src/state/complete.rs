@@ -3,7 +3,8 @@
 
 use forklore_json::{Raw, quote};
 
-use crate::format::book::{EntryImage, Fields};
+use crate::format::book::EntryImage;
+use crate::format::fields::Fields;
 
 /// SillyTavern's fields of a new entry and their defaults, in the order in which it writes them.
 const TEMPLATE: &[(&str, &str)] = &[

@@ -3,7 +3,8 @@
 //! Where another line wrote into the same book, our own next change started from a state that we must not have. Field by field,
 //! what the change did is done to what we have; a text is merged line by line, because memory extensions keep one fact a line.
 
-use crate::format::book::{EntryImage, Fields};
+use crate::format::book::EntryImage;
+use crate::format::fields::Fields;
 
 /// `ours` after what happened between `before` and `after`.
 pub fn apply(ours: &EntryImage, before: &EntryImage, after: &EntryImage) -> EntryImage {
