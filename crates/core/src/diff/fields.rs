@@ -10,6 +10,7 @@ use serde::Serialize;
 
 use super::pairs::Effort;
 use super::text::TextDiff;
+use crate::format::fields::means_the_same;
 use crate::state;
 
 /// One field that differs.
@@ -33,7 +34,7 @@ pub struct FieldChange<'a> {
 pub enum Quiet {
     /// On one side nothing of that time shows the field: it was taken from elsewhere.
     Inferred,
-    /// It is not set on one side, and on the other it is what SillyTavern takes for not set.
+    /// SillyTavern takes both for the same: it is not set on one side, and on the other what counts as not set.
     Default,
 }
 
@@ -57,10 +58,12 @@ pub(super) fn fields<'a>(a: Raw<'a>, b: Raw<'a>, is_inferred: &dyn Fn(&str) -> b
         .map(|(key, before, after)| {
             let name = key.as_text().unwrap_or_default();
             let default = state::default_of(&name).map(|default| Raw::trust(default.as_bytes()));
-            let is_default = |value: Option<Raw<'_>>| {
-                default.is_some_and(|default| value.is_some_and(|value| value.says_the_same(default)))
+            let unset = match (before, after) {
+                (Some(before), Some(after)) => means_the_same(key, before, after),
+                (value, None) | (None, value) => {
+                    value.zip(default).is_some_and(|(value, default)| means_the_same(key, value, default))
+                }
             };
-            let unset = before.is_none() && is_default(after) || after.is_none() && is_default(before);
             let quiet = match &*name {
                 // A text that was put together is still the text of the entry.
                 "content" => None,

@@ -361,6 +361,21 @@ fn fields_that_nothing_shows_are_quiet() {
 }
 
 #[test]
+fn regression_nothing_in_another_word_is_quiet() {
+    let a = entry(1, "Ana", "x");
+    let raw = a.image.raw();
+    let role = |value: &str| {
+        let with = set(raw, &[PathPart::key("role")], value.as_bytes()).unwrap().apply(raw.bytes());
+        StateEntry::plain(EntryImage::new(Some(1), "Ana", Raw::trust(&with)))
+    };
+    let quiet = |a: &str, b: &str| {
+        entries(&[role(a)], &[role(b)]).changed.iter().all(forklore_core::diff::EntryChange::is_quiet)
+    };
+    assert!(quiet("null", "0"));
+    assert!(!quiet("null", "1"));
+}
+
+#[test]
 fn keys_are_sets() {
     let of =
         |a: &str, b: &str| ListDiff::of(Raw::parse(a.as_bytes()).unwrap(), Raw::parse(b.as_bytes()).unwrap());
