@@ -96,10 +96,9 @@ impl Library {
             if let Some(before) = self.written_before(c, now)? {
                 told.push((before, now.to_owned()));
             }
-            if let Some(before) = self.gone_above(c, now)?
-                && !self.is_made_as(now)
-            {
-                told.push((before, now.to_owned()));
+            let gone = [self.gone_above(c, now)?, self.gone_below(c, now)?];
+            if gone.iter().any(Option::is_some) && !self.is_made_as(now) {
+                told.extend(gone.into_iter().flatten().map(|before| (before, now.to_owned())));
             }
             for copy in adapter::copies(chat.header()) {
                 // SillyTavern's forks have the header of their parent, with its notes.
@@ -149,8 +148,8 @@ impl Library {
         Ok(goes_on(&self.entries_of(c, kept)?, &book.images()).then_some(before))
     }
 
-    /// The book of a chat above that is gone, if the one that a chat has instead holds what was made there after the two had parted: it was
-    /// shared, and got another name.
+    /// The book of a chat above that is gone, if the one that a chat has instead holds what was made there: it was shared, and got another
+    /// name. Whoever makes a copy for a fork notes that.
     fn gone_above(&self, c: ChatIx, now: &str) -> Result<Option<String>, PathError> {
         let (mut below, mut above) = (c, Vec::new());
         for chat in self.ancestors(c) {
@@ -158,28 +157,57 @@ impl Library {
             above.push((&self.chats[chat], limit));
             below = chat;
         }
-        let gone = |stem: &&str| !self.books.contains_key(*stem);
         // Of nearly all chats the one above has its book: only of the others a book is read.
-        let Some(before) = above.first().and_then(|(there, _)| there.book_stem()).filter(gone) else {
-            return Ok(None);
-        };
-        let Some(book) = self.book(now)?.filter(|book| book.parse().is_ok()) else { return Ok(None) };
-        let entries = book.images();
-        let keepers = Keepers::new(|adapter| adapter.kept(&entries));
-        let marks = entries.iter().flat_map(|entry| keepers.layers(entry, &entries));
-        let marks: Vec<Mark> = marks.filter_map(|(mark, _)| mark).collect();
+        let Some(before) = above.first().and_then(|(there, _)| self.gone(there)) else { return Ok(None) };
+        let marks = self.marks_in(now)?;
         let users = self.users_of(now);
-        let is_theirs = |there: &crate::Chat, limit: usize, mark: &Mark| {
-            let beyond = limit < mark.message && mark.message <= there.head();
-            beyond
-                && match mark.chat.as_deref().map(chat_stem) {
-                    Some(chat) => chat == there.name,
-                    None => users.iter().all(|user| self.chats[*user].head() < mark.message),
-                }
+        let is_theirs = |there: &crate::Chat, limit: usize, mark: &Mark| match mark.chat.as_deref() {
+            Some(chat) => mark.message <= there.head() && chat_stem(chat) == there.name,
+            None => {
+                let beyond = limit < mark.message && mark.message <= there.head();
+                beyond && users.iter().all(|user| self.chats[*user].head() < mark.message)
+            }
         };
         let mut had = above.iter().take_while(|(there, _)| there.book_stem() == Some(before));
         let proven = had.any(|(there, limit)| marks.iter().any(|mark| is_theirs(there, *limit, mark)));
         Ok(proven.then(|| before.to_owned()))
+    }
+
+    /// The book of a fork that is gone, if the one that the chat above has now holds what had been made there by then: a fork is bound to
+    /// what the chat above was bound to.
+    fn gone_below(&self, c: ChatIx, now: &str) -> Result<Option<String>, PathError> {
+        let forks = self.chats.iter().filter(|fork| fork.lineage.parent == Some(c));
+        let gone: Vec<(&str, usize)> =
+            forks.filter_map(|fork| Some((self.gone(fork)?, fork.lineage.fork_message?))).collect();
+        if gone.is_empty() {
+            return Ok(None);
+        }
+        let marks = self.marks_in(now)?;
+        let name = &self.chats[c].name;
+        let proven = gone.into_iter().find(|(before, limit)| {
+            let is_older = |mark: &Mark| {
+                mark.message <= *limit && mark.chat.as_deref().is_some_and(|chat| chat_stem(chat) == *name)
+            };
+            marks.iter().any(is_older) && !self.is_made_as(before)
+        });
+        Ok(proven.map(|(before, _)| before.to_owned()))
+    }
+
+    /// The name of a chat's book that is not there any more.
+    fn gone<'a>(&self, chat: &'a crate::Chat) -> Option<&'a str> {
+        chat.book_stem().filter(|stem| !self.books.contains_key(*stem))
+    }
+
+    /// What tells of the entries of a book who made them.
+    fn marks_in(&self, stem: &str) -> Result<Vec<Mark>, PathError> {
+        let Some(book) = self.book(stem)?.filter(|book| book.parse().is_ok()) else { return Ok(Vec::new()) };
+        let entries = book.images();
+        let keepers = Keepers::new(|adapter| adapter.kept(&entries));
+        Ok(entries
+            .iter()
+            .flat_map(|entry| keepers.layers(entry, &entries))
+            .filter_map(|(mark, _)| mark)
+            .collect())
     }
 
     /// Whether a book that a chat has instead of one that is gone can be that one.
