@@ -1,8 +1,9 @@
 //! [`in_order`]: the sights of a book in the order in which they were taken.
 //!
 //! Scenes and copies have clocks. A look is not before what its chats hold, nor after the first thing that they lack; its book may have
-//! been saved later than its chats. What that leaves open is decided by what was seen: a book goes from one state to the next in small
-//! steps, so the right order is the one with the shortest way through all states.
+//! been saved later than its chats. Within that, it was when whoever looked says, but for what two clocks may differ by: scenes have
+//! that of a browser. What is still open is decided by what was seen: a book goes from one state to the next in small steps, so the
+//! right order is the one with the shortest way through all states.
 
 use std::collections::{HashMap, HashSet};
 use std::hash::{DefaultHasher, Hash, Hasher};
@@ -13,6 +14,9 @@ use crate::format::book::EntryImage;
 
 /// Of more possible neighbours only the clocks are asked.
 const MANY: usize = 4_000_000;
+
+/// So many milliseconds two clocks may differ by. What is nearer together is not ordered by them.
+const SKEW: i64 = 10_000;
 
 /// Sights in clock order; the present comes last.
 pub(super) fn in_order(sights: Vec<Sight>) -> Vec<Sight> {
@@ -30,8 +34,15 @@ pub(super) fn in_order(sights: Vec<Sight>) -> Vec<Sight> {
     let times: Vec<i64> = telling.iter().map(|i| others[*i].time).collect();
     let bounds = bounds(&looks);
     let among = |time: i64| times.partition_point(|other| *other <= time);
-    let slots: Vec<(usize, usize)> =
-        bounds.iter().map(|(from, until)| (among(*from), among(*until))).collect();
+    let clocks = clocks(&looks, &bounds);
+    let slots: Vec<(usize, usize)> = { bounds.iter().zip(&clocks) }
+        .map(|((from, until), looked)| {
+            let (from, until) = (among(*from), among(*until));
+            let Some(looked) = looked else { return (from, until) };
+            let from = among(looked.saturating_sub(SKEW)).clamp(from, until);
+            (from, among(looked.saturating_add(SKEW)).clamp(from, until))
+        })
+        .collect();
     let open = slots.iter().any(|(from, until)| from < until);
     let places = if open && looks.len() * telling.len() <= MANY {
         let others: Vec<HashSet<u64>> = telling.iter().map(|i| marks(&others[*i])).collect();
@@ -70,6 +81,19 @@ fn bounds(looks: &[Sight]) -> Vec<(i64, i64)> {
         *until = ceiling.max(*from);
     }
     bounds
+}
+
+/// What the clock of whoever looked says of each look. If it contradicts one of them, it goes wrong, and says nothing.
+fn clocks(looks: &[Sight], bounds: &[(i64, i64)]) -> Vec<Option<i64>> {
+    let looked = |sight: &Sight| match &sight.witness {
+        Witness::Look(look) => look.looked,
+        _ => None,
+    };
+    let clocks: Vec<Option<i64>> = looks.iter().map(looked).collect();
+    let agrees = |(clock, (from, until)): (&Option<i64>, &(i64, i64))| {
+        clock.is_none_or(|clock| clock.saturating_add(SKEW) >= *from && clock.saturating_sub(SKEW) <= *until)
+    };
+    if clocks.iter().zip(bounds).all(agrees) { clocks } else { vec![None; looks.len()] }
 }
 
 /// How many of the others come before each look, on the shortest way through all of them. `slots` tells between which numbers.

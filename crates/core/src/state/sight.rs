@@ -80,6 +80,8 @@ pub struct Look {
     pub not_before: i64,
     /// The first thing that the chats did not have yet: it cannot be later.
     pub not_after: i64,
+    /// When whoever looked says that it was. Absent in older histories.
+    pub looked: Option<i64>,
     /// Where the chats stood that are bound to the book: at the look before this one, and at this one.
     pub heads: Vec<(ChatIx, Head)>,
     /// The chat that was played last before, as far as saves tell.

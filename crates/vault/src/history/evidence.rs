@@ -244,6 +244,7 @@ impl Timeline {
             seq,
             not_before,
             not_after: not_after.max(not_before),
+            looked: looked(i),
             heads,
             player,
             work: work.collect(),
