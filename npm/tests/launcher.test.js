@@ -7,7 +7,7 @@ import fs from 'node:fs';
 import path from 'node:path';
 import process from 'node:process';
 import { after, test } from 'node:test';
-import { at, engineOf, files, install, packed, scratch, skip, tavern } from './lib/packages.js';
+import { FIRST, at, engineOf, files, install, packed, scratch, skip, tavern } from './lib/packages.js';
 
 after(() => fs.rmSync(scratch, { recursive: true, force: true }));
 
@@ -27,7 +27,7 @@ function forklore(cache, args, cwd = scratch) {
 }
 
 test('npx forklore', { skip }, async (t) => {
-    const first = installed('0.1.0');
+    const first = installed(FIRST);
     const st = tavern('SillyTavern');
     const before = files(st);
     const config = path.join(st, 'config.yaml');
@@ -70,7 +70,7 @@ test('npx forklore', { skip }, async (t) => {
         assert.match(fs.readFileSync(config, 'utf8'), /enableServerPlugins: true/);
     });
 
-    const second = installed('0.2.0');
+    const second = installed('98.0.0');
     await t.test('a newer one takes its place, and the old one goes', () => {
         const old = engineOf(st);
         assert.match(forklore(second, [], st).out, /Forklore is in it|Forklore \S+ is in it/);
@@ -84,7 +84,7 @@ test('npx forklore', { skip }, async (t) => {
         const other = tavern('other/SillyTavern');
         assert.equal(forklore(second, ['install'], other).code, 0);
         const shared = engineOf(other);
-        const third = installed('0.3.0');
+        const third = installed('99.0.0');
         assert.equal(forklore(third, ['install'], st).code, 0);
         assert.ok(fs.existsSync(shared));
         assert.equal(forklore(third, ['uninstall'], other).code, 0);

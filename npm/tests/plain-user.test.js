@@ -8,7 +8,7 @@ import net from 'node:net';
 import path from 'node:path';
 import process from 'node:process';
 import { after, test } from 'node:test';
-import { at, engineOf, files, install, packed, scratch, skip, source, tavern } from './lib/packages.js';
+import { FIRST, at, engineOf, files, install, packed, scratch, skip, source, tavern } from './lib/packages.js';
 
 const NOBODY = 65534;
 const isRoot = process.getuid?.() === 0;
@@ -110,7 +110,7 @@ test('npx forklore, as a plain user, on the real SillyTavern', { skip: why }, as
     fs.writeFileSync(path.join(st, 'public/lib.js'), 'export {};\n');
     fs.symlinkSync(path.join(source, '..'), path.join(st, 'node_modules'));
     give(home);
-    const first = cache('0.1.0');
+    const first = cache(FIRST);
     const before = files(st);
 
     assert.match(npx(first, []).out, /fork your story, keep its lore/);
@@ -125,7 +125,7 @@ test('npx forklore, as a plain user, on the real SillyTavern', { skip: why }, as
     assert.equal((await plugin(st)).sillytavern, '1.19.0');
 
     // A newer one, while the older one runs: that one is not written over, and goes when it is not named any more.
-    const second = cache('0.2.0');
+    const second = cache('98.0.0');
     assert.equal(npx(second, ['install', '--sillytavern', st]).code, 0);
     assert.notEqual(engineOf(st), old);
     assert.ok(server?.exitCode === null, 'SillyTavern goes on');

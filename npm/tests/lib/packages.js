@@ -24,14 +24,28 @@ export const scratch = fs.mkdtempSync(path.join(os.tmpdir(), 'forklore npm '));
 /** @param {string[]} parts */
 export const at = (...parts) => path.join(scratch, ...parts);
 
+const packages = process.env.FORKLORE_PACKAGES;
+
+/** The version that is installed first: that of the packages which are there, else any. */
+export const FIRST = packages ? versionIn(packages) : '0.1.0';
+
+/** The version of the packages in a folder. One that has none for this system is a mistake: nothing of it would be tried. */
+function versionIn(dir) {
+    const versions = fs.readdirSync(dir).map((name) => /^forklore-(\d[^-]*)\.tgz$/.exec(name)?.[1]);
+    const version = versions.find((version) => version && fs.existsSync(path.join(dir, `forklore-${system}-${version}.tgz`)));
+    if (!version) {
+        throw new Error(`${dir} has no packages for ${system}: cargo xtask dist makes them`);
+    }
+    return version;
+}
+
 /**
  * One version of both packages, packed: files that npm installs.
  * @param {string} version
  */
 export function packed(version) {
-    const made = given(version);
-    if (made) {
-        return made;
+    if (packages && version === FIRST) {
+        return given(packages);
     }
     const launcher = at(version, 'launcher/package');
     fs.cpSync(path.join(repository, 'npm/forklore'), launcher, { recursive: true });
@@ -53,17 +67,12 @@ export function packed(version) {
     });
 }
 
-/** Those that `cargo xtask dist` has made, where `FORKLORE_PACKAGES` names their folder and they are of this version: what people get. */
-function given(version) {
-    const from = process.env.FORKLORE_PACKAGES;
-    const names = [`forklore-${version}.tgz`, `forklore-${system}-${version}.tgz`];
-    if (!from || !names.every((name) => fs.existsSync(path.join(from, name)))) {
-        return null;
-    }
-    return names.map((name) => {
-        const file = at(version, name);
+/** Those that `cargo xtask dist` has made: what people get. */
+function given(dir) {
+    return [`forklore-${FIRST}.tgz`, `forklore-${system}-${FIRST}.tgz`].map((name) => {
+        const file = at(FIRST, name);
         fs.mkdirSync(path.dirname(file), { recursive: true });
-        fs.copyFileSync(path.join(from, name), file);
+        fs.copyFileSync(path.join(dir, name), file);
         return file;
     });
 }
