@@ -6,7 +6,7 @@
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use anyhow::{Context as _, Result};
+use anyhow::{Context as _, Result, ensure};
 
 use super::platform::Platform;
 use super::toolchain::{Toolchain, run};
@@ -22,7 +22,18 @@ pub(crate) fn build(
     let mut cargo = cargo(toolchain, platform, "build", target)?;
     cargo.args(["--package", "forklore", "--profile", profile]);
     run(&mut cargo).with_context(|| format!("{} was not built", platform.name))?;
-    Ok(target.join(platform.triple).join(profile).join(platform.program()))
+    let program = target.join(platform.triple).join(profile).join(platform.program());
+    let bytes = std::fs::read(&program).with_context(|| program.display().to_string())?;
+    for folder in [toolchain.home(), &sources(), &cargo_home()?, target] {
+        ensure!(!names(&bytes, folder), "{} names {}", program.display(), folder.display());
+    }
+    Ok(program)
+}
+
+/// Whether a program names something in a folder of this machine: it would be another one wherever it is built elsewhere.
+fn names(program: &[u8], folder: &Path) -> bool {
+    let folder = format!("{}/", folder.display());
+    memchr::memmem::find(program, folder.as_bytes()).is_some()
 }
 
 /// cargo, to do something for a platform in this folder.
@@ -47,7 +58,7 @@ pub(crate) fn cargo(toolchain: &Toolchain, platform: Platform, verb: &str, targe
         .env("RUSTDOC", toolchain.rustdoc())
         .env("RUSTC_BOOTSTRAP", "1")
         .env("CARGO_TARGET_DIR", target)
-        .env("CARGO_ENCODED_RUSTFLAGS", flags(toolchain, platform)?.join("\x1f"))
+        .env("CARGO_ENCODED_RUSTFLAGS", flags(toolchain, platform, target)?.join("\x1f"))
         .env("PATH", path)
         .current_dir(sources());
     if platform.is_darwin() {
@@ -57,13 +68,15 @@ pub(crate) fn cargo(toolchain: &Toolchain, platform: Platform, verb: &str, targe
     Ok(cargo)
 }
 
-fn flags(toolchain: &Toolchain, platform: Platform) -> Result<Vec<String>> {
-    let home = std::env::var_os("HOME").map(|home| PathBuf::from(home).join(".cargo"));
-    let cargo = std::env::var_os("CARGO_HOME").map(PathBuf::from).or(home);
-    let cargo = cargo.context("neither HOME nor CARGO_HOME is set")?;
+fn flags(toolchain: &Toolchain, platform: Platform, target: &Path) -> Result<Vec<String>> {
     let remap = |from: &Path, to: &str| format!("--remap-path-prefix={}={to}", from.display());
-    let mut flags =
-        vec![remap(&cargo, "/cargo"), remap(&sources(), "/forklore"), remap(&toolchain.sources(), "/rust")];
+    // The last one that fits counts, and what follows may be below what stands before it.
+    let mut flags = vec![
+        remap(&cargo_home()?, "/cargo"),
+        remap(&sources(), "/forklore"),
+        remap(&toolchain.library(), "/rust"),
+        remap(target, "/target"),
+    ];
     if platform.is_windows() {
         flags.push("-Clink-arg=-Wl,--no-insert-timestamp".to_owned());
     } else if !platform.is_darwin() {
@@ -73,8 +86,27 @@ fn flags(toolchain: &Toolchain, platform: Platform) -> Result<Vec<String>> {
     Ok(flags)
 }
 
+fn cargo_home() -> Result<PathBuf> {
+    let home = std::env::var_os("HOME").map(|home| PathBuf::from(home).join(".cargo"));
+    let cargo = std::env::var_os("CARGO_HOME").map(PathBuf::from).or(home);
+    cargo.context("neither HOME nor CARGO_HOME is set")
+}
+
 /// The repository.
 pub(crate) fn sources() -> PathBuf {
     let above = Path::new(env!("CARGO_MANIFEST_DIR")).parent();
     above.unwrap_or(Path::new(".")).to_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_program_that_names_a_folder_of_this_machine_is_found_out() {
+        let library = b"panicked at /home/me/tools/rw/library/core/src/fmt.rs\0";
+        assert!(names(library, Path::new("/home/me/tools")));
+        assert!(!names(library, Path::new("/home/me/too")));
+        assert!(!names(b"panicked at /rust/library/core/src/fmt.rs\0", Path::new("/home/me/tools")));
+    }
 }

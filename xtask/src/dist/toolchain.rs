@@ -10,8 +10,6 @@ use std::process::Command;
 
 use anyhow::{Context as _, Result, bail, ensure};
 
-/// The version of Debian's rustc.
-const RUSTC: &str = "1.96";
 /// Unpacked, not installed.
 const UNPACKED: [&str; 5] =
     ["rustc-web", "libstd-rust-web-dev", "libstd-rust-web-1.96", "rust-web-src", "libllvm22"];
@@ -54,9 +52,9 @@ impl Toolchain {
         self.home.join("rustdoc196")
     }
 
-    /// The sources of the standard library: they are named in messages of the program.
-    pub(crate) fn sources(&self) -> PathBuf {
-        self.home.join("rw/usr/src")
+    /// The sources of the standard library, as rustc calls them: they are named in messages of the program.
+    pub(crate) fn library(&self) -> PathBuf {
+        self.prefix().join("usr/lib/rustlib/src/rust")
     }
 
     pub(crate) fn programs(&self) -> PathBuf {
@@ -139,7 +137,7 @@ impl Toolchain {
     fn make_windows_start(&self) -> Result<()> {
         let into = self.windows_start();
         std::fs::create_dir_all(&into)?;
-        let sources = self.sources().join(format!("rustc-{RUSTC}.0/library/rtstartup"));
+        let sources = self.library().join("library/rtstartup");
         for name in START {
             let object = into.join(format!("{name}.o"));
             let flags = ["--target", "x86_64-pc-windows-gnu", "--crate-type=rlib", "--emit=obj", "-o"];
