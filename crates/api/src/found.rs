@@ -7,6 +7,7 @@ use forklore_engine::check::CheckReport;
 use forklore_fs::{Identity, NodeKind, PathError, VaultPath, Vfs};
 use forklore_journal::layout;
 use forklore_vault::{Library, cache, history};
+use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 
 use crate::now;
@@ -91,14 +92,25 @@ impl PartialEq for Stamp {
 impl Stamp {
     /// Of a vault as it is now.
     pub(crate) fn of(fs: &Arc<dyn Vfs>) -> Result<Self, PathError> {
-        let mut files = Files::default();
+        let mut there: Vec<(VaultPath, NodeKind)> = Vec::new();
         for file in [layout::SETTINGS, layout::CONFIG] {
-            let file = layout::folder(file);
-            // What cannot be looked at is no file that a library could have been read from.
-            files.add(&file, fs.identity(&file).ok().flatten());
+            there.push((layout::folder(file), NodeKind::File));
         }
         for (folder, depth) in FOLDERS {
-            files.add_folder(&**fs, &layout::folder(folder), depth)?;
+            list(&**fs, &layout::folder(folder), depth, &mut there)?;
+        }
+        let identity = |(path, kind): &(VaultPath, NodeKind)| match kind {
+            // What cannot be looked at is no file that a library could have been read from.
+            NodeKind::File => Some(fs.identity(path).ok().flatten()),
+            NodeKind::Dir | NodeKind::Other => None,
+        };
+        let identities: Vec<Option<Option<Identity>>> = there.par_iter().map(identity).collect();
+        let mut files = Files::default();
+        for ((path, _), identity) in there.iter().zip(identities) {
+            match identity {
+                Some(identity) => files.add(path, identity),
+                None => drop(files.hasher.update(path.as_str().as_bytes())),
+            }
         }
         for (file, identity) in history::files(fs) {
             files.add(&file, identity);
@@ -108,6 +120,24 @@ impl Stamp {
     }
 }
 
+/// What is in a folder, and in those in it.
+fn list(
+    fs: &dyn Vfs,
+    dir: &VaultPath,
+    depth: usize,
+    found: &mut Vec<(VaultPath, NodeKind)>,
+) -> Result<(), PathError> {
+    for node in fs.list(dir)? {
+        // A name that no path can have is none of ours.
+        let Ok(path) = dir.join(&node.name) else { continue };
+        match node.kind {
+            NodeKind::Dir if depth > 0 => list(fs, &path, depth - 1, found)?,
+            kind => found.push((path, kind)),
+        }
+    }
+    Ok(())
+}
+
 #[derive(Default)]
 struct Files {
     hasher: blake3::Hasher,
@@ -115,21 +145,6 @@ struct Files {
 }
 
 impl Files {
-    fn add_folder(&mut self, fs: &dyn Vfs, dir: &VaultPath, depth: usize) -> Result<(), PathError> {
-        for node in fs.list(dir)? {
-            // A name that no path can have is none of ours.
-            let Ok(path) = dir.join(&node.name) else { continue };
-            match node.kind {
-                NodeKind::Dir if depth > 0 => self.add_folder(fs, &path, depth - 1)?,
-                NodeKind::File => self.add(&path, fs.identity(&path).ok().flatten()),
-                NodeKind::Dir | NodeKind::Other => {
-                    self.hasher.update(path.as_str().as_bytes());
-                }
-            }
-        }
-        Ok(())
-    }
-
     fn add(&mut self, path: &VaultPath, identity: Option<Identity>) {
         self.hasher.update(path.as_str().as_bytes()).update(&[0]);
         if let Some(id) = identity {

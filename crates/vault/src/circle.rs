@@ -162,7 +162,7 @@ impl Library {
         }
         if told {
             // Whose backup it is, is told from the identities of all chats.
-            key.add(&self.chats.iter().map(|chat| chat.header().slug()).collect::<BTreeSet<_>>());
+            key.add(&self.chats.iter().map(|chat| chat.slug()).collect::<BTreeSet<_>>());
         }
         Some(())
     }

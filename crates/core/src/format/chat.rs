@@ -60,6 +60,11 @@ impl<'a> Header<'a> {
         Self { raw, metadata }
     }
 
+    /// A header in which it is known already where `chat_metadata` is: finding it takes a look at all of the line.
+    pub fn with_metadata(raw: Raw<'a>, metadata: Raw<'a>) -> Self {
+        Self { raw, metadata }
+    }
+
     /// A header of which only `chat_metadata` is known.
     pub fn new_metadata(metadata: Raw<'a>) -> Self {
         Self { raw: Raw::NULL, metadata }

@@ -29,6 +29,7 @@ fn file() -> VaultPath {
 /// What is remembered of many small chats.
 pub struct Bundle {
     file: Arc<dyn OpenFile>,
+    file_identity: Identity,
     /// Where each entry is: its first byte and its length, by the name that its file would have
     places: BTreeMap<String, (u64, u64)>,
 }
@@ -40,7 +41,8 @@ impl Bundle {
         let head = file.read_range(0..HEAD as u64).ok()?;
         let len = u64_at(&head, 8)?;
         let end = (HEAD as u64).checked_add(len)?;
-        if &head[..8] != MAGIC || end > file.identity().ok()?.len {
+        let file_identity = file.identity().ok()?;
+        if &head[..8] != MAGIC || end > file_identity.len {
             return None;
         }
         let list = file.read_range(HEAD as u64..end).ok()?;
@@ -54,13 +56,13 @@ impl Bundle {
             places.insert(name, (at, len));
             at = at.checked_add(len)?;
         }
-        Some(Self { file, places })
+        Some(Self { file, file_identity, places })
     }
 
-    /// The entry of a chat, as if it had a file of its own.
+    /// The entry of a chat, as if it had a file of its own. It is read at once: all of it is going to be asked for, in small pieces.
     pub(super) fn entry(&self, chat: &VaultPath) -> Option<Box<dyn OpenFile>> {
-        let (start, len) = *self.places.get(file_of(chat).name())?;
-        Some(Box::new(Within { file: self.file.clone(), start, len }))
+        let (identity, bytes) = (self.file_identity, self.bytes(file_of(chat).name())?);
+        Some(Box::new(Within { identity: Identity { len: bytes.len() as u64, ..identity }, bytes }))
     }
 
     /// Names of its entries.
@@ -111,20 +113,20 @@ pub(super) fn forget_from_bundle(fs: &dyn Vfs, kept: &dyn Fn(&str) -> bool) -> R
 
 /// A part of a file, as a file.
 struct Within {
-    file: Arc<dyn OpenFile>,
-    start: u64,
-    len: u64,
+    identity: Identity,
+    bytes: Vec<u8>,
 }
 
 impl OpenFile for Within {
     fn identity(&self) -> io::Result<Identity> {
-        Ok(Identity { len: self.len, ..self.file.identity()? })
+        Ok(self.identity)
     }
 
     fn read_at(&self, buf: &mut [u8], offset: u64) -> io::Result<usize> {
-        let left = usize::try_from(self.len.saturating_sub(offset)).unwrap_or(usize::MAX);
-        let wanted = buf.len().min(left);
-        let start = self.start.checked_add(offset).ok_or(io::ErrorKind::UnexpectedEof)?;
-        self.file.read_at(&mut buf[..wanted], start)
+        let left =
+            usize::try_from(offset).ok().and_then(|offset| self.bytes.get(offset..)).unwrap_or_default();
+        let len = left.len().min(buf.len());
+        buf[..len].copy_from_slice(&left[..len]);
+        Ok(len)
     }
 }

@@ -1,8 +1,9 @@
 //! [`Chat`]: one chat, as it was read.
 
+use std::ops::Range;
 use std::sync::OnceLock;
 
-use forklore_core::adapter::recap::RunningRecap;
+use forklore_core::adapter::recap::{self, RunningRecap};
 use forklore_core::format::chat::Header;
 use forklore_core::format::group::Kept;
 use forklore_core::format::record::ForkRecord;
@@ -32,6 +33,10 @@ pub struct Chat {
     /// Which file was read; `None` if it could not be
     pub(crate) identity: Option<Identity>,
     pub(crate) header: Vec<u8>,
+    /// Where in the header `chat_metadata` is, if it is there
+    pub(crate) metadata: Option<Range<usize>>,
+    /// The slug by which SillyTavern tells chats apart
+    pub(crate) slug: Option<String>,
     /// The group's file, and where in it the metadata is, for chats of older versions, which have no header
     pub(crate) kept: Option<(VaultPath, Kept)>,
     /// The book bound to the chat: name as the header has it, and file stem
@@ -46,8 +51,8 @@ pub struct Chat {
     pub(crate) view: OnceLock<View>,
     /// The record that Forklore wrote for this very chat
     pub(crate) record: Option<ForkRecord>,
-    /// The running recap as stored
-    pub(crate) running: Option<RunningRecap>,
+    /// The running recap as stored, once it was asked for: of a large vault few are
+    pub(crate) running: OnceLock<Option<RunningRecap>>,
     /// Where it comes from
     pub(crate) lineage: Lineage,
     /// Why the file could not be read
@@ -117,7 +122,7 @@ impl Chat {
 
     /// The running recap as stored.
     pub fn running(&self) -> Option<&RunningRecap> {
-        self.running.as_ref()
+        self.running.get_or_init(|| recap::running(self.header().metadata())).as_ref()
     }
 
     /// Where it comes from.
@@ -133,7 +138,16 @@ impl Chat {
     /// The header.
     pub fn header(&self) -> Header<'_> {
         // The scan took the header out of a line that it had parsed.
-        if self.header.is_empty() { Header::NONE } else { Header::new(Raw::trust(&self.header)) }
+        if self.header.is_empty() {
+            return Header::NONE;
+        }
+        let metadata = self.metadata.clone().and_then(|range| self.header.get(range));
+        Header::with_metadata(Raw::trust(&self.header), metadata.map_or(Raw::NULL, Raw::trust))
+    }
+
+    /// The slug by which SillyTavern tells chats apart.
+    pub fn slug(&self) -> Option<&str> {
+        self.slug.as_deref()
     }
 
     /// File stem of the book bound to the chat.

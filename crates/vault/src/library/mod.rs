@@ -222,17 +222,17 @@ impl Library {
 
     /// Whether another chat has the same slug.
     pub fn has_twin(&self, chat: ChatIx) -> bool {
-        let slug = self.chats[chat].header().slug();
+        let slug = self.chats[chat].slug();
         let others = ChatIx::each(&self.chats).filter(|(c, _)| *c != chat);
-        slug.is_some() && { others }.any(|(_, other)| other.header().slug() == slug)
+        slug.is_some() && { others }.any(|(_, other)| other.slug() == slug)
     }
 
     /// Slugs that several chats have, with those chats.
     pub fn duplicate_slugs(&self) -> Vec<Vec<ChatIx>> {
-        let mut by_slug: HashMap<String, Vec<ChatIx>> = HashMap::new();
+        let mut by_slug: HashMap<&str, Vec<ChatIx>> = HashMap::new();
         for (c, chat) in ChatIx::each(&self.chats) {
-            if let Some(slug) = chat.header().slug() {
-                by_slug.entry(slug.into_owned()).or_default().push(c);
+            if let Some(slug) = chat.slug() {
+                by_slug.entry(slug).or_default().push(c);
             }
         }
         let mut several: Vec<Vec<ChatIx>> = by_slug.into_values().filter(|chats| chats.len() > 1).collect();

@@ -23,14 +23,28 @@ struct Kin {
     family_of: Vec<ChatIx>,
     /// The members of each family, at the chat that stands for it.
     families: Vec<Vec<ChatIx>>,
-    /// The chats bound to each book, by its stem, and the one that it was made for.
-    users: HashMap<String, (Vec<ChatIx>, Option<ChatIx>)>,
+    /// Who is bound to each book, by its stem.
+    users: HashMap<String, Users>,
     /// The books that Forklore made, by their stems.
     made: HashSet<String>,
-    /// The chats that have a version of a running recap, by its number and time.
-    versions: HashMap<(i64, i64), Vec<ChatIx>>,
     /// The chats of each story by name.
     names: HashMap<StoryIx, HashMap<String, ChatIx>>,
+}
+
+/// The chats that have a version of a running recap, by their family, its number and its time. Apart from [`Kin`], because it takes a look at
+/// the recaps of all chats, and few questions are about them.
+#[derive(Debug, Default)]
+struct Versions(HashMap<(ChatIx, i64, i64), Vec<ChatIx>>);
+
+/// Who is bound to a book.
+#[derive(Debug, Default)]
+struct Users {
+    /// All chats
+    all: Vec<ChatIx>,
+    /// The one that the book was made for
+    owner: Option<ChatIx>,
+    /// The family of all of them, if they are of one
+    family: Option<ChatIx>,
 }
 
 impl Library {
@@ -40,12 +54,18 @@ impl Library {
 
     /// Chats that are bound to a book, by its stem.
     pub fn users_of(&self, stem: &str) -> &[ChatIx] {
-        self.kin().users.get(stem).map_or(&[], |(users, _)| users)
+        self.kin().users.get(stem).map_or(&[], |users| &users.all)
     }
 
     /// Of the chats bound to one book, the one that the book was made for.
     pub fn owner_of(&self, stem: &str) -> Option<ChatIx> {
-        self.kin().users.get(stem).and_then(|(_, owner)| *owner)
+        self.kin().users.get(stem).and_then(|users| users.owner)
+    }
+
+    /// Whether all chats that are bound to a book are related to one.
+    pub(crate) fn is_used_by_relatives(&self, stem: &str, chat: ChatIx) -> bool {
+        let kin = self.kin();
+        kin.users.get(stem).is_none_or(|users| users.family == Some(kin.family_of[chat]))
     }
 
     /// Whether an extension keeps a book, or Forklore made it for one chat. Any other is kept by hand, and shared by choice.
@@ -88,8 +108,9 @@ impl Library {
 
     /// The chats of a family that have a version of the running recap, ascending.
     pub(crate) fn family_with(&self, chat: ChatIx, version: &RecapVersion) -> impl Iterator<Item = ChatIx> {
-        let all = self.kin().versions.get(&(version.version, version.clock));
-        all.into_iter().flatten().copied().filter(move |c| self.related(*c, chat))
+        let versions = self.memo.slot::<OnceLock<Versions>>().get_or_init(|| self.find_versions());
+        let all = versions.0.get(&(self.kin().family_of[chat], version.version, version.clock));
+        all.into_iter().flatten().copied()
     }
 
     /// The chat of a story with this name.
@@ -103,12 +124,14 @@ impl Library {
 
     /// Whether two chats are of one family.
     pub fn related(&self, a: ChatIx, b: ChatIx) -> bool {
-        self.kin().family_of[a] == self.kin().family_of[b]
+        let family_of = &self.kin().family_of;
+        family_of[a] == family_of[b]
     }
 
     /// The chats that are related to this one: ancestors, descendants, siblings, also under a parent that is gone.
     pub fn family(&self, chat: ChatIx) -> &[ChatIx] {
-        &self.kin().families[self.kin().family_of[chat]]
+        let kin = self.kin();
+        &kin.families[kin.family_of[chat]]
     }
 
     /// Whether `ancestor` is above `chat` in the fork tree.
@@ -138,6 +161,21 @@ impl Library {
         }
     }
 
+    fn find_versions(&self) -> Versions {
+        let mut found = Versions::default();
+        for (c, chat) in ChatIx::each(&self.chats) {
+            let family = self.kin().family_of[c];
+            for version in chat.running().into_iter().flat_map(|r| &r.versions) {
+                let with = found.0.entry((family, version.version, version.clock)).or_default();
+                // Numbers can stand twice in one recap.
+                if with.last() != Some(&c) {
+                    with.push(c);
+                }
+            }
+        }
+        found
+    }
+
     /// Works out who is related to whom, and who shares a book with whom.
     fn find_kin(&self) -> Kin {
         let family_of = families(&self.chats);
@@ -145,20 +183,15 @@ impl Library {
         for (c, chat) in ChatIx::each(&self.chats) {
             kin.families[kin.family_of[c]].push(c);
             if let Some(stem) = chat.book_stem() {
-                kin.users.entry(stem.to_owned()).or_default().0.push(c);
+                kin.users.entry(stem.to_owned()).or_default().all.push(c);
             }
             kin.made.extend(chat.record.as_ref().and_then(ForkRecord::made_book).map(book_stem));
-            for version in chat.running.iter().flat_map(|r| &r.versions) {
-                let with = kin.versions.entry((version.version, version.clock)).or_default();
-                // Numbers can stand twice in one recap.
-                if with.last() != Some(&c) {
-                    with.push(c);
-                }
-            }
             kin.names.entry(chat.story).or_default().entry(chat.name.clone()).or_insert(c);
         }
-        for (stem, (users, owner)) in &mut kin.users {
-            *owner = self.find_owner(stem, users);
+        for (stem, users) in &mut kin.users {
+            users.owner = self.find_owner(stem, &users.all);
+            let mut families = users.all.iter().map(|user| kin.family_of[*user]);
+            users.family = families.next().filter(|first| families.all(|other| other == *first));
         }
         kin
     }

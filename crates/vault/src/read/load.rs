@@ -4,9 +4,8 @@ use crate::{ChatIx, StoryIx};
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
-use forklore_core::adapter::recap;
 use forklore_core::format::card::Card;
-use forklore_core::format::chat::Message;
+use forklore_core::format::chat::{Header, Message};
 use forklore_core::format::group::Group;
 use forklore_core::format::names::{book_stem, chat_stem, is_save_litter};
 use forklore_core::format::record::ForkRecord;
@@ -95,10 +94,9 @@ impl Library {
     }
 
     fn read_chats(&mut self, places: &[(StoryIx, String, VaultPath)], progress: &dyn Progress) {
-        let sizes: Vec<u64> = places
-            .iter()
-            .map(|(_, _, path)| self.fs.identity(path).ok().flatten().map_or(0, |id| id.len))
-            .collect();
+        let found: Vec<Option<Identity>> =
+            places.par_iter().map(|(_, _, path)| self.fs.identity(path).ok().flatten()).collect();
+        let sizes: Vec<u64> = found.iter().map(|id| id.map_or(0, |id| id.len)).collect();
         progress.start("Reading chats", sizes.iter().sum());
         let fs = &*self.fs;
         let stories = &self.stories;
@@ -123,14 +121,15 @@ impl Library {
             small.1.insert(name, entry);
         };
         let bundle = cache::Bundle::open(fs);
-        let read = |(story, name, path): &(StoryIx, String, VaultPath), size: u64| {
+        let read = |(story, name, path): &(StoryIx, String, VaultPath), known: Option<Identity>| {
+            let size = known.map_or(0, |id| id.len);
             let group = stories[*story].kind == StoryKind::Group;
             let large = is_large(size);
             let recall = |path: &VaultPath, identity| {
                 cache::recall_with(&self.fs, bundle.as_ref(), &packs, path, identity, group)
             };
             let remember: &Remember<'_> = if large { &in_background } else { &together };
-            let how = How { recall: &recall, group, remember };
+            let how = How { recall: &recall, group, remember, known };
             let chat = read_chat(fs, *story, name.clone(), path.clone(), &how);
             progress.advance(size);
             chat
@@ -138,12 +137,12 @@ impl Library {
         // Small chats side by side; large ones one after the other, each on all cores.
         let mut chats: Vec<Option<Option<Chat>>> = places
             .par_iter()
-            .zip(&sizes)
-            .map(|(place, size)| (!is_large(*size)).then(|| read(place, *size)))
+            .zip(&found)
+            .map(|(place, known)| (!is_large(known.map_or(0, |id| id.len))).then(|| read(place, *known)))
             .collect();
         for (i, chat) in chats.iter_mut().enumerate() {
             if chat.is_none() {
-                *chat = Some(read(&places[i], sizes[i]));
+                *chat = Some(read(&places[i], found[i]));
             }
         }
         let chats = chats.into_iter().flatten().flatten().collect();
@@ -201,11 +200,8 @@ impl Library {
     /// SillyTavern's own forks copy the record, before version 1.19 with the slug: where the owner itself is still there under its
     /// name, a record in another chat is a copy. (An owner that is not there was renamed, and this is it.)
     fn disown_copied_records(&mut self) {
-        let named: HashSet<(StoryIx, String, Option<String>)> = self
-            .chats
-            .iter()
-            .map(|c| (c.story, c.name.clone(), c.header().slug().map(std::borrow::Cow::into_owned)))
-            .collect();
+        let named: HashSet<(StoryIx, String, Option<String>)> =
+            self.chats.iter().map(|c| (c.story, c.name.clone(), c.slug.clone())).collect();
         for chat in &mut self.chats {
             let owner_elsewhere = chat.record.as_ref().is_some_and(|record| {
                 let owner = (chat.story, record.owner_file.clone(), Some(record.owner_slug.clone()));
@@ -234,19 +230,16 @@ impl Library {
     }
 
     fn find_lineage(&self) -> Vec<Lineage> {
-        let slugs: Vec<Option<String>> =
-            self.chats.iter().map(|c| c.header().slug().map(std::borrow::Cow::into_owned)).collect();
         let seen: Vec<lineage::Chat<'_>> = self
             .chats
             .iter()
-            .enumerate()
-            .map(|(c, chat)| lineage::Chat {
+            .map(|chat| lineage::Chat {
                 story: chat.story.place(),
                 group: self.stories[chat.story].kind == StoryKind::Group,
                 name: &chat.name,
                 silent: chat.header().metadata() == Raw::NULL
                     || chat.kept.as_ref().is_some_and(|(_, kept)| kept.metadata.is_none()),
-                slug: slugs[c].as_deref(),
+                slug: chat.slug(),
                 main_chat: chat.header().main_chat().map(|name| {
                     // A name that no file can have is still a name to tell of.
                     Some(chat_stem(&name))
@@ -258,7 +251,7 @@ impl Library {
                 undated: chat.facts.undated.is_some(),
                 aliases: [
                     chat.book.as_ref().map(|(name, _)| name.as_str()),
-                    chat.running.as_ref().and_then(|r| r.chat_id.as_deref()),
+                    chat.running().and_then(|r| r.chat_id.as_deref()),
                 ]
                 .into_iter()
                 .flatten()
@@ -282,6 +275,8 @@ impl Library {
 struct How<'a> {
     recall: &'a (dyn Fn(&VaultPath, Identity) -> Option<Scan> + Sync),
     group: bool,
+    /// Which file it was when it was found: a file that is remembered is not even opened
+    known: Option<Identity>,
     remember: &'a Remember<'a>,
 }
 
@@ -292,11 +287,18 @@ type Remember<'a> = dyn Fn(&VaultPath, Identity, &Scan) + Sync + 'a;
 fn read_chat(fs: &dyn Vfs, story: StoryIx, name: String, path: VaultPath, how: &How<'_>) -> Option<Chat> {
     let read = || -> Result<(Scan, Identity), PathError> {
         let fail = |source| PathError { path: path.clone(), doing: "read", source };
+        let is_worthwhile = |identity: &Identity| identity.len >= cache::WORTHWHILE;
+        let recalled = |identity: Identity| Some(((how.recall)(&path, identity)?, identity));
+        let known = how.known.filter(is_worthwhile);
+        if let Some(recalled) = known.and_then(recalled) {
+            return Ok(recalled);
+        }
         let file = fs.open(&path)?;
         let identity = file.identity().map_err(fail)?;
-        if identity.len >= cache::WORTHWHILE {
-            if let Some(known) = (how.recall)(&path, identity) {
-                return Ok((known, identity));
+        if is_worthwhile(&identity) {
+            // It may be another one by now, which is remembered, too.
+            if let Some(recalled) = Some(identity).filter(|now| known != Some(*now)).and_then(recalled) {
+                return Ok(recalled);
             }
             let scan = scan(&*file, how.group).map_err(fail)?;
             (how.remember)(&path, identity, &scan);
@@ -321,6 +323,8 @@ fn read_chat(fs: &dyn Vfs, story: StoryIx, name: String, path: VaultPath, how: &
         modified: identity.map_or(0, |id| id.modified),
         identity,
         header: scan.header.unwrap_or_default(),
+        metadata: None,
+        slug: None,
         kept: None,
         transcript: scan.transcript,
         facts: scan.facts,
@@ -328,7 +332,7 @@ fn read_chat(fs: &dyn Vfs, story: StoryIx, name: String, path: VaultPath, how: &
         view: scan.view.map_or_else(OnceLock::new, OnceLock::from),
         book: None,
         record: None,
-        running: None,
+        running: OnceLock::new(),
         lineage: Lineage {
             kind: lineage::Kind::Main,
             parent: None,
@@ -345,12 +349,17 @@ fn read_chat(fs: &dyn Vfs, story: StoryIx, name: String, path: VaultPath, how: &
 
 impl Chat {
     fn look_at_header(&mut self) {
-        let header = self.header();
-        let slug = header.slug();
+        self.running = OnceLock::new();
+        self.metadata = None;
+        if self.header.is_empty() {
+            return;
+        }
+        let header = Header::new(Raw::trust(&self.header));
+        let metadata = header.metadata().range_in(&self.header);
+        let slug = header.slug().map(std::borrow::Cow::into_owned);
         let record = ForkRecord::read(header.metadata()).filter(|record| record.belongs_to(slug.as_deref()));
         let book = header.book().map(|name| (name.to_string(), book_stem(&name)));
-        let running = recap::running(header.metadata());
-        (self.record, self.running, self.book) = (record, running, book);
+        (self.metadata, self.slug, self.record, self.book) = (metadata, slug, record, book);
     }
 }
 

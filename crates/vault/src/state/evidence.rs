@@ -160,7 +160,7 @@ impl Library {
             };
             let lacks =
                 lacking_events(evidence).any(|(scene, ..)| evidence.scenes[scene].carried_by(chat).is_some());
-            if !lacks && !here.running.iter().flat_map(|r| &r.versions).any(lost) {
+            if !lacks && !here.running().into_iter().flat_map(|r| &r.versions).any(lost) {
                 continue;
             }
             for scan in self.backups(chat)? {

@@ -183,7 +183,7 @@ impl Library {
         let mut done: HashSet<(usize, i64, i64)> = HashSet::new();
         for (c, chat) in ChatIx::each(&self.chats) {
             let wiped = self.wiped_recap(c);
-            let versions = chat.running.iter().chain(&wiped).flat_map(|running| &running.versions);
+            let versions = chat.running().into_iter().chain(&wiped).flat_map(|running| &running.versions);
             for version in versions.filter(|version| !version.events.is_empty()) {
                 // A version of the running recap was made while its scene was combined.
                 let made = |scene: &&mut Scene| {
@@ -213,7 +213,7 @@ impl Library {
     fn wiped_recap(&self, c: ChatIx) -> Option<RunningRecap> {
         let chat = &self.chats[c];
         let oldest = |running: &RunningRecap| running.versions.iter().map(|version| version.clock).min();
-        let oldest_here = chat.running.as_ref().and_then(oldest).unwrap_or(i64::MAX);
+        let oldest_here = chat.running().and_then(oldest).unwrap_or(i64::MAX);
         let versions = chat.facts.scenes.iter().flat_map(|(_, scene)| &scene.versions);
         if !versions.filter(|version| version.combined).any(|version| version.clock < oldest_here) {
             return None;

@@ -84,7 +84,7 @@ impl Library {
         let mut told = Vec::new();
         for (c, chat) in ChatIx::each(&self.chats) {
             // A book that other stories use as well did not begin as one of this chat's.
-            let is_ours = |stem: &str| self.users_of(stem).iter().all(|user| self.related(*user, c));
+            let is_ours = |stem: &str| self.is_used_by_relatives(stem, c);
             let Some(now) = chat.book_stem().filter(|stem| is_ours(stem)) else { continue };
             for (before, after) in
                 self.history()?.into_iter().flat_map(|history| bound_after_another(history, chat, now))
