@@ -37,6 +37,18 @@ const MUTANTS: &[Mutant] = &[
         becomes: "let place = Place::Ours(0);",
     },
     Mutant {
+        rule: "what others did to a thing since it was made does not come along with what is written anew",
+        file: "crates/core/src/state/fold.rs",
+        was: "let image = write(made, before, after);",
+        becomes: "let image = write(before, before, after).called(made.uid, after.comment.clone());",
+    },
+    Mutant {
+        rule: "a note that has the number of a deleted consolidation has switched nothing off",
+        file: "crates/core/src/adapter/memory_books.rs",
+        was: "other.uid == Some(uid) && is_summary(other.raw())",
+        becomes: "other.uid == Some(uid)",
+    },
+    Mutant {
         rule: "two memories of other messages are two, whatever their titles",
         file: "crates/core/src/state/thing.rs",
         was: "(Some(a), Some(b)) => a != b,",

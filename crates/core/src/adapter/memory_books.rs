@@ -43,9 +43,9 @@ impl Adapter for MemoryBooks {
         if let Some(prior) = prior.filter(|prior| !prior.trim().is_empty() && *prior != entry.content()) {
             return vec![(None, without_run(entry).with_content(&prior)), (made, entry.clone())];
         }
-        match switched_off_by(entry).and_then(|uid| all.iter().find(|other| other.uid == Some(uid))) {
+        match switched_off_by(entry) {
             // The switch goes with the summary: where that is left out, its sources are on.
-            Some(summary) => vec![(made, switched_on(entry)), (mark(summary, all, 0), entry.clone())],
+            Some(summary) => vec![(made, switched_on(entry)), (summed_up(summary, all), entry.clone())],
             None => vec![(made, entry.clone())],
         }
     }
@@ -152,6 +152,20 @@ fn switched_off_by(entry: &EntryImage) -> Option<i64> {
     by.as_i64().or_else(|| by.as_text()?.parse().ok()).filter(|_| entry.is_disabled())
 }
 
+/// Where a summary belongs that has switched entries off. One that was deleted is still told of by them; its number may be another entry's by now.
+fn summed_up(uid: i64, all: &[EntryImage]) -> Option<Mark> {
+    if let Some(summary) = all.iter().find(|other| other.uid == Some(uid) && is_summary(other.raw())) {
+        return mark(summary, all, 0);
+    }
+    let switched = all.iter().filter(|entry| switched_off_by(entry) == Some(uid));
+    switched.filter_map(|entry| mark(entry, all, 0)).max_by_key(|mark| mark.message)
+}
+
+/// Whether an entry sums up others.
+fn is_summary(raw: Raw<'_>) -> bool {
+    ["stmbSummary", "stmbArc"].iter().any(|key| raw.get(key).is_some_and(Raw::is_truthy))
+}
+
 /// An entry before a summary switched it off.
 fn switched_on(entry: &EntryImage) -> EntryImage {
     let on = entry.with_field("disable", Raw::trust(b"false"));
@@ -184,8 +198,7 @@ fn mark(entry: &EntryImage, all: &[EntryImage], depth: usize) -> Option<Mark> {
     if let Some(end) = message(&["STMB_end"]) {
         return Some(Mark { chat: chat(&["STMB_chatId"]), message: end });
     }
-    let is_summary = ["stmbSummary", "stmbArc"].iter().any(|key| raw.get(key).is_some_and(Raw::is_truthy));
-    if is_summary {
+    if is_summary(raw) {
         // Tiers go to six; a deeper chain can only be a ring.
         return (depth < 8).then(|| {
             sources(entry, all).filter_map(|s| mark(s, all, depth + 1)).max_by_key(|m| m.message)
@@ -259,6 +272,23 @@ mod tests {
         let at = |chat: Option<&str>, message| Some(Mark { chat: chat.map(str::to_owned), message });
         let expected = [at(Some("Ana"), 9), at(None, 19), at(None, 19), at(None, 22), at(None, 19), None];
         assert_eq!(marks(&entries), expected);
+    }
+
+    /// A note has the number of the summary that was deleted: it has switched nothing off.
+    #[test]
+    fn regression_a_summary_that_is_gone_is_told_of_by_what_it_switched_off() {
+        let entries = images(
+            r#"{"entries":{
+            "0":{"uid":0,"comment":"001 - Dawn","stmemorybooks":true,"STMB_start":0,"STMB_end":9,"disable":true,"disabledBySummaryId":2},
+            "1":{"uid":1,"comment":"002 - Noon","stmemorybooks":true,"STMB_start":10,"STMB_end":19,"disable":true,"disabledBySummaryId":2},
+            "2":{"uid":2,"comment":"by hand"}}}"#,
+        );
+        let dawn: Vec<(Option<usize>, bool)> = MemoryBooks
+            .layers(&entries[0], &entries)
+            .into_iter()
+            .map(|(mark, entry)| (mark.map(|mark| mark.message), entry.is_disabled()))
+            .collect();
+        assert_eq!(dawn, [(Some(9), false), (Some(19), true)]);
     }
 
     #[test]

@@ -18,6 +18,8 @@ pub struct Fold {
     places: HashMap<Thing, usize>,
     /// What others did to things.
     foreign: HashMap<Thing, Foreign>,
+    /// Things that do not belong to the message, as they were made.
+    made: HashMap<Thing, EntryImage>,
     /// How many things came so far: the older keeps its number.
     born: usize,
 }
@@ -267,6 +269,9 @@ impl Fold {
                 if matches!(change.place, Place::Elsewhere(_) | Place::Unattributed) {
                     self.note_foreign(change);
                 }
+                if let (None, Some(after), false) = (&change.before, &change.after, change.line) {
+                    self.made.insert(change.thing.clone(), after.clone());
+                }
                 Err(why)
             }
         }
@@ -352,6 +357,13 @@ impl Fold {
             }
             // What is not ours is moved about or switched by whomever.
             (Some(_), Some(_), None) if !change.is_telling() => Moved::default(),
+            // Written anew from our messages: the text is ours. What else others did to it since it was made is theirs.
+            (Some(before), Some(after), None) if change.rewrites && self.made.contains_key(&change.thing) => {
+                let made = self.made.get(&change.thing).unwrap_or(after);
+                let image = write(made, before, after);
+                let comment = image.comment.clone();
+                Moved { from: None, to: Some(self.put(fresh(image.called(after.uid, comment), Vec::new()))) }
+            }
             (Some(before), Some(after), None)
                 if change.rewrites
                     || !self.has_foreign_lines(&change.thing, &before.with_content(""), before) =>

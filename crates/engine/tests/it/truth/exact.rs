@@ -35,6 +35,18 @@ fn regression_renamed_changed_and_run_again_around_a_look() {
     right_now(Keeper::Memory, true, &[129, 133, 511, 519, 532, 935]);
 }
 
+/// A consolidation that was deleted, with its number given to a note: what it had switched off is off in a fork.
+#[test]
+fn regression_a_consolidation_that_is_gone_has_switched_off_its_sources() {
+    right_now(Keeper::Memory, true, &[206]);
+}
+
+/// A side prompt that the chat above had switched off, in the book that was copied from it, run anew from the branch's own messages.
+#[test]
+fn regression_what_is_written_anew_is_not_switched_off_by_another_line() {
+    right_now(Keeper::Memory, true, &[7]);
+}
+
 /// A note that nobody knows who wrote, in the book that a fork's own was built from; a memory that a fork has written over.
 #[test]
 fn regression_a_book_built_from_another_holds_what_that_held() {
