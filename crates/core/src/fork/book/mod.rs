@@ -1,4 +1,4 @@
-//! The book of a fork: [`assemble`] writes it from [`Content`]; [`fingerprint`] tells whether it still says the same.
+//! The book of a fork: [`assemble`] writes it from [`Content`]; [`fingerprint()`] tells whether it still says the same.
 //!
 //! What nobody asked to change is moved as raw bytes: top-level keys, entries, unknown fields, white space. The operations that
 //! wait in the book are not the fork's: [`empty_queue`].
