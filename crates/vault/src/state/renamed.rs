@@ -82,6 +82,13 @@ impl Library {
     /// Names that are gone, each with the one that a chat which had it has instead.
     fn told_names(&self) -> Result<Vec<(String, String)>, PathError> {
         let mut told = Vec::new();
+        // What forks are bound to that is gone, and where they part, by the chat above.
+        let mut gone_forks: HashMap<ChatIx, Vec<(&str, usize)>> = HashMap::new();
+        for fork in &self.chats {
+            if let (Some(above), Some(at)) = (fork.lineage.parent, fork.lineage.fork_message) {
+                gone_forks.entry(above).or_default().extend(self.gone(fork).map(|stem| (stem, at)));
+            }
+        }
         for (c, chat) in ChatIx::each(&self.chats) {
             // A book that other stories use as well did not begin as one of this chat's.
             let is_ours = |stem: &str| self.is_used_by_relatives(stem, c);
@@ -96,7 +103,7 @@ impl Library {
             if let Some(before) = self.written_before(c, now)? {
                 told.push((before, now.to_owned()));
             }
-            let gone = [self.gone_above(c, now)?, self.gone_below(c, now)?];
+            let gone = [self.gone_above(c, now)?, self.gone_below(c, now, &gone_forks)?];
             if gone.iter().any(Option::is_some) && !self.is_made_as(now) {
                 told.extend(gone.into_iter().flatten().map(|before| (before, now.to_owned())));
             }
@@ -175,22 +182,22 @@ impl Library {
 
     /// The book of a fork that is gone, if the one that the chat above has now holds what had been made there by then: a fork is bound to
     /// what the chat above was bound to.
-    fn gone_below(&self, c: ChatIx, now: &str) -> Result<Option<String>, PathError> {
-        let forks = self.chats.iter().filter(|fork| fork.lineage.parent == Some(c));
-        let gone: Vec<(&str, usize)> =
-            forks.filter_map(|fork| Some((self.gone(fork)?, fork.lineage.fork_message?))).collect();
-        if gone.is_empty() {
-            return Ok(None);
-        }
+    fn gone_below(
+        &self,
+        c: ChatIx,
+        now: &str,
+        gone_forks: &HashMap<ChatIx, Vec<(&str, usize)>>,
+    ) -> Result<Option<String>, PathError> {
+        let Some(gone) = gone_forks.get(&c).filter(|gone| !gone.is_empty()) else { return Ok(None) };
         let marks = self.marks_in(now)?;
         let name = &self.chats[c].name;
-        let proven = gone.into_iter().find(|(before, limit)| {
+        let proven = gone.iter().find(|(before, limit)| {
             let is_older = |mark: &Mark| {
                 mark.message <= *limit && mark.chat.as_deref().is_some_and(|chat| chat_stem(chat) == *name)
             };
             marks.iter().any(is_older) && !self.is_made_as(before)
         });
-        Ok(proven.map(|(before, _)| before.to_owned()))
+        Ok(proven.map(|(before, _)| (*before).to_owned()))
     }
 
     /// The name of a chat's book that is not there any more.
