@@ -75,8 +75,8 @@ const MUTANTS: &[Mutant] = &[
     Mutant {
         rule: "the switch of an arc's sources goes with the arc",
         file: "crates/core/src/adapter/memory_books.rs",
-        was: "Some(summary) => vec![(made, switched_on(entry)), (mark(summary, all, 0), entry.clone())],",
-        becomes: "Some(summary) => vec![(mark(summary, all, 0).and(made), entry.clone())],",
+        was: "Some(summary) => vec![(made, switched_on(entry)), (summed_up(summary, all), entry.clone())],",
+        becomes: "Some(summary) => vec![(summed_up(summary, all).and(made), entry.clone())],",
     },
     Mutant {
         rule: "a side prompt keeps the text that it replaced",

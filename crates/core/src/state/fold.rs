@@ -3,7 +3,7 @@
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
-use super::merge::{apply, write};
+use super::merge::{apply, overlay, write};
 use super::roll::{Roll, join};
 use super::thing::Thing;
 use super::{Change, Known, Origin, Place};
@@ -342,10 +342,10 @@ impl Fold {
                 // built on a later change of its own is one text: nothing of others is in it.
                 let whole = change.is_telling()
                     && (change.rewrites || !self.has_foreign_lines(&change.thing, &entry.image, before));
-                entry.image = if whole && !exact {
-                    write(&entry.image, before, after)
-                } else {
-                    apply(&entry.image, before, after)
+                entry.image = match whole && !exact {
+                    true if change.rewrites => write(&entry.image, before, after),
+                    true => overlay(&entry.image, after),
+                    false => apply(&entry.image, before, after),
                 };
                 if !exact && change.is_telling() && entry.image.content() != after.content() {
                     entry.inferred = vec!["content".to_owned()];

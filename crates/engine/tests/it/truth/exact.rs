@@ -66,16 +66,10 @@ fn regression_a_hand_was_at_the_message_of_the_chat_that_was_played() {
     right_now(Keeper::Hand, true, &[508, 511, 933]);
 }
 
-/// A scene of long ago that is recapped late, in an entry that a hand has switched off in between.
-#[test]
-fn regression_a_late_scene_brings_its_text_and_not_what_a_hand_has_set_since() {
-    right_now(Keeper::Recap, true, &[50_026, 50_040]);
-}
-
 /// One look between two scenes that wrote into what a hand had made.
 #[test]
 fn regression_a_look_was_when_whoever_looked_says() {
-    right_now(Keeper::Recap, true, &[50_023, 60_047]);
+    right_now(Keeper::Recap, true, &[60_047]);
 }
 
 /// A book that a chat shares with those above and below, and that got another name in one of them alone.
