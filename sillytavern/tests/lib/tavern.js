@@ -210,10 +210,10 @@ export function pause(milliseconds) {
     return new Promise((resolve) => setTimeout(resolve, milliseconds));
 }
 
-// Waits until something is so, and gives it.
+// Waits until something is so, and gives it. A file that is not there is one that is about to come, or that has just become another.
 export async function becomes(what, so) {
     for (let tries = 0; tries < 150; tries += 1) {
-        const is = await so();
+        const is = await (async () => so())().catch((error) => { if (error.code !== 'ENOENT') { throw error; } });
         if (is) {
             return is;
         }
