@@ -77,9 +77,8 @@ pub(crate) fn run(context: &Context, args: &Args) -> Result<ExitCode, Failure> {
     let interactive = context.is_interactive();
     let cure = Cure { choose: args.choose.map(Choice::from), yes: args.yes, ..Cure::default() };
     let asks = interactive && args.choose.is_none() && !args.yes;
-    let decide = |question: &Question| match question {
-        question if asks && !question.is_optional() => ask(question),
-        _ => heal::chosen(&cure, question),
+    let decide = |question: &Question| {
+        if asks && !question.is_optional() { ask(question) } else { heal::chosen(&cure, question) }
     };
     let heal = |open: &OpenVault<'_>| {
         // No bar is drawn over a question.

@@ -200,6 +200,7 @@ pub fn plan(
     order.sort_by_key(|c| library.root_of(*c).1);
     progress.start("Working out what to heal", order.len() as u64);
     for c in order {
+        progress.advance(1);
         let address = library.address(c).to_string();
         let own: Vec<&Finding> = findings.iter().filter(|f| f.chat.as_deref() == Some(&address)).collect();
         let named = only.is_some();
@@ -208,14 +209,10 @@ pub fn plan(
             ChatToHeal { library, c, address, findings, config, decide, names: names_so_far, named };
         let remedies = match chat_to_heal.remedies() {
             Ok(Some(remedies)) => remedies,
-            Ok(None) => {
-                progress.advance(1);
-                continue;
-            }
+            Ok(None) => continue,
             // A file that cannot be read keeps nobody else ill.
             Err(e @ (HealError::State(_) | HealError::CorruptHeader(_))) if !named => {
                 untreated.push(not_healed(&chat_to_heal.address, &e));
-                progress.advance(1);
                 continue;
             }
             Err(e) => return Err(e),
@@ -235,7 +232,6 @@ pub fn plan(
         plan.report.quarantined.extend(remedies.quarantined.iter().cloned());
         plan.edits.extend(remedies.edit(library, c, &slugs, now)?);
         plan.chats.push(c);
-        progress.advance(1);
     }
     progress.finish();
     plan.retire = unneeded(library, &rebound)?;
