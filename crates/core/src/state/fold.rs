@@ -358,8 +358,10 @@ impl Fold {
             // What is not ours is moved about or switched by whomever.
             (Some(_), Some(_), None) if !change.is_telling() => Moved::default(),
             // Written anew from our messages: the text is ours. What else others did to it since it was made is theirs.
-            (Some(before), Some(after), None) if change.rewrites && self.made.contains_key(&change.thing) => {
-                let made = self.made.get(&change.thing).unwrap_or(after);
+            (Some(before), Some(after), None)
+                if change.rewrites
+                    && let Some(made) = self.made.get(&change.thing) =>
+            {
                 let image = write(made, before, after);
                 let comment = image.comment.clone();
                 Moved { from: None, to: Some(self.put(fresh(image.called(after.uid, comment), Vec::new()))) }

@@ -82,11 +82,19 @@ impl Library {
     /// Names that are gone, each with the one that a chat which had it has instead.
     fn told_names(&self) -> Result<Vec<(String, String)>, PathError> {
         let mut told = Vec::new();
+        let history = self.history()?;
+        // A fork that was seen with another book first did not get this one from the chat above.
+        let was_first = |fork: &crate::Chat, stem: &str| {
+            let seen = history.map(|history| history.bindings_of(&fork.path)).unwrap_or_default();
+            seen.first().is_none_or(|(first, ..)| *first == stem)
+        };
         // What forks are bound to that is gone, and where they part, by the chat above.
         let mut gone_forks: HashMap<ChatIx, Vec<(&str, usize)>> = HashMap::new();
         for fork in &self.chats {
-            if let (Some(above), Some(at)) = (fork.lineage.parent, fork.lineage.fork_message) {
-                gone_forks.entry(above).or_default().extend(self.gone(fork).map(|stem| (stem, at)));
+            if let (Some(above), Some(at)) = (fork.lineage.parent, fork.lineage.fork_message)
+                && let Some(stem) = self.gone(fork).filter(|stem| was_first(fork, stem))
+            {
+                gone_forks.entry(above).or_default().push((stem, at));
             }
         }
         for (c, chat) in ChatIx::each(&self.chats) {
@@ -94,7 +102,7 @@ impl Library {
             let is_ours = |stem: &str| self.is_used_by_relatives(stem, c);
             let Some(now) = chat.book_stem().filter(|stem| is_ours(stem)) else { continue };
             for (before, after) in
-                self.history()?.into_iter().flat_map(|history| bound_after_another(history, chat, now))
+                history.into_iter().flat_map(|history| bound_after_another(history, chat, now))
             {
                 if self.is_next_name(&before, &after)? {
                     told.push((before, after));
@@ -188,7 +196,7 @@ impl Library {
         now: &str,
         gone_forks: &HashMap<ChatIx, Vec<(&str, usize)>>,
     ) -> Result<Option<String>, PathError> {
-        let Some(gone) = gone_forks.get(&c).filter(|gone| !gone.is_empty()) else { return Ok(None) };
+        let Some(gone) = gone_forks.get(&c) else { return Ok(None) };
         let marks = self.marks_in(now)?;
         let name = &self.chats[c].name;
         let proven = gone.iter().find(|(before, limit)| {
