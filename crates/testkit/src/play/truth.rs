@@ -135,15 +135,14 @@ impl Truth {
             let told: Vec<Told> = changes.iter().map(|n| self.told(*n, c, at)).collect();
             let known = self.is_known(&changes, &told)
                 && !books.is_odd(self, c, *thing)
-                && !self.is_built_on_later(c, at, *thing);
+                && !self.is_entangled(c, at, &changes);
             let registry = self.world.things[*thing].starts_with("_registry_");
             if !known || (registry && !self.is_simple(c, at)) {
                 expected.free.extend(self.titles_of(*thing));
                 continue;
             }
-            let counted = self.line(c, at).filter(|n| self.world.changes[*n].thing == *thing);
-            let was = fold(counted.map(|n| &self.world.changes[n]));
-            if books.born.is_none() && !told.contains(&Told::Unknown) {
+            let (was, along) = self.was(c, at, *thing);
+            if books.born.is_none() && !along && !told.contains(&Told::Unknown) {
                 let yes = changes.iter().zip(&told).filter(|(_, told)| **told == Told::Yes);
                 let says = fold(yes.map(|(n, _)| &self.world.changes[*n]));
                 if was != says {
@@ -164,19 +163,50 @@ impl Truth {
         expected
     }
 
-    /// Whether a late scene went on with a text that has something of a later message in it: then it is one text, and nobody can tell what
-    /// it would have been without.
-    fn is_built_on_later(&self, c: usize, at: usize, thing: usize) -> bool {
-        let mut later = false;
-        self.world.chats[c].line.iter().filter(|n| self.world.changes[**n].thing == thing).any(|n| {
+    /// What a thing was at a message of a chat, and whether a late scene has brought something of a later message along: the last change of
+    /// an entry counts whole, with the title and the switch that the entry had then.
+    fn was(&self, c: usize, at: usize, thing: usize) -> (Was, bool) {
+        let (mut counted, mut later, mut along) = (Vec::new(), Vec::new(), false);
+        for n in self.world.chats[c].line.iter().filter(|n| self.world.changes[**n].thing == thing) {
+            let change = &self.world.changes[*n];
             let counts = self.places[c][*n].is_some_and(|place| place <= at);
+            match &change.kind {
+                Kind::Title(_) | Kind::Switch(_) if !counts => later.push(change),
+                Kind::Make(..) | Kind::Delete => {
+                    later.clear();
+                    counted.extend(counts.then_some(change));
+                }
+                _ if counts => {
+                    along |= !later.is_empty();
+                    counted.append(&mut later);
+                    counted.push(change);
+                }
+                _ => {}
+            }
+        }
+        (fold(counted.into_iter()), along)
+    }
+
+    /// Whether our line went on with a text that has something of a later message in it, or with an entry in which another line has put
+    /// other words, or which it has renamed or switched: then it is one entry, and nobody can tell what it would have been without.
+    fn is_entangled(&self, c: usize, at: usize, changes: &[usize]) -> bool {
+        // Words of others, and what else they did to it.
+        let (mut text, mut rest) = (false, false);
+        changes.iter().any(|n| {
             let kind = &self.world.changes[*n].kind;
-            let found = later && counts && matches!(kind, Kind::Append(_) | Kind::Swap(..));
-            later = match kind {
-                Kind::Make(..) | Kind::Write(..) | Kind::Delete => !counts,
-                Kind::Append(_) | Kind::Swap(..) => later || !counts,
-                Kind::Title(_) | Kind::Switch(_) => later,
-            };
+            if !self.lines[c].contains(n) {
+                text |= matches!(kind, Kind::Swap(..) | Kind::Write(..));
+                rest |= matches!(kind, Kind::Title(_) | Kind::Switch(_));
+                return false;
+            }
+            let counts = self.places[c][*n].is_some_and(|place| place <= at);
+            let found = (text || rest) && counts && matches!(kind, Kind::Append(_) | Kind::Swap(..));
+            match kind {
+                Kind::Make(..) | Kind::Delete => (text, rest) = (!counts, false),
+                Kind::Write(..) => text = !counts,
+                Kind::Append(_) | Kind::Swap(..) => text |= !counts,
+                Kind::Title(_) | Kind::Switch(_) => {}
+            }
             found
         })
     }
@@ -313,8 +343,11 @@ impl Books {
     }
 }
 
-/// What becomes of a thing: title, text and whether it is off.
-fn fold<'a>(changes: impl Iterator<Item = &'a Change>) -> Option<(String, String, bool)> {
+/// What a thing is: title, text and whether it is off.
+type Was = Option<(String, String, bool)>;
+
+/// What becomes of a thing.
+fn fold<'a>(changes: impl Iterator<Item = &'a Change>) -> Was {
     let mut state: Option<(String, Vec<String>, bool)> = None;
     for change in changes {
         match (&change.kind, &mut state) {
