@@ -5,7 +5,7 @@ use std::collections::HashMap;
 
 use super::author::Author;
 use super::begun::{Beginning, Begun, Built, begun_with, built_from, copied};
-use super::life::{Difference, Life, SeenBy, everything_key};
+use super::life::{Difference, Life, SeenBy, SightOf, everything_key};
 use super::line::{Ancestor, Line};
 use super::sight::Head;
 use super::sorted::sorted;
@@ -284,6 +284,12 @@ impl View<'_> {
         if let (SeenBy::Look(..), Some(head)) = (&life.sights[shown].by, places[shown].0) {
             from = from.max(head.from);
         }
+        // What a scene does not show yet was made after it was processed, which can be long after its last message. So is what a book
+        // lacks that was made from one.
+        let late = |sight: &&SightOf| matches!(sight.by, SeenBy::Scene(_) | SeenBy::Base(_));
+        if let Some(sight) = since.map(|since| &life.sights[since]).filter(late) {
+            from = from.max(cast.head_at(chat, sight.time));
+        }
         let mut found: Option<usize> = None;
         for (sight, (head, _)) in life.sights[shown..until].iter().zip(&places[shown..until]) {
             let Some(head) = head else { continue };
@@ -431,7 +437,7 @@ impl View<'_> {
     /// The first message of ours whose scene shows a change.
     fn shown_by_ours(&self, difference: &Difference) -> Option<Place> {
         let line = self.line;
-        let carried = |sight: &super::life::SightOf| match (&sight.by, self.life.owner) {
+        let carried = |sight: &SightOf| match (&sight.by, self.life.owner) {
             (SeenBy::Scene(n), _) => self.life.scenes[*n].carried_by(line.chat),
             (SeenBy::Base(at), Some(owner)) if owner == line.chat => Some(*at),
             (SeenBy::Base(at), Some(owner)) => (line.ours)(owner, *at),
