@@ -7,7 +7,7 @@
 
 use super::gap::{Gap, Told};
 use super::truth::Truth;
-use super::world::{Carrier, Change, Chat, Claim, Kind, Message};
+use super::world::{Carrier, Change, Chat, Claim, Keeper, Kind, Message};
 
 impl Truth {
     /// The sights around a change that are still there.
@@ -175,7 +175,10 @@ impl Truth {
         if at < low {
             return Told::No;
         }
-        if !self.is_author_known(change, gap) {
+        // Who writes into a book that is kept by hand writes for everybody who has it, each where it stood then.
+        let book = Some(change.book).filter(|book| self.world.books[*book].keeper == Keeper::Hand);
+        let shared = change.author != c && book.is_some() && self.world.chats[c].book == book;
+        if shared || !self.is_author_known(change, gap) {
             return Told::Unknown;
         }
         let Some(to) = gap.to else { return Told::Unknown };
