@@ -122,7 +122,9 @@ impl Claims<'_> {
         else {
             return false;
         };
-        let of_scene = |(_, origin): &&(Work, Origin)| scene.carried_by(origin.chat) == Some(origin.message);
+        let of_scene = |(_, origin): &&(Work, Option<Origin>)| {
+            origin.is_some_and(|origin| scene.carried_by(origin.chat) == Some(origin.message))
+        };
         let mut work = at.work.iter().filter(of_scene).peekable();
         work.peek().is_some() && !work.any(|(work, _)| does(work, difference, entry))
     }
@@ -219,7 +221,8 @@ impl Claims<'_> {
     /// Work in the queue that was seen at the time and says that it writes this, or can.
     fn at_work(&self, difference: &Difference, entry: &EntryImage) -> Option<Author> {
         let mut works = self.works.get(difference.shown).into_iter().flat_map(|at| &at.work);
-        works.find(|(work, _)| does(work, difference, entry)).map(|(_, origin)| Author::Work(*origin))
+        let (_, origin) = works.find(|(work, _)| does(work, difference, entry))?;
+        Some(origin.map_or(Author::Lost, Author::Work))
     }
 
     /// The first of those who changed lines of a registry while the rest of it was changed.

@@ -13,7 +13,7 @@ pub enum Author {
     Scene(usize),
     /// The entry says itself from which messages it was made, all of it.
     Mark(Origin),
-    /// The entry says from which messages of a chat it was made, but that chat is gone, and they are not ours.
+    /// Somebody says from which messages of a chat it was made, but that chat is gone, and they are not ours.
     Lost,
     /// Work on this scene was seen.
     Work(Origin),
@@ -28,8 +28,8 @@ pub enum Author {
 /// What was at work in a book at a sight of it.
 #[derive(Debug, Clone, Default)]
 pub(super) struct AtWork {
-    /// The work, each piece with the scene that it is for
-    pub(super) work: Vec<(Work, Origin)>,
+    /// The work, each piece with the scene that it is for; none if the chat of it is gone
+    pub(super) work: Vec<(Work, Option<Origin>)>,
     /// Whether that is all that can have been done since the sight before
     pub(super) live: bool,
     /// The chat that was played last before

@@ -86,8 +86,8 @@ pub struct Look {
     pub heads: Vec<(ChatIx, Head)>,
     /// The chat that was played last before, as far as saves tell.
     pub player: Option<ChatIx>,
-    /// What was at work in the book, and on which scene.
-    pub work: Vec<(Work, Origin)>,
+    /// What was at work in the book, and on which scene; none if the chat of it is gone.
+    pub work: Vec<(Work, Option<Origin>)>,
     /// Whether work was under way all the time since the look before, and at most one piece of it was done: all of it is known.
     pub live: bool,
 }

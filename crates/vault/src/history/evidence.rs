@@ -229,16 +229,19 @@ impl Timeline {
         }
         let seq = self.seen[i].seq;
         let player = last_played(players, i, &together, &looked);
-        let place = self.player(i).and_then(|j| {
-            let file = &self.seen[j].observation.file;
-            players.iter().find(|player| library.chats[player.chat].path == *file).map(|player| player.chat)
-        });
-        let owner = place.or_else(|| heads.first().map(|(chat, _)| *chat));
+        // Who was saved last is at work; if that chat is gone, so is the scene.
+        let owner = match self.player(i) {
+            Some(saved) => {
+                let is_it = |player: &&Player<'_>| player.heads.iter().any(|(j, ..)| *j == saved);
+                players.iter().find(is_it).map(|player| player.chat)
+            }
+            None => heads.first().map(|(chat, _)| *chat),
+        };
         let shifts = players.iter().find(|player| Some(player.chat) == owner).map(|player| &player.shifts);
-        let work = work.into_iter().filter_map(|work| {
+        let work = work.into_iter().map(|work| {
             let message = shifts.map_or(work.scene, |shifts| number_now(shifts, i, work.scene));
-            let origin = Origin { chat: owner?, message };
-            Some((work, origin))
+            let origin = owner.map(|chat| Origin { chat, message });
+            (work, origin)
         });
         Look {
             seq,
