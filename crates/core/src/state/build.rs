@@ -98,7 +98,7 @@ impl Life {
         // What was copied as it was has all that hands had done to what it shows; what was built from something older need not.
         let things: HashSet<&Thing> = self.base.state.iter().map(|(thing, _)| thing).collect();
         let made = later.filter(|difference| match difference.author {
-            Author::Mark(_) => true,
+            Author::Mark(_) => self.is_whole,
             Author::Hand(_) | Author::Anybody | Author::Unknown => {
                 self.is_whole && things.contains(&difference.thing)
             }
