@@ -56,12 +56,28 @@ impl Timeline {
                 Some(turn) if before => Content::Changed { gone: turn.delta.gone, new: turn.delta.new },
                 _ => Content::Whole(entries.as_slice().into()),
             };
-            let span = (i, track.get(n + 1).copied().unwrap_or(usize::MAX));
-            let look = Look { live, ..self.look(span, &players, work, !before, library) };
+            let next = track.get(n + 1).copied().unwrap_or(usize::MAX);
+            let look = Look { live, ..self.look(i, (i, next), &players, work, !before, library) };
             before = true;
             evidence.sights.push(Sight { time: look.not_before, witness: Witness::Look(look), content });
+            if let Some(last) = self.last_sweep(i, next) {
+                let look = self.look(i, (last, next), &players, replay.work.clone(), false, library);
+                let content = Content::Changed { gone: Vec::new(), new: Vec::new() };
+                evidence.sights.push(Sight { time: look.not_before, witness: Witness::Look(look), content });
+            }
         }
         Ok(())
+    }
+
+    /// The last time that everything was looked at after one observation of a book and before the next: it still was as it was.
+    fn last_sweep(&self, seen: usize, next: usize) -> Option<usize> {
+        let looked = |i: usize| self.seen.get(i).and_then(|seen| seen.observation.looked);
+        let is_sweep = |i: &usize| {
+            let by_watch = matches!(self.seen[*i].observation.by, By::Watch);
+            by_watch && looked(*i).is_some() && looked(*i) != looked(next)
+        };
+        let last = (seen + 1..next.min(self.seen.len())).rev().find(is_sweep)?;
+        Some(last).filter(|last| looked(*last) != looked(seen))
     }
 
     /// The number of the first observation of a chat that is there; and the first one whose changes were certainly made later: everything
@@ -167,9 +183,10 @@ impl Timeline {
         ChatIx::each(&library.chats).filter_map(player).collect()
     }
 
-    /// Where the chats stood when a book was looked at. It is told from the next look at it.
+    /// Where the chats stood when a book, of which this is the observation, was looked at. It is told from the next look at it.
     fn look(
         &self,
+        book: usize,
         (i, next): (usize, usize),
         players: &[Player<'_>],
         work: Vec<adapter::Work>,
@@ -218,10 +235,11 @@ impl Timeline {
         });
         heads.extend(begun_later);
         // Who saw a chat that was given a copy of the book looked after that was made.
+        let file = &self.seen[book].observation.file;
         for copy in library.copies() {
             let seen = || self.track(&library.chats[copy.chat].path).first().copied();
             let is_seen =
-                |book: &str| layout::book(book).is_ok_and(|book| book == self.seen[i].observation.file);
+                |book: &str| layout::book(book).is_ok_and(|book| book == *file);
             let is_of = library.names_of(&copy.source).any(is_seen);
             if is_of && seen().is_some_and(|first| first <= i || together(first)) {
                 not_before = not_before.max(copy.time);
@@ -230,7 +248,7 @@ impl Timeline {
         let seq = self.seen[i].seq;
         let player = last_played(players, i, &together, &looked);
         // Who was saved last is at work; if that chat is gone, so is the scene.
-        let owner = match self.player(i) {
+        let owner = match self.player(book) {
             Some(saved) => {
                 let is_it = |player: &&Player<'_>| player.heads.iter().any(|(j, ..)| *j == saved);
                 players.iter().find(is_it).map(|player| player.chat)
@@ -239,7 +257,7 @@ impl Timeline {
         };
         let shifts = players.iter().find(|player| Some(player.chat) == owner).map(|player| &player.shifts);
         let work = work.into_iter().map(|work| {
-            let message = shifts.map_or(work.scene, |shifts| number_now(shifts, i, work.scene));
+            let message = shifts.map_or(work.scene, |shifts| number_now(shifts, book, work.scene));
             let origin = owner.map(|chat| Origin { chat, message });
             (work, origin)
         });
