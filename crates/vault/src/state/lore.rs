@@ -422,6 +422,10 @@ impl Lives {
         // What the fork itself has played since was written into its own book; or into this one, when that had another name.
         let begun = |message: usize, book: &str| fork.is_none_or(|fork| message <= fork) || gone(book);
         let mut last = carried.filter(|(message, _, book, _)| begun(*message, book)).max();
+        // It was made when the fork was: the fork had all its messages by then.
+        if let (Some((at, ..)), Some(fork)) = (&mut last, fork) {
+            *at = fork.max(*at);
+        }
         if last.is_none() {
             last = library.lost_above(owner, stem, first).filter(|(_, _, book, _)| gone(book));
         }
