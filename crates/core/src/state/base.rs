@@ -105,7 +105,7 @@ impl Made<'_> {
                 state.push((thing.clone(), entry.clone()));
             }
         }
-        Settled { state, with, without, shown: Vec::new(), kept }
+        Settled { state, with, without, kept, ..Settled::default() }
     }
 
     /// What hands wrote into the sources. The same in the first sight of this book was there when it was made: nobody writes a thing

@@ -144,7 +144,7 @@ pub(super) fn built_from<'a>(lives: &[&'a Life], line: &Line<'_>) -> Vec<Built<'
 }
 
 /// The message of our line at which a book was made for it.
-fn begun_at(life: &Life, line: &Line<'_>) -> Option<usize> {
+pub(super) fn begun_at(life: &Life, line: &Line<'_>) -> Option<usize> {
     let Some(SeenBy::Base(at)) = life.sights.first().map(|sight| &sight.by) else { return None };
     let above = |owner| line.ancestors.iter().find(|above| above.chat == owner && *at <= above.limit);
     match life.owner {

@@ -78,13 +78,16 @@ impl Life {
         life.close();
         attribute(&mut life, &marked, &works, cast);
         if let Base::Copy(source, sight, _) | Base::Present(source, sight, _) = base {
-            let later = life.missed(source, *sight);
-            life.base.without.extend(later);
+            let missed = life.missed(source, *sight);
+            match life.is_whole {
+                true => life.base.without.extend(missed),
+                false => life.base.never = missed,
+            }
         }
         life
     }
 
-    /// What was made in the book that this one is a copy of when it had been copied already, from whatever messages, and never came here.
+    /// What was made in the book that this one is a copy of after the sight that was copied, from whatever messages, and never came here.
     fn missed(&self, source: &Life, copied: usize) -> Vec<(Thing, EntryImage)> {
         let of = |thing: &Thing, entry: &EntryImage| (thing.clone(), look_of(entry));
         let differences = self
@@ -98,7 +101,7 @@ impl Life {
         // What was copied as it was has all that hands had done to what it shows; what was built from something older need not.
         let things: HashSet<&Thing> = self.base.state.iter().map(|(thing, _)| thing).collect();
         let made = later.filter(|difference| match difference.author {
-            Author::Mark(_) => self.is_whole,
+            Author::Mark(_) => true,
             Author::Hand(_) | Author::Anybody | Author::Unknown => {
                 self.is_whole && things.contains(&difference.thing)
             }

@@ -123,6 +123,8 @@ pub(super) struct Settled {
     pub(super) without: Vec<(Thing, EntryImage)>,
     /// What the first sight shows of the books above it, although the state that was copied did not have it
     pub(super) shown: Vec<(Thing, EntryImage)>,
+    /// What the book that it was built from had by then or not, nobody knows: it never came here
+    pub(super) never: Vec<(Thing, EntryImage)>,
     /// What was taken out of the books above it only later
     pub(super) kept: Vec<Thing>,
 }

@@ -1,7 +1,7 @@
 //! [`Marks`]: what entries tell of themselves, also where they are seen without it.
 //!
 //! What one extension keeps of a book has nothing of what another has written into an entry. The mark is the entry's all the same: with
-//! the same number, title and text it was made where the mark says, wherever it is seen.
+//! the same number and text it was made where the mark says, wherever it is seen and whatever it is called there.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -15,9 +15,9 @@ use crate::format::book::EntryImage;
 /// The states that an entry went through, each with where it was made.
 type Layers = Vec<(Option<Mark>, EntryImage)>;
 
-/// What entries of one book tell of themselves, by number and title.
+/// What entries of one book tell of themselves, by number; each with the title that it has there.
 #[derive(Default)]
-pub(super) struct Marks(HashMap<(Option<i64>, Arc<str>), Vec<Layers>>);
+pub(super) struct Marks(HashMap<Option<i64>, Vec<(Arc<str>, Layers)>>);
 
 impl Marks {
     /// Gathers it from where entries are seen whole. Where only one extension writes, they tell it themselves.
@@ -42,7 +42,7 @@ impl Marks {
 
     fn add(&mut self, layers: Layers, entry: &EntryImage) {
         if layers.iter().any(|(mark, _)| mark.is_some()) {
-            self.0.entry((entry.uid, entry.comment.clone())).or_default().push(layers);
+            self.0.entry(entry.uid).or_default().push((entry.comment.clone(), layers));
         }
     }
 
@@ -52,10 +52,12 @@ impl Marks {
         if self.0.is_empty() || own.iter().any(|(mark, _)| mark.is_some()) {
             return own;
         }
-        let told = || self.0.get(&(entry.uid, entry.comment.clone())).into_iter().flatten();
+        let numbered = || self.0.get(&entry.uid).into_iter().flatten();
+        let told = || numbered().filter(|(title, _)| *title == entry.comment).map(|(_, layers)| layers);
         let text = |layers: &Layers| layers.last().map(|(_, last)| last.content().into_owned());
         let exact = |layers: &&Layers| text(layers).is_some_and(|text| text == entry.content());
-        if let Some(layers) = told().find(exact) {
+        let renamed = || numbered().map(|(_, layers)| layers).find(exact);
+        if let Some(layers) = told().find(exact).or_else(renamed) {
             return shown(layers, entry);
         }
         // More was added since: it was made where it says all the same.

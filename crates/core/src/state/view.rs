@@ -4,7 +4,7 @@ use crate::story::ChatIx;
 use std::collections::HashMap;
 
 use super::author::Author;
-use super::begun::{Beginning, Begun, Built, begun_with, built_from, copied};
+use super::begun::{Beginning, Begun, Built, begun_at, begun_with, built_from, copied};
 use super::life::{Difference, Life, SeenBy, SightOf, everything_key};
 use super::line::{Ancestor, Line};
 use super::sight::Head;
@@ -64,10 +64,31 @@ pub fn seen_from(lives: &[&Life], line: &Line<'_>) -> Vec<Change> {
             before = times.min().unwrap_or(i64::MAX).min(before);
             change.clock = change.clock.min(before);
         }
+        changes.extend(never_came(life, line));
     }
     // Within a book the order is known, whatever the clocks say.
     changes.sort_by_key(|change| change.clock);
     changes
+}
+
+/// What our line had, and what the book that it went on with was built without: from its next message on it had that no more.
+fn never_came<'a>(life: &'a Life, line: &Line<'_>) -> impl Iterator<Item = Change> + 'a {
+    let message = begun_at(life, line);
+    life.base.never.iter().filter_map(move |(thing, entry)| {
+        Some(Change {
+            thing: thing.clone(),
+            line: false,
+            clock: i64::MAX,
+            place: Place::Ours(message? + 1),
+            book: life.book.to_string(),
+            before: Some(entry.clone()),
+            after: None,
+            observed: None,
+            cause: Cause::Seen,
+            rewrites: false,
+            made_without: true,
+        })
+    })
 }
 
 /// Where a chat stood at a sight, and the furthest until then.
