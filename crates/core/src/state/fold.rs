@@ -3,7 +3,7 @@
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
-use super::merge::{apply, merge_lines, overlay, write};
+use super::merge::{apply, overlay, write};
 use super::roll::{Roll, join};
 use super::thing::Thing;
 use super::{Change, Known, Origin, Place};
@@ -345,10 +345,6 @@ impl Fold {
                 entry.image = match whole && !exact {
                     true if change.rewrites => write(&entry.image, before, after),
                     true => overlay(&entry.image, after),
-                    false if change.is_telling() && !exact => {
-                        let text = merge_lines(&before.content(), &entry.image.content(), &after.content());
-                        overlay(&entry.image, after).with_content(&text)
-                    }
                     false => apply(&entry.image, before, after),
                 };
                 if !exact && change.is_telling() && entry.image.content() != after.content() {
