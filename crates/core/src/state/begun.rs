@@ -146,10 +146,12 @@ pub(super) fn built_from<'a>(lives: &[&'a Life], line: &Line<'_>) -> Vec<Built<'
 /// The message of our line at which a book was made for it.
 pub(super) fn begun_at(life: &Life, line: &Line<'_>) -> Option<usize> {
     let Some(SeenBy::Base(at)) = life.sights.first().map(|sight| &sight.by) else { return None };
-    let above = |owner| line.ancestors.iter().find(|above| above.chat == owner && *at <= above.limit);
-    match life.owner {
-        Some(owner) if owner == line.chat => Some(*at),
-        Some(owner) => above(owner).and_then(|_| (line.ours)(owner, *at)),
-        None => None,
+    let owner = life.owner?;
+    if owner == line.chat {
+        return Some(*at);
     }
+    let above = line.ancestors.iter().find(|above| above.chat == owner)?;
+    // Who left before it was made and has it all the same has had it from the fork on.
+    let has = *at <= above.limit || life.users.contains(&line.chat);
+    has.then(|| (line.ours)(owner, above.limit.min(*at)))?
 }

@@ -210,7 +210,7 @@ impl Truth {
     }
 
     /// The fork of an ancestor on the way down to a chat, and the last message that every fork on that way has taken along.
-    fn child_towards(&self, ancestor: usize, c: usize) -> Option<(usize, usize)> {
+    pub(super) fn child_towards(&self, ancestor: usize, c: usize) -> Option<(usize, usize)> {
         let (mut z, mut least) = (c, usize::MAX);
         loop {
             let parent = self.world.chats[z].parent.as_ref()?;

@@ -281,7 +281,9 @@ impl Truth {
         let mut book = self.world.chats[c].book?;
         let mut books = Books { all: vec![(book, i64::MAX)], born: None };
         while let Some(born) = &self.world.books[book].born {
-            let began = at > born.at;
+            // Who left before it was made and has it all the same has had it from the fork on.
+            let left = self.child_towards(born.chat, c).map_or(born.at, |(_, last)| last.min(born.at));
+            let began = at > left;
             let rebuilt = born.copy_of.is_none();
             let worked = self.line(c, at).any(|n| self.world.changes[n].book == book);
             if rebuilt && (began || worked) {

@@ -238,8 +238,7 @@ impl Timeline {
         let file = &self.seen[book].observation.file;
         for copy in library.copies() {
             let seen = || self.track(&library.chats[copy.chat].path).first().copied();
-            let is_seen =
-                |book: &str| layout::book(book).is_ok_and(|book| book == *file);
+            let is_seen = |book: &str| layout::book(book).is_ok_and(|book| book == *file);
             let is_of = library.names_of(&copy.source).any(is_seen);
             if is_of && seen().is_some_and(|first| first <= i || together(first)) {
                 not_before = not_before.max(copy.time);

@@ -128,9 +128,18 @@ impl Library {
     /// The first observation that shows a chat bound to another book than this one, which it had before.
     fn left(&self, chat: ChatIx, book: &str) -> Option<u64> {
         let own = self.chats[chat].book_stem().map(|stem| self.known_as(stem));
-        let bindings = if own == Some(book) { Vec::new() } else { self.bindings(chat) };
-        let last = bindings.iter().rposition(|(had, ..)| *had == book)?;
-        Some(bindings.get(last + 1).map_or(u64::MAX, |(_, seq, _)| *seq))
+        if own == Some(book) {
+            return None;
+        }
+        let bindings = self.bindings(chat);
+        let last = bindings.iter().rposition(|(had, ..)| *had == book);
+        // Where nobody saw it change books it may still have another one by now.
+        let now = || own.is_some_and(|own| self.book_known_as(own).is_ok_and(|there| there.is_some()));
+        match last.map(|last| bindings.get(last + 1)) {
+            Some(Some((_, seq, _))) => Some(*seq),
+            Some(None) => Some(u64::MAX),
+            None => now().then_some(u64::MAX),
+        }
     }
 
     /// The book that a chat had before this one, if history tells.
