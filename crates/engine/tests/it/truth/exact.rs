@@ -66,6 +66,43 @@ fn regression_a_hand_was_at_the_message_of_the_chat_that_was_played() {
     right_now(Keeper::Hand, true, &[508, 511, 933]);
 }
 
+/// Notes of a hand between two scenes that were processed late, one after the other; in a book that got another name meanwhile, too.
+#[test]
+fn regression_what_a_late_scene_lacks_was_made_after_it_was_processed() {
+    right_now(Keeper::Recap, false, &[60_016]);
+    right_now(Keeper::Recap, true, &[50_007]);
+}
+
+/// A fork that worked in the shared book and was deleted: what it wrote is not the work of the chat that is left.
+#[test]
+fn regression_work_of_a_deleted_chat_is_not_another_chats() {
+    right_now(Keeper::Recap, true, &[60_035, 60_073]);
+}
+
+/// Both extensions in one vault: a fork's book that one of them built from a snapshot of before the other's memory.
+#[test]
+fn regression_snapshots_of_one_extension_say_nothing_of_the_others_memories() {
+    right_now(Keeper::Recap, false, &[60_013, 60_041, 80_045, 80_105]);
+}
+
+/// A hand in the book that was built for a fork: at the fork, not at the scene that it was built from.
+#[test]
+fn regression_a_hand_in_a_forks_own_book_came_after_the_fork() {
+    right_now(Keeper::Recap, false, &[60_020]);
+}
+
+/// A look at which the book had not changed, between one at which it had and the hand that changed it.
+#[test]
+fn regression_a_book_that_nobody_saw_change_was_still_the_same() {
+    right_now(Keeper::Recap, true, &[60_038]);
+}
+
+/// The book of a deleted chat, in which more was done after a fork had left it.
+#[test]
+fn regression_a_book_that_was_left_is_not_written_by_who_left() {
+    right_now(Keeper::Recap, false, &[80_038]);
+}
+
 /// One look between two scenes that wrote into what a hand had made.
 #[test]
 fn regression_a_look_was_when_whoever_looked_says() {
