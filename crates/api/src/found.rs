@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use forklore_core::check::Finding;
 use forklore_engine::check::CheckReport;
-use forklore_fs::{Identity, NodeKind, PathError, VaultPath, Vfs};
+use forklore_fs::{Identity, Node, NodeKind, PathError, VaultPath, Vfs};
 use forklore_journal::layout;
 use forklore_vault::{Library, cache, history};
 use rayon::prelude::*;
@@ -92,24 +92,31 @@ impl PartialEq for Stamp {
 impl Stamp {
     /// Of a vault as it is now.
     pub(crate) fn of(fs: &Arc<dyn Vfs>) -> Result<Self, PathError> {
-        let mut there: Vec<(VaultPath, NodeKind)> = Vec::new();
-        for file in [layout::SETTINGS, layout::CONFIG] {
-            there.push((layout::folder(file), NodeKind::File));
-        }
-        for (folder, depth) in FOLDERS {
-            list(&**fs, &layout::folder(folder), depth, &mut there)?;
-        }
-        let identity = |(path, kind): &(VaultPath, NodeKind)| match kind {
-            // What cannot be looked at is no file that a library could have been read from.
-            NodeKind::File => Some(fs.identity(path).ok().flatten()),
-            NodeKind::Dir | NodeKind::Other => None,
-        };
-        let identities: Vec<Option<Option<Identity>>> = there.par_iter().map(identity).collect();
         let mut files = Files::default();
-        for ((path, _), identity) in there.iter().zip(identities) {
-            match identity {
-                Some(identity) => files.add(path, identity),
-                None => drop(files.hasher.update(path.as_str().as_bytes())),
+        for file in [layout::SETTINGS, layout::CONFIG] {
+            let file = layout::folder(file);
+            files.add(&file, fs.identity(&file).ok().flatten());
+        }
+        let mut folders = Vec::new();
+        for (folder, depth) in FOLDERS {
+            list(&**fs, layout::folder(folder), depth, &mut folders)?;
+        }
+        let identities = |(dir, nodes): &Folder| {
+            let names: Vec<&str> = nodes.iter().filter(|n| is_file(n)).map(|node| &*node.name).collect();
+            // What cannot be looked at is no file that a library could have been read from.
+            fs.identities(dir, &names)
+        };
+        let identities: Vec<Vec<Option<Identity>>> = folders.par_iter().map(identities).collect();
+        for ((dir, nodes), identities) in folders.iter().zip(identities) {
+            let mut identities = identities.into_iter();
+            for node in nodes {
+                let identity = is_file(node).then(|| identities.next().flatten());
+                // A name that no path can have is none of ours.
+                let Ok(path) = dir.join(&node.name) else { continue };
+                match identity {
+                    Some(identity) => files.add(&path, identity),
+                    None => drop(files.hasher.update(path.as_str().as_bytes())),
+                }
             }
         }
         for (file, identity) in history::files(fs) {
@@ -120,21 +127,30 @@ impl Stamp {
     }
 }
 
+/// A folder, and some of what is in it.
+type Folder = (VaultPath, Vec<Node>);
+
+fn is_file(node: &Node) -> bool {
+    node.kind == NodeKind::File
+}
+
+/// So many files are asked for their identities at once.
+const AT_ONCE: usize = 512;
+
 /// What is in a folder, and in those in it.
-fn list(
-    fs: &dyn Vfs,
-    dir: &VaultPath,
-    depth: usize,
-    found: &mut Vec<(VaultPath, NodeKind)>,
-) -> Result<(), PathError> {
-    for node in fs.list(dir)? {
-        // A name that no path can have is none of ours.
-        let Ok(path) = dir.join(&node.name) else { continue };
-        match node.kind {
-            NodeKind::Dir if depth > 0 => list(fs, &path, depth - 1, found)?,
-            kind => found.push((path, kind)),
+fn list(fs: &dyn Vfs, dir: VaultPath, depth: usize, found: &mut Vec<Folder>) -> Result<(), PathError> {
+    let (folders, mut nodes): (Vec<Node>, Vec<Node>) =
+        fs.list(&dir)?.into_iter().partition(|node| depth > 0 && node.kind == NodeKind::Dir);
+    for folder in folders {
+        if let Ok(path) = dir.join(&folder.name) {
+            list(fs, path, depth - 1, found)?;
         }
     }
+    while nodes.len() > AT_ONCE {
+        let rest = nodes.split_off(AT_ONCE);
+        found.push((dir.clone(), std::mem::replace(&mut nodes, rest)));
+    }
+    found.push((dir, nodes));
     Ok(())
 }
 

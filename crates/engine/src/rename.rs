@@ -168,7 +168,7 @@ pub fn follow(library: &Library, c: ChatIx, from: &str) -> Result<Option<Followi
     let mut edits: Vec<Edit> = edit_of(chat, own_names(chat, from, chat.name()), false).into_iter().collect();
     edits.retain(|edit| !edit.changes.is_empty());
     for (of, other) in library.chats() {
-        let says = other.header().main_chat().is_some_and(|name| chat_stem(&name) == from);
+        let says = other.main_chat().is_some_and(|name| chat_stem(name) == from);
         if other.lineage().parent == Some(c) && says {
             edits.extend(child(library, of, chat.name()));
         }

@@ -267,7 +267,7 @@ fn tree_chat(
     found.sort_by_key(|f| std::cmp::Reverse(f.severity));
     let mut codes: Vec<Code> = found.iter().map(|f| f.code).collect();
     codes.dedup();
-    let running = chat.running();
+    let running = chat.running_outline();
     let scenes = || chat.facts().scenes.iter().filter(|(_, scene)| scene.is_real());
     Ok(TreeChat {
         kind: kind(chat.lineage().kind),

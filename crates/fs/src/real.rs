@@ -153,6 +153,13 @@ impl Vfs for RealFs {
         }
     }
 
+    fn identities(&self, dir: &VaultPath, names: &[&str]) -> Vec<Option<Identity>> {
+        // Where a link leads is looked at for each.
+        let one = |name: &str| self.identity(&dir.join(name).ok()?).ok()?;
+        let files = self.root.files(dir, names).unwrap_or_else(|_| vec![None; names.len()]);
+        files.into_iter().zip(names).map(|(file, name)| file.or_else(|| one(name))).collect()
+    }
+
     fn attributes(&self, path: &VaultPath) -> Result<Option<Attributes>, PathError> {
         match self.run("look at", path, Root::attributes) {
             Err(e) if e.is_missing() => Ok(None),

@@ -7,7 +7,6 @@
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::OnceLock;
 
-use forklore_core::adapter;
 use forklore_core::format::names::book_stem;
 use forklore_fs::{Identity, VaultPath};
 use forklore_journal::layout;
@@ -80,8 +79,8 @@ impl Library {
         let mut books: Vec<String> =
             record.into_iter().chain(scenes).chain(sightings).map(book_stem).collect();
         books.extend(chat.book_stem().map(str::to_owned));
-        books.extend(adapter::made(chat.header()).map(|(book, _)| book_stem(&book)));
-        for copy in adapter::copies(chat.header()) {
+        books.extend(chat.made().map(|(book, _)| book_stem(book)));
+        for copy in chat.copies() {
             books.extend([book_stem(&copy.copy), book_stem(&copy.source)]);
         }
         if let Some(history) = self.history().ok().flatten() {
@@ -138,7 +137,7 @@ impl Library {
             key.add(&lineage.parent.map(|parent| &self.chats[parent].path));
             key.add(&(lineage.kind, lineage.fork_message, lineage.basis, lineage.confidence, &lineage.note));
             // What is kept elsewhere does not show in the chat's own file.
-            key.add(&chat.kept.as_ref().map(|_| &chat.header));
+            key.add(&chat.kept.as_ref().map(|(_, kept)| &kept.metadata));
         }
         for stem in books {
             let path = self.books.get(stem);

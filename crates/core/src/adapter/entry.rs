@@ -1,7 +1,7 @@
 //! What extensions tell of a book's entries: [`EntryRole`], and the [`Mark`] of where one was written; and of books: [`BookCopy`].
 
 use schemars::JsonSchema;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 /// What an entry is for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, JsonSchema)]
@@ -28,7 +28,7 @@ pub struct Mark {
 }
 
 /// A book that an extension made as a copy of another.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct BookCopy {
     /// Name of the copy.
     pub copy: String,

@@ -158,6 +158,11 @@ pub trait Adapter: Sync {
         None
     }
 
+    /// The keys of `chat_metadata` under which a running recap is, by all of its names: [`Adapter::running`] looks nowhere else.
+    fn running_keys(&self) -> &'static [&'static str] {
+        &[]
+    }
+
     /// The running recap in `chat_metadata`.
     fn running(&self, _metadata: Raw<'_>) -> Option<RunningRecap> {
         None

@@ -5,12 +5,13 @@
 //! them. A [`StoredVersion`] is a version where it stands, to be moved byte for byte.
 
 use forklore_json::Raw;
+use serde::{Deserialize, Serialize};
 
 use super::{ALL, Adapter};
 use crate::format::chat::Message;
 
 /// The running recap of a chat: every version that was ever made.
-#[derive(Debug, Clone, PartialEq, Eq, Default)]
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct RunningRecap {
     /// The chat that the extension believes it belongs to.
     pub chat_id: Option<String>,
@@ -21,7 +22,7 @@ pub struct RunningRecap {
 }
 
 /// One version of the running recap.
-#[derive(Debug, Clone, PartialEq, Eq, Default)]
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct RecapVersion {
     /// Its number. 0 is a real version.
     pub version: i64,
@@ -54,6 +55,13 @@ pub struct Projection {
 }
 
 impl RunningRecap {
+    /// The same without the texts of its versions, which are most of it.
+    #[must_use]
+    pub fn without_texts(mut self) -> Self {
+        self.versions.iter_mut().for_each(|version| version.content = None);
+        self
+    }
+
     /// The place of the version in use: the first with that number, as extensions look it up.
     pub fn current_place(&self) -> Option<usize> {
         let current = self.current?;

@@ -1,9 +1,10 @@
 //! [`Conflict`]: what two lines do not agree on, as data: both sides and what both come from. It is kept in the record of a fork.
 
 use forklore_json::{Raw, list, object, quote};
+use serde::{Deserialize, Serialize};
 
 /// What two lines do not agree on.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Conflict {
     /// Number of the entry in the lorebook that holds A's.
     pub uid: Option<i64>,

@@ -11,7 +11,7 @@ use serde::{Deserialize, Serialize};
 use super::conflict::Conflict;
 
 /// What the header of a fork says about its making.
-#[derive(Debug, Clone, PartialEq, Eq, Default)]
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct ForkRecord {
     /// Version of the record's format.
     pub version: i64,
@@ -53,7 +53,7 @@ pub struct ForkRecord {
 }
 
 /// What a chat has from a second parent.
-#[derive(Debug, Clone, PartialEq, Eq, Default)]
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct Learnt {
     /// File stem of that chat at the time.
     pub file: String,
@@ -70,7 +70,7 @@ pub struct Learnt {
 }
 
 /// Whose messages follow those that a chat has from its parent.
-#[derive(Debug, Clone, PartialEq, Eq, Default)]
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct Appended {
     /// File of that chat, without its ending.
     pub file: String,

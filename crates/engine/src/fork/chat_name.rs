@@ -31,7 +31,7 @@ pub(super) fn fork_name(library: &Library, spot: &Spot<'_>, config: &Config) -> 
     }
     // The name of a chat that is gone is not free while others say that they come from it: they would get a new parent.
     let siblings = story.chats().iter().map(|c| library.chat(*c));
-    let parents = siblings.filter_map(|chat| chat.header().main_chat().map(|name| name.to_lowercase()));
+    let parents = siblings.filter_map(|chat| chat.main_chat().map(str::to_lowercase));
     let remembered: HashSet<String> = parents.collect();
     let taken = |stem: &str| taken(stem) || remembered.contains(&stem.to_lowercase());
     if spot.kind == ForkKind::Checkpoint {

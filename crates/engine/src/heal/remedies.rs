@@ -410,7 +410,7 @@ impl ChatToHeal<'_> {
             && let Some(parent) = chat.lineage().parent
         {
             let now = self.library.chat(parent).name();
-            if chat.header().main_chat().is_some_and(|name| chat_stem(&name) == *old) {
+            if chat.main_chat().is_some_and(|name| chat_stem(name) == *old) {
                 remedies.main_chat = Some(now.to_owned());
                 let did = format!("says \"{now}\" now where it said \"{old}\"");
                 self.did(remedies, Code::ParentRenamed, None, &did);

@@ -219,7 +219,7 @@ impl ImportPlan {
         let mut used = stems(library, &place.dir, ".jsonl")?;
         for (_, chat) in library.chats().filter(|(_, chat)| chat.path().parent() == place.dir) {
             // Others say that they come from a chat of this name: they would get a new parent.
-            used.extend(chat.header().main_chat().map(|name| name.to_lowercase()));
+            used.extend(chat.main_chat().map(str::to_lowercase));
             used.extend(chat.record().map(|record| record.parent_file.to_lowercase()));
         }
         let listed = library.groups().values().flat_map(|group| &group.chats);

@@ -4,7 +4,6 @@ use forklore_core::format::revision::Revision;
 use forklore_fs::{PathError, VaultPath};
 use forklore_journal::operation::{Edit, FileId, Kind};
 use forklore_journal::{About, TxError};
-use forklore_json::Raw;
 use forklore_vault::{Chat, ChatIx, Library};
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -14,7 +13,7 @@ use crate::header::edit_of;
 use crate::restore::RestoreError;
 
 /// The key of `chat_metadata` with the mark: the chat's identity, so that a copy of the header is not marked.
-pub(crate) const MARK: &str = "forklore_story";
+pub(crate) const MARK: &str = forklore_vault::read::outline::STORY;
 
 /// What is marked, or would be.
 #[derive(Debug, Clone, Serialize, JsonSchema)]
@@ -57,8 +56,7 @@ pub struct AdoptPlan {
 
 /// Whether a chat is marked as the line that is the story now.
 pub(crate) fn is_story(chat: &Chat) -> bool {
-    let mark = chat.header().metadata().get(MARK).and_then(Raw::as_text);
-    mark.is_some_and(|mark| *mark == *identity(chat))
+    chat.story_mark().is_some_and(|mark| mark == chat.slug().unwrap_or(chat.name()))
 }
 
 /// What a chat is known by: its slug, or its name where older versions give it none.

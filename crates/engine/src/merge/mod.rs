@@ -88,7 +88,7 @@ pub(crate) fn first_of_its_own(library: &Library, a: ChatIx, b: ChatIx) -> usize
 
 /// A chat that a record names: by its identity, else by its name beside the chat.
 fn named(library: &Library, chat: &Chat, slug: &str, file: &str) -> Option<ChatIx> {
-    let has_slug = |other: &Chat| other.header().slug().as_deref() == Some(slug);
+    let has_slug = |other: &Chat| other.slug() == Some(slug);
     let by_slug = library.find(|other| !slug.is_empty() && has_slug(other)).map(|(c, _)| c);
     by_slug.or_else(|| library.named(chat.story(), file))
 }

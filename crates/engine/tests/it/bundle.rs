@@ -3,10 +3,14 @@
 use std::collections::HashSet;
 use std::sync::Arc;
 
+use forklore_core::adapter;
+use forklore_core::adapter::recap::{self, RunningRecap};
+use forklore_core::format::record::ForkRecord;
 use forklore_core::story::Row;
 use forklore_fs::{SimFs, VaultPath, Vfs};
+use forklore_json::Raw;
 use forklore_vault::read::scan::{Scan, scan};
-use forklore_vault::{Library, NoProgress, cache};
+use forklore_vault::{Chat, Library, NoProgress, cache};
 use serde_json::json;
 
 use crate::path;
@@ -22,9 +26,32 @@ fn bundle() -> VaultPath {
     cache::folder().join("bundle").unwrap()
 }
 
+/// Of everything that questions about the whole vault need, something, and a part of it twice or in other words.
+fn metadata(n: usize) -> serde_json::Value {
+    let mut metadata = json!({"integrity": format!("slug {n}"), "variables": {"world_info": "not this one"}});
+    if n % 2 == 0 {
+        metadata["main_chat"] = format!("Chat {}", n / 2).into();
+        metadata["world_info"] = format!("Lore {n}").into();
+        metadata["auto_recap_running_scene_recaps"] = json!({"chat_id": format!("Chat {n}"), "current_version": 1, "versions": [
+            {"version": 0, "timestamp": n, "content": "at first", "new_scene_index": 3, "event_keys": ["0:Rain: heavy:abc"]},
+            {"version": 1, "timestamp": n + 1, "content": "then", "new_scene_index": 5}]});
+    }
+    if n % 3 == 0 {
+        metadata["STMemoryBooks"] = json!({"branchLorebookCopies": {"completedAt": "2026-01-01T00:00:00.000Z", "parentChatId": "Chat 1",
+            "branchChatId": format!("Chat {n}"), "mappings": [{"copyName": format!("Copy {n}"), "sourceName": "Lore"}]}});
+        metadata["forklore_story"] = format!("slug {n}").into();
+    }
+    if n % 5 == 0 {
+        metadata["forklore"] = json!({"version": 1, "kind": "branch", "owner": {"file": format!("Chat {n}"), "slug": format!("slug {n}")},
+            "parent": {"file": "Chat 1", "slug": "slug 1", "message": 4}, "book": {"name": "Own"}, "created": n,
+            "baseline": {"messages": 5, "moment": "m", "book": "b", "current": 1, "versions": [{"version": 1, "hash": "h"}], "combined": [3, "c"]}});
+    }
+    metadata
+}
+
 /// A chat that is worth remembering, and small.
 fn write(fs: &SimFs, n: usize, messages: usize) {
-    let mut lines = vec![json!({"chat_metadata": {"integrity": format!("slug {n}")}}).to_string()];
+    let mut lines = vec![json!({"chat_metadata": metadata(n)}).to_string()];
     for i in 0..messages {
         let extra = if i % 5 == 0 { json!({"bookmark_link": format!("Elsewhere {i}")}) } else { json!({}) };
         let said = format!("{n} {i} {}", "word ".repeat(400));
@@ -63,7 +90,24 @@ fn assert_true(fs: &SimFs, library: &Library) {
         assert_eq!(*chat.facts(), read.facts, "{}", chat.path());
         assert_eq!(*chat.snapshots(), read.snapshots, "{}", chat.path());
         assert_eq!(chat.header().slug().as_deref(), Some(&*format!("slug {}", &chat.name()[5..])));
+        assert_outline(chat);
     }
+}
+
+/// What is known of a header without it is what it says.
+fn assert_outline(chat: &Chat) {
+    let header = chat.header();
+    let metadata = header.metadata();
+    assert_eq!(chat.slug(), header.slug().as_deref());
+    assert_eq!(chat.main_chat(), header.main_chat().as_deref());
+    assert_eq!(chat.book().map(|(name, _)| name), header.book().as_deref());
+    assert_eq!(chat.running_outline().cloned(), recap::running(metadata).map(RunningRecap::without_texts));
+    assert_eq!(chat.running().cloned(), recap::running(metadata));
+    assert_eq!(chat.record().cloned(), ForkRecord::read(metadata));
+    let made: Vec<_> = chat.made().map(|(book, time)| (book.to_owned(), time)).collect();
+    assert_eq!(made, adapter::made(header).collect::<Vec<_>>());
+    assert_eq!(chat.copies(), adapter::copies(header));
+    assert_eq!(chat.story_mark(), metadata.get("forklore_story").and_then(Raw::as_text).as_deref());
 }
 
 fn entries(fs: &SimFs) -> usize {
@@ -101,6 +145,47 @@ fn a_bundle_that_is_torn_is_as_good_as_none() {
         fs.put(&bundle(), &torn);
         assert_true(&fs, &load(&fs));
     }
+}
+
+/// What every command needs is read of all chats; the rest, which is most of it, only of those that it is asked of.
+#[test]
+fn what_nobody_asks_for_is_not_read() {
+    let fs = vault();
+    load(&fs);
+    let whole = fs.read(&bundle()).unwrap().unwrap();
+    // All that stands behind the fronts is torn: whoever reads any of it finds that out, and takes the bundle away.
+    let line = br#"{"chat_metadata""#;
+    let first = whole.windows(line.len()).position(|bytes| bytes == line).unwrap();
+    let mut torn = whole.clone();
+    torn[first..].iter_mut().for_each(|byte| *byte ^= 1);
+    fs.put(&bundle(), &torn);
+    let library = load(&fs);
+    for (_, chat) in library.chats() {
+        assert_eq!(chat.transcript().len(), 10);
+        assert_eq!(chat.slug(), Some(&*format!("slug {}", &chat.name()[5..])));
+        assert_eq!((chat.facts().links.len(), chat.book().is_some()), (2, chat.main_chat().is_some()));
+    }
+    assert_eq!(fs.read(&bundle()).unwrap(), Some(torn), "nobody has looked at it");
+    assert_true(&fs, &library);
+    assert_eq!(fs.identity(&bundle()).unwrap(), None);
+}
+
+/// A chat that is another one by now, and of which nothing that is remembered can be read: nothing is taken for something that it is not.
+#[test]
+fn what_cannot_be_read_in_any_way_is_like_nothing_else() {
+    let fs = vault();
+    load(&fs);
+    let mut torn = fs.read(&bundle()).unwrap().unwrap();
+    let line = br#"{"chat_metadata""#;
+    let first = torn.windows(line.len()).position(|bytes| bytes == line).unwrap();
+    torn[first..].iter_mut().for_each(|byte| *byte ^= 1);
+    fs.put(&bundle(), &torn);
+    let library = load(&fs);
+    (0..CHATS).for_each(|n| write(&fs, n, 12));
+    let rows: Vec<Row> = library.chats().flat_map(|(_, chat)| rows(chat.transcript())).collect();
+    let moments: HashSet<_> = rows.iter().map(|row| row.moment).collect();
+    assert_eq!((rows.len(), moments.len()), (CHATS * 10, CHATS * 10));
+    assert!(rows.iter().all(|row| row.len == 0));
 }
 
 #[test]

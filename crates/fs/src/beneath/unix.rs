@@ -235,6 +235,17 @@ impl Root {
         Ok(names)
     }
 
+    /// The identities of those of these names in a folder that are files, and no links to any.
+    pub(crate) fn files(&self, dir: &VaultPath, names: &[&str]) -> io::Result<Vec<Option<Identity>>> {
+        let handle = self.open(dir, HANDLE | OFlags::DIRECTORY | OFlags::CLOEXEC)?;
+        let file = |name: &&str| {
+            let stat = rustix::fs::statat(&handle, *name, AtFlags::SYMLINK_NOFOLLOW).ok()?;
+            let seen = seen(&stat);
+            (seen.kind == NodeKind::File).then_some(seen.identity)
+        };
+        Ok(names.iter().map(file).collect())
+    }
+
     /// A new file that only its owner can read, until [`Root::settle_in`].
     pub(crate) fn create_new(&self, path: &VaultPath) -> io::Result<File> {
         let place = self.place(path)?;

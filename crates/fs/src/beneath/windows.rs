@@ -110,6 +110,15 @@ impl Root {
         Ok(names)
     }
 
+    /// The identities of those of these names in a folder that are files.
+    pub(crate) fn files(&self, dir: &VaultPath, names: &[&str]) -> io::Result<Vec<Option<Identity>>> {
+        let file = |name: &&str| {
+            let seen = self.look(&dir.join(name).ok()?).ok()?;
+            (seen.kind == NodeKind::File).then_some(seen.identity)
+        };
+        Ok(names.iter().map(file).collect())
+    }
+
     pub(crate) fn create_new(&self, path: &VaultPath) -> io::Result<File> {
         File::options().write(true).create_new(true).open(self.place(path)?)
     }

@@ -17,6 +17,7 @@ use forklore_json::Raw;
 use crate::cache::{self, View};
 use crate::library::{Chat, Library};
 use crate::read::facts::{Facts, links_of};
+use crate::read::outline::Outline;
 use crate::read::scan::Scan;
 
 /// A fork that was made.
@@ -67,7 +68,7 @@ impl Library {
         facts.links.retain(|(message, ..)| *message != at);
         facts.links.extend(links.into_iter().map(|(bookmark, name)| (at, bookmark, name)));
         facts.links.sort_by_key(|(message, ..)| *message);
-        let header = Some(&*chat.header).filter(|header| !header.is_empty() && chat.kept.is_none());
+        let header = Some(chat.body.get().line()).filter(|line| !line.is_empty() && chat.kept.is_none());
         self.remember(chat, &chat.path, is, header, facts, &self.view(chat).linked(at, by, len));
     }
 
@@ -102,12 +103,14 @@ impl Library {
     ) {
         let now = self.fs.identity(path).ok().flatten().filter(|now| FileId::from(*now) == file);
         let Some(now) = now.filter(|now| now.len >= cache::WORTHWHILE) else { return };
+        let outline = Outline::of(header);
         if view.is_remembered() {
-            cache::remember_view(&*self.fs, path, now, header, &facts, view);
+            cache::remember_view(&*self.fs, path, now, header, &outline, &facts, view);
             return;
         }
         let (transcript, snapshots) = view.part_of(&chat.transcript, &chat.snapshots);
-        let scan = Scan { header: header.map(<[u8]>::to_vec), transcript, facts, snapshots, view: None };
+        let header = header.map(<[u8]>::to_vec);
+        let scan = Scan { header, outline, transcript, facts, snapshots, view: None };
         cache::remember(&*self.fs, path, now, &scan);
     }
 }

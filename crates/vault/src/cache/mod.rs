@@ -3,13 +3,14 @@
 //! Disposable: a file that is missing, torn, of another version or about another state of the chat is as good as none. Its
 //! format has no promise to anybody; it is described in `docs/formats/files.md`.
 //!
-//! There are three kinds of files. An entry is about one chat in one state: whose it is, the header, the facts. A pack (`pack`)
-//! holds the bulk, rows and snapshots, of one pass over a chat. A small chat has its pack inside its entry. A large one has it in
-//! a file of its own, because a fork needs no other: its entry says which part of its parent's pack it is ([`View`]). Entries of many small
-//! chats that are read for the first time come into one file, a [`Bundle`].
+//! There are three kinds of files. An entry (`entry`) is about one chat in one state: first whose it is, the facts, and an outline of the header,
+//! which every command needs; then the header. A pack (`pack`) holds the bulk, rows and snapshots, of one pass over a chat. A small chat has
+//! its pack inside its entry. A large one has it in a file of its own, because a fork needs no other: its entry says which part of its parent's
+//! pack it is ([`View`]). Entries of many small chats that are read for the first time come into one file, a [`Bundle`].
 
 mod bundle;
 mod derive;
+mod entry;
 mod pack;
 pub(crate) mod view;
 
@@ -18,24 +19,23 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use forklore_core::story::Transcript;
-use forklore_fs::{Identity, OpenFile, Part, PathError, VaultPath, Vfs};
+use forklore_fs::{Identity, Part, PathError, VaultPath, Vfs};
 use forklore_journal::layout;
 use forklore_journal::operation::FileId;
 
 pub use self::bundle::Bundle;
 pub(crate) use self::bundle::{MANY, MOST};
 pub use self::derive::Made;
-use self::pack::{Again, Pack, u32_at, u64_at};
+pub(crate) use self::entry::Entry;
+use self::entry::Front;
+use self::pack::{Again, Pack, u64_at};
 pub use self::view::View;
 use self::view::{INSIDE, PackId};
+use crate::library::body::{Body, Later};
 use crate::read::facts::Facts;
+use crate::read::outline::Outline;
 use crate::read::scan::{Scan, is_large, scan};
-
-const MAGIC: &[u8; 8] = b"fkl-idx\0";
-/// Raised whenever what a scan finds out changes.
-const VERSION: u32 = 5;
-const HEAD: usize = 8 + 4 + 8 * 4 + 8 * 3 + 16;
-const HASH: u64 = 32;
+use crate::read::snapshots::Snapshots;
 
 /// Chats below this size are as quickly read as remembered.
 pub const WORTHWHILE: u64 = 16 << 10;
@@ -47,8 +47,20 @@ pub fn folder() -> VaultPath {
 
 /// The file in which what is known of a chat is remembered.
 pub fn file_of(chat: &VaultPath) -> VaultPath {
-    let name = blake3::hash(chat.as_str().as_bytes()).to_hex();
-    folder().join(&format!("{}.idx", &name[..32])).unwrap_or_default()
+    folder().join(&name_of(key_of(chat))).unwrap_or_default()
+}
+
+/// What an entry is found by: the first bytes of the hash of the chat's path.
+pub(crate) type Key = [u8; 16];
+
+pub(crate) fn key_of(chat: &VaultPath) -> Key {
+    let hash = blake3::hash(chat.as_str().as_bytes());
+    std::array::from_fn(|i| hash.as_bytes()[i])
+}
+
+/// The name of an entry's file.
+fn name_of(key: Key) -> String {
+    format!("{:032x}.idx", u128::from_be_bytes(key))
 }
 
 /// The file of a pack.
@@ -78,115 +90,169 @@ impl Packs {
 
 /// What is remembered of a chat in this very state.
 pub fn recall(fs: &dyn Vfs, chat: &VaultPath, identity: Identity) -> Option<Scan> {
-    let bundle = Bundle::open(fs);
-    recall_as(fs, bundle.as_ref(), chat, identity, None, |id| {
-        let pack = Pack::read(fs.open(&pack_file(id)).ok()?, 0)?;
-        pack.in_memory().map(Arc::new)
-    })
-}
-
-/// As [`recall`], for one of many chats, of which few rows are going to be asked for: how long this takes does not depend on how many
-/// there are. That one of them is torn is seen late; then the chat is read again.
-pub fn recall_with(
-    fs: &Arc<dyn Vfs>,
-    bundle: Option<&Bundle>,
-    packs: &Packs,
-    chat: &VaultPath,
-    identity: Identity,
-    group: bool,
-) -> Option<Scan> {
-    let (vault, path) = (fs.clone(), chat.clone());
-    let again: Again = Box::new(move || {
-        // Whoever comes next shall not find it.
-        let _gone = vault.unlink(&file_of(&path));
-        let file = vault.open(&path).ok()?;
-        // As forks are guarded: a backup's hard link, which changes the time of change, makes no other content.
-        let same = || file.identity().is_ok_and(|now| FileId::from(now) == FileId::from(identity));
-        let scan = same().then(|| scan(&*file, group).ok()).flatten()?;
-        same().then_some(scan.transcript)
-    });
-    recall_as(&**fs, bundle, chat, identity, Some(again), |id| packs.get(&**fs, id))
-}
-
-fn recall_as(
-    fs: &dyn Vfs,
-    bundle: Option<&Bundle>,
-    chat: &VaultPath,
-    identity: Identity,
-    again: Option<Again>,
-    pack: impl Fn(PackId) -> Option<Arc<Pack>>,
-) -> Option<Scan> {
-    // What is in the bundle is a small chat, with all of its rows.
-    let inside = |_| None;
-    let bundled = bundle.and_then(|bundle| read_entry(bundle.entry(chat)?, chat, identity, None, inside));
-    bundled.or_else(|| read_entry(fs.open(&file_of(chat)).ok()?, chat, identity, again, pack))
-}
-
-fn read_entry(
-    file: Box<dyn OpenFile>,
-    chat: &VaultPath,
-    identity: Identity,
-    again: Option<Again>,
-    pack: impl Fn(PackId) -> Option<Arc<Pack>>,
-) -> Option<Scan> {
-    let head = Head::read(&*file)?;
-    if head.identity != identity {
-        return None;
-    }
-    let known = head.rest(&*file)?;
-    let pack = match head.pack {
-        INSIDE => Arc::new(Pack::read(file, head.end())?.in_memory()?),
-        id => pack(id)?,
+    let pack = |id| Pack::read(fs.open(&pack_file(id)).ok()?, 0)?.in_memory().map(Arc::new);
+    let alone = || {
+        let (front, body) = Front::open(&*fs.open(&file_of(chat)).ok()?, identity)?;
+        whole(front, body, chat, pack)
     };
-    let view = known.view.unwrap_or_else(|| pack.whole(head.pack));
+    let bundled = || {
+        let (front, body) = Bundle::open(fs)?.entry(key_of(chat), identity)?;
+        whole(front, body, chat, pack)
+    };
+    alone().or_else(bundled)
+}
+
+/// All of an entry; `None` if a part of it is torn.
+fn whole(
+    front: Front,
+    body: Vec<u8>,
+    chat: &VaultPath,
+    pack: impl Fn(PackId) -> Option<Arc<Pack>>,
+) -> Option<Scan> {
+    let (header, pack) = front.open_body(body, pack)?;
+    let view = front.view.unwrap_or_else(|| pack.whole(front.pack));
     Some(Scan {
-        header: known.header,
-        transcript: Transcript::elsewhere(Arc::new(pack.rows(&view, chat, again)?)),
-        facts: known.facts,
+        header,
+        outline: front.outline,
+        transcript: Transcript::elsewhere(Arc::new(pack.rows(&view, chat, None)?)),
+        facts: front.facts,
         snapshots: pack.snapshots(&view)?,
-        view: (head.pack != INSIDE).then_some(view),
+        view: (front.pack != INSIDE).then_some(view),
     })
+}
+
+/// What is remembered of one of many chats. Its bulk is read when it is asked for.
+pub(crate) struct Recalled {
+    pub(crate) outline: Outline,
+    pub(crate) facts: Facts,
+    pub(crate) rows: usize,
+    pub(crate) body: Arc<Later>,
+    /// Where it is remembered, if others can be remembered as a part of it
+    pub(crate) view: Option<View>,
+}
+
+/// Where things are remembered, for one who reads many chats.
+pub(crate) struct Known {
+    fs: Arc<dyn Vfs>,
+    bundle: Option<Arc<Bundle>>,
+    packs: Packs,
+}
+
+impl Known {
+    pub(crate) fn of(fs: &Arc<dyn Vfs>) -> Self {
+        let bundle = Bundle::open(&**fs).and_then(Bundle::with_fronts).map(Arc::new);
+        Self { fs: fs.clone(), bundle, packs: Packs::default() }
+    }
+
+    /// What is remembered of a chat in this very state. That a part of its bulk is torn is seen late; then the chat is read again.
+    pub(crate) fn recall(&self, chat: &VaultPath, identity: Identity, group: bool) -> Option<Recalled> {
+        self.bundled(chat, identity, group).or_else(|| self.alone(chat, identity, group))
+    }
+
+    /// A small one, from the bundle: its bulk is not even read.
+    fn bundled(&self, chat: &VaultPath, identity: Identity, group: bool) -> Option<Recalled> {
+        let key = key_of(chat);
+        let bundle = self.bundle.as_ref()?;
+        let front = bundle.front(key, identity)?;
+        let (source, vault, read) = (bundle.clone(), self.fs.clone(), self.again(chat, identity, group));
+        let again = Box::new(move || {
+            bundle::forget_bundle(&*vault);
+            read()
+        });
+        Some(later(front, chat, move || source.body(key), again))
+    }
+
+    fn alone(&self, chat: &VaultPath, identity: Identity, group: bool) -> Option<Recalled> {
+        let (front, body) = Front::open(&*self.fs.open(&file_of(chat)).ok()?, identity)?;
+        let again = self.again(chat, identity, group);
+        if front.pack == INSIDE {
+            // It may be another file by the time it is asked for.
+            return Some(later(front, chat, move || Some(body.clone()), again));
+        }
+        let (header, pack) = front.open_body(body, |id| self.packs.get(&*self.fs, id))?;
+        let view = front.view?;
+        let rows = Transcript::elsewhere(Arc::new(pack.rows(&view, chat, Some(again))?));
+        let body = Body::new(header.unwrap_or_default(), rows, pack.snapshots(&view)?);
+        let Front { outline, facts, .. } = front;
+        Some(Recalled { outline, facts, rows: view.rows, body: Later::here(body), view: Some(view) })
+    }
+
+    /// Reads a chat again, if it still is in the state that is remembered. Whoever comes next shall not find what was torn.
+    fn again(&self, chat: &VaultPath, identity: Identity, group: bool) -> Again {
+        let (vault, path) = (self.fs.clone(), chat.clone());
+        Box::new(move || {
+            let _gone = vault.unlink(&file_of(&path));
+            let file = vault.open(&path).ok()?;
+            // As forks are guarded: a backup's hard link, which changes the time of change, makes no other content.
+            let same = || file.identity().is_ok_and(|now| FileId::from(now) == FileId::from(identity));
+            let scan = same().then(|| scan(&*file, group).ok()).flatten()?;
+            same().then_some(scan)
+        })
+    }
+}
+
+/// A small chat, whose bulk is made sure of when it is asked for.
+fn later(
+    front: Front,
+    chat: &VaultPath,
+    bytes: impl Fn() -> Option<Vec<u8>> + Send + Sync + 'static,
+    again: Again,
+) -> Recalled {
+    let Front { outline, facts, rows, header, .. } = front;
+    let chat = chat.clone();
+    let read = move || {
+        let body = || {
+            let (header, pack) = entry::open_inside(header, bytes()?)?;
+            let view = pack.whole(INSIDE);
+            let rows = Transcript::elsewhere(Arc::new(pack.rows(&view, &chat, None)?));
+            Some(Body::new(header.unwrap_or_default(), rows, pack.snapshots(&view)?))
+        };
+        let torn = || {
+            let nothing = || Transcript::elsewhere(Arc::new(pack::Nothing { chat: chat.clone(), rows }));
+            again().map(Body::of).unwrap_or_else(|| Body::new(Vec::new(), nothing(), Snapshots::default()))
+        };
+        body().unwrap_or_else(torn)
+    };
+    Recalled { outline, facts, rows, body: Later::new(read), view: None }
 }
 
 /// Remembers a scan. A cache that cannot be written (a vault on read-only media) is no reason to fail.
 ///
 /// Says which part of which pack it is, if others can refer to it.
 pub fn remember(fs: &dyn Vfs, chat: &VaultPath, identity: Identity, scan: &Scan) -> Option<View> {
-    let (pack, id) = pack::encode(scan);
-    let header = scan.header.as_deref();
     if !is_large(identity.len) {
-        write_entry(fs, chat, &entry(identity, header, &scan.facts, None, pack.len()), &pack).ok()?;
+        let (_, entry) = small_entry(chat, identity, scan);
+        write_entry(fs, key_of(chat), &entry).ok()?;
         return None;
     }
+    let (pack, id) = pack::encode(scan);
     let view = View::of(&scan.transcript, &scan.snapshots).in_pack(id);
     let file = pack_file(view.pack);
     fs.make_private_dir(&folder()).ok()?;
     // One that is there already, by this name, may be torn: else the chat would not have been read again.
     write(fs, &file, &[Part::Bytes(&pack)]).ok()?;
     drop(pack);
-    remember_view(fs, chat, identity, header, &scan.facts, &view);
+    remember_view(fs, chat, identity, scan.header.as_deref(), &scan.outline, &scan.facts, &view);
     Some(view)
 }
 
-/// What is remembered of a small chat, to be put into a bundle with others: under which name, and what.
-pub(crate) fn small_entry(chat: &VaultPath, identity: Identity, scan: &Scan) -> (String, Vec<u8>) {
+/// What is remembered of a small chat, to be put into a bundle with others: under which key, and what.
+pub(crate) fn small_entry(chat: &VaultPath, identity: Identity, scan: &Scan) -> (Key, Entry) {
     let (pack, _) = pack::encode(scan);
-    let mut bytes = entry(identity, scan.header.as_deref(), &scan.facts, None, pack.len());
-    bytes.extend_from_slice(&pack);
-    (file_of(chat).name().to_owned(), bytes)
+    let known = (&scan.outline, &scan.facts, None);
+    (key_of(chat), Entry::new(identity, scan.header.as_deref(), known, scan.transcript.len(), pack))
 }
 
 /// Remembers small chats that are new to the cache: many in one file, of which those stay that are still `there`.
-pub(crate) fn remember_small(fs: &dyn Vfs, new: BTreeMap<String, Vec<u8>>, there: &HashSet<String>) {
+pub(crate) fn remember_small(fs: &dyn Vfs, new: BTreeMap<Key, Entry>, there: &dyn Fn() -> HashSet<Key>) {
     // A cache that cannot be written only costs time.
     if new.len() >= MANY {
-        let _not_kept = bundle::write_bundle(fs, new, &|name| there.contains(name));
+        let there = there();
+        let _not_kept = bundle::write_bundle(fs, new, &|key| there.contains(&key));
         return;
     }
-    for (name, bytes) in new {
-        if let (Ok(file), Ok(())) = (folder().join(&name), fs.make_private_dir(&folder())) {
-            let _not_kept = write(fs, &file, &[Part::Bytes(&bytes)]);
-        }
+    for (key, entry) in new {
+        let _not_kept = write_entry(fs, key, &entry);
     }
 }
 
@@ -196,11 +262,13 @@ pub(crate) fn remember_view(
     chat: &VaultPath,
     identity: Identity,
     header: Option<&[u8]>,
+    outline: &Outline,
     facts: &Facts,
     view: &View,
 ) {
-    let before = fs.open(&file_of(chat)).ok().and_then(|file| Head::read(&*file)).map(|head| head.pack);
-    let written = write_entry(fs, chat, &entry(identity, header, facts, Some(view), 0), &[]);
+    let before = fs.open(&file_of(chat)).ok().and_then(|file| entry::pack_of(&*file));
+    let entry = Entry::new(identity, header, (outline, facts, Some(view)), view.rows, Vec::new());
+    let written = write_entry(fs, key_of(chat), &entry);
     if let (Ok(()), Some(old)) = (written, before.filter(|old| *old != INSIDE && *old != view.pack)) {
         // Whatever goes wrong here: what is not removed now is removed by `gc`.
         let _left = forget_unless_needed(fs, old);
@@ -234,7 +302,7 @@ pub fn forget_all_but(fs: &dyn Vfs, entries: &HashSet<String>) -> Result<(), Pat
             remove(fs, &path)?;
         }
     }
-    bundle::forget_from_bundle(fs, &|name| entries.contains(name))?;
+    bundle::forget_from_bundle(fs, &|key| entries.contains(&name_of(key)))?;
     let needed = needed_packs(fs)?;
     for node in fs.list(&folder())? {
         let id = node.name.strip_suffix(".pack").and_then(|name| u128::from_str_radix(name, 16).ok());
@@ -259,14 +327,15 @@ fn needed_packs(fs: &dyn Vfs) -> Result<Vec<PackId>, PathError> {
     let entries = nodes.iter().filter(|node| node.name.ends_with(".idx"));
     let heads = entries.filter_map(|node| {
         let file = fs.open(&folder().join(&node.name).ok()?).ok()?;
-        Head::read(&*file)
+        entry::pack_of(&*file)
     });
-    Ok(heads.map(|head| head.pack).collect())
+    Ok(heads.collect())
 }
 
-fn write_entry(fs: &dyn Vfs, chat: &VaultPath, entry: &[u8], pack: &[u8]) -> Result<(), PathError> {
+fn write_entry(fs: &dyn Vfs, key: Key, entry: &Entry) -> Result<(), PathError> {
     fs.make_private_dir(&folder())?;
-    write(fs, &file_of(chat), &[Part::Bytes(entry), Part::Bytes(pack)])
+    let file = folder().join(&name_of(key)).unwrap_or_default();
+    write(fs, &file, &[Part::Bytes(&entry.front), Part::Bytes(&entry.header), Part::Bytes(&entry.pack)])
 }
 
 /// Puts a file in place whole. Not synced: what a power cut tears is as good as missing.
@@ -281,93 +350,4 @@ fn write(fs: &dyn Vfs, path: &VaultPath, parts: &[Part<'_>]) -> Result<(), PathE
         let _gone = fs.unlink(&temporary);
     }
     written
-}
-
-/// The bytes of an entry, up to a pack inside of it.
-fn entry(
-    identity: Identity,
-    header: Option<&[u8]>,
-    facts: &Facts,
-    view: Option<&View>,
-    pack_len: usize,
-) -> Vec<u8> {
-    let mut out = vec![0; HEAD];
-    out.extend_from_slice(header.unwrap_or_default());
-    let start = out.len();
-    // Plain data into memory: this cannot fail, and if it did, the cache would just not be read back.
-    let mut out = postcard::to_extend(&(facts, view), out).unwrap_or_default();
-    let numbers = [
-        identity.file,
-        identity.len,
-        identity.modified.cast_unsigned(),
-        identity.changed.cast_unsigned(),
-        header.map_or(0, |h| h.len() as u64 + 1),
-        out.len().saturating_sub(start) as u64,
-        pack_len as u64,
-    ];
-    let numbers = numbers.iter().flat_map(|n| n.to_le_bytes());
-    let head = MAGIC.iter().copied().chain(VERSION.to_le_bytes()).chain(numbers);
-    let head = head.chain(view.map_or(INSIDE, |view| view.pack));
-    out.iter_mut().zip(head).for_each(|(byte, value)| *byte = value);
-    let hash = blake3::hash(&out);
-    out.extend_from_slice(hash.as_bytes());
-    out
-}
-
-/// The first bytes of an entry.
-struct Head {
-    bytes: Vec<u8>,
-    identity: Identity,
-    /// Length of the header, if there is one
-    header: Option<u64>,
-    /// Length of what else is known
-    known: u64,
-    pack: PackId,
-}
-
-/// What an entry knows of a chat, beyond what is in the pack.
-struct Known {
-    header: Option<Vec<u8>>,
-    facts: Facts,
-    view: Option<View>,
-}
-
-impl Head {
-    fn read(file: &dyn OpenFile) -> Option<Self> {
-        let bytes = file.read_range(0..HEAD as u64).ok()?;
-        if &bytes[..8] != MAGIC || u32_at(&bytes, 8)? != VERSION {
-            return None;
-        }
-        let number = |i: usize| u64_at(&bytes, 12 + i * 8);
-        let identity = Identity {
-            file: number(0)?,
-            len: number(1)?,
-            modified: number(2)?.cast_signed(),
-            changed: number(3)?.cast_signed(),
-        };
-        let pack = *bytes.last_chunk()?;
-        let head = Self { identity, header: number(4)?.checked_sub(1), known: number(5)?, pack, bytes };
-        let inside = u64_at(&head.bytes, 12 + 6 * 8)?;
-        let len = (HEAD as u64).checked_add(head.header.unwrap_or(0))?.checked_add(head.known)?;
-        let len = len.checked_add(HASH)?.checked_add(inside)?;
-        (file.identity().ok()?.len == len).then_some(head)
-    }
-
-    fn rest(&self, file: &dyn OpenFile) -> Option<Known> {
-        let rest = file.read_range(HEAD as u64..self.end()).ok()?;
-        let (rest, hash) = rest.split_at_checked(rest.len().checked_sub(32)?)?;
-        let mut hasher = blake3::Hasher::new();
-        hasher.update(&self.bytes).update(rest);
-        if hash != hasher.finalize().as_bytes() {
-            return None;
-        }
-        let (header, known) = rest.split_at_checked(usize::try_from(self.header.unwrap_or(0)).ok()?)?;
-        let (facts, view) = postcard::from_bytes(known).ok()?;
-        Some(Known { header: self.header.map(|_| header.to_vec()), facts, view })
-    }
-
-    /// Where the entry ends, and a pack inside of it begins.
-    fn end(&self) -> u64 {
-        HEAD as u64 + self.header.unwrap_or(0) + self.known + HASH
-    }
 }

@@ -197,7 +197,7 @@ fn block_hash(rows: &[u8]) -> [u8; BLOCK_HASH] {
 }
 
 /// Reads a chat again, if it still is in the state that is remembered.
-pub(super) type Again = Box<dyn Fn() -> Option<Transcript> + Send + Sync>;
+pub(super) type Again = Box<dyn Fn() -> Option<Scan> + Send + Sync>;
 
 /// The rows of a remembered transcript.
 pub(super) struct RememberedRows {
@@ -213,17 +213,34 @@ impl RememberedRows {
     fn read_again(&self, n: usize) -> Option<Row> {
         if self.found.get().is_none() {
             // Two at once find the same.
-            let _first = self.found.set(self.again.as_ref()?()?);
+            let _first = self.found.set(self.again.as_ref()?()?.transcript);
         }
         self.found.get()?.row(n)
     }
+}
 
-    /// Where nothing helps: a row without a line, that is like no other, so that nothing is taken for the same that is not.
-    fn nothing(&self, n: usize) -> Row {
-        let hash = blake3::hash(format!("row {n} of {} could not be read", self.chat.as_str()).as_bytes());
-        let (moment, rest) = hash.as_bytes().split_at(16);
-        let id = MessageId(u64_at(rest, 0).unwrap_or_default());
-        Row { moment: Moment(std::array::from_fn(|i| moment[i])), id, ..Row::default() }
+/// Where nothing helps: a row without a line, that is like no other, so that nothing is taken for the same that is not.
+fn nothing(chat: &VaultPath, n: usize) -> Row {
+    let hash = blake3::hash(format!("row {n} of {} could not be read", chat.as_str()).as_bytes());
+    let (moment, rest) = hash.as_bytes().split_at(16);
+    let id = MessageId(u64_at(rest, 0).unwrap_or_default());
+    Row { moment: Moment(std::array::from_fn(|i| moment[i])), id, ..Row::default() }
+}
+
+/// The rows of a chat of which nothing can be read any more.
+#[derive(Debug)]
+pub(super) struct Nothing {
+    pub(super) chat: VaultPath,
+    pub(super) rows: usize,
+}
+
+impl RowSource for Nothing {
+    fn count(&self) -> usize {
+        self.rows
+    }
+
+    fn row(&self, n: usize) -> Row {
+        nothing(&self.chat, n)
     }
 }
 
@@ -234,7 +251,7 @@ impl RowSource for RememberedRows {
 
     fn row(&self, n: usize) -> Row {
         let remembered = self.pack.table.row(n).map(|row| self.view.row(n, row));
-        remembered.or_else(|| self.read_again(n)).unwrap_or_else(|| self.nothing(n))
+        remembered.or_else(|| self.read_again(n)).unwrap_or_else(|| nothing(&self.chat, n))
     }
 }
 

@@ -1,8 +1,8 @@
 //! [`Chat`]: one chat, as it was read.
 
-use std::ops::Range;
-use std::sync::OnceLock;
+use std::sync::{Arc, OnceLock};
 
+use forklore_core::adapter::BookCopy;
 use forklore_core::adapter::recap::{self, RunningRecap};
 use forklore_core::format::chat::Header;
 use forklore_core::format::group::Kept;
@@ -10,11 +10,12 @@ use forklore_core::format::record::ForkRecord;
 use forklore_core::story::Transcript;
 use forklore_core::story::lineage::Lineage;
 use forklore_fs::{Identity, VaultPath};
-use forklore_json::Raw;
 
 use super::StoryIx;
+use super::body::{Later, LaterSnapshots};
 use crate::cache::view::View;
 use crate::read::facts::Facts;
+use crate::read::outline::Outline;
 use crate::read::snapshots::Snapshots;
 
 /// One chat.
@@ -32,11 +33,10 @@ pub struct Chat {
     pub(crate) modified: i64,
     /// Which file was read; `None` if it could not be
     pub(crate) identity: Option<Identity>,
-    pub(crate) header: Vec<u8>,
-    /// Where in the header `chat_metadata` is, if it is there
-    pub(crate) metadata: Option<Range<usize>>,
-    /// The slug by which SillyTavern tells chats apart
-    pub(crate) slug: Option<String>,
+    /// Header, rows and snapshots, once somebody has asked for one of them
+    pub(crate) body: Arc<Later>,
+    /// What questions about the whole vault need of the header
+    pub(crate) outline: Outline,
     /// The group's file, and where in it the metadata is, for chats of older versions, which have no header
     pub(crate) kept: Option<(VaultPath, Kept)>,
     /// The book bound to the chat: name as the header has it, and file stem
@@ -46,7 +46,7 @@ pub struct Chat {
     /// Facts about some messages
     pub(crate) facts: Facts,
     /// States of the book that its scenes have kept
-    pub(crate) snapshots: Snapshots,
+    pub(crate) snapshots: LaterSnapshots,
     /// Where all this is remembered, if others can be remembered as a part of it; see `Library::view`
     pub(crate) view: OnceLock<View>,
     /// The record that Forklore wrote for this very chat
@@ -122,7 +122,33 @@ impl Chat {
 
     /// The running recap as stored.
     pub fn running(&self) -> Option<&RunningRecap> {
-        self.running.get_or_init(|| recap::running(self.header().metadata())).as_ref()
+        let read = || recap::running(self.header().metadata());
+        self.running.get_or_init(|| self.outline.running.as_ref().and_then(|_| read())).as_ref()
+    }
+
+    /// The running recap without the texts of its versions: what is asked of all chats is asked of this.
+    pub fn running_outline(&self) -> Option<&RunningRecap> {
+        self.outline.running.as_ref()
+    }
+
+    /// Name of the chat that this one says it was forked from.
+    pub fn main_chat(&self) -> Option<&str> {
+        self.outline.main_chat.as_deref()
+    }
+
+    /// The books that extensions made for it, and when, in milliseconds since 1970.
+    pub fn made(&self) -> impl Iterator<Item = (&str, i64)> {
+        self.outline.made.iter().map(|(book, time)| (book.as_str(), *time))
+    }
+
+    /// The books that its book was copied from when it was made.
+    pub fn copies(&self) -> &[BookCopy] {
+        &self.outline.copies
+    }
+
+    /// Whom the mark of the line that is the story now was written for, if there is one.
+    pub fn story_mark(&self) -> Option<&str> {
+        self.outline.story.as_deref()
     }
 
     /// Where it comes from.
@@ -137,17 +163,12 @@ impl Chat {
 
     /// The header.
     pub fn header(&self) -> Header<'_> {
-        // The scan took the header out of a line that it had parsed.
-        if self.header.is_empty() {
-            return Header::NONE;
-        }
-        let metadata = self.metadata.clone().and_then(|range| self.header.get(range));
-        Header::with_metadata(Raw::trust(&self.header), metadata.map_or(Raw::NULL, Raw::trust))
+        self.body.get().header()
     }
 
     /// The slug by which SillyTavern tells chats apart.
     pub fn slug(&self) -> Option<&str> {
-        self.slug.as_deref()
+        self.outline.slug.as_deref()
     }
 
     /// File stem of the book bound to the chat.

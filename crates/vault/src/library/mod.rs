@@ -1,5 +1,6 @@
 //! [`Library`]: everything that was read of a vault, with the lineage of every chat; its [`Story`]s, [`Chat`]s and [`Book`]s.
 
+pub(crate) mod body;
 mod book;
 mod chat;
 mod memo;

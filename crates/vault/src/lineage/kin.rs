@@ -165,7 +165,7 @@ impl Library {
         let mut found = Versions::default();
         for (c, chat) in ChatIx::each(&self.chats) {
             let family = self.kin().family_of[c];
-            for version in chat.running().into_iter().flat_map(|r| &r.versions) {
+            for version in chat.running_outline().into_iter().flat_map(|r| &r.versions) {
                 let with = found.0.entry((family, version.version, version.clock)).or_default();
                 // Numbers can stand twice in one recap.
                 if with.last() != Some(&c) {

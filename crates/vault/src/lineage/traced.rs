@@ -44,8 +44,10 @@ impl Key {
                 hasher.update(&number.to_le_bytes());
             }
             // What is kept elsewhere does not show in the chat's own file.
-            if chat.kept.is_some() {
-                hasher.update(&(chat.header.len() as u64).to_le_bytes()).update(&chat.header);
+            if let Some((_, kept)) = &chat.kept {
+                let metadata = kept.metadata.as_deref();
+                hasher.update(&metadata.map_or(0, |bytes| bytes.len() as u64 + 1).to_le_bytes());
+                hasher.update(metadata.unwrap_or_default());
             }
         }
         Some(Self(hasher.finalize()))

@@ -5,10 +5,9 @@ use std::collections::{BTreeMap, HashMap, HashSet};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 use forklore_core::format::card::Card;
-use forklore_core::format::chat::{Header, Message};
+use forklore_core::format::chat::Message;
 use forklore_core::format::group::Group;
 use forklore_core::format::names::{book_stem, chat_stem, is_save_litter};
-use forklore_core::format::record::ForkRecord;
 use forklore_core::format::settings::Settings;
 use forklore_core::story::lineage::{self, Lineage};
 use forklore_core::story::{Moment, swipe_moments};
@@ -18,11 +17,13 @@ use forklore_journal::{Right, layout};
 use forklore_json::Raw;
 use rayon::prelude::*;
 
-use crate::cache::{self, Packs};
+use crate::cache::{self, Recalled};
+use crate::library::body::{Body, Later, LaterSnapshots};
 use crate::library::{Chat, Library, Memo, Story, StoryKind};
 use crate::lineage as traced;
 use crate::progress::Progress;
 use crate::read::facts::{Damage, Facts};
+use crate::read::outline::Outline;
 use crate::read::scan::{Scan, is_large, scan};
 
 /// Why a vault cannot be read.
@@ -94,13 +95,11 @@ impl Library {
     }
 
     fn read_chats(&mut self, places: &[(StoryIx, String, VaultPath)], progress: &dyn Progress) {
-        let found: Vec<Option<Identity>> =
-            places.par_iter().map(|(_, _, path)| self.fs.identity(path).ok().flatten()).collect();
+        let found = identities(&*self.fs, places);
         let sizes: Vec<u64> = found.iter().map(|id| id.map_or(0, |id| id.len)).collect();
         progress.start("Reading chats", sizes.iter().sum());
         let fs = &*self.fs;
         let stories = &self.stories;
-        let packs = Packs::default();
         let background = Mutex::new(HashMap::new());
         let in_background = |path: &VaultPath, identity: Identity, scan: &Scan| {
             let (fs, chat, scan) = (self.fs.clone(), path.clone(), scan.clone());
@@ -108,9 +107,9 @@ impl Library {
             background.lock().unwrap_or_else(PoisonError::into_inner).insert(path.clone(), thread);
         };
         // Small ones are remembered together, as long as that is not too much.
-        let small: Mutex<(usize, BTreeMap<String, Vec<u8>>)> = Mutex::default();
+        let small: Mutex<(usize, BTreeMap<cache::Key, cache::Entry>)> = Mutex::default();
         let together = |path: &VaultPath, identity: Identity, scan: &Scan| {
-            let (name, entry) = cache::small_entry(path, identity, scan);
+            let (key, entry) = cache::small_entry(path, identity, scan);
             let mut small = small.lock().unwrap_or_else(PoisonError::into_inner);
             if small.0 + entry.len() > cache::MOST {
                 drop(small);
@@ -118,16 +117,14 @@ impl Library {
                 return;
             }
             small.0 += entry.len();
-            small.1.insert(name, entry);
+            small.1.insert(key, entry);
         };
-        let bundle = cache::Bundle::open(fs);
+        let known_chats = cache::Known::of(&self.fs);
         let read = |(story, name, path): &(StoryIx, String, VaultPath), known: Option<Identity>| {
             let size = known.map_or(0, |id| id.len);
             let group = stories[*story].kind == StoryKind::Group;
             let large = is_large(size);
-            let recall = |path: &VaultPath, identity| {
-                cache::recall_with(&self.fs, bundle.as_ref(), &packs, path, identity, group)
-            };
+            let recall = |path: &VaultPath, identity| known_chats.recall(path, identity, group);
             let remember: &Remember<'_> = if large { &in_background } else { &together };
             let how = How { recall: &recall, group, remember, known };
             let chat = read_chat(fs, *story, name.clone(), path.clone(), &how);
@@ -146,7 +143,7 @@ impl Library {
             }
         }
         let chats = chats.into_iter().flatten().flatten().collect();
-        let there = places.iter().map(|(_, _, path)| cache::file_of(path).name().to_owned()).collect();
+        let there = || places.iter().map(|(_, _, path)| cache::key_of(path)).collect();
         cache::remember_small(fs, small.into_inner().unwrap_or_else(PoisonError::into_inner).1, &there);
         self.remembering = background;
         self.chats = chats;
@@ -161,7 +158,7 @@ impl Library {
 
     /// Chats of groups of older versions have no header: what would stand there stands in the group's file.
     fn read_kept_metadata(&mut self) {
-        for chat in self.chats.iter_mut().filter(|chat| chat.header.is_empty() && chat.unreadable.is_none()) {
+        for chat in self.chats.iter_mut().filter(|chat| !chat.outline.is_there && chat.unreadable.is_none()) {
             let story = &self.stories[chat.story];
             let group = self.groups.get(&story.folder).filter(|_| story.kind == StoryKind::Group);
             let Some((group, kept)) = group.and_then(|group| Some((group, group.metadata(&chat.name)?)))
@@ -172,9 +169,11 @@ impl Library {
                 continue;
             };
             let metadata = kept.metadata.as_deref().unwrap_or(b"{}");
-            chat.header = [b"{\"chat_metadata\":", metadata, b"}"].concat();
+            let line = [b"{\"chat_metadata\":", metadata, b"}"].concat();
             chat.kept = Some((file, kept));
-            chat.look_at_header();
+            chat.outline = Outline::of(Some(&line));
+            chat.body = chat.body.behind(line);
+            chat.look_at_outline();
         }
     }
 
@@ -189,7 +188,7 @@ impl Library {
             .collect();
         for chat in &mut self.chats {
             if self.stories[chat.story].folder == NO_GROUP {
-                let parent = chat.header().main_chat().map(|name| chat_stem(&name));
+                let parent = chat.main_chat().map(chat_stem);
                 if let Some(story) = parent.and_then(|name| listed.get(&name)) {
                     chat.story = *story;
                 }
@@ -201,7 +200,7 @@ impl Library {
     /// name, a record in another chat is a copy. (An owner that is not there was renamed, and this is it.)
     fn disown_copied_records(&mut self) {
         let named: HashSet<(StoryIx, String, Option<String>)> =
-            self.chats.iter().map(|c| (c.story, c.name.clone(), c.slug.clone())).collect();
+            self.chats.iter().map(|c| (c.story, c.name.clone(), c.outline.slug.clone())).collect();
         for chat in &mut self.chats {
             let owner_elsewhere = chat.record.as_ref().is_some_and(|record| {
                 let owner = (chat.story, record.owner_file.clone(), Some(record.owner_slug.clone()));
@@ -237,21 +236,19 @@ impl Library {
                 story: chat.story.place(),
                 group: self.stories[chat.story].kind == StoryKind::Group,
                 name: &chat.name,
-                silent: chat.header().metadata() == Raw::NULL
+                silent: !chat.outline.has_metadata
                     || chat.kept.as_ref().is_some_and(|(_, kept)| kept.metadata.is_none()),
                 slug: chat.slug(),
-                main_chat: chat.header().main_chat().map(|name| {
+                main_chat: chat.main_chat().map(|name| {
                     // A name that no file can have is still a name to tell of.
-                    Some(chat_stem(&name))
-                        .filter(|stem| !stem.is_empty())
-                        .unwrap_or_else(|| name.into_owned())
+                    Some(chat_stem(name)).filter(|stem| !stem.is_empty()).unwrap_or_else(|| name.to_owned())
                 }),
                 record: chat.record.as_ref(),
                 transcript: &chat.transcript,
                 undated: chat.facts.undated.is_some(),
                 aliases: [
                     chat.book.as_ref().map(|(name, _)| name.as_str()),
-                    chat.running().and_then(|r| r.chat_id.as_deref()),
+                    chat.running_outline().and_then(|r| r.chat_id.as_deref()),
                 ]
                 .into_iter()
                 .flatten()
@@ -271,9 +268,24 @@ impl Library {
     }
 }
 
+/// So many files are asked for their identities at once.
+const AT_ONCE: usize = 512;
+
+/// Which file each of these is, folder by folder.
+fn identities(fs: &dyn Vfs, places: &[(StoryIx, String, VaultPath)]) -> Vec<Option<Identity>> {
+    let folders = places.chunk_by(|(_, _, a), (_, _, b)| a.parent() == b.parent());
+    let some: Vec<_> = folders.flat_map(|folder| folder.chunks(AT_ONCE)).collect();
+    let identities = |places: &&[(StoryIx, String, VaultPath)]| {
+        let names: Vec<&str> = places.iter().map(|(_, _, path)| path.name()).collect();
+        fs.identities(&places[0].2.parent(), &names)
+    };
+    let found: Vec<Vec<_>> = some.par_iter().map(identities).collect();
+    found.into_iter().flatten().collect()
+}
+
 /// How a chat is read.
 struct How<'a> {
-    recall: &'a (dyn Fn(&VaultPath, Identity) -> Option<Scan> + Sync),
+    recall: &'a (dyn Fn(&VaultPath, Identity) -> Option<Recalled> + Sync),
     group: bool,
     /// Which file it was when it was found: a file that is remembered is not even opened
     known: Option<Identity>,
@@ -285,7 +297,7 @@ type Remember<'a> = dyn Fn(&VaultPath, Identity, &Scan) + Sync + 'a;
 
 /// Reads a chat; `None` if it is gone since it was listed.
 fn read_chat(fs: &dyn Vfs, story: StoryIx, name: String, path: VaultPath, how: &How<'_>) -> Option<Chat> {
-    let read = || -> Result<(Scan, Identity), PathError> {
+    let read = || -> Result<(Recalled, Identity), PathError> {
         let fail = |source| PathError { path: path.clone(), doing: "read", source };
         let is_worthwhile = |identity: &Identity| identity.len >= cache::WORTHWHILE;
         let recalled = |identity: Identity| Some(((how.recall)(&path, identity)?, identity));
@@ -302,18 +314,17 @@ fn read_chat(fs: &dyn Vfs, story: StoryIx, name: String, path: VaultPath, how: &
             }
             let scan = scan(&*file, how.group).map_err(fail)?;
             (how.remember)(&path, identity, &scan);
-            return Ok((scan, identity));
+            return Ok((scan.into(), identity));
         }
-        Ok((scan(&*file, how.group).map_err(fail)?, identity))
+        Ok((scan(&*file, how.group).map_err(fail)?.into(), identity))
     };
-    let (scan, identity, unreadable) = match read() {
-        Ok((scan, identity)) => (scan, Some(identity), None),
+    let (known, identity, unreadable) = match read() {
+        Ok((known, identity)) => (known, Some(identity), None),
         Err(e) if e.is_missing() => return None,
-        Err(e) => (
-            Scan { facts: Facts { damage: vec![Damage::Empty], ..Facts::default() }, ..Scan::default() },
-            None,
-            Some(e.to_string()),
-        ),
+        Err(e) => {
+            let facts = Facts { damage: vec![Damage::Empty], ..Facts::default() };
+            (Scan { facts, ..Scan::default() }.into(), None, Some(e.to_string()))
+        }
     };
     let mut chat = Chat {
         story,
@@ -322,14 +333,13 @@ fn read_chat(fs: &dyn Vfs, story: StoryIx, name: String, path: VaultPath, how: &
         bytes: identity.map_or(0, |id| id.len),
         modified: identity.map_or(0, |id| id.modified),
         identity,
-        header: scan.header.unwrap_or_default(),
-        metadata: None,
-        slug: None,
+        outline: known.outline,
         kept: None,
-        transcript: scan.transcript,
-        facts: scan.facts,
-        snapshots: scan.snapshots,
-        view: scan.view.map_or_else(OnceLock::new, OnceLock::from),
+        transcript: known.body.transcript(known.rows),
+        facts: known.facts,
+        snapshots: LaterSnapshots(known.body.clone()),
+        body: known.body,
+        view: known.view.map_or_else(OnceLock::new, OnceLock::from),
         book: None,
         record: None,
         running: OnceLock::new(),
@@ -343,23 +353,23 @@ fn read_chat(fs: &dyn Vfs, story: StoryIx, name: String, path: VaultPath, how: &
         },
         unreadable,
     };
-    chat.look_at_header();
+    chat.look_at_outline();
     Some(chat)
 }
 
+impl From<Scan> for Recalled {
+    fn from(mut scan: Scan) -> Self {
+        let (outline, facts) = (std::mem::take(&mut scan.outline), std::mem::take(&mut scan.facts));
+        let (rows, view) = (scan.transcript.len(), scan.view.take());
+        Self { outline, facts, rows, body: Later::here(Body::of(scan)), view }
+    }
+}
+
 impl Chat {
-    fn look_at_header(&mut self) {
+    fn look_at_outline(&mut self) {
         self.running = OnceLock::new();
-        self.metadata = None;
-        if self.header.is_empty() {
-            return;
-        }
-        let header = Header::new(Raw::trust(&self.header));
-        let metadata = header.metadata().range_in(&self.header);
-        let slug = header.slug().map(std::borrow::Cow::into_owned);
-        let record = ForkRecord::read(header.metadata()).filter(|record| record.belongs_to(slug.as_deref()));
-        let book = header.book().map(|name| (name.to_string(), book_stem(&name)));
-        (self.metadata, self.slug, self.record, self.book) = (metadata, slug, record, book);
+        self.record = self.outline.record.clone();
+        self.book = self.outline.book.as_deref().map(|name| (name.to_owned(), book_stem(name)));
     }
 }
 

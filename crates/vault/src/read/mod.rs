@@ -1,4 +1,4 @@
-//! From files to a [`Library`](crate::Library): `load` reads a vault, [`scan`] streams one chat (in `blocks`) into a transcript, [`facts`] and [`snapshots`], [`lines`] one file; [`locate`] finds a message again; [`media`] are the images
+//! From files to a [`Library`](crate::Library): `load` reads a vault, [`scan`] streams one chat (in `blocks`) into a transcript, [`facts`], [`snapshots`] and an [`outline`] of its header, [`lines`] one file; [`locate`] finds a message again; [`media`] are the images
 //! and files that chats link to; `backups` are SillyTavern's own copies of chats, `clock` knows when their messages were sent.
 
 mod backups;
@@ -9,6 +9,7 @@ pub mod lines;
 mod load;
 pub mod locate;
 pub mod media;
+pub mod outline;
 pub mod scan;
 pub mod snapshots;
 

@@ -14,6 +14,7 @@ use forklore_fs::OpenFile;
 
 use super::blocks::{BLOCK, Block, Blocks};
 use super::facts::{Damage, Facts, links_of};
+use super::outline::Outline;
 use super::snapshots::{Snapshots, StoredSighting};
 use crate::cache::view::View;
 
@@ -28,6 +29,8 @@ const KEPT: usize = 12 << 20;
 pub struct Scan {
     /// The header line; `None` if the file has none.
     pub header: Option<Vec<u8>>,
+    /// What questions about the whole vault need of it.
+    pub outline: Outline,
     /// The messages.
     pub transcript: Transcript,
     /// Facts about some messages.
@@ -252,6 +255,7 @@ impl Builder {
             self.facts.damage.push(Damage::Empty);
         }
         Scan {
+            outline: Outline::of(self.header.as_deref()),
             header: self.header,
             transcript: self.transcript.finish(),
             facts: self.facts,

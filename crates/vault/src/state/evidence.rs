@@ -71,8 +71,8 @@ impl Library {
     fn made_at(&self, stem: &str) -> Option<i64> {
         let made = self.memo.slot::<OnceLock<MadeAt>>().get_or_init(|| {
             let mut made = MadeAt::default();
-            for (book, time) in self.chats.iter().flat_map(|chat| adapter::made(chat.header())) {
-                made.0.entry(book_stem(&book)).and_modify(|first| *first = time.min(*first)).or_insert(time);
+            for (book, time) in self.chats.iter().flat_map(|chat| chat.made()) {
+                made.0.entry(book_stem(book)).and_modify(|first| *first = time.min(*first)).or_insert(time);
             }
             made
         });
@@ -160,7 +160,7 @@ impl Library {
             };
             let lacks =
                 lacking_events(evidence).any(|(scene, ..)| evidence.scenes[scene].carried_by(chat).is_some());
-            if !lacks && !here.running().into_iter().flat_map(|r| &r.versions).any(lost) {
+            if !lacks && !here.running_outline().into_iter().flat_map(|r| &r.versions).any(lost) {
                 continue;
             }
             for scan in self.backups(chat)? {

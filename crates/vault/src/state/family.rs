@@ -129,7 +129,8 @@ impl Library {
                         s.message == *message && (s.version, s.clock) == (version.number, version.clock)
                     };
                     let known = told.snapshots.iter().any(|(clock, ..)| *clock == version.clock);
-                    if let Some(place) = chat.snapshots.sightings.iter().position(same).filter(|_| !known) {
+                    let place = (!known).then(|| chat.snapshots.sightings.iter().position(same)).flatten();
+                    if let Some(place) = place {
                         told.snapshots.push((version.clock, c, place));
                     }
                 }
@@ -183,7 +184,8 @@ impl Library {
         let mut done: HashSet<(usize, i64, i64)> = HashSet::new();
         for (c, chat) in ChatIx::each(&self.chats) {
             let wiped = self.wiped_recap(c);
-            let versions = chat.running().into_iter().chain(&wiped).flat_map(|running| &running.versions);
+            let versions =
+                chat.running_outline().into_iter().chain(&wiped).flat_map(|running| &running.versions);
             for version in versions.filter(|version| !version.events.is_empty()) {
                 // A version of the running recap was made while its scene was combined.
                 let made = |scene: &&mut Scene| {
@@ -213,7 +215,7 @@ impl Library {
     fn wiped_recap(&self, c: ChatIx) -> Option<RunningRecap> {
         let chat = &self.chats[c];
         let oldest = |running: &RunningRecap| running.versions.iter().map(|version| version.clock).min();
-        let oldest_here = chat.running().and_then(oldest).unwrap_or(i64::MAX);
+        let oldest_here = chat.running_outline().and_then(oldest).unwrap_or(i64::MAX);
         let versions = chat.facts.scenes.iter().flat_map(|(_, scene)| &scene.versions);
         if !versions.filter(|version| version.combined).any(|version| version.clock < oldest_here) {
             return None;

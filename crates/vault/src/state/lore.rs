@@ -4,7 +4,7 @@ use crate::ChatIx;
 use std::collections::{HashMap, HashSet};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
-use forklore_core::adapter::{self, BookCopy};
+use forklore_core::adapter::BookCopy;
 use forklore_core::format::book::EntryImage;
 use forklore_core::format::names::book_stem;
 use forklore_core::state::{
@@ -266,7 +266,7 @@ impl Library {
                 let own = |copy: &BookCopy, stem: &str| {
                     bound == Some(stem) || copy.chat == here.name || self.had(chat, stem)
                 };
-                let copies = adapter::copies(here.header()).into_iter().filter_map(|copy| {
+                let copies = here.copies().iter().cloned().filter_map(|copy| {
                     let (stem, source) = (book_stem(&copy.copy), book_stem(&copy.source));
                     let (stem, source) = (self.known_as(&stem).to_owned(), self.known_as(&source).to_owned());
                     if !own(&copy, &stem) {

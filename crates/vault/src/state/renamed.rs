@@ -5,7 +5,7 @@ use crate::ChatIx;
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::sync::OnceLock;
 
-use forklore_core::adapter::{self, Keepers, Mark};
+use forklore_core::adapter::{Keepers, Mark};
 use forklore_core::format::book::EntryImage;
 use forklore_core::format::names::{book_stem, chat_stem};
 use forklore_fs::PathError;
@@ -115,7 +115,7 @@ impl Library {
             if gone.iter().any(Option::is_some) && !self.is_made_as(now) {
                 told.extend(gone.into_iter().flatten().map(|before| (before, now.to_owned())));
             }
-            for copy in adapter::copies(chat.header()) {
+            for copy in chat.copies() {
                 // SillyTavern's forks have the header of their parent, with its notes.
                 let above = chat.lineage.parent.and_then(|parent| self.chats[parent].book_stem());
                 let (stem, source) = (book_stem(&copy.copy), book_stem(&copy.source));
@@ -150,8 +150,8 @@ impl Library {
             .filter(|(.., book)| book != now)
             .max_by_key(|(_, version, _)| version.clock);
         let Some((message, version, before)) = last else { return Ok(None) };
-        let is_older = |(book, made): (String, i64)| book_stem(&book) == now && made <= version.clock;
-        if self.books.contains_key(&before) || !adapter::made(chat.header()).any(is_older) {
+        let is_older = |(book, made): (&str, i64)| book_stem(book) == now && made <= version.clock;
+        if self.books.contains_key(&before) || !chat.made().any(is_older) {
             return Ok(None);
         }
         let kept = chat.snapshots.sightings.iter().find(|kept| {
@@ -259,8 +259,8 @@ impl Library {
         let made = |chat: &crate::Chat| {
             let record = chat.record.as_ref().and_then(|record| record.book.as_deref());
             record.is_some_and(|book| book_stem(book) == stem)
-                || adapter::made(chat.header()).any(|(book, _)| book_stem(&book) == stem)
-                || adapter::copies(chat.header()).iter().any(|copy| book_stem(&copy.copy) == stem)
+                || chat.made().any(|(book, _)| book_stem(book) == stem)
+                || chat.copies().iter().any(|copy| book_stem(&copy.copy) == stem)
         };
         self.made_by_forklore(stem) || self.chats.iter().any(made)
     }

@@ -95,6 +95,10 @@ impl Adapter for AutoRecap {
         Some(text_hash(text))
     }
 
+    fn running_keys(&self) -> &'static [&'static str] {
+        &running::KEYS
+    }
+
     fn running(&self, metadata: Raw<'_>) -> Option<RunningRecap> {
         running::read(metadata)
     }
