@@ -244,26 +244,33 @@ fn string(b: &[u8], start: usize) -> Result<usize, SyntaxError> {
 /// 64 bytes; what it tells has one bit for each.
 struct Block([u8x16; 4]);
 
+// All of it is to become part of the loops that use it: a call for each 16 bytes would cost more than looking at them.
 impl Block {
+    #[inline(always)]
     fn of(chunk: &[u8; 64]) -> Self {
         let (parts, _) = chunk.as_chunks::<16>();
-        Self(std::array::from_fn(|i| u8x16::new(parts[i])))
+        Self([u8x16::new(parts[0]), u8x16::new(parts[1]), u8x16::new(parts[2]), u8x16::new(parts[3])])
     }
 
+    #[inline(always)]
     fn mask(&self, hits: impl Fn(u8x16) -> u8x16) -> u64 {
-        let [a, b, c, d] = self.0.map(|x| u64::from(hits(x).to_bitmask()));
-        a | b << 16 | c << 32 | d << 48
+        let bits = |x: u8x16| u64::from(hits(x).to_bitmask());
+        let [a, b, c, d] = self.0;
+        bits(a) | bits(b) << 16 | bits(c) << 32 | bits(d) << 48
     }
 
+    #[inline(always)]
     fn equal(&self, byte: u8) -> u64 {
         self.mask(|x| x.simd_eq(u8x16::splat(byte)))
     }
 
+    #[inline(always)]
     fn control(&self) -> u64 {
         self.mask(is_control)
     }
 
     /// Whether there is any control character: quicker than where.
+    #[inline(always)]
     fn has_control(&self) -> bool {
         let [a, b, c, d] = self.0;
         is_control(a.min(b).min(c.min(d))).to_bitmask() != 0
@@ -271,6 +278,7 @@ impl Block {
 }
 
 /// What stands behind a backslash that is not itself behind one, if the first byte is not.
+#[inline(always)]
 fn escaped(backslashes: u64) -> u64 {
     const EVEN: u64 = 0x5555_5555_5555_5555;
     let behind = backslashes << 1;
@@ -320,11 +328,13 @@ fn find(b: &[u8], mut i: usize, hits: impl Fn(u8x16) -> u8x16, hit: impl Fn(u8) 
     i
 }
 
+#[inline(always)]
 fn is_control(x: u8x16) -> u8x16 {
     x.min(u8x16::splat(0x1F)).simd_eq(x)
 }
 
 /// Marks quotes, backslashes and control characters.
+#[inline(always)]
 fn special(x: u8x16) -> u8x16 {
     is_control(x) | x.simd_eq(u8x16::splat(b'"')) | x.simd_eq(u8x16::splat(b'\\'))
 }
@@ -353,8 +363,10 @@ pub(crate) fn skip(b: &[u8], start: usize) -> usize {
     match b.get(start) {
         Some(b'"') => skip_string(b, start),
         Some(b'{' | b'[') => {
-            let mut depth = 0usize;
-            let mut i = start;
+            let (mut i, mut depth) = match skip_blocks(b, start) {
+                Ok(end) => return end,
+                Err(on) => on,
+            };
             while let Some(&c) = b.get(i) {
                 match c {
                     b'"' => {
@@ -385,4 +397,56 @@ pub(crate) fn skip(b: &[u8], start: usize) -> usize {
             i
         }
     }
+}
+
+/// The offset behind the list or object that starts at `start`, looked for 64 bytes at a time: brackets are counted where no string is. Where
+/// it does not end within whole blocks: a place outside of strings to go on at, and how deep that is.
+fn skip_blocks(b: &[u8], start: usize) -> Result<usize, (usize, usize)> {
+    let (mut i, mut depth) = (start, 0usize);
+    // The last place that is known to be outside of strings, and how deep it is.
+    let mut outside = (start, 0usize);
+    // All ones inside of a string.
+    let mut in_string = 0u64;
+    while let Some(chunk) = b.get(i..).and_then(|rest| rest.first_chunk::<64>()) {
+        let block = Block::of(chunk);
+        let backslashes = block.equal(b'\\');
+        let escaped = escaped(backslashes);
+        // From each quote to the next one; a bit is set where a string is, its first quote included.
+        let strings = up_to_next(block.equal(b'"') & !escaped) ^ in_string;
+        // With this bit `[` is `{`, and `]` is `}`; nothing else becomes one of them that can stand outside of a string.
+        let folded = |byte: u8| block.mask(|x| (x | u8x16::splat(0x20)).simd_eq(u8x16::splat(byte)));
+        let (opens, closes) = (folded(b'{') & !strings, folded(b'}') & !strings);
+        let count = |bits: u64| bits.count_ones() as usize;
+        if count(closes) < depth || (depth == 0 && count(closes) == 0) {
+            depth = depth + count(opens) - count(closes);
+        } else {
+            let mut left = opens | closes;
+            while left != 0 {
+                let bit = left & left.wrapping_neg();
+                depth = if opens & bit != 0 { depth + 1 } else { depth - 1 };
+                if depth == 0 {
+                    return Ok(i + bit.trailing_zeros() as usize + 1);
+                }
+                left &= left - 1;
+            }
+        }
+        // A backslash at the end is looked at again, with what it escapes.
+        let again = (backslashes & !escaped) >> 63 != 0;
+        i += 64 - usize::from(again);
+        let last = if again { 62 } else { 63 };
+        in_string = 0u64.wrapping_sub(strings >> last & 1);
+        if in_string == 0 {
+            outside = (i, depth);
+        }
+    }
+    Err(outside)
+}
+
+/// For each bit whether an odd number of bits is set up to it.
+#[inline(always)]
+fn up_to_next(mut bits: u64) -> u64 {
+    for by in [1, 2, 4, 8, 16, 32] {
+        bits ^= bits << by;
+    }
+    bits
 }

@@ -174,6 +174,23 @@ proptest! {
         }
     }
 
+    /// Where a list or an object ends is looked for in blocks of 64 bytes: whatever stands at their seams.
+    #[test]
+    fn a_value_ends_where_reading_it_has_ended(
+        blanks in 0usize..130, texts in prop::collection::vec("[\\[\\]{}\"\\\\ a-c\n]{0,90}", 0..8),
+        more in tree(), style in any::<u8>(),
+    ) {
+        let quoted = texts.iter().map(|text| Tree::Atom(String::from_utf8(quote(text)).unwrap()));
+        let within = Tree::Map(vec![("texts".to_owned(), Tree::List(quoted.collect())), ("more".to_owned(), more)]);
+        let all = Tree::List(vec![within.clone(), Tree::Atom("17".to_owned()), within]);
+        let bytes = format!("[{}{},true]", " ".repeat(blanks), all.write(style, 0)).into_bytes();
+        let mut seen = Vec::new();
+        Raw::parse_nested::<1>(&bytes, |_, value| seen.push(value.bytes().to_vec())).unwrap();
+        let found: Vec<Vec<u8>> = Raw::parse(&bytes).unwrap().elements().map(|value| value.bytes().to_vec()).collect();
+        prop_assert_eq!(&found, &seen);
+        prop_assert_eq!(Tree::read(Raw::parse(&found[0]).unwrap()), all);
+    }
+
     #[test]
     fn setting_a_value_to_itself_changes_no_byte(start in tree(), style in any::<u8>()) {
         let bytes = start.write(style, 0).into_bytes();
