@@ -329,6 +329,11 @@ impl EntryImage {
         Image { uid, comment: comment.into(), raw: Shared::new(raw.bytes().to_vec()) }.into()
     }
 
+    /// An image of these bytes, which must be a JSON value.
+    pub fn owned(uid: Option<i64>, comment: &str, bytes: Vec<u8>) -> Self {
+        Image { uid, comment: comment.into(), raw: Shared::new(bytes) }.into()
+    }
+
     /// An image whose bytes are some of a buffer's, which must be a JSON value; `None` if it has no such bytes.
     pub fn in_buffer(
         uid: Option<i64>,

@@ -6,7 +6,7 @@ mod chat;
 mod memo;
 mod story;
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, HashMap, VecDeque};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use forklore_core::format::card::Card;
@@ -53,7 +53,8 @@ pub struct Library {
     pub(crate) right: Option<Right>,
     /// Scans of large chats that are being written to the cache, by the chat's file.
     pub(crate) remembering: Mutex<HashMap<VaultPath, Remembering>>,
-    pub(crate) last_book: Mutex<Option<(String, Arc<Book>)>>,
+    /// The books that were asked for last, the newest first.
+    pub(crate) last_books: Mutex<VecDeque<Arc<Book>>>,
     /// What was found out about all this so far.
     pub(crate) memo: Memo,
     /// The observation that history ends with, for a library of the past.
@@ -62,6 +63,11 @@ pub struct Library {
 
 /// A scan that is being written to the cache; tells where it can be found.
 pub(crate) type Remembering = std::thread::JoinHandle<Option<View>>;
+
+/// So many books are kept, if all of them are not larger than this together: chats that are looked at one after the other share them. A large one
+/// is kept alone.
+const BOOKS: usize = 16;
+const BYTES_OF_BOOKS: usize = 4 << 20;
 
 impl Drop for Library {
     fn drop(&mut self) {
@@ -209,15 +215,24 @@ impl Library {
     pub fn book(&self, name: &str) -> Result<Option<Arc<Book>>, PathError> {
         let stem = book_stem(name);
         let Some(path) = self.books.get(&stem) else { return Ok(None) };
-        let mut last = self.last_book.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some((_, book)) = last.as_ref().filter(|(name, _)| *name == stem) {
+        let last = || self.last_books.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(book) = last().iter().find(|book| book.name() == stem) {
             return Ok(Some(book.clone()));
         }
         // Before the content: if the file changes in between, it is not taken for the one that was read.
         let identity = self.fs.identity(path)?;
         let Some(bytes) = self.fs.read(path)? else { return Ok(None) };
         let book = Arc::new(Book::new(stem.clone(), bytes, identity));
-        *last = Some((stem, book.clone()));
+        let mut last = last();
+        // Two at once read the same file: all get the one that came first.
+        if let Some(book) = last.iter().find(|book| book.name() == stem) {
+            return Ok(Some(book.clone()));
+        }
+        last.push_front(book.clone());
+        last.truncate(BOOKS);
+        while last.len() > 1 && last.iter().map(|book| book.bytes().len()).sum::<usize>() > BYTES_OF_BOOKS {
+            last.pop_back();
+        }
         Ok(Some(book))
     }
 

@@ -32,6 +32,11 @@ impl<'a> Blocks<'a> {
 }
 
 impl Blocks<'_> {
+    /// Whether there is no next one for sure.
+    pub(super) fn is_done(&self) -> bool {
+        self.done
+    }
+
     /// The next block, in a buffer that may have been used before.
     pub(super) fn next_into(&mut self, bytes: Vec<u8>) -> Option<io::Result<Block>> {
         if self.done {
@@ -73,13 +78,5 @@ impl Blocks<'_> {
         self.carry.clear();
         self.carry.extend_from_slice(&bytes[len..filled]);
         Ok(Block { start, bytes, len })
-    }
-}
-
-impl Iterator for Blocks<'_> {
-    type Item = io::Result<Block>;
-
-    fn next(&mut self) -> Option<io::Result<Block>> {
-        self.next_into(Vec::new())
     }
 }

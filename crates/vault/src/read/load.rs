@@ -77,7 +77,7 @@ impl Library {
             under_way: work.under_way,
             right: None,
             remembering: Mutex::default(),
-            last_book: Mutex::default(),
+            last_books: Mutex::default(),
             memo: Memo::default(),
             until: None,
             fs,

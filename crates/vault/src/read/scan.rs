@@ -1,6 +1,7 @@
 //! [`scan`]: one pass over a chat file, of any size, in bounded memory. The result is a [`Scan`]: header, transcript, and
 //! the few facts about messages that questions about the whole vault need.
 
+use std::cell::Cell;
 use std::collections::HashMap;
 use std::sync::mpsc::{channel, sync_channel};
 use std::sync::{Mutex, PoisonError};
@@ -76,9 +77,15 @@ pub fn scan(file: &dyn OpenFile, group: bool) -> io::Result<Scan> {
 }
 
 fn scan_here(file: &dyn OpenFile, group: bool) -> io::Result<Scan> {
+    // Fresh memory for every small chat would cost as much as reading it.
+    thread_local!(static BUFFER: Cell<Vec<u8>> = const { Cell::new(Vec::new()) });
     let mut builder = Builder { group, ..Builder::default() };
-    for block in Blocks::of(file) {
-        look_at(&block?).into_iter().for_each(|line| builder.add(line));
+    let mut blocks = Blocks::of(file);
+    while !blocks.is_done() {
+        let Some(block) = blocks.next_into(BUFFER.take()).transpose()? else { break };
+        look_at(&block).into_iter().for_each(|line| builder.add(line));
+        // What a line of many megabytes has blown up is not kept.
+        BUFFER.set(if block.bytes.len() > 4 * BLOCK { Vec::new() } else { block.bytes });
     }
     Ok(builder.finish())
 }
@@ -228,6 +235,12 @@ impl Builder {
         let SceneSighting { version, clock, book, entries } = sighting;
         let mut places = Vec::with_capacity(entries.len());
         for image in entries {
+            // Most are what and where they were in the state before: to see that takes less than to look for them among all.
+            let before = self.sightings.last().and_then(|last| last.entries.as_ref()?.get(places.len()));
+            if let Some(place) = before.filter(|place| self.images.get(**place as usize) == Some(&image)) {
+                places.push(*place);
+                continue;
+            }
             let next = u32::try_from(self.images.len()).unwrap_or(u32::MAX);
             let place = *self.places.entry(image.clone()).or_insert(next);
             if place == next {

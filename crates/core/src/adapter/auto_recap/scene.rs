@@ -1,5 +1,7 @@
 //! Scenes: the module's data on a message, with every version of the recap and the book as each version left it.
 
+use std::borrow::Cow;
+
 use forklore_json::{Kind, Raw};
 
 use super::MODULES;
@@ -34,7 +36,7 @@ pub(super) fn scene(message: Message<'_>) -> Option<(Scene, Vec<SceneSighting>)>
         return None;
     }
     let filled = |value: Option<Raw<'_>>| {
-        value.and_then(Raw::as_text).filter(|t| !t.trim().is_empty()).map(std::borrow::Cow::into_owned)
+        value.and_then(Raw::as_text).filter(|t| !t.trim().is_empty()).map(Cow::into_owned)
     };
     let recaps: Vec<Raw<'_>> = recaps.unwrap_or(Raw::NULL).elements().collect();
     let (mut versions, mut sightings) = (Vec::new(), Vec::new());
@@ -63,7 +65,7 @@ fn version(number: i64, meta: Raw<'_>, recaps: &[Raw<'_>]) -> (SceneVersion, Opt
     let entries: Vec<EntryImage> = entries.unwrap_or(Raw::NULL).elements().map(snapshot_entry).collect();
     // The snapshot is taken when the scene is combined; the other time is that of the recap's text.
     let clock = combined.or(timestamp).unwrap_or(0);
-    let book = book.and_then(Raw::as_text).map(std::borrow::Cow::into_owned);
+    let book = book.and_then(Raw::as_text).map(Cow::into_owned);
     let recap = usize::try_from(number).ok().and_then(|n| recaps.get(n).copied());
     let uids = created.unwrap_or(Raw::NULL).elements().filter_map(any_i64).collect();
     let version = SceneVersion {
@@ -128,16 +130,16 @@ fn any_i64(raw: Raw<'_>) -> Option<i64> {
 
 /// One element of `allEntries` as an entry. Fields that the snapshot invents or forces are no evidence and are left out.
 fn snapshot_entry(raw: Raw<'_>) -> EntryImage {
-    let (mut uid, mut comment) = (None, String::new());
+    let (mut uid, mut comment) = (None, Cow::Borrowed(""));
     let mut object = Vec::with_capacity(raw.bytes().len());
     object.push(b'{');
     for (key, value) in raw.members() {
         match key.bytes() {
             b"\"uid\"" => uid = any_i64(value),
             b"\"comment\"" => {
-                comment = value.as_text().unwrap_or_default().into_owned();
+                comment = value.as_text().unwrap_or_default();
                 if comment == "(unnamed)" {
-                    comment.clear();
+                    comment = Cow::Borrowed("");
                     continue;
                 }
             }
@@ -153,7 +155,7 @@ fn snapshot_entry(raw: Raw<'_>) -> EntryImage {
         object.extend_from_slice(value.bytes());
     }
     object.push(b'}');
-    EntryImage::new(uid, &comment, Raw::trust(&object))
+    EntryImage::owned(uid, &comment, object)
 }
 
 /// What a stored recap says that it wrote: its entities, in all the places where versions of the extension put them.
