@@ -7,6 +7,7 @@
 )]
 
 mod above;
+mod alike;
 mod bundle;
 mod crashes;
 mod explain;

@@ -22,6 +22,7 @@ use crate::library::body::{Body, Later, LaterSnapshots};
 use crate::library::{Chat, Library, Memo, Story, StoryKind};
 use crate::lineage as traced;
 use crate::progress::Progress;
+use crate::read::alike::Alike;
 use crate::read::facts::{Damage, Facts};
 use crate::read::outline::Outline;
 use crate::read::scan::{Scan, is_large, scan};
@@ -142,6 +143,7 @@ impl Library {
                 *chat = Some(read(&places[i], found[i]));
             }
         }
+        Alike::forget();
         let chats = chats.into_iter().flatten().flatten().collect();
         let there = || places.iter().map(|(_, _, path)| cache::key_of(path)).collect();
         cache::remember_small(fs, small.into_inner().unwrap_or_else(PoisonError::into_inner).1, &there);

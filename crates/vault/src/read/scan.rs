@@ -13,6 +13,7 @@ use forklore_core::format::chat::{self, Line};
 use forklore_core::story::{Said, Transcript, TranscriptBuilder};
 use forklore_fs::OpenFile;
 
+use super::alike::Alike;
 use super::blocks::{BLOCK, Block, Blocks};
 use super::facts::{Damage, Facts, links_of};
 use super::outline::Outline;
@@ -43,7 +44,8 @@ pub struct Scan {
 }
 
 /// What is found out about one line, independent of all others.
-enum Found {
+#[derive(Clone)]
+pub(super) enum Found {
     Nothing,
     /// The mark before the first line, which is no line itself.
     Bom,
@@ -51,7 +53,8 @@ enum Found {
     Element(Element),
 }
 
-struct Element {
+#[derive(Clone)]
+pub(super) struct Element {
     said: Said,
     /// When it was sent, as a hash; nothing if that is not known.
     date: Option<u64>,
@@ -59,7 +62,7 @@ struct Element {
     more: Option<Box<More>>,
 }
 
-#[derive(Default)]
+#[derive(Clone, Default)]
 struct More {
     scene: Option<Scene>,
     links: Vec<(bool, String)>,
@@ -83,7 +86,8 @@ fn scan_here(file: &dyn OpenFile, group: bool) -> io::Result<Scan> {
     let mut blocks = Blocks::of(file);
     while !blocks.is_done() {
         let Some(block) = blocks.next_into(BUFFER.take()).transpose()? else { break };
-        look_at(&block).into_iter().for_each(|line| builder.add(line));
+        let seen = Alike::with(|alike| look_at(&block, |n, line| alike.look(builder.lines + n, line, look)));
+        seen.into_iter().for_each(|line| builder.add(line));
         // What a line of many megabytes has blown up is not kept.
         BUFFER.set(if block.bytes.len() > 4 * BLOCK { Vec::new() } else { block.bytes });
     }
@@ -111,7 +115,7 @@ fn scan_on_all_cores(file: &dyn OpenFile, group: bool) -> io::Result<Scan> {
                 };
                 while let Some(block) = take(mem::take(&mut buffer)) {
                     let seen = block.map(|block| {
-                        let seen = look_at(&block);
+                        let seen = look_at(&block, |_, line| look(line));
                         // Fresh memory for every block would cost more than looking at it. But what a line of many megabytes has
                         // blown up is not kept.
                         buffer = block.bytes;
@@ -147,24 +151,26 @@ pub fn is_large(bytes: u64) -> bool {
     bytes >= LARGE
 }
 
-fn look_at(block: &Block) -> Vec<Seen> {
+/// Looks at the lines of a block, each by `look`, which is told how many came before it.
+fn look_at(block: &Block, look: impl FnMut(usize, &[u8]) -> Found) -> Vec<Seen> {
     let lines = &block.bytes[..block.len];
     match lines.strip_prefix(chat::BOM).filter(|_| block.start == 0) {
         Some(rest) => {
             let mut seen = vec![(0, 0, Found::Bom)];
-            seen.extend(look_at_lines(chat::BOM.len() as u64, rest));
+            seen.extend(look_at_lines(chat::BOM.len() as u64, rest, look));
             seen
         }
-        None => look_at_lines(block.start, lines),
+        None => look_at_lines(block.start, lines, look),
     }
 }
 
-fn look_at_lines(mut offset: u64, mut rest: &[u8]) -> Vec<Seen> {
+fn look_at_lines(mut offset: u64, mut rest: &[u8], mut look: impl FnMut(usize, &[u8]) -> Found) -> Vec<Seen> {
     let mut seen = Vec::new();
     while !rest.is_empty() {
         let end = memchr::memchr(b'\n', rest).unwrap_or(rest.len());
         let line = &rest[..end];
-        seen.push((offset, u32::try_from(line.len()).unwrap_or(u32::MAX), look(line)));
+        let found = look(seen.len(), line);
+        seen.push((offset, u32::try_from(line.len()).unwrap_or(u32::MAX), found));
         let next = (end + 1).min(rest.len());
         offset += next as u64;
         rest = &rest[next..];
