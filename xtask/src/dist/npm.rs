@@ -67,3 +67,44 @@ fn finish(package: &Path, manifest: &Value, out: &Path, name: &str) -> Result<St
     pack(package.parent().context("a package is in a folder")?, "package", &out.join(name))?;
     Ok(name.to_owned())
 }
+
+#[cfg(test)]
+mod tests {
+    use std::process::Command;
+
+    use super::*;
+
+    #[test]
+    fn whoever_installs_it_gets_the_program_for_their_system() {
+        if !Command::new("npm").arg("--version").output().is_ok_and(|output| output.status.success()) {
+            println!("skipped: npm is not there");
+            return;
+        }
+        let dir = tempfile::tempdir().unwrap();
+        let (scratch, out) = (dir.path().join("scratch"), dir.path().join("out"));
+        std::fs::create_dir_all(&scratch).unwrap();
+        std::fs::create_dir_all(&out).unwrap();
+        launcher("1.2.3", &scratch, &out).unwrap();
+        for platform in ALL {
+            // npm looks at what is written about a program, never into it.
+            let program = scratch.join(platform.program());
+            std::fs::write(&program, platform.name).unwrap();
+            #[cfg(unix)]
+            std::fs::set_permissions(&program, std::os::unix::fs::PermissionsExt::from_mode(0o755)).unwrap();
+            for system in platform.npm {
+                engine(&program, *system, "1.2.3", &scratch, &out).unwrap();
+            }
+        }
+        let tried = Command::new("node")
+            .args(["--test", "npm/tests/platforms.test.js"])
+            .current_dir(sources())
+            .env("FORKLORE_PACKAGES", &out)
+            .output()
+            .unwrap();
+        assert!(tried.status.success(), "{}", String::from_utf8_lossy(&tried.stdout));
+        let names: Vec<String> =
+            ALL.iter().flat_map(|platform| platform.npm).map(|(os, cpu)| format!("{os} on {cpu}")).collect();
+        let said = String::from_utf8_lossy(&tried.stdout);
+        assert!(names.iter().all(|name| said.contains(name)), "{said}");
+    }
+}
