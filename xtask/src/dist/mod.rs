@@ -21,6 +21,11 @@ use extras::Extras;
 use platform::{ALL, Platform};
 use toolchain::Toolchain;
 
+/// In the archive of what could not be run.
+const UNTESTED: &str = "\
+This program was built for a system that nobody who built it has: it was linked, and never run. Try it on a copy of your stories first.
+";
+
 const VERSION: &str = env!("CARGO_PKG_VERSION");
 
 /// Builds and packs for these platforms, or for all.
@@ -79,6 +84,9 @@ fn one(
     std::fs::create_dir_all(&dir)?;
     std::fs::copy(&program, dir.join(platform.program()))?;
     extras.put(&dir)?;
+    if !platform.tried {
+        std::fs::write(dir.join("UNTESTED.txt"), UNTESTED)?;
+    }
     let bill = sbom::bill(platform)?;
     std::fs::write(dir.join("forklore.cdx.json"), &bill)?;
     std::fs::write(out.join(format!("{name}.cdx.json")), &bill)?;
@@ -88,7 +96,7 @@ fn one(
         pack(scratch, &name, &out.join(format!("{name}.tar.gz")))?;
     }
     for system in platform.npm {
-        npm::engine(&program, *system, VERSION, scratch, &out.join("npm"))?;
+        npm::engine(&program, platform, *system, VERSION, scratch, &out.join("npm"))?;
     }
     Ok(())
 }

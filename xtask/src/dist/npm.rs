@@ -7,13 +7,14 @@ use serde_json::{Value, json};
 
 use super::archive::pack;
 use super::build::sources;
-use super::platform::ALL;
+use super::platform::{ALL, Platform};
 
 const LICENSE: &str = "MIT OR Apache-2.0";
 
 /// The package of a program for a system as npm names it; returns its file name.
 pub(crate) fn engine(
     program: &Path,
+    platform: Platform,
     (os, cpu): (&str, &str),
     version: &str,
     scratch: &Path,
@@ -22,7 +23,7 @@ pub(crate) fn engine(
     let manifest = json!({
         "name": format!("@forklore/{os}-{cpu}"),
         "version": version,
-        "description": format!("Forklore's program for {os} on {cpu}; install `forklore` instead"),
+        "description": format!("Forklore's program for {os} on {cpu}{}; install `forklore` instead", platform.caution()),
         "license": LICENSE,
         "os": [os],
         "cpu": [cpu],
@@ -92,7 +93,7 @@ mod tests {
             #[cfg(unix)]
             std::fs::set_permissions(&program, std::os::unix::fs::PermissionsExt::from_mode(0o755)).unwrap();
             for system in platform.npm {
-                engine(&program, *system, "1.2.3", &scratch, &out).unwrap();
+                engine(&program, platform, *system, "1.2.3", &scratch, &out).unwrap();
             }
         }
         let tried = Command::new("node")

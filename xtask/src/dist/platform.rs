@@ -58,6 +58,11 @@ impl Platform {
         self.triple.contains("darwin")
     }
 
+    /// What is said behind its name where it could not be run.
+    pub(crate) fn caution(&self) -> &'static str {
+        if self.tried { "" } else { " (built, and never run)" }
+    }
+
     /// The file name of the program there.
     pub(crate) fn program(&self) -> &'static str {
         if self.is_windows() { "forklore.exe" } else { "forklore" }
