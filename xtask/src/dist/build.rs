@@ -19,8 +19,13 @@ pub(crate) fn build(
     target: &Path,
 ) -> Result<PathBuf> {
     println!("== {}: building {}", platform.name, platform.triple);
-    let mut cargo = cargo(toolchain, platform, "build", target)?;
-    cargo.args(["--package", "forklore", "--profile", profile]);
+    let mut cargo = cargo(toolchain, platform, "rustc", target)?;
+    cargo.args(["--package", "forklore", "--bin", "forklore", "--profile", profile]);
+    if platform.is_darwin() {
+        // Where the linker finds something to debug in what is written in C, it names its file. Left out while it links: what strips later
+        // breaks the signature.
+        cargo.args(["--", "-Clink-arg=-Wl,-s"]);
+    }
     run(&mut cargo).with_context(|| format!("{} was not built", platform.name))?;
     let program = target.join(platform.triple).join(profile).join(platform.program());
     let bytes = std::fs::read(&program).with_context(|| program.display().to_string())?;
