@@ -115,11 +115,11 @@ impl View<'_> {
                 (ours.unwrap_or(Place::Elsewhere(scene.origin)), Cause::Scene)
             }
             Author::Mark(origin) => {
-                let place = self.marked(*origin, difference);
+                let place = self.marked(*origin);
                 (self.begun_with(place, None, difference), Cause::Memory)
             }
             Author::Lost => (Place::Unattributed, Cause::Memory),
-            Author::Work(origin) => (self.marked(*origin, difference), Cause::Scene),
+            Author::Work(origin) => (self.worked(*origin, difference), Cause::Scene),
             Author::Hand(chat) if self.is_left(*chat, difference) => {
                 (Place::Unattributed, self.hand(difference))
             }
@@ -200,14 +200,24 @@ impl View<'_> {
     }
 
     /// Where something belongs that says itself which messages of which chat it was made from.
-    fn marked(&self, origin: Origin, difference: &Difference) -> Place {
+    fn marked(&self, origin: Origin) -> Place {
         if origin.chat == self.line.chat {
             return Place::Ours(origin.message);
         }
         let above = self.line.ancestors.iter().find(|above| above.chat == origin.chat);
-        let ours = above.filter(|above| origin.message <= above.limit && !self.is_after(difference, above));
+        // What is made from messages that we share is ours, whenever it is made.
+        let ours = above.filter(|above| origin.message <= above.limit);
         let message = ours.and_then(|_| (self.line.ours)(origin.chat, origin.message));
         message.map_or(Place::Elsewhere(origin), Place::Ours)
+    }
+
+    /// Where the work on a scene belongs. A scene is recapped in the chat: who had left it by then has no part in that.
+    fn worked(&self, origin: Origin, difference: &Difference) -> Place {
+        let above = self.line.ancestors.iter().find(|above| above.chat == origin.chat);
+        match above {
+            Some(above) if self.is_after(difference, above) => Place::Elsewhere(origin),
+            _ => self.marked(origin),
+        }
     }
 
     /// Whether something was certainly done after our line had left a chat.
