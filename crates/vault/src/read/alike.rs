@@ -3,36 +3,23 @@
 //! A fork is the first lines of its parent, byte by byte, and chats of a story are read one after the other. Whatever is found out about a line
 //! rests on its bytes alone, and comparing those takes a fraction of looking at them.
 
-use std::cell::RefCell;
-
-use super::scan::Found;
-
 /// No line that is longer than this is kept, no more lines than that, and no more of all of them, by one thread.
 const LONGEST: usize = 512 << 10;
 const LINES: usize = 512;
 const BYTES: usize = 4 << 20;
 
 /// For each place in a file, the line that was seen there last, and what it is.
-#[derive(Default)]
-pub(super) struct Alike {
-    lines: Vec<Option<(Box<[u8]>, Found)>>,
+pub(super) struct Alike<T> {
+    lines: Vec<Option<(Box<[u8]>, T)>>,
     bytes: usize,
 }
 
-impl Alike {
-    /// With what was seen by this thread.
-    pub(super) fn with<T>(act: impl FnOnce(&mut Self) -> T) -> T {
-        thread_local!(static SEEN: RefCell<Alike> = RefCell::default());
-        SEEN.with_borrow_mut(act)
-    }
-
-    /// Forgets what all threads have seen that chats are read with.
-    pub(super) fn forget() {
-        rayon::broadcast(|_| Self::with(|seen| *seen = Self::default()));
-    }
+impl<T: Clone> Alike<T> {
+    /// Nothing was seen yet.
+    pub(super) const NEW: Self = Self { lines: Vec::new(), bytes: 0 };
 
     /// What a line is: as it was found before, if it is the same, else as `look` finds it.
-    pub(super) fn look(&mut self, place: usize, line: &[u8], look: impl FnOnce(&[u8]) -> Found) -> Found {
+    pub(super) fn look(&mut self, place: usize, line: &[u8], look: impl FnOnce(&[u8]) -> T) -> T {
         // The first line is the header, which no two chats have in common.
         if place == 0 || place >= LINES || line.len() > LONGEST {
             return look(line);

@@ -22,10 +22,9 @@ use crate::library::body::{Body, Later, LaterSnapshots};
 use crate::library::{Chat, Library, Memo, Story, StoryKind};
 use crate::lineage as traced;
 use crate::progress::Progress;
-use crate::read::alike::Alike;
 use crate::read::facts::{Damage, Facts};
 use crate::read::outline::Outline;
-use crate::read::scan::{Scan, is_large, scan};
+use crate::read::scan::{Scan, forget_lines, is_large, scan};
 
 /// Why a vault cannot be read.
 #[derive(Debug, thiserror::Error)]
@@ -143,7 +142,7 @@ impl Library {
                 *chat = Some(read(&places[i], found[i]));
             }
         }
-        Alike::forget();
+        forget_lines();
         let chats = chats.into_iter().flatten().flatten().collect();
         let there = || places.iter().map(|(_, _, path)| cache::key_of(path)).collect();
         cache::remember_small(fs, small.into_inner().unwrap_or_else(PoisonError::into_inner).1, &there);

@@ -1,7 +1,7 @@
 //! [`scan`]: one pass over a chat file, of any size, in bounded memory. The result is a [`Scan`]: header, transcript, and
 //! the few facts about messages that questions about the whole vault need.
 
-use std::cell::Cell;
+use std::cell::{Cell, RefCell};
 use std::collections::HashMap;
 use std::sync::mpsc::{channel, sync_channel};
 use std::sync::{Mutex, PoisonError};
@@ -45,7 +45,7 @@ pub struct Scan {
 
 /// What is found out about one line, independent of all others.
 #[derive(Clone)]
-pub(super) enum Found {
+enum Found {
     Nothing,
     /// The mark before the first line, which is no line itself.
     Bom,
@@ -54,7 +54,7 @@ pub(super) enum Found {
 }
 
 #[derive(Clone)]
-pub(super) struct Element {
+struct Element {
     said: Said,
     /// When it was sent, as a hash; nothing if that is not known.
     date: Option<u64>,
@@ -79,6 +79,16 @@ pub fn scan(file: &dyn OpenFile, group: bool) -> io::Result<Scan> {
     if is_large(file.identity()?.len) { scan_on_all_cores(file, group) } else { scan_here(file, group) }
 }
 
+thread_local! {
+    /// What this thread has found out about the lines of the small chats that it read last.
+    static SEEN: RefCell<Alike<Found>> = const { RefCell::new(Alike::NEW) };
+}
+
+/// Forgets the lines that were seen by all threads that chats are read with: nobody needs them but one who reads many chats.
+pub(super) fn forget_lines() {
+    rayon::broadcast(|_| SEEN.set(Alike::NEW));
+}
+
 fn scan_here(file: &dyn OpenFile, group: bool) -> io::Result<Scan> {
     // Fresh memory for every small chat would cost as much as reading it.
     thread_local!(static BUFFER: Cell<Vec<u8>> = const { Cell::new(Vec::new()) });
@@ -86,7 +96,8 @@ fn scan_here(file: &dyn OpenFile, group: bool) -> io::Result<Scan> {
     let mut blocks = Blocks::of(file);
     while !blocks.is_done() {
         let Some(block) = blocks.next_into(BUFFER.take()).transpose()? else { break };
-        let seen = Alike::with(|alike| look_at(&block, |n, line| alike.look(builder.lines + n, line, look)));
+        let seen = SEEN
+            .with_borrow_mut(|alike| look_at(&block, |n, line| alike.look(builder.lines + n, line, look)));
         seen.into_iter().for_each(|line| builder.add(line));
         // What a line of many megabytes has blown up is not kept.
         BUFFER.set(if block.bytes.len() > 4 * BLOCK { Vec::new() } else { block.bytes });
