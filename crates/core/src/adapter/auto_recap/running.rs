@@ -17,11 +17,12 @@ fn stored<'a>(metadata: Raw<'a>) -> Option<(&'static str, Raw<'a>)> {
 /// Reads it.
 pub(super) fn read(metadata: Raw<'_>) -> Option<RunningRecap> {
     let (_, raw) = stored(metadata)?;
+    let [versions, current, chat_id] = raw.pick(["versions", "current_version", "chat_id"]);
     let versions: Vec<RecapVersion> =
-        raw.get("versions").unwrap_or(Raw::NULL).elements().filter_map(read_version).collect();
-    let current = raw.get("current_version").and_then(Raw::as_i64);
+        versions.unwrap_or(Raw::NULL).elements().filter_map(read_version).collect();
+    let current = current.and_then(Raw::as_i64);
     Some(RunningRecap {
-        chat_id: raw.get("chat_id").and_then(Raw::as_text).map(std::borrow::Cow::into_owned),
+        chat_id: chat_id.and_then(Raw::as_text).map(std::borrow::Cow::into_owned),
         // "current_version": 0 beside an empty list means that there is none.
         current: current.filter(|_| !versions.is_empty()),
         versions,
@@ -29,13 +30,16 @@ pub(super) fn read(metadata: Raw<'_>) -> Option<RunningRecap> {
 }
 
 fn read_version(raw: Raw<'_>) -> Option<RecapVersion> {
-    let number = |key: &str| raw.get(key).and_then(Raw::as_i64);
-    let events = raw.get("event_keys").unwrap_or(Raw::NULL).elements().filter_map(Raw::as_text);
+    // In one pass: a text of thousands of bytes stands among them.
+    let [version, clock, content, scene, events] =
+        raw.pick(["version", "timestamp", "content", "new_scene_index", "event_keys"]);
+    let number = |value: Option<Raw<'_>>| value.and_then(Raw::as_i64);
+    let events = events.unwrap_or(Raw::NULL).elements().filter_map(Raw::as_text);
     Some(RecapVersion {
-        version: number("version")?,
-        clock: number("timestamp").unwrap_or(0),
-        content: raw.get("content").and_then(Raw::as_text).map(std::borrow::Cow::into_owned),
-        scene: number("new_scene_index").and_then(|n| usize::try_from(n).ok()).unwrap_or(0),
+        version: number(version)?,
+        clock: number(clock).unwrap_or(0),
+        content: content.and_then(Raw::as_text).map(std::borrow::Cow::into_owned),
+        scene: number(scene).and_then(|n| usize::try_from(n).ok()).unwrap_or(0),
         events: events.filter_map(|key| event(&key)).collect(),
     })
 }
