@@ -29,19 +29,19 @@ fn bundle() -> VaultPath {
 /// Of everything that questions about the whole vault need, something, and a part of it twice or in other words.
 fn metadata(n: usize) -> serde_json::Value {
     let mut metadata = json!({"integrity": format!("slug {n}"), "variables": {"world_info": "not this one"}});
-    if n % 2 == 0 {
+    if n.is_multiple_of(2) {
         metadata["main_chat"] = format!("Chat {}", n / 2).into();
         metadata["world_info"] = format!("Lore {n}").into();
         metadata["auto_recap_running_scene_recaps"] = json!({"chat_id": format!("Chat {n}"), "current_version": 1, "versions": [
             {"version": 0, "timestamp": n, "content": "at first", "new_scene_index": 3, "event_keys": ["0:Rain: heavy:abc"]},
             {"version": 1, "timestamp": n + 1, "content": "then", "new_scene_index": 5}]});
     }
-    if n % 3 == 0 {
+    if n.is_multiple_of(3) {
         metadata["STMemoryBooks"] = json!({"branchLorebookCopies": {"completedAt": "2026-01-01T00:00:00.000Z", "parentChatId": "Chat 1",
             "branchChatId": format!("Chat {n}"), "mappings": [{"copyName": format!("Copy {n}"), "sourceName": "Lore"}]}});
         metadata["forklore_story"] = format!("slug {n}").into();
     }
-    if n % 5 == 0 {
+    if n.is_multiple_of(5) {
         metadata["forklore"] = json!({"version": 1, "kind": "branch", "owner": {"file": format!("Chat {n}"), "slug": format!("slug {n}")},
             "parent": {"file": "Chat 1", "slug": "slug 1", "message": 4}, "book": {"name": "Own"}, "created": n,
             "baseline": {"messages": 5, "moment": "m", "book": "b", "current": 1, "versions": [{"version": 1, "hash": "h"}], "combined": [3, "c"]}});
@@ -156,7 +156,7 @@ fn a_bundle_that_is_torn_is_as_good_as_none() {
     for n in 0..30 {
         let mut torn = whole.clone();
         let place = random.below(if n % 2 == 0 { 4_000 } else { torn.len() });
-        if n % 3 == 0 {
+        if n.is_multiple_of(3) {
             torn.truncate(place);
         } else {
             torn[place] ^= 1 << random.below(8);

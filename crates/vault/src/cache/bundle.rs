@@ -104,7 +104,7 @@ impl Bundle {
 /// Puts a bundle in place: entries that are new, and those of the one before that are `kept`.
 pub(super) fn write_bundle(
     fs: &dyn Vfs,
-    new: BTreeMap<Key, Entry>,
+    new: &BTreeMap<Key, Entry>,
     kept: &dyn Fn(Key) -> bool,
 ) -> Result<(), PathError> {
     let before = Bundle::open(fs).and_then(Bundle::with_fronts);
@@ -117,7 +117,7 @@ pub(super) fn write_bundle(
     let mut listed: Vec<Listed> = Vec::with_capacity(new.len() + old.len());
     let mut fronts: Vec<u8> = Vec::new();
     let mut bodies: Vec<Part<'_>> = Vec::with_capacity(2 * new.len() + old.len());
-    for (key, entry) in &new {
+    for (key, entry) in new {
         listed.push((*key, entry.front.len() as u64, (entry.header.len() + entry.pack.len()) as u64));
         fronts.extend_from_slice(&entry.front);
         bodies.extend([Part::Bytes(&entry.header), Part::Bytes(&entry.pack)]);
@@ -145,7 +145,7 @@ pub(super) fn write_bundle(
 pub(super) fn forget_from_bundle(fs: &dyn Vfs, kept: &dyn Fn(Key) -> bool) -> Result<(), PathError> {
     match Bundle::open(fs) {
         Some(bundle) if bundle.places.keys().all(|key| kept(*key)) => Ok(()),
-        Some(_) => write_bundle(fs, BTreeMap::new(), kept),
+        Some(_) => write_bundle(fs, &BTreeMap::new(), kept),
         None => super::remove(fs, &file()),
     }
 }

@@ -209,7 +209,7 @@ fn later(
         };
         let torn = || {
             let nothing = || Transcript::elsewhere(Arc::new(pack::Nothing { chat: chat.clone(), rows }));
-            again().map(Body::of).unwrap_or_else(|| Body::new(Vec::new(), nothing(), Snapshots::default()))
+            again().map_or_else(|| Body::new(Vec::new(), nothing(), Snapshots::default()), Body::of)
         };
         body().unwrap_or_else(torn)
     };
@@ -248,7 +248,7 @@ pub(crate) fn remember_small(fs: &dyn Vfs, new: BTreeMap<Key, Entry>, there: &dy
     // A cache that cannot be written only costs time.
     if new.len() >= MANY {
         let there = there();
-        let _not_kept = bundle::write_bundle(fs, new, &|key| there.contains(&key));
+        let _not_kept = bundle::write_bundle(fs, &new, &|key| there.contains(&key));
         return;
     }
     for (key, entry) in new {

@@ -71,7 +71,7 @@ impl Library {
     fn made_at(&self, stem: &str) -> Option<i64> {
         let made = self.memo.slot::<OnceLock<MadeAt>>().get_or_init(|| {
             let mut made = MadeAt::default();
-            for (book, time) in self.chats.iter().flat_map(|chat| chat.made()) {
+            for (book, time) in self.chats.iter().flat_map(crate::Chat::made) {
                 made.0.entry(book_stem(book)).and_modify(|first| *first = time.min(*first)).or_insert(time);
             }
             made
