@@ -69,6 +69,8 @@ pub(crate) fn cargo(toolchain: &Toolchain, platform: Platform, verb: &str, targe
     if platform.is_darwin() {
         // zig signs the file, and Macs with Apple's processors run nothing whose signature is broken.
         cargo.env("CARGO_PROFILE_DIST_STRIP", "none").env("CARGO_PROFILE_DIST_QUICK_STRIP", "none");
+        // zig alone would ask for a macOS that few have. This one is the first for Apple's processors, and the oldest for Node 20.
+        cargo.env("MACOSX_DEPLOYMENT_TARGET", "11.0");
     }
     Ok(cargo)
 }
