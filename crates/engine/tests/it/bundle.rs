@@ -153,7 +153,7 @@ fn a_bundle_that_is_torn_is_as_good_as_none() {
     let fs = vault();
     load(&fs);
     let whole = fs.read(&bundle()).unwrap().unwrap();
-    for n in 0..30 {
+    for n in 0..30_u32 {
         let mut torn = whole.clone();
         let place = random.below(if n % 2 == 0 { 4_000 } else { torn.len() });
         if n.is_multiple_of(3) {
