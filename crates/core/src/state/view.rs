@@ -73,7 +73,9 @@ pub fn seen_from(lives: &[&Life], line: &Line<'_>) -> Vec<Change> {
 
 /// What our line had, and what the book that it went on with was built without: from its next message on it had that no more.
 fn never_came<'a>(life: &'a Life, line: &Line<'_>) -> impl Iterator<Item = Change> + 'a {
-    let message = begun_at(life, line);
+    // It was built for the fork when that was made.
+    let forked = line.ancestors.first().and_then(|above| (line.ours)(above.chat, above.limit));
+    let message = begun_at(life, line).max(forked.filter(|_| life.owner == Some(line.chat)));
     life.base.never.iter().filter_map(move |(thing, entry)| {
         Some(Change {
             thing: thing.clone(),
@@ -115,7 +117,7 @@ impl View<'_> {
                 (ours.unwrap_or(Place::Elsewhere(scene.origin)), Cause::Scene)
             }
             Author::Mark(origin) => {
-                let place = self.marked(*origin);
+                let place = self.marked(*origin, difference);
                 (self.begun_with(place, None, difference), Cause::Memory)
             }
             Author::Lost => (Place::Unattributed, Cause::Memory),
@@ -200,13 +202,15 @@ impl View<'_> {
     }
 
     /// Where something belongs that says itself which messages of which chat it was made from.
-    fn marked(&self, origin: Origin) -> Place {
+    fn marked(&self, origin: Origin, difference: &Difference) -> Place {
         if origin.chat == self.line.chat {
             return Place::Ours(origin.message);
         }
         let above = self.line.ancestors.iter().find(|above| above.chat == origin.chat);
-        // What is made from messages that we share is ours, whenever it is made.
-        let ours = above.filter(|above| origin.message <= above.limit);
+        // What is made from messages that we share is ours, whenever it is made, in a book that we share as well.
+        let shares = self.life.users.contains(&self.line.chat);
+        let ours = above
+            .filter(|above| origin.message <= above.limit && (shares || !self.is_after(difference, above)));
         let message = ours.and_then(|_| (self.line.ours)(origin.chat, origin.message));
         message.map_or(Place::Elsewhere(origin), Place::Ours)
     }
@@ -216,7 +220,7 @@ impl View<'_> {
         let above = self.line.ancestors.iter().find(|above| above.chat == origin.chat);
         match above {
             Some(above) if self.is_after(difference, above) => Place::Elsewhere(origin),
-            _ => self.marked(origin),
+            _ => self.marked(origin, difference),
         }
     }
 
@@ -318,7 +322,8 @@ impl View<'_> {
         // What a scene does not show yet was made after it was processed, which can be long after its last message. So is what a book
         // lacks that was made from one.
         let late = |sight: &&SightOf| matches!(sight.by, SeenBy::Scene(_) | SeenBy::Base(_));
-        if let Some(sight) = since.map(|since| &life.sights[since]).filter(late) {
+        let made = difference.before.is_none();
+        if let Some(sight) = since.filter(|_| made).map(|since| &life.sights[since]).filter(late) {
             from = from.max(cast.head_at(chat, sight.time));
         }
         let mut found: Option<usize> = None;

@@ -128,18 +128,9 @@ impl Library {
     /// The first observation that shows a chat bound to another book than this one, which it had before.
     fn left(&self, chat: ChatIx, book: &str) -> Option<u64> {
         let own = self.chats[chat].book_stem().map(|stem| self.known_as(stem));
-        if own == Some(book) {
-            return None;
-        }
-        let bindings = self.bindings(chat);
-        let last = bindings.iter().rposition(|(had, ..)| *had == book);
-        // Where nobody saw it change books it may still have another one by now.
-        let now = || own.is_some_and(|own| self.book_known_as(own).is_ok_and(|there| there.is_some()));
-        match last.map(|last| bindings.get(last + 1)) {
-            Some(Some((_, seq, _))) => Some(*seq),
-            Some(None) => Some(u64::MAX),
-            None => now().then_some(u64::MAX),
-        }
+        let bindings = if own == Some(book) { Vec::new() } else { self.bindings(chat) };
+        let last = bindings.iter().rposition(|(had, ..)| *had == book)?;
+        Some(bindings.get(last + 1).map_or(u64::MAX, |(_, seq, _)| *seq))
     }
 
     /// The book that a chat had before this one, if history tells.
@@ -431,10 +422,6 @@ impl Lives {
         // What the fork itself has played since was written into its own book; or into this one, when that had another name.
         let begun = |message: usize, book: &str| fork.is_none_or(|fork| message <= fork) || gone(book);
         let mut last = carried.filter(|(message, _, book, _)| begun(*message, book)).max();
-        // It was made when the fork was: the fork had all its messages by then.
-        if let (Some((at, ..)), Some(fork)) = (&mut last, fork) {
-            *at = fork.max(*at);
-        }
         if last.is_none() {
             last = library.lost_above(owner, stem, first).filter(|(_, _, book, _)| gone(book));
         }

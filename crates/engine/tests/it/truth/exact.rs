@@ -85,22 +85,10 @@ fn regression_snapshots_of_one_extension_say_nothing_of_the_others_memories() {
     right_now(Keeper::Recap, false, &[60_013, 60_041, 80_045, 80_105]);
 }
 
-/// A hand in the book that was built for a fork: at the fork, not at the scene that it was built from.
-#[test]
-fn regression_a_hand_in_a_forks_own_book_came_after_the_fork() {
-    right_now(Keeper::Recap, false, &[60_020]);
-}
-
 /// A look at which the book had not changed, between one at which it had and the hand that changed it.
 #[test]
 fn regression_a_book_that_nobody_saw_change_was_still_the_same() {
     right_now(Keeper::Recap, true, &[60_038]);
-}
-
-/// The book of a deleted chat, in which more was done after a fork had left it.
-#[test]
-fn regression_a_book_that_was_left_is_not_written_by_who_left() {
-    right_now(Keeper::Recap, false, &[80_038]);
 }
 
 /// One look between two scenes that wrote into what a hand had made.
