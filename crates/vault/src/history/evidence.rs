@@ -69,17 +69,6 @@ impl Timeline {
         Ok(())
     }
 
-    /// The last time that everything was looked at after one observation of a book and before the next: it still was as it was.
-    fn last_sweep(&self, seen: usize, next: usize) -> Option<usize> {
-        let looked = |i: usize| self.seen.get(i).and_then(|seen| seen.observation.looked);
-        let is_sweep = |i: &usize| {
-            let by_watch = matches!(self.seen[*i].observation.by, By::Watch);
-            by_watch && looked(*i).is_some() && looked(*i) != looked(next)
-        };
-        let last = (seen + 1..next.min(self.seen.len())).rev().find(is_sweep)?;
-        Some(last).filter(|last| looked(*last) != looked(seen))
-    }
-
     /// The number of the first observation of a chat that is there; and the first one whose changes were certainly made later: everything
     /// had been looked at in between.
     pub fn first_seen(&self, file: &VaultPath) -> Option<(u64, u64)> {
@@ -249,7 +238,8 @@ impl Timeline {
         // Who was saved last is at work; if that chat is gone, so is the scene.
         let owner = match self.player(book) {
             Some(saved) => {
-                let is_it = |player: &&Player<'_>| player.heads.iter().any(|(j, ..)| *j == saved);
+                let is_it =
+                    |player: &&Player<'_>| player.heads.binary_search_by_key(&saved, |(j, ..)| *j).is_ok();
                 players.iter().find(is_it).map(|player| player.chat)
             }
             None => heads.first().map(|(chat, _)| *chat),
