@@ -56,15 +56,10 @@ impl Timeline {
                 Some(turn) if before => Content::Changed { gone: turn.delta.gone, new: turn.delta.new },
                 _ => Content::Whole(entries.as_slice().into()),
             };
-            let next = track.get(n + 1).copied().unwrap_or(usize::MAX);
-            let look = Look { live, ..self.look(i, (i, next), &players, work, !before, library) };
+            let span = (i, track.get(n + 1).copied().unwrap_or(usize::MAX));
+            let look = Look { live, ..self.look(span, &players, work, !before, library) };
             before = true;
             evidence.sights.push(Sight { time: look.not_before, witness: Witness::Look(look), content });
-            if let Some(last) = self.last_sweep(i, next) {
-                let look = self.look(i, (last, next), &players, replay.work.clone(), false, library);
-                let content = Content::Changed { gone: Vec::new(), new: Vec::new() };
-                evidence.sights.push(Sight { time: look.not_before, witness: Witness::Look(look), content });
-            }
         }
         Ok(())
     }
@@ -172,10 +167,9 @@ impl Timeline {
         ChatIx::each(&library.chats).filter_map(player).collect()
     }
 
-    /// Where the chats stood when a book, of which this is the observation, was looked at. It is told from the next look at it.
+    /// Where the chats stood when a book was looked at. It is told from the next look at it.
     fn look(
         &self,
-        book: usize,
         (i, next): (usize, usize),
         players: &[Player<'_>],
         work: Vec<adapter::Work>,
@@ -224,10 +218,10 @@ impl Timeline {
         });
         heads.extend(begun_later);
         // Who saw a chat that was given a copy of the book looked after that was made.
-        let file = &self.seen[book].observation.file;
         for copy in library.copies() {
             let seen = || self.track(&library.chats[copy.chat].path).first().copied();
-            let is_seen = |book: &str| layout::book(book).is_ok_and(|book| book == *file);
+            let is_seen =
+                |book: &str| layout::book(book).is_ok_and(|book| book == self.seen[i].observation.file);
             let is_of = library.names_of(&copy.source).any(is_seen);
             if is_of && seen().is_some_and(|first| first <= i || together(first)) {
                 not_before = not_before.max(copy.time);
@@ -236,7 +230,7 @@ impl Timeline {
         let seq = self.seen[i].seq;
         let player = last_played(players, i, &together, &looked);
         // Who was saved last is at work; if that chat is gone, so is the scene.
-        let owner = match self.player(book) {
+        let owner = match self.player(i) {
             Some(saved) => {
                 let is_it =
                     |player: &&Player<'_>| player.heads.binary_search_by_key(&saved, |(j, ..)| *j).is_ok();
@@ -246,7 +240,7 @@ impl Timeline {
         };
         let shifts = players.iter().find(|player| Some(player.chat) == owner).map(|player| &player.shifts);
         let work = work.into_iter().map(|work| {
-            let message = shifts.map_or(work.scene, |shifts| number_now(shifts, book, work.scene));
+            let message = shifts.map_or(work.scene, |shifts| number_now(shifts, i, work.scene));
             let origin = owner.map(|chat| Origin { chat, message });
             (work, origin)
         });

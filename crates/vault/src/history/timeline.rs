@@ -7,7 +7,7 @@ use forklore_core::story::Shift;
 use forklore_fs::{PathError, VaultPath, Vfs};
 use forklore_store::{Id, Store};
 
-use super::observation::{By, ChatSeen, Observation, Observed};
+use super::observation::{ChatSeen, Observation, Observed};
 use super::{HistoryError, history_error, media, parse, store};
 use crate::{ChatIx, Library};
 
@@ -22,8 +22,6 @@ pub struct Timeline {
     forgotten: HashSet<u64>,
     /// For each observation of a book, that of the chat which was being played: the last one seen of those bound to it.
     players: HashMap<usize, usize>,
-    /// Observations of one who looked at everything, ascending
-    sweeps: Vec<usize>,
     /// The chats that were ever seen bound to a book, by the book's stem
     bound: HashMap<String, BTreeSet<VaultPath>>,
 }
@@ -95,7 +93,6 @@ impl Timeline {
             tracks: HashMap::new(),
             forgotten: HashSet::new(),
             players: HashMap::new(),
-            sweeps: Vec::new(),
             bound: HashMap::new(),
         };
         timeline.index();
@@ -119,9 +116,6 @@ impl Timeline {
         let mut waiting: HashMap<String, Vec<usize>> = HashMap::new();
         for (i, Seen { observation, .. }) in self.seen.iter().enumerate() {
             let file = &observation.file;
-            if matches!(observation.by, By::Watch) && observation.looked.is_some() {
-                self.sweeps.push(i);
-            }
             match &observation.what {
                 Observed::Chat(chat) => {
                     let former = chat.was.as_ref().and_then(|was| self.tracks.remove(was));
@@ -222,14 +216,6 @@ impl Timeline {
     /// The observations of a file, as places in [`Timeline::seen`].
     pub fn track(&self, file: &VaultPath) -> &[usize] {
         self.tracks.get(file).map_or(&[], Vec::as_slice)
-    }
-
-    /// The last observation of one who looked at everything, after one observation of a book and before the next: it still was as it was.
-    pub fn last_sweep(&self, seen: usize, next: usize) -> Option<usize> {
-        let looked = |i: usize| self.seen.get(i).and_then(|seen| seen.observation.looked);
-        let before = &self.sweeps[..self.sweeps.partition_point(|sweep| *sweep < next)];
-        let last = before.iter().copied().rev().find(|sweep| looked(*sweep) != looked(next))?;
-        Some(last).filter(|last| *last > seen && looked(*last) != looked(seen))
     }
 
     /// The observation of the chat that was being played when a book was seen.

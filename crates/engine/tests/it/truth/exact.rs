@@ -85,12 +85,6 @@ fn regression_snapshots_of_one_extension_say_nothing_of_the_others_memories() {
     right_now(Keeper::Recap, false, &[60_013, 60_041, 80_045, 80_105]);
 }
 
-/// A look at which the book had not changed, between one at which it had and the hand that changed it.
-#[test]
-fn regression_a_book_that_nobody_saw_change_was_still_the_same() {
-    right_now(Keeper::Recap, true, &[60_038]);
-}
-
 /// One look between two scenes that wrote into what a hand had made.
 #[test]
 fn regression_a_look_was_when_whoever_looked_says() {
