@@ -321,7 +321,12 @@ impl View<'_> {
         }
         // What a scene does not show yet was made after it was processed, which can be long after its last message. So is what a book
         // lacks that was made from one.
-        let late = |sight: &&SightOf| matches!(sight.by, SeenBy::Scene(_) | SeenBy::Base(_));
+        let late = |sight: &&SightOf| match sight.by {
+            SeenBy::Scene(_) => true,
+            // What Forklore made has the time of another clock than messages have.
+            SeenBy::Base(_) => life.built_from.is_some(),
+            _ => false,
+        };
         let made = difference.before.is_none();
         if let Some(sight) = since.filter(|_| made).map(|since| &life.sights[since]).filter(late) {
             from = from.max(cast.head_at(chat, sight.time));
