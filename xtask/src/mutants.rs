@@ -27,8 +27,8 @@ const MUTANTS: &[Mutant] = &[
     Mutant {
         rule: "a memory of messages after the fork is not the fork's",
         file: "crates/core/src/state/view.rs",
-        was: "above.filter(|above| origin.message <= above.limit && !self.is_after(difference, above))",
-        becomes: "above.filter(|above| !self.is_after(difference, above))",
+        was: "filter(|above| origin.message <= above.limit && (shares || !self.is_after(difference, above)))",
+        becomes: "filter(|above| shares || !self.is_after(difference, above))",
     },
     Mutant {
         rule: "a hand is seen between two looks, not anywhere",

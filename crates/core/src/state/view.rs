@@ -319,18 +319,6 @@ impl View<'_> {
         if let (SeenBy::Look(..), Some(head)) = (&life.sights[shown].by, places[shown].0) {
             from = from.max(head.from);
         }
-        // What a scene does not show yet was made after it was processed, which can be long after its last message. So is what a book
-        // lacks that was made from one.
-        let late = |sight: &&SightOf| match sight.by {
-            SeenBy::Scene(_) => true,
-            // What Forklore made has the time of another clock than messages have.
-            SeenBy::Base(_) => life.built_from.is_some(),
-            _ => false,
-        };
-        let made = difference.before.is_none();
-        if let Some(sight) = since.filter(|_| made).map(|since| &life.sights[since]).filter(late) {
-            from = from.max(cast.head_at(chat, sight.time));
-        }
         let mut found: Option<usize> = None;
         for (sight, (head, _)) in life.sights[shown..until].iter().zip(&places[shown..until]) {
             let Some(head) = head else { continue };

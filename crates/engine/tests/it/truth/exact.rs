@@ -66,13 +66,6 @@ fn regression_a_hand_was_at_the_message_of_the_chat_that_was_played() {
     right_now(Keeper::Hand, true, &[508, 511, 933]);
 }
 
-/// Notes of a hand between two scenes that were processed late, one after the other; in a book that got another name meanwhile, too.
-#[test]
-fn regression_what_a_late_scene_lacks_was_made_after_it_was_processed() {
-    right_now(Keeper::Recap, false, &[60_016]);
-    right_now(Keeper::Recap, true, &[50_007]);
-}
-
 /// A fork that worked in the shared book and was deleted: what it wrote is not the work of the chat that is left.
 #[test]
 fn regression_work_of_a_deleted_chat_is_not_another_chats() {
