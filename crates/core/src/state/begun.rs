@@ -151,7 +151,13 @@ pub(super) fn begun_at(life: &Life, line: &Line<'_>) -> Option<usize> {
         return Some(*at);
     }
     let above = line.ancestors.iter().find(|above| above.chat == owner)?;
-    // Who left before it was made and has it all the same has had it from the fork on.
-    let has = *at <= above.limit || life.users.contains(&line.chat);
-    has.then(|| (line.ours)(owner, above.limit.min(*at)))?
+    (*at <= above.limit).then(|| (line.ours)(owner, *at))?
+}
+
+/// The message of our line from which on it has a book: who left before that was made and has it all the same has had it from the fork on.
+pub(super) fn given_at(life: &Life, line: &Line<'_>) -> Option<usize> {
+    begun_at(life, line).or_else(|| {
+        let above = line.ancestors.iter().find(|above| Some(above.chat) == life.owner)?;
+        life.users.contains(&line.chat).then(|| (line.ours)(above.chat, above.limit))?
+    })
 }

@@ -4,7 +4,7 @@ use crate::story::ChatIx;
 use std::collections::HashMap;
 
 use super::author::Author;
-use super::begun::{Beginning, Begun, Built, begun_at, begun_with, built_from, copied};
+use super::begun::{Beginning, Begun, Built, begun_with, built_from, copied, given_at};
 use super::life::{Difference, Life, SeenBy, SightOf, everything_key};
 use super::line::{Ancestor, Line};
 use super::sight::Head;
@@ -75,7 +75,7 @@ pub fn seen_from(lives: &[&Life], line: &Line<'_>) -> Vec<Change> {
 fn never_came<'a>(life: &'a Life, line: &Line<'_>) -> impl Iterator<Item = Change> + 'a {
     // It was built for the fork when that was made.
     let forked = line.ancestors.first().and_then(|above| (line.ours)(above.chat, above.limit));
-    let message = begun_at(life, line).max(forked.filter(|_| life.owner == Some(line.chat)));
+    let message = given_at(life, line).max(forked.filter(|_| life.owner == Some(line.chat)));
     life.base.never.iter().filter_map(move |(thing, entry)| {
         Some(Change {
             thing: thing.clone(),
