@@ -92,7 +92,8 @@ impl Root {
             return None;
         }
         let resolve = ResolveFlags::BENEATH | ResolveFlags::NO_MAGICLINKS;
-        match rustix::fs::openat2(&self.dir, text(path), flags, Mode::empty(), resolve) {
+        let path = if path.as_str().is_empty() { "." } else { path.as_str() };
+        match rustix::fs::openat2(&self.dir, path, flags, Mode::empty(), resolve) {
             // A link that leads out, or an absolute one; somebody renamed folders meanwhile; an old kernel, a sandbox.
             Err(Errno::XDEV | Errno::AGAIN | Errno::NOSYS | Errno::PERM | Errno::INVAL) => None,
             other => Some(other),
@@ -349,10 +350,6 @@ impl Root {
         let file = self.open(path, OFlags::RDONLY | QUIET)?;
         dress::dress(file.as_fd(), attributes)
     }
-}
-
-fn text(path: &VaultPath) -> &str {
-    if path.as_str().is_empty() { "." } else { path.as_str() }
 }
 
 /// The parts of a relative path, the last one first.
