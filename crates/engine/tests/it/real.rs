@@ -57,7 +57,11 @@ fn right(vault: &TestVault, points: &[Value]) -> BTreeSet<usize> {
         let got: Entries = book.entries.iter().filter(found).map(pair).collect();
         // What nothing tells the time of may be there, if it is said to be so.
         let sure: Entries = book.entries.iter().filter(found).filter(|e| !e.undated).map(pair).collect();
-        want.is_subset(&got) && sure.is_subset(&want)
+        // What was there for a moment between two looks of whoever wrote down the truth.
+        let may = |title: &str| {
+            point["may_also_hold"].as_array().is_some_and(|titles| titles.iter().any(|held| held == title))
+        };
+        want.is_subset(&got) && sure.difference(&want).all(|(title, _)| may(title))
     };
     points.iter().enumerate().filter(|(_, point)| is_right(point)).map(|(n, _)| n).collect()
 }
@@ -113,5 +117,5 @@ fn regression_quill_is_what_its_files_tell() {
 
 #[test]
 fn quill_that_was_watched_is_what_it_was() {
-    tried("quill-watched", [362, 362, 366]);
+    tried("quill-watched", [365, 365, 369]);
 }
