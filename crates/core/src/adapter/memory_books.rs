@@ -67,6 +67,10 @@ impl Adapter for MemoryBooks {
         digits[..digits.find(|c: char| !c.is_ascii_digit()).unwrap_or(digits.len())].parse().ok()
     }
 
+    fn summed_up_by(&self, entry: &EntryImage) -> Option<i64> {
+        switched_off_by(entry)
+    }
+
     fn chat_of(&self, entry: &EntryImage) -> Option<String> {
         entry.raw().get("STMB_chatId").and_then(Raw::as_text).map(std::borrow::Cow::into_owned)
     }

@@ -91,6 +91,11 @@ pub trait Adapter: Sync {
         None
     }
 
+    /// The number of the entry that sums this one up, and has switched it off for that.
+    fn summed_up_by(&self, _entry: &EntryImage) -> Option<i64> {
+        None
+    }
+
     /// The chat that an entry says it belongs to.
     fn chat_of(&self, _entry: &EntryImage) -> Option<String> {
         None
@@ -384,6 +389,11 @@ impl Keepers {
     /// See [`Adapter::number`].
     pub fn number(&self, entry: &EntryImage) -> Option<u64> {
         self.0.iter().find_map(|adapter| adapter.number(entry))
+    }
+
+    /// See [`Adapter::summed_up_by`].
+    pub fn summed_up_by(&self, entry: &EntryImage) -> Option<i64> {
+        self.0.iter().find_map(|adapter| adapter.summed_up_by(entry))
     }
 
     /// See [`Adapter::chat_of`].

@@ -1,7 +1,7 @@
 //! [`seen_from`]: the lives of books as one line of the story sees them, as [`Change`]s with a [`Place`] each.
 
 use crate::story::ChatIx;
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 use super::author::Author;
 use super::begun::{Beginning, Begun, Built, begun_with, built_from, copied, given_at};
@@ -9,6 +9,7 @@ use super::life::{Difference, Life, SeenBy, SightOf, everything_key};
 use super::line::{Ancestor, Line};
 use super::sight::Head;
 use super::sorted::sorted;
+use super::thing::Thing;
 use super::{Cause, Change, Origin, Place};
 use crate::format::book::EntryImage;
 
@@ -19,11 +20,19 @@ pub fn seen_from(lives: &[&Life], line: &Line<'_>) -> Vec<Change> {
     let built = built_from(lives, line);
     let copied = copied(lives);
     for life in lives {
-        let mut view =
-            View { life, line, begun: &begun, built: &built, places: HashMap::new(), left: HashMap::new() };
+        let mut view = View {
+            life,
+            line,
+            begun: &begun,
+            built: &built,
+            places: HashMap::new(),
+            left: HashMap::new(),
+            strange: HashSet::new(),
+        };
         let own = changes.len();
         for difference in &life.differences {
             let (place, cause) = view.place(difference);
+            view.note(difference, place);
             let sight = &life.sights[difference.shown];
             let clock = match (&difference.author, &sight.by) {
                 (Author::Start, _) => i64::MIN,
@@ -105,6 +114,8 @@ struct View<'a> {
     places: HashMap<ChatIx, Vec<Stood>>,
     /// For a chat: the first look that shows it bound to another book.
     left: HashMap<ChatIx, Option<u64>>,
+    /// Things that others made: our line does not have them
+    strange: HashSet<Thing>,
 }
 
 impl View<'_> {
@@ -140,8 +151,23 @@ impl View<'_> {
         }
     }
 
+    /// Notes whose a thing is.
+    fn note(&mut self, difference: &Difference, place: Place) {
+        let elsewhere = matches!(place, Place::Elsewhere(_) | Place::Unattributed);
+        if difference.line {
+        } else if difference.before.is_none() && elsewhere {
+            self.strange.insert(difference.thing.clone());
+        } else if !elsewhere {
+            self.strange.remove(&difference.thing);
+        }
+    }
+
     /// Nobody knows whether it was made before our fork or after: but our book was made with it, or without.
     fn begun_with(&mut self, place: Place, chat: Option<ChatIx>, difference: &Difference) -> Place {
+        // What somebody does to an entry that our line does not have is nothing to it.
+        if difference.before.is_some() && self.strange.contains(&difference.thing) {
+            return place;
+        }
         if matches!(place, Place::Unattributed)
             && let Some(message) = self.built_with(difference)
         {

@@ -129,17 +129,31 @@ impl Copied<'_> {
                     Some(if copy { with_switch(with_title(&image, &then), &then) } else { then })
                 }
                 Some(there) if copy && self.is_open(there, &image) => Some(image),
-                Some(there) if !self.fresh && !self.is_younger(there, &image) => self.before(there),
+                Some(there) if !self.fresh && !self.is_younger(there, &image) => {
+                    let before = self.before(there);
+                    // The text that a later run kept says nothing of where it was written; the copy of it does.
+                    let kept = before.as_ref().is_some_and(|before| before.content() == image.content());
+                    if kept { Some(self.handed_back(&image, before.as_ref())) } else { before }
+                }
                 None if !self.fresh && !self.is_lost && !self.was_deleted(&image) => None,
                 _ if copy => Some(image),
-                _ => Some(self.handed_back(&image, there)),
+                _ => {
+                    let then = self.handed_back(&image, there);
+                    // An entry is on before it is off.
+                    let on = there.filter(|there| !self.fresh && !there.is_disabled());
+                    Some(on.map_or(then.clone(), |on| with_switch(then, on)))
+                }
             });
         }
         if !self.fresh {
             // What says itself from which messages it was written was there if the chat had got so far: somebody took it out of the
             // copy. A note of a hand may as well have come later.
             let lacked = (0..self.original.len()).filter(|i| !met.contains(i)).map(|i| &self.original[i]);
-            let told = lacked.filter(|there| self.end(there).is_some());
+            let told = lacked.filter(|there| match self.keepers.subject(there) {
+                // How far the memories of the chat went that was copied is in the header of its fork.
+                Some((_, end)) => self.reached(Some(self.copy.chat)).is_some_and(|reached| end <= reached),
+                None => self.end(there).is_some() || self.sums_up(there),
+            });
             then.extend(told.filter_map(|there| self.before(there)));
         }
         then
@@ -211,6 +225,17 @@ impl Copied<'_> {
         }
     }
 
+    /// How far a chat has got with its memories.
+    fn reached(&self, chat: Option<ChatIx>) -> Option<i64> {
+        chat.and_then(|chat| self.keepers.reached(self.library.chats[chat].header()))
+    }
+
+    /// Whether the copy has entries that something sums up which only the original has: somebody took it out of the copy.
+    fn sums_up(&self, there: &EntryImage) -> bool {
+        let by = |entry: &EntryImage| self.keepers.summed_up_by(entry);
+        there.uid.is_some() && self.entries.iter().any(|entry| by(entry) == there.uid)
+    }
+
     /// Whether something that only the copy has was deleted in the original; otherwise it was made in the copy.
     ///
     /// Numbers are given in their order: what came before something that both have was there when that was copied. Else it was, if that
@@ -220,11 +245,12 @@ impl Copied<'_> {
             entry.comment == there.comment && entry.content() == there.content()
         };
         let both = |entry: &&EntryImage| self.original.iter().any(|there| same(entry, there));
+        let reached = self.reached(self.parent);
         if self.entries.iter().filter(both).any(|entry| entry.uid > image.uid) {
-            return self.keepers.subject(image).is_some();
+            // Numbers that were freed are given again.
+            let got = |end: i64| self.parent.is_none() || reached.is_some_and(|reached| end <= reached);
+            return self.keepers.subject(image).is_some_and(|(_, end)| got(end));
         }
-        let reached =
-            self.parent.and_then(|parent| self.keepers.reached(self.library.chats[parent].header()));
         let number = self.keepers.number(image);
         let is_taken = self.original.iter().chain(&self.now).any(|there| {
             there.uid == image.uid && self.end(there).is_some()
