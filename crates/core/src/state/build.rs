@@ -83,6 +83,8 @@ impl Life {
                 true => life.base.without.extend(missed),
                 false => life.base.never = missed,
             }
+            let unmet = life.unmet(source, *sight);
+            life.base.never.extend(unmet);
         }
         life
     }
@@ -110,6 +112,21 @@ impl Life {
         let made = made.filter_map(|difference| Some((&difference.thing, difference.after.as_ref()?)));
         let missed = made.filter(|(thing, entry)| !here.contains(&of(thing, entry)));
         missed.map(|(thing, entry)| (thing.clone(), entry.clone())).collect()
+    }
+
+    /// What hands made in the book that this one is a copy of, and what was never seen here. Nobody knows whether it was there when this
+    /// one was made.
+    fn unmet(&self, source: &Life, copied: usize) -> Vec<(Thing, EntryImage)> {
+        let here: HashSet<&Thing> = self.differences.iter().map(|difference| &difference.thing).collect();
+        let later =
+            source.differences.iter().filter(|difference| difference.shown > copied && !difference.line);
+        let by_hand = later.filter(|difference| {
+            difference.before.is_none()
+                && matches!(difference.author, Author::Hand(_) | Author::Anybody | Author::Unknown)
+        });
+        let made = by_hand.filter_map(|difference| Some((&difference.thing, difference.after.as_ref()?)));
+        let unmet = made.filter(|(thing, _)| !here.contains(thing));
+        unmet.map(|(thing, entry)| (thing.clone(), entry.clone())).collect()
     }
 
     /// Marks how long each difference was to be seen.

@@ -19,6 +19,7 @@ pub fn seen_from(lives: &[&Life], line: &Line<'_>) -> Vec<Change> {
     let begun = begun_with(lives, line);
     let built = built_from(lives, line);
     let copied = copied(lives);
+    let mut strange = HashSet::new();
     for life in lives {
         let mut view = View {
             life,
@@ -27,7 +28,7 @@ pub fn seen_from(lives: &[&Life], line: &Line<'_>) -> Vec<Change> {
             built: &built,
             places: HashMap::new(),
             left: HashMap::new(),
-            strange: HashSet::new(),
+            strange: &mut strange,
         };
         let own = changes.len();
         for difference in &life.differences {
@@ -115,7 +116,7 @@ struct View<'a> {
     /// For a chat: the first look that shows it bound to another book.
     left: HashMap<ChatIx, Option<u64>>,
     /// Things that others made: our line does not have them
-    strange: HashSet<Thing>,
+    strange: &'a mut HashSet<Thing>,
 }
 
 impl View<'_> {
@@ -374,6 +375,11 @@ impl View<'_> {
                 SeenBy::Look(_, heads) => heads.iter().any(|(chat, _)| *chat == ours),
                 _ => false,
             };
+        // What a copy had of its own is told by it alone: who wrote it, before or after, nobody knows.
+        let is_copy = matches!(self.life.sights[difference.shown].by, SeenBy::Copy);
+        if is_copy && difference.before.is_some() && self.strange.contains(&difference.thing) {
+            return Place::Unattributed;
+        }
         if chat == self.line.chat || stood {
             let (from, until) = self.interval(self.line.chat, difference);
             return dated(from, until.filter(|_| !is_now));

@@ -129,12 +129,7 @@ impl Copied<'_> {
                     Some(if copy { with_switch(with_title(&image, &then), &then) } else { then })
                 }
                 Some(there) if copy && self.is_open(there, &image) => Some(image),
-                Some(there) if !self.fresh && !self.is_younger(there, &image) => {
-                    let before = self.before(there);
-                    // The text that a later run kept says nothing of where it was written; the copy of it does.
-                    let kept = before.as_ref().is_some_and(|before| before.content() == image.content());
-                    if kept { Some(self.handed_back(&image, before.as_ref())) } else { before }
-                }
+                Some(there) if !self.fresh && !self.is_younger(there, &image) => self.before(there),
                 None if !self.fresh && !self.is_lost && !self.was_deleted(&image) => None,
                 _ if copy => Some(image),
                 _ => {
@@ -218,6 +213,14 @@ impl Copied<'_> {
 
     /// Whether the original says to be younger than what the copy shows.
     fn is_younger(&self, there: &EntryImage, image: &EntryImage) -> bool {
+        // It says itself what it was before.
+        let layers = self.keepers.layers(there, &self.original);
+        let earlier = layers.split_last().map_or(&[][..], |(_, earlier)| earlier);
+        if there.content() != image.content()
+            && earlier.iter().any(|(_, was)| was.content() == image.content())
+        {
+            return true;
+        }
         match (self.end(there), self.end(image)) {
             (Some(there), Some(image)) => there > image,
             (Some(_), None) => self.before(there).is_none_or(|before| before.content() != there.content()),
