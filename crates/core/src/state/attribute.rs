@@ -316,7 +316,7 @@ fn by_hand(life: &Life, difference: &Difference, works: &[AtWork], cast: &dyn Ca
         }
         cast.played(chat, since, shown)
     };
-    let mut movers = life.users.iter().copied().filter(|chat| moved(*chat));
+    let movers: Vec<ChatIx> = life.users.iter().copied().filter(|chat| moved(*chat)).collect();
     // Who processes a scene has its chat before him.
     let processed = match sights[difference.shown].by {
         SeenBy::Scene(scene) => Some(life.scenes[scene].origin.chat),
@@ -324,8 +324,14 @@ fn by_hand(life: &Life, difference: &Difference, works: &[AtWork], cast: &dyn Ca
     };
     let player = works.get(difference.shown).and_then(|at| at.player).or(processed);
     let player = player.filter(|chat| life.users.contains(chat));
-    match (movers.next(), movers.next(), player.or(life.owner.filter(|_| !life.lost))) {
-        (Some(one), None, _) | (_, _, Some(one)) => Author::Hand(one),
-        _ => Author::Unknown,
+    let owner = life.owner.filter(|_| !life.lost);
+    match &movers[..] {
+        [one] => Author::Hand(*one),
+        // Of several it was one, but nobody knows which; the owner if he was among them.
+        [_, _, ..] => {
+            let likely = player.or(owner.filter(|owner| movers.contains(owner)));
+            likely.map_or(Author::Unknown, Author::Hand)
+        }
+        [] => player.or(owner).map_or(Author::Unknown, Author::Hand),
     }
 }
