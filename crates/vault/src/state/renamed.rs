@@ -88,13 +88,13 @@ impl Library {
             let seen = history.map(|history| history.bindings_of(&fork.path)).unwrap_or_default();
             seen.first().is_none_or(|(first, ..)| *first == stem)
         };
-        // What forks are bound to that is gone, and where they part, by the chat above.
-        let mut gone_forks: HashMap<ChatIx, Vec<(&str, usize)>> = HashMap::new();
+        // What forks are bound to that is gone, where they part, and their names, by the chat above.
+        let mut gone_forks: HashMap<ChatIx, Vec<(&str, usize, &str)>> = HashMap::new();
         for fork in &self.chats {
             if let (Some(above), Some(at)) = (fork.lineage.parent, fork.lineage.fork_message)
                 && let Some(stem) = self.gone(fork).filter(|stem| was_first(fork, stem))
             {
-                gone_forks.entry(above).or_default().push((stem, at));
+                gone_forks.entry(above).or_default().push((stem, at, &fork.name));
             }
         }
         for (c, chat) in ChatIx::each(&self.chats) {
@@ -188,24 +188,26 @@ impl Library {
         Ok(proven.then(|| before.to_owned()))
     }
 
-    /// The book of a fork that is gone, if the one that the chat above has now holds what had been made there by then: a fork is bound to
-    /// what the chat above was bound to.
+    /// The book of a fork that is gone, if the one that the chat above has now holds what had been made there by then, or what the fork
+    /// made: a fork is bound to what the chat above was bound to.
     fn gone_below(
         &self,
         c: ChatIx,
         now: &str,
-        gone_forks: &HashMap<ChatIx, Vec<(&str, usize)>>,
+        gone_forks: &HashMap<ChatIx, Vec<(&str, usize, &str)>>,
     ) -> Result<Option<String>, PathError> {
         let Some(gone) = gone_forks.get(&c) else { return Ok(None) };
         let marks = self.marks_in(now)?;
         let name = &self.chats[c].name;
-        let proven = gone.iter().find(|(before, limit)| {
-            let is_older = |mark: &Mark| {
-                mark.message <= *limit && mark.chat.as_deref().is_some_and(|chat| chat_stem(chat) == *name)
+        let proven = gone.iter().find(|(before, limit, fork)| {
+            let tells = |mark: &Mark| {
+                let chat = mark.chat.as_deref().map(chat_stem);
+                let is_by = |name: &str| chat.as_deref() == Some(name);
+                is_by(fork) || (is_by(name) && mark.message <= *limit)
             };
-            marks.iter().any(is_older) && !self.is_made_as(before)
+            marks.iter().any(tells) && !self.is_made_as(before)
         });
-        Ok(proven.map(|(before, _)| (*before).to_owned()))
+        Ok(proven.map(|(before, ..)| (*before).to_owned()))
     }
 
     /// The name of a chat's book that is not there any more.
