@@ -238,10 +238,12 @@ fn sources<'a>(summary: &'a EntryImage, all: &'a [EntryImage]) -> impl Iterator<
         .filter_map(|uid| uid.as_i64().or_else(|| uid.as_text()?.parse().ok()))
         .collect();
     all.iter().filter(move |entry| {
-        if !named.is_empty() {
-            return entry.uid.is_some_and(|uid| named.contains(&uid));
-        }
         let raw = entry.raw();
+        if !named.is_empty() {
+            // The number of a source that was deleted is given again: what is no memory was none.
+            let is_memory = is_flagged(raw) || raw.get("STMB_end").is_some();
+            return is_memory && entry.uid.is_some_and(|uid| named.contains(&uid));
+        }
         let by = raw.get("disabledBySummaryId").or_else(|| raw.get("disabledByArcId"));
         let by = by.and_then(|uid| uid.as_i64().or_else(|| uid.as_text()?.parse().ok()));
         by.is_some() && by == summary.uid

@@ -83,9 +83,11 @@ pub fn seen_from(lives: &[&Life], line: &Line<'_>) -> Vec<Change> {
 
 /// What our line had, and what the book that it went on with was built without: from its next message on it had that no more.
 fn never_came<'a>(life: &'a Life, line: &Line<'_>) -> impl Iterator<Item = Change> + 'a {
-    // It was built for the fork when that was made.
-    let forked = line.ancestors.first().and_then(|above| (line.ours)(above.chat, above.limit));
-    let message = given_at(life, line).max(forked.filter(|_| life.owner == Some(line.chat)));
+    // It was built for a fork when that was made.
+    let mut chats = std::iter::once(line.chat).chain(line.ancestors.iter().map(|above| above.chat));
+    let above = chats.position(|chat| Some(chat) == life.owner).and_then(|owner| line.ancestors.get(owner));
+    let forked = above.and_then(|above| (line.ours)(above.chat, above.limit));
+    let message = given_at(life, line).map(|given| forked.map_or(given, |forked| forked.max(given)));
     life.base.never.iter().filter_map(move |(thing, entry)| {
         Some(Change {
             thing: thing.clone(),

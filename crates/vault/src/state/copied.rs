@@ -128,7 +128,9 @@ impl Copied<'_> {
                     let then = self.older_look(there, &image);
                     Some(if copy { with_switch(with_title(&image, &then), &then) } else { then })
                 }
-                Some(there) if copy && self.is_open(there, &image) => Some(image),
+                Some(there) if copy && self.is_open(there, &image) => {
+                    Some(self.handed_back(&image, Some(there)))
+                }
                 Some(there) if !self.fresh && !self.is_younger(there, &image) => self.before(there),
                 None if !self.fresh && !self.is_lost && !self.was_deleted(&image) => None,
                 _ if copy => Some(image),
@@ -171,13 +173,30 @@ impl Copied<'_> {
             });
             // Copying makes memories say that they are the copy's. What says so without having been told was made there.
             let by_itself = self.keepers.chat_of(image).is_none()
-                && mark.chat.as_deref().is_some_and(|name| chat_stem(name) == chat.name);
-            if !(own || by_itself) || !switch && self.original.iter().any(|there| same(there, image)) {
+                && mark.chat.as_deref().is_some_and(|name| self.is_copys(name));
+            let copied = |there: &EntryImage| same(there, image) || self.is_one(there, image);
+            if !(own || by_itself) || !switch && self.original.iter().any(copied) {
                 break;
             }
             layers.pop();
         }
         layers.pop().map(|(_, image)| image)
+    }
+
+    /// Whether a name is that of the copy's chat, or was when it was made.
+    fn is_copys(&self, name: &str) -> bool {
+        let name = chat_stem(name);
+        name == self.library.chats[self.copy.chat].name || name == self.copy.named
+    }
+
+    /// Whether two entries are one memory: of the same messages, under the same number, and not of two names by the extension.
+    fn is_one(&self, there: &EntryImage, image: &EntryImage) -> bool {
+        let subject = self.keepers.subject(image);
+        let titled = self.keepers.titled(there) && self.keepers.titled(image);
+        subject.is_some()
+            && self.keepers.subject(there) == subject
+            && there.uid == image.uid
+            && (there.comment == image.comment || !titled)
     }
 
     /// The place of an entry of the copy in the original: by its title, or else by its text.
@@ -188,7 +207,10 @@ impl Copied<'_> {
         let subject = self.keepers.subject(image);
         let is_about = |there: &EntryImage| self.keepers.subject(there) == subject;
         find(&|there| there.comment == image.comment && is_about(there)).or_else(|| {
-            find(&|there| there.uid == image.uid && there.content() == image.content() && is_about(there))
+            let one = |there: &EntryImage| {
+                there.uid == image.uid && there.content() == image.content() && is_about(there)
+            };
+            find(&one).or_else(|| find(&|there| self.is_one(there, image)))
         })
     }
 
@@ -282,8 +304,7 @@ impl Copied<'_> {
 
     /// The copy says that everything in it is its own chat's.
     fn handed_back(&self, image: &EntryImage, there: Option<&EntryImage>) -> EntryImage {
-        let chat = &self.library.chats[self.copy.chat];
-        let is_told = self.keepers.chat_of(image).is_some_and(|name| chat_stem(&name) == chat.name);
+        let is_told = self.keepers.chat_of(image).is_some_and(|name| self.is_copys(&name));
         let whose = || there.and_then(|there| self.keepers.chat_of(there));
         if !is_told {
             return image.clone();

@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 use forklore_core::adapter::BookCopy;
 use forklore_core::format::book::EntryImage;
-use forklore_core::format::names::book_stem;
+use forklore_core::format::names::{book_stem, chat_stem};
 use forklore_core::state::{
     Ancestor, Base, Carry, Cause, Known, Life, Line, Made, SeenBy, Sight, Thing, Witness, fold,
 };
@@ -38,6 +38,8 @@ impl Lore {
 pub(crate) struct CopiedBook {
     /// The chat that it was made for
     pub(crate) chat: ChatIx,
+    /// The name of that chat when it was made
+    pub(crate) named: String,
     pub(crate) stem: String,
     pub(crate) source: String,
     /// Name of the chat that it was made from
@@ -263,7 +265,8 @@ impl Library {
                     if !own(&copy, &stem) {
                         return None;
                     }
-                    Some(CopiedBook { chat, stem, source, parent: copy.parent, time: copy.time })
+                    let named = chat_stem(&copy.chat);
+                    Some(CopiedBook { chat, named, stem, source, parent: copy.parent, time: copy.time })
                 });
                 copies.collect::<Vec<_>>()
             };

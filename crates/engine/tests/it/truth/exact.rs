@@ -29,6 +29,19 @@ fn regression_renamed_edited_and_consolidated_after_a_copy() {
     right_now(Keeper::Memory, false, &[911, 914, 923]);
 }
 
+/// Memories deleted and numbers given again around a copy, a consolidation whose source is gone, notes and words of either side.
+#[test]
+fn regression_what_either_side_did_after_a_copy() {
+    right_now(Keeper::Memory, false, &[50001, 50011, 50015, 50025, 50029, 60018, 60041, 60045, 60073]);
+    right_now(Keeper::Memory, false, &[80038, 80054, 80094, 80101]);
+}
+
+/// Of three who share a book two went on, and the third had made it.
+#[test]
+fn regression_a_hand_was_one_of_those_who_went_on() {
+    right_now(Keeper::Recap, true, &[60038]);
+}
+
 /// A book renamed after a look; an original changed by hand between a look and now; a side prompt deleted and run again.
 #[test]
 fn regression_renamed_changed_and_run_again_around_a_look() {
