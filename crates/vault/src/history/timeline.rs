@@ -63,7 +63,13 @@ pub struct Period {
 impl Library {
     /// What history knows of this vault; `None` if it has none. It is read when a question needs it.
     pub fn history(&self) -> Result<Option<&Timeline>, PathError> {
-        let read = || Timeline::load_until(&self.fs, self.until).map_err(Arc::new);
+        let read = || {
+            let mut timeline = Timeline::load_until(&self.fs, self.until).map_err(Arc::new)?;
+            if let Some(timeline) = &mut timeline {
+                timeline.follow_names(self);
+            }
+            Ok(timeline)
+        };
         match self.memo.slot::<OnceLock<Result<Option<Timeline>, Arc<HistoryError>>>>().get_or_init(read) {
             Ok(timeline) => Ok(timeline.as_ref()),
             Err(why) => Err(history_error(why.clone())),
@@ -155,6 +161,33 @@ impl Timeline {
                         bound.entry(book).or_default().remove(file);
                     }
                 }
+            }
+        }
+    }
+
+    /// What was seen of chats that were given other names since the last look is theirs, as the next look would note.
+    fn follow_names(&mut self, library: &Library) {
+        let there: HashSet<&VaultPath> = library.chats.iter().map(|chat| &chat.path).collect();
+        let mut gone: HashMap<&str, Vec<&VaultPath>> = HashMap::new();
+        for (file, track) in self.tracks.iter().filter(|(file, _)| !there.contains(file)) {
+            let last = track.last().and_then(|last| self.seen[*last].chat());
+            if let Some(slug) = last.and_then(|chat| chat.slug.as_deref()) {
+                gone.entry(slug).or_default().push(file);
+            }
+        }
+        let unseen = library.chats.iter().filter(|chat| !self.tracks.contains_key(&chat.path));
+        let mut renamed: Vec<(VaultPath, VaultPath)> = Vec::new();
+        for chat in unseen {
+            if let Some([was]) = chat.slug().and_then(|slug| gone.remove(slug)).as_deref() {
+                renamed.push(((*was).clone(), chat.path.clone()));
+            }
+        }
+        for (was, file) in renamed {
+            if let Some(track) = self.tracks.remove(&was) {
+                self.tracks.insert(file.clone(), track);
+            }
+            for chats in self.bound.values_mut().filter(|chats| chats.contains(&was)) {
+                chats.insert(file.clone());
             }
         }
     }

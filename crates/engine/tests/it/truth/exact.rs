@@ -36,6 +36,12 @@ fn regression_what_either_side_did_after_a_copy() {
     right_now(Keeper::Memory, false, &[80038, 80054, 80094, 80101]);
 }
 
+/// A chat renamed since the last look; a fork of a fork whose book was built without what its line had.
+#[test]
+fn regression_a_chat_has_another_name_since_the_last_look() {
+    right_now(Keeper::Recap, true, &[80033, 80101]);
+}
+
 /// Of three who share a book two went on, and the third had made it.
 #[test]
 fn regression_a_hand_was_one_of_those_who_went_on() {
