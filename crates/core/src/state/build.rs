@@ -79,12 +79,12 @@ impl Life {
         attribute(&mut life, &marked, &works, cast);
         if let Base::Copy(source, sight, _) | Base::Present(source, sight, _) = base {
             let missed = life.missed(source, *sight);
-            match life.is_whole {
-                true => life.base.without.extend(missed),
-                false => life.base.never = missed,
+            if life.is_whole {
+                life.base.never = life.unmet(source, *sight);
+                life.base.without.extend(missed);
+            } else {
+                life.base.never = missed;
             }
-            let unmet = life.unmet(source, *sight);
-            life.base.never.extend(unmet);
         }
         life
     }
