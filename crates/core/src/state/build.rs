@@ -7,7 +7,7 @@ use std::collections::{HashMap, HashSet};
 use super::attribute::attribute;
 use super::author::{AtWork, Author};
 use super::base::{Base, Made};
-use super::life::{Life, SeenBy, Settled, SightOf, everything_key, look_of};
+use super::life::{Difference, Life, SeenBy, Settled, SightOf, everything_key, look_of};
 use super::mark::Marks;
 use super::merge::overlay;
 use super::order::in_order;
@@ -98,11 +98,9 @@ impl Life {
             .filter_map(|difference| Some(of(&difference.thing, difference.after.as_ref()?)));
         let begun = self.base.state.iter().chain(&self.base.shown).chain(&self.base.with);
         let here: HashSet<_> = begun.map(|(thing, entry)| of(thing, entry)).chain(differences).collect();
-        let later =
-            source.differences.iter().filter(|difference| difference.shown > copied && !difference.line);
         // What was copied as it was has all that hands had done to what it shows; what was built from something older need not.
         let things: HashSet<&Thing> = self.base.state.iter().map(|(thing, _)| thing).collect();
-        let made = later.filter(|difference| match difference.author {
+        let made = source.later_than(copied).filter(|difference| match difference.author {
             Author::Mark(_) => true,
             Author::Hand(_) | Author::Anybody | Author::Unknown => {
                 self.is_whole && things.contains(&difference.thing)
@@ -114,13 +112,16 @@ impl Life {
         missed.map(|(thing, entry)| (thing.clone(), entry.clone())).collect()
     }
 
+    /// What came of entries after a sight.
+    fn later_than(&self, copied: usize) -> impl Iterator<Item = &Difference> {
+        self.differences.iter().filter(move |difference| difference.shown > copied && !difference.line)
+    }
+
     /// What hands made in the book that this one is a copy of, and what was never seen here. Nobody knows whether it was there when this
     /// one was made.
     fn unmet(&self, source: &Life, copied: usize) -> Vec<(Thing, EntryImage)> {
         let here: HashSet<&Thing> = self.differences.iter().map(|difference| &difference.thing).collect();
-        let later =
-            source.differences.iter().filter(|difference| difference.shown > copied && !difference.line);
-        let by_hand = later.filter(|difference| {
+        let by_hand = source.later_than(copied).filter(|difference| {
             difference.before.is_none()
                 && matches!(difference.author, Author::Hand(_) | Author::Anybody | Author::Unknown)
         });

@@ -156,12 +156,14 @@ impl View<'_> {
 
     /// Notes whose a thing is.
     fn note(&mut self, difference: &Difference, place: Place) {
-        let elsewhere = matches!(place, Place::Elsewhere(_) | Place::Unattributed);
         if difference.line {
-        } else if difference.before.is_none() && elsewhere {
-            self.strange.insert(difference.thing.clone());
-        } else if !elsewhere {
+            return;
+        }
+        let is_ours = !matches!(place, Place::Elsewhere(_) | Place::Unattributed);
+        if is_ours {
             self.strange.remove(&difference.thing);
+        } else if difference.before.is_none() {
+            self.strange.insert(difference.thing.clone());
         }
     }
 

@@ -175,13 +175,20 @@ impl Timeline {
                 gone.entry(slug).or_default().push(file);
             }
         }
-        let unseen = library.chats.iter().filter(|chat| !self.tracks.contains_key(&chat.path));
-        let mut renamed: Vec<(VaultPath, VaultPath)> = Vec::new();
-        for chat in unseen {
-            if let Some([was]) = chat.slug().and_then(|slug| gone.remove(slug)).as_deref() {
-                renamed.push(((*was).clone(), chat.path.clone()));
+        let mut unseen: HashMap<&str, Vec<&VaultPath>> = HashMap::new();
+        for chat in library.chats.iter().filter(|chat| !self.tracks.contains_key(&chat.path)) {
+            if let Some(slug) = chat.slug() {
+                unseen.entry(slug).or_default().push(&chat.path);
             }
         }
+        // Where several have the slug, nobody knows which is which.
+        let renamed: Vec<(VaultPath, VaultPath)> = unseen
+            .iter()
+            .filter_map(|(slug, files)| match (gone.get(slug).map(Vec::as_slice), files.as_slice()) {
+                (Some([was]), [file]) => Some(((*was).clone(), (*file).clone())),
+                _ => None,
+            })
+            .collect();
         for (was, file) in renamed {
             if let Some(track) = self.tracks.remove(&was) {
                 self.tracks.insert(file.clone(), track);

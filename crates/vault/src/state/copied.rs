@@ -134,12 +134,11 @@ impl Copied<'_> {
                 Some(there) if !self.fresh && !self.is_younger(there, &image) => self.before(there),
                 None if !self.fresh && !self.is_lost && !self.was_deleted(&image) => None,
                 _ if copy => Some(image),
-                _ => {
-                    let then = self.handed_back(&image, there);
-                    // An entry is on before it is off.
-                    let on = there.filter(|there| !self.fresh && !there.is_disabled());
-                    Some(on.map_or(then.clone(), |on| with_switch(then, on)))
+                // An entry is on before it is off.
+                Some(there) if !self.fresh && !there.is_disabled() => {
+                    Some(with_switch(self.handed_back(&image, Some(there)), there))
                 }
+                _ => Some(self.handed_back(&image, there)),
             });
         }
         if !self.fresh {
