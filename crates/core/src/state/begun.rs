@@ -6,6 +6,7 @@ use std::collections::{HashMap, HashSet};
 use super::life::{Life, SeenBy, SightOf, everything_key};
 use super::line::Line;
 use super::thing::Thing;
+use super::{Cause, Change, Place};
 use crate::format::book::EntryImage;
 
 /// What books were made with: for each thing with its text the books, and when each of them was seen first.
@@ -155,9 +156,33 @@ pub(super) fn begun_at(life: &Life, line: &Line<'_>) -> Option<usize> {
 }
 
 /// The message of our line from which on it has a book: who left before that was made and has it all the same has had it from the fork on.
-pub(super) fn given_at(life: &Life, line: &Line<'_>) -> Option<usize> {
+fn given_at(life: &Life, line: &Line<'_>) -> Option<usize> {
     begun_at(life, line).or_else(|| {
         let above = line.ancestors.iter().find(|above| Some(above.chat) == life.owner)?;
         life.users.contains(&line.chat).then(|| (line.ours)(above.chat, above.limit))?
+    })
+}
+
+/// What our line had, and what the book that it went on with was built without: from its next message on it had that no more.
+pub(super) fn never_came<'a>(life: &'a Life, line: &Line<'_>) -> impl Iterator<Item = Change> + 'a {
+    // It was built for a fork when that was made.
+    let mut chats = std::iter::once(line.chat).chain(line.ancestors.iter().map(|above| above.chat));
+    let above = chats.position(|chat| Some(chat) == life.owner).and_then(|owner| line.ancestors.get(owner));
+    let forked = above.and_then(|above| (line.ours)(above.chat, above.limit));
+    let message = given_at(life, line).map(|given| forked.map_or(given, |forked| forked.max(given)));
+    life.base.never.iter().filter_map(move |(thing, entry)| {
+        Some(Change {
+            thing: thing.clone(),
+            line: false,
+            clock: i64::MAX,
+            place: Place::Ours(message? + 1),
+            book: life.book.to_string(),
+            before: Some(entry.clone()),
+            after: None,
+            observed: None,
+            cause: Cause::Seen,
+            rewrites: false,
+            made_without: true,
+        })
     })
 }

@@ -4,7 +4,7 @@ use crate::story::ChatIx;
 use std::collections::{HashMap, HashSet};
 
 use super::author::Author;
-use super::begun::{Beginning, Begun, Built, begun_with, built_from, copied, given_at};
+use super::begun::{Beginning, Begun, Built, begun_with, built_from, copied, never_came};
 use super::life::{Difference, Life, SeenBy, SightOf, everything_key};
 use super::line::{Ancestor, Line};
 use super::sight::Head;
@@ -81,30 +81,6 @@ pub fn seen_from(lives: &[&Life], line: &Line<'_>) -> Vec<Change> {
     changes
 }
 
-/// What our line had, and what the book that it went on with was built without: from its next message on it had that no more.
-fn never_came<'a>(life: &'a Life, line: &Line<'_>) -> impl Iterator<Item = Change> + 'a {
-    // It was built for a fork when that was made.
-    let mut chats = std::iter::once(line.chat).chain(line.ancestors.iter().map(|above| above.chat));
-    let above = chats.position(|chat| Some(chat) == life.owner).and_then(|owner| line.ancestors.get(owner));
-    let forked = above.and_then(|above| (line.ours)(above.chat, above.limit));
-    let message = given_at(life, line).map(|given| forked.map_or(given, |forked| forked.max(given)));
-    life.base.never.iter().filter_map(move |(thing, entry)| {
-        Some(Change {
-            thing: thing.clone(),
-            line: false,
-            clock: i64::MAX,
-            place: Place::Ours(message? + 1),
-            book: life.book.to_string(),
-            before: Some(entry.clone()),
-            after: None,
-            observed: None,
-            cause: Cause::Seen,
-            rewrites: false,
-            made_without: true,
-        })
-    })
-}
-
 /// Where a chat stood at a sight, and the furthest until then.
 type Stood = (Option<Head>, Option<usize>);
 
@@ -159,8 +135,7 @@ impl View<'_> {
         if difference.line {
             return;
         }
-        let is_ours = !matches!(place, Place::Elsewhere(_) | Place::Unattributed);
-        if is_ours {
+        if !matches!(place, Place::Elsewhere(_) | Place::Unattributed) {
             self.strange.remove(&difference.thing);
         } else if difference.before.is_none() {
             self.strange.insert(difference.thing.clone());

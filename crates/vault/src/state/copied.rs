@@ -185,7 +185,7 @@ impl Copied<'_> {
     /// Whether a name is that of the copy's chat, or was when it was made.
     fn is_copys(&self, name: &str) -> bool {
         let name = chat_stem(name);
-        name == self.library.chats[self.copy.chat].name || name == self.copy.named
+        !name.is_empty() && (name == self.library.chats[self.copy.chat].name || name == self.copy.named)
     }
 
     /// Whether two entries are one memory: of the same messages, under the same number, and not of two names by the extension.
