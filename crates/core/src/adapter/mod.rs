@@ -158,6 +158,11 @@ pub trait Adapter: Sync {
         None
     }
 
+    /// Whether an entry with this title is one that the extension makes when a scene is done, after it has kept the state of the book.
+    fn made_afterwards(&self, _comment: &str) -> bool {
+        false
+    }
+
     /// The last message of a chat that is in a memory, as the extension notes it; also if that memory was deleted since.
     fn reached(&self, _header: Header<'_>) -> Option<i64> {
         None
@@ -379,6 +384,11 @@ impl Keepers {
     /// See [`Adapter::subject`].
     pub fn subject(&self, entry: &EntryImage) -> Option<(i64, i64)> {
         self.0.iter().find_map(|adapter| adapter.subject(entry))
+    }
+
+    /// See [`Adapter::made_afterwards`].
+    pub fn made_afterwards(&self, comment: &str) -> bool {
+        self.0.iter().any(|adapter| adapter.made_afterwards(comment))
     }
 
     /// See [`Adapter::titled`].

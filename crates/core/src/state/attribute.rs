@@ -111,7 +111,21 @@ impl Claims<'_> {
             }
             return Some(Author::Scene(*scene));
         }
-        self.at_work(difference, entry)
+        self.at_work(difference, entry).or_else(|| self.made_afterwards(difference))
+    }
+
+    /// The scene that made an entry after its snapshot was taken, as is done with events, where nothing names it: who shows it first does
+    /// not say to have made it.
+    fn made_afterwards(&self, difference: &Difference) -> Option<Author> {
+        let after = difference.after.as_ref().filter(|_| difference.before.is_none())?;
+        if !self.life.keepers.made_afterwards(&after.comment) {
+            return None;
+        }
+        let (_, end) = self.window(difference);
+        let shown = &self.life.sights[difference.shown].by;
+        let scenes = self.life.scenes.iter().enumerate();
+        let done = scenes.filter(|(n, scene)| scene.finished < end && !shown.is_scene(*n));
+        done.max_by_key(|(_, scene)| scene.finished).map(|(n, _)| Author::Scene(n))
     }
 
     /// Whether the processing of a scene was watched while a change was made, and nothing of it did that.
@@ -158,7 +172,10 @@ impl Claims<'_> {
         // Numbers are used again: a scene's number means this entry only in its own snapshot, or if it is not new.
         let wrote = named
             || (numbered(after.uid)
-                && (own || difference.before.is_some() || self.is_in_snapshot(difference, n)))
+                && (own
+                    || difference.before.is_some()
+                    || self.is_in_snapshot(difference, n)
+                    || self.is_first_since(difference, n)))
             || (own && is_moved(difference));
         // A look may have seen a scene's work before the chat was saved. But if the scene's own write came later, this was not it.
         let time = self.life.sights[difference.shown].time;
@@ -180,6 +197,25 @@ impl Claims<'_> {
         }
         let sights = self.life.sights.get(difference.shown..until).unwrap_or_default();
         sights.iter().any(|sight| sight.by.is_scene(scene))
+    }
+
+    /// Whether this is the first that was seen under its number since a scene that has kept no snapshot, and whoever saw it does not say
+    /// to have made it.
+    fn is_first_since(&self, difference: &Difference, scene: usize) -> bool {
+        let sights = &self.life.sights;
+        let Some(uid) = difference.entry().and_then(|entry| entry.uid) else { return false };
+        let made_by_other = match sights[difference.shown].by {
+            SeenBy::Scene(shown) => self.life.scenes[shown].written.uids.contains(&uid),
+            _ => false,
+        };
+        let before = |other: &Difference| {
+            other.shown < difference.shown
+                && sights[other.shown].time > self.life.scenes[scene].began()
+                && other.after.as_ref().is_some_and(|after| after.uid == Some(uid))
+        };
+        !made_by_other
+            && !sights.iter().any(|sight| sight.by.is_scene(scene))
+            && !self.life.differences.iter().filter(|other| !other.line).any(before)
     }
 
     /// Whether a thing was changed again before a scene was done.

@@ -202,7 +202,8 @@ impl Timeline {
             }
             // Where nobody noted what was looked at together, it may have been the first look at both.
             let apart = looked(i).is_some() || !is_first;
-            let from = known.filter(|_| apart).map(|known| known.1.min(then.1));
+            let from = known.filter(|(j, ..)| apart && self.looked_around(*j, i));
+            let from = from.map(|known| known.1.min(then.1));
             heads.push((player.chat, Head { from, to: then.1 }));
             not_before = not_before.max(library.sent(player.chat, then.1).unwrap_or(i64::MIN));
             not_after = not_after.min(library.next_sent(player.chat, then.1 + 1).unwrap_or(i64::MAX));
@@ -254,6 +255,15 @@ impl Timeline {
             work: work.collect(),
             live: false,
         }
+    }
+
+    /// Whether books were looked at while a chat was as an observation shows it, before the look that another belongs to. A backup tells
+    /// where a chat stood, and nothing of the books.
+    fn looked_around(&self, chat: usize, before: usize) -> bool {
+        let backup = |i: &usize| matches!(self.seen[*i].observation.by, By::Backup(_));
+        let looked = |i: usize| self.seen[i].observation.looked;
+        let first = (chat..before).find(|i| !backup(i));
+        first.is_some_and(|first| first == chat || looked(first).is_none() || looked(first) != looked(before))
     }
 
     /// The header of a chat as it was at a message: the last one saved while the story was there or before. With the message.

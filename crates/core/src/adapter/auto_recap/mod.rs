@@ -95,6 +95,10 @@ impl Adapter for AutoRecap {
         Some(text_hash(text))
     }
 
+    fn made_afterwards(&self, comment: &str) -> bool {
+        comment.starts_with("event-")
+    }
+
     fn running_keys(&self) -> &'static [&'static str] {
         &running::KEYS
     }

@@ -17,7 +17,7 @@ use std::sync::Arc;
 
 use forklore_fs::{SimFs, Vfs};
 use forklore_testkit::play::{Found, Keeper, Setting, Story, Truth};
-use forklore_vault::history::Watch;
+use forklore_vault::history::{Watch, rescue};
 use forklore_vault::state::at::Wanted;
 use forklore_vault::{Library, NoProgress};
 
@@ -32,6 +32,8 @@ fn number(name: &str, default: usize) -> usize {
 
 /// Forklore looks at the vault, as `watch --once` does.
 fn look(fs: &Arc<SimFs>, now: i64) {
+    let library = library(fs);
+    rescue(&library, now, &NoProgress).unwrap();
     let fs: Arc<dyn Vfs> = fs.clone();
     Watch::open(fs).unwrap().sweep(now, &NoProgress).unwrap();
 }
