@@ -335,6 +335,7 @@ impl Teller<'_> {
             // Nothing tells until when it may have happened.
             Place::Between { from, until: usize::MAX } => (None, from),
             Place::Between { from, until } => (Some(until), from),
+            Place::Met { from, until } => (Some(until), Some(from)),
             Place::Since(message) => (None, Some(message)),
             _ => (None, None),
         };

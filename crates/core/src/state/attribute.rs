@@ -104,7 +104,13 @@ impl Claims<'_> {
                 found.push(n);
             }
         }
-        let scene = if difference.before.is_none() { found.first() } else { found.last() };
+        // Who made something was the first to tell of it, whoever told more of it before anybody looked; who changed it, the last.
+        let began = |n: &usize| self.life.scenes[*n].began();
+        let made = |n: &usize| entry.uid.is_some_and(|uid| self.life.scenes[*n].written.uids.contains(&uid));
+        let scene = match difference.before {
+            None => found.iter().min_by_key(|n| (!made(n), began(n))),
+            Some(_) => found.iter().max_by_key(|n| began(n)),
+        };
         if let Some(scene) = scene {
             if self.life.scenes[*scene].events.iter().any(|(name, _)| is_titled(&title, name)) {
                 told.insert((*scene, title, difference.line));

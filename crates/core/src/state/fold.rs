@@ -142,7 +142,11 @@ pub fn fold(known: &Known, at: usize, head: usize, carry: Carry, book: Option<&s
         }
         match fold.step(change, at, head, carry) {
             Ok(_) => match change.place {
-                Place::Ours(message) | Place::Between { until: message, .. } if message <= at => {
+                Place::Ours(message)
+                | Place::Between { until: message, .. }
+                | Place::Met { until: message, .. }
+                    if message <= at =>
+                {
                     basis = basis.max(Some(message));
                 }
                 _ => {}
@@ -188,16 +192,22 @@ fn belongs(change: &Change, at: usize, head: usize, carry: Carry) -> Result<bool
         Place::Ours(message) => Err(Why::Later(message)),
         Place::Elsewhere(origin) => Err(Why::Elsewhere(origin)),
         Place::Unattributed => Err(Why::Unattributed),
-        Place::Between { until, .. } if until <= at => Ok(false),
+        Place::Between { until, .. } | Place::Met { until, .. } if until <= at => Ok(false),
         // Nobody ever saw the book without it.
         Place::Between { from: None, .. } if creation && carry.undated => Ok(true),
         Place::Since(message) if !carry.since => Err(Why::Since(message)),
         Place::Undated | Place::Since(_) if at >= head => Ok(false),
         Place::Undated if carry.undated => Ok(true),
         // It may have been there already: carried and marked. A mere change of what is known waits for the head.
-        Place::Since(message) if creation && carry.undated && at >= message => Ok(true),
+        Place::Since(message) | Place::Met { from: message, .. }
+            if creation && carry.undated && at >= message =>
+        {
+            Ok(true)
+        }
         Place::Undated | Place::Between { from: None, .. } => Err(Why::Undated),
-        Place::Since(message) | Place::Between { from: Some(message), .. } => Err(Why::Since(message)),
+        Place::Since(message)
+        | Place::Between { from: Some(message), .. }
+        | Place::Met { from: message, .. } => Err(Why::Since(message)),
     }
 }
 
@@ -207,6 +217,7 @@ fn may_be_gone(change: &Change, at: usize, head: usize) -> bool {
         && !change.line
         && match change.place {
             Place::Between { from, until } => from.is_some_and(|from| from < at) && at < until,
+            Place::Met { from, until } => from < at && at < until,
             Place::Since(from) => from < at && at < head,
             _ => false,
         }
@@ -309,7 +320,13 @@ impl Fold {
 
     fn play(&mut self, change: &Change, undated: bool) -> Moved {
         let message = match change.place {
-            Place::Ours(message) | Place::Between { until: message, .. } if !undated => Some(message),
+            Place::Ours(message)
+            | Place::Between { until: message, .. }
+            | Place::Met { until: message, .. }
+                if !undated =>
+            {
+                Some(message)
+            }
             _ => None,
         };
         let observed = change.observed.is_some();

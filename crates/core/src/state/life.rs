@@ -130,6 +130,11 @@ pub(super) struct Settled {
 }
 
 impl Life {
+    /// Whether a sight is the first look of history.
+    pub(super) fn is_first_look(&self, sight: usize) -> bool {
+        self.sights.iter().position(|sight| matches!(sight.by, SeenBy::Look(..))) == Some(sight)
+    }
+
     /// The things in the book after a sight.
     pub fn state_after(&self, sight: usize) -> Vec<(Thing, EntryImage)> {
         let mut state: Vec<(Thing, EntryImage)> = self.base.state.clone();

@@ -84,8 +84,36 @@ pub enum Place {
         /// The message at which it was first seen
         until: usize,
     },
+    /// Not there at message `from`, and there at message `until`, when history saw the book for the first time. That somebody looked tells
+    /// nothing of the messages before.
+    Met {
+        /// The last message at which it was certainly not there
+        from: usize,
+        /// The message at which it was first seen
+        until: usize,
+    },
     /// Made by nobody knows whom in a book that was made for another chat.
     Unattributed,
+}
+
+impl Place {
+    /// Of a change that was certainly not there at one message and certainly there at another.
+    fn dated(from: Option<usize>, until: Option<usize>) -> Self {
+        match (from, until) {
+            (Some(from), Some(until)) if from >= until => Self::Ours(until),
+            (from, Some(until)) => Self::Between { from, until },
+            (Some(from), None) => Self::Since(from),
+            (None, None) => Self::Undated,
+        }
+    }
+
+    /// The same, if nobody had looked at the book before.
+    fn met(self) -> Self {
+        match self {
+            Self::Between { from: Some(from), until } => Self::Met { from, until },
+            place => place,
+        }
+    }
 }
 
 /// What a line knows of its books.

@@ -167,7 +167,7 @@ impl View<'_> {
         match place {
             Place::Unattributed | Place::Between { from: Some(_), until: usize::MAX } if *there => {
                 let from = chat.and_then(|chat| (self.line.ours)(chat, self.interval(chat, difference).0?));
-                dated(from, Some(*until))
+                Place::dated(from, Some(*until))
             }
             // Who says himself where he belongs belongs there.
             Place::Elsewhere(_) => place,
@@ -361,7 +361,7 @@ impl View<'_> {
         }
         if chat == self.line.chat || stood {
             let (from, until) = self.interval(self.line.chat, difference);
-            return dated(from, until.filter(|_| !is_now));
+            return self.dated(difference, from, until.filter(|_| !is_now));
         }
         let Some(above) = self.line.ancestors.iter().find(|above| above.chat == chat).copied() else {
             // The chat that it was made in is gone, and so is what was between us: what our own scenes show is ours.
@@ -375,7 +375,7 @@ impl View<'_> {
         let ours = |message: usize| (self.line.ours)(chat, message);
         match until {
             Some(until) if until <= above.limit && self.was_before(difference, &above) => {
-                dated(from.and_then(ours), ours(until))
+                self.dated(difference, from.and_then(ours), ours(until))
             }
             // Made before or after our fork, nobody knows; where our own snapshot shows it, it is ours.
             _ if from.is_none_or(|from| from < above.limit) => {
@@ -385,7 +385,7 @@ impl View<'_> {
                     _ => None,
                 });
                 match until {
-                    Some(until) => dated(from.and_then(ours), Some(until)),
+                    Some(until) => Place::dated(from.and_then(ours), Some(until)),
                     // Nobody ever saw the book without it, and it may be as old as the book.
                     None if from.is_none() && !self.made_after(above) => {
                         Place::Between { from: None, until: usize::MAX }
@@ -435,8 +435,14 @@ impl View<'_> {
             Some(stood) if gone.is_some_and(|gone| gone <= stood) => Place::Unattributed,
             // Whoever made it was not at our message: our line had it from the next one on.
             Some(stood) => Place::Between { from: Some(stood), until: stood + 1 },
-            None => dated(from, until),
+            None => self.dated(difference, from, until),
         }
+    }
+
+    /// Where a change belongs that was not there at one message and there at another. The first look at a book only meets what is there.
+    fn dated(&self, difference: &Difference, from: Option<usize>, until: Option<usize>) -> Place {
+        let place = Place::dated(from, until);
+        if self.life.is_first_look(difference.shown) { place.met() } else { place }
     }
 
     /// Whether, from one look to the next, exactly one of those who use the book went on, and it was not us.
@@ -486,15 +492,5 @@ impl View<'_> {
         let until = self.life.sights[difference.shown..difference.until].iter().filter_map(carried).min()?;
         let before = self.life.sights[..difference.shown].iter().filter_map(carried);
         Some(Place::Between { from: before.filter(|from| *from <= until).max(), until })
-    }
-}
-
-/// A change that was certainly not there at one message and certainly there at another.
-fn dated(from: Option<usize>, until: Option<usize>) -> Place {
-    match (from, until) {
-        (Some(from), Some(until)) if from >= until => Place::Ours(until),
-        (from, Some(until)) => Place::Between { from, until },
-        (Some(from), None) => Place::Since(from),
-        (None, None) => Place::Undated,
     }
 }

@@ -292,7 +292,9 @@ impl Teller<'_> {
                 _ => Vec::new(),
             };
             let message = match change.place {
-                Place::Ours(message) | Place::Between { until: message, .. } => Some(message),
+                Place::Ours(message)
+                | Place::Between { until: message, .. }
+                | Place::Met { until: message, .. } => Some(message),
                 _ => None,
             };
             let elsewhere = match change.place {

@@ -304,7 +304,9 @@ fn from_evidence(
     let covered = lore.looked.is_some_and(|first| first <= at);
     let later = |change: &state::Change| match change.place {
         Place::Start => false,
-        Place::Ours(message) | Place::Between { until: message, .. } => message > at,
+        Place::Ours(message) | Place::Between { until: message, .. } | Place::Met { until: message, .. } => {
+            message > at
+        }
         _ => true,
     };
     let present = lore.present();

@@ -43,6 +43,10 @@ impl Library {
         for (n, told) in told.iter().enumerate() {
             for (time, chat, place) in &told.snapshots {
                 let entries = self.entries_of(*chat, &self.chats[*chat].snapshots.sightings[*place])?;
+                // A book that extensions keep is never empty: this one has not been looked at yet.
+                if entries.is_empty() {
+                    continue;
+                }
                 let content = Content::Whole(entries);
                 evidence.sights.push(Sight { time: *time, witness: Witness::Scene(n), content });
             }

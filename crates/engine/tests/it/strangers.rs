@@ -1,0 +1,205 @@
+//! What stories taught that were played with the real extensions: who made an entry that others saw first, and what somebody who comes late
+//! may conclude.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use forklore_core::adapter::recap::text_hashes;
+use forklore_fs::{RealFs, Vfs};
+use forklore_testkit::TestVault;
+use forklore_vault::history::{Watch, rescue};
+use forklore_vault::state::at::Wanted;
+use forklore_vault::{Library, NoProgress};
+use serde_json::{Value, json};
+
+/// The first of January of 2026, when the messages of these stories were sent, in milliseconds since 1970.
+const DAY: i64 = 1_767_225_600_000;
+
+fn fs(vault: &TestVault) -> Arc<dyn Vfs> {
+    Arc::new(RealFs::new(&vault.root()).unwrap())
+}
+
+/// Forklore comes to a vault, as `watch --once` does.
+fn look(vault: &TestVault) {
+    let library = Library::load(fs(vault), &NoProgress).unwrap();
+    rescue(&library, DAY + 86_400_000, &NoProgress).unwrap();
+    Watch::open(fs(vault)).unwrap().sweep(DAY + 86_400_000, &NoProgress).unwrap();
+}
+
+/// The entries of a chat's lorebook at a message: title, and whether it is marked as undated.
+fn at(vault: &TestVault, chat: &str, message: usize) -> BTreeMap<String, bool> {
+    let library = Library::load(fs(vault), &NoProgress).unwrap();
+    let c = library.find_chat(chat).unwrap();
+    let entries = library.book_at(c, message, Wanted::default()).unwrap().entries;
+    let told = entries.iter().filter(|e| !e.image.comment.starts_with("_registry_"));
+    told.map(|e| (e.image.comment.to_string(), e.undated)).collect()
+}
+
+fn entry(uid: i64, title: &str) -> Value {
+    json!({"uid": uid, "comment": title, "content": format!("{title} it is."), "key": [title]})
+}
+
+/// By this the extension's lorebooks are known.
+fn registry() -> Value {
+    json!({"uid": 0, "comment": "_registry_character", "content": "[Registry: character]", "key": [], "disable": true})
+}
+
+/// A lorebook file with these entries.
+fn book(entries: &[Value]) -> Vec<u8> {
+    let map: serde_json::Map<String, Value> =
+        entries.iter().map(|entry| (entry["uid"].to_string(), entry.clone())).collect();
+    json!({"entries": map}).to_string().into_bytes()
+}
+
+/// What a scene leaves in its last message.
+struct Scene<'a> {
+    message: usize,
+    /// When its text was there, in seconds of the day
+    time: i64,
+    made: &'a [i64],
+    /// What it tells of, by name
+    tells: &'a [&'a str],
+    /// The book as it was then; nothing if the scene was not combined
+    seen: &'a [Value],
+}
+
+const BOOK: &str = "z-AutoLB-Ana-Main";
+
+/// A chat of so many messages, one each minute, with scenes.
+fn chat(vault: &TestVault, name: &str, metadata: &Value, own: (usize, usize), scenes: &[Scene<'_>]) {
+    let mut lines = vec![json!({"chat_metadata": metadata}).to_string()];
+    for n in 0..own.1 {
+        let text = if n < own.0 { format!("Message {n}.") } else { format!("{name}, message {n}.") };
+        let date = format!("2026-01-01T00:{n:02}:00.000Z");
+        let mut message =
+            json!({"name": "Ana", "is_user": n % 2 == 1, "send_date": date, "mes": text, "extra": {}});
+        for scene in scenes.iter().filter(|scene| scene.message == n) {
+            let entities: Vec<Value> = scene
+                .tells
+                .iter()
+                .map(|name| json!({"type": "character", "name": name, "content": ["Told."]}))
+                .collect();
+            let told =
+                json!({"recap": {}, "entities": entities, "stage4": {"entities": entities}}).to_string();
+            let made: Vec<String> = scene.made.iter().map(i64::to_string).collect();
+            let seen: Vec<Value> =
+                scene.seen.iter().cloned().chain((!scene.seen.is_empty()).then(registry)).collect();
+            let mut kept = json!({"timestamp": DAY + scene.time * 1000, "startIdx": 0, "endIdx": n, "chatLorebookName": BOOK,
+                "allEntries": seen, "entries": [], "created_entry_uids": made});
+            if !scene.seen.is_empty() {
+                kept["combined_at"] = json!(DAY + scene.time * 1000 + 500);
+            }
+            message["extra"]["auto_recap_memory"] = json!({"scene_break": true, "scene_recap_memory": told,
+                "scene_recap_versions": ["", told], "scene_recap_current_index": 1, "scene_recap_metadata": {"1": kept}});
+        }
+        lines.push(message.to_string());
+    }
+    vault.write(&format!("chats/Ana/{name}.jsonl"), lines.join("\n").as_bytes());
+}
+
+/// A backup shows where a chat stood, and no lorebook: whoever comes then knows no more of the lorebook than without it.
+#[test]
+fn regression_a_backup_tells_nothing_of_books() {
+    for ahead in [0, 2] {
+        let header = json!({"integrity": "slug", "world_info": "Lore"});
+        let texts = ["Hello.", "Who is there?", "The rain.", "The wind."];
+        let vault = TestVault::new()
+            .chat("Ana", "Main", &header, &texts[..4 - ahead])
+            .book("Lore", &[("Tern", "A town on the coast.")]);
+        let then = vault.read("chats/Ana/Main.jsonl");
+        let vault =
+            vault.chat("Ana", "Main", &header, &texts).file("backups/chat_ana_20260101-000100.jsonl", &then);
+        let before = at(&vault, "Main", 1);
+        assert_eq!(before, BTreeMap::from([("Tern".to_owned(), true)]));
+        look(&vault);
+        assert_eq!(at(&vault, "Main", 1), before, "the backup is {ahead} messages behind");
+    }
+}
+
+/// What a copied lorebook got since was made after the copy. That somebody looked at it for the first time says no more.
+#[test]
+fn regression_the_first_look_only_meets_what_a_copy_got_since() {
+    let header = |name: &str, book: &str| json!({"integrity": name, "world_info": book});
+    let mut branch = header("Branch", "Lore Branch 1");
+    branch["main_chat"] = "Main".into();
+    branch["STMemoryBooks"] = json!({"branchLorebookCopies": {
+        "parentChatId": "Main", "branchChatId": "Branch", "completedAt": "2026-01-01T00:00:02.500Z",
+        "mappings": [{"sourceName": "Lore", "copyName": "Lore Branch 1"}]}});
+    let memory = json!({"uid": 0, "comment": "001 - Key", "content": "A key.", "key": [], "stmemorybooks": true,
+        "STMB_start": 0, "STMB_end": 1, "STMB_chatId": "Main"});
+    let mut copied = memory.clone();
+    copied["STMB_chatId"] = "Branch".into();
+    let vault = TestVault::new()
+        .chat("Ana", "Main", &header("Main", "Lore"), &["One", "Two", "Three"])
+        .chat("Ana", "Branch", &branch, &["One", "Two", "Three", "Four", "Five"])
+        .file("worlds/Lore.json", &book(&[memory]))
+        .file("worlds/Lore Branch 1.json", &book(&[copied, entry(1, "Tern")]));
+    let before: Vec<_> = (0..5).map(|n| at(&vault, "Branch", n)).collect();
+    assert_eq!(before[3].get("Tern"), Some(&true), "{before:#?}");
+    look(&vault);
+    let after: Vec<_> = (0..5).map(|n| at(&vault, "Branch", n)).collect();
+    assert_eq!(after, before);
+}
+
+/// SillyTavern renames a chat and the extension wipes its running recap, which names the events. They were made when a scene was done, after
+/// it had kept the state of the book.
+#[test]
+fn regression_an_event_is_of_the_scene_before_though_nothing_names_it() {
+    let vault = TestVault::new();
+    let [kay, fall, quay] = [entry(9, "character-Kay"), entry(10, "event-Fall"), entry(11, "location-Quay")];
+    let scenes = [
+        Scene { message: 3, time: 190, made: &[9], tells: &["Kay"], seen: &[kay.clone()] },
+        Scene {
+            message: 8,
+            time: 490,
+            made: &[11],
+            tells: &["Quay"],
+            seen: &[kay.clone(), fall.clone(), quay.clone()],
+        },
+    ];
+    chat(&vault, "Main", &json!({"integrity": "slug", "world_info": BOOK}), (12, 12), &scenes);
+    vault.write(&format!("worlds/{BOOK}.json"), &book(&[registry(), kay, fall, quay]));
+    assert!(!at(&vault, "Main", 2).contains_key("event-Fall"));
+    assert_eq!(at(&vault, "Main", 3).get("event-Fall"), Some(&false));
+}
+
+/// A scene that was never combined has made no event, whatever was made since.
+#[test]
+fn regression_an_event_is_of_the_scene_that_the_recap_names() {
+    let vault = TestVault::new();
+    let [kay, quay, fall] = [entry(9, "character-Kay"), entry(10, "location-Quay"), entry(11, "event-Fall")];
+    let scenes = [
+        Scene { message: 3, time: 190, made: &[9], tells: &["Kay"], seen: &[] },
+        Scene { message: 8, time: 490, made: &[10], tells: &["Quay"], seen: &[kay.clone(), quay.clone()] },
+    ];
+    let hash = &text_hashes("event-Fall it is.")[0];
+    let running = json!({"chat_id": "Main", "current_version": 0, "versions": [{"version": 0, "timestamp": DAY + 490_400,
+        "content": "All.", "new_scene_index": 8, "event_keys": [format!("0:Fall:{hash}")]}]});
+    let header = json!({"integrity": "slug", "world_info": BOOK, "auto_recap_running_scene_recaps": running});
+    chat(&vault, "Main", &header, (12, 12), &scenes);
+    vault.write(&format!("worlds/{BOOK}.json"), &book(&[registry(), kay, quay, fall]));
+    assert_eq!(at(&vault, "Main", 5), BTreeMap::from([("character-Kay".to_owned(), false)]));
+    assert_eq!(at(&vault, "Main", 8).get("event-Fall"), Some(&false));
+}
+
+/// Two lines share a lorebook. The scene of one was never combined and has kept nothing of the book; that of the other told more of what the
+/// first had made, and has kept it.
+#[test]
+fn regression_who_says_to_have_made_an_entry_made_it_whoever_saw_it_first() {
+    let vault = TestVault::new();
+    let [sea, kay, quay] = [entry(9, "lore-Sea"), entry(10, "character-Kay"), entry(11, "location-Quay")];
+    let first = || Scene { message: 2, time: 130, made: &[9], tells: &["Sea"], seen: &[] };
+    let seen = [sea.clone(), kay.clone(), quay.clone()];
+    let elsewhere = Scene { message: 8, time: 490, made: &[10], tells: &["Kay"], seen: &[] };
+    let branched = Scene { message: 9, time: 560, made: &[11], tells: &["Kay", "Quay"], seen: &seen };
+    let header = |slug: &str| json!({"integrity": slug, "world_info": BOOK});
+    let mut forked = header("branch");
+    forked["main_chat"] = "Main".into();
+    chat(&vault, "Main", &header("main"), (9, 9), &[first(), elsewhere]);
+    // Its name comes before: the order of names tells nothing.
+    chat(&vault, "Branch", &forked, (6, 10), &[first(), branched]);
+    vault.write(&format!("worlds/{BOOK}.json"), &book(&[&[registry()], &seen[..]].concat()));
+    let titles = |chat: &str, n: usize| at(&vault, chat, n).into_keys().collect::<Vec<_>>();
+    assert_eq!(titles("Main", 8), ["character-Kay", "lore-Sea"]);
+    assert_eq!(titles("Branch", 9), ["location-Quay", "lore-Sea"]);
+}
