@@ -96,7 +96,8 @@ impl Adapter for MemoryBooks {
     }
 
     fn revisions(&self, metadata: Raw<'_>, entries: &[EntryImage], at: usize) -> Vec<Revision> {
-        let Some(notes) = metadata.get("STMemoryBooks") else { return Vec::new() };
+        // A header of before the first memory has none.
+        let notes = metadata.get("STMemoryBooks").unwrap_or(Raw::NULL);
         let number = |key: &str| notes.get(key).and_then(Raw::as_i64);
         // Which messages are in memories already: with a number from later the extension would wait until the story is there again.
         let known = entries.iter().filter_map(|entry| self.subject(entry)).map(|(_, end)| end).max();

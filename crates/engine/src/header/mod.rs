@@ -9,7 +9,7 @@ use forklore_core::fork::header::is_handled;
 use forklore_core::fork::timed::{self, Form};
 use forklore_core::format::book::EntryImage;
 use forklore_core::format::record;
-use forklore_core::format::revision::Revision;
+use forklore_core::format::revision::{self, Revision};
 use forklore_fs::PathError;
 use forklore_journal::operation::{Edit, Json, JsonChange, Place};
 use forklore_json::{Kind, Raw, list};
@@ -85,12 +85,18 @@ pub(crate) fn revise(
         }
         revised.revisions.extend(timers(library, c, at, binding)?);
     }
+    revised.revisions.extend(memory_record::trimmed(metadata, at));
+    let known = revised.revisions.len();
+    as_of(library, c, at, &mut revised)?;
     if let Binding::Own { entries, .. } = binding {
+        // Extensions keep notes about their book in the header. Those that somebody saw at the message are about the book of then: what was
+        // made of its messages later is in the fork's, too.
+        let seen = revision::apply(Some(chat.header().raw()), &revised.revisions[known..]).ok();
+        let seen = seen.as_deref().and_then(|header| Raw::trust(header).get("chat_metadata"));
+        let metadata = seen.unwrap_or(metadata);
         let notes = adapter::ALL.iter().flat_map(|adapter| adapter.revisions(metadata, entries, at));
         revised.revisions.extend(notes);
     }
-    revised.revisions.extend(memory_record::trimmed(metadata, at));
-    as_of(library, c, at, &mut revised)?;
     Ok(revised)
 }
 

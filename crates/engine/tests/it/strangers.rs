@@ -4,8 +4,12 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
+use forklore_config::Config;
 use forklore_core::adapter::recap::text_hashes;
+use forklore_core::fork::ForkKind;
+use forklore_engine::fork::{self, ForkRequest};
 use forklore_fs::{RealFs, Vfs};
+use forklore_json::Raw;
 use forklore_testkit::TestVault;
 use forklore_vault::history::{Watch, rescue};
 use forklore_vault::state::at::Wanted;
@@ -202,4 +206,39 @@ fn regression_who_says_to_have_made_an_entry_made_it_whoever_saw_it_first() {
     let titles = |chat: &str, n: usize| at(&vault, chat, n).into_keys().collect::<Vec<_>>();
     assert_eq!(titles("Main", 8), ["character-Kay", "lore-Sea"]);
     assert_eq!(titles("Branch", 9), ["location-Quay", "lore-Sea"]);
+}
+
+/// MemoryBooks notes in the header up to where there are memories. A backup, or a look, shows the note of a time when the memory of the last
+/// messages was not made yet.
+#[test]
+fn regression_a_fork_notes_the_memories_that_its_own_book_has() {
+    for name in ["quill", "quill-watched"] {
+        let vault = TestVault::real(name);
+        let library = Library::load(fs(&vault), &NoProgress).unwrap();
+        let chats: Vec<_> = library.chats().map(|(_, chat)| (chat.name().to_owned(), chat.head())).collect();
+        for (n, (chat, head)) in chats.iter().enumerate() {
+            for at in [8, 18, 28, 36].into_iter().filter(|at| at < head) {
+                let library = Library::load(fs(&vault), &NoProgress).unwrap();
+                let made_as = format!("Fork {n} at {at}");
+                let request = ForkRequest {
+                    at: Some(at),
+                    kind: Some(ForkKind::Branch),
+                    name: Some(made_as.clone()),
+                    ..ForkRequest::of(chat)
+                };
+                let slug = format!("slug {n} {at}");
+                let plan = fork::plan(&library, &request, &Config::default(), &slug, DAY).unwrap();
+                fork::execute(&library, plan, DAY).unwrap();
+                let after = Library::load(fs(&vault), &NoProgress).unwrap();
+                let made = after.chat(after.find_chat(&made_as).unwrap());
+                let notes = made.header().metadata().get("STMemoryBooks");
+                let noted = notes.and_then(|notes| notes.get("highestMemoryProcessed")).and_then(Raw::as_i64);
+                let book = made.book().map(|(name, _)| name.to_owned()).unwrap();
+                let entries = after.book(&book).unwrap().unwrap().images();
+                let ends =
+                    entries.iter().filter_map(|entry| entry.raw().get("STMB_end").and_then(Raw::as_i64));
+                assert_eq!(noted, ends.max(), "{name}: {chat} at {at}");
+            }
+        }
+    }
 }
