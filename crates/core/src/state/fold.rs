@@ -6,7 +6,7 @@ use std::sync::Arc;
 use super::merge::{apply, overlay, write};
 use super::roll::{Roll, join};
 use super::thing::Thing;
-use super::{Change, Known, Origin, Place};
+use super::{Cause, Change, Known, Origin, Place};
 use crate::adapter::{EntryRole, entry_role};
 use crate::format::book::EntryImage;
 
@@ -389,7 +389,9 @@ impl Fold {
             {
                 Moved { from: None, to: Some(self.put(fresh(after.clone(), Vec::new()))) }
             }
-            // Another line made the entry, ours added to it: what we added is ours, the rest is not.
+            // A hand that writes into what another line has made makes no entry of our line: its words alone were never to be read.
+            (Some(_), Some(_), None) if matches!(change.cause, Cause::Hand | Cause::Seen) => Moved::default(),
+            // Another line made the entry, a scene of ours added to it: what we added is ours, the rest is not.
             (Some(before), Some(after), None) => {
                 let added = only(&after.content(), &before.content()).collect::<Vec<_>>().join("\n");
                 let image = (!added.is_empty()).then(|| after.with_content(&added));
