@@ -120,6 +120,23 @@ fn regression_a_backup_tells_nothing_of_books() {
     }
 }
 
+/// A chat that was given another name since is no new one: what its old backups show is older than what was seen of it.
+#[test]
+fn regression_backups_of_a_renamed_chat_do_not_come_after_what_was_seen() {
+    let header = json!({"integrity": "slug", "world_info": "Lore"});
+    let texts = ["Hello.", "Who is there?", "The rain.", "The wind."];
+    let vault =
+        TestVault::new().chat("Ana", "Main", &header, &texts[..2]).book("Lore", &[("Tern", "A town.")]);
+    let then = vault.read("chats/Ana/Main.jsonl");
+    let vault = vault.chat("Ana", "Main", &header, &texts);
+    look(&vault);
+    vault.write("backups/chat_ana_20260101-000100.jsonl", &then);
+    std::fs::rename(vault.root().join("chats/Ana/Main.jsonl"), vault.root().join("chats/Ana/Rain.jsonl"))
+        .unwrap();
+    let library = Library::load(fs(&vault), &NoProgress).unwrap();
+    assert_eq!(rescue(&library, DAY + 90_000_000, &NoProgress).unwrap(), 0);
+}
+
 /// What a copied lorebook got since was made after the copy. That somebody looked at it for the first time says no more.
 #[test]
 fn regression_the_first_look_only_meets_what_a_copy_got_since() {

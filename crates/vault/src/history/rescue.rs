@@ -19,7 +19,12 @@ pub fn rescue(library: &Library, now: i64, progress: &dyn Progress) -> Result<us
     let mut recorder = Recorder::open(library.fs.clone())?;
     let known: HashSet<VaultPath> = recorder.files().cloned().collect();
     let mut backups: BTreeMap<VaultPath, Vec<ChatIx>> = BTreeMap::new();
-    for (c, _) in ChatIx::each(&library.chats).filter(|(_, chat)| !known.contains(&chat.path)) {
+    // Of one that was only given another name there is more than backups tell, which would come after it.
+    let history = library.history()?;
+    let seen = |chat: &crate::Chat| {
+        known.contains(&chat.path) || history.is_some_and(|history| !history.track(&chat.path).is_empty())
+    };
+    for (c, _) in ChatIx::each(&library.chats).filter(|(_, chat)| !seen(chat)) {
         for backup in library.backups_of(c)? {
             backups.entry(backup).or_default().push(c);
         }
