@@ -137,6 +137,31 @@ fn regression_backups_of_a_renamed_chat_do_not_come_after_what_was_seen() {
     assert_eq!(rescue(&library, DAY + 90_000_000, &NoProgress).unwrap(), 0);
 }
 
+/// A chat that has had three lorebooks, one after the other: each goes on from the one before, whichever is asked for first.
+#[test]
+fn regression_a_third_lorebook_goes_on_from_the_second() {
+    let texts = ["Hello.", "Who is there?", "The rain.", "The wind."];
+    let played = |messages: usize, lore: &str| {
+        let header = json!({"integrity": "slug", "world_info": lore});
+        move |vault: TestVault| vault.chat("Ana", "Main", &header, &texts[..messages])
+    };
+    let vault = played(1, "First")(TestVault::new().book("First", &[]));
+    look(&vault);
+    let vault = played(1, "Second")(vault.book("Second", &[]));
+    look(&vault);
+    let vault = played(2, "Second")(vault);
+    look(&vault);
+    let vault = vault.book("Second", &[("Tern", "A town.")]);
+    look(&vault);
+    let vault = played(4, "Second")(vault);
+    look(&vault);
+    let before = at(&vault, "Main", 1);
+    assert_eq!(before, BTreeMap::from([("Tern".to_owned(), false)]));
+    let vault = played(4, "Third")(vault.book("Third", &[("Tern", "A town.")]));
+    look(&vault);
+    assert_eq!(at(&vault, "Main", 1), before);
+}
+
 /// What a copied lorebook got since was made after the copy. That somebody looked at it for the first time says no more.
 #[test]
 fn regression_the_first_look_only_meets_what_a_copy_got_since() {
