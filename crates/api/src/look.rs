@@ -234,7 +234,7 @@ pub fn health(open: &OpenVault<'_>, of: &Patient) -> Result<HealthReport, Failur
         let s = library.find_story(name)?;
         let begin = format!("{}/", key(s));
         let books: HashSet<&str> =
-            library.story(s).chats().iter().filter_map(|c| Some(library.chat(*c).book()?.1)).collect();
+            library.story(s).chats().iter().flat_map(|c| library.chat(*c).bound()).collect();
         check.findings.retain(|finding| match (&finding.chat, &finding.book) {
             (Some(chat), _) => chat.starts_with(&begin),
             (None, Some(book)) => books.contains(book.as_str()),

@@ -243,7 +243,7 @@ fn line_of(library: &Library, chat: ChatIx, warnings: &mut Vec<Warning>) -> Vec<
 fn books_of(library: &Library, chats: &[ChatIx]) -> BTreeSet<String> {
     let mut stems: BTreeSet<String> = BTreeSet::new();
     for chat in chats.iter().map(|c| library.chat(*c)) {
-        stems.extend(chat.book_stem().map(str::to_owned));
+        stems.extend(chat.bound().map(str::to_owned));
         stems.extend(chat.record().and_then(|record| record.book.as_deref()).map(book_stem));
     }
     stems

@@ -24,7 +24,7 @@ pub(crate) fn name(
     also_used: &[String],
 ) -> String {
     // A name that a chat has for a book which is gone is not free: an open page may still write that book.
-    let bound = library.chats().filter_map(|(_, chat)| chat.book_stem());
+    let bound = library.chats().flat_map(|(_, chat)| chat.bound());
     let used =
         library.books().keys().map(String::as_str).chain(bound).chain(also_used.iter().map(String::as_str));
     let used: HashSet<String> = used.map(str::to_lowercase).collect();

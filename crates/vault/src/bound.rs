@@ -48,7 +48,7 @@ impl Library {
         // A fork that was made for the book and is bound elsewhere for now still counts.
         for (c, chat) in ChatIx::each(&self.chats) {
             let own = chat.record.as_ref().and_then(|record| record.book.as_deref()).is_some_and(is);
-            if own && !except.contains(&c) && chat.book_stem() != Some(stem) {
+            if own && !except.contains(&c) && !chat.is_bound_to(stem) {
                 found.push(format!("the record of \"{}\"", chat.name));
             }
         }
@@ -64,6 +64,9 @@ impl Library {
         }
         if settings.persona_books.iter().any(|book| is(book)) {
             found.push("a persona".to_owned());
+        }
+        if settings.extension_books.iter().any(|book| is(book)) {
+            found.push("an extension's settings".to_owned());
         }
         found
     }

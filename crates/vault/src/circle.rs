@@ -14,7 +14,7 @@ use forklore_journal::layout;
 use crate::library::{Chat, ChatIx, Library, StoryIx};
 
 /// Raised whenever something else decides what is found out.
-const VERSION: u32 = 1;
+const VERSION: u32 = 2;
 
 /// Chats and lorebooks that can tell something of each other.
 #[derive(Debug, Clone)]
@@ -78,7 +78,7 @@ impl Library {
         let sightings = chat.snapshots.sightings.iter().filter_map(|sighting| sighting.book.as_deref());
         let mut books: Vec<String> =
             record.into_iter().chain(scenes).chain(sightings).map(book_stem).collect();
-        books.extend(chat.book_stem().map(str::to_owned));
+        books.extend(chat.bound().map(str::to_owned));
         books.extend(chat.made().map(|(book, _)| book_stem(book)));
         for copy in chat.copies() {
             books.extend([book_stem(&copy.copy), book_stem(&copy.source)]);

@@ -10,6 +10,7 @@
 mod bodies;
 mod books;
 mod cases;
+mod chosen_books;
 mod cli;
 mod codes;
 mod config;

@@ -12,7 +12,7 @@
 
 use forklore_json::Raw;
 
-use super::places::Places;
+use super::places::{EVERY, Places};
 use super::{Adapter, BookCopy, Mark};
 use crate::format::book::EntryImage;
 use crate::format::chat::Header;
@@ -25,6 +25,9 @@ pub struct MemoryBooks;
 /// How titles of side prompts end, newest first.
 const SIDE_PROMPTS: [&str; 4] =
     [" (STMB SidePrompt)", " (STMB Plotpoints)", " (STMB Scoreboard)", " (STMB Tracker)"];
+
+/// Where a header names the book that the user has chosen for the chat's memories ("manual lorebook mode").
+const MANUAL: [&str; 2] = ["STMemoryBooks", "manualLorebook"];
 
 impl Adapter for MemoryBooks {
     fn name(&self) -> &'static str {
@@ -122,6 +125,13 @@ impl Adapter for MemoryBooks {
 
     fn places(&self) -> Places {
         Places {
+            memory_book: Some(&MANUAL),
+            // Of a group's members, and of the cast of a narrator.
+            more_books: &[
+                &["STMemoryBooks", "manualCharacterLorebooks", EVERY],
+                &["STMemoryBooks", "narratorMode", "members", EVERY, "lorebookName"],
+            ],
+            settings_books: &[&["STMemoryBooks", "characterMemoryBookLocks", EVERY, "lorebookName"]],
             entry_chats: &[
                 &["STMB_chatId"],
                 &["STMB_sidePromptRegeneration", "chatId"],

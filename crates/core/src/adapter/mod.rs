@@ -6,11 +6,13 @@
 //!
 //! * [`Scene`], [`SceneSighting`], [`Written`]; [`EntryRole`], [`Mark`], [`BookCopy`]; [`Operation`], [`Work`];
 //! * [`recap`]: running and combined recaps; [`registry`]: entries that list entries;
+//! * [`bindings`]: the books that a header binds a chat to;
 //! * [`own`]: what Forklore's own memory writes; [`notes`]: what a header says of a fork; [`places`]: where chats and books are named; [`settings`]: what is kept by chat.
 //!
 //! Names, keys and syntax of an extension stand in its adapter and nowhere else; the others ask [`ALL`] or a book's [`Keepers`].
 
 pub mod auto_recap;
+pub mod bindings;
 mod entry;
 pub mod memory_books;
 pub mod notes;

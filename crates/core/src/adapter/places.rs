@@ -1,9 +1,9 @@
 //! [`Places`]: where an extension's data names chats and books. What goes by another name is named anew there.
 
-/// Keys that lead to a value; [`EVERY`] stands for each key of an object.
+/// Keys that lead to a value; [`EVERY`] stands for each key of an object, and each place in a list.
 pub type Path = &'static [&'static str];
 
-/// In a [`Path`]: every key of the object.
+/// In a [`Path`]: every key of the object, or every place in the list.
 pub const EVERY: &str = "*";
 
 /// Where an extension's data names chats and books.
@@ -13,6 +13,12 @@ pub struct Places {
     pub own_name: &'static [Path],
     /// In `chat_metadata`: books.
     pub books: &'static [Path],
+    /// In `chat_metadata`: the book that the chat's memories go into, instead of the one in `world_info`.
+    pub memory_book: Option<Path>,
+    /// In `chat_metadata`: other books that the extension writes into for the chat.
+    pub more_books: &'static [Path],
+    /// In `extension_settings`: books that the extension writes into, whatever the chat.
+    pub settings_books: &'static [Path],
     /// In an entry of a book: the chat that it was made from.
     pub entry_chats: &'static [Path],
     /// In the `extra` of a message: books.
@@ -23,7 +29,8 @@ pub struct Places {
 pub fn values<'a>(value: forklore_json::Raw<'a>, path: &[&str]) -> Vec<forklore_json::Raw<'a>> {
     let Some((key, rest)) = path.split_first() else { return vec![value] };
     if *key == EVERY {
-        return value.members().flat_map(|(_, value)| values(value, rest)).collect();
+        let all = value.members().map(|(_, value)| value).chain(value.elements());
+        return all.flat_map(|value| values(value, rest)).collect();
     }
     value.get(key).map(|value| values(value, rest)).unwrap_or_default()
 }

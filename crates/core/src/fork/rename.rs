@@ -69,8 +69,10 @@ impl Renames {
         for path in CHATS.into_iter().chain(noted(|places| places.own_name)) {
             splices.rename(metadata.at(path), &|name| self.chat(name));
         }
-        for path in BOOKS.into_iter().chain(noted(|places| places.books)) {
-            splices.rename(metadata.at(path), &|name| self.book(name));
+        let noted = noted(|places| places.books).chain(noted(|places| places.more_books));
+        let memory = adapter::ALL.iter().filter_map(|adapter| adapter.places().memory_book);
+        for book in BOOKS.into_iter().chain(noted).chain(memory).flat_map(|path| values(metadata, path)) {
+            splices.rename(Some(book), &|name| self.book(name));
         }
         for path in SLUGS {
             splices.rename(metadata.at(path), &|slug| self.slug(slug));

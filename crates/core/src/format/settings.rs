@@ -4,6 +4,7 @@ use std::collections::BTreeSet;
 
 use forklore_json::Raw;
 
+use crate::adapter::bindings::named;
 use crate::adapter::settings::EXTENSIONS;
 use crate::adapter::{ALL, Adapter};
 
@@ -16,6 +17,8 @@ pub struct Settings {
     pub character_books: Vec<(String, String)>,
     /// Books bound to personas.
     pub persona_books: Vec<String>,
+    /// Books that extensions write into, whatever the chat.
+    pub extension_books: Vec<String>,
     /// Users' own templates for the names of books: extension, template.
     pub book_templates: Vec<(&'static str, String)>,
     /// Chats that extensions keep settings for, by name.
@@ -58,10 +61,12 @@ impl Settings {
         let chats = maps.flat_map(|map| extensions.at(map).unwrap_or(Raw::NULL).members());
         let kept_chats =
             chats.filter_map(|(chat, _)| chat.as_text().map(std::borrow::Cow::into_owned)).collect();
+        let written = ALL.iter().flat_map(|adapter| adapter.places().settings_books);
         Self {
             global_books: texts(world_info.get("globalSelect")),
             character_books,
             persona_books,
+            extension_books: written.flat_map(|path| named(extensions, path)).collect(),
             book_templates: ALL.iter().filter_map(template).collect(),
             kept_chats,
         }

@@ -169,12 +169,13 @@ impl Checker<'_> {
     pub(super) fn books(&mut self, books: Vec<OfBook>) {
         let library = self.library;
         let mut referred: HashSet<String> =
-            library.chats().filter_map(|(_, c)| c.book_stem().map(str::to_owned)).collect();
+            library.chats().flat_map(|(_, chat)| chat.bound()).map(str::to_owned).collect();
         let settings = library.settings();
         let bound = settings
             .global_books
             .iter()
             .chain(&settings.persona_books)
+            .chain(&settings.extension_books)
             .chain(library.cards().values().filter_map(|card| card.book.as_ref()));
         referred.extend(bound.map(|book| book_stem(book)));
         referred.extend(settings.character_books.iter().map(|(_, book)| book_stem(book)));

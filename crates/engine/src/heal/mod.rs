@@ -273,7 +273,8 @@ pub(crate) fn unneeded(
         let Some(path) = library.books().get(stem) else { continue };
         let stays = |c: &ChatIx| {
             let bound = rebound.get(c).map(|binding| binding.as_deref().map(book_stem));
-            bound.is_none_or(|stem_now| stem_now.as_deref() == Some(stem))
+            let besides = library.chat(*c).book_stem() != Some(stem);
+            besides || bound.is_none_or(|stem_now| stem_now.as_deref() == Some(stem))
         };
         let used = library.users_of(stem).iter().any(stays);
         // Counted without the chats: those are what changes here.

@@ -4,6 +4,7 @@ use std::collections::{BTreeSet, HashMap, HashSet};
 use std::io::Read;
 
 use forklore_archive::{ArchiveError, Manifest, MemberKind, Reader};
+use forklore_core::adapter::bindings::Bindings;
 use forklore_core::format::card::Card;
 use forklore_core::format::chat::Header;
 use forklore_core::format::names::book_stem;
@@ -95,7 +96,7 @@ impl Found {
         let header = Header::new(raw);
         self.own.extend(header.slug().map(std::borrow::Cow::into_owned));
         self.slugs.extend(self.own.last().cloned());
-        self.bound.extend(header.book().map(|name| book_stem(&name)));
+        self.bound.extend(Bindings::of(header).all().map(book_stem));
         let record = header.metadata().at(&["forklore", "book", "name"]).and_then(Raw::as_text);
         self.bound.extend(record.map(|name| book_stem(&name)));
     }

@@ -184,7 +184,7 @@ impl ImportPlan {
     fn name_books(&mut self, library: &Library, found: &Found) -> Result<(), ImportError> {
         let mut used = stems(library, &layout::folder(layout::WORLDS), ".json")?;
         // An open page may still write a book that is gone.
-        used.extend(library.chats().filter_map(|(_, chat)| chat.book_stem()).map(str::to_lowercase));
+        used.extend(library.chats().flat_map(|(_, chat)| chat.bound()).map(str::to_lowercase));
         let mut given = Names(used);
         let mut books: BTreeMap<String, String> = BTreeMap::new();
         for (n, member) in self.members(MemberKind::Book) {

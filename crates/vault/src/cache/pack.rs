@@ -11,7 +11,7 @@ use crate::read::scan::Scan;
 use crate::read::snapshots::{Front, Snapshots, StoredSighting};
 
 const MAGIC: &[u8; 8] = b"fkl-pck\0";
-const VERSION: u32 = 4;
+const VERSION: u32 = 5;
 const HEAD: usize = 8 + 4 + 8 * 4;
 const ROW: usize = 48;
 /// What stands for a time that is not known.

@@ -1,11 +1,13 @@
 //! [`Chat`]: one chat, as it was read.
 
+use std::collections::BTreeSet;
 use std::sync::{Arc, OnceLock};
 
 use forklore_core::adapter::BookCopy;
 use forklore_core::adapter::recap::{self, RunningRecap};
 use forklore_core::format::chat::Header;
 use forklore_core::format::group::Kept;
+use forklore_core::format::names::book_stem;
 use forklore_core::format::record::ForkRecord;
 use forklore_core::story::Transcript;
 use forklore_core::story::lineage::Lineage;
@@ -41,6 +43,8 @@ pub struct Chat {
     pub(crate) kept: Option<(VaultPath, Kept)>,
     /// The book bound to the chat: name as the header has it, and file stem
     pub(crate) book: Option<(String, String)>,
+    /// File stems of all books that the header binds it to
+    pub(crate) bound: BTreeSet<String>,
     /// The messages
     pub(crate) transcript: Transcript,
     /// Facts about some messages
@@ -60,6 +64,15 @@ pub struct Chat {
 }
 
 impl Chat {
+    /// Notes what the outline says.
+    pub(crate) fn look_at_outline(&mut self) {
+        self.running = OnceLock::new();
+        self.record = self.outline.record.clone();
+        let bindings = &self.outline.bindings;
+        self.book = bindings.chat.as_deref().map(|name| (name.to_owned(), book_stem(name)));
+        self.bound = bindings.all().map(book_stem).collect();
+    }
+
     /// Its story.
     pub fn story(&self) -> StoryIx {
         self.story
@@ -174,6 +187,16 @@ impl Chat {
     /// File stem of the book bound to the chat.
     pub fn book_stem(&self) -> Option<&str> {
         self.book.as_ref().map(|(_, stem)| stem.as_str())
+    }
+
+    /// File stems of all books that the header binds the chat to: its book, and what extensions write into besides.
+    pub fn bound(&self) -> impl Iterator<Item = &str> {
+        self.bound.iter().map(String::as_str)
+    }
+
+    /// Whether the header binds the chat to a book, by its stem.
+    pub fn is_bound_to(&self, stem: &str) -> bool {
+        self.bound.contains(stem)
     }
 
     /// Number of the last message; 0 for a chat without any.

@@ -182,7 +182,7 @@ impl Library {
         let mut kin = Kin { families: vec![Vec::new(); self.chats.len()], family_of, ..Kin::default() };
         for (c, chat) in ChatIx::each(&self.chats) {
             kin.families[kin.family_of[c]].push(c);
-            if let Some(stem) = chat.book_stem() {
+            for stem in chat.bound() {
                 kin.users.entry(stem.to_owned()).or_default().all.push(c);
             }
             kin.made.extend(chat.record.as_ref().and_then(ForkRecord::made_book).map(book_stem));

@@ -1,13 +1,13 @@
 //! [`Library::load`]: finding everything in a vault and reading it.
 
 use crate::{ChatIx, StoryIx};
-use std::collections::{BTreeMap, HashMap, HashSet};
+use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 use forklore_core::format::card::Card;
 use forklore_core::format::chat::Message;
 use forklore_core::format::group::Group;
-use forklore_core::format::names::{book_stem, chat_stem, is_save_litter};
+use forklore_core::format::names::{chat_stem, is_save_litter};
 use forklore_core::format::settings::Settings;
 use forklore_core::story::lineage::{self, Lineage};
 use forklore_core::story::{Moment, swipe_moments};
@@ -342,6 +342,7 @@ fn read_chat(fs: &dyn Vfs, story: StoryIx, name: String, path: VaultPath, how: &
         body: known.body,
         view: known.view.map_or_else(OnceLock::new, OnceLock::from),
         book: None,
+        bound: BTreeSet::new(),
         record: None,
         running: OnceLock::new(),
         lineage: Lineage {
@@ -363,14 +364,6 @@ impl From<Scan> for Recalled {
         let (outline, facts) = (std::mem::take(&mut scan.outline), std::mem::take(&mut scan.facts));
         let (rows, view) = (scan.transcript.len(), scan.view.take());
         Self { outline, facts, rows, body: Later::here(Body::of(scan)), view }
-    }
-}
-
-impl Chat {
-    fn look_at_outline(&mut self) {
-        self.running = OnceLock::new();
-        self.record = self.outline.record.clone();
-        self.book = self.outline.book.as_deref().map(|name| (name.to_owned(), book_stem(name)));
     }
 }
 

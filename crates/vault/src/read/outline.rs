@@ -1,5 +1,6 @@
 //! [`Outline`]: what questions about the whole vault need of a header, which can be large.
 
+use forklore_core::adapter::bindings::Bindings;
 use forklore_core::adapter::recap::{self, RunningRecap};
 use forklore_core::adapter::{self, BookCopy};
 use forklore_core::format::chat::Header;
@@ -21,8 +22,8 @@ pub struct Outline {
     pub(crate) slug: Option<String>,
     /// Name of the chat that this one says it was forked from
     pub(crate) main_chat: Option<String>,
-    /// Name of the lorebook bound to the chat
-    pub(crate) book: Option<String>,
+    /// The lorebooks that the chat is bound to
+    pub(crate) bindings: Bindings,
     /// Whom the mark of the line that is the story now was written for
     pub(crate) story: Option<String>,
     /// The record that Forklore wrote for the chat with this slug
@@ -66,7 +67,7 @@ impl Outline {
             is_there: true,
             has_metadata: metadata != Raw::NULL,
             main_chat: text(header.main_chat()),
-            book: text(header.book()),
+            bindings: Bindings::of(header),
             story: text(header.metadata().get(STORY).and_then(Raw::as_text)),
             record: ForkRecord::read(header.metadata()).filter(|record| record.belongs_to(slug.as_deref())),
             running: recap::running(Raw::trust(&recaps)).map(RunningRecap::without_texts),

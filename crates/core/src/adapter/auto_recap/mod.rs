@@ -253,11 +253,11 @@ impl Adapter for AutoRecap {
                 &[checkpoint::KEY, "cloned_lorebook_name"],
                 &[checkpoint::KEY, "original_lorebook_name"],
             ],
-            entry_chats: &[],
             message_books: &[
                 &[MODULES[0], "scene_recap_metadata", EVERY, scene::BOOK],
                 &[MODULES[1], "scene_summary_metadata", EVERY, scene::BOOK],
             ],
+            ..Places::default()
         }
     }
 
