@@ -6,6 +6,7 @@
 
 use std::collections::BTreeSet;
 
+use forklore_core::adapter::bindings::Bindings;
 use forklore_core::format::chat::Header;
 use forklore_core::format::names::book_stem;
 use forklore_core::format::record::ForkRecord;
@@ -54,10 +55,12 @@ pub fn deleted(
     let mut own = BTreeSet::new();
     let header = Header::new_metadata(metadata);
     let record = ForkRecord::read(metadata).filter(|record| record.belongs_to(header.slug().as_deref()));
-    if let Some(book) = header.book().filter(|_| record.is_some() || header.main_chat().is_some())
-        && library.book(&book)?.is_some_and(|book| book.keeper().is_some())
+    let bindings = Bindings::of(header);
+    let story = bindings.story(library.settings()).map(|(book, _)| book);
+    if let Some(book) = story.filter(|_| record.is_some() || header.main_chat().is_some())
+        && library.book(book)?.is_some_and(|book| book.keeper().is_some())
     {
-        own.insert(book_stem(&book));
+        own.insert(book_stem(book));
     }
     own.extend(record.and_then(|record| record.book).map(|book| book_stem(&book)));
     let meant = |address: &str| match (folder, address.split_once('/')) {

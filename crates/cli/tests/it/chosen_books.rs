@@ -4,7 +4,7 @@
 use forklore_testkit::TestVault;
 use serde_json::{Value, json};
 
-use crate::FORKLORE;
+use crate::{FORKLORE, titles};
 
 const TEXTS: [&str; 8] = ["m0", "m1", "m2", "m3", "m4", "m5", "m6", "m7"];
 
@@ -53,4 +53,62 @@ fn regression_a_lorebook_that_an_extensions_note_names_is_no_orphan() {
     assert_eq!(deleted["kept"][0]["name"], "Ledger", "{deleted}");
     assert_eq!(did(&vault, &["gc", "--orphans"])["books"], json!(["Left"]));
     assert_eq!(vault.read("worlds/Ledger.json"), memories("Rain", &[1, 3]));
+}
+
+/// A chat whose memories are in "Ledger"; SillyTavern binds it to "Notes", which are the user's.
+fn rain(ends: &[i64]) -> TestVault {
+    let metadata =
+        json!({"integrity": "a", "world_info": "Notes", "STMemoryBooks": {"manualLorebook": "Ledger"}});
+    TestVault::new()
+        .chat("Ana", "Rain", &metadata, &TEXTS)
+        .book("Notes", &[("Rules", "Be kind.")])
+        .file("worlds/Ledger.json", &memories("Rain", ends))
+}
+
+fn codes(report: &Value) -> Vec<String> {
+    let all = report["findings"].as_array().unwrap().iter();
+    all.map(|f| format!("{} {}", f["code"].as_str().unwrap(), f["book"].as_str().unwrap_or_default()))
+        .collect()
+}
+
+#[test]
+fn regression_the_story_of_a_chat_is_in_the_lorebook_that_was_chosen_for_its_memories() {
+    let vault = rain(&[1, 3, 6]);
+    for (at, count) in [("0", 0), ("1", 1), ("4", 2), ("7", 3)] {
+        let shown = vault.json(FORKLORE, &["show", "Rain", "--at", at]);
+        assert_eq!(
+            (&shown["book"]["name"], titles(&shown).len()),
+            (&json!("Ledger"), count),
+            "{at}: {shown}"
+        );
+    }
+    let tree = vault.json(FORKLORE, &["tree"]);
+    assert_eq!(tree["stories"][0]["chats"][0]["book"]["name"], "Ledger", "{tree}");
+    let blamed = vault.json(FORKLORE, &["blame", "Rain", "002 - Up to 3"]);
+    assert!(blamed.to_string().contains("Ledger"), "{blamed}");
+    let diff = vault.json(FORKLORE, &["diff", "Rain", "--at", "2"]);
+    assert!(diff.to_string().contains("003 - Up to 6"), "{diff}");
+    assert_eq!(codes(&vault.json(FORKLORE, &["check"])), [""; 0]);
+}
+
+#[test]
+fn regression_a_chosen_lorebook_that_is_not_there_is_missed() {
+    let vault = rain(&[1]);
+    std::fs::remove_file(vault.root().join("worlds/Ledger.json")).unwrap();
+    assert_eq!(codes(&vault.json(FORKLORE, &["check"])), ["BOOK_MISSING Ledger"]);
+}
+
+/// The note stays in the header when the mode is switched off: memories go into the lorebook that SillyTavern binds, as they always do.
+#[test]
+fn regression_a_note_that_is_left_over_names_no_story() {
+    let settings =
+        json!({"extension_settings": {"STMemoryBooks": {"moduleSettings": {"manualModeEnabled": false}}}});
+    let vault = rain(&[1]).file("settings.json", settings.to_string().as_bytes());
+    let shown = vault.json(FORKLORE, &["show", "Rain"]);
+    assert_eq!(
+        (&shown["book"]["name"], titles(&shown)),
+        (&json!("Notes"), vec!["Rules".to_owned()]),
+        "{shown}"
+    );
+    assert_eq!(orphaned(&vault.json(FORKLORE, &["check"])), [""; 0]);
 }

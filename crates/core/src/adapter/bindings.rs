@@ -1,5 +1,5 @@
-//! [`Bindings`]: the books that a header binds a chat to. SillyTavern has one place for that, `world_info`; extensions have others, which
-//! [`Places`](super::places::Places) tells.
+//! [`Bindings`]: the books that a header binds a chat to, and which of them is the story's. SillyTavern has one place for that,
+//! [`CHAT_BOOK`]; extensions have others, which [`Places`](super::places::Places) tells.
 
 use forklore_json::Raw;
 use serde::{Deserialize, Serialize};
@@ -7,6 +7,10 @@ use serde::{Deserialize, Serialize};
 use super::ALL;
 use super::places::{Path, values};
 use crate::format::chat::Header;
+use crate::format::settings::Settings;
+
+/// Where SillyTavern names a chat's book in `chat_metadata`.
+pub const CHAT_BOOK: Path = &["world_info"];
 
 /// The books that a header binds a chat to, by name.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
@@ -30,6 +34,16 @@ impl Bindings {
         let more = ALL.iter().flat_map(|adapter| adapter.places().more_books);
         let more = more.flat_map(|path| named(metadata, path)).collect();
         Self { chat: header.book().map(std::borrow::Cow::into_owned), memory, more }
+    }
+
+    /// The book of the story, with its memories, and where in `chat_metadata` it is named. Where an extension's note names one, that is it:
+    /// what SillyTavern binds besides is a book of the user's, as those of characters are.
+    pub fn story(&self, settings: &Settings) -> Option<(&str, Path)> {
+        let chat = self.chat.as_deref().map(|book| (book, CHAT_BOOK));
+        let Some((by, book)) = &self.memory else { return chat };
+        let noted = ALL.iter().find(|adapter| adapter.name() == by);
+        let noted = noted.and_then(|adapter| Some((book.as_str(), adapter.places().memory_book?)));
+        if settings.without_notes.contains(&by.as_str()) { chat.or(noted) } else { noted.or(chat) }
     }
 
     /// All of them.

@@ -126,6 +126,7 @@ impl Adapter for MemoryBooks {
     fn places(&self) -> Places {
         Places {
             memory_book: Some(&MANUAL),
+            memory_switch: Some(&["STMemoryBooks", "moduleSettings", "manualModeEnabled"]),
             // Of a group's members, and of the cast of a narrator.
             more_books: &[
                 &["STMemoryBooks", "manualCharacterLorebooks", EVERY],

@@ -15,6 +15,8 @@ pub struct Places {
     pub books: &'static [Path],
     /// In `chat_metadata`: the book that the chat's memories go into, instead of the one in `world_info`.
     pub memory_book: Option<Path>,
+    /// In `extension_settings`: whether memories go there at all. If they do not, what is named there is left over from a time when they did.
+    pub memory_switch: Option<Path>,
     /// In `chat_metadata`: other books that the extension writes into for the chat.
     pub more_books: &'static [Path],
     /// In `extension_settings`: books that the extension writes into, whatever the chat.

@@ -19,6 +19,8 @@ pub struct Settings {
     pub persona_books: Vec<String>,
     /// Books that extensions write into, whatever the chat.
     pub extension_books: Vec<String>,
+    /// Extensions that are told not to keep memories in the book that their note in a header names.
+    pub without_notes: Vec<&'static str>,
     /// Users' own templates for the names of books: extension, template.
     pub book_templates: Vec<(&'static str, String)>,
     /// Chats that extensions keep settings for, by name.
@@ -31,7 +33,7 @@ fn text(value: Option<Raw<'_>>) -> Option<String> {
 }
 
 impl Settings {
-    /// Reads the settings. Whatever is missing or odd counts as not set: settings decide about warnings, never about data.
+    /// Reads the settings. Whatever is missing or odd counts as not set: what they decide is told by the data, too, where it matters.
     pub fn parse(bytes: &[u8]) -> Self {
         let Ok(raw) = Raw::parse(bytes) else { return Self::default() };
         let texts = |value: Option<Raw<'_>>| -> Vec<String> {
@@ -61,12 +63,17 @@ impl Settings {
         let chats = maps.flat_map(|map| extensions.at(map).unwrap_or(Raw::NULL).members());
         let kept_chats =
             chats.filter_map(|(chat, _)| chat.as_text().map(std::borrow::Cow::into_owned)).collect();
+        let without_note = |adapter: &&dyn Adapter| {
+            let switch = extensions.at(adapter.places().memory_switch?)?;
+            (!switch.is_truthy()).then(|| adapter.name())
+        };
         let written = ALL.iter().flat_map(|adapter| adapter.places().settings_books);
         Self {
             global_books: texts(world_info.get("globalSelect")),
             character_books,
             persona_books,
             extension_books: written.flat_map(|path| named(extensions, path)).collect(),
+            without_notes: ALL.iter().filter_map(without_note).collect(),
             book_templates: ALL.iter().filter_map(template).collect(),
             kept_chats,
         }

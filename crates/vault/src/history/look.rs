@@ -2,9 +2,11 @@
 
 use std::collections::HashMap;
 
+use forklore_core::adapter::bindings::Bindings;
 use forklore_core::format::book::Book;
 use forklore_core::format::chat::Header;
 use forklore_core::format::names::book_stem;
+use forklore_core::format::settings::Settings;
 use forklore_core::story::{MessageId, Shift};
 use forklore_fs::{Identity, OpenFile, PathError, VaultPath, Vfs};
 use forklore_journal::layout;
@@ -174,7 +176,7 @@ impl Eye<'_, '_> {
             messages: scan.transcript.len(),
             last: last.unwrap_or_default().to_string(),
             slug: parsed.slug().map(std::borrow::Cow::into_owned),
-            book: parsed.book().map(|name| book_stem(&name)),
+            book: self.story_book(parsed)?,
             shift: None,
             was,
             media: None,
@@ -190,6 +192,17 @@ impl Eye<'_, '_> {
             chat.shift = self.shift(before, &scan, group)?;
         }
         Ok(Look::New(Box::new(self.saw(path, Observed::Chat(chat))), Some(identity)))
+    }
+
+    /// The stem of the book of a chat's story. Settings count only where a note of an extension's names one.
+    fn story_book(&self, header: Header<'_>) -> Result<Option<String>, HistoryError> {
+        let bindings = Bindings::of(header);
+        let settings = match &bindings.memory {
+            Some(_) => self.fs.read(&layout::folder(layout::SETTINGS))?,
+            None => None,
+        };
+        let settings = settings.map(|bytes| Settings::parse(&bytes)).unwrap_or_default();
+        Ok(bindings.story(&settings).map(|(name, _)| book_stem(name)))
     }
 
     /// The list of what a chat links to, as it is kept: together with its text, and only if somebody wants it.

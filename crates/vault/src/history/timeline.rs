@@ -3,13 +3,17 @@
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::sync::{Arc, OnceLock};
 
+use forklore_core::adapter::bindings::Bindings;
+use forklore_core::format::chat::Header;
+use forklore_core::format::names::book_stem;
 use forklore_core::story::Shift;
 use forklore_fs::{PathError, VaultPath, Vfs};
+use forklore_json::Raw;
 use forklore_store::{Id, Store};
 
 use super::observation::{ChatSeen, Observation, Observed};
 use super::{HistoryError, history_error, media, parse, store};
-use crate::{ChatIx, Library};
+use crate::{Chat, ChatIx, Library};
 
 /// All observations of a vault.
 pub struct Timeline {
@@ -66,6 +70,7 @@ impl Library {
         let read = || {
             let mut timeline = Timeline::load_until(&self.fs, self.until).map_err(Arc::new)?;
             if let Some(timeline) = &mut timeline {
+                timeline.follow_notes(self)?;
                 timeline.follow_names(self);
             }
             Ok(timeline)
@@ -163,6 +168,33 @@ impl Timeline {
                 }
             }
         }
+    }
+
+    /// Which book was the story's, for chats in which extensions note one: earlier Forklores did not know of such notes, and the settings may
+    /// have changed since. What the header said was kept.
+    fn follow_notes(&mut self, library: &Library) -> Result<(), Arc<HistoryError>> {
+        let noted = || library.chats.iter().filter(|chat| chat.outline.bindings.memory.is_some());
+        let files: HashSet<&VaultPath> = noted().map(|chat| &chat.path).collect();
+        let slugs: HashSet<&str> = noted().filter_map(Chat::slug).collect();
+        let mut changed = false;
+        for Seen { observation, .. } in &mut self.seen {
+            let Observed::Chat(chat) = &mut observation.what else { continue };
+            let known = chat.slug.as_deref().is_some_and(|slug| slugs.contains(slug));
+            if !known && !files.contains(&observation.file) {
+                continue;
+            }
+            let line = self.store.get(&chat.header).map_err(|e| Arc::new(HistoryError::from(e)))?;
+            let Ok(header) = Raw::parse(line.trim_ascii()) else { continue };
+            let bindings = Bindings::of(Header::new(header));
+            let book = bindings.story(&library.settings).map(|(name, _)| book_stem(name));
+            changed |= chat.book != book;
+            chat.book = book;
+        }
+        if changed {
+            (self.tracks, self.players, self.bound) = Default::default();
+            self.index();
+        }
+        Ok(())
     }
 
     /// What was seen of chats that were given other names since the last look is theirs, as the next look would note.

@@ -4,11 +4,14 @@ use std::collections::BTreeSet;
 use std::sync::{Arc, OnceLock};
 
 use forklore_core::adapter::BookCopy;
+use forklore_core::adapter::bindings::CHAT_BOOK;
+use forklore_core::adapter::places::Path;
 use forklore_core::adapter::recap::{self, RunningRecap};
 use forklore_core::format::chat::Header;
 use forklore_core::format::group::Kept;
 use forklore_core::format::names::book_stem;
 use forklore_core::format::record::ForkRecord;
+use forklore_core::format::settings::Settings;
 use forklore_core::story::Transcript;
 use forklore_core::story::lineage::Lineage;
 use forklore_fs::{Identity, VaultPath};
@@ -41,8 +44,10 @@ pub struct Chat {
     pub(crate) outline: Outline,
     /// The group's file, and where in it the metadata is, for chats of older versions, which have no header
     pub(crate) kept: Option<(VaultPath, Kept)>,
-    /// The book bound to the chat: name as the header has it, and file stem
+    /// The book of its story: name as the header has it, and file stem
     pub(crate) book: Option<(String, String)>,
+    /// Where in `chat_metadata` that is named
+    pub(crate) place: Path,
     /// File stems of all books that the header binds it to
     pub(crate) bound: BTreeSet<String>,
     /// The messages
@@ -65,11 +70,13 @@ pub struct Chat {
 
 impl Chat {
     /// Notes what the outline says.
-    pub(crate) fn look_at_outline(&mut self) {
+    pub(crate) fn look_at_outline(&mut self, settings: &Settings) {
         self.running = OnceLock::new();
         self.record = self.outline.record.clone();
         let bindings = &self.outline.bindings;
-        self.book = bindings.chat.as_deref().map(|name| (name.to_owned(), book_stem(name)));
+        let story = bindings.story(settings);
+        self.book = story.map(|(name, _)| (name.to_owned(), book_stem(name)));
+        self.place = story.map_or(CHAT_BOOK, |(_, place)| place);
         self.bound = bindings.all().map(book_stem).collect();
     }
 
@@ -108,7 +115,7 @@ impl Chat {
         self.kept.as_ref()
     }
 
-    /// The book bound to the chat: name as the header has it, and file stem.
+    /// The book of its story, which the chat is bound to: name as the header has it, and file stem.
     pub fn book(&self) -> Option<(&str, &str)> {
         self.book.as_ref().map(|(name, stem)| (name.as_str(), stem.as_str()))
     }
@@ -184,7 +191,7 @@ impl Chat {
         self.outline.slug.as_deref()
     }
 
-    /// File stem of the book bound to the chat.
+    /// File stem of the book of its story.
     pub fn book_stem(&self) -> Option<&str> {
         self.book.as_ref().map(|(_, stem)| stem.as_str())
     }

@@ -4,6 +4,7 @@ use crate::{ChatIx, StoryIx};
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
+use forklore_core::adapter::bindings::CHAT_BOOK;
 use forklore_core::format::card::Card;
 use forklore_core::format::chat::Message;
 use forklore_core::format::group::Group;
@@ -126,7 +127,7 @@ impl Library {
             let large = is_large(size);
             let recall = |path: &VaultPath, identity| known_chats.recall(path, identity, group);
             let remember: &Remember<'_> = if large { &in_background } else { &together };
-            let how = How { recall: &recall, group, remember, known };
+            let how = How { recall: &recall, group, remember, known, settings: &self.settings };
             let chat = read_chat(fs, *story, name.clone(), path.clone(), &how);
             progress.advance(size);
             chat
@@ -174,7 +175,7 @@ impl Library {
             chat.kept = Some((file, kept));
             chat.outline = Outline::of(Some(&line));
             chat.body = chat.body.behind(line);
-            chat.look_at_outline();
+            chat.look_at_outline(&self.settings);
         }
     }
 
@@ -248,7 +249,7 @@ impl Library {
                 transcript: &chat.transcript,
                 undated: chat.facts.undated.is_some(),
                 aliases: [
-                    chat.book.as_ref().map(|(name, _)| name.as_str()),
+                    chat.outline.bindings.chat.as_deref(),
                     chat.running_outline().and_then(|r| r.chat_id.as_deref()),
                 ]
                 .into_iter()
@@ -288,6 +289,7 @@ fn identities(fs: &dyn Vfs, places: &[(StoryIx, String, VaultPath)]) -> Vec<Opti
 struct How<'a> {
     recall: &'a (dyn Fn(&VaultPath, Identity) -> Option<Recalled> + Sync),
     group: bool,
+    settings: &'a Settings,
     /// Which file it was when it was found: a file that is remembered is not even opened
     known: Option<Identity>,
     remember: &'a Remember<'a>,
@@ -342,6 +344,7 @@ fn read_chat(fs: &dyn Vfs, story: StoryIx, name: String, path: VaultPath, how: &
         body: known.body,
         view: known.view.map_or_else(OnceLock::new, OnceLock::from),
         book: None,
+        place: CHAT_BOOK,
         bound: BTreeSet::new(),
         record: None,
         running: OnceLock::new(),
@@ -355,7 +358,7 @@ fn read_chat(fs: &dyn Vfs, story: StoryIx, name: String, path: VaultPath, how: &
         },
         unreadable,
     };
-    chat.look_at_outline();
+    chat.look_at_outline(how.settings);
     Some(chat)
 }
 
