@@ -3,6 +3,7 @@
 import fs from 'node:fs';
 import { createRequire } from 'node:module';
 import path from 'node:path';
+import { bindings } from './bindings.js';
 
 // The longest header that is looked for; one without an end is none.
 const LONGEST_HEADER = 64 << 20;
@@ -69,5 +70,7 @@ export function essence(metadata) {
     }
     const { integrity, main_chat, world_info, forklore } = metadata;
     const { version, kind, owner, parent, book } = forklore ?? {};
-    return { integrity, main_chat, world_info, forklore: forklore && { version, kind, owner, parent, book: { name: book?.name } } };
+    const noted = bindings.filter(([owner, key]) => metadata[owner]?.[key]).map(([owner, key]) => [owner, { [key]: metadata[owner][key] }]);
+    const record = forklore && { version, kind, owner, parent, book: { name: book?.name } };
+    return { integrity, main_chat, world_info, ...Object.fromEntries(noted), forklore: record };
 }

@@ -7,6 +7,7 @@
 
 use forklore_config::Config;
 use forklore_core::adapter;
+use forklore_core::adapter::bindings::{Bindings, CHAT_BOOK};
 use forklore_core::fork::ForkKind;
 use forklore_core::fork::header::handled;
 use forklore_core::format::chat::{Header, Message};
@@ -114,20 +115,33 @@ pub fn prepare(
 }
 
 /// The header of a fork that is saved without a book, and why.
-pub fn pending(sent: &Sent<'_>, fork: &Fork, code: &str, message: &str, now: i64) -> Option<Vec<u8>> {
+pub fn pending(
+    library: &Library,
+    sent: &Sent<'_>,
+    fork: &Fork,
+    code: &str,
+    message: &str,
+    now: i64,
+) -> Option<Vec<u8>> {
     let header = Header::new(sent.header);
+    let bindings = Bindings::of(header);
+    let story = bindings.story(library.settings());
     let note = Pending {
         code: code.to_owned(),
         message: message.to_owned(),
         since: now,
-        book: header.book().map(std::borrow::Cow::into_owned),
+        book: story.map(|(book, _)| book.to_owned()),
     };
     let mut revisions = vec![
         Revision::text(&["integrity"], &fork.slug),
-        Revision::without(&["world_info"]),
+        Revision::without(CHAT_BOOK),
         Revision::set(&["forklore"], note.write()),
     ];
     revisions.extend(adapter::ALL.iter().flat_map(|adapter| adapter.bind(header.metadata(), None)));
+    // Also what is left over from another time: nobody may write for the fork into a book of its parent's.
+    let notes = adapter::ALL.iter().filter_map(|adapter| adapter.places().memory_book);
+    let there = notes.filter(|place| header.metadata().at(place).is_some());
+    revisions.extend(there.map(|place| Revision::set(place, b"null".to_vec())));
     revision::apply(Some(sent.header), &revisions).ok()
 }
 

@@ -25,9 +25,9 @@ pub(crate) fn has_come(fs: &dyn Vfs, operation: &Operation, awaits: &Awaits) -> 
         Err(e) if e.is_missing() => return Ok(Come::No),
         Err(e) => return Err(e),
     };
-    let (slug, book) = edit::header_of(&*file).map_err(|source| unreadable(&awaits.target, source))?;
-    let book = book.map(|name| format!("{}.json", book_stem(&name)));
-    let bound = operation.publishes().all(|publish| book.as_deref() == Some(publish.target.name()));
+    let (slug, books) = edit::header_of(&*file).map_err(|source| unreadable(&awaits.target, source))?;
+    let books: Vec<String> = books.iter().map(|name| format!("{}.json", book_stem(name))).collect();
+    let bound = operation.publishes().all(|publish| books.iter().any(|book| book == publish.target.name()));
     Ok(match slug.as_deref() == Some(&*awaits.slug) {
         false => Come::No,
         true if bound => Come::Bound,

@@ -6,6 +6,7 @@
 use std::io;
 use std::ops::Range;
 
+use forklore_core::adapter::bindings::Bindings;
 use forklore_core::format::chat::{BOM, Header, Line};
 use forklore_fs::{OpenFile, PathError, Vfs};
 use forklore_json::{Kind, PathPart, Raw, Splice};
@@ -212,13 +213,13 @@ fn line_end(file: &dyn OpenFile, start: u64, len: u64) -> io::Result<u64> {
     Ok(len)
 }
 
-/// The slug of a chat and the name of its book, as its header has them.
-pub(crate) fn header_of(file: &dyn OpenFile) -> io::Result<(Option<String>, Option<String>)> {
+/// The slug of a chat and the names of the books that it is bound to, as its header has them.
+pub(crate) fn header_of(file: &dyn OpenFile) -> io::Result<(Option<String>, Vec<String>)> {
     let line = file.read_range(header_line(file)?)?;
     let raw = Raw::parse(line.strip_prefix(BOM).unwrap_or(&line)).unwrap_or(Raw::NULL);
     let header = Header::new(raw);
-    let own = |text: Option<std::borrow::Cow<'_, str>>| text.map(std::borrow::Cow::into_owned);
-    Ok((own(header.slug()), own(header.book())))
+    let books = Bindings::of(header).all().map(str::to_owned).collect();
+    Ok((header.slug().map(std::borrow::Cow::into_owned), books))
 }
 
 /// What an edit would do.

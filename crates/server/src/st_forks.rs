@@ -199,7 +199,8 @@ fn try_prepare(call: &Call, open: &OpenVault<'_>, sent: &Sent<'_>) -> Result<Pre
             Ok(Prepared { act: SaveAct::Fork, header, report: Some(report), ..pass })
         }
         Err(failure) => {
-            let header = st_forks::pending(sent, &fork, failure.code.as_str(), &failure.message, now());
+            let code = failure.code.as_str();
+            let header = st_forks::pending(&library, sent, &fork, code, &failure.message, now());
             let header = header.map(raw).transpose()?;
             Ok(Prepared { act: SaveAct::Pending, header, refusal: Some(failure.told()), ..pass })
         }

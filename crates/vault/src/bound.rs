@@ -1,7 +1,10 @@
 //! Who is bound to a book: chats, and everything else that makes a book active.
 
+use forklore_core::adapter::bindings::CHAT_BOOK;
+use forklore_core::adapter::places::Path;
 use forklore_core::format::book::EntryImage;
 use forklore_core::format::names::book_stem;
+use forklore_core::format::record::is_pending;
 use forklore_fs::PathError;
 use forklore_journal::layout;
 
@@ -9,6 +12,24 @@ use crate::history::{Observed, Timeline, history_error, read_book};
 use crate::{ChatIx, Library};
 
 impl Library {
+    /// Where in `chat_metadata` the book of a chat's story is named, wherever it is: an extension's note and SillyTavern's own place can name
+    /// the same one. A fork that waits for its book is to have it where its parent has it.
+    pub fn places_of_book(&self, c: ChatIx) -> Vec<Path> {
+        let chat = &self.chats[c];
+        let Some(stem) = chat.book_stem() else {
+            let parent = chat.lineage.parent.filter(|_| is_pending(chat.header().metadata()));
+            return vec![parent.map_or(CHAT_BOOK, |parent| self.chats[parent].place)];
+        };
+        let mut places = vec![chat.place];
+        places.extend(chat.outline.bindings.places(stem).into_iter().filter(|place| *place != chat.place));
+        places
+    }
+
+    /// The book that SillyTavern binds a chat to, by name, also if another one is its story's.
+    pub fn chat_book(&self, c: ChatIx) -> Option<&str> {
+        self.chats[c].outline.bindings.chat.as_deref()
+    }
+
     /// Where else than in its chats a book is active for a chat, in phrases.
     pub fn also_active(&self, c: ChatIx, stem: &str) -> Vec<&'static str> {
         let is = |book: &String| book_stem(book) == *stem;

@@ -112,3 +112,82 @@ fn regression_a_note_that_is_left_over_names_no_story() {
     );
     assert_eq!(orphaned(&vault.json(FORKLORE, &["check"])), [""; 0]);
 }
+
+fn metadata(vault: &TestVault, chat: &str) -> Value {
+    let file = String::from_utf8(vault.read(&format!("chats/Ana/{chat}.jsonl"))).unwrap();
+    let header: Value = serde_json::from_str(file.lines().next().unwrap()).unwrap();
+    header["chat_metadata"].clone()
+}
+
+/// The lorebook that a fork has for its memories; it is the fork's own, with these memories and no others.
+fn own_book(vault: &TestVault, chat: &str, ends: &[i64]) -> String {
+    let metadata = metadata(vault, chat);
+    let name = metadata["STMemoryBooks"]["manualLorebook"].as_str().unwrap().to_owned();
+    assert_ne!(name, "Ledger");
+    let book: Value = serde_json::from_slice(&vault.read(&format!("worlds/{name}.json"))).unwrap();
+    let entries = book["entries"].as_object().unwrap().values();
+    let found: Vec<(&Value, i64)> =
+        entries.map(|entry| (&entry["STMB_chatId"], entry["STMB_end"].as_i64().unwrap())).collect();
+    let owner = json!(chat);
+    assert_eq!(found, ends.iter().map(|end| (&owner, *end)).collect::<Vec<_>>());
+    name
+}
+
+#[test]
+fn regression_a_fork_has_its_own_copy_of_a_chosen_lorebook() {
+    let vault = rain(&[1, 3, 6]);
+    let before = vault.snapshot();
+    let fork = vault.json(FORKLORE, &["branch", "Rain", "--at", "4", "--name", "Hail"]);
+    let book = own_book(&vault, "Hail", &[1, 3]);
+    assert_eq!(fork["book"]["name"], json!(book), "{fork}");
+    assert_eq!(metadata(&vault, "Hail")["world_info"], "Notes");
+    assert_eq!(metadata(&vault, "Rain")["STMemoryBooks"]["manualLorebook"], "Ledger");
+    assert_eq!(codes(&vault.json(FORKLORE, &["check"])), ["BOOK_SHARED_BY_CHOICE Notes"]);
+    // Deleting it takes its lorebook along, and nothing else.
+    let deleted = did(&vault, &["delete", "Hail"]);
+    assert_eq!(deleted["books"], json!([book]), "{deleted}");
+    did(&vault, &["undo"]);
+    assert_eq!(own_book(&vault, "Hail", &[1, 3]), book);
+    did(&vault, &["undo", fork["operation"].as_str().unwrap()]);
+    let chats = |all: Vec<(String, Vec<u8>)>| -> Vec<(String, Vec<u8>)> {
+        all.into_iter().filter(|(path, _)| !path.starts_with(".forklore")).collect()
+    };
+    assert_eq!(chats(vault.snapshot()), chats(before));
+}
+
+/// SillyTavern's own fork shares it; healing gives the fork its own, and the lorebook that SillyTavern binds stays.
+#[test]
+fn regression_a_fork_that_shares_a_chosen_lorebook_is_healed() {
+    let shared = json!({"integrity": "b", "main_chat": "Rain", "world_info": "Notes", "STMemoryBooks": {"manualLorebook": "Ledger"}});
+    let vault = rain(&[1, 3, 6]).chat("Ana", "Rain - Branch #1", &shared, &TEXTS[..5]);
+    let before = codes(&vault.json(FORKLORE, &["check"]));
+    assert!(before.contains(&"BOOK_SHARED Ledger".to_owned()), "{before:?}");
+    did(&vault, &["heal", "--yes"]);
+    own_book(&vault, "Rain - Branch #1", &[1, 3]);
+    assert_eq!(metadata(&vault, "Rain - Branch #1")["world_info"], "Notes");
+    assert_eq!(metadata(&vault, "Rain")["STMemoryBooks"]["manualLorebook"], "Ledger");
+    assert_eq!(codes(&vault.json(FORKLORE, &["check"])), ["BOOK_SHARED_BY_CHOICE Notes"]);
+}
+
+/// The user can choose the lorebook that SillyTavern binds anyway: then both places name the copy.
+#[test]
+fn regression_a_lorebook_that_is_chosen_and_bound_is_copied_once() {
+    let both =
+        json!({"integrity": "a", "world_info": "Ledger", "STMemoryBooks": {"manualLorebook": "Ledger"}});
+    let vault = rain(&[1, 3, 6]).chat("Ana", "Rain", &both, &TEXTS);
+    vault.json(FORKLORE, &["branch", "Rain", "--at", "4", "--name", "Hail"]);
+    assert_eq!(metadata(&vault, "Hail")["world_info"], json!(own_book(&vault, "Hail", &[1, 3])));
+}
+
+/// What MemoryBooks writes into for single members of a group is not copied, and that is said.
+#[test]
+fn regression_lorebooks_that_stay_shared_are_told_of() {
+    let note = json!({"manualLorebook": "Ledger", "manualCharacterLorebooks": {"Bo": "Bo's ledger"}});
+    let vault = rain(&[1, 3])
+        .chat("Ana", "Rain", &json!({"integrity": "a", "STMemoryBooks": note}), &TEXTS)
+        .file("worlds/Bo's ledger.json", &memories("Rain", &[1]));
+    let fork = vault.json(FORKLORE, &["branch", "Rain", "--at", "4", "--name", "Hail"]);
+    let warned = fork["warnings"].as_array().unwrap().iter().filter(|w| w["code"] == "BOOK_STAYS_SHARED");
+    let warned: Vec<&str> = warned.map(|w| w["message"].as_str().unwrap()).collect();
+    assert!(matches!(warned[..], [one] if one.contains("\"Bo's ledger\"")), "{fork}");
+}

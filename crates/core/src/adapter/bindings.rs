@@ -7,6 +7,7 @@ use serde::{Deserialize, Serialize};
 use super::ALL;
 use super::places::{Path, values};
 use crate::format::chat::Header;
+use crate::format::names::book_stem;
 use crate::format::settings::Settings;
 
 /// Where SillyTavern names a chat's book in `chat_metadata`.
@@ -41,9 +42,16 @@ impl Bindings {
     pub fn story(&self, settings: &Settings) -> Option<(&str, Path)> {
         let chat = self.chat.as_deref().map(|book| (book, CHAT_BOOK));
         let Some((by, book)) = &self.memory else { return chat };
-        let noted = ALL.iter().find(|adapter| adapter.name() == by);
-        let noted = noted.and_then(|adapter| Some((book.as_str(), adapter.places().memory_book?)));
+        let noted = note_of(by).map(|place| (book.as_str(), place));
         if settings.without_notes.contains(&by.as_str()) { chat.or(noted) } else { noted.or(chat) }
+    }
+
+    /// Where a book is named that is the story's, or could be, by its stem.
+    pub fn places(&self, stem: &str) -> Vec<Path> {
+        let chat = self.chat.as_deref().filter(|book| book_stem(book) == stem);
+        let noted = self.memory.as_ref().filter(|(_, book)| book_stem(book) == stem);
+        let noted = noted.and_then(|(by, _)| note_of(by));
+        chat.map(|_| CHAT_BOOK).into_iter().chain(noted).collect()
     }
 
     /// All of them.
@@ -51,6 +59,11 @@ impl Bindings {
         let memory = self.memory.as_ref().map(|(_, book)| book);
         self.chat.iter().chain(memory).chain(&self.more).map(String::as_str)
     }
+}
+
+/// Where an extension of this name notes the book for a chat's memories.
+fn note_of(extension: &str) -> Option<Path> {
+    ALL.iter().find(|adapter| adapter.name() == extension)?.places().memory_book
 }
 
 /// The names at the end of a path, without those that name nothing. Extensions take no notice of space around them.

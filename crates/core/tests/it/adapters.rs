@@ -116,6 +116,8 @@ fn the_plugin_knows_where_books_are_bound() {
             bound.extend(revisions.into_iter().map(|revision| revision.path[1..].to_vec()));
         }
     }
+    let notes = ALL.iter().filter_map(|adapter| adapter.places().memory_book);
+    bound.extend(notes.map(|path| path.iter().map(|key| (*key).to_owned()).collect()));
     assert_eq!(listed, bound);
 }
 

@@ -108,6 +108,24 @@ pub(super) fn plan_book(
     Ok(BookPlan::Own(OwnBook { name: own, path, bytes, entries, fingerprint }))
 }
 
+/// Only the story's own book is copied: what extensions write into besides for the parent, they write into for the fork, too.
+pub(super) fn warn_of_besides(
+    library: &Library,
+    c: ChatIx,
+    warnings: &mut Vec<Warning>,
+) -> Result<(), ForkError> {
+    let chat = library.chat(c);
+    for stem in chat.bound().filter(|stem| Some(*stem) != chat.book_stem()) {
+        if library.is_machine_kept(stem)? {
+            let message = format!(
+                "The fork goes on using the lorebook \"{stem}\", which its header names besides: choose another one in the extension that writes into it"
+            );
+            warnings.push(Warning::new(WarningCode::BookStaysShared, message));
+        }
+    }
+    Ok(())
+}
+
 /// What another line wrote into a book that is taken as it is comes along with it, and stays what it is: another line's.
 pub(super) fn warn_of_foreign(
     library: &Library,

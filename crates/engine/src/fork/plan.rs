@@ -15,7 +15,7 @@ use forklore_vault::state::at::{BookAt, SourceKind, Wanted};
 use forklore_vault::{Chat, ChatIx, Library};
 
 use super::body::{Body, LastLine};
-use super::book::{BookPlan, OwnBook, plan_book, warn_of_foreign};
+use super::book::{BookPlan, OwnBook, plan_book, warn_of_besides, warn_of_foreign};
 use super::brought::{Brought, More};
 use super::chat_name::{fork_name, place};
 use super::edits::edits;
@@ -245,6 +245,7 @@ fn work_out(library: &Library, config: &Config, settled: Settled<'_>) -> Result<
         with(&mut found, brought, spot.at);
     }
     let book = plan_book(library, &spot, config, name, &found, &mut warnings)?;
+    warn_of_besides(library, c, &mut warnings)?;
     let mut revised = revise(library, c, state_at, name, &book.binding(), true)?;
     if let (Some(timers), Some(own)) =
         (brought.as_ref().and_then(|brought| brought.timers.as_ref()), book.own())

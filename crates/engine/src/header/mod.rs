@@ -2,7 +2,9 @@
 
 mod inherited;
 
+use forklore_core::adapter::bindings::CHAT_BOOK;
 use forklore_core::adapter::notes::BoundBook;
+use forklore_core::adapter::places::Path;
 use forklore_core::adapter::recap::{self, CombinedRecap, Projection};
 use forklore_core::adapter::{self, Adapter};
 use forklore_core::fork::header::is_handled;
@@ -57,7 +59,7 @@ pub(crate) fn revise(
     let chat = library.chat(c);
     let metadata = chat.header().metadata();
     let mut revised = Revised::default();
-    bind(metadata, binding, &mut revised.revisions);
+    revised.revisions.extend(bind(library, c, binding));
     if let Some(running) = chat.running() {
         let projection = running.project(at, &|version| library.scene_of(c, version));
         let keeper = recap::keeper(metadata);
@@ -97,6 +99,12 @@ pub(crate) fn revise(
         let notes = adapter::ALL.iter().flat_map(|adapter| adapter.revisions(metadata, entries, at));
         revised.revisions.extend(notes);
     }
+    // What an extension had noted by then names the book that the chat had then.
+    let notes = noted(library, c, binding);
+    let seen = |place: &Revision| revised.revisions.iter().any(|known| known.path == place.path[..2]);
+    let notes: Vec<Revision> =
+        notes.into_iter().filter(|note| !matches!(binding, Binding::Same) || seen(note)).collect();
+    revised.revisions.extend(notes);
     Ok(revised)
 }
 
@@ -109,8 +117,8 @@ pub(crate) fn rebind(
 ) -> Result<Vec<Revision>, PathError> {
     let chat = library.chat(c);
     let binding = Binding::Own { name, entries };
-    let mut revisions = Vec::new();
-    bind(chat.header().metadata(), &binding, &mut revisions);
+    let mut revisions = bind(library, c, &binding);
+    revisions.extend(noted(library, c, &binding));
     revisions.extend(timers(library, c, chat.head(), &binding)?);
     Ok(revisions)
 }
@@ -155,17 +163,44 @@ fn combined<'a>(metadata: Raw<'a>) -> Option<(&'static dyn Adapter, Raw<'a>)> {
     adapter::ALL.into_iter().find_map(|adapter| Some((adapter, adapter.stored_combined(metadata)?)))
 }
 
-fn bind(metadata: Raw<'_>, binding: &Binding<'_>, revisions: &mut Vec<Revision>) {
+/// What binds chat `c` where SillyTavern and the extensions that go by its binding look. Where an extension's note names the story's book,
+/// the one that SillyTavern binds is the user's, and stays.
+fn bind(library: &Library, c: ChatIx, binding: &Binding<'_>) -> Vec<Revision> {
     let book = match binding {
-        Binding::Same => return,
+        Binding::Same => return Vec::new(),
         Binding::Unbound => None,
         Binding::Own { name, entries } => Some(BoundBook { name, entries }),
     };
-    revisions.push(match book {
-        Some(book) => Revision::text(&["world_info"], book.name),
-        None => Revision::without(&["world_info"]),
-    });
+    let chat = library.chat(c);
+    let metadata = chat.header().metadata();
+    if !library.places_of_book(c).contains(&CHAT_BOOK) {
+        // A fork that waits for its book was saved without any.
+        let parent = chat.lineage().parent.filter(|_| chat.book().is_none());
+        let users = parent.and_then(|parent| library.chat_book(parent));
+        return users.map(|name| Revision::text(CHAT_BOOK, name)).into_iter().collect();
+    }
+    let mut revisions = vec![match book {
+        Some(book) => Revision::text(CHAT_BOOK, book.name),
+        None => Revision::without(CHAT_BOOK),
+    }];
     revisions.extend(adapter::ALL.iter().flat_map(|adapter| adapter.bind(metadata, book)));
+    revisions
+}
+
+/// What binds chat `c` where an extension's note names the story's book.
+fn noted(library: &Library, c: ChatIx, binding: &Binding<'_>) -> Vec<Revision> {
+    let book = match binding {
+        Binding::Same => library.chat(c).book().map(|(name, _)| name),
+        Binding::Unbound => None,
+        Binding::Own { name, .. } => Some(*name),
+    };
+    let metadata = library.chat(c).header().metadata();
+    let places = library.places_of_book(c).into_iter().filter(|place| *place != CHAT_BOOK);
+    let revision = |place: Path| match book {
+        Some(name) => Some(Revision::text(place, name)),
+        None => metadata.at(place).map(|_| Revision::without(place)),
+    };
+    places.filter_map(revision).collect()
 }
 
 /// Sticky and cooldown effects: those that have begun by then, under the name of the book that they go with now.

@@ -326,7 +326,10 @@ impl ChatToHeal<'_> {
         };
         remedies.revised = revise(library, c, chat.head(), chat.name(), &binding, false)?;
         let revisions = &mut remedies.revised.revisions;
-        revisions.extend(bound.shared.as_ref().map(|name| Revision::text(&["world_info"], name)));
+        if let Some(name) = &bound.shared {
+            let places = library.places_of_book(c);
+            revisions.extend(places.into_iter().map(|place| Revision::text(place, name)));
+        }
         // Extensions that make forks leave the parent's name behind; the binding is what counts.
         let metadata = chat.header().metadata();
         if let (true, Some((name, _))) = (same_book, chat.book()) {
