@@ -25,6 +25,15 @@ pub struct Mark {
     pub chat: Option<String>,
     /// The last message that it draws on.
     pub message: usize,
+    /// Whether it was there by then and may be older: what replaced it says so, not the entry itself.
+    pub by_then: bool,
+}
+
+impl Mark {
+    /// What an entry says of itself.
+    pub fn new(chat: Option<String>, message: usize) -> Self {
+        Self { chat, message, by_then: false }
+    }
 }
 
 /// A book that an extension made as a copy of another.

@@ -40,11 +40,12 @@ impl Adapter for MemoryBooks {
 
     fn layers(&self, entry: &EntryImage, all: &[EntryImage]) -> Vec<(Option<Mark>, EntryImage)> {
         let made = mark(entry, all, 0);
-        // A run of a side prompt keeps the text that it replaced; when that was written it does not say.
+        // A run of a side prompt keeps the text that it replaced.
         let run = entry.raw().get("STMB_sidePromptRegeneration");
         let prior = run.and_then(|run| run.get("priorContent")).and_then(Raw::as_text);
         if let Some(prior) = prior.filter(|prior| !prior.trim().is_empty() && *prior != entry.content()) {
-            return vec![(None, without_run(entry).with_content(&prior)), (made, entry.clone())];
+            let was = replaced(entry, made.as_ref(), all);
+            return vec![(was, without_run(entry).with_content(&prior)), (made, entry.clone())];
         }
         match switched_off_by(entry) {
             // The switch goes with the summary: where that is left out, its sources are on.
@@ -56,6 +57,18 @@ impl Adapter for MemoryBooks {
     fn subject(&self, entry: &EntryImage) -> Option<(i64, i64)> {
         let number = |key: &str| entry.raw().get(key).and_then(Raw::as_i64);
         number("STMB_start").zip(number("STMB_end"))
+    }
+
+    fn template(&self, entry: &EntryImage) -> Option<String> {
+        let raw = entry.raw();
+        let run = raw.at(&["STMB_sidePromptRegeneration", "templateKey"]).and_then(Raw::as_text);
+        let noted = || {
+            raw.members().find_map(|(key, _)| {
+                let key = key.as_text()?;
+                Some(key.strip_prefix("STMB_sp_")?.strip_suffix("_lastMsgId")?.to_owned())
+            })
+        };
+        run.map(std::borrow::Cow::into_owned).filter(|key| !key.is_empty()).or_else(noted)
     }
 
     fn titled(&self, entry: &EntryImage) -> bool {
@@ -161,6 +174,44 @@ impl Adapter for MemoryBooks {
     }
 }
 
+/// Where the text was written that a run of a side prompt has replaced, at the latest.
+///
+/// A run begins where the one before it ended; nothing is run on the greeting alone, so what begins at the first message does because
+/// somebody said so. A run with a memory leaves what a run of another kind has noted, and replaces what was written with the memory before:
+/// in a book that several chats use, that can be another chat's.
+fn replaced(entry: &EntryImage, run: Option<&Mark>, all: &[EntryImage]) -> Option<Mark> {
+    let run = run?;
+    let start = entry.raw().at(&["STMB_sidePromptRegeneration", "sceneStart"]).and_then(Raw::as_i64)?;
+    let before = start.checked_sub(1).and_then(|message| usize::try_from(message).ok());
+    let noted = last_run(entry.raw());
+    let at = |message: Option<usize>| {
+        let message = message.filter(|message| (1..run.message).contains(message))?;
+        Some(Mark { message, by_then: true, ..run.clone() })
+    };
+    if noted == Some(run.message) {
+        return at(before);
+    }
+    let memories = || all.iter().filter_map(|entry| Some((MemoryBooks.number(entry)?, mark(entry, all, 0)?)));
+    let own = memories().filter(|(_, mark)| mark == run).map(|(number, _)| number).max();
+    let earlier = own.and_then(|own| memories().filter(|(number, _)| *number < own).max_by_key(|(n, _)| *n));
+    match earlier {
+        Some((_, made)) if made.chat == run.chat => at(Some(made.message).max(noted)),
+        Some((_, made)) => noted.is_none().then_some(Mark { by_then: true, ..made }),
+        None if memories().all(|(_, made)| made.chat == run.chat) => at(before.max(noted)),
+        None => None,
+    }
+}
+
+/// The last message of the last run of a side prompt that was not made with a memory.
+fn last_run(raw: Raw<'_>) -> Option<usize> {
+    let noted = raw.members().filter_map(|(key, value)| {
+        let key = key.as_text()?;
+        let counts = key.starts_with("STMB_") && key.ends_with("_lastMsgId");
+        counts.then(|| value.as_i64().and_then(|n| usize::try_from(n).ok()))?
+    });
+    noted.max()
+}
+
 /// The summary that switched an entry off.
 fn switched_off_by(entry: &EntryImage) -> Option<i64> {
     let raw = entry.raw();
@@ -212,7 +263,7 @@ fn mark(entry: &EntryImage, all: &[EntryImage], depth: usize) -> Option<Mark> {
         (!name.is_empty() && name != "unknown").then(|| name.into_owned())
     };
     if let Some(end) = message(&["STMB_end"]) {
-        return Some(Mark { chat: chat(&["STMB_chatId"]), message: end });
+        return Some(Mark::new(chat(&["STMB_chatId"]), end));
     }
     if is_summary(raw) {
         // Tiers go to six; a deeper chain can only be a ring.
@@ -221,23 +272,17 @@ fn mark(entry: &EntryImage, all: &[EntryImage], depth: usize) -> Option<Mark> {
         })?;
     }
     if let Some(end) = message(&["STMB_sidePromptRegeneration", "sceneEnd"]) {
-        return Some(Mark { chat: chat(&["STMB_sidePromptRegeneration", "chatId"]), message: end });
+        return Some(Mark::new(chat(&["STMB_sidePromptRegeneration", "chatId"]), end));
     }
-    let last_run = raw.members().filter_map(|(key, value)| {
-        let key = key.as_text()?;
-        let counts = key.starts_with("STMB_") && key.ends_with("_lastMsgId");
-        counts.then(|| value.as_i64().and_then(|n| usize::try_from(n).ok()))?
-    });
-    if let Some(end) = last_run.max() {
-        return Some(Mark { chat: None, message: end });
+    if let Some(end) = last_run(raw) {
+        return Some(Mark::new(None, end));
     }
     let clip = ["data", "extensions", "aikobots", "topical_clip", "last_message_source"];
     let clip_path = |key: &'static str| -> Vec<&str> { clip.iter().copied().chain([key]).collect() };
     if let Some(end) = message(&clip_path("end")) {
-        return Some(Mark { chat: chat(&clip_path("chat_id")), message: end });
+        return Some(Mark::new(chat(&clip_path("chat_id")), end));
     }
-    message(&["STMB_clipReview", "sceneEnd"])
-        .map(|end| Mark { chat: chat(&["STMB_clipReview", "chatId"]), message: end })
+    message(&["STMB_clipReview", "sceneEnd"]).map(|end| Mark::new(chat(&["STMB_clipReview", "chatId"]), end))
 }
 
 /// The entries that a consolidation was made from: those it names, else those that it switched off.
@@ -287,7 +332,7 @@ mod tests {
             "4":{"uid":4,"comment":"[ARC 002]","stmemorybooks":true,"stmbArc":true},
             "5":{"uid":5,"comment":"by hand"}}}"#,
         );
-        let at = |chat: Option<&str>, message| Some(Mark { chat: chat.map(str::to_owned), message });
+        let at = |chat: Option<&str>, message| Some(Mark::new(chat.map(str::to_owned), message));
         let expected = [at(Some("Ana"), 9), at(None, 19), at(None, 19), at(None, 22), at(None, 19), None];
         assert_eq!(marks(&entries), expected);
     }

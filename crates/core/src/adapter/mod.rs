@@ -83,6 +83,11 @@ pub trait Adapter: Sync {
         None
     }
 
+    /// What an entry is made by again and again, where that tells it from all others: what is made by something else is another one.
+    fn template(&self, _entry: &EntryImage) -> Option<String> {
+        None
+    }
+
     /// Whether the title of an entry looks as the extension makes titles.
     fn titled(&self, _entry: &EntryImage) -> bool {
         false
@@ -386,6 +391,11 @@ impl Keepers {
     /// See [`Adapter::subject`].
     pub fn subject(&self, entry: &EntryImage) -> Option<(i64, i64)> {
         self.0.iter().find_map(|adapter| adapter.subject(entry))
+    }
+
+    /// See [`Adapter::template`].
+    pub fn template(&self, entry: &EntryImage) -> Option<String> {
+        self.0.iter().find_map(|adapter| adapter.template(entry))
     }
 
     /// See [`Adapter::made_afterwards`].

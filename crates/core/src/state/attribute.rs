@@ -27,8 +27,9 @@ pub(super) fn attribute(life: &mut Life, marked: &HashMap<usize, Mark>, works: &
     {
         let mark = marked.get(&n).map(|mark| (mark, cast.place_of(mark, life.owner, &life.users)));
         authors[n] = match mark {
+            Some((mark, Some(origin))) if mark.by_then => Author::Replaced(origin),
             Some((_, Some(origin))) => Author::Mark(origin),
-            Some((mark, None)) if mark.chat.is_some() => Author::Lost,
+            Some((mark, None)) if mark.chat.is_some() && !mark.by_then => Author::Lost,
             _ => claims.claim(difference, &authors[..n], &mut told).unwrap_or(Author::Unknown),
         };
     }

@@ -13,6 +13,8 @@ pub enum Author {
     Scene(usize),
     /// The entry says itself from which messages it was made, all of it.
     Mark(Origin),
+    /// Whatever replaced it says that it was there at this message, at the latest.
+    Replaced(Origin),
     /// Somebody says from which messages of a chat it was made, but that chat is gone, and they are not ours.
     Lost,
     /// Work on this scene was seen.

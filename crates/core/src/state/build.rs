@@ -101,7 +101,7 @@ impl Life {
         // What was copied as it was has all that hands had done to what it shows; what was built from something older need not.
         let things: HashSet<&Thing> = self.base.state.iter().map(|(thing, _)| thing).collect();
         let made = source.later_than(copied).filter(|difference| match difference.author {
-            Author::Mark(_) => true,
+            Author::Mark(_) | Author::Replaced(_) => true,
             Author::Hand(_) | Author::Anybody | Author::Unknown => {
                 self.is_whole && things.contains(&difference.thing)
             }
@@ -282,9 +282,12 @@ impl<'a> Builder<'a> {
         let went: Vec<(Thing, EntryImage)> =
             gone.iter().filter_map(|i| self.state.get(*i)).cloned().collect();
         let came: Vec<EntryImage> = new.iter().map(|(_, entry)| entry.clone()).collect();
-        let things = self.compare(here, &went, &came, true, copied);
+        // What changed may tell of what did not: a summary of its sources, and they of it.
+        let mut look = std::mem::take(&mut self.look);
+        apply(&mut look, gone, new.iter().map(|(at, entry)| (*at, entry.clone())));
+        let things = self.compare(here, &went, &came, &look, true, copied);
+        self.look = look;
         self.seen.extend(things.iter().map(|thing| (thing.clone(), here)));
-        apply(&mut self.look, gone, new.iter().map(|(at, entry)| (*at, entry.clone())));
         let new = new.iter().zip(things).map(|((at, entry), thing)| (*at, (thing, entry.clone())));
         apply(&mut self.state, gone, new);
         // Nothing was seen to happen to the rest since the look before.
@@ -314,7 +317,7 @@ impl<'a> Builder<'a> {
         }
         let before = std::mem::take(&mut self.state);
         let entries = if is_look { shown.clone() } else { self.as_known(&shown, &before) };
-        let things = self.compare(here, &before, &entries, complete, copied);
+        let things = self.compare(here, &before, &entries, &entries, complete, copied);
         self.seen.extend(things.iter().map(|thing| (thing.clone(), here)));
         let mut state: Vec<(Thing, EntryImage)> = things.into_iter().zip(entries).collect();
         if is_look {
@@ -389,12 +392,13 @@ impl<'a> Builder<'a> {
             && before.all(|entry| listed(&entry.comment) || !later(&entry.comment))
     }
 
-    /// Notes what changed; tells what each entry is now.
+    /// Notes what changed; tells what each entry is now. `all` is the whole book.
     fn compare(
         &mut self,
         here: usize,
         before: &[(Thing, EntryImage)],
         after: &[EntryImage],
+        all: &[EntryImage],
         complete: bool,
         copied: bool,
     ) -> Vec<Thing> {
@@ -424,7 +428,7 @@ impl<'a> Builder<'a> {
             };
             self.life.everything.entry(key).or_insert_with(|| thing.clone());
             let since = if was.is_some() { self.last_seen(&thing) } else { self.complete };
-            self.note(Gap { since, here, copied }, &thing, was, Some(entry), after);
+            self.note(Gap { since, here, copied }, &thing, was, Some(entry), all);
             things.push(thing);
         }
         // A number that something else has was free before: whatever had it is gone, also where nothing else would say so.
@@ -433,7 +437,7 @@ impl<'a> Builder<'a> {
         let gone = before.iter().zip(&paired).filter(|((_, entry), paired)| !**paired && freed(entry));
         for ((thing, entry), _) in gone {
             let since = self.last_seen(thing);
-            self.note(Gap { since, here, copied }, thing, Some(entry), None, after);
+            self.note(Gap { since, here, copied }, thing, Some(entry), None, all);
         }
         things
     }

@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 use forklore_json::Raw;
 
-use super::sight::{Content, Sight, Witness};
+use super::sight::{Content, Sight, Witness, apply};
 use crate::adapter::{Keepers, Mark};
 use crate::format::book::EntryImage;
 
@@ -26,14 +26,18 @@ impl Marks {
         if !keepers.are_several() {
             return marks;
         }
+        let mut look: Vec<EntryImage> = Vec::new();
         for sight in sights.iter().filter(|sight| !matches!(sight.witness, Witness::Scene(_))) {
             match &sight.content {
                 Content::Whole(entries) => {
                     entries.iter().for_each(|entry| marks.add(keepers.layers(entry, entries), entry));
+                    if matches!(sight.witness, Witness::Look(_)) {
+                        look = entries.to_vec();
+                    }
                 }
-                Content::Changed { new, .. } => {
-                    let all: Vec<EntryImage> = new.iter().map(|(_, entry)| entry.clone()).collect();
-                    all.iter().for_each(|entry| marks.add(keepers.layers(entry, &all), entry));
+                Content::Changed { gone, new } => {
+                    apply(&mut look, gone, new.iter().map(|(at, entry)| (*at, entry.clone())));
+                    new.iter().for_each(|(_, entry)| marks.add(keepers.layers(entry, &look), entry));
                 }
             }
         }
@@ -68,7 +72,7 @@ impl Marks {
         let made = told()
             .find(grown)
             .or_else(|| told().find(memory))
-            .and_then(|layers| layers.iter().find_map(|(mark, _)| mark.clone()));
+            .and_then(|layers| layers.iter().find_map(|(mark, _)| mark.clone().filter(|mark| !mark.by_then)));
         vec![(made, entry.clone())]
     }
 }

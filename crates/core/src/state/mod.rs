@@ -30,6 +30,7 @@ mod sight;
 mod sorted;
 mod thing;
 mod today;
+mod told;
 mod view;
 
 pub use author::Author;

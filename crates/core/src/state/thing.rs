@@ -80,6 +80,13 @@ pub(super) fn pair(old: &[&EntryImage], new: &[&EntryImage], kinship: Kinship<'_
 /// Whether two entries say themselves that they are not the same: they are about different things, or one of them was made under another
 /// title as what the other is not.
 fn clash(a: &EntryImage, b: &EntryImage, kinship: Kinship<'_>) -> bool {
+    // What is made again and again has one title: under another one and made by something else it is another thing.
+    if a.comment != b.comment
+        && let Some((a, b)) = kinship.keepers.template(a).zip(kinship.keepers.template(b))
+        && a != b
+    {
+        return true;
+    }
     match (kinship.keepers.subject(a), kinship.keepers.subject(b)) {
         (Some(a), Some(b)) => a != b,
         (None, None) => false,

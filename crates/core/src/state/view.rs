@@ -10,7 +10,7 @@ use super::line::{Ancestor, Line};
 use super::sight::Head;
 use super::sorted::sorted;
 use super::thing::Thing;
-use super::{Cause, Change, Origin, Place};
+use super::{Cause, Change, Place};
 use crate::format::book::EntryImage;
 
 /// What a line sees of the lives of books, in clock order. Books come after those that they are copies of.
@@ -55,7 +55,7 @@ pub fn seen_from(lives: &[&Life], line: &Line<'_>) -> Vec<Change> {
                     _ => None,
                 },
                 cause,
-                rewrites: matches!(difference.author, Author::Mark(_)),
+                rewrites: matches!(difference.author, Author::Mark(_) | Author::Replaced(_)),
                 made_without: first && !life.is_whole && difference.after.is_none(),
             });
         }
@@ -84,9 +84,9 @@ pub fn seen_from(lives: &[&Life], line: &Line<'_>) -> Vec<Change> {
 /// Where a chat stood at a sight, and the furthest until then.
 type Stood = (Option<Head>, Option<usize>);
 
-struct View<'a> {
-    life: &'a Life,
-    line: &'a Line<'a>,
+pub(super) struct View<'a> {
+    pub(super) life: &'a Life,
+    pub(super) line: &'a Line<'a>,
     begun: &'a Begun<'a>,
     built: &'a [Built<'a>],
     /// For a chat: where it stood at each sight, and the furthest until then.
@@ -108,6 +108,10 @@ impl View<'_> {
             }
             Author::Mark(origin) => {
                 let place = self.marked(*origin, difference);
+                (self.begun_with(place, None, difference), Cause::Memory)
+            }
+            Author::Replaced(origin) => {
+                let place = self.replaced(*origin, difference);
                 (self.begun_with(place, None, difference), Cause::Memory)
             }
             Author::Lost => (Place::Unattributed, Cause::Memory),
@@ -207,31 +211,8 @@ impl View<'_> {
         }
     }
 
-    /// Where something belongs that says itself which messages of which chat it was made from.
-    fn marked(&self, origin: Origin, difference: &Difference) -> Place {
-        if origin.chat == self.line.chat {
-            return Place::Ours(origin.message);
-        }
-        let above = self.line.ancestors.iter().find(|above| above.chat == origin.chat);
-        // What is made from messages that we share is ours, whenever it is made, in a book that we share as well.
-        let shares = self.life.users.contains(&self.line.chat);
-        let ours = above
-            .filter(|above| origin.message <= above.limit && (shares || !self.is_after(difference, above)));
-        let message = ours.and_then(|_| (self.line.ours)(origin.chat, origin.message));
-        message.map_or(Place::Elsewhere(origin), Place::Ours)
-    }
-
-    /// Where the work on a scene belongs. A scene is recapped in the chat: who had left it by then has no part in that.
-    fn worked(&self, origin: Origin, difference: &Difference) -> Place {
-        let above = self.line.ancestors.iter().find(|above| above.chat == origin.chat);
-        match above {
-            Some(above) if self.is_after(difference, above) => Place::Elsewhere(origin),
-            _ => self.marked(origin, difference),
-        }
-    }
-
     /// Whether something was certainly done after our line had left a chat.
-    fn is_after(&self, difference: &Difference, above: &Ancestor) -> bool {
+    pub(super) fn is_after(&self, difference: &Difference, above: &Ancestor) -> bool {
         let seq = |sight: usize| match self.life.sights[sight].by {
             SeenBy::Look(seq, _) => Some(seq),
             _ => None,
@@ -317,7 +298,11 @@ impl View<'_> {
     /// Between which messages of a chat a change was made by hand: not yet there at the first, there at the second.
     ///
     /// The second is the earliest place among the sights that show it, behind the last one that does not.
-    fn interval(&mut self, chat: ChatIx, difference: &Difference) -> (Option<usize>, Option<usize>) {
+    pub(super) fn interval(
+        &mut self,
+        chat: ChatIx,
+        difference: &Difference,
+    ) -> (Option<usize>, Option<usize>) {
         let (life, cast) = (self.life, self.line.cast);
         let (shown, until, since) = (difference.shown, difference.until, difference.since);
         let places = self.places(chat);

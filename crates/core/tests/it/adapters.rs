@@ -161,7 +161,7 @@ impl Adapter for Diary {
     fn layers(&self, entry: &EntryImage, _all: &[EntryImage]) -> Vec<(Option<Mark>, EntryImage)> {
         let message =
             entry.raw().get("page").and_then(Raw::as_i64).and_then(|page| usize::try_from(page).ok());
-        vec![(message.map(|message| Mark { chat: self.chat_of(entry), message }), entry.clone())]
+        vec![(message.map(|message| Mark::new(self.chat_of(entry), message)), entry.clone())]
     }
 
     fn chat_of(&self, entry: &EntryImage) -> Option<String> {
@@ -186,7 +186,7 @@ fn one_more_adapter_is_asked_like_the_others() {
     let keepers = Keepers::of(vec![ALL[0], ALL[1], &Diary]);
     assert!(keepers.are_several());
     let marks = entries.iter().map(|entry| keepers.layers(entry, &entries).last().unwrap().0.clone());
-    let dawn = Mark { chat: Some("main".to_owned()), message: 4 };
+    let dawn = Mark::new(Some("main".to_owned()), 4);
     assert_eq!(marks.collect::<Vec<_>>(), [Some(dawn), None]);
     let fork = keepers.hand_over(&entries[0], "fork");
     assert_eq!(keepers.chat_of(&fork).as_deref(), Some("fork"));

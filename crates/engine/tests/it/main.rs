@@ -23,6 +23,7 @@ mod random;
 mod real;
 mod remember;
 mod renamed;
+mod side_prompts;
 mod strangers;
 mod today;
 mod trash;

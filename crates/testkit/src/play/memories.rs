@@ -85,10 +85,24 @@ impl World {
             }
         };
         let key = name.to_lowercase();
-        let regeneration = json!({"version": 1, "templateKey": key, "priorContent": prior, "sceneStart": end.saturating_sub(9),
+        let noted = format!("STMB_sp_{key}_lastMsgId");
+        let last = self.books[b].entries.get(&uid).and_then(|entry| entry.marks.get(&noted)?.as_u64());
+        let since = last.and_then(|n| usize::try_from(n).ok()).map_or_else(|| self.next(c), |last| last + 1);
+        // After a memory it is run on the same messages; else on those since its last run, or on those that somebody asks for.
+        let header = |key: &str| self.chats[c].memory.get(key).and_then(Value::as_u64);
+        let with_memory = header("sceneEnd") == u64::try_from(end).ok();
+        let start = match header("sceneStart").and_then(|n| usize::try_from(n).ok()).filter(|_| with_memory) {
+            Some(start) => start,
+            None if back == 0 && since <= end => since,
+            None => end.saturating_sub(9),
+        };
+        let regeneration = json!({"version": 1, "templateKey": key, "priorContent": prior, "sceneStart": start,
             "sceneEnd": end, "chatId": self.chats[c].name, "runtimeMacros": {}});
         if let Some(entry) = self.books[b].entries.get_mut(&uid) {
             entry.marks.insert("STMB_sidePromptRegeneration".to_owned(), regeneration);
+            if !with_memory {
+                entry.marks.insert(noted, json!(end));
+            }
             entry.marks.insert(format!("STMB_sp_{key}_lastRunAt"), json!(date(clock)));
         }
         true

@@ -358,5 +358,8 @@ fn from_evidence(
 /// Whether anything that an extension left tells when something was written into a book.
 fn is_dated(life: &Life) -> bool {
     life.sights.iter().any(|sight| matches!(sight.by, SeenBy::Scene(_)))
-        || life.differences.iter().any(|difference| matches!(difference.author, Author::Mark(_)))
+        || life
+            .differences
+            .iter()
+            .any(|difference| matches!(difference.author, Author::Mark(_) | Author::Replaced(_)))
 }

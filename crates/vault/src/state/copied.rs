@@ -171,7 +171,8 @@ impl Copied<'_> {
                     || self.library.is_ancestor(self.copy.chat, place.chat)
             });
             // Copying makes memories say that they are the copy's. What says so without having been told was made there.
-            let by_itself = self.keepers.chat_of(image).is_none()
+            let by_itself = !mark.by_then
+                && self.keepers.chat_of(image).is_none()
                 && mark.chat.as_deref().is_some_and(|name| self.is_copys(name));
             let copied = |there: &EntryImage| same(there, image) || self.is_one(there, image);
             if !(own || by_itself) || !switch && self.original.iter().any(copied) {
@@ -293,12 +294,13 @@ impl Copied<'_> {
         layers.pop().map(|(_, image)| image)
     }
 
+    /// Whether something was made from messages that were not there when the copy was made, in whichever chat.
     fn is_later(&self, mark: &Mark) -> bool {
         let Some(parent) = self.parent else { return false };
         let cast = VaultCast(self.library);
         let place = cast.place_of(mark, Some(parent), &[]);
-        let head = cast.head_at(parent, self.copy.time);
-        place.is_some_and(|place| place.chat == parent && head.is_some_and(|head| place.message > head))
+        let head = |chat: ChatIx| cast.head_at(chat, self.copy.time);
+        place.is_some_and(|place| head(place.chat).is_some_and(|head| place.message > head))
     }
 
     /// The copy says that everything in it is its own chat's.

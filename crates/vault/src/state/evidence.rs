@@ -305,6 +305,15 @@ impl Cast for VaultCast<'_> {
             return None;
         }
         // Under a name that is not known it is the owner's own, under whatever name that had then.
-        Some(Origin { chat: found.unwrap_or(owner), message: mark.message })
+        let origin = Origin { chat: found.unwrap_or(owner), message: mark.message };
+        if !mark.by_then {
+            return Some(origin);
+        }
+        // What was there before a fork was there in the chat above. Of several who have got so far, each on a line of its own, nobody
+        // knows whose text another one replaced.
+        let first = self.0.first_place(origin);
+        let able = users.iter().copied().filter(|user| mark.message <= self.head(*user));
+        let mut lines = able.map(|chat| self.0.first_place(Origin { chat, ..origin }));
+        lines.all(|line| line == first).then_some(first)
     }
 }

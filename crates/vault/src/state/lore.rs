@@ -8,7 +8,7 @@ use forklore_core::adapter::BookCopy;
 use forklore_core::format::book::EntryImage;
 use forklore_core::format::names::{book_stem, chat_stem};
 use forklore_core::state::{
-    Ancestor, Base, Carry, Cause, Known, Life, Line, Made, SeenBy, Sight, Thing, Witness, fold,
+    Ancestor, Base, Carry, Cause, Known, Life, Line, Made, Origin, SeenBy, Sight, Thing, Witness, fold,
 };
 use forklore_fs::PathError;
 
@@ -125,6 +125,17 @@ impl Library {
         let end = after.map_or(self.chats[here].transcript.len(), |(_, place)| place);
         let place = before.map_or(message, |(known, place)| place + (message - known));
         place.min(end.saturating_sub(1))
+    }
+
+    /// The same message in the chat that it was played in.
+    pub(crate) fn first_place(&self, Origin { mut chat, mut message }: Origin) -> Origin {
+        for above in self.ancestors(chat) {
+            if self.chats[chat].lineage.fork_message.is_none_or(|fork| message > fork) {
+                break;
+            }
+            (chat, message) = (above, self.place_here(chat, message, above));
+        }
+        Origin { chat, message }
     }
 
     /// The first observation that shows a chat bound to another book than this one, which it had before.
