@@ -60,3 +60,27 @@ fn regression_a_book_of_another_story_too_is_no_copy_under_another_name() {
     assert_eq!(known_as(&vault, "Mara/A"), "Other");
     assert_eq!(known_as(&vault, "Ivo/Alone"), "Other");
 }
+
+/// The branch has another name than in the note of the copy, and so has the lorebook.
+#[test]
+fn regression_a_copy_is_known_where_chat_and_book_have_other_names() {
+    let vault = vault("Other", "Third").chat(
+        "Mara",
+        "Tale",
+        &branch("Main - Branch #3", "Lore Branch 3", "Fourth"),
+        &["One", "Two"],
+    );
+    let vault = vault.book("Fourth", &[("001 - Key", "A key.")]);
+    assert_eq!(known_as(&vault, "Mara/Tale"), "Lore Branch 3");
+    // A fork of it has the note as well, and says nothing by that.
+    let fork = branch("Main - Branch #3", "Lore Branch 3", "Fifth");
+    let fork = {
+        let mut fork = fork;
+        fork["main_chat"] = json!("Tale");
+        fork["integrity"] = json!("fork");
+        fork
+    };
+    let vault = vault.chat("Mara", "Tale - Branch #1", &fork, &["One", "Two"]);
+    let vault = vault.book("Fifth", &[("001 - Lock", "A lock.")]);
+    assert_eq!(known_as(&vault, "Mara/Tale - Branch #1"), "Fifth");
+}

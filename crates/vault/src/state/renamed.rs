@@ -119,10 +119,15 @@ impl Library {
                 // SillyTavern's forks have the header of their parent, with its notes.
                 let above = chat.lineage.parent.and_then(|parent| self.chats[parent].book_stem());
                 let (stem, source) = (book_stem(&copy.copy), book_stem(&copy.source));
-                if (copy.chat == chat.name || above == Some(&stem)) && self.is_next_name(&stem, now)? {
+                let parent = self.named(chat.story, &chat_stem(&copy.parent)).filter(|parent| *parent != c);
+                // Who was forked from that chat, and has the note of a chat that is not there, has another name by now.
+                let renamed = parent.is_some()
+                    && parent == chat.lineage.parent
+                    && self.named(chat.story, &chat_stem(&copy.chat)).is_none();
+                let is_own = copy.chat == chat.name || above == Some(&stem) || renamed;
+                if is_own && self.is_next_name(&stem, now)? {
                     told.push((stem, now.to_owned()));
                 }
-                let parent = self.named(chat.story, &chat_stem(&copy.parent)).filter(|parent| *parent != c);
                 if let Some(bound) =
                     parent.and_then(|parent| self.chats[parent].book_stem()).filter(|stem| is_ours(stem))
                     && self.is_next_name(&source, bound)?
