@@ -1,11 +1,10 @@
 //! [`Bindings`]: the books that a header binds a chat to, and which of them is the story's. SillyTavern has one place for that,
 //! [`CHAT_BOOK`]; extensions have others, which [`Places`](super::places::Places) tells.
 
-use forklore_json::Raw;
 use serde::{Deserialize, Serialize};
 
 use super::ALL;
-use super::places::{Path, values};
+use super::places::{Path, named};
 use crate::format::chat::Header;
 use crate::format::names::book_stem;
 use crate::format::settings::Settings;
@@ -64,10 +63,4 @@ impl Bindings {
 /// Where an extension of this name notes the book for a chat's memories.
 fn note_of(extension: &str) -> Option<Path> {
     ALL.iter().find(|adapter| adapter.name() == extension)?.places().memory_book
-}
-
-/// The names at the end of a path, without those that name nothing. Extensions take no notice of space around them.
-pub(crate) fn named(value: Raw<'_>, path: Path) -> Vec<String> {
-    let names = values(value, path).into_iter().filter_map(Raw::as_text);
-    names.map(|name| name.trim().to_owned()).filter(|name| !name.is_empty()).collect()
 }

@@ -36,3 +36,9 @@ pub fn values<'a>(value: forklore_json::Raw<'a>, path: &[&str]) -> Vec<forklore_
     }
     value.get(key).map(|value| values(value, rest)).unwrap_or_default()
 }
+
+/// The names at the end of a path, without those that name nothing. Extensions take no notice of space around them.
+pub(crate) fn named(value: forklore_json::Raw<'_>, path: Path) -> Vec<String> {
+    let names = values(value, path).into_iter().filter_map(forklore_json::Raw::as_text);
+    names.map(|name| name.trim().to_owned()).filter(|name| !name.is_empty()).collect()
+}

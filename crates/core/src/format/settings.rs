@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use forklore_json::Raw;
 
-use crate::adapter::bindings::named;
+use crate::adapter::places::named;
 use crate::adapter::settings::EXTENSIONS;
 use crate::adapter::{ALL, Adapter};
 
