@@ -469,11 +469,9 @@ impl Lives {
         (time, looked): (i64, Option<u64>),
     ) -> Result<Made<'_>, PathError> {
         // What the chat was bound to only later tells nothing of how this one began.
-        let bindings = library.bindings(owner);
-        let bound = |book: &str| bindings.iter().position(|(had, ..)| *had == book);
-        let is_later = |other: &str| bound(stem).zip(bound(other)).is_some_and(|(here, there)| here < there);
+        let later = library.bound_after(owner, stem);
         let mut line = library.books_of_line(owner);
-        line.retain(|other| other != stem && !is_later(other));
+        line.retain(|other| other != stem && !later.contains(&other.as_str()));
         for other in &line {
             self.add(library, other)?;
         }

@@ -53,6 +53,15 @@ impl Library {
         bindings
     }
 
+    /// The books that a chat was bound to only after this one.
+    pub(crate) fn bound_after(&self, chat: ChatIx, stem: &str) -> Vec<&str> {
+        let bindings = self.bindings(chat);
+        let first = bindings.iter().position(|(had, ..)| *had == stem).unwrap_or(bindings.len());
+        let (before, after) = bindings.split_at(first);
+        let had = |book: &str| before.iter().any(|(had, ..)| *had == book);
+        after.iter().map(|(book, ..)| *book).filter(|book| !had(book)).collect()
+    }
+
     fn names(&self) -> &Names {
         // What cannot be read tells nothing.
         self.memo.slot::<OnceLock<Names>>().get_or_init(|| self.find_names().unwrap_or_default())
