@@ -26,7 +26,7 @@ const MUTANTS: &[Mutant] = &[
     },
     Mutant {
         rule: "a memory of messages after the fork is not the fork's",
-        file: "crates/core/src/state/view.rs",
+        file: "crates/core/src/state/told.rs",
         was: "filter(|above| origin.message <= above.limit && (shares || !self.is_after(difference, above)))",
         becomes: "filter(|above| shares || !self.is_after(difference, above))",
     },
