@@ -130,9 +130,12 @@ pub(super) struct Settled {
 }
 
 impl Life {
-    /// Whether a sight is the first look of history.
+    /// Whether a sight is the first look of history at a book that it did not see Forklore make.
     pub(super) fn is_first_look(&self, sight: usize) -> bool {
-        self.sights.iter().position(|sight| matches!(sight.by, SeenBy::Look(..))) == Some(sight)
+        let begun = matches!(self.sights.first(), Some(SightOf { by: SeenBy::Base(_), .. }));
+        let copied = self.is_whole || self.built_from.is_some();
+        let first = self.sights.iter().position(|sight| matches!(sight.by, SeenBy::Look(..)));
+        (copied || !begun) && first == Some(sight)
     }
 
     /// The things in the book after a sight.

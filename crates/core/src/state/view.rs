@@ -427,7 +427,7 @@ impl View<'_> {
     /// Where a change belongs that was not there at one message and there at another. The first look at a book only meets what is there.
     fn dated(&self, difference: &Difference, from: Option<usize>, until: Option<usize>) -> Place {
         let place = Place::dated(from, until);
-        if self.life.is_first_look(difference.shown) { place.met() } else { place }
+        if !difference.line && self.life.is_first_look(difference.shown) { place.met() } else { place }
     }
 
     /// Whether, from one look to the next, exactly one of those who use the book went on, and it was not us.
