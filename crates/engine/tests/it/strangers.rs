@@ -16,6 +16,8 @@ use forklore_vault::state::at::Wanted;
 use forklore_vault::{Library, NoProgress};
 use serde_json::{Value, json};
 
+use crate::path;
+
 /// The first of January of 2026, when the messages of these stories were sent, in milliseconds since 1970.
 const DAY: i64 = 1_767_225_600_000;
 
@@ -131,8 +133,8 @@ fn regression_backups_of_a_renamed_chat_do_not_come_after_what_was_seen() {
     let vault = vault.chat("Ana", "Main", &header, &texts);
     look(&vault);
     vault.write("backups/chat_ana_20260101-000100.jsonl", &then);
-    std::fs::rename(vault.root().join("chats/Ana/Main.jsonl"), vault.root().join("chats/Ana/Rain.jsonl"))
-        .unwrap();
+    vault.write("chats/Ana/Rain.jsonl", &vault.read("chats/Ana/Main.jsonl"));
+    fs(&vault).unlink(&path("chats/Ana/Main.jsonl")).unwrap();
     let library = Library::load(fs(&vault), &NoProgress).unwrap();
     assert_eq!(rescue(&library, DAY + 90_000_000, &NoProgress).unwrap(), 0);
 }
@@ -194,7 +196,7 @@ fn regression_an_event_is_of_the_scene_before_though_nothing_names_it() {
     let vault = TestVault::new();
     let [kay, fall, quay] = [entry(9, "character-Kay"), entry(10, "event-Fall"), entry(11, "location-Quay")];
     let scenes = [
-        Scene { message: 3, time: 190, made: &[9], tells: &["Kay"], seen: &[kay.clone()] },
+        Scene { message: 3, time: 190, made: &[9], tells: &["Kay"], seen: std::slice::from_ref(&kay) },
         Scene {
             message: 8,
             time: 490,
@@ -235,7 +237,7 @@ fn regression_who_says_to_have_made_an_entry_made_it_whoever_saw_it_first() {
     let vault = TestVault::new();
     let [sea, kay, quay] = [entry(9, "lore-Sea"), entry(10, "character-Kay"), entry(11, "location-Quay")];
     let first = || Scene { message: 2, time: 130, made: &[9], tells: &["Sea"], seen: &[] };
-    let seen = [sea.clone(), kay.clone(), quay.clone()];
+    let seen = [sea, kay, quay];
     let elsewhere = Scene { message: 8, time: 490, made: &[10], tells: &["Kay"], seen: &[] };
     let branched = Scene { message: 9, time: 560, made: &[11], tells: &["Kay", "Quay"], seen: &seen };
     let header = |slug: &str| json!({"integrity": slug, "world_info": BOOK});

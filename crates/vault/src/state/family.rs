@@ -200,9 +200,8 @@ impl Library {
                 }
                 // One that was never combined made none, whatever was made since; but for a while it is just not combined yet.
                 let combined = |scene: &&mut Scene| scene.finished < i64::MAX;
-                let place = scenes.iter().position(|scene| made(&scene) && carried(&scene));
-                let place =
-                    place.or_else(|| scenes.iter().position(|scene| made(&scene) && combined(&scene)));
+                let place = scenes.iter().position(|scene| made(scene) && carried(scene));
+                let place = place.or_else(|| scenes.iter().position(|scene| made(scene) && combined(scene)));
                 let place = place.or_else(|| scenes.iter().rposition(carried));
                 let place = place.or_else(|| scenes.iter().position(made));
                 let Some(place) = place else { continue };
