@@ -164,6 +164,35 @@ fn regression_a_third_lorebook_goes_on_from_the_second() {
     assert_eq!(at(&vault, "Main", 1), before);
 }
 
+/// A branch shares its parent's lorebook, and somebody adds a line there to a memory of messages that the branch does not have. The line alone
+/// was never to be read anywhere.
+#[test]
+fn regression_a_line_that_a_hand_adds_to_anothers_memory_is_no_entry() {
+    let header = |name: &str| json!({"integrity": name, "world_info": "Lore"});
+    let mut branch = header("Branch");
+    branch["main_chat"] = "Main".into();
+    let texts = ["One", "Two", "Three", "Left four", "Left five", "Left six", "Left seven", "Left eight"];
+    let memory = |text: &str| {
+        book(&[json!({"uid": 0, "comment": "001 - Key", "content": text, "key": [], "stmemorybooks": true,
+            "STMB_start": 0, "STMB_end": 4, "STMB_chatId": "Main"})])
+    };
+    let vault = TestVault::new()
+        .chat("Ana", "Main", &header("Main"), &["One", "Two", "Three", "Four", "Five", "Six"])
+        .chat("Ana", "Branch", &branch, &texts[..4])
+        .file("worlds/Lore.json", &memory("A key."));
+    look(&vault);
+    let vault = vault.chat("Ana", "Branch", &branch, &texts[..6]);
+    look(&vault);
+    let vault = vault.file("worlds/Lore.json", &memory("A key.\nAdded by hand."));
+    look(&vault);
+    let vault = vault.chat("Ana", "Branch", &branch, &texts);
+    look(&vault);
+    for message in 3..7 {
+        assert_eq!(at(&vault, "Branch", message), BTreeMap::new(), "{message}");
+    }
+    assert!(at(&vault, "Main", 4).contains_key("001 - Key"));
+}
+
 /// What a copied lorebook got since was made after the copy. That somebody looked at it for the first time says no more.
 #[test]
 fn regression_the_first_look_only_meets_what_a_copy_got_since() {
