@@ -368,7 +368,8 @@ impl Fold {
                     entry.inferred = vec!["content".to_owned()];
                 }
                 entry.message = message.or(entry.message);
-                entry.undated = undated;
+                // That it was moved about or switched tells nothing of when it was made.
+                entry.undated = undated || (entry.undated && !change.is_telling());
                 entry.observed = observed;
                 Moved { from: place, to: Some(self.put(entry)) }
             }

@@ -278,8 +278,10 @@ impl View<'_> {
                 match by {
                     SeenBy::Base(at) if life.owner == Some(chat) => Some(exactly(*at)),
                     SeenBy::Scene(n) => life.scenes[*n].carried_by(chat).map(exactly).or_else(by_clock),
+                    // By the clock it stood there, but nobody had looked at it before.
                     SeenBy::Look(_, heads) => {
-                        heads.iter().find(|(c, _)| *c == chat).map(|(_, head)| *head).or_else(by_clock)
+                        let seen = heads.iter().find(|(c, _)| *c == chat).map(|(_, head)| *head);
+                        seen.or_else(|| by_clock().map(|head| Head { from: None, ..head }))
                     }
                     SeenBy::Now => Some(exactly(cast.head(chat))),
                     SeenBy::Base(_) | SeenBy::Copy => by_clock(),

@@ -163,6 +163,12 @@ impl Truth {
         expected
     }
 
+    /// Title and text of all that was there at a message, whether or not the files tell; without registries.
+    pub fn there(&self, c: usize, at: usize) -> Vec<(String, String)> {
+        let facts = self.things.keys().filter(|thing| !self.world.things[**thing].starts_with("_registry_"));
+        facts.filter_map(|thing| self.was(c, at, *thing).0).map(|(title, text, _)| (title, text)).collect()
+    }
+
     /// What a thing was at a message of a chat, and whether a late scene has brought something of a later message along: the last change of
     /// an entry counts whole, with the title and the switch that the entry had then.
     fn was(&self, c: usize, at: usize, thing: usize) -> (Was, bool) {

@@ -10,6 +10,7 @@ use forklore_json::Raw;
 use forklore_store::Id;
 
 use super::book_replay::BookReplay;
+use super::players::{Player, last_played, number_now};
 use super::timeline::{Period, Timeline};
 use super::{By, HistoryError};
 use crate::{ChatIx, Library};
@@ -31,7 +32,7 @@ impl Timeline {
             return Ok(());
         }
         let players = self.players_of(name, library);
-        let users = players.iter().filter(|player| !player.was_other);
+        let users = players.iter().filter(|player| !player.was_other && !player.has_passed(library));
         evidence.users.extend(users.map(|player| player.chat));
         evidence.users.sort_unstable();
         evidence.users.dedup();
@@ -125,11 +126,24 @@ impl Timeline {
         Ok(entries.map(|entries| (looked.unwrap_or(i64::MAX), entries)))
     }
 
-    /// A book as history saw it first at a time or later.
-    pub fn look_after(&self, book: &str, time: i64) -> Result<Option<Vec<EntryImage>>, HistoryError> {
+    /// A book as history saw it first after a copy of it was made: at that time or later, and when one of the files that were made then had
+    /// been seen, too. Clocks of looks alone tell little: whoever restores a vault looks at its past today.
+    pub fn look_after(
+        &self,
+        book: &str,
+        time: i64,
+        made: &[VaultPath],
+    ) -> Result<Option<Vec<EntryImage>>, HistoryError> {
         let Ok(file) = layout::book(book) else { return Ok(None) };
         let track = self.track(&file);
-        let later = |i: &usize| self.seen[*i].observation.looked.is_some_and(|looked| looked >= time);
+        let looked = |i: usize| self.seen[i].observation.looked;
+        let Some(first) = made.iter().filter_map(|file| self.track(file).first().copied()).min() else {
+            return Ok(None);
+        };
+        let later = |i: &usize| {
+            let is_made = *i >= first || looked(*i) == looked(first);
+            is_made && looked(*i).is_some_and(|looked| looked >= time)
+        };
         let Some(end) = track.iter().position(later) else { return Ok(None) };
         Ok(BookReplay::at(self, &track[..=end])?.entries)
     }
@@ -160,7 +174,12 @@ impl Timeline {
             let head = |i: &usize| {
                 let seen = self.seen[*i].chat()?;
                 let head = number_now(&shifts, *i, seen.messages.saturating_sub(1));
-                Some((*i, head, seen.book.as_deref() == Some(book)))
+                // What the headers of chats of older groups would say stands in another file, which nobody watches.
+                let bound = match &here.kept {
+                    Some(_) => here.book_stem(),
+                    None => seen.book.as_deref(),
+                };
+                Some((*i, head, bound == Some(book)))
             };
             Some(Player { chat, was_other: !own, heads: track.iter().filter_map(head).collect(), shifts })
         };
@@ -229,7 +248,7 @@ impl Timeline {
             }
         }
         let seq = self.seen[i].seq;
-        let player = last_played(players, i, &together, &looked);
+        let player = last_played(players, i, &together, &looked).filter(|_| !self.is_first_look(i));
         // Who was saved last is at work; if that chat is gone, so is the scene.
         let owner = match self.player(i) {
             Some(saved) => {
@@ -264,6 +283,17 @@ impl Timeline {
         let looked = |i: usize| self.seen[i].observation.looked;
         let first = (chat..before).find(|i| !backup(i));
         first.is_some_and(|first| first == chat || looked(first).is_none() || looked(first) != looked(before))
+    }
+
+    /// Whether nobody had looked before the look that an observation belongs to. Then everything is new, whatever backups tell of some
+    /// chats: those that are as their last backup has them are not the ones that were played last.
+    pub(crate) fn is_first_look(&self, i: usize) -> bool {
+        let looked = |i: usize| self.seen[i].observation.looked;
+        let earlier = |j: usize| {
+            !matches!(self.seen[j].observation.by, By::Backup(_))
+                && (looked(j).is_none() || looked(j) != looked(i))
+        };
+        !(0..i).any(earlier)
     }
 
     /// The header of a chat as it was at a message: the last one saved while the story was there or before. With the message.
@@ -360,74 +390,6 @@ impl Timeline {
         looks.sort_by_key(|(order, i, ..)| (*order, *i));
         looks.into_iter().map(|(_, i, book, first)| (i, book, first)).collect()
     }
-}
-
-/// A chat, and where it stood: place of the observation, last message, whether it was bound to the book.
-struct Player<'a> {
-    chat: ChatIx,
-    /// Whether only another chat was bound to the book, which this one is a past state of
-    was_other: bool,
-    heads: Vec<(usize, usize, bool)>,
-    /// How its messages were numbered anew, with the places of the observations that show it
-    shifts: Vec<(usize, &'a Shift)>,
-}
-
-/// The chat that was saved last before a book was looked at, if looks were close enough to tell.
-fn last_played(
-    players: &[Player<'_>],
-    i: usize,
-    together: &dyn Fn(usize) -> bool,
-    looked: &dyn Fn(usize) -> Option<i64>,
-) -> Option<ChatIx> {
-    let last = |player: &Player<'_>| {
-        let before = player.heads.partition_point(|(j, ..)| *j < i);
-        let beside = player.heads[before..].iter().take_while(|(j, ..)| together(*j)).count();
-        let last = (before + beside).checked_sub(1)?;
-        Some((player.heads[last].0, player.chat))
-    };
-    let lasts = || players.iter().filter(|player| !player.was_other).filter_map(last);
-    let (save, chat) = lasts().max()?;
-    if let Some(fork) = linked(players, save, chat) {
-        return Some(fork);
-    }
-    // What was looked at together may have been saved in any order.
-    let beside = |j: usize| looked(j).is_some() && looked(j) == looked(save);
-    let others: Vec<(usize, ChatIx)> =
-        lasts().filter(|(j, other)| *other != chat && beside(*j)).chain([(save, chat)]).collect();
-    if others.len() == 1 {
-        return Some(chat);
-    }
-    // At the first look everything is new, whatever backups tell of some chats before it.
-    if !(0..save).any(|j| looked(j).is_some() && looked(j) != looked(save)) {
-        return None;
-    }
-    // But who makes a fork goes on in the fork: of those that were saved then, it is the one that had not been there before.
-    let is_new = |(j, chat): &&(usize, ChatIx)| {
-        players
-            .iter()
-            .any(|player| player.chat == *chat && player.heads.first().is_some_and(|(first, ..)| first == j))
-    };
-    let mut new = others.iter().filter(is_new);
-    new.next().filter(|_| new.next().is_none()).map(|(_, chat)| *chat)
-}
-
-/// The fork that a save was made for, if it was: right after a chat that had not been there before, and without a new message. That is how
-/// SillyTavern saves the link to a fork, and who made the fork is in it.
-fn linked(players: &[Player<'_>], save: usize, chat: ChatIx) -> Option<ChatIx> {
-    let parent = players.iter().find(|player| player.chat == chat)?;
-    let n = parent.heads.iter().position(|(j, ..)| *j == save)?;
-    let (before, head, _) = *parent.heads.get(n.checked_sub(1)?)?;
-    let begun = |player: &&Player<'_>| {
-        player.heads.first().is_some_and(|(first, ..)| before < *first && *first + 1 == save)
-    };
-    let fork = players.iter().filter(|player| player.chat != chat).find(begun);
-    fork.filter(|_| head == parent.heads[n].1).map(|player| player.chat)
-}
-
-/// The number that a message has now that had `message` at an observation.
-fn number_now(shifts: &[(usize, &Shift)], i: usize, message: usize) -> usize {
-    let later = shifts.iter().filter(|(j, _)| *j > i);
-    later.fold(message, |message, (_, shift)| shift.apply(message).unwrap_or_default())
 }
 
 /// A time during which a chat of the line was bound to a book.

@@ -11,6 +11,7 @@ mod look;
 mod media;
 pub mod observation;
 pub mod past;
+mod players;
 mod recorder;
 mod rescue;
 mod saves;

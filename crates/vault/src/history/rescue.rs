@@ -53,15 +53,16 @@ pub fn rescue(library: &Library, now: i64, progress: &dyn Progress) -> Result<us
     Ok(told)
 }
 
-/// The chat that a backup is of: with its slug and its last message on the line; of several, the one that went beyond its fork by then.
+/// The chat that a backup is of: with its slug, the same parent, and its last message on the line; of several, the one that went beyond its fork by then.
 fn owner(library: &Library, backup: &VaultPath, chats: &[ChatIx]) -> Result<Option<ChatIx>, HistoryError> {
     let kind = library.stories[library.chats[chats[0]].story].kind;
     let Some(scan) = library.scan_backup(backup, kind)? else { return Ok(None) };
     let Some(last) = scan.transcript.len().checked_sub(1) else { return Ok(None) };
-    let slug = scan.header.as_deref().and_then(|header| Header::new(Raw::trust(header)).slug());
+    let header = scan.header.as_deref().map_or(Header::NONE, |header| Header::new(Raw::trust(header)));
     let is_of = |c: &&ChatIx| {
         let chat = &library.chats[**c];
-        let same = chat.header().slug() == slug;
+        // Before version 1.19 a fork has the slug of its parent, but only the fork names a parent.
+        let same = chat.header().slug() == header.slug() && chat.header().main_chat() == header.main_chat();
         let on_line = (0..=last).rev().take(REACH).any(|n| {
             scan.transcript.moment(n).is_some() && scan.transcript.moment(n) == chat.transcript.moment(n)
         });

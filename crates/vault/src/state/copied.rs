@@ -12,7 +12,8 @@ use forklore_core::adapter::{Keepers, Mark};
 use forklore_core::format::book::EntryImage;
 use forklore_core::format::names::chat_stem;
 use forklore_core::state::{BookEvidence, Cast, Content, Sight, Witness};
-use forklore_fs::PathError;
+use forklore_fs::{PathError, VaultPath};
+use forklore_journal::layout;
 
 use super::evidence::VaultCast;
 use super::lore::CopiedBook;
@@ -46,11 +47,13 @@ impl Library {
             Ok(book.map(|book| book.images()))
         };
         // The sooner after the copy, the less has been done to it since. One that is not there any more is as it was last.
+        let books = self.names_of(&copy.stem).filter_map(|name| layout::book(name).ok());
+        let made: Vec<VaultPath> = books.chain([self.chats[copy.chat].path.clone()]).collect();
         let mut original = None;
         for (history, name) in
             history.iter().flat_map(|h| self.names_of(&copy.source).map(move |name| (h, name)))
         {
-            original = original.or(history.look_after(name, copy.time).map_err(history_error)?);
+            original = original.or(history.look_after(name, copy.time, &made).map_err(history_error)?);
         }
         let source = now(&copy.source)?;
         original = original.or_else(|| source.clone());

@@ -264,7 +264,8 @@ impl Library {
         }
         let came_later = match (old.first(), new.first()) {
             (Some(old), Some(new)) => old < new,
-            (None, Some(_)) => false,
+            // A backup may tell of a name that was gone when somebody looked for the first time.
+            (None, Some(new)) => history.is_first_look(*new),
             _ => true,
         };
         Ok(came_later && first.is_some_and(|first| last.is_none_or(|last| goes_on(&last, &first))))

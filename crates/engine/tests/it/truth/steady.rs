@@ -3,7 +3,7 @@
 use forklore_testkit::play::{Act, Found, Keeper, Story, Truth};
 
 use super::whole::fork_and_undo;
-use super::{About, Wrong, judge, law, library, look, state, states, worse};
+use super::{About, States, Wrong, judge, law, library, look, state, states, worse};
 
 /// The same files with other times of change: every answer is the same.
 fn copied(story: &Story) -> (Truth, Vec<Wrong>) {
@@ -64,6 +64,17 @@ fn looked(story: &Story) -> (Truth, Vec<Wrong>) {
     (truth, worse(&before, after))
 }
 
+/// Whoever goes through old copies of a vault looks at its past today: what is right when the vault itself was looked at in time is
+/// right then, too.
+fn looked_late(story: &Story) -> (Truth, Vec<Wrong>) {
+    const MONTH: i64 = 30 * 24 * 3600 * 1000;
+    let (fs, truth) = story.play(1, look);
+    let before = judge(&truth, &states(&library(&fs), &truth), About::Facts);
+    let (fs, _) = story.play(1, |fs, now| look(fs, now + MONTH));
+    let after = judge(&truth, &states(&library(&fs), &truth), About::Facts);
+    (truth, worse(&before, after))
+}
+
 /// What was right without backups is right with them.
 fn backed_up(story: &Story) -> (Truth, Vec<Wrong>) {
     let plain = without(story, |act| matches!(act, Act::Backup { .. }));
@@ -79,6 +90,45 @@ fn backed_up(story: &Story) -> (Truth, Vec<Wrong>) {
     let (fs, _) = more.play(1, look);
     let after = judge(&truth, &states(&library(&fs), &truth), About::Facts);
     (truth, worse(&before, after))
+}
+
+/// Forklore comes to a vault for the first time in which SillyTavern has made a backup with every save, so that the last backups of most
+/// chats are what the chats are: what was right without looking is right, and of what was there nothing is left out that was shown.
+fn met(story: &Story) -> (Truth, Vec<Wrong>) {
+    let plain = without(story, |act| matches!(act, Act::Backup { .. } | Act::Look | Act::Watch));
+    let (fs, truth) = plain.play(1, look);
+    let shown = states(&library(&fs), &truth);
+    let before = judge(&truth, &shown, About::Facts);
+    let mut more = plain.clone();
+    let with_backup =
+        |act: &Act| std::iter::once(act.clone()).chain(act.chat().map(|chat| Act::Backup { chat }));
+    more.acts = plain.acts.iter().flat_map(with_backup).collect();
+    more.acts.push(Act::Look);
+    let (fs, _) = more.play(1, look);
+    let met = states(&library(&fs), &truth);
+    let mut wrong = worse(&before, judge(&truth, &met, About::Facts));
+    wrong.extend(lost(&truth, &shown, &met));
+    (truth, wrong)
+}
+
+/// What was there at a message, and shown, and is shown no more.
+fn lost(truth: &Truth, before: &States, after: &States) -> Vec<Wrong> {
+    let mut wrong = Vec::new();
+    for (c, chat, _, messages) in truth.chats() {
+        for at in 0..messages {
+            let (Ok(before), Ok(after)) = (&before[&(c, at)], &after[&(c, at)]) else { continue };
+            let has = |found: &[Found], (title, text): &(String, String)| {
+                found.iter().any(|found| found.title == *title && found.text == *text)
+            };
+            let there = truth.there(c, at);
+            let gone = there.iter().filter(|entry| has(before, entry) && !has(after, entry));
+            let missing: Vec<String> = gone.map(|(title, text)| format!("{title}: {text:?}")).collect();
+            if !missing.is_empty() {
+                wrong.push(Wrong { chat, at, missing, extra: Vec::new() });
+            }
+        }
+    }
+    wrong
 }
 
 /// What was right is right when a fork was made somewhere and undone.
@@ -116,10 +166,32 @@ fn looking_makes_no_answer_wrong() {
 }
 
 #[test]
+fn looking_at_old_copies_makes_no_answer_wrong() {
+    for kind in ALL {
+        law("looked at late", kind, &looked_late);
+    }
+}
+
+#[test]
 fn backups_make_no_answer_wrong() {
     for kind in [(Keeper::Recap, false), (Keeper::Memory, false)] {
         law("backed up", kind, &backed_up);
     }
+}
+
+#[test]
+fn meeting_a_vault_with_backups_makes_no_answer_wrong_with_auto_recap() {
+    law("met", (Keeper::Recap, false), &met);
+}
+
+#[test]
+fn meeting_a_vault_with_backups_makes_no_answer_wrong_with_memory_books() {
+    law("met", (Keeper::Memory, false), &met);
+}
+
+#[test]
+fn meeting_a_vault_with_backups_makes_no_answer_wrong_by_hand() {
+    law("met", (Keeper::Hand, false), &met);
 }
 
 #[test]
