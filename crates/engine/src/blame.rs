@@ -176,7 +176,7 @@ pub fn blame(
         let place = choose(&titles, wanted, at).map_err(|e| with_removal(e, changes, at))?;
         found = vec![found.swap_remove(place)];
     }
-    let teller = Teller { library, c, changes };
+    let teller = Teller { library, c, at, changes };
     let mut entries =
         found.iter().map(|one| teller.entry(one, wanted.is_some())).collect::<Result<Vec<_>, _>>()?;
     for (entry, one) in entries.iter_mut().zip(&found) {
@@ -287,6 +287,8 @@ fn with_removal(e: EntryError, changes: &[Change], at: usize) -> EntryError {
 struct Teller<'a> {
     library: &'a Library,
     c: ChatIx,
+    /// The message that is asked about
+    at: usize,
     changes: &'a [Change],
 }
 
@@ -332,10 +334,9 @@ impl Teller<'_> {
         };
         let (message, after) = match change.place {
             Place::Ours(message) => (Some(message), None),
-            // Nothing tells until when it may have happened.
-            Place::Between { from, until: usize::MAX } => (None, from),
-            Place::Between { from, until } => (Some(until), from),
-            Place::Met { from, until } => (Some(until), Some(from)),
+            // Carried to a message before the one at which it was certainly there: nothing tells when it happened.
+            Place::Between { from, until } => (Some(until).filter(|until| *until <= self.at), from),
+            Place::Met { from, until } => (Some(until).filter(|until| *until <= self.at), Some(from)),
             Place::Since(message) => (None, Some(message)),
             _ => (None, None),
         };

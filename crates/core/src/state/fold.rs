@@ -204,6 +204,16 @@ fn belongs(change: &Change, at: usize, head: usize, carry: Carry) -> Result<bool
         {
             Ok(true)
         }
+        // Two looks are as good as one and the book of now.
+        Place::Between { from: Some(message), until }
+            if change.cause == Cause::Hand
+                && until < usize::MAX
+                && creation
+                && carry.undated
+                && at >= message =>
+        {
+            Ok(true)
+        }
         Place::Undated | Place::Between { from: None, .. } => Err(Why::Undated),
         Place::Since(message)
         | Place::Between { from: Some(message), .. }

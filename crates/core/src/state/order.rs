@@ -83,6 +83,13 @@ fn bounds(looks: &[Sight]) -> Vec<(i64, i64)> {
     bounds
 }
 
+/// Whether the clocks of whoever looked contradict what chats held at looks, which are given in their order.
+pub fn is_clock_wrong(looks: &[Sight]) -> bool {
+    let bounds = bounds(looks);
+    looks.iter().any(|sight| matches!(&sight.witness, Witness::Look(look) if look.looked.is_some()))
+        && clocks(looks, &bounds).iter().all(Option::is_none)
+}
+
 /// What the clock of whoever looked says of each look. If it contradicts one of them, it goes wrong, and says nothing.
 fn clocks(looks: &[Sight], bounds: &[(i64, i64)]) -> Vec<Option<i64>> {
     let looked = |sight: &Sight| match &sight.witness {

@@ -1,8 +1,11 @@
 //! What history knows about the state of a chat at a message: looks at its books, and its header as it was.
 
 use forklore_core::adapter;
+use forklore_core::adapter::recap::{self, RunningRecap};
 use forklore_core::format::book::EntryImage;
-use forklore_core::state::{BookEvidence, Content, Head, Look, Origin, Sight, Witness};
+use forklore_core::state::{
+    BookEvidence, Content, Head, Look, Origin, Scene, Sight, Witness, is_clock_wrong,
+};
 use forklore_core::story::Shift;
 use forklore_fs::VaultPath;
 use forklore_journal::layout;
@@ -17,6 +20,9 @@ use crate::{ChatIx, Library};
 
 /// So many different headers are looked at.
 const LATELY: usize = 64;
+
+/// Of more looks the headers of then are not read.
+const FEW: usize = 256;
 
 impl Timeline {
     /// Adds every look at a book by one of its names.
@@ -61,6 +67,48 @@ impl Timeline {
             let look = Look { live, ..self.look(span, &players, work, !before, library) };
             before = true;
             evidence.sights.push(Sight { time: look.not_before, witness: Witness::Look(look), content });
+        }
+        self.bound_by_recaps(&mut evidence.sights[none..], &evidence.scenes, &players, library)
+    }
+
+    /// Where clocks of looks go wrong, the running recaps that the chats had tell more of when that was than messages do: a scene is
+    /// recapped while nobody writes. Headers are large, so of ordinary histories none is read.
+    fn bound_by_recaps(
+        &self,
+        sights: &mut [Sight],
+        scenes: &[Scene],
+        players: &[Player<'_>],
+        library: &Library,
+    ) -> Result<(), HistoryError> {
+        // It was made while its scene was at work, which is done only afterwards.
+        let done = |made: i64| {
+            let of = scenes.iter().filter(|scene| scene.started <= made && made <= scene.finished);
+            of.map(|scene| scene.finished).filter(|finished| *finished < i64::MAX).min().unwrap_or(made)
+        };
+        if sights.len() > FEW || !is_clock_wrong(sights) {
+            return Ok(());
+        }
+        for sight in sights {
+            let Witness::Look(look) = &mut sight.witness else { continue };
+            let Ok(i) = self.seen.binary_search_by_key(&look.seq, |seen| seen.seq) else { continue };
+            for player in players {
+                let known = player.heads.iter().rev().map(|(j, ..)| *j).find(|j| {
+                    let looked = |i: usize| self.seen[i].observation.looked;
+                    *j <= i || (looked(*j).is_some() && looked(*j) == looked(i))
+                });
+                let Some(seen) = known.and_then(|j| self.seen[j].chat()) else { continue };
+                let made = |recap: &RunningRecap| recap.versions.iter().map(|v| v.clock).max();
+                let held = self.in_header(&seen.header, &|metadata| made(&recap::running(metadata)?))?;
+                let Some(held) = held else { continue };
+                look.not_before = look.not_before.max(done(held));
+                // Those that it did not have yet. Of a chat that had none somebody may have wiped them.
+                let now = library.chats[player.chat].running_outline();
+                let later = now.into_iter().flat_map(|recap| &recap.versions).map(|v| v.clock);
+                let next = later.filter(|clock| *clock > held).min().unwrap_or(i64::MAX);
+                look.not_after = look.not_after.min(next);
+            }
+            look.not_after = look.not_after.max(look.not_before);
+            sight.time = look.not_before;
         }
         Ok(())
     }

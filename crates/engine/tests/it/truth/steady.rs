@@ -69,17 +69,18 @@ fn looked(story: &Story) -> (Truth, Vec<Wrong>) {
 fn looked_late(story: &Story) -> (Truth, Vec<Wrong>) {
     const MONTH: i64 = 30 * 24 * 3600 * 1000;
     let (fs, truth) = story.play(1, look);
-    let before = judge(&truth, &states(&library(&fs), &truth), About::Facts);
+    let before = states(&library(&fs), &truth);
     let (fs, _) = story.play(1, |fs, now| look(fs, now + MONTH));
-    let after = judge(&truth, &states(&library(&fs), &truth), About::Facts);
-    (truth, worse(&before, after))
+    let after = states(&library(&fs), &truth);
+    let wrong = spoilt(&truth, &before, &after);
+    (truth, wrong)
 }
 
 /// What was right without backups is right with them.
 fn backed_up(story: &Story) -> (Truth, Vec<Wrong>) {
     let plain = without(story, |act| matches!(act, Act::Backup { .. }));
     let (fs, truth) = plain.play(1, look);
-    let before = judge(&truth, &states(&library(&fs), &truth), About::Facts);
+    let before = states(&library(&fs), &truth);
     // After every third act, of the chat that it was about.
     let mut more = plain.clone();
     more.acts.clear();
@@ -88,8 +89,8 @@ fn backed_up(story: &Story) -> (Truth, Vec<Wrong>) {
         more.acts.extend(act.chat().filter(|_| n % 3 == 2).map(|chat| Act::Backup { chat }));
     }
     let (fs, _) = more.play(1, look);
-    let after = judge(&truth, &states(&library(&fs), &truth), About::Facts);
-    (truth, worse(&before, after))
+    let wrong = spoilt(&truth, &before, &states(&library(&fs), &truth));
+    (truth, wrong)
 }
 
 /// Forklore comes to a vault for the first time in which SillyTavern has made a backup with every save, so that the last backups of most
@@ -97,18 +98,22 @@ fn backed_up(story: &Story) -> (Truth, Vec<Wrong>) {
 fn met(story: &Story) -> (Truth, Vec<Wrong>) {
     let plain = without(story, |act| matches!(act, Act::Backup { .. } | Act::Look | Act::Watch));
     let (fs, truth) = plain.play(1, look);
-    let shown = states(&library(&fs), &truth);
-    let before = judge(&truth, &shown, About::Facts);
+    let before = states(&library(&fs), &truth);
     let mut more = plain.clone();
     let with_backup =
         |act: &Act| std::iter::once(act.clone()).chain(act.chat().map(|chat| Act::Backup { chat }));
     more.acts = plain.acts.iter().flat_map(with_backup).collect();
     more.acts.push(Act::Look);
     let (fs, _) = more.play(1, look);
-    let met = states(&library(&fs), &truth);
-    let mut wrong = worse(&before, judge(&truth, &met, About::Facts));
-    wrong.extend(lost(&truth, &shown, &met));
+    let wrong = spoilt(&truth, &before, &states(&library(&fs), &truth));
     (truth, wrong)
+}
+
+/// What was right and has become wrong; and what was there, and shown, and is shown no more.
+fn spoilt(truth: &Truth, before: &States, after: &States) -> Vec<Wrong> {
+    let mut wrong = worse(&judge(truth, before, About::Facts), judge(truth, after, About::Facts));
+    wrong.extend(lost(truth, before, after));
+    wrong
 }
 
 /// What was there at a message, and shown, and is shown no more.
@@ -134,12 +139,12 @@ fn lost(truth: &Truth, before: &States, after: &States) -> Vec<Wrong> {
 /// What was right is right when a fork was made somewhere and undone.
 fn forked_elsewhere(story: &Story) -> (Truth, Vec<Wrong>) {
     let (fs, truth) = story.play(1, look);
-    let before = judge(&truth, &states(&library(&fs), &truth), About::Facts);
+    let before = states(&library(&fs), &truth);
     for (_, _, address, messages) in truth.chats() {
         let _refused = fork_and_undo(&fs, &address, messages / 2, truth.clock(), true);
     }
-    let after = judge(&truth, &states(&library(&fs), &truth), About::Facts);
-    (truth, worse(&before, after))
+    let wrong = spoilt(&truth, &before, &states(&library(&fs), &truth));
+    (truth, wrong)
 }
 
 const ALL: [(Keeper, bool); 3] = [(Keeper::Recap, true), (Keeper::Memory, true), (Keeper::Hand, true)];
