@@ -193,6 +193,112 @@ fn regression_a_line_that_a_hand_adds_to_anothers_memory_is_no_entry() {
     assert!(at(&vault, "Main", 4).contains_key("001 - Key"));
 }
 
+/// SillyTavern makes a backup with nearly every save. That one chat differs from its last backup does not mean that it was played last, and
+/// wrote whatever stands in the lorebook that it shares.
+#[test]
+fn regression_at_the_first_look_nobody_was_played_last() {
+    let header = |name: &str| json!({"integrity": name, "world_info": "Lore"});
+    let mut branch = header("Branch");
+    branch["main_chat"] = "Main".into();
+    let memory = json!({"uid": 0, "comment": "001 - Key", "content": "A key.", "key": [], "stmemorybooks": true,
+        "STMB_start": 0, "STMB_end": 1, "STMB_chatId": "Main"});
+    let vault = TestVault::new()
+        .chat("Ana", "Main", &header("Main"), &["One", "Two", "Three", "Four", "Five", "Six"])
+        .chat("Ana", "Branch", &branch, &["One", "Two", "Three", "Left four", "Left five"])
+        .file("worlds/Lore.json", &book(&[memory, entry(1, "Tern")]));
+    let main = vault.read("chats/Ana/Main.jsonl");
+    vault.write("backups/chat_ana_20260101-000100.jsonl", &main);
+    let before: Vec<_> = (0..6).map(|n| at(&vault, "Main", n)).collect();
+    assert_eq!(before[3].get("Tern"), Some(&true), "{before:#?}");
+    look(&vault);
+    let after: Vec<_> = (0..6).map(|n| at(&vault, "Main", n)).collect();
+    assert_eq!(after[..5], before[..5]);
+}
+
+/// A branch has the lorebook of the chat above until the extension has copied it, and a backup may have been made just then. It has never
+/// written into it.
+#[test]
+fn regression_who_had_a_lorebook_until_it_was_copied_does_not_share_it() {
+    let header = |name: &str, book: &str| json!({"integrity": name, "world_info": book});
+    let mut branch = header("Branch", "Lore");
+    branch["main_chat"] = "Main".into();
+    let prompt = |chat: &str| {
+        json!({"uid": 0, "comment": "Mood (STMB SidePrompt)", "content": "Late.", "key": [], "stmemorybooks": true,
+            "STMB_sidePromptRegeneration": {"chatId": chat, "sceneStart": 4, "sceneEnd": 5, "templateKey": "mood", "priorContent": "Early."}})
+    };
+    let vault = TestVault::new()
+        .chat("Ana", "Main", &header("Main", "Lore"), &["One", "Two", "Three", "Four", "Five", "Six"])
+        .chat("Ana", "Branch", &branch, &["One", "Two", "Three"]);
+    vault.write("backups/chat_ana_20260101-000100.jsonl", &vault.read("chats/Ana/Branch.jsonl"));
+    branch["world_info"] = "Lore Branch 1".into();
+    branch["STMemoryBooks"] = json!({"branchLorebookCopies": {
+        "parentChatId": "Main", "branchChatId": "Branch", "completedAt": "2026-01-01T00:00:02.500Z",
+        "mappings": [{"sourceName": "Lore", "copyName": "Lore Branch 1"}]}});
+    let left = ["One", "Two", "Three", "Left four", "Left five", "Left six"];
+    let vault = vault
+        .chat("Ana", "Branch", &branch, &left)
+        .file("worlds/Lore.json", &book(&[prompt("Main"), entry(1, "Tern")]))
+        .file("worlds/Lore Branch 1.json", &book(&[entry(1, "Gull")]));
+    let before: Vec<_> = (0..6).map(|n| at(&vault, "Main", n)).collect();
+    assert!(before[3].contains_key("Mood (STMB SidePrompt)"), "{before:#?}");
+    look(&vault);
+    let after: Vec<_> = (0..6).map(|n| at(&vault, "Main", n)).collect();
+    assert_eq!(after[..5], before[..5]);
+}
+
+/// What nobody had dated was shown, marked, at every message. Another look must not take it away.
+#[test]
+fn regression_a_note_between_two_looks_is_carried() {
+    let header = json!({"integrity": "slug", "world_info": "Lore"});
+    let texts = ["One", "Two", "Three", "Four", "Five", "Six"];
+    let vault =
+        TestVault::new().chat("Ana", "Main", &header, &texts[..2]).book("Lore", &[("Tern", "A town.")]);
+    look(&vault);
+    let vault =
+        vault.chat("Ana", "Main", &header, &texts).book("Lore", &[("Tern", "A town."), ("Gull", "A bird.")]);
+    let before: Vec<_> = (0..6).map(|n| at(&vault, "Main", n)).collect();
+    assert_eq!(before[3].get("Gull"), Some(&true), "{before:#?}");
+    assert_eq!(before[0].get("Gull"), None);
+    look(&vault);
+    let after: Vec<_> = (0..6).map(|n| at(&vault, "Main", n)).collect();
+    assert_eq!(after[..5], before[..5]);
+    assert_eq!(after[5].get("Gull"), Some(&false));
+}
+
+/// The extension makes the lorebook of a branch entry by entry, and the branch is bound to it in the end. Who watches sees it half made.
+#[test]
+fn regression_a_lorebook_that_was_watched_in_the_making_lost_nothing() {
+    let vault = TestVault::new();
+    let header = |name: &str, book: &str| json!({"integrity": name, "world_info": book});
+    let mut branch = header("Branch", BOOK);
+    branch["main_chat"] = "Main".into();
+    let seen = [entry(1, "character-Tern"), entry(2, "character-Gull")];
+    let scene = || Scene { message: 3, time: 300, made: &[1, 2], tells: &["Tern", "Gull"], seen: &seen };
+    chat(&vault, "Main", &header("Main", BOOK), (8, 8), &[scene()]);
+    vault.write(&format!("worlds/{BOOK}.json"), &book(&[&[registry()], &seen[..]].concat()));
+    look(&vault);
+    chat(&vault, "Branch", &branch, (8, 6), &[scene()]);
+    look(&vault);
+    let made = "z-AutoLB-Ana-Branch";
+    let all = [&[registry()], &seen[..]].concat();
+    for so_far in 0..=all.len() {
+        vault.write(&format!("worlds/{made}.json"), &book(&all[..so_far]));
+        look(&vault);
+    }
+    branch["world_info"] = made.into();
+    chat(&vault, "Branch", &branch, (8, 6), &[scene()]);
+    look(&vault);
+    chat(&vault, "Branch", &branch, (6, 9), &[scene()]);
+    look(&vault);
+    for message in 3..8 {
+        let library = Library::load(fs(&vault), &NoProgress).unwrap();
+        let c = library.find_chat("Branch").unwrap();
+        let entries = library.book_at(c, message, Wanted::default()).unwrap().entries;
+        let titles: Vec<_> = entries.iter().map(|entry| entry.image.comment.to_string()).collect();
+        assert_eq!(titles, ["_registry_character", "character-Tern", "character-Gull"], "{message}");
+    }
+}
+
 /// What a copied lorebook got since was made after the copy. That somebody looked at it for the first time says no more.
 #[test]
 fn regression_the_first_look_only_meets_what_a_copy_got_since() {

@@ -37,11 +37,13 @@ impl Timeline {
         if track.is_empty() {
             return Ok(());
         }
-        let players = self.players_of(name, library);
-        let users = players.iter().filter(|player| !player.was_other && !player.has_passed(library));
+        let mut players = self.players_of(name, library);
+        players.retain(|player| player.was_other || !player.has_passed(library));
+        let users = players.iter().filter(|player| !player.was_other);
         evidence.users.extend(users.map(|player| player.chat));
         evidence.users.sort_unstable();
         evidence.users.dedup();
+        let bound = self.first_bound(name);
         let mut replay = BookReplay::at(self, &[])?;
         let mut before = false;
         let none = evidence.sights.len();
@@ -56,6 +58,12 @@ impl Timeline {
                 }
                 continue;
             };
+            let next = track.get(n + 1).copied().unwrap_or(usize::MAX);
+            // Nobody was bound to it yet: an extension writes a new book entry by entry. What it has made in the end counts.
+            if bound.is_some_and(|bound| next < bound) {
+                before = false;
+                continue;
+            }
             let done = work.iter().filter(|work| !replay.work.contains(work)).count();
             let live = before && !work.is_empty() && !replay.work.is_empty() && done <= 1;
             work.extend(replay.work.iter().cloned());
@@ -63,12 +71,19 @@ impl Timeline {
                 Some(turn) if before => Content::Changed { gone: turn.delta.gone, new: turn.delta.new },
                 _ => Content::Whole(entries.as_slice().into()),
             };
-            let span = (i, track.get(n + 1).copied().unwrap_or(usize::MAX));
-            let look = Look { live, ..self.look(span, &players, work, !before, library) };
+            let look = Look { live, ..self.look((i, next), &players, work, !before, library) };
             before = true;
             evidence.sights.push(Sight { time: look.not_before, witness: Witness::Look(look), content });
         }
         self.bound_by_recaps(&mut evidence.sights[none..], &evidence.scenes, &players, library)
+    }
+
+    /// The first observation of a chat that is bound to a book, also of one that is gone.
+    fn first_bound(&self, book: &str) -> Option<usize> {
+        let is_bound =
+            |i: &usize| self.seen[*i].chat().is_some_and(|chat| chat.book.as_deref() == Some(book));
+        let first = |file: &VaultPath| self.track(file).iter().copied().find(is_bound);
+        self.bound_to(book).filter_map(first).min()
     }
 
     /// Where clocks of looks go wrong, the running recaps that the chats had tell more of when that was than messages do: a scene is
