@@ -6,6 +6,7 @@ mod contamination;
 mod copied;
 mod evidence;
 mod family;
+mod kept_lives;
 mod lore;
 mod queue;
 mod renamed;
