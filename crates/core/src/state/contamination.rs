@@ -25,11 +25,19 @@ pub struct Contamination {
 /// What other lines wrote into a book and is still in it.
 pub fn contamination(changes: &[Change], book: &[(Thing, EntryImage)]) -> Vec<Contamination> {
     let present: HashMap<&Thing, &EntryImage> = book.iter().map(|(thing, entry)| (thing, entry)).collect();
+    // What others wrote that is still there: nothing else has to be looked at.
+    let elsewhere = |change: &&Change| !change.line && matches!(change.place, Place::Elsewhere(_));
+    let theirs: HashSet<&Thing> = changes
+        .iter()
+        .filter(elsewhere)
+        .map(|change| &change.thing)
+        .filter(|t| present.contains_key(t))
+        .collect();
     // What our own line wrote is ours, whoever else wrote it, too. What nobody knows the author of may be ours.
     let mut own: HashMap<&Thing, HashMap<String, bool>> = HashMap::new();
     for change in changes.iter().filter(|change| !change.line && !matches!(change.place, Place::Elsewhere(_)))
     {
-        if let Some(after) = &change.after {
+        if let Some(after) = change.after.as_ref().filter(|_| theirs.contains(&change.thing)) {
             // Who writes an entry anew writes every line of it, those that it had before, too.
             let before = change.before.as_ref().filter(|_| !change.rewrites);
             let before = before.map(EntryImage::content).unwrap_or_default();
@@ -42,9 +50,9 @@ pub fn contamination(changes: &[Change], book: &[(Thing, EntryImage)]) -> Vec<Co
     }
     let mut seen: HashSet<(&Thing, Origin)> = HashSet::new();
     let mut found: Vec<Contamination> = Vec::new();
-    for change in changes.iter().filter(|change| change.is_telling() && !change.line) {
+    for change in changes.iter().filter(|change| !change.line && theirs.contains(&change.thing)) {
         let (Place::Elsewhere(origin), Some(after)) = (change.place, &change.after) else { continue };
-        if entry_role(&after.comment) != EntryRole::Fact {
+        if entry_role(&after.comment) != EntryRole::Fact || !change.is_telling() {
             continue;
         }
         let Some(now) = present.get(&change.thing) else { continue };
