@@ -6,6 +6,7 @@ mod backups;
 mod blocks;
 mod clock;
 pub mod facts;
+pub(crate) mod identities;
 pub mod lines;
 mod load;
 pub mod locate;
