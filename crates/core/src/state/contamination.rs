@@ -26,18 +26,21 @@ pub struct Contamination {
 pub fn contamination(changes: &[Change], book: &[(Thing, EntryImage)]) -> Vec<Contamination> {
     let present: HashMap<&Thing, &EntryImage> = book.iter().map(|(thing, entry)| (thing, entry)).collect();
     // What others wrote that is still there: nothing else has to be looked at.
-    let elsewhere = |change: &&Change| !change.line && matches!(change.place, Place::Elsewhere(_));
-    let theirs: HashSet<&Thing> = changes
-        .iter()
-        .filter(elsewhere)
-        .map(|change| &change.thing)
-        .filter(|t| present.contains_key(t))
-        .collect();
+    let elsewhere = |change: &&Change| {
+        let fact = |after: &EntryImage| entry_role(&after.comment) == EntryRole::Fact;
+        !change.line
+            && matches!(change.place, Place::Elsewhere(_))
+            && present.contains_key(&change.thing)
+            && change.after.as_ref().is_some_and(fact)
+            && change.is_telling()
+    };
+    let theirs: Vec<&Change> = changes.iter().filter(elsewhere).collect();
+    let things: HashSet<&Thing> = theirs.iter().map(|change| &change.thing).collect();
     // What our own line wrote is ours, whoever else wrote it, too. What nobody knows the author of may be ours.
     let mut own: HashMap<&Thing, HashMap<String, bool>> = HashMap::new();
     for change in changes.iter().filter(|change| !change.line && !matches!(change.place, Place::Elsewhere(_)))
     {
-        if let Some(after) = change.after.as_ref().filter(|_| theirs.contains(&change.thing)) {
+        if let Some(after) = change.after.as_ref().filter(|_| things.contains(&change.thing)) {
             // Who writes an entry anew writes every line of it, those that it had before, too.
             let before = change.before.as_ref().filter(|_| !change.rewrites);
             let before = before.map(EntryImage::content).unwrap_or_default();
@@ -50,11 +53,8 @@ pub fn contamination(changes: &[Change], book: &[(Thing, EntryImage)]) -> Vec<Co
     }
     let mut seen: HashSet<(&Thing, Origin)> = HashSet::new();
     let mut found: Vec<Contamination> = Vec::new();
-    for change in changes.iter().filter(|change| !change.line && theirs.contains(&change.thing)) {
+    for change in theirs {
         let (Place::Elsewhere(origin), Some(after)) = (change.place, &change.after) else { continue };
-        if entry_role(&after.comment) != EntryRole::Fact || !change.is_telling() {
-            continue;
-        }
         let Some(now) = present.get(&change.thing) else { continue };
         let own = |line: &str| own.get(&change.thing).and_then(|own| own.get(line)).copied();
         let certain = |line: &str| own(line) == Some(true);
@@ -87,7 +87,9 @@ pub fn contamination(changes: &[Change], book: &[(Thing, EntryImage)]) -> Vec<Co
 /// them.
 pub fn holes(known: &Known, head: usize, book: &[(Thing, EntryImage)]) -> Vec<EntryImage> {
     let present: HashSet<&Thing> = book.iter().map(|(thing, _)| thing).collect();
-    let earned = fold(&filled(known), head, head, Carry { undated: false, since: true }, None);
+    let filled = known.changes.iter().any(|change| change.made_without).then(|| filled(known));
+    let known = filled.as_ref().unwrap_or(known);
+    let earned = fold(known, head, head, Carry { undated: false, since: true }, None);
     let lacking = earned.entries.into_iter().filter(|entry| {
         entry_role(&entry.image.comment) == EntryRole::Fact
             && entry.thing.as_ref().is_some_and(|thing| !present.contains(thing))
