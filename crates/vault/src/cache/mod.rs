@@ -144,6 +144,11 @@ impl Known {
         Self { fs: fs.clone(), bundle, packs: Packs::default() }
     }
 
+    /// Whether many small chats were never remembered together: then most of them are to be read.
+    pub(crate) fn is_new(&self) -> bool {
+        self.bundle.is_none()
+    }
+
     /// What is remembered of a chat in this very state. That a part of its bulk is torn is seen late; then the chat is read again.
     pub(crate) fn recall(&self, chat: &VaultPath, identity: Identity, group: bool) -> Option<Recalled> {
         self.bundled(chat, identity, group).or_else(|| self.alone(chat, identity, group))

@@ -27,6 +27,7 @@ use crate::read::facts::{Damage, Facts};
 use crate::read::identities::identities;
 use crate::read::outline::Outline;
 use crate::read::scan::{Scan, forget_lines, is_large, scan};
+use crate::read::threads::waiting;
 
 /// Why a vault cannot be read.
 #[derive(Debug, thiserror::Error)]
@@ -135,11 +136,15 @@ impl Library {
             chat
         };
         // Small chats side by side; large ones one after the other, each on all cores.
-        let mut chats: Vec<Option<Option<Chat>>> = places
-            .par_iter()
-            .zip(&found)
-            .map(|(place, known)| (!is_large(known.map_or(0, |id| id.len))).then(|| read(place, *known)))
-            .collect();
+        let is_small = |known: &Option<Identity>| !is_large(known.map_or(0, |id| id.len));
+        let read_small = || -> Vec<Option<Option<Chat>>> {
+            let small = places.par_iter().zip(&found);
+            small.map(|(place, known)| is_small(known).then(|| read(place, *known))).collect()
+        };
+        let mut chats = match known_chats.is_new().then(|| waiting(places.len())).flatten() {
+            Some(threads) => threads.install(read_small),
+            None => read_small(),
+        };
         for (i, chat) in chats.iter_mut().enumerate() {
             if chat.is_none() {
                 *chat = Some(read(&places[i], found[i]));
