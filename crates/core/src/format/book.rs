@@ -479,7 +479,7 @@ mod tests {
         let book =
             Book::parse(br#"{"entries":{"0":{"uid":0,"comment":"A","content":"Te\u0078t"}}}"#).unwrap();
         let entry = book.images().remove(0);
-        assert_eq!(entry.look(), entry.clone().look());
+        assert_eq!(entry.look(), entry.look());
         // The same text in other words.
         assert_eq!(entry.look(), entry.with_content("Text").look());
         assert_eq!(entry.look(), entry.clone().called(Some(3), "B".into()).look());
