@@ -10,8 +10,10 @@ use std::sync::OnceLock;
 use forklore_core::format::names::book_stem;
 use forklore_fs::{Identity, VaultPath};
 use forklore_journal::layout;
+use rayon::prelude::*;
 
 use crate::library::{Chat, ChatIx, Library, StoryIx};
+use crate::read::identities::identities;
 
 /// Raised whenever something else decides what is found out.
 const VERSION: u32 = 2;
@@ -33,14 +35,42 @@ pub struct Circle {
 impl Library {
     /// The circles of the vault, with every chat and every lorebook in one of them.
     pub fn circles(&self) -> Vec<Circle> {
+        let drawn = self.memo.slot::<OnceLock<Drawn>>().get_or_init(|| self.draw_circles());
+        let chats: Vec<&VaultPath> = self.chats.iter().map(|chat| &chat.path).collect();
+        let books: Vec<&VaultPath> = self.books.values().collect();
+        let chats = identities(&*self.fs, &chats);
+        let books = self.books.keys().map(String::as_str).zip(identities(&*self.fs, &books)).collect();
+        let now = Now { chats, books };
+        let vault = self.of_the_vault(&drawn.circles);
+        let circle = |(n, chats, books): &(usize, Vec<ChatIx>, BTreeSet<String>)| {
+            let mut key = Hasher::default();
+            let whole = vault.as_ref().and_then(|vault| {
+                key.add(&(vault.all.end(), vault.tracks.get(n).map(Hasher::end)));
+                self.add_files(&mut key, chats, books, &now)?;
+                self.add_backups_of(&mut key, chats, &vault.backups)
+            });
+            let (chats, books) = (chats.clone(), books.clone());
+            Circle { chats, books, key: whole.map(|()| key.end()), changed: key.changed }
+        };
+        drawn.found.par_iter().map(circle).collect()
+    }
+
+    /// Who is in a circle with whom. That is the same as long as the library is; what its files have become since is not.
+    fn draw_circles(&self) -> Drawn {
         let mut circles = Circles::default();
-        for (c, chat) in ChatIx::each(&self.chats) {
+        let mentioned: Vec<Vec<String>> = self
+            .chat_ixs()
+            .collect::<Vec<_>>()
+            .par_iter()
+            .map(|c| self.mentioned(*c, &self.chats[*c]))
+            .collect();
+        for ((c, chat), mentioned) in ChatIx::each(&self.chats).zip(mentioned) {
             let mine = circles.node(Node::Chat(c));
             circles.join(mine, Node::Story(chat.story));
             for relative in self.family(c).first().copied().into_iter().chain(chat.lineage.parent) {
                 circles.join(mine, Node::Chat(relative));
             }
-            for book in self.mentioned(c, chat) {
+            for book in mentioned {
                 circles.join(mine, Node::Book(self.known_as(&book).to_owned()));
                 circles.join(mine, Node::Book(book));
             }
@@ -57,17 +87,7 @@ impl Library {
                 Node::Story(_) => {}
             }
         }
-        let vault = self.of_the_vault(&circles);
-        let circle = |(n, (chats, books)): (usize, (Vec<ChatIx>, BTreeSet<String>))| {
-            let mut key = Hasher::default();
-            let whole = vault.as_ref().and_then(|vault| {
-                key.add(&(vault.all.end(), vault.tracks.get(&n).map(Hasher::end)));
-                self.add_files(&mut key, &chats, &books)?;
-                self.add_backups_of(&mut key, &chats, &vault.backups)
-            });
-            Circle { chats, books, key: whole.map(|()| key.end()), changed: key.changed }
-        };
-        found.into_iter().map(circle).collect()
+        Drawn { circles, found: found.into_iter().map(|(n, (chats, books))| (n, chats, books)).collect() }
     }
 
     /// Every lorebook that a chat, its scenes, its record, notes of extensions or history name.
@@ -127,13 +147,19 @@ impl Library {
         paths.0.get(file).copied().map(Node::Chat)
     }
 
-    fn add_files(&self, key: &mut Hasher, chats: &[ChatIx], books: &BTreeSet<String>) -> Option<()> {
+    fn add_files(
+        &self,
+        key: &mut Hasher,
+        chats: &[ChatIx],
+        books: &BTreeSet<String>,
+        now: &Now<'_>,
+    ) -> Option<()> {
         for c in chats {
             let chat = &self.chats[*c];
             let (story, lineage) = (&self.stories[chat.story], &chat.lineage);
             key.add(&(&chat.path, &chat.name, &story.kind, &story.folder, &story.name));
-            let now = self.fs.identity(&chat.path).ok()?;
-            key.add_identity(now.filter(|_| now == chat.identity)?);
+            let is = now.chats[c.place()];
+            key.add_identity(is.filter(|_| is == chat.identity)?);
             key.add(&lineage.parent.map(|parent| &self.chats[parent].path));
             key.add(&(lineage.kind, lineage.fork_message, lineage.basis, lineage.confidence, &lineage.note));
             // What is kept elsewhere does not show in the chat's own file.
@@ -142,8 +168,8 @@ impl Library {
         for stem in books {
             let path = self.books.get(stem);
             key.add(&(stem, path));
-            if let Some(path) = path {
-                key.add_identity(self.fs.identity(path).ok()??);
+            if path.is_some() {
+                key.add_identity((*now.books.get(stem.as_str())?)?);
             }
         }
         Some(())
@@ -165,6 +191,21 @@ impl Library {
         }
         Some(())
     }
+}
+
+/// The circles of a library, whatever has become of its files.
+#[derive(Default)]
+struct Drawn {
+    circles: Circles,
+    /// For each its number, its chats and its lorebooks
+    found: Vec<(usize, Vec<ChatIx>, BTreeSet<String>)>,
+}
+
+/// Which files are there now.
+struct Now<'a> {
+    chats: Vec<Option<Identity>>,
+    /// By their stems
+    books: HashMap<&'a str, Option<Identity>>,
 }
 
 /// What counts beside the files of a circle.

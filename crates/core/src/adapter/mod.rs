@@ -185,6 +185,11 @@ pub trait Adapter: Sync {
         None
     }
 
+    /// The same without its texts, which take longer to read than all the rest.
+    fn running_outline(&self, metadata: Raw<'_>) -> Option<RunningRecap> {
+        self.running(metadata).map(RunningRecap::without_texts)
+    }
+
     /// Its versions where they stand, in the same order.
     fn versions<'a>(&self, _metadata: Raw<'a>) -> Vec<StoredVersion<'a>> {
         Vec::new()

@@ -147,12 +147,17 @@ fn short_hash(parts: &[&[u8]]) -> String {
 
 /// The adapter of the extension that keeps the running recap in `chat_metadata`.
 pub fn keeper(metadata: Raw<'_>) -> Option<&'static dyn Adapter> {
-    ALL.into_iter().find(|adapter| adapter.running(metadata).is_some())
+    ALL.into_iter().find(|adapter| adapter.running_outline(metadata).is_some())
 }
 
 /// The running recap in `chat_metadata`, whoever keeps it.
 pub fn running(metadata: Raw<'_>) -> Option<RunningRecap> {
     ALL.iter().find_map(|adapter| adapter.running(metadata))
+}
+
+/// The same without its texts.
+pub fn running_outline(metadata: Raw<'_>) -> Option<RunningRecap> {
+    ALL.iter().find_map(|adapter| adapter.running_outline(metadata))
 }
 
 /// The versions of the running recap in `chat_metadata` where they stand, in the order of [`RunningRecap::versions`].

@@ -1,8 +1,10 @@
 //! Lorebooks: [`Book`] is a parsed file, [`EntryImage`] one entry on its own, wherever it was seen.
 
 use std::borrow::Cow;
+use std::hash::{DefaultHasher, Hash as _, Hasher as _};
 use std::ops::Range;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 use forklore_json::{Kind, Raw, SyntaxError};
 use serde::{Deserialize, Serialize};
@@ -263,11 +265,28 @@ impl From<EntryImage> for Image {
 struct Shared {
     buffer: Arc<Vec<u8>>,
     range: Range<usize>,
+    look: Look,
+}
+
+/// What the bytes of an entry look like: a hash of the text, but for the two lowest bits, of which one says whether it is switched off, and the other
+/// that this was found out already. It is asked for again and again, and a book can have a million entries.
+#[derive(Default)]
+struct Look(AtomicU64);
+
+impl Look {
+    const KNOWN: u64 = 1;
+    const DISABLED: u64 = 2;
+}
+
+impl Clone for Look {
+    fn clone(&self) -> Self {
+        Self(AtomicU64::new(self.0.load(Ordering::Relaxed)))
+    }
 }
 
 impl Shared {
     fn new(bytes: Vec<u8>) -> Self {
-        Self { range: 0..bytes.len(), buffer: Arc::new(bytes) }
+        Self { range: 0..bytes.len(), buffer: Arc::new(bytes), look: Look::default() }
     }
 
     fn bytes(&self) -> &[u8] {
@@ -342,7 +361,8 @@ impl EntryImage {
         range: Range<usize>,
     ) -> Option<Self> {
         buffer.get(range.clone())?;
-        Some(Image { uid, comment: comment.into(), raw: Shared { buffer: buffer.clone(), range } }.into())
+        let raw = Shared { buffer: buffer.clone(), range, look: Look::default() };
+        Some(Image { uid, comment: comment.into(), raw }.into())
     }
 
     /// The entry as a JSON value.
@@ -353,6 +373,22 @@ impl EntryImage {
     /// The text.
     pub fn content(&self) -> Cow<'_, str> {
         self.raw().get("content").and_then(Raw::as_text).unwrap_or_default()
+    }
+
+    /// A hash of the text, and whether the entry is switched off: found out once for all who share it.
+    pub(crate) fn look(&self) -> (u64, bool) {
+        // Whoever comes second finds the same.
+        let known = &self.0.raw.look.0;
+        let mut look = known.load(Ordering::Relaxed);
+        if look == 0 {
+            let [content, disable] = self.raw().pick(["content", "disable"]);
+            let mut hasher = DefaultHasher::new();
+            content.and_then(Raw::as_text).unwrap_or_default().hash(&mut hasher);
+            let disabled = if disable.is_some_and(Raw::is_truthy) { Look::DISABLED } else { 0 };
+            look = hasher.finish() & !(Look::KNOWN | Look::DISABLED) | Look::KNOWN | disabled;
+            known.store(look, Ordering::Relaxed);
+        }
+        (look & !Look::DISABLED, look & Look::DISABLED != 0)
     }
 
     /// How many bytes it takes.
@@ -437,6 +473,22 @@ impl EntryImage {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_look_is_that_of_the_bytes_whatever_became_of_them() {
+        let book =
+            Book::parse(br#"{"entries":{"0":{"uid":0,"comment":"A","content":"Te\u0078t"}}}"#).unwrap();
+        let entry = book.images().remove(0);
+        assert_eq!(entry.look(), entry.look());
+        // The same text in other words.
+        assert_eq!(entry.look(), entry.with_content("Text").look());
+        assert_eq!(entry.look(), entry.clone().called(Some(3), "B".into()).look());
+        assert_ne!(entry.look().0, entry.with_content("Other").look().0);
+        assert_ne!(entry.look().0, entry.without_field("content").look().0);
+        let off = entry.with_field("disable", Raw::trust(b"true"));
+        assert_eq!((off.look(), off.is_disabled()), ((entry.look().0, true), true));
+        assert_eq!(off.with_field("disable", Raw::trust(b"false")).look(), entry.look());
+    }
 
     #[test]
     fn regression_a_title_that_is_set_is_the_entrys_title() {

@@ -169,12 +169,11 @@ pub(super) fn is_titled(title: &str, name: &str) -> bool {
 
 pub(super) fn everything_key(entry: &EntryImage) -> u64 {
     let mut hasher = DefaultHasher::new();
-    entry.comment.hash(&mut hasher);
-    entry.content().hash(&mut hasher);
+    (&entry.comment, entry.look().0).hash(&mut hasher);
     hasher.finish()
 }
 
 /// Title and text of an entry, and whether it is switched off.
 pub(super) fn look_of(entry: &EntryImage) -> (u64, bool) {
-    (everything_key(entry), entry.is_disabled())
+    (everything_key(entry), entry.look().1)
 }

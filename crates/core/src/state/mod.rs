@@ -217,7 +217,9 @@ impl Change {
     pub fn is_telling(&self) -> bool {
         match (&self.before, &self.after) {
             (Some(before), Some(after)) => {
-                before.content() != after.content() || before.comment != after.comment
+                before.comment != after.comment
+                    || before.look().0 != after.look().0
+                    || before.content() != after.content()
             }
             _ => true,
         }

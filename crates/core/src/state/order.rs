@@ -8,7 +8,7 @@
 use std::collections::{HashMap, HashSet};
 use std::hash::{DefaultHasher, Hash, Hasher};
 
-use super::life::everything_key;
+use super::life::look_of;
 use super::sight::{Content, Sight, Witness, apply};
 use crate::format::book::EntryImage;
 
@@ -249,6 +249,6 @@ fn marks(sight: &Sight) -> HashSet<u64> {
 
 fn mark(entry: &EntryImage) -> u64 {
     let mut hasher = DefaultHasher::new();
-    (everything_key(entry), entry.is_disabled()).hash(&mut hasher);
+    look_of(entry).hash(&mut hasher);
     hasher.finish()
 }

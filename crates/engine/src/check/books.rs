@@ -74,7 +74,7 @@ impl Checker<'_> {
             return;
         }
         let others = || users.iter().copied().filter(|d| *d != c);
-        let kin = || others().filter(|d| library.related(c, *d));
+        let kin = || library.relatives_among(c, users).filter(|d| *d != c);
         let (severity, with): (_, Vec<ChatIx>) = if kin().next().is_none() {
             (Severity::Warning, others().collect())
         } else {

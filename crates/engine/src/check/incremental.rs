@@ -41,15 +41,14 @@ pub fn check_changed(library: &Library, now: i64) -> CheckReport {
     let looked: Vec<(Vec<Finding>, bool)> =
         chats.par_iter().map(|c| of_chat(library, *c, false, now)).collect();
     let mut found: HashMap<ChatIx, (Vec<Finding>, bool)> = chats.into_iter().zip(looked).collect();
-    let mut books: Vec<OfBook> = Vec::new();
+    let changed = (0..circles.len()).filter(changed);
+    let changed: Vec<&String> = changed.flat_map(|n| there(library, &circles[n])).collect();
+    let mut books: Vec<OfBook> = changed.par_iter().map(|stem| of_book(library, stem, now)).collect();
     for (circle, known) in circles.iter().zip(&known) {
-        match known {
-            Some(known) => {
-                let chats = circle.chats.iter().copied().zip(&known.chats);
-                found.extend(chats.map(|(c, findings)| (c, (findings.clone(), false))));
-                books.extend(known.books.iter().cloned());
-            }
-            None => books.extend(there(library, circle).map(|stem| of_book(library, stem, now))),
+        if let Some(known) = known {
+            let chats = circle.chats.iter().copied().zip(&known.chats);
+            found.extend(chats.map(|(c, findings)| (c, (findings.clone(), false))));
+            books.extend(known.books.iter().cloned());
         }
     }
     books.sort_by(|a, b| a.stem.cmp(&b.stem));

@@ -48,7 +48,7 @@ impl Checker<'_> {
             .map(|(message, _)| *message)
             .collect();
         let Some(running) = chat.running() else { return };
-        let keeper = recap::keeper(chat.header().metadata());
+        let keeper = || recap::keeper(chat.header().metadata());
         let head = chat.head();
         let current = running.current_place();
         let (mut future, mut foreign) = (Vec::new(), Vec::new());
@@ -95,7 +95,7 @@ impl Checker<'_> {
         if let (Some(number), None) = (running.current, current) {
             let message =
                 format!("Version {number} of the running recap is in use, but there is no such version.");
-            let selector = keeper.map_or_else(|| "the extension".to_owned(), Adapter::selector);
+            let selector = keeper().map_or_else(|| "the extension".to_owned(), Adapter::selector);
             let remedy = Remedy::heal(
                 format!("Run `forklore heal` on this chat, or choose another version in {selector}."),
                 format!("Heal this chat, or choose another version in {selector}."),
@@ -127,7 +127,7 @@ impl Checker<'_> {
                 "Scenes were merged into the running recap, but their versions are gone: {}.",
                 list(&missing, 6)
             );
-            let how = keeper.and_then(Adapter::loses_recaps).map(|how| how + " ").unwrap_or_default();
+            let how = keeper().and_then(Adapter::loses_recaps).map(|how| how + " ").unwrap_or_default();
             let if_known =
                 "brings it back if history, a backup or a relative has it; else combine the scenes again.";
             let remedy =

@@ -23,7 +23,8 @@ pub(crate) const MANY: usize = 64;
 /// So much is put into one at once; what is more gets files of its own.
 pub(crate) const MOST: usize = 64 << 20;
 
-fn file() -> VaultPath {
+/// The file of the bundle.
+pub(crate) fn file() -> VaultPath {
     folder().join(FILE).unwrap_or_default()
 }
 

@@ -24,7 +24,7 @@ use forklore_journal::layout;
 use forklore_journal::operation::FileId;
 
 pub use self::bundle::Bundle;
-pub(crate) use self::bundle::{MANY, MOST};
+pub(crate) use self::bundle::{MANY, MOST, file as bundle_file};
 pub use self::derive::Made;
 pub(crate) use self::entry::Entry;
 use self::entry::Front;
@@ -144,6 +144,11 @@ impl Known {
         Self { fs: fs.clone(), bundle, packs: Packs::default() }
     }
 
+    /// Whether many small chats were never remembered together: then most of them are to be read.
+    pub(crate) fn is_new(&self) -> bool {
+        self.bundle.is_none()
+    }
+
     /// What is remembered of a chat in this very state. That a part of its bulk is torn is seen late; then the chat is read again.
     pub(crate) fn recall(&self, chat: &VaultPath, identity: Identity, group: bool) -> Option<Recalled> {
         self.bundled(chat, identity, group).or_else(|| self.alone(chat, identity, group))
@@ -243,17 +248,21 @@ pub(crate) fn small_entry(chat: &VaultPath, identity: Identity, scan: &Scan) -> 
     (key_of(chat), Entry::new(identity, scan.header.as_deref(), known, scan.transcript.len(), pack))
 }
 
-/// Remembers small chats that are new to the cache: many in one file, of which those stay that are still `there`.
-pub(crate) fn remember_small(fs: &dyn Vfs, new: BTreeMap<Key, Entry>, there: &dyn Fn() -> HashSet<Key>) {
-    // A cache that cannot be written only costs time.
-    if new.len() >= MANY {
-        let there = there();
-        let _not_kept = bundle::write_bundle(fs, &new, &|key| there.contains(&key));
-        return;
-    }
+/// Remembers a few small chats that are new to the cache.
+pub(crate) fn remember_small(fs: &dyn Vfs, new: BTreeMap<Key, Entry>) {
     for (key, entry) in new {
+        // A cache that cannot be written only costs time.
         let _not_kept = write_entry(fs, key, &entry);
     }
+}
+
+/// Remembers many small chats that are new to the cache in one file, together with those of before that are still `there`. None of them can be a
+/// part of another.
+pub(crate) fn remember_many(fs: &dyn Vfs, new: &BTreeMap<Key, Entry>, there: &[VaultPath]) -> Option<View> {
+    let there: HashSet<Key> = there.iter().map(key_of).collect();
+    // A cache that cannot be written only costs time.
+    let _not_kept = bundle::write_bundle(fs, new, &|key| there.contains(&key));
+    None
 }
 
 /// Remembers a chat as a part of a pack that is there.

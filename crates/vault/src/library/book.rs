@@ -1,6 +1,6 @@
 //! [`Book`]: a lorebook's file.
 
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use forklore_core::adapter::{self, Adapter};
 use forklore_core::format::book::{Book as ParsedBook, BookError, BookMap, EntryImage};
@@ -10,17 +10,33 @@ use forklore_fs::Identity;
 pub struct Book {
     name: String,
     identity: Option<Identity>,
+    content: Arc<Content>,
+}
+
+/// What a file holds: the books of forks often are the same, byte by byte.
+struct Content {
     bytes: Arc<Vec<u8>>,
     map: Result<BookMap, BookError>,
     keeper: Option<&'static dyn Adapter>,
+    /// Every entry on its own, once somebody has asked for them
+    images: OnceLock<Vec<EntryImage>>,
 }
+
+/// Of a file that is larger, entries are made anew for everybody who asks: they would fill the memory.
+const LARGE: usize = 1 << 20;
 
 impl Book {
     pub(super) fn new(name: String, bytes: Vec<u8>, identity: Option<Identity>) -> Self {
         let parsed = ParsedBook::parse(&bytes);
         let keeper = parsed.as_ref().ok().and_then(adapter::keeper);
         let map = parsed.map(|book| book.map(&bytes));
-        Self { name, identity, bytes: Arc::new(bytes), map, keeper }
+        let content = Content { bytes: Arc::new(bytes), map, keeper, images: OnceLock::new() };
+        Self { name, identity, content: Arc::new(content) }
+    }
+
+    /// Another file that holds the same.
+    pub(super) fn same(&self, name: String, identity: Option<Identity>) -> Self {
+        Self { name, identity, content: self.content.clone() }
     }
 
     /// File stem.
@@ -35,21 +51,23 @@ impl Book {
 
     /// What keeps it, if it is not kept by hand.
     pub fn keeper(&self) -> Option<&'static dyn Adapter> {
-        self.keeper
+        self.content.keeper
     }
 
     /// The book, read by spans.
     pub fn parse(&self) -> Result<ParsedBook<'_>, BookError> {
-        self.map.as_ref().map(|map| map.book(&self.bytes)).map_err(Clone::clone)
+        self.content.map.as_ref().map(|map| map.book(&self.content.bytes)).map_err(Clone::clone)
     }
 
     /// Every entry on its own; none if the file is not a book.
     pub fn images(&self) -> Vec<EntryImage> {
-        self.parse().map(|book| book.images_of(&self.bytes)).unwrap_or_default()
+        let bytes = &self.content.bytes;
+        let images = || self.parse().map(|book| book.images_of(bytes)).unwrap_or_default();
+        if bytes.len() > LARGE { images() } else { self.content.images.get_or_init(images).clone() }
     }
 
     /// The file's bytes.
     pub fn bytes(&self) -> &[u8] {
-        &self.bytes
+        &self.content.bytes
     }
 }

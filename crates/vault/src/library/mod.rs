@@ -222,7 +222,11 @@ impl Library {
         // Before the content: if the file changes in between, it is not taken for the one that was read.
         let identity = self.fs.identity(path)?;
         let Some(bytes) = self.fs.read(path)? else { return Ok(None) };
-        let book = Arc::new(Book::new(stem.clone(), bytes, identity));
+        let same = last().iter().find(|book| *book.bytes() == *bytes).cloned();
+        let book = Arc::new(match same {
+            Some(same) => same.same(stem.clone(), identity),
+            None => Book::new(stem.clone(), bytes, identity),
+        });
         let mut last = last();
         // Two at once read the same file: all get the one that came first.
         if let Some(book) = last.iter().find(|book| book.name() == stem) {

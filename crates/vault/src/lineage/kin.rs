@@ -128,6 +128,12 @@ impl Library {
         family_of[a] == family_of[b]
     }
 
+    /// Those of some chats that are of the family of one.
+    pub fn relatives_among<'a>(&'a self, chat: ChatIx, among: &'a [ChatIx]) -> impl Iterator<Item = ChatIx> {
+        let family_of = &self.kin().family_of;
+        among.iter().copied().filter(move |other| family_of[*other] == family_of[chat])
+    }
+
     /// The chats that are related to this one: ancestors, descendants, siblings, also under a parent that is gone.
     pub fn family(&self, chat: ChatIx) -> &[ChatIx] {
         let kin = self.kin();

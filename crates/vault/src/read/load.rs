@@ -24,8 +24,10 @@ use crate::library::{Chat, Library, Memo, Story, StoryKind};
 use crate::lineage as traced;
 use crate::progress::Progress;
 use crate::read::facts::{Damage, Facts};
+use crate::read::identities::identities;
 use crate::read::outline::Outline;
 use crate::read::scan::{Scan, forget_lines, is_large, scan};
+use crate::read::threads::waiting;
 
 /// Why a vault cannot be read.
 #[derive(Debug, thiserror::Error)]
@@ -96,12 +98,13 @@ impl Library {
     }
 
     fn read_chats(&mut self, places: &[(StoryIx, String, VaultPath)], progress: &dyn Progress) {
-        let found = identities(&*self.fs, places);
+        let paths: Vec<&VaultPath> = places.iter().map(|(_, _, path)| path).collect();
+        let found = identities(&*self.fs, &paths);
         let sizes: Vec<u64> = found.iter().map(|id| id.map_or(0, |id| id.len)).collect();
         progress.start("Reading chats", sizes.iter().sum());
         let fs = &*self.fs;
         let stories = &self.stories;
-        let background = Mutex::new(HashMap::new());
+        let mut background = Mutex::new(HashMap::new());
         let in_background = |path: &VaultPath, identity: Identity, scan: &Scan| {
             let (fs, chat, scan) = (self.fs.clone(), path.clone(), scan.clone());
             let thread = std::thread::spawn(move || cache::remember(&*fs, &chat, identity, &scan));
@@ -133,11 +136,15 @@ impl Library {
             chat
         };
         // Small chats side by side; large ones one after the other, each on all cores.
-        let mut chats: Vec<Option<Option<Chat>>> = places
-            .par_iter()
-            .zip(&found)
-            .map(|(place, known)| (!is_large(known.map_or(0, |id| id.len))).then(|| read(place, *known)))
-            .collect();
+        let is_small = |known: &Option<Identity>| !is_large(known.map_or(0, |id| id.len));
+        let read_small = || -> Vec<Option<Option<Chat>>> {
+            let small = places.par_iter().zip(&found);
+            small.map(|(place, known)| is_small(known).then(|| read(place, *known))).collect()
+        };
+        let mut chats = match known_chats.is_new().then(|| waiting(places.len())).flatten() {
+            Some(threads) => threads.install(read_small),
+            None => read_small(),
+        };
         for (i, chat) in chats.iter_mut().enumerate() {
             if chat.is_none() {
                 *chat = Some(read(&places[i], found[i]));
@@ -145,8 +152,16 @@ impl Library {
         }
         forget_lines();
         let chats = chats.into_iter().flatten().flatten().collect();
-        let there = || places.iter().map(|(_, _, path)| cache::key_of(path)).collect();
-        cache::remember_small(fs, small.into_inner().unwrap_or_else(PoisonError::into_inner).1, &there);
+        let (_, small) = small.into_inner().unwrap_or_else(PoisonError::into_inner);
+        if small.len() < cache::MANY {
+            cache::remember_small(fs, small);
+        } else {
+            // Nobody waits for it but whoever lets the library go.
+            let (fs, there) = (self.fs.clone(), paths.into_iter().cloned().collect::<Vec<_>>());
+            let write = move || cache::remember_many(&*fs, &small, &there);
+            let threads = background.get_mut().unwrap_or_else(PoisonError::into_inner);
+            threads.insert(cache::bundle_file(), std::thread::spawn(write));
+        }
         self.remembering = background;
         self.chats = chats;
         self.read_kept_metadata();
@@ -268,21 +283,6 @@ impl Library {
         let Ok(raw) = Raw::parse(&line) else { return Vec::new() };
         swipe_moments(before, Message::new(raw))
     }
-}
-
-/// So many files are asked for their identities at once.
-const AT_ONCE: usize = 512;
-
-/// Which file each of these is, folder by folder.
-fn identities(fs: &dyn Vfs, places: &[(StoryIx, String, VaultPath)]) -> Vec<Option<Identity>> {
-    let folders = places.chunk_by(|(_, _, a), (_, _, b)| a.parent() == b.parent());
-    let some: Vec<_> = folders.flat_map(|folder| folder.chunks(AT_ONCE)).collect();
-    let identities = |places: &&[(StoryIx, String, VaultPath)]| {
-        let names: Vec<&str> = places.iter().map(|(_, _, path)| path.name()).collect();
-        fs.identities(&places[0].2.parent(), &names)
-    };
-    let found: Vec<Vec<_>> = some.par_iter().map(identities).collect();
-    found.into_iter().flatten().collect()
 }
 
 /// How a chat is read.

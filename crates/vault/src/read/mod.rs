@@ -1,4 +1,4 @@
-//! From files to a [`Library`](crate::Library): `load` reads a vault, [`scan`] streams one chat (in `blocks`; what forks have in common once, by `alike`) into a transcript, [`facts`], [`snapshots`] and an [`outline`] of its header, [`lines`] one file; [`locate`] finds a message again; [`media`] are the images
+//! From files to a [`Library`](crate::Library): `load` reads a vault (`identities` and `threads` help it with thousands of files), [`scan`] streams one chat (in `blocks`; what forks have in common once, by `alike`) into a transcript, [`facts`], [`snapshots`] and an [`outline`] of its header, [`lines`] one file; [`locate`] finds a message again; [`media`] are the images
 //! and files that chats link to; `backups` are SillyTavern's own copies of chats, `clock` knows when their messages were sent.
 
 mod alike;
@@ -6,6 +6,7 @@ mod backups;
 mod blocks;
 mod clock;
 pub mod facts;
+pub(crate) mod identities;
 pub mod lines;
 mod load;
 pub mod locate;
@@ -13,5 +14,6 @@ pub mod media;
 pub mod outline;
 pub mod scan;
 pub mod snapshots;
+mod threads;
 
 pub use load::LoadError;

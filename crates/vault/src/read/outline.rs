@@ -70,7 +70,7 @@ impl Outline {
             bindings: Bindings::of(header),
             story: text(header.metadata().get(STORY).and_then(Raw::as_text)),
             record: ForkRecord::read(header.metadata()).filter(|record| record.belongs_to(slug.as_deref())),
-            running: recap::running(Raw::trust(&recaps)).map(RunningRecap::without_texts),
+            running: recap::running_outline(Raw::trust(&recaps)),
             made: adapter::made(header).collect(),
             copies: adapter::copies(header),
             slug,

@@ -68,10 +68,32 @@ type TellersKey = (usize, i64, i64, usize);
 /// Scenes by the book that they wrote into.
 type ScenesByBook = BTreeMap<String, Vec<ToldScene>>;
 
+/// The books that the scenes of a chat were written into, ascending: nobody goes through the scenes of all books for every chat.
+#[derive(Default)]
+struct CarriedBooks(HashMap<ChatIx, Vec<String>>);
+
 impl Library {
     /// The scenes of all chats, by the book that they wrote into.
     pub(crate) fn scenes(&self) -> &ScenesByBook {
         self.memo.slot::<OnceLock<ScenesByBook>>().get_or_init(|| self.find_scenes())
+    }
+
+    /// The scenes that were written into the books of which a chat carries some, in the order of the books.
+    pub(crate) fn scenes_of(&self, chat: ChatIx) -> impl Iterator<Item = (&String, &Vec<ToldScene>)> {
+        let carried = self.memo.slot::<OnceLock<CarriedBooks>>().get_or_init(|| {
+            let mut carried = CarriedBooks::default();
+            for (book, told) in self.scenes() {
+                for (chat, _) in told.iter().flat_map(|told| &told.scene.carriers) {
+                    let books = carried.0.entry(*chat).or_default();
+                    if books.last() != Some(book) {
+                        books.push(book.clone());
+                    }
+                }
+            }
+            carried
+        });
+        let books = carried.0.get(&chat).into_iter().flatten();
+        books.filter_map(|book| self.scenes().get_key_value(book))
     }
 
     fn find_scenes(&self) -> ScenesByBook {
@@ -156,7 +178,7 @@ impl Library {
     /// The books that the scenes of a chat were written into, in the order of the story.
     pub(crate) fn told_books(&self, chat: ChatIx) -> Vec<&str> {
         let mut found: Vec<(usize, &str)> = Vec::new();
-        for (book, told) in self.scenes() {
+        for (book, told) in self.scenes_of(chat) {
             let first = told.iter().filter_map(|told| told.scene.carried_by(chat)).min();
             found.extend(first.map(|message| (message, book.as_str())));
         }

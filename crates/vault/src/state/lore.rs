@@ -14,6 +14,7 @@ use forklore_fs::PathError;
 
 use crate::library::Library;
 use crate::state::evidence::VaultCast;
+use crate::state::kept_lives::KeptLives;
 
 /// What a chat's line knows of its books.
 pub struct Lore {
@@ -50,10 +51,6 @@ pub(crate) struct CopiedBook {
 /// What was found out last.
 #[derive(Default)]
 struct LastLore(Mutex<Option<(ChatIx, Arc<Lore>)>>);
-
-/// Lives of books that were worked out, by their stems.
-#[derive(Default)]
-struct KnownLives(Mutex<HashMap<String, Arc<Life>>>);
 
 impl Library {
     /// What a chat's line knows of its books. Asked for one message after the other, it is worked out once.
@@ -298,9 +295,6 @@ impl Library {
 /// So far around a message that is not there any more its neighbours are looked for.
 const FAR: usize = 1000;
 
-/// So many lives are kept: a story of thousands of forks has as many books, and most are asked for once.
-const KEPT: usize = 64;
-
 /// Lives of books that are being worked out, those that others are copies of first.
 ///
 /// Books can say that they are copies of each other. Then one of them has to come first, and what is worked out depends on which: things
@@ -323,15 +317,7 @@ impl Lives {
             return Ok(Some(life));
         }
         // Only what is not entangled was kept: it is the same whatever was asked for before.
-        let known = library
-            .memo
-            .slot::<KnownLives>()
-            .0
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner)
-            .get(stem)
-            .cloned();
-        if let Some(life) = known {
+        if let Some(life) = library.memo.slot::<KeptLives>().get(stem) {
             // It comes with what it was worked out from, as if that had been done now.
             for source in &life.sources {
                 self.add(library, source)?;
@@ -353,11 +339,7 @@ impl Lives {
             self.entangled.insert(stem.to_owned());
             self.entangle(self.building.len().saturating_sub(1));
         } else {
-            let mut known =
-                library.memo.slot::<KnownLives>().0.lock().unwrap_or_else(PoisonError::into_inner);
-            if known.len() < KEPT {
-                known.insert(stem.to_owned(), life.clone());
-            }
+            library.memo.slot::<KeptLives>().keep(stem, life.clone());
         }
         Ok(Some(life))
     }
@@ -425,7 +407,7 @@ impl Lives {
         };
         let first = evidence.sights.iter().map(latest).min().unwrap_or(i64::MAX);
         let gone = |book: &str| library.book(book).is_ok_and(|book| book.is_none());
-        let carried = library.scenes().iter().filter(|(book, _)| *book != stem).flat_map(|(book, told)| {
+        let carried = library.scenes_of(owner).filter(|(book, _)| *book != stem).flat_map(|(book, told)| {
             told.iter().filter_map(move |told| {
                 let message = told.scene.carried_by(owner)?;
                 let taken =

@@ -18,7 +18,7 @@ pub(super) const MESSAGE: &str = "checkpoint_source_message";
 /// The record, from the fork's own metadata as it will be.
 pub(super) fn write(state: &CheckpointState<'_>, metadata: Raw<'_>) -> Vec<Revision> {
     let versions = running::versions(metadata);
-    let in_use = running::read(metadata).and_then(|recap| recap.current);
+    let in_use = running::read(metadata, false).and_then(|recap| recap.current);
     let current = in_use.and_then(|n| versions.iter().find(|version| version.number == n));
     let current = |key: &str| current.and_then(|version| version.raw.get(key));
     let combined = combined::stored(metadata).unwrap_or(Raw::NULL);

@@ -104,7 +104,11 @@ impl Adapter for AutoRecap {
     }
 
     fn running(&self, metadata: Raw<'_>) -> Option<RunningRecap> {
-        running::read(metadata)
+        running::read(metadata, true)
+    }
+
+    fn running_outline(&self, metadata: Raw<'_>) -> Option<RunningRecap> {
+        running::read(metadata, false)
     }
 
     fn versions<'a>(&self, metadata: Raw<'a>) -> Vec<StoredVersion<'a>> {

@@ -14,12 +14,12 @@ fn stored<'a>(metadata: Raw<'a>) -> Option<(&'static str, Raw<'a>)> {
     KEYS.into_iter().find_map(|key| Some((key, metadata.get(key)?)))
 }
 
-/// Reads it.
-pub(super) fn read(metadata: Raw<'_>) -> Option<RunningRecap> {
+/// Reads it, with or without its texts.
+pub(super) fn read(metadata: Raw<'_>, texts: bool) -> Option<RunningRecap> {
     let (_, raw) = stored(metadata)?;
     let [versions, current, chat_id] = raw.pick(["versions", "current_version", "chat_id"]);
     let versions: Vec<RecapVersion> =
-        versions.unwrap_or(Raw::NULL).elements().filter_map(read_version).collect();
+        versions.unwrap_or(Raw::NULL).elements().filter_map(|raw| read_version(raw, texts)).collect();
     let current = current.and_then(Raw::as_i64);
     Some(RunningRecap {
         chat_id: chat_id.and_then(Raw::as_text).map(std::borrow::Cow::into_owned),
@@ -29,7 +29,7 @@ pub(super) fn read(metadata: Raw<'_>) -> Option<RunningRecap> {
     })
 }
 
-fn read_version(raw: Raw<'_>) -> Option<RecapVersion> {
+fn read_version(raw: Raw<'_>, texts: bool) -> Option<RecapVersion> {
     // In one pass: a text of thousands of bytes stands among them.
     let [version, clock, content, scene, events] =
         raw.pick(["version", "timestamp", "content", "new_scene_index", "event_keys"]);
@@ -38,7 +38,7 @@ fn read_version(raw: Raw<'_>) -> Option<RecapVersion> {
     Some(RecapVersion {
         version: number(version)?,
         clock: number(clock).unwrap_or(0),
-        content: content.and_then(Raw::as_text).map(std::borrow::Cow::into_owned),
+        content: content.filter(|_| texts).and_then(Raw::as_text).map(std::borrow::Cow::into_owned),
         scene: number(scene).and_then(|n| usize::try_from(n).ok()).unwrap_or(0),
         events: events.filter_map(|key| event(&key)).collect(),
     })
@@ -137,7 +137,7 @@ mod tests {
 
     #[test]
     fn version_zero_is_a_real_version() {
-        let current = |text: &str| read(Raw::parse(text.as_bytes()).unwrap()).unwrap().current;
+        let current = |text: &str| read(Raw::parse(text.as_bytes()).unwrap(), true).unwrap().current;
         let one = r#"{"auto_recap_running_scene_recaps":{"current_version":0,"versions":[{"version":0,"new_scene_index":3,"content":"x"}]}}"#;
         assert_eq!(current(one), Some(0));
         let none = r#"{"auto_recap_running_scene_recaps":{"current_version":0,"versions":[]}}"#;
