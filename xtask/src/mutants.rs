@@ -104,13 +104,13 @@ const MUTANTS: &[Mutant] = &[
     },
     Mutant {
         rule: "who looked at two chats at once does not know who was played",
-        file: "crates/vault/src/history/evidence.rs",
+        file: "crates/vault/src/history/players.rs",
         was: "if others.len() == 1 {",
         becomes: "if !others.is_empty() {",
     },
     Mutant {
         rule: "who makes a fork goes on in the fork, although its parent is saved once more",
-        file: "crates/vault/src/history/evidence.rs",
+        file: "crates/vault/src/history/players.rs",
         was: "fork.filter(|_| head == parent.heads[n].1)",
         becomes: "fork.filter(|_| head > parent.heads[n].1)",
     },

@@ -113,7 +113,8 @@ impl Timeline {
                 });
                 let Some(seen) = known.and_then(|j| self.seen[j].chat()) else { continue };
                 let made = |recap: &RunningRecap| recap.versions.iter().map(|v| v.clock).max();
-                let held = self.in_header(&seen.header, &|metadata| made(&recap::running(metadata)?))?;
+                let held =
+                    self.in_header(&seen.header, &|metadata| made(&recap::running_outline(metadata)?))?;
                 let Some(held) = held else { continue };
                 look.not_before = look.not_before.max(done(held));
                 // Those that it did not have yet. Of a chat that had none somebody may have wiped them.
