@@ -109,6 +109,18 @@ const MUTANTS: &[Mutant] = &[
         becomes: "if !others.is_empty() {",
     },
     Mutant {
+        rule: "a note between two looks is carried and marked, as it was before the second one",
+        file: "crates/core/src/state/fold.rs",
+        was: "if change.cause == Cause::Hand",
+        becomes: "if change.cause == Cause::Scene",
+    },
+    Mutant {
+        rule: "where clocks go wrong, recaps tell when a look was",
+        file: "crates/vault/src/history/evidence.rs",
+        was: "|| !is_clock_wrong(sights)",
+        becomes: "|| is_clock_wrong(sights)",
+    },
+    Mutant {
         rule: "who makes a fork goes on in the fork, although its parent is saved once more",
         file: "crates/vault/src/history/players.rs",
         was: "fork.filter(|_| head == parent.heads[n].1)",
