@@ -204,13 +204,13 @@ fn belongs(change: &Change, at: usize, head: usize, carry: Carry) -> Result<bool
         {
             Ok(true)
         }
-        // Two looks are as good as one and the book of now.
+        // Two looks are as good as one and the book of now; but at that message somebody saw the book without it.
         Place::Between { from: Some(message), until }
             if change.cause == Cause::Hand
                 && until < usize::MAX
                 && creation
                 && carry.undated
-                && at >= message =>
+                && at > message =>
         {
             Ok(true)
         }

@@ -19,6 +19,7 @@ mod isolation;
 mod lineage;
 mod memory;
 mod memory_along;
+mod played;
 mod random;
 mod real;
 mod remember;

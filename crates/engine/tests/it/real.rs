@@ -85,6 +85,7 @@ fn tried(name: &str, least: [usize; 3]) {
     let points = expected["points"].as_array().unwrap();
     let before = right(&TestVault::real(name), points);
     let looked = TestVault::real(name);
+    history::rescue(&library(&looked), NOW, &NoProgress).unwrap();
     Watch::open(fs(&looked)).unwrap().sweep(NOW, &NoProgress).unwrap();
     let healed = TestVault::real(name);
     heal_all(&healed);

@@ -29,20 +29,18 @@ pub fn rescue(library: &Library, now: i64, progress: &dyn Progress) -> Result<us
             backups.entry(backup).or_default().push(c);
         }
     }
-    let mut found: Vec<(i64, u64, Sight)> = Vec::new();
+    let mut found: Vec<(String, u64, Sight)> = Vec::new();
     for (backup, chats) in backups {
         let Some(identity) = library.fs.identity(&backup)? else { continue };
         if let Some(c) = owner(library, &backup, &chats)? {
             let name = backup.as_str().rsplit('/').next().unwrap_or_default().to_owned();
             let file = library.chats[c].path.clone();
-            found.push((
-                identity.modified,
-                identity.len,
-                Sight { file, copy: Some(backup), by: By::Backup(name) },
-            ));
+            let sight = Sight { file, copy: Some(backup), by: By::Backup(name.clone()) };
+            found.push((stamp(&name).to_owned(), identity.len, sight));
         }
     }
-    found.sort_by_key(|(modified, ..)| *modified);
+    // Their names say when they were made. When a file was changed says nothing: a vault may have been copied.
+    found.sort_by(|(a, ..), (b, ..)| a.cmp(b));
     progress.start("Reading SillyTavern's backups", found.iter().map(|(_, len, _)| len).sum());
     let mut told = 0;
     for (_, len, sight) in found {
@@ -51,6 +49,13 @@ pub fn rescue(library: &Library, now: i64, progress: &dyn Progress) -> Result<us
     }
     progress.finish();
     Ok(told)
+}
+
+/// The time that the name of a backup ends with, "20261118-110613"; nothing if it does not.
+fn stamp(name: &str) -> &str {
+    let stem = name.strip_suffix(".jsonl").unwrap_or(name);
+    let end = stem.len().checked_sub("20261118-110613".len()).and_then(|at| stem.get(at..));
+    end.filter(|end| end.bytes().all(|byte| byte.is_ascii_digit() || byte == b'-')).unwrap_or_default()
 }
 
 /// The chat that a backup is of: with its slug, the same parent, and its last message on the line; of several, the one that went beyond its fork by then.
