@@ -68,7 +68,7 @@ fn wrong(vault: &TestVault, story: &str) -> Vec<String> {
             };
             let found: BTreeSet<Entry> = book.entries.iter().map(told).collect();
             let sure = book.entries.iter().filter(|entry| !entry.undated).map(told);
-            let missing = must.iter().filter(|one| one.is_disjoint(&found)).flat_map(|one| one.first());
+            let missing = must.iter().filter(|one| one.is_disjoint(&found)).filter_map(|one| one.first());
             let extra = sure.filter(|entry| !may.contains(entry) && !free(&entry.0));
             wrong.extend(missing.map(|(title, _)| format!("{file} at {at}: \"{title}\" is missing")));
             wrong.extend(extra.map(|(title, _)| format!("{file} at {at}: \"{title}\" is too much")));
