@@ -147,8 +147,8 @@ const MUTANTS: &[Mutant] = &[
     Mutant {
         rule: "a fork's own scenes are not its parent's",
         file: "crates/vault/src/state/lore.rs",
-        was: "left = forked.or_else(played).unwrap_or(i64::MAX).min(left);",
-        becomes: "left = forked.or_else(played).map_or(i64::MAX, |_| i64::MAX).min(left);",
+        was: "left = gone.unwrap_or(i64::MAX).min(left);",
+        becomes: "left = gone.map_or(i64::MAX, |_| i64::MAX).min(left);",
     },
     Mutant {
         rule: "a book that was built from another holds what that held, whoever wrote it",

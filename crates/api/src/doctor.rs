@@ -2,6 +2,7 @@
 
 use forklore_core::check::Health;
 use forklore_engine::doctor::{Grounds, Recorded, grounds, recorded};
+use forklore_fs::VaultPath;
 use forklore_vault::Library;
 use forklore_vault::history::HistoryError;
 use schemars::JsonSchema;
@@ -118,8 +119,11 @@ fn vault(library: &Library) -> Point {
 }
 
 fn rights(library: &Library, grounds: &Grounds) -> Point {
-    let (closed, unread) = (&grounds.closed, library.not_read());
-    let names = |paths: &[forklore_fs::VaultPath]| match paths {
+    let closed = &grounds.closed;
+    let chats = library.chats().filter(|(_, chat)| chat.unreadable().is_some());
+    let unread: Vec<VaultPath> =
+        library.not_read().iter().chain(chats.map(|(_, chat)| chat.path())).cloned().collect();
+    let names = |paths: &[VaultPath]| match paths {
         [one] => format!("\"{one}\""),
         [one, rest @ ..] => format!("\"{one}\" and {} more", rest.len()),
         [] => String::new(),
@@ -133,7 +137,7 @@ fn rights(library: &Library, grounds: &Grounds) -> Point {
         )
     } else if !unread.is_empty() {
         let message =
-            format!("Forklore may not read {}, or it is a link that leads out of the vault.", names(unread));
+            format!("Forklore may not read {}, or it is a link that leads out of the vault.", names(&unread));
         Point::wants(
             About::Rights,
             message,

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use forklore_core::check::Finding;
 use forklore_engine::check::CheckReport;
-use forklore_fs::{Identity, Node, NodeKind, PathError, VaultPath, Vfs};
+use forklore_fs::{Identity, Node, NodeKind, VaultPath, Vfs};
 use forklore_journal::layout;
 use forklore_vault::{Library, cache, history};
 use rayon::prelude::*;
@@ -91,7 +91,7 @@ impl PartialEq for Stamp {
 
 impl Stamp {
     /// Of a vault as it is now.
-    pub(crate) fn of(fs: &Arc<dyn Vfs>) -> Result<Self, PathError> {
+    pub(crate) fn of(fs: &Arc<dyn Vfs>) -> Self {
         let mut files = Files::default();
         for file in [layout::SETTINGS, layout::CONFIG] {
             let file = layout::folder(file);
@@ -99,7 +99,7 @@ impl Stamp {
         }
         let mut folders = Vec::new();
         for (folder, depth) in FOLDERS {
-            list(&**fs, layout::folder(folder), depth, &mut folders)?;
+            list(&**fs, layout::folder(folder), depth, &mut folders);
         }
         let identities = |(dir, nodes): &Folder| {
             let names: Vec<&str> = nodes.iter().filter(|n| is_file(n)).map(|node| &*node.name).collect();
@@ -123,7 +123,7 @@ impl Stamp {
             files.add(&file, identity);
         }
         let settled = now().saturating_mul(1_000_000).saturating_sub(files.changed) > MOMENT;
-        Ok(Self { hash: files.hasher.finalize(), settled })
+        Self { hash: files.hasher.finalize(), settled }
     }
 }
 
@@ -138,12 +138,17 @@ fn is_file(node: &Node) -> bool {
 const AT_ONCE: usize = 512;
 
 /// What is in a folder, and in those in it.
-fn list(fs: &dyn Vfs, dir: VaultPath, depth: usize, found: &mut Vec<Folder>) -> Result<(), PathError> {
+fn list(fs: &dyn Vfs, dir: VaultPath, depth: usize, found: &mut Vec<Folder>) {
+    let Ok(nodes) = fs.list(&dir) else {
+        // A folder that is closed to us is not one that nothing is in: the stamp is another one once it is open. No file has such a name.
+        found.push((dir, vec![Node { name: "closed ".to_owned(), kind: NodeKind::Other }]));
+        return;
+    };
     let (folders, mut nodes): (Vec<Node>, Vec<Node>) =
-        fs.list(&dir)?.into_iter().partition(|node| depth > 0 && node.kind == NodeKind::Dir);
+        nodes.into_iter().partition(|node| depth > 0 && node.kind == NodeKind::Dir);
     for folder in folders {
         if let Ok(path) = dir.join(&folder.name) {
-            list(fs, path, depth - 1, found)?;
+            list(fs, path, depth - 1, found);
         }
     }
     while nodes.len() > AT_ONCE {
@@ -151,7 +156,6 @@ fn list(fs: &dyn Vfs, dir: VaultPath, depth: usize, found: &mut Vec<Folder>) -> 
         found.push((dir.clone(), std::mem::replace(&mut nodes, rest)));
     }
     found.push((dir, nodes));
-    Ok(())
 }
 
 #[derive(Default)]

@@ -75,7 +75,7 @@ impl SharedLibrary {
     /// Reads a library [`calmly`].
     pub(crate) fn read(fs: &Arc<dyn Vfs>, progress: &dyn Progress) -> Result<Self, Failure> {
         // Before the content: what changes in between makes a stamp that is never met again.
-        let stamp = Stamp::of(fs)?;
+        let stamp = Stamp::of(fs);
         Ok(Self::new(read(fs, progress)?, stamp))
     }
 
@@ -120,7 +120,7 @@ impl SharedLibrary {
                 return check::check(library, None, now());
             }
             let report = check::check_changed(library, now());
-            if Stamp::of(fs).is_ok_and(|stamp| stamp == self.stamp) {
+            if !library.met_closed() && Stamp::of(fs) == self.stamp {
                 Found::remember(&**fs, &self.stamp, &report, library.chats().len());
             }
             report
@@ -208,9 +208,11 @@ fn fresh(
     fs: &Arc<dyn Vfs>,
     progress: &dyn Progress,
 ) -> Result<Arc<SharedLibrary>, Failure> {
-    let stamp = Stamp::of(fs)?;
-    // Some findings depend on the time: what has been waiting, what is left over.
-    let is_timed = |last: &SharedLibrary| last.checked.get().is_some_and(|report| report.timed);
+    let stamp = Stamp::of(fs);
+    // Some findings depend on the time: what has been waiting, what is left over. So does whether a disk that failed works again.
+    let is_timed = |last: &SharedLibrary| {
+        last.library.met_closed() || last.checked.get().is_some_and(|report| report.timed)
+    };
     let is_young = |last: &SharedLibrary| (0..LONGEST).contains(&(now() - last.read));
     if let Some(last) = last.filter(|last| last.stamp == stamp && (!is_timed(last) || is_young(last))) {
         return Ok(last);

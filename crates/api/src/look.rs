@@ -171,7 +171,7 @@ pub fn check(open: &OpenVault<'_>, of: &AnyChat) -> Result<(CheckReport, usize),
     if open.library_cache.is_none() {
         open.settled();
         // Nothing has changed: nothing is worked out, and no chat is even opened.
-        if let Some(found) = Found::recall(&*open.fs, &Stamp::of(&open.fs)?) {
+        if let Some(found) = Found::recall(&*open.fs, &Stamp::of(&open.fs)) {
             let chats = found.chats;
             return Ok((found.report(), chats));
         }
@@ -188,7 +188,7 @@ fn checked(open: &OpenVault<'_>, of: &AnyChat) -> Result<(Arc<SharedLibrary>, Ch
         Ok((shared, report))
     };
     let undisturbed = || {
-        let stamp = Stamp::of(&open.fs)?;
+        let stamp = Stamp::of(&open.fs);
         check(Arc::new(SharedLibrary::new(Library::load(open.fs.clone(), open.progress)?, stamp)))
     };
     library_cache::calmly(&*open.fs, || check(open.shared()?), undisturbed)

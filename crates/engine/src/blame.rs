@@ -169,7 +169,8 @@ pub fn blame(
     let changes = &lore.known.changes;
     let mut state = library.book_at(c, at, Wanted::default())?.entries;
     state.retain(|entry| entry_role(&entry.image.comment) != EntryRole::Queue);
-    let mut found = trace(&lore.known, &state, at, chat.head(), Carry { undated: true, since: true });
+    let mut found =
+        trace(&lore.known, &state, at, chat.head(), Carry { undated: true, since: true, perhaps: true });
     if let Some(wanted) = wanted {
         let titles: Vec<(Option<i64>, &str)> =
             found.iter().map(|one| (one.entry.image.uid, &*one.entry.image.comment)).collect();

@@ -46,9 +46,9 @@ pub fn recorded(library: &Library, now: i64) -> Result<Recorded, HistoryError> {
         found.bytes = timeline.store().size();
         found.last = timeline.seen.iter().map(|seen| seen.observation.clock).max();
     }
-    for (file, identity) in watch::files(&**fs)? {
+    for (file, identity) in watch::files(&**fs)?.there {
         let saved = identity.modified / 1_000_000;
-        if now - saved > SOON && !has(timeline.as_ref(), &**fs, &file, identity)? {
+        if now - saved > SOON && !has(timeline.as_ref(), &**fs, &file, identity) {
             found.behind.push(file);
         }
     }
@@ -56,32 +56,28 @@ pub fn recorded(library: &Library, now: i64) -> Result<Recorded, HistoryError> {
 }
 
 /// Whether history has a file as it is.
-fn has(
-    timeline: Option<&Timeline>,
-    fs: &dyn Vfs,
-    file: &VaultPath,
-    identity: Identity,
-) -> Result<bool, HistoryError> {
+fn has(timeline: Option<&Timeline>, fs: &dyn Vfs, file: &VaultPath, identity: Identity) -> bool {
     let last = timeline.and_then(|timeline| {
         let last = timeline.track(file).last()?;
         Some((timeline, &timeline.seen[*last].observation))
     });
     let Some((timeline, last)) = last.filter(|(_, last)| last.what != Observed::Gone) else {
-        return Ok(false);
+        return false;
     };
     // A save that was recorded is never later than what was recorded of it. One that is may have brought the same bytes again.
     if identity.modified / 1_000_000 <= last.clock {
-        return Ok(true);
+        return true;
     }
-    let Some(content) = last.content() else { return Ok(true) };
+    let Some(content) = last.content() else { return true };
     let open = match fs.open(file) {
         Ok(open) => open,
-        Err(e) if e.is_missing() => return Ok(true),
-        Err(e) => return Err(e.into()),
+        Err(e) if e.is_missing() => return true,
+        // It was saved since, and whoever records cannot read it either.
+        Err(_) => return false,
     };
     let mut same = Same { file: &*open, at: 0 };
     let read = timeline.store().read_document(&content, &mut same);
-    Ok(read.is_ok() && same.at == identity.len)
+    read.is_ok() && same.at == identity.len
 }
 
 /// Takes bytes for as long as they are those of a file.

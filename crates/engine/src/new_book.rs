@@ -1,5 +1,5 @@
-//! The lorebook that a chat gets of its own, whoever gives it one: [`name`] is what it is called, [`bytes`] what it holds. [`stays_shared`]
-//! tells why a chat gets none.
+//! The lorebook that a chat gets of its own, whoever gives it one: [`name`] is what it is called, [`bytes`] what it holds, and [`undated`] what of
+//! that nothing dates. [`stays_shared`] tells why a chat gets none.
 
 use std::collections::{HashMap, HashSet};
 
@@ -10,6 +10,7 @@ use forklore_core::fork::names::{self, BookStyle};
 use forklore_core::format::book::EntryImage;
 use forklore_core::format::chat::Message;
 use forklore_core::format::names::book_stem;
+use forklore_core::format::record::Uncertain;
 use forklore_core::state::StateEntry;
 use forklore_vault::state::at::{BookAt, SourceKind};
 use forklore_vault::{ChatIx, Library};
@@ -42,6 +43,12 @@ pub(crate) fn name(
         None => BookStyle::After { book: names::first_book(old, &line_names(library, c)) },
     };
     names::book(style, fork, &taken)
+}
+
+/// The entries that nothing dates.
+pub(crate) fn undated(found: &BookAt) -> Vec<Uncertain> {
+    let undated = found.entries.iter().filter(|entry| entry.undated);
+    undated.filter_map(|entry| Uncertain::of(&entry.image)).collect()
 }
 
 /// What a chat and those that it comes from are called, and what they were called when they got their books.

@@ -191,8 +191,9 @@ fn in_recaps(library: &Library, chats: &[ChatIx], wanted: &[char]) -> Vec<FoundR
     let mut seen: HashSet<String> = HashSet::new();
     let mut found = Vec::new();
     for c in chats {
+        // What cannot be read is not searched.
         let recap = show::running_at(library, *c, library.chat(*c).head());
-        let Some(text) = recap.content else { continue };
+        let Some(text) = recap.ok().and_then(|recap| recap.content) else { continue };
         if let Some(excerpt) = excerpt(&text, wanted)
             && seen.insert(text)
         {

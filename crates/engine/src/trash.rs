@@ -270,7 +270,12 @@ pub fn gc(library: &Library, log: &OpLog, request: GcRequest<'_>, now: i64) -> R
         if request.book.is_some_and(|book| book != stem) || !library.referring_to(stem, &[]).is_empty() {
             continue;
         }
-        let kept = library.book(stem)?.is_some_and(|book| book.keeper().is_some());
+        let book = library.book(stem)?;
+        // Nobody knows what is in one that cannot be read, so nobody knows that it is not needed.
+        if book.as_ref().is_some_and(|book| book.is_closed()) {
+            continue;
+        }
+        let kept = book.is_some_and(|book| book.keeper().is_some());
         if request.book.is_some() || made.contains(path) || (kept && request.orphans) {
             report.books.push(stem.clone());
             retire.push(path.clone());
@@ -348,7 +353,9 @@ fn forget_cache(library: &Library) -> Result<(), PathError> {
     let mut known: HashSet<String> =
         library.chats().map(|(_, chat)| cache::file_of(chat.path()).name().to_owned()).collect();
     let backups = layout::folder(layout::BACKUPS);
-    for node in library.fs().list(&backups)? {
+    // What is remembered of backups is kept while nobody knows which there are.
+    let Ok(nodes) = library.fs().list(&backups) else { return Ok(()) };
+    for node in nodes {
         if let Ok(path) = backups.join(&node.name) {
             known.insert(cache::file_of(&path).name().to_owned());
         }

@@ -347,13 +347,16 @@ fn moved_on(library: &Library, operation: &Operation, path: &VaultPath) -> Resul
         MemoryRecord::of(chat.header()).filter(|_| own)?.made
     });
     let baseline = baseline.or(remembered);
-    let book = library.book(stem)?;
+    let book = library.open_book(stem)?;
     let now = book.as_ref().and_then(|book| Some(fingerprint(&book.parse().ok()?)));
     let same = baseline.is_some() && baseline == now;
     Ok((!same).then(|| "its entries have changed".to_owned()))
 }
 
 fn chat_moved_on(chat: &Chat) -> Option<String> {
+    if let Some(why) = chat.unreadable() {
+        return Some(format!("it cannot be read ({why})"));
+    }
     let changed = Some("it was changed".to_owned());
     let Some(baseline) = chat.record().and_then(|record| record.baseline.as_ref()) else {
         return changed;

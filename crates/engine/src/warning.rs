@@ -85,6 +85,10 @@ codes! {
     BookAlsoGlobal = "BOOK_ALSO_GLOBAL";
     /// The book has gone on since the state that a chat comes back in.
     BookChangedSince = "BOOK_CHANGED_SINCE";
+    /// The chat's book cannot be read.
+    BookDamaged = "BOOK_DAMAGED",
+        typed "Mend the file, or give Forklore the right to read it: `forklore check` tells more.",
+        shown "Mend the file, or give Forklore the right to read it.";
     /// Others are bound to the book that comes back.
     BookLeftToOthers = "BOOK_LEFT_TO_OTHERS";
     /// The chat's book is not there.

@@ -59,6 +59,9 @@ pub fn is_vault(entries: &[&str]) -> bool {
 /// Folders below a SillyTavern install, or beside it, in which a single user's vault can be.
 pub const CANDIDATES: [&str; 4] = ["", "default-user", "data/default-user", "SillyTavern/data/default-user"];
 
+/// How all backups of chats begin.
+pub const BACKUP_PREFIX: &str = "chat_";
+
 /// How the backups of a chat folder or group chat begin: lower case, everything else an underscore. More can follow before the
 /// time (a hash where the name is not ASCII, another chat's name): whose backup it is, its messages tell.
 pub fn backup_prefix(key: &str) -> String {
@@ -67,5 +70,5 @@ pub fn backup_prefix(key: &str) -> String {
         .chars()
         .map(|c| if c.is_ascii_alphanumeric() { c } else { '_' })
         .collect();
-    format!("chat_{clean}")
+    format!("{BACKUP_PREFIX}{clean}")
 }

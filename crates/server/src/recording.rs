@@ -10,7 +10,7 @@ use std::time::Duration;
 
 use forklore_api::{Failure, now};
 use forklore_fs::{RealFs, Vfs};
-use forklore_vault::history::{self, By, HistoryError, Looked, Watch};
+use forklore_vault::history::{self, By, Closed, HistoryError, Looked, Watch};
 use forklore_vault::{Library, NoProgress};
 use tokio::sync::broadcast;
 
@@ -82,7 +82,7 @@ fn record(root: &Path, heard: &Receiver<String>, trouble: &Trouble) {
         for again in 0..20 {
             match look(root, &mut watch, &by) {
                 Ok(looked) if looked.unfinished.is_empty() => {
-                    trouble.is(None);
+                    trouble.is(told_of(&looked.closed));
                     break;
                 }
                 Ok(_) => std::thread::sleep(SOON),
@@ -96,6 +96,20 @@ fn record(root: &Path, heard: &Receiver<String>, trouble: &Trouble) {
             }
         }
     }
+}
+
+/// What is told of files and folders that cannot be read: the others are recorded all the same.
+fn told_of(closed: &[Closed]) -> Option<String> {
+    let first = closed.first()?;
+    Some(match closed.len() {
+        1 => format!("{} cannot be read ({}). All others are recorded.", first.path, first.why),
+        n => format!(
+            "{} and {} more cannot be read ({}). All others are recorded.",
+            first.path,
+            n - 1,
+            first.why
+        ),
+    })
 }
 
 fn look(root: &Path, watch: &mut Option<Watch>, by: &By) -> Result<Looked, HistoryError> {

@@ -54,11 +54,15 @@ impl Library {
     /// Who refers to a book, in phrases, counted from the files themselves; chats in `except` do not count.
     pub fn referring_to(&self, stem: &str, except: &[ChatIx]) -> Vec<String> {
         let mut found = self.known_to_refer_to(stem, except);
-        // A chat that cannot be read may refer to anything.
-        let unread = self.chats.iter().filter(|chat| chat.unreadable.is_some());
-        found.extend(unread.map(|chat| format!("\"{}\", which cannot be read,", chat.name)));
-        found.extend(self.not_read.iter().map(|path| format!("{path}, which cannot be read,")));
+        found.extend(self.may_refer());
         found
+    }
+
+    /// Whoever may refer to any book, in phrases: what a chat that cannot be read says is not known, nor what is in a folder that cannot.
+    pub fn may_refer(&self) -> impl Iterator<Item = String> {
+        let chats = self.chats.iter().filter(|chat| chat.unreadable.is_some());
+        let chats = chats.map(|chat| format!("\"{}\", which cannot be read,", chat.name));
+        chats.chain(self.not_read.iter().map(|path| format!("{path}, which cannot be read,")))
     }
 
     /// As [`Self::referring_to`], as far as files can be read: what cannot be stands in nobody's way.

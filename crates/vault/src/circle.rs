@@ -67,7 +67,7 @@ impl Library {
         for ((c, chat), mentioned) in ChatIx::each(&self.chats).zip(mentioned) {
             let mine = circles.node(Node::Chat(c));
             circles.join(mine, Node::Story(chat.story));
-            for relative in self.family(c).first().copied().into_iter().chain(chat.lineage.parent) {
+            for relative in self.family(c).first().copied().into_iter().chain(chat.lineage.above()) {
                 circles.join(mine, Node::Chat(relative));
             }
             for book in mentioned {
@@ -160,7 +160,8 @@ impl Library {
             key.add(&(&chat.path, &chat.name, &story.kind, &story.folder, &story.name));
             let is = now.chats[c.place()];
             key.add_identity(is.filter(|_| is == chat.identity)?);
-            key.add(&lineage.parent.map(|parent| &self.chats[parent].path));
+            key.add(&lineage.above().map(|above| &self.chats[above].path));
+            key.add(&(lineage.parent.is_some(), lineage.beyond.map(|beyond| beyond.message)));
             key.add(&(lineage.kind, lineage.fork_message, lineage.basis, lineage.confidence, &lineage.note));
             // What is kept elsewhere does not show in the chat's own file.
             key.add(&chat.kept.as_ref().map(|(_, kept)| &kept.metadata));

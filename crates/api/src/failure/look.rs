@@ -91,6 +91,11 @@ impl From<StateError> for Failure {
     fn from(e: StateError) -> Self {
         let message = e.to_string();
         match e {
+            StateError::CorruptBook { closed: true, .. } => Self::new(
+                ErrorCode::CorruptBook,
+                message,
+                "Give Forklore (and SillyTavern) the right to read the file, and look at the disk. Forklore has changed nothing.",
+            ),
             StateError::CorruptBook { .. } => {
                 let hint = "Mend the file in a text editor, or put a copy in its place. Forklore has changed nothing.";
                 Self::new(ErrorCode::CorruptBook, message, hint)

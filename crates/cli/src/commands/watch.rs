@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use forklore_api::{Failure, note, now};
 use forklore_fs::{Hints, RealFs, Vfs};
-use forklore_vault::history::{self, Watch};
+use forklore_vault::history::{self, Closed, Watch};
 use forklore_vault::{Library, NoProgress};
 use serde::Serialize;
 
@@ -50,6 +50,16 @@ struct WatchReport {
     recorded: Vec<String>,
     /// How many backups told something new
     backups: usize,
+    /// Files and folders that could not be read, which are recorded once they can
+    closed: Vec<NotRead>,
+}
+
+#[derive(Serialize)]
+struct NotRead {
+    /// The file or folder
+    path: String,
+    /// Why
+    why: String,
 }
 
 pub(crate) fn run(context: &Context, args: &Args) -> Result<ExitCode, Failure> {
@@ -68,11 +78,14 @@ pub(crate) fn run(context: &Context, args: &Args) -> Result<ExitCode, Failure> {
     if args.once {
         let looked = watch.sweep(now(), &Bar::new(context.json))?;
         let recorded = looked.recorded.iter().map(|file| file.as_str().to_owned()).collect();
-        let report = WatchReport { recorded, backups };
+        let closed = looked.closed.iter();
+        let closed = closed.map(|one| NotRead { path: one.path.as_str().to_owned(), why: one.why.clone() });
+        let report = WatchReport { recorded, backups, closed: closed.collect() };
         if context.json {
             ui::json(&report)?;
         } else {
             ui::watched(&report.recorded, report.backups)?;
+            looked.closed.iter().try_for_each(|closed| ui::not_read(&closed.why))?;
         }
         return Ok(ExitCode::SUCCESS);
     }
@@ -89,6 +102,8 @@ fn keep_watching(
     let hints = Hints::of(&folders.each_ref().map(std::path::PathBuf::as_path));
     let first = watch.sweep(now(), &Bar::new(context.json))?;
     ui::watching(context.json, first.recorded.len(), real.root())?;
+    let mut closed: Vec<Closed> = Vec::new();
+    tell_closed(&mut closed, first.closed)?;
     loop {
         hints.wait(Duration::from_secs(args.every));
         match watch.sweep(now(), &NoProgress) {
@@ -96,6 +111,7 @@ fn keep_watching(
                 for file in &looked.recorded {
                     ui::saw(context.json, file.as_str(), watch.recorder().last(file))?;
                 }
+                tell_closed(&mut closed, looked.closed)?;
                 // A file that was being written is looked at again soon, whether or not the system reports its end.
                 if !looked.unfinished.is_empty() {
                     std::thread::sleep(Duration::from_millis(200));
@@ -105,4 +121,13 @@ fn keep_watching(
             Err(e) => ui::not_recorded(&e.to_string())?,
         }
     }
+}
+
+/// Tells what could not be read, each once for as long as that is so.
+fn tell_closed(known: &mut Vec<Closed>, closed: Vec<Closed>) -> std::io::Result<()> {
+    for one in closed.iter().filter(|one| !known.contains(one)) {
+        ui::not_read(&one.why)?;
+    }
+    *known = closed;
+    Ok(())
 }

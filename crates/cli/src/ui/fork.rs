@@ -23,6 +23,9 @@ pub(crate) fn forked(report: &ForkReport, warnings: bool) -> io::Result<()> {
         Some(name) => {
             let source = match (book.source.kind, book.source.message, book.source.distance) {
                 ("head", ..) => "as it is".to_owned(),
+                ("degraded", Some(first), _) => {
+                    format!("as Forklore first saw it, when the chat had {}", count(first + 1, "message"))
+                }
                 (_, Some(message), Some(0)) => format!("as of message {message}"),
                 (_, Some(message), _) => format!("as of message {message}, the last scene before"),
                 ("degraded", ..) => "a copy of today's".to_owned(),

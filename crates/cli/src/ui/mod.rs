@@ -60,5 +60,5 @@ pub(crate) use show::show;
 pub(crate) use trash::{cleaned, rest_restored, restored, trash};
 pub(crate) use tree::{stories, tree};
 pub(crate) use undo::undone;
-pub(crate) use watch::{not_noted, not_recorded, saw, watched, watching};
+pub(crate) use watch::{not_noted, not_read, not_recorded, saw, watched, watching};
 pub(crate) use words::size;

@@ -30,6 +30,9 @@ pub(crate) fn show(report: &ShowReport, full: bool) -> io::Result<()> {
     scene(&mut out, report, full)?;
     book(&mut out, &report.book, full)?;
     recap(&mut out, report, full)?;
+    for note in &report.notes {
+        writeln!(out, "\n{DIM}{}{DIM:#}", wrap(&tame(note), "  "))?;
+    }
     for warning in &report.warnings {
         writeln!(
             out,
@@ -66,6 +69,10 @@ fn book(out: &mut impl io::Write, book: &ShowBook, full: bool) -> io::Result<()>
         ("head", _) => "the book as it is".to_owned(),
         ("scene", Some(m)) => format!("as it was at message {m}"),
         ("scene", None) => "before the first scene".to_owned(),
+        ("degraded", Some(first)) => {
+            let had = count(first + 1, "message");
+            format!("as Forklore first saw it, when the chat had {had}; nothing tells how it was")
+        }
         ("degraded", _) => "as it is now; nothing tells how it was".to_owned(),
         (kind, _) => kind.to_owned(),
     };

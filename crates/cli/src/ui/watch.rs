@@ -3,6 +3,7 @@
 use std::io::{self, Write as _};
 use std::path::Path;
 
+use forklore_api::capital;
 use forklore_journal::oplog;
 use forklore_vault::history::{Observation, Observed};
 
@@ -67,6 +68,17 @@ pub(crate) fn saw(json: bool, file: &str, seen: Option<&Observation>) -> io::Res
 pub(crate) fn not_recorded(why: &str) -> io::Result<()> {
     let mut out = anstream::stderr().lock();
     writeln!(out, "{WARN}!{WARN:#} {}; it is tried again.", tame(why))
+}
+
+/// Tells of a file or folder that cannot be read, which keeps nobody from recording the others.
+pub(crate) fn not_read(why: &str) -> io::Result<()> {
+    let mut out = anstream::stderr().lock();
+    let why = capital(why);
+    writeln!(
+        out,
+        "{WARN}!{WARN:#} {}. Everything else is recorded. Give Forklore the right to read it: then it is, too.",
+        tame(&why)
+    )
 }
 
 /// Tells that an operation is not in history.

@@ -589,7 +589,7 @@ fn nothing_differs() {
 
     Nothing else differs.
 
-      ! A and B: nothing tells how these were at that message, so they are as of now: variables.
+      ! A and B: The variables are today's: nothing tells what they were at message 8.
     ");
 }
 

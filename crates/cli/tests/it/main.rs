@@ -39,15 +39,19 @@ mod merge_verbs;
 mod modes;
 mod ops;
 mod past;
+mod recaps;
 mod regressions;
 mod remedies;
 mod seeds;
 mod serve;
 mod set_up;
+mod sights;
 #[cfg(unix)]
 mod sillytavern;
 mod structure;
 mod told;
+#[cfg(unix)]
+mod unreadable;
 mod watch;
 
 /// The binary under test.

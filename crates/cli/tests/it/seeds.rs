@@ -1166,7 +1166,11 @@ fn variables_of_the_past_come_from_a_backup() {
     story.save(&vault);
     let report = fork(&vault, &["branch", "Ana/Main", "--at", "15"]);
     assert_eq!(ChatFile::at(&vault, &address(&report)).metadata()["variables"], json!({"gold": "2"}));
-    assert!(!report["inherited"].as_array().unwrap().contains(&json!("variables")), "{report}");
+    // It is the nearer of two that do not agree, and that is said.
+    assert_eq!(report["inherited"], json!(["variables"]));
+    assert!(report["notes"].to_string().contains("The variables are as of message 11"), "{report}");
+    let exact = fork(&vault, &["branch", "Ana/Main", "--at", "11"]);
+    assert_eq!((&exact["inherited"], &exact["notes"]), (&json!([]), &json!([])));
     let head = fork(&vault, &["branch", "Ana/Main"]);
     assert_eq!(ChatFile::at(&vault, &address(&head)).metadata()["variables"], json!({"gold": "9"}));
 }

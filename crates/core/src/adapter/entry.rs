@@ -27,12 +27,14 @@ pub struct Mark {
     pub message: usize,
     /// Whether it was there by then and may be older: what replaced it says so, not the entry itself.
     pub by_then: bool,
+    /// Of what sums up others, where these were written: whoever made it had all of them.
+    pub sources: Vec<Mark>,
 }
 
 impl Mark {
     /// What an entry says of itself.
     pub fn new(chat: Option<String>, message: usize) -> Self {
-        Self { chat, message, by_then: false }
+        Self { chat, message, by_then: false, sources: Vec::new() }
     }
 }
 

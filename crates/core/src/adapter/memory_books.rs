@@ -267,9 +267,10 @@ fn mark(entry: &EntryImage, all: &[EntryImage], depth: usize) -> Option<Mark> {
     }
     if is_summary(raw) {
         // Tiers go to six; a deeper chain can only be a ring.
-        return (depth < 8).then(|| {
-            sources(entry, all).filter_map(|s| mark(s, all, depth + 1)).max_by_key(|m| m.message)
-        })?;
+        let found = || sources(entry, all).filter_map(|source| mark(source, all, depth + 1));
+        let sources: Vec<Mark> = if depth < 8 { found().collect() } else { Vec::new() };
+        let furthest = sources.iter().max_by_key(|mark| mark.message).cloned()?;
+        return Some(Mark { sources, ..furthest });
     }
     if let Some(end) = message(&["STMB_sidePromptRegeneration", "sceneEnd"]) {
         return Some(Mark::new(chat(&["STMB_sidePromptRegeneration", "chatId"]), end));
@@ -318,7 +319,8 @@ mod tests {
 
     fn marks(entries: &[EntryImage]) -> Vec<Option<Mark>> {
         let made = |entry| MemoryBooks.layers(entry, entries).into_iter().map(|(mark, _)| mark).next();
-        entries.iter().map(|entry| made(entry).flatten()).collect()
+        let alone = |mark: Mark| Mark { sources: Vec::new(), ..mark };
+        entries.iter().map(|entry| made(entry).flatten().map(alone)).collect()
     }
 
     #[test]

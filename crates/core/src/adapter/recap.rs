@@ -75,6 +75,11 @@ impl RunningRecap {
     /// is damaged: then the last whole one counts.
     pub fn project(&self, at: usize, place: &dyn Fn(&RecapVersion) -> Option<usize>) -> Projection {
         let places: Vec<Option<usize>> = self.versions.iter().map(place).collect();
+        self.project_placed(at, &places)
+    }
+
+    /// The same, where the place of each version is known already.
+    pub fn project_placed(&self, at: usize, places: &[Option<usize>]) -> Projection {
         let all = 0..self.versions.len();
         let (kept, dropped): (Vec<usize>, Vec<usize>) =
             all.partition(|i| places[*i].is_some_and(|message| message <= at));
@@ -115,16 +120,32 @@ impl StoredVersion<'_> {
     }
 }
 
-/// The combined recap: one text for everything up to a message.
-#[derive(Debug, Clone, PartialEq, Eq)]
+/// The combined recap: one text for everything up to a message. Two that tell the same are the same, whenever they were made.
+#[derive(Debug, Clone)]
 pub struct CombinedRecap {
     /// How many messages it covers.
     pub message_count: i64,
     /// Its text.
     pub content: String,
+    /// When it was made, in milliseconds since 1970; 0 if it does not say.
+    pub clock: i64,
 }
 
+impl PartialEq for CombinedRecap {
+    fn eq(&self, other: &Self) -> bool {
+        (self.message_count, &self.content) == (other.message_count, &other.content)
+    }
+}
+
+impl Eq for CombinedRecap {}
+
 impl CombinedRecap {
+    /// Whether this one was made once, and then copied: it has the same text, or was made in the same millisecond.
+    pub fn is_copy_of(&self, other: &Self) -> bool {
+        let same_text = self.content == other.content && !self.content.trim().is_empty();
+        same_text || (self.clock > 0 && self.clock == other.clock)
+    }
+
     /// Whether it tells of nothing after message `at`.
     pub fn fits(&self, at: usize) -> bool {
         i64::try_from(at).is_ok_and(|at| self.message_count <= at + 1)

@@ -1,13 +1,15 @@
 //! [`ForkRecord`]: the `forklore` key that Forklore puts into the header of the forks it makes.
 //!
 //! SillyTavern's own forks copy their parent's metadata, this key included. So the record names its owner; where file and slug
-//! are not the owner's, the chat is a copy and the record is somebody else's.
+//! are not the owner's, the chat is a copy and the record is somebody else's. [`Uncertain`] are entries that it was made with, and that
+//! nothing dated.
 
 use std::ops::RangeInclusive;
 
 use forklore_json::{Kind, Raw, list, object, quote};
 use serde::{Deserialize, Serialize};
 
+use super::book::EntryImage;
 use super::conflict::Conflict;
 
 /// What the header of a fork says about its making.
@@ -35,6 +37,8 @@ pub struct ForkRecord {
     pub depth: usize,
     /// Name of the book that was made for the fork.
     pub book: Option<String>,
+    /// What came along into it although nothing told whether it belonged there.
+    pub undated: Vec<Uncertain>,
     /// What the fork started with.
     pub baseline: Option<Baseline>,
     /// Codes of findings that the user has accepted as they are.
@@ -50,6 +54,38 @@ pub struct ForkRecord {
     pub learnt: Option<Learnt>,
     /// Whose messages follow the parent's, if another chat's do.
     pub appended: Option<Appended>,
+}
+
+/// An entry that came along into a book although nothing told whether it belonged there.
+#[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub struct Uncertain {
+    /// Its number.
+    pub uid: i64,
+    /// What it said, in few signs: once somebody has written on, it is as certain as that.
+    pub says: String,
+}
+
+impl Uncertain {
+    /// Of an entry that has a number.
+    pub fn of(entry: &EntryImage) -> Option<Self> {
+        let mut hasher = blake3::Hasher::new();
+        hasher.update(&(entry.comment.len() as u64).to_le_bytes());
+        hasher.update(entry.comment.as_bytes());
+        hasher.update(entry.content().as_bytes());
+        Some(Self { uid: entry.uid?, says: hasher.finalize().to_hex()[..16].to_owned() })
+    }
+
+    fn read(raw: Raw<'_>) -> Option<Self> {
+        // Older records have nothing but the number.
+        Some(Self {
+            uid: raw.get("uid").and_then(Raw::as_i64)?,
+            says: raw.get("says")?.as_text()?.into_owned(),
+        })
+    }
+
+    fn write(&self) -> Vec<u8> {
+        object(&[("uid", self.uid.to_string().into_bytes()), ("says", quote(&self.says))])
+    }
 }
 
 /// What a chat has from a second parent.
@@ -204,6 +240,12 @@ impl ForkRecord {
             root: text(&["root"]).unwrap_or_default(),
             depth: number(&["depth"]).unwrap_or(1),
             book: text(&["book", "name"]),
+            undated: raw
+                .at(&["book", "undated"])
+                .unwrap_or(Raw::NULL)
+                .elements()
+                .filter_map(Uncertain::read)
+                .collect(),
             baseline,
             accepted: raw
                 .get("accepted")
@@ -225,6 +267,9 @@ impl ForkRecord {
         let number = |n: usize| n.to_string().into_bytes();
         let mut own = vec![("name", self.book.as_deref().map_or(b"null".to_vec(), quote))];
         own.extend(book.iter().cloned());
+        if !self.undated.is_empty() {
+            own.push(("undated", list(&self.undated.iter().map(Uncertain::write).collect::<Vec<_>>())));
+        }
         // Plain data into memory cannot fail.
         let baseline = serde_json::to_vec(&self.baseline).unwrap_or_else(|_| b"null".to_vec());
         let mut fields = vec![

@@ -29,6 +29,10 @@ pub(super) fn attribute(life: &mut Life, marked: &HashMap<usize, Mark>, works: &
         authors[n] = match mark {
             Some((mark, Some(origin))) if mark.by_then => Author::Replaced(origin),
             Some((_, Some(origin))) => Author::Mark(origin),
+            // Nobody has all that it sums up: whoever made it had some of another line, and nothing but where it was seen tells who.
+            Some((mark, None)) if !mark.sources.is_empty() => {
+                claims.claim(difference, &authors[..n], &mut told).unwrap_or(Author::Unknown)
+            }
             Some((mark, None)) if mark.chat.is_some() && !mark.by_then => Author::Lost,
             _ => claims.claim(difference, &authors[..n], &mut told).unwrap_or(Author::Unknown),
         };
@@ -45,12 +49,18 @@ pub(super) fn attribute(life: &mut Life, marked: &HashMap<usize, Mark>, works: &
             authors[n] = first;
         }
     }
+    let mut perhaps: HashMap<usize, Vec<ChatIx>> = HashMap::new();
     for (n, difference) in life.differences.iter().enumerate() {
         if authors[n] == Author::Unknown {
-            authors[n] = by_hand(life, difference, works, cast);
+            let (author, others) = by_hand(life, difference, works, cast);
+            authors[n] = author;
+            perhaps.extend((!others.is_empty()).then_some((n, others)));
         }
     }
-    life.differences.iter_mut().zip(authors).for_each(|(difference, author)| difference.author = author);
+    for (n, (difference, author)) in life.differences.iter_mut().zip(authors).enumerate() {
+        difference.author = author;
+        difference.perhaps = perhaps.remove(&n).unwrap_or_default();
+    }
 }
 
 struct Claims<'a> {
@@ -340,14 +350,13 @@ fn is_entity(comment: &str) -> bool {
         })
 }
 
-/// Whose hand it was.
-fn by_hand(life: &Life, difference: &Difference, works: &[AtWork], cast: &dyn Cast) -> Author {
+/// Whose hand it was, and who it may have been as well.
+fn by_hand(life: &Life, difference: &Difference, works: &[AtWork], cast: &dyn Cast) -> (Author, Vec<ChatIx>) {
     if life.by_choice {
-        return Author::Anybody;
+        return (Author::Anybody, Vec::new());
     }
     let sights = &life.sights;
-    let since = difference.since.map_or(i64::MIN, |since| sights[since].time);
-    let shown = sights[difference.shown].time;
+    let (since, shown) = Claims { life, works }.window(difference);
     let moved = |chat: ChatIx| {
         if let (Some(SeenBy::Look(_, before)), SeenBy::Look(_, after)) =
             (difference.since.map(|since| &sights[since].by), &sights[difference.shown].by)
@@ -368,13 +377,19 @@ fn by_hand(life: &Life, difference: &Difference, works: &[AtWork], cast: &dyn Ca
     let player = works.get(difference.shown).and_then(|at| at.player).or(processed);
     let player = player.filter(|chat| life.users.contains(chat));
     let owner = life.owner.filter(|_| !life.lost);
+    let hand = |chat: Option<ChatIx>| chat.map_or(Author::Unknown, Author::Hand);
+    // Between two looks nothing is sure: whoever was saved last need not be the one that was open, and of several who went on it may have been
+    // the one that the book was made for, without going on.
+    let is_look = |sight: usize| matches!(sights[sight].by, SeenBy::Look(..));
+    let between_looks = is_look(difference.shown) && difference.since.is_some_and(is_look);
+    let perhaps: Vec<ChatIx> = owner.into_iter().filter(|_| between_looks).collect();
     match &movers[..] {
-        [one] => Author::Hand(*one),
+        [one] => (Author::Hand(*one), Vec::new()),
         // Of several it was one, but nobody knows which; the owner if he was among them.
         [_, _, ..] => {
             let likely = player.or(owner.filter(|owner| movers.contains(owner)));
-            likely.map_or(Author::Unknown, Author::Hand)
+            (hand(likely), perhaps)
         }
-        [] => player.or(owner).map_or(Author::Unknown, Author::Hand),
+        [] => (hand(player.or(owner)), perhaps),
     }
 }

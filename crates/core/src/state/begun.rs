@@ -46,9 +46,16 @@ pub(super) struct Beginning<'a> {
     instead: Option<&'a EntryImage>,
     /// The book, if the thing was taken out of those that it was made from only later
     kept: Option<&'a Life>,
+    /// The book and the sight of it that was copied, if only what came after that is told of
+    after: Option<(&'a str, usize)>,
 }
 
 impl Beginning<'_> {
+    /// Whether this tells of what a sight of a book shows first: what had been copied was there, also if it is the same again later.
+    pub(super) fn is_about(&self, book: &str, shown: usize) -> bool {
+        self.after.is_none_or(|(copied, sight)| copied != book || shown > sight)
+    }
+
     /// Whether what became of a thing is what this tells of. Where only settings were changed later, what was there says the same in words.
     pub(super) fn tells_of(&self, after: &EntryImage) -> bool {
         let alike = |entry: &EntryImage| {
@@ -96,19 +103,21 @@ pub(super) fn begun_with<'a>(lives: &[&'a Life], line: &Line<'_>) -> Begun<'a> {
             _ => None,
         });
         for (thing, entry) in life.base.shown.iter().chain(&life.base.with) {
-            let shown = |message| Beginning { message, entry, there: true, instead: None, kept: None };
+            let shown =
+                |message| Beginning { message, entry, there: true, instead: None, kept: None, after: None };
             begun.entry(thing).or_default().extend(first.map(shown));
         }
         let Some(message) = begun_at(life, line) else { continue };
         for (thing, entry) in &life.base.with {
             let kept = life.base.kept.contains(thing).then_some(*life);
-            let with = Beginning { message, entry, there: true, instead: None, kept };
+            let with = Beginning { message, entry, there: true, instead: None, kept, after: None };
             begun.entry(thing).or_default().push(with);
         }
         for (thing, entry) in &life.base.without {
             let instead = life.base.state.iter().find(|(made, _)| made == thing).map(|(_, entry)| entry);
             // What it was made without counts before what it was made with: a thing can be both, but for a setting.
-            let without = Beginning { message, entry, there: false, instead, kept: None };
+            let after = life.base.copied.as_ref().map(|(book, sight)| (&**book, *sight));
+            let without = Beginning { message, entry, there: false, instead, kept: None, after };
             begun.entry(thing).or_default().insert(0, without);
         }
     }
@@ -130,7 +139,8 @@ pub(super) struct Built<'a> {
 pub(super) fn built_from<'a>(lives: &[&'a Life], line: &Line<'_>) -> Vec<Built<'a>> {
     let built = lives.iter().filter_map(|life| {
         let (source, sight) = life.built_from.as_ref()?;
-        let message = begun_at(life, line)?;
+        // What it was built from may be older than the fork that it was built for.
+        let message = begun_at(life, line)?.max(forked_at(life, line).unwrap_or(0));
         let gone = life.differences.iter().filter(|difference| {
             difference.since == Some(0) && difference.after.is_none() && !difference.line
         });
@@ -163,12 +173,17 @@ fn given_at(life: &Life, line: &Line<'_>) -> Option<usize> {
     })
 }
 
+/// The message of our line that a chat was forked at, for which a book was made when it was.
+fn forked_at(life: &Life, line: &Line<'_>) -> Option<usize> {
+    let mut chats = std::iter::once(line.chat).chain(line.ancestors.iter().map(|above| above.chat));
+    let above =
+        chats.position(|chat| Some(chat) == life.owner).and_then(|owner| line.ancestors.get(owner))?;
+    (line.ours)(above.chat, above.limit)
+}
+
 /// What our line had, and what the book that it went on with was built without: from its next message on it had that no more.
 pub(super) fn never_came<'a>(life: &'a Life, line: &Line<'_>) -> impl Iterator<Item = Change> + 'a {
-    // It was built for a fork when that was made.
-    let mut chats = std::iter::once(line.chat).chain(line.ancestors.iter().map(|above| above.chat));
-    let above = chats.position(|chat| Some(chat) == life.owner).and_then(|owner| line.ancestors.get(owner));
-    let forked = above.and_then(|above| (line.ours)(above.chat, above.limit));
+    let forked = forked_at(life, line);
     let message = given_at(life, line).map(|given| forked.map_or(given, |forked| forked.max(given)));
     life.base.never.iter().filter_map(move |(thing, entry)| {
         Some(Change {

@@ -80,6 +80,7 @@ impl Life {
         if let Base::Copy(source, sight, _) | Base::Present(source, sight, _) = base {
             let missed = life.missed(source, *sight);
             if life.is_whole {
+                life.base.copied = Some((source.book.clone(), *sight));
                 life.base.never = life.unmet(source, *sight);
                 life.base.without.extend(missed);
             } else {
@@ -316,6 +317,13 @@ impl<'a> Builder<'a> {
             self.settle(made, &shown, &sight.witness, complete);
         }
         let before = std::mem::take(&mut self.state);
+        // A copy shows what was there when it was made, and looks may say other times than they were: what has gone since does not come back by it.
+        let mut shown = shown;
+        if matches!(sight.witness, Witness::Copy) {
+            let there: HashSet<&Thing> = before.iter().map(|(thing, _)| thing).collect();
+            let known = |entry: &EntryImage| self.life.everything.get(&everything_key(entry));
+            shown.retain(|entry| known(entry).is_none_or(|thing| there.contains(thing)));
+        }
         let entries = if is_look { shown.clone() } else { self.as_known(&shown, &before) };
         let things = self.compare(here, &before, &entries, &entries, complete, copied);
         self.seen.extend(things.iter().map(|thing| (thing.clone(), here)));

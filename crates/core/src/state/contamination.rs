@@ -89,7 +89,8 @@ fn lines_of<'a>(changes: impl Iterator<Item = &'a &'a Change>) -> HashMap<String
         let before = change.before.as_ref().filter(|_| !change.rewrites);
         let before = before.map(EntryImage::content).unwrap_or_default();
         for line in after.content().lines().filter(|line| !before.lines().any(|l| l == *line)) {
-            *lines.entry(line.to_owned()).or_default() |= change.place != Place::Unattributed;
+            *lines.entry(line.to_owned()).or_default() |=
+                !matches!(change.place, Place::Unattributed | Place::Perhaps { .. });
         }
     }
     lines
@@ -101,7 +102,7 @@ pub fn holes(known: &Known, head: usize, book: &[(Thing, EntryImage)]) -> Vec<En
     let present: HashSet<&Thing> = book.iter().map(|(thing, _)| thing).collect();
     let filled = known.changes.iter().any(|change| change.made_without).then(|| filled(known));
     let known = filled.as_ref().unwrap_or(known);
-    let earned = fold(known, head, head, Carry { undated: false, since: true }, None);
+    let earned = fold(known, head, head, Carry { undated: false, since: true, perhaps: false }, None);
     let lacking = earned.entries.into_iter().filter(|entry| {
         entry_role(&entry.image.comment) == EntryRole::Fact
             && entry.thing.as_ref().is_some_and(|thing| !present.contains(thing))

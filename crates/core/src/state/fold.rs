@@ -126,6 +126,8 @@ pub struct Carry {
     pub undated: bool,
     /// What only the book as it is now shows. Not wanted while an extension is at work in it.
     pub since: bool,
+    /// What one of several may have made, of whom the line is one.
+    pub perhaps: bool,
 }
 
 /// The book at message `at` of a line whose last message is `head`.
@@ -191,7 +193,12 @@ fn belongs(change: &Change, at: usize, head: usize, carry: Carry) -> Result<bool
         Place::Ours(message) if message <= at => Ok(false),
         Place::Ours(message) => Err(Why::Later(message)),
         Place::Elsewhere(origin) => Err(Why::Elsewhere(origin)),
-        Place::Unattributed => Err(Why::Unattributed),
+        Place::Perhaps { from }
+            if creation && carry.undated && carry.perhaps && from.is_none_or(|from| at >= from) =>
+        {
+            Ok(true)
+        }
+        Place::Unattributed | Place::Perhaps { .. } => Err(Why::Unattributed),
         Place::Between { until, .. } | Place::Met { until, .. } if until <= at => Ok(false),
         // Nobody ever saw the book without it.
         Place::Between { from: None, .. } if creation && carry.undated => Ok(true),
@@ -229,6 +236,7 @@ fn may_be_gone(change: &Change, at: usize, head: usize) -> bool {
             Place::Between { from, until } => from.is_some_and(|from| from < at) && at < until,
             Place::Met { from, until } => from < at && at < until,
             Place::Since(from) => from < at && at < head,
+            Place::Perhaps { from } => from.is_none_or(|from| from < at),
             _ => false,
         }
 }
@@ -287,7 +295,7 @@ impl Fold {
         match belongs(change, at, head, carry) {
             Ok(undated) => Ok(self.play(change, undated)),
             Err(why) => {
-                if matches!(change.place, Place::Elsewhere(_) | Place::Unattributed) {
+                if matches!(change.place, Place::Elsewhere(_) | Place::Unattributed | Place::Perhaps { .. }) {
                     self.note_foreign(change);
                 }
                 if let (None, Some(after), false) = (&change.before, &change.after, change.line) {
@@ -369,7 +377,9 @@ impl Fold {
                 // built on a later change of its own is one text: nothing of others is in it.
                 let whole = change.is_telling()
                     && (change.rewrites || !self.has_foreign_lines(&change.thing, &entry.image, before));
-                entry.image = match whole && !exact {
+                // Who only gives it another name takes no text along.
+                let same_text = before.content() == after.content();
+                entry.image = match whole && !exact && !same_text {
                     true if change.rewrites => write(&entry.image, before, after),
                     true => overlay(&entry.image, after),
                     false => apply(&entry.image, before, after),

@@ -96,6 +96,8 @@ pub struct Difference {
     pub until: usize,
     /// Who made it.
     pub author: Author,
+    /// Those who may have made it as well as [`Difference::author`], if that was concluded from little.
+    pub perhaps: Vec<ChatIx>,
 }
 
 impl Difference {
@@ -125,6 +127,8 @@ pub(super) struct Settled {
     pub(super) shown: Vec<(Thing, EntryImage)>,
     /// What the book that it was built from had by then or not, nobody knows: it never came here
     pub(super) never: Vec<(Thing, EntryImage)>,
+    /// The sight of another book that shows what was copied: what is told of later changes there is about what came after it
+    pub(super) copied: Option<(Arc<str>, usize)>,
     /// What was taken out of the books above it only later
     pub(super) kept: Vec<Thing>,
 }

@@ -55,6 +55,7 @@ use std::sync::Arc;
 use schemars::JsonSchema;
 use serde::Serialize;
 
+use crate::adapter::{EntryRole, entry_role};
 use crate::format::book::EntryImage;
 
 /// A place in the story: a chat, by number, and a message.
@@ -96,6 +97,11 @@ pub enum Place {
     },
     /// Made by nobody knows whom in a book that was made for another chat.
     Unattributed,
+    /// Made by one of several who went on with the book, of whom nobody knows which: perhaps by us, and not before message `from` of our line.
+    Perhaps {
+        /// The last message at which it was certainly not there
+        from: Option<usize>,
+    },
 }
 
 impl Place {
@@ -131,6 +137,7 @@ impl Known {
     /// What a line sees of the lives of books. Books come after those that they are copies of.
     pub fn of(lives: &[&Life], line: &Line<'_>) -> Self {
         let mut known = Self { changes: seen_from(lives, line), ..Self::default() };
+        unite_registries(&mut known.changes);
         make_way(&mut known.changes);
         lives.iter().for_each(|life| known.roll.learn_from(&life.roll));
         known
@@ -140,6 +147,26 @@ impl Known {
     #[must_use]
     pub fn with(&self, changes: Vec<Change>) -> Self {
         Self { changes, roll: self.roll.clone() }
+    }
+}
+
+/// A book has one registry of a title. Where a line goes through books of which nothing tells that one was made from the other, each has its
+/// own: they are one list, whatever their books.
+fn unite_registries(changes: &mut [Change]) {
+    let mut firsts: HashMap<Arc<str>, Thing> = HashMap::new();
+    let mut same: HashMap<Thing, Thing> = HashMap::new();
+    for change in changes.iter().filter(|change| !change.line && change.before.is_none()) {
+        let made = change.after.as_ref().filter(|made| entry_role(&made.comment) == EntryRole::Registry);
+        let Some(made) = made else { continue };
+        let first = firsts.entry(made.comment.clone()).or_insert_with(|| change.thing.clone());
+        if *first != change.thing {
+            same.insert(change.thing.clone(), first.clone());
+        }
+    }
+    for change in changes.iter_mut().filter(|_| !same.is_empty()) {
+        if let Some(first) = same.get(&change.thing) {
+            change.thing = first.clone();
+        }
     }
 }
 

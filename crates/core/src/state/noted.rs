@@ -187,6 +187,7 @@ impl Builder<'_> {
             shown: gap.here,
             until: gap.here + 1,
             author,
+            perhaps: Vec::new(),
         });
     }
 

@@ -145,6 +145,11 @@ pub trait Cast {
     /// Whether a known chain of forks joins two chats.
     fn related(&self, a: ChatIx, b: ChatIx) -> bool;
 
+    /// The message of a chat that it has, like the one that a place is in, from a parent of both that is gone.
+    fn lost_place(&self, _: Origin, _: ChatIx) -> Option<usize> {
+        None
+    }
+
     /// The place that a mark in a book means. A mark without a chat means the one that the book was made for, or the only one of those
     /// who use it that has the message.
     fn place_of(&self, mark: &Mark, owner: Option<ChatIx>, users: &[ChatIx]) -> Option<Origin>;

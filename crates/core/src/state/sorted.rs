@@ -23,7 +23,8 @@ pub(super) fn sorted(life: &Life, line: &Line<'_>, changes: &[Change]) -> Vec<Ch
             }
             let order = difference.after.as_ref().and_then(Order::of);
             let known = orders.entry(&difference.thing).or_default();
-            let ours = !matches!(change.place, Place::Elsewhere(_) | Place::Unattributed);
+            let ours =
+                !matches!(change.place, Place::Elsewhere(_) | Place::Unattributed | Place::Perhaps { .. });
             *known = [order, if ours { order } else { known[1] }];
             let same = known[0].map(|order| order.value.bytes()) == known[1].map(|order| order.value.bytes());
             if same {

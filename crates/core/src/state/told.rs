@@ -15,7 +15,15 @@ impl View<'_> {
         let shares = self.life.users.contains(&self.line.chat);
         let ours = above
             .filter(|above| origin.message <= above.limit && (shares || !self.is_after(difference, above)));
-        let message = ours.and_then(|_| (self.line.ours)(origin.chat, origin.message));
+        let line = self.line;
+        let message = ours.and_then(|_| (line.ours)(origin.chat, origin.message));
+        let message = message.or_else(|| line.cast.lost_place(origin, line.chat)).or_else(|| {
+            let shared = |above: &super::Ancestor| {
+                let there = line.cast.lost_place(origin, above.chat).filter(|there| *there <= above.limit)?;
+                (line.ours)(above.chat, there)
+            };
+            line.ancestors.iter().find_map(shared)
+        });
         message.map_or(Place::Elsewhere(origin), Place::Ours)
     }
 

@@ -32,7 +32,10 @@ pub fn seen_from(lives: &[&Life], line: &Line<'_>) -> Vec<Change> {
         };
         let own = changes.len();
         for difference in &life.differences {
-            let (place, cause) = view.place(difference);
+            let (mut place, cause) = view.place(difference);
+            if place == Place::Unattributed {
+                place = view.perhaps(difference).unwrap_or(place);
+            }
             view.note(difference, place);
             let sight = &life.sights[difference.shown];
             let clock = match (&difference.author, &sight.by) {
@@ -134,12 +137,28 @@ impl View<'_> {
         }
     }
 
+    /// Where a change may belong that was made by one of several, of whom nobody knows which.
+    fn perhaps(&mut self, difference: &Difference) -> Option<Place> {
+        let line = self.line;
+        for chat in &difference.perhaps {
+            let above = line.ancestors.iter().find(|above| above.chat == *chat).copied();
+            if *chat != line.chat && above.is_none_or(|above| self.is_after(difference, &above)) {
+                continue;
+            }
+            let (from, _) = self.interval(*chat, difference);
+            if above.is_none_or(|above| from.is_none_or(|from| from < above.limit)) {
+                return Some(Place::Perhaps { from: from.and_then(|from| (line.ours)(*chat, from)) });
+            }
+        }
+        None
+    }
+
     /// Notes whose a thing is.
     fn note(&mut self, difference: &Difference, place: Place) {
         if difference.line {
             return;
         }
-        if !matches!(place, Place::Elsewhere(_) | Place::Unattributed) {
+        if !matches!(place, Place::Elsewhere(_) | Place::Unattributed | Place::Perhaps { .. }) {
             self.strange.remove(&difference.thing);
         } else if difference.before.is_none() {
             self.strange.insert(difference.thing.clone());
@@ -163,7 +182,9 @@ impl View<'_> {
             let later = begun.any(|beginning| beginning.outlives(&self.life.book, sight));
             return if later { Place::Unattributed } else { place };
         };
-        let same = begun.filter(|beginning| beginning.tells_of(after));
+        let same = begun.filter(|beginning| {
+            beginning.is_about(&self.life.book, difference.shown) && beginning.tells_of(after)
+        });
         let Some(Beginning { message: until, there, .. }) = same.min_by_key(|beginning| beginning.message)
         else {
             return place;
@@ -239,7 +260,7 @@ impl View<'_> {
                 SeenBy::Now => return false,
                 SeenBy::Base(_) | SeenBy::Copy => false,
             };
-            let head = || line.cast.head_at(above.chat, sight.time);
+            let head = || line.cast.head_at(above.chat, sight.time).filter(|_| sight.time < above.left);
             seen || above.forked.is_some_and(|forked| sight.time <= forked)
                 || head().is_some_and(|head| head < above.limit)
         })

@@ -1,7 +1,7 @@
 //! Lineage in every situation that the spec's "Adoption" names.
 
 use forklore_core::format::chat::Message;
-use forklore_core::story::lineage::{Basis, Chat, Kind, Lineage, Link, ParentNote, trace};
+use forklore_core::story::lineage::{Basis, Beyond, Chat, Kind, Lineage, Link, ParentNote, trace};
 use forklore_core::story::{ChatIx, Confidence, Transcript, swipe_moments};
 
 use crate::transcript;
@@ -344,4 +344,58 @@ fn a_renamed_parent_that_lost_an_early_message_is_found() {
     (main.transcript, fork.transcript) = (told("acdefgh"), told("abcdexy"));
     let found = traced(&[main, fork]);
     assert_eq!((parent(&found[1]), found[1].fork_message), (Some(0), Some(4)));
+}
+
+/// People branch because of a message, and edit that very one: in the branch, or above.
+#[test]
+fn regression_the_message_of_a_fork_is_edited() {
+    let played = |texts: &str, own: &str| {
+        let line = |(i, c): (usize, char)| {
+            // Up to the fork messages have one time in both chats.
+            let time = if i < 4 {
+                format!("2026-01-01T00:0{i}:00.{i}17Z")
+            } else {
+                format!("2026-01-01T{own}:0{i}:00.017Z")
+            };
+            format!(r#"{{"is_user":{},"mes":"{c}","send_date":"{time}"}}"#, i % 2 == 1)
+        };
+        let lines: Vec<String> = texts.chars().enumerate().map(line).collect();
+        transcript(lines.iter().map(String::as_str))
+    };
+    for (main, fork) in [("abcDef", "abcdxy"), ("abcdef", "abcDxy"), ("abcdef", "abcD")] {
+        let mut cases = [chat("M", None, ""), chat("x", Some("M"), "")];
+        (cases[0].transcript, cases[1].transcript) = (played(main, "01"), played(fork, "02"));
+        let found = traced(&cases);
+        assert_eq!((parent(&found[1]), found[1].fork_message), (Some(0), Some(3)), "{main} {fork}");
+    }
+}
+
+/// Its parent is gone. What that one had from above is still known, and the chat that has it.
+#[test]
+fn regression_beyond_a_lost_parent_is_whoever_that_came_from() {
+    let found = traced(&[
+        chat("M", None, "abcdef"),
+        chat("M - Branch #2", Some("M"), "abcdxy"),
+        chat("x", Some("M - Branch #1"), "abcdqrs"),
+    ]);
+    assert_eq!(
+        (parent(&found[2]), &found[2].note),
+        (None, &Some(ParentNote::Missing("M - Branch #1".into())))
+    );
+    assert_eq!(found[2].beyond, Some(Beyond { chat: ChatIx::all(1).next().unwrap(), message: 3 }));
+    assert_eq!(found[1].beyond, None);
+}
+
+/// SillyTavern gave it that name, and it still has it: it was never called otherwise.
+#[test]
+fn regression_a_branch_that_was_never_renamed_is_no_lost_parent() {
+    let found = traced(&[
+        chat("M", None, "abcdef"),
+        chat("M - Branch #3", Some("M"), "abcdxyz"),
+        chat("M - Branch #2", Some("M - Branch #1"), "abcdxq"),
+    ]);
+    assert_eq!(
+        (parent(&found[2]), &found[2].note),
+        (None, &Some(ParentNote::Missing("M - Branch #1".into())))
+    );
 }

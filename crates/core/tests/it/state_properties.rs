@@ -262,7 +262,13 @@ impl World {
                 Some(_) => {
                     let at = self.lines[owner].fork;
                     let known = self.known(owner, &lives);
-                    let state = fold(&known, at, usize::MAX, Carry { undated: true, since: true }, None);
+                    let state = fold(
+                        &known,
+                        at,
+                        usize::MAX,
+                        Carry { undated: true, since: true, perhaps: true },
+                        None,
+                    );
                     let things: Vec<_> =
                         state.entries.into_iter().filter_map(|e| Some((e.thing?, e.image))).collect();
                     let (certain, sources) = (things.clone(), lives.iter().collect());
@@ -300,7 +306,7 @@ impl Cast for World {
 }
 
 fn lore(known: &Known, at: usize, head: usize) -> Lore {
-    let state = fold(known, at, head, Carry { undated: true, since: true }, None);
+    let state = fold(known, at, head, Carry { undated: true, since: true, perhaps: true }, None);
     let entry = |e: &forklore_core::state::StateEntry| {
         (e.image.comment.to_string(), e.image.content().lines().map(str::to_owned).collect())
     };

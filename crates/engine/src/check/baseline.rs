@@ -1,6 +1,7 @@
 //! Forks against what they started with, and what is told on entering one.
 
-use forklore_core::adapter::{self, recap};
+use forklore_core::adapter;
+use forklore_core::adapter::recap::{self, StoredVersion};
 use forklore_core::check::{Code, Remedy, Severity};
 use forklore_core::fork::book::fingerprint;
 use forklore_core::fork::header as core_header;
@@ -67,12 +68,10 @@ impl Checker<'_> {
         };
         let metadata = chat.header().metadata();
         let now = recap::versions(metadata);
-        let now: Vec<(i64, String)> = now.iter().map(|version| (version.number, version.hash())).collect();
+        // A version is known by what it tells: where lost ones came back, later ones have other numbers.
+        let now: Vec<String> = now.iter().map(StoredVersion::hash).collect();
         let mut changed: Vec<String> = Vec::new();
-        let gone = baseline
-            .versions
-            .iter()
-            .filter(|then| !now.iter().any(|(version, hash)| (*version, hash) == (then.version, &then.hash)));
+        let gone = baseline.versions.iter().filter(|then| !now.contains(&then.hash));
         let gone: Vec<String> = gone.map(|then| format!("v{}", then.version)).collect();
         if !gone.is_empty() {
             changed.push(format!("version {} of the running recap is gone or changed", gone.join(", ")));

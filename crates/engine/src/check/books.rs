@@ -10,7 +10,7 @@ use forklore_core::format::names::book_stem;
 use forklore_fs::{PathError, VaultPath};
 use forklore_vault::state::at::Wanted;
 
-use super::{Checker, OfBook, and_more, count, list};
+use super::{Checker, MAY_READ, OfBook, and_more, count, list};
 
 impl Checker<'_> {
     /// The book that a chat is bound to.
@@ -42,7 +42,7 @@ impl Checker<'_> {
         self.also_active(c, name, stem);
         let Some(book) = library.book(name)? else {
             let message = format!("Its lorebook \"{name}\" is not there.");
-            let wanted = Wanted { undated: true, unfinished: true, head: false, fill: true };
+            let wanted = Wanted { head: false, fill: true, ..Wanted::default() };
             let told = library.book_at(c, chat.head(), wanted).is_ok_and(|found| !found.entries.is_empty());
             let remedy = if told {
                 Remedy::heal(
@@ -179,10 +179,13 @@ impl Checker<'_> {
             .chain(library.cards().values().filter_map(|card| card.book.as_ref()));
         referred.extend(bound.map(|book| book_stem(book)));
         referred.extend(settings.character_books.iter().map(|(_, book)| book_stem(book)));
+        // As long as something that may name it cannot be read, nobody is told to throw a book away.
+        let known = library.may_refer().next().is_none();
         for OfBook { stem, findings, keeper } in books {
             self.findings.extend(findings);
             let coming = |path: &VaultPath| library.under_way().contains(path);
             if let Some(keeper) = keeper
+                && known
                 && !referred.contains(&stem)
                 && !library.books().get(&stem).is_some_and(coming)
             {
@@ -207,7 +210,11 @@ impl Checker<'_> {
             Ok(parsed) => parsed,
             Err(e) => {
                 let message = format!("The lorebook cannot be read: {e}.");
-                let remedy = "Mend it in a text editor or put a copy in its place; SillyTavern shows it as empty and would overwrite it.";
+                let remedy = if book.is_closed() {
+                    MAY_READ
+                } else {
+                    "Mend it in a text editor or put a copy in its place; SillyTavern shows it as empty and would overwrite it."
+                };
                 self.add(
                     Code::BookDamaged,
                     Severity::Error,

@@ -1,6 +1,7 @@
 //! Damaged chat files and left-overs.
 
 use forklore_core::check::{Code, Severity};
+use forklore_fs::VaultPath;
 use forklore_vault::ChatIx;
 use forklore_vault::read::facts::Damage;
 
@@ -56,6 +57,18 @@ impl Checker<'_> {
                 "{path} could not be read: it is closed to Forklore, or a link that leads out of the vault or nowhere."
             );
             let remedy = "Give the right to read it, or put the file or folder itself in the link's place: nothing outside the vault is read.";
+            self.add(Code::ChatDamaged, Severity::Warning, None, None, message, remedy);
+        }
+        let closed = library.closed_backups();
+        if let Some(first) = closed.first() {
+            let many = count(closed.len(), "backup of SillyTavern's", "backups of SillyTavern's");
+            let what = match first.parent() == VaultPath::root() {
+                true => format!("The folder {first} cannot be read"),
+                false => format!("{many} cannot be read, {first} for one"),
+            };
+            let message = format!("{what}: what backups tell of the past is not known.");
+            let remedy =
+                "Give Forklore the right to read the folder backups and what is in it, and look at the disk.";
             self.add(Code::ChatDamaged, Severity::Warning, None, None, message, remedy);
         }
         for path in library.litter() {

@@ -52,7 +52,7 @@ pub fn check_changed(library: &Library, now: i64) -> CheckReport {
         }
     }
     books.sort_by(|a, b| a.stem.cmp(&b.stem));
-    if known.iter().any(Option::is_none) {
+    if known.iter().any(Option::is_none) && !library.met_closed() {
         remember(library, now, &circles, &known, &found, &books);
     }
     let found = library.chat_ixs().map(|c| found.remove(&c).unwrap_or_default()).collect();

@@ -174,8 +174,7 @@ impl Checker<'_> {
     fn unreadable_book(&mut self, c: ChatIx, e: &PathError) {
         let book = self.library.chat(c).book_stem();
         let message = format!("What belongs to its lorebook cannot be read: {e}.");
-        let remedy = "Give Forklore (and SillyTavern) the right to read the file, and look at the disk.";
-        self.add(Code::BookDamaged, Severity::Error, Some(c), book, message, remedy);
+        self.add(Code::BookDamaged, Severity::Error, Some(c), book, message, MAY_READ);
     }
 
     /// The name of a chat, for a sentence.
@@ -183,6 +182,9 @@ impl Checker<'_> {
         self.library.chat(chat).name()
     }
 }
+
+/// What to do about a file that the system does not let us read.
+const MAY_READ: &str = "Give Forklore (and SillyTavern) the right to read the file, and look at the disk.";
 
 /// "a, b, c and 4 more".
 fn list(names: &[String], most: usize) -> String {

@@ -1,12 +1,9 @@
 //! The running recap: versions from the future, of another line, or missing.
 
-use forklore_vault::ChatIx;
-use forklore_vault::lineage::PutBehind;
-use std::collections::HashSet;
-
+use forklore_core::adapter::Adapter;
 use forklore_core::adapter::recap::{self, RecapVersion};
-use forklore_core::adapter::{Adapter, Scene};
 use forklore_core::check::{Code, Remedy, Severity};
+use forklore_vault::ChatIx;
 
 use super::{Checker, list};
 
@@ -16,46 +13,42 @@ impl Checker<'_> {
         self.running_recap(c);
     }
 
-    /// One text for everything up to a message: if that message is not there, it tells what has not happened.
+    /// One text for everything up to a message: if that message is not there, or another line's is, it tells what has not happened.
     fn combined_recap(&mut self, c: ChatIx) {
         let chat = self.library.chat(c);
-        let Some(recap) = recap::combined(chat.header().metadata()).filter(|r| !r.fits(chat.head())) else {
+        let Some(recap) = recap::combined(chat.header().metadata()) else { return };
+        let (covers, has) = (recap.message_count, chat.transcript().len());
+        let (code, message) = if !recap.fits(chat.head()) {
+            let message = format!("The combined recap tells of {covers} messages, and there are only {has}.");
+            (Code::RecapFromFuture, message)
+        // A history that cannot be read is told elsewhere.
+        } else if let Ok(Some(from)) = self.library.combined_from(c) {
+            let (whose, fork) = (self.library.chat(from).name(), chat.lineage().fork_message.unwrap_or(0));
+            let message = format!(
+                "The combined recap is that of \"{whose}\" and tells of {covers} messages there: what came after message {fork} did not happen here."
+            );
+            (Code::RecapForeign, message)
+        } else {
             return;
         };
-        let (covers, has) = (recap.message_count, chat.transcript().len());
-        let message = format!("The combined recap tells of {covers} messages, and there are only {has}.");
         let remedy = Remedy::heal(
             "Run `forklore heal` on this chat: it gets the last one that fits, if history or a backup has it.",
             "Heal this chat: it gets the last one that fits, if history or a backup has it.",
         );
-        self.add(Code::RecapFromFuture, Severity::Warning, Some(c), None, message, remedy);
+        self.add(code, Severity::Warning, Some(c), None, message, remedy);
     }
 
     fn running_recap(&mut self, c: ChatIx) {
         let library = self.library;
         let chat = library.chat(c);
-        let combined = chat.facts().scenes.iter().filter(|(_, scene)| scene.is_real() && scene.is_combined());
-        // What was played elsewhere was merged into that line's recap, not into this one.
-        let put_behind = library.put_behind(c);
-        let elsewhere = |message: usize, scene: &Scene| {
-            let told = |put: &PutBehind| {
-                scene.versions.iter().all(|version| put.tells_elsewhere(message, version.started))
-            };
-            put_behind.iter().any(told)
-        };
-        let combined: Vec<usize> = combined
-            .filter(|(message, scene)| !elsewhere(*message, scene))
-            .map(|(message, _)| *message)
-            .collect();
         let Some(running) = chat.running() else { return };
         let keeper = || recap::keeper(chat.header().metadata());
         let head = chat.head();
         let current = running.current_place();
         let (mut future, mut foreign) = (Vec::new(), Vec::new());
-        let mut told: HashSet<usize> = HashSet::new();
         for (i, version) in running.versions.iter().enumerate() {
             match library.scene_of(c, version) {
-                Some(message) => drop(told.insert(message)),
+                Some(_) => {}
                 None if version.scene > head => future.push(i),
                 None => foreign.push(i),
             }
@@ -117,11 +110,8 @@ impl Checker<'_> {
             );
             self.add(Code::RecapVersionMissing, Severity::Warning, Some(c), None, message, remedy);
         }
-        let missing: Vec<String> = combined
-            .iter()
-            .filter(|message| !told.contains(message))
-            .map(|message| format!("message {message}"))
-            .collect();
+        let missing: Vec<String> =
+            library.untold_scenes(c).into_iter().map(|message| format!("message {message}")).collect();
         if !missing.is_empty() {
             let message = format!(
                 "Scenes were merged into the running recap, but their versions are gone: {}.",

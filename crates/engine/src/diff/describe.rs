@@ -95,6 +95,7 @@ fn side(library: &Library, found: &Found) -> Result<DiffSide, PathError> {
             entries: found.entries.len(),
         },
         inherited: found.inherited.clone(),
+        notes: found.notes.clone(),
         warnings: found.warnings.clone(),
     })
 }

@@ -14,7 +14,7 @@ use forklore_core::state::StateEntry;
 use forklore_core::story::Moment;
 use forklore_fs::PathError;
 use forklore_json::Raw;
-use forklore_vault::state::at::{Source, Wanted};
+use forklore_vault::state::at::Source;
 use forklore_vault::{ChatIx, Library};
 pub use report::*;
 
@@ -93,6 +93,7 @@ struct Found {
     /// The header line as of the message
     header: Vec<u8>,
     inherited: Vec<String>,
+    notes: Vec<String>,
     operations: Vec<Operation>,
     warnings: Vec<Warning>,
 }
@@ -101,8 +102,9 @@ impl Found {
     fn at(library: &Library, side: Side) -> Result<Self, DiffError> {
         let (at, moment) = show::place(library, side.chat, side.at)?;
         let chat = library.chat(side.chat);
-        let found = library.book_at(side.chat, at, Wanted::default()).map_err(ShowError::from)?;
-        let warnings = show::doubts(&found);
+        let told = library.book_told_at(side.chat, at).map_err(ShowError::from)?;
+        let warnings = show::doubts(&told);
+        let found = told.found;
         // What a fork made here would have for a header.
         let revised = header::revise(library, side.chat, at, chat.name(), &header::Binding::Same, true)?;
         let now = Some(chat.header().raw()).filter(|raw| *raw != Header::NONE.raw());
@@ -115,6 +117,7 @@ impl Found {
             source: found.source,
             entries: { found.entries }.into_iter().filter(|e| show::role_of(e).is_some()).collect(),
             header,
+            notes: revised.notes,
             inherited: { revised.inherited }.into_iter().filter(|key| is_compared(key)).collect(),
             operations: show::operations_at(library, side.chat, at)?,
             warnings,

@@ -92,8 +92,10 @@ pub struct DiffSide {
     pub scene: Option<DiffScene>,
     /// The lorebook
     pub book: DiffSideBook,
-    /// Keys of the metadata that are as of now, because nothing tells how they were
+    /// Keys of the metadata of which nothing tells how they were
     pub inherited: Vec<String>,
+    /// The same in words
+    pub notes: Vec<String>,
     /// What is not as exact as it could be
     pub warnings: Vec<Warning>,
 }

@@ -149,11 +149,6 @@ pub(super) fn warn_of_foreign(
     Ok(())
 }
 
-/// Numbers of the entries that nothing dates.
-pub(super) fn undated(found: &BookAt) -> Vec<i64> {
-    found.entries.iter().filter(|entry| entry.undated).filter_map(|entry| entry.image.uid).collect()
-}
-
 /// Registries of the fork that list what it does not have.
 fn check_registries(images: &[EntryImage], found: &BookAt, warnings: &mut Vec<Warning>) {
     let dangling = registry::dangling(images);

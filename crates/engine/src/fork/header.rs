@@ -12,8 +12,8 @@ use forklore_vault::state::at::{BookAt, SourceKind};
 use serde_json::json;
 
 use super::ForkError;
-use super::book::undated;
 use super::plan::{Draft, Restored};
+use crate::new_book;
 use crate::show::ShowSource;
 
 impl Draft<'_> {
@@ -85,6 +85,7 @@ impl Draft<'_> {
             root,
             depth: depth + 1,
             book: self.book.name().map(str::to_owned),
+            undated: new_book::undated(self.found),
             baseline: Some(core_header::baseline(metadata, spot.at + 1 + more, last.clone(), fingerprint)),
             accepted: Vec::new(),
             created: self.now,
@@ -97,7 +98,6 @@ impl Draft<'_> {
             ("from", json!(chat.book().map(|(name, _)| name)).to_string().into_bytes()),
             ("source", serde_json::to_vec(&ShowSource::from(self.found.source)).unwrap_or_default()),
             ("left_out", serde_json::to_vec(&self.left_out()).unwrap_or_default()),
-            ("undated", json!(undated(self.found)).to_string().into_bytes()),
         ];
         let kept = [
             ("inherited", json!(self.revised.inherited).to_string().into_bytes()),

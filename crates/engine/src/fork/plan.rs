@@ -235,7 +235,7 @@ fn work_out(library: &Library, config: &Config, settled: Settled<'_>) -> Result<
         Some(Restored { as_it_was: true, .. }) => library.book_as_it_is(c)?,
         _ => library.book_at(c, state_at, wanted(config, waiting, last.swiped.is_none()))?,
     };
-    let around = Surroundings::of(library, &spot, &last);
+    let around = Surroundings::of(library, &spot, &last)?;
     let mut warnings = judge(&spot, config, &around, &found)?;
     warnings.extend(queue::ignored(waiting));
     warnings.extend(flag_replaced(library, config, &spot));
@@ -320,6 +320,7 @@ fn with(found: &mut BookAt, brought: &Brought, at: usize) {
 fn wanted(config: &Config, waiting: usize, as_it_is: bool) -> Wanted {
     Wanted {
         undated: config.fork.undated == Undated::Carry,
+        perhaps: true,
         unfinished: waiting == 0,
         head: as_it_is,
         fill: false,

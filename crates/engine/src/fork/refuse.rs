@@ -2,6 +2,7 @@
 
 use forklore_config::Config;
 use forklore_core::adapter::Scene;
+use forklore_fs::PathError;
 use forklore_vault::Library;
 use forklore_vault::state::at::{BookAt, SourceKind};
 
@@ -39,11 +40,10 @@ pub(super) struct Surroundings<'a> {
 }
 
 impl<'a> Surroundings<'a> {
-    pub(super) fn of(library: &'a Library, spot: &Spot<'_>, last: &'a LastLine) -> Self {
+    pub(super) fn of(library: &'a Library, spot: &Spot<'_>, last: &'a LastLine) -> Result<Self, PathError> {
         let Spot { chat: c, at, .. } = *spot;
         let chat = library.chat(c);
-        let running = chat.running();
-        let running = running.map(|r| r.project(last.state_at(at), &|version| library.scene_of(c, version)));
+        let running = library.running_recap(c)?;
         let kept = |scene: &Scene| {
             let mut here = chat.snapshots().sightings.iter().filter(|seen| seen.message == at);
             // Entries that were too many to keep are none the less there.
@@ -58,13 +58,12 @@ impl<'a> Surroundings<'a> {
         let before = chat.facts().scenes.iter().filter(|(message, scene)| *message < at && scene.is_real());
         let before = before.map(|(message, _)| *message).max();
         let last_scene = here.filter(|scene| scene.is_real()).map(|_| at).or(before);
-        let place = |i: &usize| {
-            let version = chat.running().and_then(|running| running.versions.get(*i));
-            version.and_then(|version| library.scene_of(c, version))
-        };
-        let in_running = running.is_some_and(|p| p.kept.iter().any(|i| place(i) == last_scene));
-        let has_scenes = !chat.facts().scenes.is_empty() || chat.running().is_some();
-        Self { at, scene, snapshot, last_scene, in_running, has_scenes }
+        let in_running = running.as_ref().is_some_and(|running| {
+            let kept = running.project(last.state_at(at)).kept;
+            last_scene.is_some() && kept.iter().any(|i| running.places[*i] == last_scene)
+        });
+        let has_scenes = !chat.facts().scenes.is_empty() || running.is_some();
+        Ok(Self { at, scene, snapshot, last_scene, in_running, has_scenes })
     }
 }
 
@@ -128,8 +127,12 @@ pub(super) fn judge(
             tell(strict, true, WarningCode::NoLorebook, message)?;
         }
         (Some(name), SourceKind::Degraded) => {
+            let copy = match book.source.message {
+                Some(first) => format!("as Forklore first saw it, when the chat had {}", messages(first + 1)),
+                None => "as it is now".to_owned(),
+            };
             let message = format!(
-                "Nothing tells how the lorebook \"{name}\" was at message {at}: the fork gets a copy of it as it is now"
+                "Nothing tells how the lorebook \"{name}\" was at message {at}: the fork gets a copy of it {copy}"
             );
             tell(false, true, WarningCode::StateInexact, message)?;
         }
@@ -152,7 +155,7 @@ pub(super) fn judge(
             if let (SourceKind::Scene, Some(message), Some(distance @ 1..)) =
                 (book.source.kind, book.source.message, book.source.distance)
             {
-                let ago = if distance == 1 { "1 message".to_owned() } else { format!("{distance} messages") };
+                let ago = messages(distance);
                 let message = format!(
                     "The lorebook is as of message {message}, {ago} before: later facts were not written down yet"
                 );
@@ -161,4 +164,8 @@ pub(super) fn judge(
         }
     }
     Ok(warnings)
+}
+
+fn messages(n: usize) -> String {
+    if n == 1 { "1 message".to_owned() } else { format!("{n} messages") }
 }

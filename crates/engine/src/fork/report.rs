@@ -2,15 +2,16 @@
 
 use std::sync::Arc;
 
-use forklore_core::adapter::{EntryRole, entry_role, recap};
+use forklore_core::adapter::{EntryRole, entry_role};
 use forklore_core::format::book::EntryImage;
 use forklore_fs::VaultPath;
 use forklore_journal::operation::Edit;
 use forklore_vault::address::Address;
 
-use super::book::{BookPlan, naming_parent, undated};
+use super::book::{BookPlan, naming_parent};
 use super::plan::Draft;
 use super::{ForkBook, ForkCombined, ForkRecap, ForkReport};
+use crate::new_book;
 use crate::show::{ShowLeftOut, why};
 
 impl Draft<'_> {
@@ -34,7 +35,7 @@ impl Draft<'_> {
                 .as_ref()
                 .map(|recap| ForkCombined { message_count: recap.message_count }),
             inherited: self.revised.inherited.clone(),
-            notes: self.revised.note.iter().cloned().collect(),
+            notes: self.revised.notes.clone(),
             warnings: self.warnings.clone(),
             files: files.map(|path| path.as_str().to_owned()).collect(),
             pending: Vec::new(),
@@ -60,22 +61,18 @@ impl Draft<'_> {
             facts,
             source: self.found.source.into(),
             shared: matches!(self.book, BookPlan::Shared),
-            undated: undated(self.found).len(),
+            undated: new_book::undated(self.found).len(),
             left_out: self.left_out(),
             scenes_naming_parent: naming_parent(self.library, self.spot.chat, self.spot.at, self.book),
         }
     }
 
     fn recap_told(&self) -> ForkRecap {
-        let Some(projection) = &self.revised.projection else { return ForkRecap::default() };
-        let chat = self.parent();
-        let current = projection.current.and_then(|i| chat.running()?.versions.get(i));
-        let stored =
-            |i: usize| recap::versions(chat.header().metadata()).get(i).and_then(|version| version.scenes);
+        let Some((known, projection)) = &self.revised.running else { return ForkRecap::default() };
         ForkRecap {
-            current_version: current.map(|version| version.version),
+            current_version: projection.current.map(|i| known.running.versions[i].version),
             versions: projection.kept.len(),
-            scenes: projection.current.and_then(stored),
+            scenes: projection.current.and_then(|i| known.scenes[i]),
             archived: projection.dropped.len(),
         }
     }

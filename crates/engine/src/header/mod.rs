@@ -2,10 +2,12 @@
 
 mod inherited;
 
+use std::sync::Arc;
+
 use forklore_core::adapter::bindings::CHAT_BOOK;
 use forklore_core::adapter::notes::BoundBook;
 use forklore_core::adapter::places::Path;
-use forklore_core::adapter::recap::{self, CombinedRecap, Projection};
+use forklore_core::adapter::recap::{CombinedRecap, Projection};
 use forklore_core::adapter::{self, Adapter};
 use forklore_core::fork::header::is_handled;
 use forklore_core::fork::timed::{self, Form};
@@ -15,7 +17,8 @@ use forklore_core::format::revision::{self, Revision};
 use forklore_fs::PathError;
 use forklore_journal::operation::{Edit, Json, JsonChange, Place};
 use forklore_json::{Kind, Raw, list};
-use forklore_vault::state::at::MetadataSource;
+use forklore_vault::state::metadata::{MetadataAt, MetadataSource};
+use forklore_vault::state::recaps::KnownRecap;
 use forklore_vault::{Chat, ChatIx, Library};
 
 use crate::memory_record;
@@ -34,16 +37,16 @@ pub(crate) enum Binding<'a> {
 #[derive(Default)]
 pub(crate) struct Revised {
     pub(crate) revisions: Vec<Revision>,
-    /// The running recap's versions that belong here
-    pub(crate) projection: Option<Projection>,
+    /// The running recap with what it had lost, and which of its versions belong here
+    pub(crate) running: Option<(Arc<KnownRecap>, Projection)>,
     /// The combined recap that fits
     pub(crate) combined: Option<CombinedRecap>,
     /// Members of the record that keep what is left out
     pub(crate) archive: Vec<(&'static str, Vec<u8>)>,
-    /// Keys that are as of now, or as they were first seen, because nothing tells how they were
+    /// Keys of which nothing tells how they were
     pub(crate) inherited: Vec<String>,
     /// The same in words
-    pub(crate) note: Option<String>,
+    pub(crate) notes: Vec<String>,
 }
 
 /// The metadata of chat `c` as of message `at`, for a chat called `owner`. Work that waits is left to the parent of a `fresh` fork;
@@ -60,21 +63,20 @@ pub(crate) fn revise(
     let metadata = chat.header().metadata();
     let mut revised = Revised::default();
     revised.revisions.extend(bind(library, c, binding));
-    if let Some(running) = chat.running() {
-        let projection = running.project(at, &|version| library.scene_of(c, version));
-        let keeper = recap::keeper(metadata);
-        let projected = keeper.map(|keeper| keeper.project_running(metadata, &projection, owner));
-        let (revisions, dropped) = projected.unwrap_or_default();
+    let known = if fresh { library.running_recap(c)? } else { library.running_recap_to_heal(c)? };
+    if let Some(known) = known {
+        let projection = known.project(at);
+        let (revisions, dropped) = known.revisions(metadata, &projection, owner);
         revised.revisions.extend(revisions);
         if !dropped.is_empty() {
             revised.archive.push(("running", list(&dropped)));
         }
-        revised.projection = Some(projection);
+        revised.running = Some((known, projection));
     }
     let fitting = library.combined_at(c, at)?;
     let bytes = fitting.as_ref().map(|(_, bytes)| bytes.as_slice());
     if let Some((keeper, stored)) = combined(metadata) {
-        if bytes.is_none() {
+        if bytes != Some(stored.bytes()) {
             revised.archive.push(("combined", stored.bytes().to_vec()));
         }
         revised.revisions.extend(keeper.put_combined(metadata, bytes, owner));
@@ -274,18 +276,19 @@ fn form(timers: Raw<'_>, book: &forklore_core::format::book::Book<'_>, name: &st
     })
 }
 
-/// Everything as of the message, as far as anything tells; else it is as of later and said to be.
+/// Everything as of the message, as far as anything tells; what nothing tells is said.
 fn as_of(library: &Library, c: ChatIx, at: usize, revised: &mut Revised) -> Result<(), PathError> {
     let then = library.metadata_at(c, at)?;
-    if !matches!(then.source, MetadataSource::Head | MetadataSource::Inherited) {
+    if then.sight.source != MetadataSource::Head {
         as_seen(library.chat(c).header().metadata(), &then.members, revised);
     }
-    if matches!(then.source, MetadataSource::First | MetadataSource::Inherited) {
-        let keys = then.members.iter().map(|(key, _)| key.clone());
-        revised.inherited = keys.filter(|key| !is_handled(key)).collect();
-        revised.note = inherited::note(&then, at);
-    }
+    (revised.inherited, revised.notes) = inherited(&then, at);
     Ok(())
+}
+
+/// What of a chat's metadata at a message nothing tells: the keys, and the same in words.
+pub(crate) fn inherited(then: &MetadataAt, at: usize) -> (Vec<String>, Vec<String>) {
+    (then.unsure.iter().map(|unsure| unsure.key.clone()).collect(), inherited::notes(then, at))
 }
 
 /// The metadata that was seen at the message: every key that nobody handles is as it was then.

@@ -6,7 +6,6 @@
 
 mod links;
 mod own_book;
-mod recap;
 mod record;
 mod remedies;
 
@@ -208,10 +207,19 @@ pub fn plan(
         let chat_to_heal =
             ChatToHeal { library, c, address, findings, config, decide, names: names_so_far, named };
         let remedies = match chat_to_heal.remedies() {
+            Ok(Some(_)) if let Some(above) = library.unreadable_above(c) => {
+                untreated.push(not_known(&chat_to_heal.address, above));
+                continue;
+            }
+            // The lorebook of a copy is that of the original, with what that one's line has written.
+            Ok(Some(Remedies { book: Some(_), .. })) if let Some(other) = library.unreadable_original(c) => {
+                untreated.push(not_known(&chat_to_heal.address, other));
+                continue;
+            }
             Ok(Some(remedies)) => remedies,
             Ok(None) => continue,
             // A file that cannot be read keeps nobody else ill.
-            Err(e @ (HealError::State(_) | HealError::CorruptHeader(_))) if !named => {
+            Err(e @ (HealError::State(_) | HealError::CorruptHeader(_) | HealError::Path(_))) if !named => {
                 untreated.push(not_healed(&chat_to_heal.address, &e));
                 continue;
             }
@@ -241,17 +249,36 @@ pub fn plan(
 }
 
 const MEND_FIRST: &str = "Mend that file, or put a copy in its place, and heal again.";
+const OPEN_FIRST: &str =
+    "Give Forklore (and SillyTavern) the right to read that file, look at the disk, and heal again.";
+
+/// What is told of a fork of a chat that cannot be read: what its line had earned there is not known, so nothing is taken from it.
+fn not_known(chat: &str, above: &str) -> Finding {
+    Finding {
+        code: Code::ChatDamaged,
+        severity: Severity::Warning,
+        chat: Some(chat.to_owned()),
+        book: None,
+        message: format!("It is left as it is: \"{above}\", which it may come from, cannot be read."),
+        remedy: OPEN_FIRST.to_owned(),
+        to_do: OPEN_FIRST.to_owned(),
+        heals: false,
+    }
+}
 
 /// What is told of a chat that cannot be healed because something that it needs cannot be read.
 fn not_healed(chat: &str, why: &HealError) -> Finding {
+    let closed =
+        matches!(why, HealError::Path(_) | HealError::State(StateError::CorruptBook { closed: true, .. }));
+    let first = if closed { OPEN_FIRST } else { MEND_FIRST };
     Finding {
         code: Code::BookDamaged,
         severity: Severity::Error,
         chat: Some(chat.to_owned()),
         book: None,
         message: format!("It cannot be healed: {why}."),
-        remedy: MEND_FIRST.to_owned(),
-        to_do: MEND_FIRST.to_owned(),
+        remedy: first.to_owned(),
+        to_do: first.to_owned(),
         heals: false,
     }
 }

@@ -6,6 +6,7 @@ use forklore_config::{Config, Undated};
 use forklore_core::fork::book::{Content, assemble};
 use forklore_core::format::book::{Book, EntryImage};
 use forklore_core::format::names::book_stem;
+use forklore_core::format::record::Uncertain;
 use forklore_core::state::{Thing, Why, holes};
 use forklore_fs::VaultPath;
 use forklore_journal::layout;
@@ -23,6 +24,8 @@ pub(super) enum Own {
         bytes: Vec<u8>,
         /// Entries that nobody can attribute
         quarantine: Vec<EntryImage>,
+        /// Entries in it that nothing dates
+        undated: Vec<Uncertain>,
         how: &'static str,
     },
     /// The chat's own book is there, under this name.
@@ -83,8 +86,8 @@ pub(super) fn own_book(
         let how = "bound to its lorebook under the new name";
         return Ok(now.map_or(Own::Impossible, |name| Own::Rebind { name, how }));
     }
-    let wanted =
-        Wanted { undated: config.fork.undated == Undated::Carry, unfinished: true, head: false, fill: true };
+    let undated = config.fork.undated == Undated::Carry;
+    let wanted = Wanted { undated, perhaps: true, unfinished: true, head: false, fill: true };
     let pending = chat.book().is_none();
     let found = match (pending, chat.lineage().parent, chat.lineage().fork_message) {
         // A fork that SillyTavern saved without a book: what its parent had at that message, and nothing half done.
@@ -108,7 +111,8 @@ pub(super) fn own_book(
         }
         (true, ..) if choice == Choice::Rebuild => return Ok(Own::Impossible),
         _ => {
-            let mut found = library.book_at(c, chat.head(), wanted)?;
+            // What may be another line's as well stays with the chat that the book was made for, and is put aside here.
+            let mut found = library.book_at(c, chat.head(), Wanted { perhaps: false, ..wanted })?;
             leave_what_it_lacks(library, c, &mut found)?;
             found
         }
@@ -141,8 +145,11 @@ pub(super) fn own_book(
         Choice::Accept if chat.lineage().is_fork() => return Ok(Own::Accept),
         Choice::Accept | Choice::Follow => return Ok(Own::Impossible),
     };
-    let quarantine = if choice == Choice::Rebuild { quarantined(&found) } else { Vec::new() };
-    Ok(Own::Book { name, path, bytes, quarantine, how })
+    let (quarantine, undated) = match choice {
+        Choice::Rebuild => (quarantined(&found), new_book::undated(&found)),
+        _ => (Vec::new(), Vec::new()),
+    };
+    Ok(Own::Book { name, path, bytes, quarantine, undated, how })
 }
 
 /// Nothing tells when some of the entries came: where the chat has its book to itself and that lacks one, the chat has never had it, or
@@ -169,7 +176,7 @@ pub(super) fn own_copy(library: &Library, c: ChatIx, names: &[String]) -> Result
     let (Ok(path), Ok(book)) = (layout::book(&name), live.parse()) else { return Ok(Own::Impossible) };
     let bytes = assemble(Content::AsItIs(&book), &name);
     let how = "a copy of its lorebook, for this chat alone";
-    Ok(Own::Book { name, path, bytes, quarantine: Vec::new(), how })
+    Ok(Own::Book { name, path, bytes, quarantine: Vec::new(), undated: Vec::new(), how })
 }
 
 /// Entries that nothing attributes: they stay with the chat that the book was made for, and in this one's record.

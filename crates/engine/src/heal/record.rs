@@ -87,10 +87,14 @@ impl Remedies {
         let print = self.book.as_ref().and_then(|(_, _, bytes)| Some(fingerprint(&Book::parse(bytes).ok()?)));
         let bound = match &self.binding {
             Some(binding) => binding.clone().filter(|_| !self.shared),
-            // Only a book that nobody else uses is the chat's own.
+            // Only a book that nobody else uses is the chat's own; who cannot be read may use it, and what cannot be read may be gone.
             None => chat
                 .book()
                 .filter(|(_, stem)| library.users_of(stem).len() < 2 && library.books().contains_key(*stem))
+                .filter(|(_, stem)| {
+                    let is_open = library.open_book(stem).is_ok();
+                    is_open && library.may_refer().next().is_none()
+                })
                 .map(|(name, _)| name.to_owned()),
         };
         let old = chat.record().cloned().unwrap_or_default();
@@ -112,6 +116,8 @@ impl Remedies {
             root,
             depth,
             book: bound,
+            // A book that stays has in it what it had.
+            undated: if self.book.is_some() { self.undated.clone() } else { old.undated },
             baseline: Some(core_header::baseline(metadata, chat.transcript().len(), head, print)),
             accepted,
             created: now,

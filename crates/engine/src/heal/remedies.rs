@@ -6,7 +6,7 @@ use forklore_core::check::{Code, Finding, Severity};
 use forklore_core::fork::book::{Content, assemble};
 use forklore_core::format::book::{Book, EntryImage};
 use forklore_core::format::names::chat_stem;
-use forklore_core::format::record;
+use forklore_core::format::record::{self, Uncertain};
 use forklore_core::format::revision::Revision;
 use forklore_core::story::lineage::{Kind, ParentNote};
 use forklore_fs::VaultPath;
@@ -16,7 +16,6 @@ use forklore_vault::{Chat, ChatIx, Library};
 
 use super::links::renamed_links;
 use super::own_book::{Own, choices, has_holes, own_book, own_copy, to_copy};
-use super::recap::lost_recap;
 use super::{Action, Choice, Decide, HealError, Quarantined, Question};
 use crate::header::{Binding, Revised, revise};
 use crate::memory::{MemoryRecord, put_back};
@@ -28,6 +27,8 @@ pub(super) struct Remedies {
     pub(super) slug: Option<String>,
     /// A new book: file, name, content
     pub(super) book: Option<(VaultPath, String, Vec<u8>)>,
+    /// Entries in that book that nothing dates
+    pub(super) undated: Vec<Uncertain>,
     /// The book that it is bound to from now on, if that changes
     pub(super) binding: Option<Option<String>>,
     pub(super) actions: Vec<Action>,
@@ -209,7 +210,7 @@ impl ChatToHeal<'_> {
             choice => own_book(library, c, choice, &remedy.book, self.config, self.names)?,
         };
         match own {
-            Own::Book { name, path, bytes, quarantine, how } => {
+            Own::Book { name, path, bytes, quarantine, undated, how } => {
                 let mut images = Book::parse(&bytes).map(|book| book.images()).unwrap_or_default();
                 let bytes = match remedy.choice {
                     Choice::Copy => self.chosen(&name, bytes, &mut images, remedies),
@@ -225,10 +226,11 @@ impl ChatToHeal<'_> {
                 self.put_aside(quarantine, &remedy.book, remedies);
                 remedies.binding = Some(Some(name.clone()));
                 remedies.book = Some((path, name.clone(), bytes));
+                remedies.undated = undated;
                 bound.own = Some((name, images));
             }
             Own::Rebind { name, how } => {
-                let images = library.book(&name)?.map(|book| book.images()).unwrap_or_default();
+                let images = library.open_book(&name)?.map(|book| book.images()).unwrap_or_default();
                 let code = match remedy.choice {
                     Choice::Follow => Code::BookMissing,
                     _ => Code::BookForeign,
@@ -344,17 +346,6 @@ impl ChatToHeal<'_> {
             self.did(remedies, Code::RegistryIndexStale, None, "index made anew from its registries");
         }
         self.tell_of_recaps(remedies);
-        if self.has(Code::RecapVersionMissing)
-            && let Some((revisions, from)) = lost_recap(library, c)?
-        {
-            remedies.revised.revisions.extend(revisions);
-            self.did(
-                remedies,
-                Code::RecapVersionMissing,
-                None,
-                &format!("the running recap is back, {from}"),
-            );
-        }
         if self.has(Code::QueueForeign) && bound.own.is_some() {
             self.did(remedies, Code::QueueForeign, None, "the new lorebook's queue is empty");
         }
@@ -363,16 +354,18 @@ impl ChatToHeal<'_> {
 
     /// What became of versions that are not the chat's own, and of one in use that cannot be.
     fn tell_of_recaps(&self, remedies: &mut Remedies) {
-        let (Some(projection), Some(running)) = (&remedies.revised.projection, self.chat().running()) else {
+        let (Some((known, projection)), Some(own)) = (&remedies.revised.running, self.chat().running())
+        else {
             return self.tell_of_the_combined(remedies);
         };
+        let back = known.found.as_ref().map(|from| format!("the running recap is back, {from}"));
         let dropped = match projection.dropped.len() {
             0 => None,
             1 => Some("1 version of the running recap put aside".to_owned()),
             n => Some(format!("{n} versions of the running recap put aside")),
         };
-        let current = projection.current.map(|place| running.versions[place].version);
-        let other = current.filter(|current| running.current != Some(*current));
+        let current = projection.current.map(|place| known.running.versions[place].version);
+        let other = current.filter(|current| back.is_none() && own.current != Some(*current));
         if let Some(dropped) = dropped {
             for code in [Code::RecapFromFuture, Code::RecapForeign] {
                 if self.has(code) {
@@ -384,6 +377,9 @@ impl ChatToHeal<'_> {
                 format!("version {version} of the running recap is in use, the last one that has a text");
             self.did(remedies, Code::RecapVersionMissing, None, &did);
         }
+        if let Some(back) = back.filter(|_| self.has(Code::RecapVersionMissing)) {
+            self.did(remedies, Code::RecapVersionMissing, None, &back);
+        }
         self.tell_of_the_combined(remedies);
     }
 
@@ -391,6 +387,8 @@ impl ChatToHeal<'_> {
         let archived = remedies.revised.archive.iter().any(|(key, _)| *key == "combined");
         if archived && self.has(Code::RecapFromFuture) {
             self.did(remedies, Code::RecapFromFuture, None, "a combined recap from the future put aside");
+        } else if archived && self.has(Code::RecapForeign) {
+            self.did(remedies, Code::RecapForeign, None, "a combined recap of another line put aside");
         }
     }
 

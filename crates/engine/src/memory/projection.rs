@@ -376,7 +376,7 @@ impl Target {
     fn of(library: &Library, survey: &Survey) -> Result<Self, MemoryError> {
         let chat = library.chat(survey.c);
         let bound = match chat.book() {
-            Some((name, stem)) => library.book(name)?.map(|book| (name, stem, book)),
+            Some((name, stem)) => library.open_book(name)?.map(|book| (name, stem, book)),
             None => None,
         };
         let images = bound.as_ref().map(|(.., book)| book.images()).unwrap_or_default();

@@ -99,7 +99,10 @@ pub(super) fn noticed(
     let Some((name, standing)) = library.chat(c).book().map(|(name, _)| name).zip(last) else {
         return Ok(Vec::new());
     };
-    let Some(book) = library.book(name)? else { return Ok(Vec::new()) };
+    // One that cannot be read has lost nothing that anybody knows of.
+    let Some(book) = library.open_book(name)?.filter(|book| book.parse().is_ok()) else {
+        return Ok(Vec::new());
+    };
     let live = book.images();
     let live: HashMap<&str, &EntryImage> = live.iter().map(|image| (&*image.comment, image)).collect();
     let mut decisions = Vec::new();

@@ -46,7 +46,7 @@ pub fn take_over(library: &Library, survey: &Survey, answers: &AnswerStore) -> R
     let chat = library.chat(survey.c);
     let none = || MemoryError::NobodyKeeps(chat.name().to_owned());
     let (name, _) = chat.book().ok_or_else(none)?;
-    let book = library.book(name)?.ok_or_else(none)?;
+    let book = library.open_book(name)?.ok_or_else(none)?;
     let keeper = book.keeper().ok_or_else(none)?;
     let findings = check(library, Some(survey.c), 0).findings;
     if let Some(finding) = findings.iter().find(|finding| finding.heals && finding.code != Code::LinkDangling)

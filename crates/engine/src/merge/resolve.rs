@@ -180,7 +180,7 @@ pub fn plan(library: &Library, request: &ResolveRequest, slug: &str) -> Result<R
         return Ok(ResolvePlan { report, act: Act::Look });
     };
     let (name, _) = chat.book().ok_or_else(|| ResolveError::NoBook(chat.name().to_owned()))?;
-    let live = library.book(name)?.ok_or_else(|| ResolveError::NoBook(chat.name().to_owned()))?;
+    let live = library.open_book(name)?.ok_or_else(|| ResolveError::NoBook(chat.name().to_owned()))?;
     let before = live.images();
     let mut images = before.clone();
     for conflict in &chosen {

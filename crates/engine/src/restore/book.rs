@@ -53,7 +53,7 @@ pub(super) fn plan(
     let bound = chat.book();
     let old = bound.map(|(name, _)| name.to_owned()).or_else(|| found.name.clone());
     let Some(old) = old else { return Err(RestoreError::NoBook(chat.name().to_owned())) };
-    let now = library.book(&old)?.filter(|_| bound.is_some());
+    let now = library.open_book(&old)?.filter(|_| bound.is_some());
     let present = now.as_ref().and_then(|book| Some(book.parse().ok()?.images())).unwrap_or_default();
     let at = match request.when {
         When::Message(at) => at,

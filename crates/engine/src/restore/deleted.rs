@@ -235,7 +235,7 @@ enum Book {
 
 impl Book {
     fn of(library: &Library, then: &Library, t: ChatIx, name: &str, stem: &str) -> Result<Self, PathError> {
-        let (was, is) = (then.book(name)?, library.book(name)?);
+        let (was, is) = (then.open_book(name)?, library.open_book(name)?);
         let count = |book: &forklore_vault::Book| book.parse().map_or(0, |book| book.entries().len());
         let Some(was) = was else {
             return Ok(is.map_or(Self::Unknown, |is| Self::There(count(&is))));

@@ -8,11 +8,14 @@ use forklore_core::state::{StateEntry, Why};
 use forklore_core::story::Moment;
 use forklore_fs::PathError;
 use forklore_json::Raw;
-use forklore_vault::state::at::{BookAt, SourceKind, StateError, Wanted};
+use forklore_vault::state::at::{SourceKind, StateError};
+use forklore_vault::state::metadata::{HeaderSight, MetadataAt};
+use forklore_vault::state::unread::Told;
 use forklore_vault::{ChatIx, Library};
 pub use report::*;
 use serde_json::value::RawValue;
 
+use crate::header;
 use crate::warning::{Warning, WarningCode};
 
 /// Why there is nothing to show.
@@ -72,6 +75,8 @@ pub fn show(library: &Library, c: ChatIx, at: Option<usize>) -> Result<ShowRepor
     // The lorebook last: it can be large, and nothing else is to be read beside it.
     let queue = queue_at(library, c, at)?;
     let book = show_book(library, c, at, &mut warnings)?;
+    let then = library.metadata_at(c, at)?;
+    let (inherited, notes) = header::inherited(&then, at);
     let line = library.message_line(c, at)?.unwrap_or_default();
     let message = Message::new(Raw::parse(&line).unwrap_or(Raw::NULL));
     let speaker = message.speaker().into_owned();
@@ -89,12 +94,14 @@ pub fn show(library: &Library, c: ChatIx, at: Option<usize>) -> Result<ShowRepor
         text,
         scene: show_scene(library, c, at)?,
         book,
-        running_recap: running_at(library, c, at),
+        running_recap: running_at(library, c, at)?,
         combined_recap: library
             .combined_at(c, at)?
             .map(|(r, _)| ShowCombined { message_count: r.message_count, content: r.content }),
         queue,
-        metadata: variables_at(library, c, at)?,
+        metadata: variables_at(&then),
+        inherited,
+        notes,
         warnings,
     })
 }
@@ -109,15 +116,23 @@ pub(crate) fn show_scene(library: &Library, c: ChatIx, at: usize) -> Result<Opti
 }
 
 /// What of a book's state is not as exact as it could be.
-pub(crate) fn doubts(found: &BookAt) -> Vec<Warning> {
+pub(crate) fn doubts(Told { found, unread }: &Told) -> Vec<Warning> {
     let mut warnings = Vec::new();
     if found.source.kind == SourceKind::Degraded {
-        warnings.push(Warning::new(
-            WarningCode::StateInexact,
-            "Nothing tells how the lorebook was at this message: this is the book as it is now.".to_owned(),
-        ));
+        let is = match found.source.message {
+            Some(0) => "as Forklore first saw it, when the chat had 1 message".to_owned(),
+            Some(first) => format!("as Forklore first saw it, when the chat had {} messages", first + 1),
+            None => "as it is now".to_owned(),
+        };
+        let message = format!("Nothing tells how the lorebook was at this message: this is the book {is}.");
+        warnings.push(Warning::new(WarningCode::StateInexact, message));
     }
-    if let (Some(name), None) = (&found.name, &found.live) {
+    if let (Some(name), Some(why)) = (&found.name, unread) {
+        warnings.push(Warning::new(
+            WarningCode::BookDamaged,
+            format!("The lorebook \"{name}\" cannot be read now: {why}. This is what history and the chat's scenes tell of it."),
+        ));
+    } else if let (Some(name), None) = (&found.name, &found.live) {
         warnings.push(Warning::new(
             WarningCode::BookMissing,
             format!("The lorebook \"{name}\" is not there; this is what the chat's scenes tell of it."),
@@ -132,9 +147,10 @@ fn show_book(
     at: usize,
     warnings: &mut Vec<Warning>,
 ) -> Result<ShowBook, ShowError> {
-    let found = library.book_at(c, at, Wanted::default())?;
+    let told = library.book_told_at(c, at)?;
+    warnings.extend(doubts(&told));
+    let found = told.found;
     let kind = found.source.kind;
-    warnings.extend(doubts(&found));
     let entry = |entry: StateEntry| {
         let role = role_of(&entry)?;
         let source = match (entry.message, kind) {
@@ -183,11 +199,11 @@ pub fn why(library: &Library, why: Why) -> String {
 }
 
 /// The running recap of a chat at a message.
-pub(crate) fn running_at(library: &Library, c: ChatIx, at: usize) -> ShowRecap {
-    let Some(running) = library.chat(c).running() else { return ShowRecap::default() };
-    let projection = running.project(at, &|version| library.scene_of(c, version));
-    let version = |i: usize| &running.versions[i];
-    ShowRecap {
+pub(crate) fn running_at(library: &Library, c: ChatIx, at: usize) -> Result<ShowRecap, PathError> {
+    let Some(known) = library.running_recap(c)? else { return Ok(ShowRecap::default()) };
+    let projection = known.project(at);
+    let version = |i: usize| &known.running.versions[i];
+    Ok(ShowRecap {
         current_version: projection.current.map(|i| version(i).version),
         content: projection.current.and_then(|i| version(i).content.clone()),
         versions: projection
@@ -196,7 +212,7 @@ pub(crate) fn running_at(library: &Library, c: ChatIx, at: usize) -> ShowRecap {
             .map(|i| ShowRecapVersion { version: version(*i).version, new_scene_index: version(*i).scene })
             .collect(),
         dropped: projection.dropped.len(),
-    }
+    })
 }
 
 /// What waits or runs for messages up to this one.
@@ -216,12 +232,10 @@ fn queue_at(library: &Library, c: ChatIx, at: usize) -> Result<ShowQueue, PathEr
 }
 
 /// The variables of a chat at a message.
-fn variables_at(library: &Library, c: ChatIx, at: usize) -> Result<ShowMetadata, PathError> {
-    let then = library.metadata_at(c, at)?;
-    let variables =
-        then.members.iter().find(|(key, _)| key == "variables").map(|(_, value)| Raw::trust(value));
-    let variables = variables.filter(|v| v.members().next().is_some()).and_then(to_raw_value);
-    Ok(ShowMetadata { source: then.source.as_str(), message: then.message, variables })
+fn variables_at(then: &MetadataAt) -> ShowMetadata {
+    let variables = then.get("variables").filter(|v| v.members().next().is_some()).and_then(to_raw_value);
+    let HeaderSight { source, message } = then.sight_of("variables");
+    ShowMetadata { source: source.as_str(), message, variables }
 }
 
 fn to_raw_value(raw: Raw<'_>) -> Option<Box<RawValue>> {

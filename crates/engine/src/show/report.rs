@@ -37,8 +37,12 @@ pub struct ShowReport {
     pub combined_recap: Option<ShowCombined>,
     /// Work that belongs to messages up to this one
     pub queue: ShowQueue,
-    /// Variables, author's note and the like
+    /// Variables
     pub metadata: ShowMetadata,
+    /// Keys of the metadata of which nothing tells how they were
+    pub inherited: Vec<String>,
+    /// The same in words
+    pub notes: Vec<String>,
     /// What is not as exact as it could be
     pub warnings: Vec<Warning>,
 }
@@ -280,7 +284,8 @@ impl ShowOperation {
 /// The chat's own variables and notes.
 #[derive(Debug, Clone, Serialize, JsonSchema)]
 pub struct ShowMetadata {
-    /// `head`, `history`, `backup`: as of the message; `first`: as history first saw them; `inherited`: as of now, nothing tells how they were
+    /// `head`, `history`, `backup`: as somebody saw them at that message; `first`: as history first saw them; `inherited`: as of now, nothing
+    /// tells how they were
     pub source: &'static str,
     /// The message that they are from
     pub message: Option<usize>,

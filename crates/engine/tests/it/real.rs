@@ -120,3 +120,41 @@ fn regression_quill_is_what_its_files_tell() {
 fn quill_that_was_watched_is_what_it_was() {
     tried("quill-watched", [365, 365, 369]);
 }
+
+/// Gives the messages that forks were made at other words: in the fork, or in the chat above.
+fn edit_fork_messages(vault: &TestVault, in_fork: bool) {
+    let library = library(vault);
+    for c in library.chat_ixs() {
+        let (chat, lineage) = (library.chat(c), library.chat(c).lineage());
+        let (Some(parent), Some(fork), None) = (lineage.parent, lineage.fork_message, chat.record()) else {
+            continue;
+        };
+        let place = library.counterpart(c, fork, parent).filter(|_| lineage.is_fork());
+        let Some(there) = place else { continue };
+        let (file, message) =
+            if in_fork { (chat.path(), fork) } else { (library.chat(parent).path(), there) };
+        let text = String::from_utf8(vault.read(file.as_str())).unwrap();
+        let mut lines: Vec<String> = text.split('\n').map(str::to_owned).collect();
+        lines[message + 1] = lines[message + 1].replacen("\"mes\":\"", "\"mes\":\"Edited. ", 1);
+        vault.write(file.as_str(), lines.join("\n").as_bytes());
+    }
+}
+
+/// People branch because of a message, and edit that very one.
+#[test]
+#[allow(clippy::disallowed_methods, reason = "what is expected is no vault")]
+fn regression_editing_the_message_of_a_fork_keeps_what_is_right() {
+    for name in ["harbor", "lantern", "quill-watched"] {
+        let bytes = std::fs::read(fixtures().join(format!("{name}.expected.json"))).unwrap();
+        let expected: Value = serde_json::from_slice(&bytes).unwrap();
+        let points = expected["points"].as_array().unwrap();
+        let before = right(&TestVault::real(name), points);
+        for in_fork in [false, true] {
+            let vault = TestVault::real(name);
+            edit_fork_messages(&vault, in_fork);
+            let after = right(&vault, points);
+            let lost: Vec<&Value> = before.difference(&after).map(|n| &points[*n]["chat"]).collect();
+            assert!(lost.is_empty(), "{name}, in the fork {in_fork}: {lost:#?}");
+        }
+    }
+}

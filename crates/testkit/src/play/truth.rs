@@ -116,6 +116,12 @@ impl Truth {
         Some((parent.chat, self.world.place(c, parent.last)?))
     }
 
+    /// The number of the chat that a chat was forked from, and the message there that it was forked at, if that is still there.
+    pub fn forked_above(&self, c: usize) -> Option<(usize, usize)> {
+        let parent = self.world.chats[c].parent.as_ref()?;
+        Some((parent.chat, self.world.place(parent.chat, parent.last)?))
+    }
+
     /// How many things there are of which something must be known at this message, and how many of which nothing is.
     pub fn weight(&self, c: usize, at: usize) -> (usize, usize) {
         let expected = self.at(c, at);

@@ -13,7 +13,7 @@ use crate::read::outline::Outline;
 
 const MAGIC: &[u8; 8] = b"fkl-idx\0";
 /// Raised whenever what a scan finds out changes.
-const VERSION: u32 = 7;
+const VERSION: u32 = 8;
 /// The mark, the version, the identity of the chat, how long its parts are, and which pack it belongs to.
 const HEAD: usize = 8 + 4 + 8 * 4 + 8 * 3 + 16;
 const HASH: usize = 32;

@@ -1,5 +1,7 @@
 //! What history knows about the state of a chat at a message: looks at its books, and its header as it was.
 
+use std::ops::ControlFlow;
+
 use forklore_core::adapter;
 use forklore_core::adapter::recap::{self, RunningRecap};
 use forklore_core::format::book::EntryImage;
@@ -16,7 +18,7 @@ use super::book_replay::BookReplay;
 use super::players::{Player, last_played, number_now};
 use super::timeline::{Period, Timeline};
 use super::{By, HistoryError};
-use crate::{ChatIx, Library};
+use crate::{Around, ChatIx, Library};
 
 /// So many different headers are looked at.
 const LATELY: usize = 64;
@@ -312,7 +314,7 @@ impl Timeline {
             }
         }
         let seq = self.seen[i].seq;
-        let player = last_played(players, i, &together, &looked).filter(|_| !self.is_first_look(i));
+        let player = last_played(players, library, i, &together, &looked).filter(|_| !self.is_first_look(i));
         // Who was saved last is at work; if that chat is gone, so is the scene.
         let owner = match self.player(i) {
             Some(saved) => {
@@ -402,25 +404,63 @@ impl Timeline {
         Ok(None)
     }
 
-    /// The header of a chat as it was first seen on its line, and the message that it stood at.
-    pub fn first_header<T>(
+    /// The headers that a chat had on its line before and after a message: the last one that was saved while the story was there or before,
+    /// and the next one that was seen after that; each with the message that it stood at.
+    pub fn headers_around<T>(
         &self,
         library: &Library,
         chat: ChatIx,
+        at: usize,
         read: &dyn Fn(Raw<'_>) -> Option<T>,
-    ) -> Result<Option<(usize, T)>, HistoryError> {
+    ) -> Result<Around<T>, HistoryError> {
         let periods = self.periods(library, chat);
-        for (p, period) in periods.iter().enumerate() {
-            for i in &period.track {
+        let (mut before, mut next) = (None, None);
+        'line: for (p, period) in periods.iter().enumerate().rev() {
+            for i in period.track.iter().rev() {
                 let Some(seen) = self.seen[*i].chat() else { continue };
                 let head = seen.messages.saturating_sub(1);
                 let Some(message) = self.now(&periods, p, *i, head) else { continue };
-                if let Some(found) = self.in_header(&seen.header, read)? {
-                    return Ok(Some((message, found)));
+                if message > at {
+                    next = Some((message, &seen.header));
+                } else if let Some(found) = self.in_header(&seen.header, read)? {
+                    before = Some((message, found));
+                    break 'line;
                 }
             }
         }
-        Ok(None)
+        let after = match next {
+            Some((message, header)) => self.in_header(header, read)?.map(|found| (message, found)),
+            None => None,
+        };
+        Ok(Around { before, after })
+    }
+
+    /// Shows the headers that a chat had on its line, the last one first, with the message that each stood at, until `see` has seen
+    /// enough.
+    pub fn headers_back(
+        &self,
+        library: &Library,
+        chat: ChatIx,
+        see: &mut dyn FnMut(usize, Raw<'_>) -> ControlFlow<()>,
+    ) -> Result<(), HistoryError> {
+        let periods = self.periods(library, chat);
+        let mut last: Option<&Id> = None;
+        for (p, period) in periods.iter().enumerate().rev() {
+            for i in period.track.iter().rev() {
+                let Some(seen) = self.seen[*i].chat().filter(|seen| last != Some(&seen.header)) else {
+                    continue;
+                };
+                let head = seen.messages.saturating_sub(1);
+                let Some(message) = self.now(&periods, p, *i, head) else { continue };
+                last = Some(&seen.header);
+                let line = self.store.get(&seen.header)?;
+                let header = Raw::parse(line.trim_ascii()).unwrap_or(Raw::NULL);
+                if see(message, header.get("chat_metadata").unwrap_or(Raw::NULL)).is_break() {
+                    return Ok(());
+                }
+            }
+        }
+        Ok(())
     }
 
     fn in_header<T>(

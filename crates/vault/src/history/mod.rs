@@ -15,6 +15,7 @@ mod players;
 mod recorder;
 mod rescue;
 mod saves;
+mod scenes_gone;
 mod timeline;
 pub mod transfer;
 mod units;
@@ -34,7 +35,7 @@ use forklore_store::{Store, StoreError};
 pub use look::Depth;
 pub use observation::{BookSeen, By, ChatSeen, Observation, Observed};
 pub use past::{Past, PastError};
-pub use recorder::{Looked, Recorder, Sight};
+pub use recorder::{Closed, Looked, Recorder, Sight};
 pub use rescue::rescue;
 pub use saves::compare;
 pub use timeline::{Period, Seen, Timeline, stem};
@@ -96,6 +97,11 @@ impl HistoryError {
             Self::Path(e) => e.source.kind() == io::ErrorKind::UnexpectedEof,
             _ => false,
         }
+    }
+
+    /// Whether it is the file that was looked at which the system does not let us read: history itself is well, and so are the others.
+    fn is_closed(&self) -> bool {
+        matches!(self, Self::Path(_) | Self::Store(StoreError::Content(_)))
     }
 }
 

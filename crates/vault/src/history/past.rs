@@ -81,8 +81,10 @@ impl Library {
     pub fn find_gone(&self, wanted: &str) -> Result<Option<VaultPath>, PastError> {
         let Some(history) = self.history()? else { return Ok(None) };
         let text = wanted.strip_suffix(".jsonl").unwrap_or(wanted);
-        let gone: Vec<&VaultPath> =
-            history.chats().filter(|file| !self.chats.iter().any(|chat| chat.path == **file)).collect();
+        let is_there = |file: &VaultPath| self.chats.iter().any(|chat| chat.path == *file);
+        // What is in a folder that cannot be read is not gone.
+        let is_gone = |file: &&VaultPath| !is_there(file) && !self.is_in_closed(file);
+        let gone: Vec<&VaultPath> = history.chats().filter(is_gone).collect();
         let whole = |file: &&&VaultPath| address_of(file) == text;
         let alone = |file: &&&VaultPath| stem_of(file) == text.rsplit('/').next().unwrap_or_default();
         let is_group = |file: &&&VaultPath| file.as_str().starts_with(layout::GROUP_CHATS);

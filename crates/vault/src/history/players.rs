@@ -1,6 +1,7 @@
 //! [`Player`]: a chat that used a book, and where it stood; which of them was played last.
 
 use forklore_core::story::Shift;
+use forklore_core::story::lineage::Kind;
 
 use crate::{ChatIx, Library};
 
@@ -24,11 +25,19 @@ impl Player<'_> {
         let has_played = |fork: usize| self.heads.iter().any(|(_, head, bound)| *bound && *head > fork);
         !is_bound_now && here.record.is_none() && fork.is_some_and(|fork| !has_played(fork))
     }
+
+    /// Whether it is a checkpoint in which nobody has been up to an observation: who makes one stays where he is.
+    pub(super) fn is_put_aside(&self, library: &Library, i: usize) -> bool {
+        let is_checkpoint = library.chats[self.chat].lineage.kind == Kind::Checkpoint;
+        let until = self.heads.partition_point(|(j, ..)| *j <= i);
+        is_checkpoint && self.heads[..until].windows(2).all(|two| two[0].1 == two[1].1)
+    }
 }
 
 /// The chat that was saved last before a book was looked at, if looks were close enough to tell.
 pub(super) fn last_played(
     players: &[Player<'_>],
+    library: &Library,
     i: usize,
     together: &dyn Fn(usize) -> bool,
     looked: &dyn Fn(usize) -> Option<i64>,
@@ -39,9 +48,12 @@ pub(super) fn last_played(
         let last = (before + beside).checked_sub(1)?;
         Some((player.heads[last].0, player.chat))
     };
-    let lasts = || players.iter().filter(|player| !player.was_other).filter_map(last);
+    let may_be = |player: &&Player<'_>| !player.was_other && !player.is_put_aside(library, i);
+    let lasts = || players.iter().filter(may_be).filter_map(last);
     let (save, chat) = lasts().max()?;
-    if let Some(fork) = linked(players, save, chat) {
+    if let Some(fork) = linked(players, save, chat)
+        && library.chats[fork].lineage.kind != Kind::Checkpoint
+    {
         return Some(fork);
     }
     // What was looked at together may have been saved in any order.

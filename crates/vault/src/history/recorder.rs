@@ -1,7 +1,8 @@
 //! [`Recorder`]: looks at files and writes down what changed.
 //!
 //! Content is read from disk after it is complete: a file that changes while it is read, or that is cut off and fresh, is left for
-//! the next look. Two processes that see the same change record it once, because each looks at what is recorded under the store's
+//! the next look. A file that the system does not let us read is told of ([`Closed`]), and keeps nobody from recording the others: what
+//! was recorded of it stays, because it is not gone. Two processes that see the same change record it once, because each looks at what is recorded under the store's
 //! lock before it adds to it.
 
 use std::collections::HashMap;
@@ -74,6 +75,21 @@ pub struct Sight {
     pub by: By,
 }
 
+/// What the system did not let us read: a file, or a folder with all that is in it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Closed {
+    /// The file or folder
+    pub path: VaultPath,
+    /// Why, in a sentence without its end
+    pub why: String,
+}
+
+impl Closed {
+    pub(super) fn new(path: &VaultPath, why: &impl std::fmt::Display) -> Self {
+        Self { path: path.clone(), why: why.to_string() }
+    }
+}
+
 /// What a look found.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Looked {
@@ -81,6 +97,8 @@ pub struct Looked {
     pub recorded: Vec<VaultPath>,
     /// Files that were being written and are to be looked at again
     pub unfinished: Vec<VaultPath>,
+    /// What could not be read, and is to be looked at again
+    pub closed: Vec<Closed>,
     /// By what everything that was looked at together is known
     moment: Option<i64>,
 }
@@ -90,6 +108,7 @@ impl Looked {
     pub fn add(&mut self, more: Self) {
         self.recorded.extend(more.recorded);
         self.unfinished.extend(more.unfinished);
+        self.closed.extend(more.closed);
         self.moment = more.moment;
     }
 }
@@ -208,7 +227,11 @@ impl Recorder {
         let mut looked = Looked::default();
         let mut seen: Vec<(&Sight, Option<Identity>)> = Vec::new();
         for sight in sights {
-            seen.push((sight, self.fs.identity(sight.copy.as_ref().unwrap_or(&sight.file))?));
+            let file = sight.copy.as_ref().unwrap_or(&sight.file);
+            match self.fs.identity(file) {
+                Ok(identity) => seen.push((sight, identity)),
+                Err(e) => looked.closed.push(Closed::new(file, &e)),
+            }
         }
         // In the order in which they were saved. A chat that was saved together with its book comes first: it tells where the story is.
         let saved = |identity: Option<Identity>| identity.map_or(i64::MAX, |i| i.modified / 1_000_000);
@@ -239,8 +262,15 @@ impl Recorder {
                 files: media.then_some(&mut *files),
             };
             let look = match copy {
-                Some(copy) => eye.look_at_copy(file, copy)?,
-                None => eye.look(file)?,
+                Some(copy) => eye.look_at_copy(file, copy),
+                None => eye.look(file),
+            };
+            let look = match look {
+                Err(e) if e.is_closed() => {
+                    looked.closed.push(Closed::new(copy.as_ref().unwrap_or(file), &e));
+                    continue;
+                }
+                look => look?,
             };
             match look {
                 Look::Same(identity) => {

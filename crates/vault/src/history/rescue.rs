@@ -25,14 +25,15 @@ pub fn rescue(library: &Library, now: i64, progress: &dyn Progress) -> Result<us
         known.contains(&chat.path) || history.is_some_and(|history| !history.track(&chat.path).is_empty())
     };
     for (c, _) in ChatIx::each(&library.chats).filter(|(_, chat)| !seen(chat)) {
-        for backup in library.backups_of(c)? {
+        for backup in library.backups_of(c) {
             backups.entry(backup).or_default().push(c);
         }
     }
     let mut found: Vec<(String, u64, Sight)> = Vec::new();
     for (backup, chats) in backups {
-        let Some(identity) = library.fs.identity(&backup)? else { continue };
-        if let Some(c) = owner(library, &backup, &chats)? {
+        // One that cannot be read tells nothing; `check` names it.
+        let Ok(Some(identity)) = library.fs.identity(&backup) else { continue };
+        if let Some(c) = owner(library, &backup, &chats) {
             let name = backup.as_str().rsplit('/').next().unwrap_or_default().to_owned();
             let file = library.chats[c].path.clone();
             let sight = Sight { file, copy: Some(backup), by: By::Backup(name.clone()) };
@@ -59,10 +60,10 @@ fn stamp(name: &str) -> &str {
 }
 
 /// The chat that a backup is of: with its slug, the same parent, and its last message on the line; of several, the one that went beyond its fork by then.
-fn owner(library: &Library, backup: &VaultPath, chats: &[ChatIx]) -> Result<Option<ChatIx>, HistoryError> {
+fn owner(library: &Library, backup: &VaultPath, chats: &[ChatIx]) -> Option<ChatIx> {
     let kind = library.stories[library.chats[chats[0]].story].kind;
-    let Some(scan) = library.scan_backup(backup, kind)? else { return Ok(None) };
-    let Some(last) = scan.transcript.len().checked_sub(1) else { return Ok(None) };
+    let scan = library.scan_backup(backup, kind).ok().flatten()?;
+    let last = scan.transcript.len().checked_sub(1)?;
     let header = scan.header.as_deref().map_or(Header::NONE, |header| Header::new(Raw::trust(header)));
     let is_of = |c: &&ChatIx| {
         let chat = &library.chats[**c];
@@ -73,7 +74,7 @@ fn owner(library: &Library, backup: &VaultPath, chats: &[ChatIx]) -> Result<Opti
         });
         same && on_line && chat.lineage.fork_message.is_none_or(|fork| fork <= last)
     };
-    Ok(chats.iter().filter(is_of).max_by_key(|c| library.chats[**c].lineage.fork_message).copied())
+    chats.iter().filter(is_of).max_by_key(|c| library.chats[**c].lineage.fork_message).copied()
 }
 
 /// So many of the last messages of a backup may have been deleted or rewritten since.

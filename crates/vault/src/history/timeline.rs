@@ -201,7 +201,8 @@ impl Timeline {
     fn follow_names(&mut self, library: &Library) {
         let there: HashSet<&VaultPath> = library.chats.iter().map(|chat| &chat.path).collect();
         let mut gone: HashMap<&str, Vec<&VaultPath>> = HashMap::new();
-        for (file, track) in self.tracks.iter().filter(|(file, _)| !there.contains(file)) {
+        let is_gone = |file: &VaultPath| !there.contains(file) && !library.is_in_closed(file);
+        for (file, track) in self.tracks.iter().filter(|(file, _)| is_gone(file)) {
             let last = track.last().and_then(|last| self.seen[*last].chat());
             if let Some(slug) = last.and_then(|chat| chat.slug.as_deref()) {
                 gone.entry(slug).or_default().push(file);

@@ -1,10 +1,13 @@
-//! [`Book`]: a lorebook's file.
+//! [`Book`]: a lorebook's file, and [`Unread`]: why it cannot be read as one.
+//!
+//! A file that is closed to us, or on a disk that fails, is a lorebook that is damaged: whoever only looks is told of it and goes on with
+//! everything else. It is never one that is not there, and never an empty one: see [`Library::open_book`](crate::Library::open_book).
 
 use std::sync::{Arc, OnceLock};
 
 use forklore_core::adapter::{self, Adapter};
 use forklore_core::format::book::{Book as ParsedBook, BookError, BookMap, EntryImage};
-use forklore_fs::Identity;
+use forklore_fs::{Identity, PathError};
 
 /// A lorebook's file.
 pub struct Book {
@@ -13,10 +16,21 @@ pub struct Book {
     content: Arc<Content>,
 }
 
+/// Why a file cannot be read as a lorebook.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum Unread {
+    /// What it holds is no lorebook.
+    #[error(transparent)]
+    NoBook(#[from] BookError),
+    /// The system does not let us read it.
+    #[error("{0}")]
+    Closed(String),
+}
+
 /// What a file holds: the books of forks often are the same, byte by byte.
 struct Content {
     bytes: Arc<Vec<u8>>,
-    map: Result<BookMap, BookError>,
+    map: Result<BookMap, Unread>,
     keeper: Option<&'static dyn Adapter>,
     /// Every entry on its own, once somebody has asked for them
     images: OnceLock<Vec<EntryImage>>,
@@ -29,8 +43,15 @@ impl Book {
     pub(super) fn new(name: String, bytes: Vec<u8>, identity: Option<Identity>) -> Self {
         let parsed = ParsedBook::parse(&bytes);
         let keeper = parsed.as_ref().ok().and_then(adapter::keeper);
-        let map = parsed.map(|book| book.map(&bytes));
+        let map = parsed.map(|book| book.map(&bytes)).map_err(Unread::from);
         let content = Content { bytes: Arc::new(bytes), map, keeper, images: OnceLock::new() };
+        Self { name, identity, content: Arc::new(content) }
+    }
+
+    /// One whose file the system does not let us read.
+    pub(super) fn closed(name: String, identity: Option<Identity>, why: &PathError) -> Self {
+        let map = Err(Unread::Closed(why.to_string()));
+        let content = Content { bytes: Arc::default(), map, keeper: None, images: OnceLock::new() };
         Self { name, identity, content: Arc::new(content) }
     }
 
@@ -55,8 +76,13 @@ impl Book {
     }
 
     /// The book, read by spans.
-    pub fn parse(&self) -> Result<ParsedBook<'_>, BookError> {
+    pub fn parse(&self) -> Result<ParsedBook<'_>, Unread> {
         self.content.map.as_ref().map(|map| map.book(&self.content.bytes)).map_err(Clone::clone)
+    }
+
+    /// Whether the system does not let us read its file.
+    pub fn is_closed(&self) -> bool {
+        matches!(self.content.map, Err(Unread::Closed(_)))
     }
 
     /// Every entry on its own; none if the file is not a book.

@@ -9,7 +9,7 @@ use forklore_core::adapter::places::Path;
 use forklore_core::adapter::recap::{self, RunningRecap};
 use forklore_core::format::chat::Header;
 use forklore_core::format::group::Kept;
-use forklore_core::format::names::book_stem;
+use forklore_core::format::names::{book_stem, chat_stem};
 use forklore_core::format::record::ForkRecord;
 use forklore_core::format::settings::Settings;
 use forklore_core::story::Transcript;
@@ -164,6 +164,14 @@ impl Chat {
     /// The books that its book was copied from when it was made.
     pub fn copies(&self) -> &[BookCopy] {
         &self.outline.copies
+    }
+
+    /// What the chat was called when its book was copied for it. SillyTavern's forks have their parent's notes: one's own names the parent
+    /// that the header names.
+    pub(crate) fn born_as(&self) -> Option<String> {
+        let parent = chat_stem(self.main_chat()?);
+        let own = self.copies().iter().find(|copy| chat_stem(&copy.parent) == parent);
+        own.map(|copy| chat_stem(&copy.chat)).filter(|name| !name.is_empty())
     }
 
     /// Whom the mark of the line that is the story now was written for, if there is one.

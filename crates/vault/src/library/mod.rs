@@ -7,6 +7,7 @@ mod memo;
 mod story;
 
 use std::collections::{BTreeMap, HashMap, VecDeque};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use forklore_core::format::card::Card;
@@ -19,7 +20,7 @@ use forklore_journal::Right;
 
 use crate::cache::View;
 
-pub use self::book::Book;
+pub use self::book::{Book, Unread};
 pub use self::chat::Chat;
 pub(crate) use self::memo::Memo;
 pub use self::story::{Story, StoryIx, StoryKind};
@@ -55,6 +56,8 @@ pub struct Library {
     pub(crate) remembering: Mutex<HashMap<VaultPath, Remembering>>,
     /// The books that were asked for last, the newest first.
     pub(crate) last_books: Mutex<VecDeque<Arc<Book>>>,
+    /// Whether a lorebook was asked for whose file could not be read.
+    pub(crate) met_closed: AtomicBool,
     /// What was found out about all this so far.
     pub(crate) memo: Memo,
     /// The observation that history ends with, for a library of the past.
@@ -150,6 +153,17 @@ impl Library {
         &self.not_read
     }
 
+    /// Whether a chat or a lorebook could not be read: what was found out then is not kept, because a disk that works again makes no
+    /// other file of it.
+    pub fn met_closed(&self) -> bool {
+        self.met_closed.load(Ordering::Relaxed) || self.chats.iter().any(|chat| chat.unreadable.is_some())
+    }
+
+    /// Whether a file is in a folder that cannot be read: nobody knows whether it is there.
+    pub(crate) fn is_in_closed(&self, file: &VaultPath) -> bool {
+        self.not_read.iter().any(|closed| file.parent() == *closed)
+    }
+
     /// Files that Forklore's own unfinished work left behind.
     pub fn unfinished(&self) -> &[VaultPath] {
         &self.unfinished
@@ -192,6 +206,10 @@ impl Library {
         /// How much is read at once, unless a message is longer
         const PIECE: u64 = 1 << 20;
         let chat = &self.chats[chat];
+        // One that cannot be read has none.
+        if chat.transcript.row(first).is_none() {
+            return Ok(());
+        }
         let file = self.fs.open(&chat.path)?;
         let end = |row: &Row| row.start + u64::from(row.len);
         let mut at = first;
@@ -211,8 +229,20 @@ impl Library {
         Ok(())
     }
 
-    /// The book that a header's name leads to; `None` if there is no such file.
+    /// The book that a header's name leads to; `None` if there is no such file. One that the system does not let us read is one that is
+    /// damaged, so that it keeps nobody from looking at the rest.
     pub fn book(&self, name: &str) -> Result<Option<Arc<Book>>, PathError> {
+        let closed = |why: &PathError| {
+            self.met_closed.store(true, Ordering::Relaxed);
+            let identity = self.fs.identity(&why.path).ok().flatten();
+            Some(Arc::new(Book::closed(book_stem(name), identity, why)))
+        };
+        Ok(self.open_book(name).unwrap_or_else(|why| closed(&why)))
+    }
+
+    /// As [`Library::book`], for those who make something of its entries: one that the system does not let us read is an error, because
+    /// what would be made of it is not what it holds.
+    pub fn open_book(&self, name: &str) -> Result<Option<Arc<Book>>, PathError> {
         let stem = book_stem(name);
         let Some(path) = self.books.get(&stem) else { return Ok(None) };
         let last = || self.last_books.lock().unwrap_or_else(PoisonError::into_inner);

@@ -145,12 +145,26 @@ impl Library {
         self.ancestors(chat).any(|c| c == ancestor)
     }
 
-    /// The chats above this one in the fork tree, nearest first.
+    /// The chats above this one in the fork tree, nearest first; those that are gone are left out.
     pub(crate) fn ancestors(&self, chat: ChatIx) -> impl Iterator<Item = ChatIx> {
         let parents =
-            std::iter::successors(self.chats[chat].lineage.parent, |c| self.chats[*c].lineage.parent);
+            std::iter::successors(self.chats[chat].lineage.above(), |c| self.chats[*c].lineage.above());
         // A ring of parents cannot come from files that SillyTavern wrote, but files can hold anything.
         parents.take(self.chats.len())
+    }
+
+    /// The nearest chat above this one in the fork tree that cannot be read, by name: what the line had earned there is not known.
+    pub fn unreadable_above(&self, chat: ChatIx) -> Option<&str> {
+        let mut above = self.ancestors(chat).map(|c| &self.chats[c]);
+        above.find(|above| above.unreadable.is_some()).map(|above| above.name.as_str())
+    }
+
+    /// A chat of the same story that cannot be read, by name, for a chat that comes from none: it may be a copy of that one.
+    pub fn unreadable_original(&self, chat: ChatIx) -> Option<&str> {
+        let here = &self.chats[chat];
+        let may_be = |other: &&Chat| other.story == here.story && other.unreadable.is_some();
+        let none = here.lineage.parent.is_none() && here.lineage.note.is_none();
+        self.chats.iter().filter(|_| none).find(may_be).map(|other| other.name.as_str())
     }
 
     /// The chat that a line of forks began with, also if it is gone, and how many forks lie between.
@@ -238,8 +252,11 @@ fn families(chats: &[Chat]) -> Vec<ChatIx> {
             }
             (None, _) => c,
         };
-        let (a, b) = (root(&mut family, c), root(&mut family, kin));
-        family[a] = b;
+        let beyond = chat.lineage.beyond.map(|beyond| beyond.chat);
+        for kin in [kin].into_iter().chain(beyond) {
+            let (a, b) = (root(&mut family, c), root(&mut family, kin));
+            family[a] = b;
+        }
     }
     ChatIx::all(chats.len()).map(|c| root(&mut family, c)).collect()
 }

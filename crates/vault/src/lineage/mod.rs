@@ -3,6 +3,7 @@
 
 mod appended;
 mod kin;
+mod lost;
 mod traced;
 
 pub use appended::PutBehind;

@@ -20,7 +20,7 @@ pub(crate) fn is_worthwhile(chats: &[Chat]) -> bool {
 
 const FILE: &str = "lineage";
 /// Raised whenever lineage is found in another way.
-const VERSION: u32 = 1;
+const VERSION: u32 = 2;
 
 /// Everything that lineage is found from.
 pub(crate) struct Key(blake3::Hash);
@@ -59,7 +59,7 @@ pub(crate) fn recall(fs: &dyn Vfs, key: &Key, chats: usize) -> Option<Vec<Lineag
     let bytes = cache::kept(fs, FILE)?;
     let (of, found) = bytes.split_first_chunk::<32>()?;
     let found: Vec<Lineage> = (of == key.0.as_bytes()).then(|| postcard::from_bytes(found).ok())??;
-    let whole = |lineage: &Lineage| lineage.parent.is_none_or(|parent| parent.place() < chats);
+    let whole = |lineage: &Lineage| lineage.above().is_none_or(|parent| parent.place() < chats);
     (found.len() == chats && found.iter().all(whole)).then_some(found)
 }
 

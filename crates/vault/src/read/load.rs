@@ -2,13 +2,14 @@
 
 use crate::{ChatIx, StoryIx};
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
+use std::sync::atomic::AtomicBool;
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 use forklore_core::adapter::bindings::CHAT_BOOK;
 use forklore_core::format::card::Card;
 use forklore_core::format::chat::Message;
 use forklore_core::format::group::Group;
-use forklore_core::format::names::{chat_stem, is_save_litter};
+use forklore_core::format::names::{ForkName, book_stem, chat_stem, is_save_litter};
 use forklore_core::format::settings::Settings;
 use forklore_core::story::lineage::{self, Lineage};
 use forklore_core::story::{Moment, swipe_moments};
@@ -60,11 +61,12 @@ impl Library {
             not_read.push(layout::folder(layout::SETTINGS));
         }
         let settings = settings.map(|bytes| Settings::parse(&bytes)).unwrap_or_default();
-        let cards = read_cards(&*fs)?;
-        let groups = read_groups(&*fs, &mut litter, &mut not_read)?;
-        let books = files(&*fs, &layout::folder(layout::WORLDS), ".json", &mut litter, &mut Vec::new())?
-            .into_iter()
-            .collect();
+        let cards = read_cards(&*fs, &mut not_read);
+        let groups = read_groups(&*fs, &mut litter, &mut not_read);
+        let worlds = layout::folder(layout::WORLDS);
+        let books = files(&*fs, &worlds, ".json", &mut litter, &mut Vec::new());
+        let closed_worlds = books.is_err();
+        let books = or_closed(books, &worlds, &mut not_read).into_iter().collect();
         let (stories, places) = find_chats(&*fs, &cards, &groups, &mut litter, &mut not_read)?;
         let work = journal::work(&*fs)?;
         let mut library = Self {
@@ -81,11 +83,15 @@ impl Library {
             right: None,
             remembering: Mutex::default(),
             last_books: Mutex::default(),
+            met_closed: AtomicBool::default(),
             memo: Memo::default(),
             until: None,
             fs,
         };
         library.read_chats(&places, progress);
+        if closed_worlds {
+            library.books = library.named_books();
+        }
         library.trace();
         Ok(library)
     }
@@ -173,6 +179,25 @@ impl Library {
         progress.finish();
     }
 
+    /// The files of all lorebooks that anything names. Of a folder that is closed to us nobody knows what is in it: what is named is
+    /// taken for a lorebook that cannot be read, and not for one that is gone.
+    fn named_books(&self) -> BTreeMap<String, VaultPath> {
+        let of_chats = self.chats.iter().flat_map(|chat| {
+            let record = chat.record.as_ref().and_then(|record| record.book.as_deref());
+            let versions = chat.facts.scenes.iter().flat_map(|(_, scene)| &scene.versions);
+            let scenes = versions.filter_map(|version| version.book.as_deref());
+            let copies = chat.copies().iter().flat_map(|copy| [&*copy.copy, &*copy.source]);
+            chat.bound().chain(record).chain(scenes).chain(copies).chain(chat.made().map(|(book, _)| book))
+        });
+        let settings = &self.settings;
+        let lists = [&settings.global_books, &settings.persona_books, &settings.extension_books];
+        let of_settings =
+            lists.into_iter().flatten().chain(settings.character_books.iter().map(|(_, book)| book));
+        let of_cards = self.cards.values().filter_map(|card| card.book.as_ref());
+        let names = of_chats.chain(of_settings.chain(of_cards).map(String::as_str)).map(book_stem);
+        names.filter_map(|stem| Some((stem.clone(), layout::book(&stem).ok()?))).collect()
+    }
+
     /// Chats of groups of older versions have no header: what would stand there stands in the group's file.
     fn read_kept_metadata(&mut self) {
         for chat in self.chats.iter_mut().filter(|chat| !chat.outline.is_there && chat.unreadable.is_none()) {
@@ -218,10 +243,13 @@ impl Library {
     fn disown_copied_records(&mut self) {
         let named: HashSet<(StoryIx, String, Option<String>)> =
             self.chats.iter().map(|c| (c.story, c.name.clone(), c.outline.slug.clone())).collect();
+        let unreadable: HashSet<(StoryIx, String)> = self.unreadable_chats().into_keys().collect();
         for chat in &mut self.chats {
             let owner_elsewhere = chat.record.as_ref().is_some_and(|record| {
                 let owner = (chat.story, record.owner_file.clone(), Some(record.owner_slug.clone()));
-                record.owner_file != chat.name && named.contains(&owner)
+                // One that cannot be read has no slug that anybody knows: by its name it is there.
+                let closed = (chat.story, record.owner_file.clone());
+                record.owner_file != chat.name && (named.contains(&owner) || unreadable.contains(&closed))
             });
             if owner_elsewhere {
                 chat.record = None;
@@ -245,11 +273,47 @@ impl Library {
         }
     }
 
+    /// The chats that cannot be read, by story and name.
+    fn unreadable_chats(&self) -> HashMap<(StoryIx, String), ChatIx> {
+        let unreadable = ChatIx::each(&self.chats).filter(|(_, chat)| chat.unreadable.is_some());
+        unreadable.map(|(c, chat)| ((chat.story, chat.name.clone()), c)).collect()
+    }
+
+    /// A fork of a chat that cannot be read is its fork, and nobody else's: its messages cannot be compared, and a sibling that has the
+    /// same ones is not the parent under another name.
+    fn keep_to_unreadable(&self, found: &mut [Lineage]) {
+        let unreadable = self.unreadable_chats();
+        if unreadable.is_empty() {
+            return;
+        }
+        for ((c, chat), lineage) in ChatIx::each(&self.chats).zip(found) {
+            let record = chat.record.as_ref();
+            let named =
+                record.map(|record| record.parent_file.clone()).or_else(|| chat.main_chat().map(chat_stem));
+            let parent =
+                named.and_then(|name| unreadable.get(&(chat.story, name))).filter(|parent| **parent != c);
+            let Some(parent) = parent else { continue };
+            let told = record.map(|record| record.message).or_else(|| ForkName::message(&chat.name));
+            let fork = told.or(lineage.fork_message).map(|message| message.min(chat.head()));
+            *lineage = Lineage {
+                kind: if lineage.kind == lineage::Kind::Main { lineage::Kind::Branch } else { lineage.kind },
+                parent: Some(*parent),
+                fork_message: fork,
+                basis: if record.is_some() { lineage::Basis::Recorded } else { lineage::Basis::MainChat },
+                confidence: forklore_core::story::Confidence::Guess,
+                note: None,
+                beyond: None,
+            };
+        }
+    }
+
     fn find_lineage(&self) -> Vec<Lineage> {
+        let born: Vec<Option<String>> = self.chats.iter().map(Chat::born_as).collect();
         let seen: Vec<lineage::Chat<'_>> = self
             .chats
             .iter()
-            .map(|chat| lineage::Chat {
+            .zip(&born)
+            .map(|(chat, born)| lineage::Chat {
                 story: chat.story.place(),
                 group: self.stories[chat.story].kind == StoryKind::Group,
                 name: &chat.name,
@@ -266,6 +330,7 @@ impl Library {
                 aliases: [
                     chat.outline.bindings.chat.as_deref(),
                     chat.running_outline().and_then(|r| r.chat_id.as_deref()),
+                    born.as_deref(),
                 ]
                 .into_iter()
                 .flatten()
@@ -273,7 +338,10 @@ impl Library {
                 links: chat.facts.links().map(|(_, link, name)| (link, chat_stem(name))).collect(),
             })
             .collect();
-        lineage::trace(&seen, &|chat, message, before| self.swipe_moments(chat, message, before))
+        let mut found =
+            lineage::trace(&seen, &|chat, message, before| self.swipe_moments(chat, message, before));
+        self.keep_to_unreadable(&mut found);
+        found
     }
 
     /// The moments that a message would have, after the moment before it, with each of its swipes shown.
@@ -355,6 +423,7 @@ fn read_chat(fs: &dyn Vfs, story: StoryIx, name: String, path: VaultPath, how: &
             basis: lineage::Basis::None,
             confidence: forklore_core::story::Confidence::Guess,
             note: None,
+            beyond: None,
         },
         unreadable,
     };
@@ -395,24 +464,42 @@ fn files(
     Ok(found)
 }
 
-fn read_cards(fs: &dyn Vfs) -> Result<BTreeMap<String, Card>, PathError> {
-    let paths = files(fs, &layout::folder(layout::CHARACTERS), ".png", &mut Vec::new(), &mut Vec::new())?;
+/// What is in a folder; a folder that is closed to us is told of, and keeps nobody from reading the others.
+fn or_closed<T: Default>(found: Result<T, PathError>, dir: &VaultPath, not_read: &mut Vec<VaultPath>) -> T {
+    found.unwrap_or_else(|_| {
+        not_read.push(dir.clone());
+        T::default()
+    })
+}
+
+fn read_cards(fs: &dyn Vfs, not_read: &mut Vec<VaultPath>) -> BTreeMap<String, Card> {
+    let dir = layout::folder(layout::CHARACTERS);
+    let paths = or_closed(files(fs, &dir, ".png", &mut Vec::new(), &mut Vec::new()), &dir, not_read);
     let read = |(stem, path): (String, VaultPath)| {
-        let card = fs.read(&path).ok().flatten().and_then(|png| Card::parse(&png));
+        // One that cannot be read may name any lorebook.
+        let (bytes, closed) = match fs.read(&path) {
+            Ok(bytes) => (bytes, None),
+            Err(e) => (None, Some(e.path)),
+        };
         // A picture without a character in it is no card, but its folder of chats has a name all the same.
+        let card = bytes.and_then(|png| Card::parse(&png));
         let card = card.unwrap_or_else(|| Card { name: stem.clone(), ..Card::default() });
-        (stem, card)
+        (stem, card, closed)
     };
-    Ok(paths.into_par_iter().map(read).collect())
+    let read: Vec<_> = paths.into_par_iter().map(read).collect();
+    not_read.extend(read.iter().filter_map(|(.., closed)| closed.clone()));
+    read.into_iter().map(|(stem, card, _)| (stem, card)).collect()
 }
 
 fn read_groups(
     fs: &dyn Vfs,
     litter: &mut Vec<VaultPath>,
     not_read: &mut Vec<VaultPath>,
-) -> Result<BTreeMap<String, Group>, PathError> {
+) -> BTreeMap<String, Group> {
     let mut groups = BTreeMap::new();
-    for (stem, path) in files(fs, &layout::folder(layout::GROUPS), ".json", litter, not_read)? {
+    let dir = layout::folder(layout::GROUPS);
+    let found = files(fs, &dir, ".json", litter, not_read);
+    for (stem, path) in or_closed(found, &dir, not_read) {
         match fs.read(&path) {
             Ok(bytes) => match bytes.and_then(|bytes| Group::parse(&bytes, &stem)) {
                 Some(group) => drop(groups.insert(group.id.clone(), group)),
@@ -421,7 +508,7 @@ fn read_groups(
             Err(_) => not_read.push(path),
         }
     }
-    Ok(groups)
+    groups
 }
 
 type Places = Vec<(StoryIx, String, VaultPath)>;
@@ -447,11 +534,11 @@ fn find_chats(
             }
             NodeKind::File => continue,
         }
-        let Ok(found) = files(fs, &dir, ".jsonl", litter, not_read) else {
-            not_read.push(dir);
-            continue;
-        };
-        if found.is_empty() && !cards.contains_key(&node.name) {
+        let found = files(fs, &dir, ".jsonl", litter, not_read);
+        // A story whose folder is closed to us is one all the same.
+        let closed = found.is_err();
+        let found = or_closed(found, &dir, not_read);
+        if found.is_empty() && !closed && !cards.contains_key(&node.name) {
             continue;
         }
         let name = cards.get(&node.name).map(|card| card.name.clone()).filter(|name| !name.is_empty());
@@ -464,7 +551,9 @@ fn find_chats(
         });
         places.extend(found.into_iter().map(|(stem, path)| (story, stem, path)));
     }
-    let in_groups = files(fs, &layout::folder(layout::GROUP_CHATS), ".jsonl", litter, not_read)?;
+    let dir = layout::folder(layout::GROUP_CHATS);
+    let in_groups = files(fs, &dir, ".jsonl", litter, not_read);
+    let in_groups = or_closed(in_groups, &dir, not_read);
     let mut left: BTreeMap<String, VaultPath> = in_groups.into_iter().collect();
     for group in groups.values() {
         let story = StoryIx::new(stories.len());

@@ -1,17 +1,16 @@
-//! The state of a chat at a message: [`BookAt`], the recaps, the metadata. What `show` shows, a fork is made of.
+//! The book of a chat at a message: [`BookAt`]. What `show` shows, a fork is made of. Its metadata: [`super::metadata`]; its recaps: [`super::recaps`].
 
 use std::borrow::Cow;
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
-use forklore_core::adapter;
-use forklore_core::adapter::recap::CombinedRecap;
 use forklore_core::format::book::EntryImage;
+use forklore_core::format::names::book_stem;
+use forklore_core::format::record::Uncertain;
 use forklore_core::state::{self, Author, Carry, LeftOut, Life, Place, SeenBy, StateEntry};
 use forklore_fs::PathError;
-use forklore_json::Raw;
 
-use crate::{Book, ChatIx, Library, Lore, history_error};
+use crate::{Book, ChatIx, Library, Lore};
 
 /// The book of a chat at a message.
 #[derive(Clone)]
@@ -33,7 +32,7 @@ pub struct BookAt {
 pub struct Source {
     /// What decided
     pub kind: SourceKind,
-    /// The message that it is from
+    /// The message that it is from; of a book that nothing dates, the one at which history first saw it, if it is another one now
     pub message: Option<usize>,
     /// How many messages before the asked one that is
     pub distance: Option<usize>,
@@ -70,49 +69,13 @@ impl SourceKind {
     }
 }
 
-/// The metadata of a chat at a message.
-pub struct MetadataAt {
-    /// Where it comes from
-    pub source: MetadataSource,
-    /// The message that it is from
-    pub message: Option<usize>,
-    /// Its keys and values
-    pub members: Vec<(String, Vec<u8>)>,
-}
-
-/// What tells the metadata of a chat at a message.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum MetadataSource {
-    /// It is the last message: as it is now
-    Head,
-    /// History saw it then
-    History,
-    /// One of SillyTavern's backups has it
-    Backup,
-    /// Nothing is that old: as history first saw it
-    First,
-    /// Nothing: as it is now
-    Inherited,
-}
-
-impl MetadataSource {
-    /// The word for it.
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Head => "head",
-            Self::History => "history",
-            Self::Backup => "backup",
-            Self::First => "first",
-            Self::Inherited => "inherited",
-        }
-    }
-}
-
 /// What is asked for.
 #[derive(Debug, Clone, Copy)]
 pub struct Wanted {
     /// Whether entries come along that nothing dates
     pub undated: bool,
+    /// Whether, of these, also those come along that one of several made, nobody knows which
+    pub perhaps: bool,
     /// Whether the book as it is now counts, with everything since the last scene. Not while work is under way in it.
     pub unfinished: bool,
     /// Whether the book as it is now may simply be taken at the last message
@@ -123,7 +86,7 @@ pub struct Wanted {
 
 impl Default for Wanted {
     fn default() -> Self {
-        Self { undated: true, unfinished: true, head: true, fill: false }
+        Self { undated: true, perhaps: true, unfinished: true, head: true, fill: false }
     }
 }
 
@@ -137,6 +100,8 @@ pub enum StateError {
         book: String,
         /// What is wrong
         why: String,
+        /// Whether the system does not let us read its file
+        closed: bool,
     },
     /// The system said no.
     #[error(transparent)]
@@ -146,6 +111,29 @@ pub enum StateError {
 impl Library {
     /// The book of chat `c` at message `at`.
     pub fn book_at(&self, c: ChatIx, at: usize, wanted: Wanted) -> Result<BookAt, StateError> {
+        let mut found = self.book_found(c, at, wanted)?;
+        self.mark_undated(c, &mut found);
+        Ok(found)
+    }
+
+    /// What came along into a book of the line although nothing dated it is no more certain for being there, until somebody writes on in it.
+    fn mark_undated(&self, c: ChatIx, found: &mut BookAt) {
+        let bound = self.chats[c].book_stem();
+        let line = std::iter::once(c).chain(self.ancestors(c));
+        let records = line.filter_map(|chat| self.chats[chat].record.as_ref());
+        let made = records.filter(|record| {
+            !record.undated.is_empty() && record.made_book().map(book_stem).as_deref() == bound
+        });
+        let undated: HashSet<&Uncertain> = made.flat_map(|record| &record.undated).collect();
+        if undated.is_empty() {
+            return;
+        }
+        for entry in &mut found.entries {
+            entry.undated |= Uncertain::of(&entry.image).is_some_and(|this| undated.contains(&this));
+        }
+    }
+
+    fn book_found(&self, c: ChatIx, at: usize, wanted: Wanted) -> Result<BookAt, StateError> {
         let chat = &self.chats[c];
         let Some((name, stem)) = &chat.book else {
             let source = Source { kind: SourceKind::None, message: None, distance: None };
@@ -153,7 +141,8 @@ impl Library {
         };
         let live = self.book(name)?;
         if let Some(Err(e)) = live.as_ref().map(|book| book.parse()) {
-            return Err(StateError::CorruptBook { book: name.clone(), why: e.to_string() });
+            let closed = matches!(e, crate::Unread::Closed(_));
+            return Err(StateError::CorruptBook { book: name.clone(), why: e.to_string(), closed });
         }
         let hand_kept = live.is_some() && !self.is_machine_kept(stem)?;
         let alone = hand_kept || self.users_of(stem).iter().all(|user| *user == c || !self.related(c, *user));
@@ -216,78 +205,9 @@ impl Library {
             left_out: Vec::new(),
         }))
     }
-
-    /// What `read` finds in the header of a chat as history saw it at a message or last before.
-    pub fn header_then<T>(
-        &self,
-        c: ChatIx,
-        at: usize,
-        read: &dyn Fn(Raw<'_>) -> Option<T>,
-    ) -> Result<Option<(usize, T)>, PathError> {
-        match self.history()? {
-            Some(history) => history.header_at(self, c, at, read).map_err(history_error),
-            None => Ok(None),
-        }
-    }
-
-    /// The metadata of a chat at a message: what was seen of it last until then. Where nothing is that old, the first that history saw
-    /// of it is better than what it is now.
-    pub fn metadata_at(&self, c: ChatIx, at: usize) -> Result<MetadataAt, PathError> {
-        // A key that stands twice counts as readers count it.
-        let every = |metadata: Raw<'_>| {
-            let mut members: Vec<(String, Vec<u8>)> = Vec::new();
-            for key in metadata.members().filter_map(|(key, _)| key.as_text()) {
-                let value = metadata.get(&key).filter(|_| !members.iter().any(|(known, _)| *known == *key));
-                members.extend(value.map(|value| (key.into_owned(), value.bytes().to_vec())));
-            }
-            Some(members)
-        };
-        let metadata = self.chats[c].header().metadata();
-        let now = |source| MetadataAt { source, message: None, members: every(metadata).unwrap_or_default() };
-        if at >= self.chats[c].head() {
-            return Ok(MetadataAt { message: Some(at), ..now(MetadataSource::Head) });
-        }
-        let told = |source, (message, members)| MetadataAt { source, message: Some(message), members };
-        let history = self.header_then(c, at, &every)?.map(|found| told(MetadataSource::History, found));
-        let message = history.as_ref().and_then(|found| found.message);
-        if message < Some(at) {
-            // Of two at the same message, what history saw counts.
-            let backup = self.backup_header(c, at, &every)?.filter(|(kept, _)| Some(*kept) > message);
-            if let Some(backup) = backup {
-                return Ok(told(MetadataSource::Backup, backup));
-            }
-        }
-        if let Some(found) = history {
-            return Ok(found);
-        }
-        let first = match self.history()? {
-            Some(history) => history.first_header(self, c, &every).map_err(history_error)?,
-            None => None,
-        };
-        Ok(first.map_or_else(|| now(MetadataSource::Inherited), |first| told(MetadataSource::First, first)))
-    }
-
-    /// The combined recap of a chat at a message: its own if it fits, else the last one that does in history or SillyTavern's backups.
-    /// With the bytes of the value, to be put elsewhere.
-    pub fn combined_at(&self, c: ChatIx, at: usize) -> Result<Option<(CombinedRecap, Vec<u8>)>, PathError> {
-        let metadata = self.chats[c].header().metadata();
-        let keeper = adapter::ALL.into_iter().find(|adapter| adapter.combined(metadata).is_some());
-        let Some(keeper) = keeper else { return Ok(None) };
-        let read = |metadata: Raw<'_>| {
-            let recap = keeper.combined(metadata).filter(|recap| recap.fits(at))?;
-            Some((recap, keeper.stored_combined(metadata)?.bytes().to_vec()))
-        };
-        if let Some(own) = read(metadata) {
-            return Ok(Some(own));
-        }
-        match self.header_then(c, at, &read)? {
-            Some((_, recap)) => Ok(Some(recap)),
-            None => Ok(self.backup_header(c, at, &read)?.map(|(_, recap)| recap)),
-        }
-    }
 }
 
-fn from_evidence(
+pub(super) fn from_evidence(
     lore: &Lore,
     at: usize,
     head: usize,
@@ -298,7 +218,7 @@ fn from_evidence(
         known = Cow::Owned(state::filled(&known));
     }
     let own = lore.own.as_deref();
-    let carry = Carry { undated: wanted.undated, since: wanted.unfinished };
+    let carry = Carry { undated: wanted.undated, since: wanted.unfinished, perhaps: wanted.perhaps };
     let found = state::fold(&known, at, head, carry, own.map(|own| &*own.book));
     let dated = lore.lives.iter().any(|life| is_dated(life));
     let covered = lore.looked.is_some_and(|first| first <= at);
@@ -351,8 +271,20 @@ fn from_evidence(
         entry
     };
     let message = if covered { Some(at) } else { found.basis };
-    let source = Source { kind, message, distance: message.map(|message| at.saturating_sub(message)) };
-    (source, found.entries.into_iter().map(whole).collect(), found.left_out)
+    let mut source = Source { kind, message, distance: message.map(|message| at.saturating_sub(message)) };
+    let entries: Vec<StateEntry> = found.entries.into_iter().map(whole).collect();
+    if let (SourceKind::Degraded, Some(first)) = (kind, lore.looked) {
+        // It is what history first saw, and that can be another one than today's.
+        let is_todays = |entry: &StateEntry| {
+            let today = donors.get(&(entry.image.uid, entry.image.comment.clone()));
+            today.is_some_and(|today| {
+                today.is_disabled() == entry.image.is_disabled() && today.agrees_with(&entry.image)
+            })
+        };
+        let same = entries.len() == present.len() && entries.iter().all(is_todays);
+        (source.message, source.distance) = (Some(first).filter(|_| !same), None);
+    }
+    (source, entries, found.left_out)
 }
 
 /// Whether anything that an extension left tells when something was written into a book.

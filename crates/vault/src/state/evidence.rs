@@ -11,7 +11,6 @@ use forklore_core::format::book::EntryImage;
 use forklore_core::format::chat::Message;
 use forklore_core::format::names::{book_stem, chat_stem};
 use forklore_core::state::{BookEvidence, Cast, Content, Origin, Scene, Sight, Witness};
-use forklore_core::story::lineage::ParentNote;
 use forklore_fs::PathError;
 
 use crate::history::history_error;
@@ -66,7 +65,7 @@ impl Library {
         evidence.keepers = keepers(&evidence, live.is_some());
         evidence.by_choice = evidence.keepers.is_empty() && !self.made_by_forklore(stem);
         self.add_copies(&mut evidence)?;
-        self.add_backups(&mut evidence)?;
+        self.add_backups(&mut evidence);
         self.add_events(&mut evidence)?;
         Ok(evidence)
     }
@@ -154,7 +153,7 @@ impl Library {
     ///
     /// Backups can be fifty times as large as all chats together. So they are read only if something is missing, and one after the
     /// other.
-    fn add_backups(&self, evidence: &mut BookEvidence) -> Result<(), PathError> {
+    fn add_backups(&self, evidence: &mut BookEvidence) {
         let users = evidence.users.clone();
         for chat in users {
             let here = &self.chats[chat];
@@ -167,8 +166,7 @@ impl Library {
             if !lacks && !here.running_outline().into_iter().flat_map(|r| &r.versions).any(lost) {
                 continue;
             }
-            for scan in self.backups(chat)? {
-                let scan = scan?;
+            for scan in self.backups(chat) {
                 for (message, scene) in &scan.facts.scenes {
                     for version in &scene.versions {
                         let book = version.book.as_deref().map(book_stem);
@@ -206,7 +204,6 @@ impl Library {
                 }
             }
         }
-        Ok(())
     }
 
     /// Adds entries of related books that may be events of which this one has nothing left.
@@ -284,6 +281,10 @@ impl Cast for VaultCast<'_> {
         root(a) == root(b)
     }
 
+    fn lost_place(&self, origin: Origin, chat: ChatIx) -> Option<usize> {
+        self.0.lost_place(origin, chat)
+    }
+
     fn place_of(&self, mark: &adapter::Mark, owner: Option<ChatIx>, users: &[ChatIx]) -> Option<Origin> {
         let mut owner = owner?;
         // A mark that names no chat is the owner's. If the owner has not got that far, it is the one user's who has; of several nobody
@@ -294,15 +295,23 @@ impl Cast for VaultCast<'_> {
         }
         let here = &self.0.chats[owner];
         let name = mark.chat.as_deref().map(chat_stem);
-        let found = name.as_deref().and_then(|name| self.0.named(here.story, name));
-        let lost = match &here.lineage.note {
-            Some(ParentNote::Missing(name)) => Some(name),
-            _ => None,
-        };
-        // Up to our fork point a lost parent's story is ours; beyond, it is not.
-        let beyond = here.lineage.fork_message.is_some_and(|fork| mark.message > fork);
-        if found.is_none() && name.is_some() && name.as_ref() == lost && beyond {
-            return None;
+        let found = name.as_deref().and_then(|name| self.0.meant(here.story, name, users));
+        if !mark.sources.is_empty() {
+            let origins: Option<Vec<Origin>> =
+                mark.sources.iter().map(|source| self.place_of(source, Some(owner), users)).collect();
+            let origins = origins?;
+            let has_all = |chat: ChatIx| origins.iter().all(|origin| self.0.has_on_line(chat, *origin));
+            if !std::iter::once(owner).chain(users.iter().copied()).any(has_all) {
+                return None;
+            }
+        }
+        // What a parent that is gone had up to where it was forked is what its forks have; beyond, it is nobody's.
+        if let Some(name) = name.as_deref().filter(|_| found.is_none()) {
+            let forks = self.0.forks_of_lost(here.story, name);
+            let having = || forks.iter().filter(|(_, last)| mark.message <= *last).map(|(chat, _)| *chat);
+            if !forks.is_empty() {
+                owner = having().find(|chat| *chat == owner).or_else(|| having().next())?;
+            }
         }
         // Under a name that is not known it is the owner's own, under whatever name that had then.
         let origin = Origin { chat: found.unwrap_or(owner), message: mark.message };

@@ -7,15 +7,15 @@ use crate::ChatIx;
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
-use forklore_core::adapter::SceneVersion;
 use forklore_core::adapter::recap::{self, RecapVersion, RunningRecap};
+use forklore_core::adapter::{Scene as SceneFacts, SceneVersion};
 use forklore_core::format::names::book_stem;
 use forklore_core::state::{Origin, Scene};
 use forklore_core::story::Moment;
 use forklore_core::story::lineage::Kind;
 use forklore_json::Raw;
 
-use crate::library::Library;
+use crate::library::{Library, StoryKind};
 
 /// A version of a scene's recap, whoever carries it, with the states of the book that it has kept.
 pub(crate) struct ToldScene {
@@ -102,7 +102,8 @@ impl Library {
         let begun = self.begun();
         for (c, chat) in ChatIx::each(&self.chats) {
             let put_behind = self.put_behind(c);
-            for (message, scene) in &chat.facts.scenes {
+            let gone = self.scenes_gone(c);
+            for (message, scene) in chat.facts.scenes.iter().chain(&gone) {
                 // What was played elsewhere, and only follows here, is told there.
                 let elsewhere = |version: &&SceneVersion| {
                     put_behind.iter().any(|put| put.tells_elsewhere(*message, version.started))
@@ -161,8 +162,42 @@ impl Library {
         for told in found.values_mut().flatten() {
             told.scene.origin = self.played_in(&told.scene);
         }
+        self.leave_unwritten(&mut found);
         self.find_events(&mut found);
         found
+    }
+
+    /// A version of a recap names what it tells of when it is made, and is written into the book when it is combined. One that never was, because
+    /// it was made again or passed over, has written nothing but what it says it made.
+    fn leave_unwritten(&self, found: &mut ScenesByBook) {
+        let mut combined: HashMap<ChatIx, i64> = HashMap::new();
+        for told in found.values().flatten().filter(|told| told.scene.finished < i64::MAX) {
+            let last = combined.entry(told.scene.origin.chat).or_insert(i64::MIN);
+            *last = (*last).max(told.scene.started);
+        }
+        for told in found.values_mut().flatten().filter(|told| told.scene.finished == i64::MAX) {
+            let last = combined.get(&told.scene.origin.chat);
+            if last.is_some_and(|last| *last > told.scene.started) {
+                told.scene.written.names.clear();
+            }
+        }
+    }
+
+    /// Scenes whose last message is gone from a chat, as history saw them. The running recap tells that there are such, so that the past
+    /// of a chat is not read for nothing.
+    fn scenes_gone(&self, c: ChatIx) -> Vec<(usize, SceneFacts)> {
+        let chat = &self.chats[c];
+        let carried = |version: &RecapVersion| {
+            let versions = chat.facts.scenes.iter().flat_map(|(_, scene)| &scene.versions);
+            { versions }.any(|scene| scene.started <= version.clock && version.clock <= scene.clock)
+        };
+        let versions = chat.running_outline().into_iter().flat_map(|running| &running.versions);
+        if { versions }.all(carried) {
+            return Vec::new();
+        }
+        let group = self.stories[chat.story].kind == StoryKind::Group;
+        let history = self.history().ok().flatten();
+        history.and_then(|history| history.scenes_gone(&chat.path, group).ok()).unwrap_or_default()
     }
 
     /// When books were made by Forklore, and for whom.

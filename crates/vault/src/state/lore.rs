@@ -8,7 +8,8 @@ use forklore_core::adapter::BookCopy;
 use forklore_core::format::book::EntryImage;
 use forklore_core::format::names::{book_stem, chat_stem};
 use forklore_core::state::{
-    Ancestor, Base, Carry, Cause, Known, Life, Line, Made, Origin, SeenBy, Sight, Thing, Witness, fold,
+    Ancestor, Base, BookEvidence, Carry, Cause, Content, Known, Life, Line, Made, Origin, SeenBy, Sight,
+    Thing, Witness, fold,
 };
 use forklore_fs::PathError;
 
@@ -202,13 +203,22 @@ impl Library {
         stems
     }
 
+    /// The books that a chat's line had when it got a new one, and the one that the chat itself had just before, if any.
+    fn line_with(&self, owner: ChatIx, stem: &str) -> (Vec<String>, Option<String>) {
+        // What the chat was bound to only later tells nothing of how this one began.
+        let later = self.bound_after(owner, stem);
+        let mut line = self.books_of_line(owner);
+        line.retain(|other| other != stem && !later.contains(&other.as_str()));
+        (line, self.had_before(owner, stem))
+    }
+
     /// The chats above one, nearest first, and how much of them is its own.
     pub(crate) fn line_above(&self, c: ChatIx) -> Vec<Ancestor> {
         let mut line: Vec<Ancestor> = Vec::new();
         let (mut at, mut limit, mut left) = (c, usize::MAX, i64::MAX);
         let history = self.history().ok().flatten();
         let mut looked: Option<(u64, u64)> = None;
-        while let Some(parent) = self.chats[at].lineage.parent {
+        while let Some(parent) = self.chats[at].lineage.above() {
             let here = &self.chats[at];
             if parent == c || line.iter().any(|above| above.chat == parent) {
                 break;
@@ -219,8 +229,15 @@ impl Library {
             limit = limit.min(self.chats[parent].head());
             let forked = self.forked_at(at);
             let played = || self.played_from((at, fork), (parent, there));
+            // A parent that is gone had left whoever is beyond it before we left that parent.
+            let is_parent = here.lineage.parent.is_some();
+            let gone = match is_parent {
+                true => forked.or_else(played),
+                false => forked.into_iter().chain(played()).chain(self.told_apart(at, parent)).min(),
+            };
+            let forked = forked.filter(|_| is_parent);
             // The line left a chat no later than whoever stands between: what happened up there afterwards is not its own.
-            left = forked.or_else(played).unwrap_or(i64::MAX).min(left);
+            left = gone.unwrap_or(i64::MAX).min(left);
             // What was brought back began when it was looked at, long before its own file was first seen.
             let restored = history.and_then(|history| history.restored(self, at)).map(|(seq, _)| (seq, seq));
             let first = restored.or_else(|| history.and_then(|history| history.first_seen(&here.path)));
@@ -231,9 +248,21 @@ impl Library {
         line
     }
 
+    /// When the first scene was recapped that a chat carries and another one does not: by then they went different ways.
+    fn told_apart(&self, chat: ChatIx, other: ChatIx) -> Option<i64> {
+        let told = self.scenes_of(chat).flat_map(|(_, told)| told).map(|told| &told.scene);
+        let apart =
+            told.filter(|scene| scene.carried_by(chat).is_some() && scene.carried_by(other).is_none());
+        apart.map(|scene| scene.started).filter(|started| *started > 0).min()
+    }
+
     /// The message that a chat was forked at: its number in the parent, and in the fork. Both may have changed since.
     fn fork_of(&self, c: ChatIx, parent: ChatIx) -> (usize, usize) {
         let (here, above) = (&self.chats[c], &self.chats[parent]);
+        if let Some(beyond) = here.lineage.beyond.filter(|beyond| beyond.chat == parent) {
+            let fork = beyond.message.min(here.head());
+            return (self.place_here(c, fork, parent), fork);
+        }
         let record = here.record.as_ref();
         let told = record.map(|record| record.message).or(here.lineage.fork_message).unwrap_or(here.head());
         let history = self.history().ok().flatten();
@@ -251,7 +280,7 @@ impl Library {
     }
 
     /// When a fork was made, where anything tells exactly.
-    fn forked_at(&self, c: ChatIx) -> Option<i64> {
+    pub(crate) fn forked_at(&self, c: ChatIx) -> Option<i64> {
         // Where healing wrote the record, it says when that was.
         let record = self.chats[c].record.as_ref().filter(|record| !record.adopted);
         let recorded = record.map(|record| record.created).filter(|created| *created > 0);
@@ -290,6 +319,16 @@ impl Library {
     fn depth(&self, chat: ChatIx) -> usize {
         self.ancestors(chat).count()
     }
+}
+
+/// How much of a state the first sight of a book shows, word by word.
+fn shown_of(state: &[(Thing, EntryImage)], evidence: &BookEvidence) -> usize {
+    let whole = |sight: &'_ Sight| matches!(sight.content, Content::Whole(_));
+    let first = evidence.sights.iter().filter(|sight| whole(sight)).min_by_key(|sight| sight.time);
+    let Some(Content::Whole(entries)) = first.map(|sight| &sight.content) else { return 0 };
+    let shown: HashSet<(&str, std::borrow::Cow<'_, str>)> =
+        entries.iter().map(|entry| (&*entry.comment, entry.content())).collect();
+    state.iter().filter(|(_, entry)| shown.contains(&(&*entry.comment, entry.content()))).count()
 }
 
 /// So far around a message that is not there any more its neighbours are looked for.
@@ -395,8 +434,8 @@ impl Lives {
                 Witness::Look(look) => Some(look.seq),
                 _ => None,
             });
-            let base = self.made(library, stem, owner, at, (record.created, looked))?;
-            let base = Base::Made(base);
+            let line = library.line_with(owner, stem);
+            let base = Base::Made(self.made(library, line, owner, at, (record.created, looked))?);
             return Ok(Arc::new(Life::of(evidence, &base, &cast)));
         }
         // Elsewhere a fork's book begins as the last snapshot that the fork carries; so does a book that was renamed.
@@ -417,52 +456,61 @@ impl Lives {
         });
         // What the fork itself has played since was written into its own book; or into this one, when that had another name.
         let begun = |message: usize, book: &str| fork.is_none_or(|fork| message <= fork) || gone(book);
-        let mut last = carried.filter(|(message, _, book, _)| begun(*message, book)).max();
-        if last.is_none() {
-            last = library.lost_above(owner, stem, first).filter(|(_, _, book, _)| gone(book));
-        }
-        if let Some((at, taken, book, started)) = last
-            && let Some(source) = self.add(library, book)?
-        {
+        let last = carried.filter(|(message, _, book, _)| begun(*message, book)).max();
+        let lost = library.lost_above(owner, stem, first).filter(|(_, _, book, _)| gone(book));
+        // A book that goes on under another name has what came after the last snapshot that our chat carries; one that was built from
+        // that has not.
+        let mut found: Option<(usize, Arc<Life>, Option<usize>, usize)> = None;
+        for (at, taken, book, started) in last.into_iter().chain(lost) {
+            let Some(source) = self.add(library, book)? else { continue };
             let is = |sight: &forklore_core::state::SightOf| match sight.by {
                 SeenBy::Scene(n) => source.scenes[n].started == started && sight.time >= taken,
                 _ => false,
             };
             let sight = source.sights.iter().position(is);
+            let shown = sight.map_or(0, |sight| shown_of(&source.state_after(sight), &evidence));
+            if found.as_ref().is_none_or(|(best, ..)| *best < shown) {
+                found = Some((shown, source, sight, at));
+            }
+        }
+        if let Some((_, source, sight, at)) = found {
             let base = sight.map_or(Base::Nothing, |sight| Base::Copy(&source, sight, at));
             return Ok(Arc::new(Life::of(evidence, &base, &cast)));
         }
         // Bound to another book, the line goes on from what it had.
         if let Some(at) = library.rebound(owner, stem) {
-            let base = Base::Made(self.made(library, stem, owner, at, (0, None))?);
+            let line = library.line_with(owner, stem);
+            let base = Base::Made(self.made(library, line, owner, at, (0, None))?);
+            return Ok(Arc::new(Life::of(evidence, &base, &cast)));
+        }
+        // The book of a parent that is gone was made from what whoever is beyond it had.
+        if let Some(beyond) = chat.lineage.beyond.filter(|_| evidence.lost) {
+            let mut line = library.books_of_line(beyond.chat);
+            line.retain(|other| other != stem);
+            let base = Base::Made(self.made(library, (line, None), owner, beyond.message, (0, None))?);
             return Ok(Arc::new(Life::of(evidence, &base, &cast)));
         }
         Ok(Arc::new(Life::of(evidence, &Base::Nothing, &cast)))
     }
 
-    /// What the line of a chat had when it got a new book at a message. The time is 0 if it is not known; `looked` is the first
-    /// observation of that book.
+    /// What the line of a chat had, in these books, when it got a new one at a message. The time is 0 if it is not known; `looked` is the
+    /// first observation of the new book.
     fn made(
         &mut self,
         library: &Library,
-        stem: &str,
+        (line, before): (Vec<String>, Option<String>),
         owner: ChatIx,
         at: usize,
         (time, looked): (i64, Option<u64>),
     ) -> Result<Made<'_>, PathError> {
-        // What the chat was bound to only later tells nothing of how this one began.
-        let later = library.bound_after(owner, stem);
-        let mut line = library.books_of_line(owner);
-        line.retain(|other| other != stem && !later.contains(&other.as_str()));
         for other in &line {
             self.add(library, other)?;
         }
-        let before = library.had_before(owner, stem);
         let before = before.filter(|before| self.found.iter().any(|life| *life.book == **before));
         let lives = self.with_sources(before.as_ref().map_or(&line[..], std::slice::from_ref));
         let known = library.seen_by(owner, &lives);
         let state = |known: &Known, undated: bool| -> Vec<(Thing, EntryImage)> {
-            let state = fold(known, at, usize::MAX, Carry { undated, since: true }, None);
+            let state = fold(known, at, usize::MAX, Carry { undated, since: true, perhaps: undated }, None);
             state.entries.into_iter().filter_map(|entry| Some((entry.thing?, entry.image))).collect()
         };
         // What a hand did may have been done after the fork was made, while the chat above had not gone on. The clock of a look says

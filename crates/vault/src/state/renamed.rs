@@ -133,7 +133,9 @@ impl Library {
                 let renamed = parent.is_some()
                     && parent == chat.lineage.parent
                     && self.named(chat.story, &chat_stem(&copy.chat)).is_none();
-                let is_own = copy.chat == chat.name || above == Some(&stem) || renamed;
+                let own_note =
+                    || chat.main_chat().is_some_and(|main| chat_stem(main) == chat_stem(&copy.parent));
+                let is_own = copy.chat == chat.name || above == Some(&stem) || renamed || own_note();
                 if is_own && self.is_next_name(&stem, now)? {
                     told.push((stem, now.to_owned()));
                 }

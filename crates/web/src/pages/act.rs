@@ -185,7 +185,15 @@ fn source(source: &ShowSource) -> String {
             Some(far) => format!("It is as the scene{from} tells, {} earlier.", words::count(far, "message")),
         },
         "none" => String::new(),
-        _ => "Nothing tells how it was then: it is as it is now.".to_owned(),
+        _ => match source.message {
+            Some(first) => {
+                let had = words::count(first + 1, "message");
+                format!(
+                    "Nothing tells how it was then: it is as Forklore first saw it, when the chat had {had}."
+                )
+            }
+            None => "Nothing tells how it was then: it is as it is now.".to_owned(),
+        },
     }
 }
 

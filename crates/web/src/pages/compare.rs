@@ -127,6 +127,7 @@ fn side(name: &str, side: &DiffSide, names: &Names) -> Markup {
         "head" | "unchanged" | "history" => "exact",
         "scene" => "from scenes",
         "none" => "no lorebook",
+        _ if side.book.source.message.is_some() => "not exact: as Forklore first saw it",
         _ => "not exact: as it is now",
     };
     html! {
@@ -137,6 +138,7 @@ fn side(name: &str, side: &DiffSide, names: &Names) -> Markup {
             @if let Some(scene) = &side.scene { p.quiet { "After the scene " bdi { (scene.name.as_deref().unwrap_or("without a name")) } } }
             p.quiet { (words::count(side.book.entries, "entry")) " with registries, " (source) }
             @for warning in &side.warnings { p.warning { (warning.message) } }
+            @for note in &side.notes { p.quiet { (note) } }
         }
     }
 }

@@ -58,17 +58,11 @@ fn doubts(out: &mut impl io::Write, report: &DiffReport) -> io::Result<()> {
     for (name, side) in [("A", &report.a), ("B", &report.b)] {
         texts.extend(side.warnings.iter().map(|warning| format!("{name}: {}", warning.message)));
     }
-    let told = |name: &str, keys: &[String]| {
-        let keys = keys.join(", ");
-        format!("{name}: nothing tells how these were at that message, so they are as of now: {keys}")
-    };
-    let (a, b) = (&report.a.inherited, &report.b.inherited);
-    if a == b && !a.is_empty() {
-        texts.push(told("A and B", a));
-    } else {
-        texts.extend(
-            [("A", a), ("B", b)].iter().filter(|(_, keys)| !keys.is_empty()).map(|(n, keys)| told(n, keys)),
-        );
+    // What nothing tells is often the same of both.
+    let (a, b) = (&report.a.notes, &report.b.notes);
+    let sides = if a == b { vec![("A and B", a)] } else { vec![("A", a), ("B", b)] };
+    for (name, notes) in sides {
+        texts.extend(notes.iter().map(|note| format!("{name}: {note}")));
     }
     if !texts.is_empty() {
         writeln!(out)?;

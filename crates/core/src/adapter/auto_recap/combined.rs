@@ -19,6 +19,7 @@ pub(super) fn read(metadata: Raw<'_>) -> Option<CombinedRecap> {
     Some(CombinedRecap {
         message_count: raw.get("message_count").and_then(Raw::as_i64)?,
         content: raw.get("content").and_then(Raw::as_text)?.into_owned(),
+        clock: raw.get("timestamp").and_then(Raw::as_i64).unwrap_or(0),
     })
 }
 

@@ -52,7 +52,28 @@ impl Tracer<'_> {
             basis: Basis::None,
             confidence: Confidence::Guess,
             note: Some(ParentNote::Missing(claimed.to_owned())),
+            beyond: None,
         }
+    }
+
+    /// The chat that a lost parent had its own first messages from: whoever has most of them, besides those that come from it; of several the
+    /// one that its name was derived from. The name alone tells little: SillyTavern calls branches of "X - Branch #1" after X, too.
+    pub(super) fn beyond(
+        &self,
+        c: ChatIx,
+        lost: &str,
+        is_above: &dyn Fn(ChatIx) -> bool,
+    ) -> Option<(ChatIx, usize)> {
+        let story = self.chats[c].story;
+        let bases = std::iter::successors(ForkName::read(lost).base(), |name| ForkName::read(name).base());
+        let may_be = |p: ChatIx| p != c && !self.comes_from(p, c, lost) && is_above(p);
+        let derived = bases.filter_map(|base| self.named(story, base)).filter(|p| may_be(*p));
+        let mut met = derived.filter_map(|p| Some((p, self.meeter.meet_with_dates(c, p)?)));
+        let named = met.find(|(_, meeting)| meeting.fork > 0);
+        let best = self.best(c, &may_be);
+        // Of equals the last one is taken.
+        let found = best.into_iter().chain(named).max_by_key(|(_, meeting)| meeting.fork)?;
+        Some((found.0, found.1.fork))
     }
 
     /// The chat of another story that has the claimed name and the same line.
@@ -89,7 +110,11 @@ impl Tracer<'_> {
         let lost_a_fork = ForkName::read(claimed) != ForkName::Plain;
         let given = lost_a_fork || date(claimed).is_some();
         let was_a_fork = |p: ChatIx| self.claim(p).is_some() || self.chats[p].record.is_some();
-        let fits = |p: ChatIx| !given || was_a_fork(p) == lost_a_fork;
+        // Whoever still has the name that SillyTavern gave it never had another one. People write dates into names, but no times.
+        let is_given = |name: &str| {
+            ForkName::read(name) != ForkName::Plain || (name.contains('@') && date(name).is_some())
+        };
+        let fits = |p: ChatIx| (!given || was_a_fork(p) == lost_a_fork) && !is_given(self.chats[p].name);
         let twin = |p: ChatIx| chat.slug.is_some() && self.chats[p].slug == chat.slug && fits(p);
         let leads_here = |p: ChatIx| {
             let leads = |a: &Chat<'_>, b: &Chat<'_>| a.links.iter().any(|(_, name)| name == b.name);

@@ -58,6 +58,26 @@ impl<'a> Meeter<'a> {
     }
 
     fn meet_after(&self, c: ChatIx, p: ChatIx, shared: usize) -> Option<Meeting> {
+        let (met, ours, theirs) = self.met(c, p, shared);
+        // What is different there and was sent at the same instant is one message, edited since: often the very one that the fork was made at.
+        let edited = (0..).take_while(|more| self.same_instant((c, ours + more), (p, theirs + more))).count();
+        match (ours + edited).checked_sub(1) {
+            Some(fork) if edited > 0 => Some(Meeting { fork, confidence: Confidence::Likely }),
+            _ => met,
+        }
+    }
+
+    /// Whether two messages, each of a chat, were sent at the same instant: in the same thousandth of a second. Full seconds were rounded, and
+    /// two messages can have the same.
+    fn same_instant(&self, (c, ours): (ChatIx, usize), (p, theirs): (ChatIx, usize)) -> bool {
+        let sent = |chat: ChatIx, message: usize| self.transcript(chat).row(message).and_then(|row| row.sent);
+        // Where several have one time, it tells nothing.
+        let told = !self.chats[c].undated && !self.chats[p].undated;
+        told && sent(c, ours).is_some_and(|time| time % 1000 != 0 && sent(p, theirs) == Some(time))
+    }
+
+    /// Where two chats parted by moments, swipes and identities, and the first message of each that is not the other's.
+    fn met(&self, c: ChatIx, p: ChatIx, shared: usize) -> (Option<Meeting>, usize, usize) {
         let (child, parent) = (self.transcript(c), self.transcript(p));
         let shared = self.sent_together(c, p, shared);
         if shared < child.len() && shared < parent.len() {
@@ -69,17 +89,19 @@ impl<'a> Meeter<'a> {
             if let Some((ours, theirs)) = aligned.pairs.last().copied().filter(|(ours, _)| *ours >= shared) {
                 let confidence = aligned.confidence().min(Confidence::Likely);
                 // The next one may be the same in another swipe.
-                let fork = ours + usize::from(self.same_message((c, ours + 1), (p, theirs + 1)));
-                return Some(Meeting { fork, confidence });
+                let more = usize::from(self.same_message((c, ours + 1), (p, theirs + 1)));
+                let meeting = Meeting { fork: ours + more, confidence };
+                return (Some(meeting), ours + more + 1, theirs + more + 1);
             }
             if same {
-                return Some(Meeting { fork: shared, confidence: Confidence::Certain });
+                let meeting = Meeting { fork: shared, confidence: Confidence::Certain };
+                return (Some(meeting), shared + 1, shared + 1);
             }
         }
         // A parent that ends where the child goes on may have been cut since; a checkpoint ends there, too.
         let cut = shared == parent.len() && shared < child.len();
         let confidence = if cut { Confidence::Likely } else { Confidence::Certain };
-        shared.checked_sub(1).map(|fork| Meeting { fork, confidence })
+        (shared.checked_sub(1).map(|fork| Meeting { fork, confidence }), shared, shared)
     }
 
     /// Whether one of the messages that two chats share, after the greeting, was sent at the same time in both.

@@ -107,9 +107,25 @@ pub struct Lineage {
     pub confidence: Confidence,
     /// What is odd about the parent
     pub note: Option<ParentNote>,
+    /// Where the parent is gone: the chat that it had its own first messages from, or one that has them, too.
+    pub beyond: Option<Beyond>,
+}
+
+/// A chat that is there, beyond a parent that is gone.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Beyond {
+    /// Its number
+    pub chat: ChatIx,
+    /// The last message of ours that is its own, too
+    pub message: usize,
 }
 
 impl Lineage {
+    /// The nearest chat above that is there.
+    pub fn above(&self) -> Option<ChatIx> {
+        self.parent.or(self.beyond.map(|beyond| beyond.chat))
+    }
+
     /// Whether the chat is a fork, its parent known or not.
     pub fn is_fork(&self) -> bool {
         matches!(self.kind, Kind::Branch | Kind::Checkpoint)

@@ -10,7 +10,7 @@ use super::super::moment::MessageId;
 use super::lines::Lines;
 use super::meet::{Meeter, Meeting};
 use super::names::{Seniority, folded, is_import, names, names_in, seniority};
-use super::{Basis, Chat, Kind, Lineage, Link, ParentNote, Swipes};
+use super::{Basis, Beyond, Chat, Kind, Lineage, Link, ParentNote, Swipes};
 use crate::format::names::ForkName;
 use crate::format::record::ForkRecord;
 
@@ -120,7 +120,38 @@ impl<'a> Tracer<'a> {
         for c in ChatIx::all(self.chats.len()) {
             self.cut_ring(c, &mut found);
         }
+        self.look_beyond(&mut found);
         found
+    }
+
+    /// Several whose parents are gone can be beyond each other, and nobody comes from himself. So those that share most find each other first,
+    /// the younger one the older one.
+    fn look_beyond(&self, found: &mut [Lineage]) {
+        let alone = |c| Some((self.beyond_of(c, found)?.message, self.seniority[c], c));
+        let mut lost: Vec<_> = ChatIx::all(self.chats.len()).filter_map(alone).collect();
+        lost.sort_by_key(|(message, seniority, _)| Reverse((*message, *seniority)));
+        for (.., c) in lost {
+            found[c].beyond = self.beyond_of(c, found);
+        }
+    }
+
+    /// Where the parent of a chat is gone, who else has the line that it had. Of those the one that it was played in.
+    fn beyond_of(&self, c: ChatIx, found: &[Lineage]) -> Option<Beyond> {
+        let Lineage { parent: None, note: Some(ParentNote::Missing(lost)), .. } = &found[c] else {
+            return None;
+        };
+        let line =
+            |p: ChatIx| std::iter::successors(Some(p), |d: &ChatIx| found[*d].above()).take(self.chats.len());
+        let (mut chat, message) = self.beyond(c, lost, &|p| line(p).all(|d| d != c))?;
+        for _ in 0..self.chats.len() {
+            let Some(p) = found[chat].parent.filter(|p| *p != c) else { break };
+            let shared = self.meeter.meet_with_dates(c, p).is_some_and(|meeting| meeting.fork >= message);
+            if !shared {
+                break;
+            }
+            chat = p;
+        }
+        Some(Beyond { chat, message })
     }
 
     /// What a chat, or its twin, says of itself; nothing if only the lines can tell.
@@ -185,6 +216,7 @@ impl<'a> Tracer<'a> {
             basis: Basis::Recorded,
             confidence: Confidence::Certain,
             note,
+            beyond: None,
         }
     }
 
@@ -273,6 +305,7 @@ impl<'a> Tracer<'a> {
             basis: Basis::Moments,
             confidence: if moved_on { Confidence::Likely } else { Confidence::Certain },
             note: None,
+            beyond: None,
         }
     }
 
@@ -307,6 +340,7 @@ impl<'a> Tracer<'a> {
                 basis: Basis::None,
                 confidence: if chat.transcript.is_empty() { Confidence::Guess } else { Confidence::Certain },
                 note: None,
+                beyond: None,
             },
         }
     }
@@ -384,6 +418,7 @@ impl<'a> Tracer<'a> {
             basis,
             confidence: meeting.confidence,
             note,
+            beyond: None,
         }
     }
 

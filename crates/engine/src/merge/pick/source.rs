@@ -213,6 +213,13 @@ impl<'a> Source<'a> {
         {
             return Ok((keeper, version));
         }
+        // One that the chat has lost is shown, so it can be had.
+        let known = self.library().running_recap(self.chat).map_err(RestoreError::from)?;
+        if let Some(known) = known.filter(|known| known.found.is_some())
+            && let Some(version) = known.stored_version(number)
+        {
+            return Ok((known.keeper, version.to_vec()));
+        }
         for kept in self.archived("running") {
             let versions: Vec<Vec<u8>> =
                 Raw::trust(&kept).elements().map(|one| one.bytes().to_vec()).collect();

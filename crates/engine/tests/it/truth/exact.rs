@@ -110,6 +110,19 @@ fn regression_a_shared_book_has_another_name_in_one_chat() {
     right_now(Keeper::Memory, false, &[50_040]);
 }
 
+/// A scene far back whose snapshot the book of a fork was built from.
+#[test]
+fn regression_built_from_a_scene_far_back() {
+    right_now(Keeper::Recap, false, &[121_011]);
+    right_now(Keeper::Recap, true, &[121_035]);
+}
+
+/// A copy of an earlier message later on: whoever renames an entry there takes no text of the other line along.
+#[test]
+fn regression_a_rename_takes_no_text_along() {
+    right_now(Keeper::Memory, true, &[121_011]);
+}
+
 #[test]
 fn the_state_is_what_it_was_with_auto_recap() {
     law("state", (Keeper::Recap, false), &as_it_is(About::Facts));

@@ -137,6 +137,28 @@ fn lost(truth: &Truth, before: &States, after: &States) -> Vec<Wrong> {
     wrong
 }
 
+/// The messages that forks were made at get other words, in the fork or in the chat above: people branch because of a message. What was right is right.
+fn edited(story: &Story) -> (Truth, Vec<Wrong>) {
+    let (fs, truth) = story.play(1, look);
+    let before = states(&library(&fs), &truth);
+    let chats = truth.chats();
+    let mut more = story.clone();
+    for (n, (c, ..)) in chats.iter().enumerate() {
+        let place =
+            if n % 2 == 0 { truth.forked_above(*c) } else { truth.parent(*c).map(|(_, at)| (*c, at)) };
+        let Some((_, label, _, messages)) =
+            place.and_then(|(chat, _)| chats.iter().find(|(c, ..)| *c == chat))
+        else {
+            continue;
+        };
+        let at = place.map_or(0, |(_, at)| at);
+        more.acts.push(Act::EditMessage { chat: *label, back: messages - 1 - at });
+    }
+    let (fs, _) = more.play(1, look);
+    let wrong = spoilt(&truth, &before, &states(&library(&fs), &truth));
+    (truth, wrong)
+}
+
 /// What was right is right when a fork was made somewhere and undone.
 fn forked_elsewhere(story: &Story) -> (Truth, Vec<Wrong>) {
     let (fs, truth) = story.play(1, look);
@@ -146,6 +168,13 @@ fn forked_elsewhere(story: &Story) -> (Truth, Vec<Wrong>) {
     }
     let wrong = spoilt(&truth, &before, &states(&library(&fs), &truth));
     (truth, wrong)
+}
+
+#[test]
+fn regression_editing_the_message_of_a_fork_makes_no_answer_wrong() {
+    for kind in [(Keeper::Recap, false), (Keeper::Memory, false), (Keeper::Recap, true)] {
+        law("edited", kind, &edited);
+    }
 }
 
 const ALL: [(Keeper, bool); 3] = [(Keeper::Recap, true), (Keeper::Memory, true), (Keeper::Hand, true)];

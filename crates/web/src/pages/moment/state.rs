@@ -50,6 +50,7 @@ fn source(chat: &str, here: &ShowReport) -> Markup {
                 },
                 ("scene", None) => { strong { "From scenes." } " No scene has ended yet." },
                 ("none", _) => { "No lorebook is bound to this chat." },
+                (_, Some(first)) => { strong { "Not exact." } " Nothing tells how the lorebook was: this is how Forklore first saw it, when the chat had " (words::count(first + 1, "message")) "." },
                 _ => { strong { "Not exact." } " Nothing tells how the lorebook was: this is how it is now." },
             }
         }
@@ -199,19 +200,21 @@ fn queue(here: &ShowReport) -> Markup {
 
 fn variables(chat: &str, here: &ShowReport) -> Markup {
     let metadata = &here.metadata;
-    let Some(variables) = &metadata.variables else { return html! {} };
+    let none = metadata.variables.is_none();
+    if none && here.notes.is_empty() {
+        return html! {};
+    }
     let read: serde_json::Map<String, serde_json::Value> =
-        serde_json::from_str(variables.get()).unwrap_or_default();
+        metadata.variables.as_ref().and_then(|all| serde_json::from_str(all.get()).ok()).unwrap_or_default();
     let from = match (metadata.source, metadata.message) {
-        ("history", Some(message)) => Some(("Saved at", message)),
-        ("backup", Some(message)) => Some(("From a backup at", message)),
+        ("history", Some(message)) if !none => Some(("Saved at", message)),
+        ("backup", Some(message)) if !none => Some(("From a backup at", message)),
         _ => None,
     };
     html! {
         section.variables {
-            h2 { "Variables" }
-            @if let ("first", Some(message)) = (metadata.source, metadata.message) { p.quiet { "As they were when Forklore first saw this chat, at message " (message) ": nothing tells how they were before." } }
-            @if metadata.source == "inherited" { p.quiet { "As they are now: nothing tells how they were." } }
+            h2 { @if none { "What else the chat keeps" } @else { "Variables" } }
+            @for note in &here.notes { p.quiet { (note) } }
             @if let Some((word, message)) = from { p.quiet { (word) " " a data-at=(message) href=(link::moment(chat, Some(message))) { "message " (message) } "." } }
             dl {
                 @for (name, value) in &read {

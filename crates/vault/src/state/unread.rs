@@ -1,0 +1,40 @@
+//! [`Library::book_told_at`]: the state of a book whose file cannot be read, as far as history and scenes tell it.
+//!
+//! Only for those who look. What is made of a state goes into files, and there the book itself has to speak: a fork of what others say of
+//! it would lack, for good, what it alone knows.
+
+use super::at::{BookAt, SourceKind, StateError, Wanted, from_evidence};
+use crate::{ChatIx, Library};
+
+/// The state of a book, and why its file cannot be read, if it cannot.
+pub struct Told {
+    /// The state
+    pub found: BookAt,
+    /// Why the file cannot be read; nothing if it can, or is not there
+    pub unread: Option<String>,
+}
+
+impl Library {
+    /// The book of a chat at a message, as [`Library::book_at`] finds it. Where its file cannot be read, what history and scenes tell is
+    /// as good as for one that is not there; where they tell nothing, it is not known.
+    pub fn book_told_at(&self, c: ChatIx, at: usize) -> Result<Told, StateError> {
+        let (book, why, closed) = match self.book_at(c, at, Wanted::default()) {
+            Ok(found) => return Ok(Told { found, unread: None }),
+            Err(StateError::CorruptBook { book, why, closed }) => (book, why, closed),
+            Err(e) => return Err(e),
+        };
+        let lore = self.lore(c)?;
+        let (mut source, entries, left_out) =
+            from_evidence(&lore, at, self.chats[c].head(), Wanted::default());
+        // That nothing has changed since history looked is what the file would have to say.
+        match source.kind {
+            SourceKind::Unchanged => source.kind = SourceKind::History,
+            SourceKind::History | SourceKind::Scene => {}
+            SourceKind::Head | SourceKind::Degraded | SourceKind::None => {
+                return Err(StateError::CorruptBook { book, why, closed });
+            }
+        }
+        let found = BookAt { name: Some(book), live: None, source, entries, left_out };
+        Ok(Told { found, unread: Some(why) })
+    }
+}
