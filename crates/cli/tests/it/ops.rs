@@ -660,11 +660,11 @@ fn what_people_read() {
       Take it back with: forklore undo [id]
     ");
     insta::assert_snapshot!(redacted(&vault.run(FORKLORE, &["trash"])), @"
-    Trash  2 files, 2.1 KB, kept for 30 days
+    Trash  2 files, 2.2 KB, kept for 30 days
 
     [time]  until [time]  [id]
       265 B      worlds/Lore - Fork.json
-      1.8 KB     chats/Ana/Fork.jsonl
+      1.9 KB     chats/Ana/Fork.jsonl
 
     Bring one back with: forklore trash restore PATH, or all of an operation with its id
     ");
