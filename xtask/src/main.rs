@@ -6,16 +6,15 @@
     reason = "a chore talks to the disk and to the terminal"
 )]
 
-mod bench;
 mod dist;
 mod elsewhere;
-mod llama;
 mod mutants;
 mod test;
-mod tools;
 mod unused;
 
-use anyhow::{Result, bail};
+use std::process::Command;
+
+use anyhow::{Result, bail, ensure};
 
 const HELP: &str = "\
 Forklore's chores
@@ -47,26 +46,17 @@ fn main() -> Result<()> {
             None => test::test(),
         },
         Some("tools") => {
-            let tools = tools::Tools::ensure();
-            anyhow::ensure!(tools.missing.is_empty(), "something is missing: see above");
+            let tools = xtask::tools::Tools::ensure();
+            ensure!(tools.missing.is_empty(), "something is missing: see above");
             Ok(())
         }
+        // A program of its own: it needs nearly everything that Forklore is made of, and the other chores need nothing of it.
         Some("bench") => {
-            let has = |flag: &str| args.iter().any(|arg| arg == flag);
-            bench::bench(bench::Options {
-                quick: has("--quick"),
-                sillytavern: !has("--no-sillytavern"),
-                forks_only: has("--forks"),
-                reading_only: has("--reading"),
-                learn_only: has("--learn"),
-                memory_only: has("--memory"),
-                history_only: has("--history"),
-                plugin_only: has("--plugin"),
-                web_only: has("--web"),
-            })
+            let mut bench = Command::new("cargo");
+            bench.args(["run", "--quiet", "--package", "forklore-bench", "--"]).args(&args[1..]);
+            ensure!(bench.status()?.success(), "the benchmarks did not get to their end");
+            Ok(())
         }
-        // One save, as the benchmark of history lets it be kept by a process of its own.
-        Some("keep") if args.len() == 3 => bench::history::store::keep(args[1].as_ref(), args[2].as_ref()),
         Some("mutants") => mutants::mutants(args.get(1).map(String::as_str)),
         Some("dist") => dist::dist(&args[1..]),
         Some("soak") => test::soak(),

@@ -9,8 +9,8 @@ use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, bail};
 
-use crate::tools::{OLDER, SILLYTAVERN, Tools, folder, of_other_systems};
 use crate::unused::unused;
+use xtask::tools::{OLDER, SILLYTAVERN, Tools, folder, of_other_systems};
 
 /// No step takes longer, unless it soaks: what hangs is to be told from what is slow.
 const PATIENCE: Duration = Duration::from_secs(30 * 60);
@@ -156,7 +156,7 @@ impl Suite {
 
     /// A small model that was learnt is asked: whether it is understood, not whether it is clever.
     fn small_model(&mut self) {
-        match crate::llama::small_model(&folder()) {
+        match xtask::llama::small_model(&folder()) {
             Ok(model) => {
                 let model = model.to_string_lossy().into_owned();
                 let args = [
@@ -266,7 +266,8 @@ impl Suite {
     fn in_browsers(&mut self, lanes: &[Vec<InBrowser>]) {
         let needed = ["FORKLORE_CHROMIUM", "FORKLORE_NODE_MODULES", "FORKLORE_SILLYTAVERN"];
         if !needed.iter().all(|tool| self.tools.has(tool))
-            || !self.step("the program", "cargo", &["build", "--package", "forklore"], &[])
+            // As the tests above have built it: for itself it would be built anew, with fewer features of what it depends on.
+            || !self.step("the program", "cargo", &["test", "--quiet", "--workspace", "--no-run"], &[])
         {
             return;
         }

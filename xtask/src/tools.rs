@@ -22,26 +22,28 @@ const PACKAGES: [(&str, &str); 7] = [
     ("@types/node", "20.19.43"),
 ];
 /// The versions of SillyTavern that must work, newest first. Each has a folder of its own, because their packages differ.
-pub(crate) const SILLYTAVERN: [&str; 2] = ["1.19.0", "1.18.0"];
+pub const SILLYTAVERN: [&str; 2] = ["1.19.0", "1.18.0"];
 /// Older ones that must work, too, as far as they have what is tried: one in the middle, and the oldest.
-pub(crate) const OLDER: [&str; 2] = ["1.16.0", "1.13.5"];
+pub const OLDER: [&str; 2] = ["1.16.0", "1.13.5"];
 
 /// What judges our dependencies.
 const CARGO_DENY: &str = "0.20.2";
 
 /// What was found, as variables for the tests.
 #[derive(Default)]
-pub(crate) struct Tools {
-    pub(crate) env: Vec<(&'static str, OsString)>,
-    pub(crate) missing: Vec<String>,
+pub struct Tools {
+    /// The variables
+    pub env: Vec<(&'static str, OsString)>,
+    /// What is not there, and what to do about it
+    pub missing: Vec<String>,
     /// What cannot be had everywhere, or not any more: said, and no failure even where nobody watches
-    pub(crate) unavailable: Vec<String>,
+    pub unavailable: Vec<String>,
     cargo_deny: Option<PathBuf>,
 }
 
 impl Tools {
     /// Looks for everything, and installs what can be.
-    pub(crate) fn ensure() -> Self {
+    pub fn ensure() -> Self {
         let mut tools = Self::default();
         tools.add("FORKLORE_STRACE", strace());
         tools.add("FORKLORE_NODE_MODULES", packages());
@@ -62,12 +64,12 @@ impl Tools {
     }
 
     /// Whether something was found.
-    pub(crate) fn has(&self, variable: &str) -> bool {
+    pub fn has(&self, variable: &str) -> bool {
         self.env.iter().any(|(name, _)| *name == variable)
     }
 
     /// The program that judges dependencies.
-    pub(crate) fn cargo_deny(&self) -> Option<PathBuf> {
+    pub fn cargo_deny(&self) -> Option<PathBuf> {
         self.cargo_deny.clone()
     }
 
@@ -80,7 +82,7 @@ impl Tools {
 }
 
 /// The folder for what is installed.
-pub(crate) fn folder() -> PathBuf {
+pub fn folder() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../.tools")
 }
 
@@ -90,7 +92,7 @@ fn works(program: &str, args: &[&str]) -> bool {
 }
 
 /// For comparing history with: installed where it can be.
-pub(crate) fn restic() -> Result<PathBuf, String> {
+pub fn restic() -> Result<PathBuf, String> {
     if install("restic", &["version"]) {
         return Ok(PathBuf::from("restic"));
     }
@@ -108,7 +110,7 @@ fn install(program: &str, version: &[&str]) -> bool {
 }
 
 /// For vaults on disks of other kinds, and for what the guide says of systemd. Where they cannot be had, those tests say that they are skipped.
-pub(crate) fn of_other_systems() {
+pub fn of_other_systems() {
     let packages = ["exfat-fuse", "exfatprogs", "ntfs-3g", "systemd"];
     let args = [&["install", "-y", "-qq", "--no-install-recommends"], &packages[..]].concat();
     if !is_root() || !works("apt-get", &args) {
@@ -204,7 +206,7 @@ fn taverns() -> Result<PathBuf, String> {
 }
 
 /// One version of SillyTavern, installed now if need be.
-pub(crate) fn sillytavern(version: &str) -> Result<PathBuf, String> {
+pub fn sillytavern(version: &str) -> Result<PathBuf, String> {
     let what = format!("SillyTavern {version}, for the tests of the plugin");
     if !works("node", &["--version"]) {
         return Err(format!("{what}: install node 18 or newer"));

@@ -15,9 +15,9 @@ use serde_json::Value;
 use crate::dist::build::{build, cargo, sources};
 use crate::dist::platform::Platform;
 use crate::dist::toolchain::{Toolchain, run};
-use crate::tools::{SILLYTAVERN, sillytavern};
 use qemu::Qemu;
 use wine::Wine;
+use xtask::tools::{SILLYTAVERN, sillytavern};
 
 /// Packages whose tests are run, each with the names of those that are: all of them if there is none.
 type Chosen = [(&'static str, &'static [&'static str])];

@@ -158,7 +158,9 @@ fn sources(folder: &Path, found: &mut Vec<(String, String)>) {
 #[test]
 fn what_the_designs_name_is_there() {
     let mut found = Vec::new();
-    ["crates", "sillytavern", "xtask"].iter().for_each(|folder| sources(&root().join(folder), &mut found));
+    ["crates", "sillytavern", "bench", "xtask"]
+        .iter()
+        .for_each(|folder| sources(&root().join(folder), &mut found));
     let is_word = |c: char| c.is_alphanumeric() || c == '_';
     let code = found.iter().filter(|(path, _)| !path.ends_with(".md"));
     let words: BTreeSet<&str> = code.flat_map(|(_, text)| text.split(|c| !is_word(c))).collect();

@@ -34,7 +34,7 @@ struct Cost {
 
 pub(super) fn bench(megabytes: u64, options: Options) -> Result<()> {
     // This program may have been built without optimisation.
-    let build = ["build", "--release", "--quiet", "--package", "xtask", "--package", "forklore"];
+    let build = ["build", "--release", "--quiet", "--package", "forklore-bench", "--package", "forklore"];
     if !Command::new("cargo").args(build).status()?.success() {
         bail!("the release build failed");
     }

@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, bail};
 
-use crate::tools::{SILLYTAVERN, sillytavern};
+use xtask::tools::{SILLYTAVERN, sillytavern};
 
 /// The version that is measured.
 const VERSION: &str = SILLYTAVERN[0];

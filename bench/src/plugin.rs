@@ -9,7 +9,7 @@ use forklore_testkit::generate::Size;
 use forklore_testkit::tavern::{Setup, Tavern};
 
 use super::{binary, make_chat, target_dir};
-use crate::tools::{SILLYTAVERN, sillytavern};
+use xtask::tools::{SILLYTAVERN, sillytavern};
 
 /// How often each saves.
 const RUNS: usize = 21;

@@ -5,10 +5,16 @@
 //! what else keeps versions ([`history`]). Comparing two books ([`mod@diff`]) happens in memory. What the plugin costs SillyTavern is in
 //! [`plugin`], how fast pages are in [`web`], and what memory costs in [`memory`] and [`projection`].
 
+#![allow(
+    clippy::disallowed_methods,
+    clippy::print_stdout,
+    reason = "a chore talks to the disk and to the terminal"
+)]
+
 mod chats;
 mod diff;
 mod fork;
-pub(crate) mod history;
+mod history;
 mod image;
 mod learn;
 mod memory;
@@ -31,28 +37,50 @@ const RUNS: usize = 5;
 
 /// What to measure.
 #[derive(Clone, Copy)]
-pub(crate) struct Options {
+struct Options {
     /// A tenth of the size
-    pub(crate) quick: bool,
+    quick: bool,
     /// Whether SillyTavern's server is measured, too
-    pub(crate) sillytavern: bool,
+    sillytavern: bool,
     /// Whether forks alone are measured
-    pub(crate) forks_only: bool,
+    forks_only: bool,
     /// Whether reading alone is measured
-    pub(crate) reading_only: bool,
+    reading_only: bool,
     /// Whether history alone is measured
-    pub(crate) history_only: bool,
+    history_only: bool,
     /// Whether the plugin alone is measured
-    pub(crate) plugin_only: bool,
+    plugin_only: bool,
     /// Whether the pages alone are measured
-    pub(crate) web_only: bool,
+    web_only: bool,
     /// Whether bringing branches together alone is measured
-    pub(crate) learn_only: bool,
+    learn_only: bool,
     /// Whether memory alone is measured
-    pub(crate) memory_only: bool,
+    memory_only: bool,
 }
 
-pub(crate) fn bench(options: Options) -> Result<()> {
+fn main() -> Result<()> {
+    let args: Vec<String> = std::env::args().skip(1).collect();
+    // One save, as the benchmark of history lets it be kept by a process of its own.
+    if let [keep, store, files] = &args[..]
+        && keep == "keep"
+    {
+        return history::store::keep(store.as_ref(), files.as_ref());
+    }
+    let has = |flag: &str| args.iter().any(|arg| arg == flag);
+    bench(Options {
+        quick: has("--quick"),
+        sillytavern: !has("--no-sillytavern"),
+        forks_only: has("--forks"),
+        reading_only: has("--reading"),
+        learn_only: has("--learn"),
+        memory_only: has("--memory"),
+        history_only: has("--history"),
+        plugin_only: has("--plugin"),
+        web_only: has("--web"),
+    })
+}
+
+fn bench(options: Options) -> Result<()> {
     let megabytes = if options.quick { 20 } else { 200 };
     if options.history_only {
         return history::bench(megabytes, options);

@@ -8,7 +8,7 @@ use anyhow::{Context, Result, bail};
 
 use super::saves::Files;
 use super::{bytes_in, target_dir};
-use crate::tools;
+use xtask::tools;
 
 /// Keeps the files as they are now, each time.
 pub(super) trait Keeper {
@@ -82,7 +82,10 @@ impl Keeper for Forklore {
     }
 
     fn keep(&self) -> Result<u64> {
-        run(Command::new(target_dir().join("release/xtask")).arg("keep").arg(&self.store).arg(&self.files))
+        run(Command::new(target_dir().join("release/forklore-bench"))
+            .arg("keep")
+            .arg(&self.store)
+            .arg(&self.files))
     }
 
     fn bytes(&self) -> Result<u64> {

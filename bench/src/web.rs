@@ -6,7 +6,7 @@ use std::process::Command;
 use anyhow::{Result, bail};
 
 use super::binary;
-use crate::tools::Tools;
+use xtask::tools::Tools;
 
 pub(super) fn bench() -> Result<()> {
     println!(
