@@ -11,14 +11,11 @@ use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant, SystemTime};
 
 use forklore_testkit::TestVault;
-use forklore_testkit::unix::{CommandExt as _, OsStrExt as _, PermissionsExt as _, UnixListener, symlink};
+use forklore_testkit::unix::{OsStrExt as _, PermissionsExt as _, UnixListener, symlink};
 use serde_json::json;
 
-use crate::FORKLORE;
 use crate::kills::strace::{Strace, soaking};
-
-/// Whoever runs them as root is told "permission denied" by nothing; so a part of the runs is somebody else's.
-const NOBODY: u32 = 65_534;
+use crate::{FORKLORE, nobody};
 
 /// Longer than this without any progress is a hang. What is busy has as much of the processor's time.
 const HANG: Duration = Duration::from_secs(30);
@@ -295,12 +292,11 @@ fn one(seed: u64, strace: Option<&Strace>) {
             assert_eq!(run.code, Some(0), "{run}");
         }
     }
-    let other = rustix::process::geteuid().is_root() && chance.below(2) == 0;
+    // Root is told "permission denied" by nothing; so a part of the runs is somebody else's.
+    let other = nobody::are_root() && chance.below(2) == 0;
     let laid: Vec<String> = (0..=chance.below(4)).map(|_| trap.lay(&mut chance)).collect();
     if other {
-        let nobody = format!("{NOBODY}:{NOBODY}");
-        let dir = trap.vault.root().parent().unwrap().to_owned();
-        let _unable = Command::new("chown").args(["-hR", &nobody]).arg(&dir).status();
+        nobody::give(trap.vault.root().parent().unwrap());
     }
     let before = trap.picture();
     let first = chance.below(COMMANDS.len());
@@ -331,14 +327,12 @@ fn one(seed: u64, strace: Option<&Strace>) {
                 command.args(["-f", "-qq", "-o", "/dev/null", "-e", inject, FORKLORE]);
                 command
             }
+            None if other => nobody::command(&trap.vault),
             None => trap.vault.command(FORKLORE),
         };
         let log = trap.vault.root().parent().unwrap().join("log");
         let out = fs::File::create(&log).unwrap();
         command.args(args).args(json).stdin(Stdio::null()).stdout(out.try_clone().unwrap()).stderr(out);
-        if other {
-            command.uid(NOBODY).gid(NOBODY);
-        }
         let told = format!(
             "seed {seed}, as {}: {laid:?}; {args:?} {json:?} {:?}",
             if other { "nobody" } else { "us" },

@@ -37,6 +37,8 @@ mod merge_cases;
 mod merge_model;
 mod merge_verbs;
 mod modes;
+#[cfg(unix)]
+mod nobody;
 mod ops;
 mod past;
 mod recaps;

@@ -277,20 +277,18 @@ fn work_of_a_newer_forklore_is_left_alone() {
 #[cfg(unix)]
 #[test]
 fn folders_that_cannot_be_written() {
-    use forklore_testkit::unix::{CommandExt as _, PermissionsExt as _};
+    use forklore_testkit::unix::PermissionsExt as _;
+
+    use crate::nobody;
+
     let vault = vault();
-    let dir = vault.root().parent().unwrap().to_owned();
-    let root = rustix::process::geteuid().is_root();
+    let root = nobody::are_root();
     if root {
-        let given = Command::new("chown").args(["-R", "65534:65534"]).arg(&dir).status().unwrap();
-        assert!(given.success());
+        nobody::give(vault.root().parent().unwrap());
     }
     fs::set_permissions(vault.root().join("worlds"), fs::Permissions::from_mode(0o555)).unwrap();
-    let mut command = vault.command(FORKLORE);
+    let mut command = if root { nobody::command(&vault) } else { vault.command(FORKLORE) };
     command.args(["branch", "Ana/main", "--at", "1", "--json"]);
-    if root {
-        command.uid(65534).gid(65534);
-    }
     let before = vault.snapshot();
     let run = vault.finish(&mut command);
     let answer: Value = serde_json::from_str(&run.stdout).unwrap_or_else(|e| panic!("{e}: {run}"));

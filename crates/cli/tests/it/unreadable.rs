@@ -12,14 +12,12 @@ use std::time::{Duration, Instant};
 
 use forklore_fs::{RealFs, VaultPath, Vfs};
 use forklore_testkit::TestVault;
-use forklore_testkit::unix::{CommandExt as _, PermissionsExt as _};
+use forklore_testkit::unix::PermissionsExt as _;
 use forklore_vault::history::{Observed, Timeline};
 use serde_json::{Value, json};
 
-use crate::FORKLORE;
 use crate::kills::strace::Strace;
-
-const NOBODY: u32 = 65534;
+use crate::{FORKLORE, nobody};
 
 /// A vault in which things can be closed.
 struct Closing {
@@ -31,8 +29,7 @@ struct Closing {
 
 impl Closing {
     fn of(vault: TestVault) -> Self {
-        let root = rustix::process::geteuid().is_root();
-        let this = Self { vault, root, closed: RefCell::default() };
+        let this = Self { vault, root: nobody::are_root(), closed: RefCell::default() };
         this.give_away();
         this
     }
@@ -40,9 +37,7 @@ impl Closing {
     /// What root has written since belongs to nobody as well.
     fn give_away(&self) {
         if self.root {
-            let dir = self.vault.root().parent().unwrap().to_owned();
-            let given = Command::new("chown").args(["-R", "65534:65534"]).arg(dir).status().unwrap();
-            assert!(given.success());
+            nobody::give(self.vault.root().parent().unwrap());
         }
     }
 
@@ -65,11 +60,8 @@ impl Closing {
     }
 
     fn command(&self, args: &[&str]) -> Command {
-        let mut command = self.vault.command(FORKLORE);
+        let mut command = if self.root { nobody::command(&self.vault) } else { self.vault.command(FORKLORE) };
         command.args(args);
-        if self.root {
-            command.uid(NOBODY).gid(NOBODY);
-        }
         command
     }
 
