@@ -20,12 +20,14 @@ use crate::answer::usage;
 use crate::events::{Event, ForkState, ForkTold, VaultChange};
 use crate::lock::lock;
 use crate::under_way::{Ticket, Wish};
-use crate::vault::Call;
+use crate::vault::{Call, passes};
 
 /// How long a fork waits for SillyTavern to write its chat. A save of hundreds of megabytes takes a minute.
 const UNTIL: i64 = 10 * 60 * 1000;
 /// How long a wish holds.
 const WISH: Duration = Duration::from_secs(60);
+/// How long a fork is tried again if somebody saves its parent or its book meanwhile.
+const SOON: Duration = Duration::from_secs(2);
 /// How many saves can be under way: more are forgotten, and settled by recovery.
 const TICKETS: usize = 1000;
 
@@ -153,7 +155,13 @@ pub(crate) fn prepare(call: &Call, save: &Save) -> Result<Prepared, Failure> {
         messages: save.messages,
         last: if last.is_empty() { Raw::NULL } else { Raw::parse(&last).map_err(broken)? },
     };
-    let mut prepared = call.change(|open| try_prepare(call, open, &sent))?;
+    let start = Instant::now();
+    let mut before = Before::default();
+    let mut prepared = call.change(|open| {
+        // What was saved meanwhile is looked at anew. Somebody waits for this save: soon the fork is saved without a book rather than late.
+        let patient = start.elapsed() < SOON;
+        try_prepare(call, open, &sent, &mut before, patient)
+    })?;
     if prepared.act != SaveAct::Pass || prepared.overwritten.is_some() {
         let ticket = format!("t{}-{}", call.vault.number(), uuid::Uuid::new_v4().simple());
         let mut tickets = lock(&call.vault.under_way.tickets);
@@ -173,31 +181,50 @@ pub(crate) fn prepare(call: &Call, save: &Save) -> Result<Prepared, Failure> {
     Ok(prepared)
 }
 
-fn try_prepare(call: &Call, open: &OpenVault<'_>, sent: &Sent<'_>) -> Result<Prepared, Failure> {
+/// What was done and found when it was tried before.
+#[derive(Default)]
+struct Before {
+    /// The operation that moved what is overwritten to the trash
+    overwritten: Option<String>,
+    /// How somebody wants the fork to be
+    wish: Option<ForkRequest>,
+}
+
+fn try_prepare(
+    call: &Call,
+    open: &OpenVault<'_>,
+    sent: &Sent<'_>,
+    before: &mut Before,
+    patient: bool,
+) -> Result<Prepared, Failure> {
     let right = settle::take_right(&*open.fs, now())?;
     (open.told)(&right.recovered);
     let load = || Library::load_with(open.fs.clone(), right.clone(), open.progress);
     let mut library = load()?;
     let pass = Prepared::default();
-    let Some(verdict) = st_forks::judge(&library, sent) else { return Ok(pass) };
-    let mut overwritten = None;
+    let Some(verdict) = st_forks::judge(&library, sent) else {
+        return Ok(Prepared { overwritten: before.overwritten.clone(), ..pass });
+    };
     if let Some(old) = verdict.overwrites {
-        overwritten = Some(st_deleted::overwrite(&library, old, verdict.fork.is_some(), now())?);
+        before.overwritten = Some(st_deleted::overwrite(&library, old, verdict.fork.is_some(), now())?);
         // The name is free now, and so may be its book's.
         library = load()?;
     }
-    let Some(fork) = verdict.fork else { return Ok(Prepared { overwritten, ..pass }) };
+    let Some(fork) = verdict.fork else {
+        return Ok(Prepared { overwritten: before.overwritten.clone(), ..pass });
+    };
     let parent = library.chat_at(&fork.parent).map(|(c, _)| c);
     let parent = parent.map(|c| library.address(c));
     let chat = parent.clone().map(|parent| Address { chat: fork.name.clone(), ..parent }.to_string());
-    let pass = Prepared { chat, overwritten, ..pass };
+    let pass = Prepared { chat, overwritten: before.overwritten.clone(), ..pass };
     let parent = parent.map(|parent| parent.to_string()).unwrap_or_default();
-    let wish = wish(call, &parent, sent.messages.saturating_sub(1));
-    match whole(open, &library, sent, &fork, wish.as_ref()) {
+    before.wish = before.wish.take().or_else(|| wish(call, &parent, sent.messages.saturating_sub(1)));
+    match whole(open, &library, sent, &fork, before.wish.as_ref()) {
         Ok((report, header)) => {
             let header = Some(raw(header)?);
             Ok(Prepared { act: SaveAct::Fork, header, report: Some(report), ..pass })
         }
+        Err(failure) if patient && passes(&failure) => Err(failure),
         Err(failure) => {
             let code = failure.code.as_str();
             let header = st_forks::pending(&library, sent, &fork, code, &failure.message, now());
