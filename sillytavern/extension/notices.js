@@ -75,7 +75,9 @@ export function recap(version, versions) {
 export function exactness({ source, left_out: left = [] }) {
     const known = {
         head: 'as it is', unchanged: 'unchanged since', history: 'from history', scene: 'from the scenes',
-        degraded: 'as it is now, because nothing older is known',
+        degraded: typeof source?.message === 'number'
+            ? 'as Forklore first saw it, because nothing older is known'
+            : 'as it is now, because nothing older is known',
     }[source?.kind];
     return `${known ? `, ${known}` : ''}${left.length ? `; ${left.length} later ${left.length === 1 ? 'one' : 'ones'} left out` : ''}`;
 }

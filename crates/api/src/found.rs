@@ -140,8 +140,8 @@ const AT_ONCE: usize = 512;
 /// What is in a folder, and in those in it.
 fn list(fs: &dyn Vfs, dir: VaultPath, depth: usize, found: &mut Vec<Folder>) {
     let Ok(nodes) = fs.list(&dir) else {
-        // A folder that is closed to us is not one that nothing is in: the stamp is another one once it is open. No file has such a name.
-        found.push((dir, vec![Node { name: "closed ".to_owned(), kind: NodeKind::Other }]));
+        // A folder that is closed to us is not one that nothing is in: the stamp is another one once it is open.
+        found.push((dir, vec![Node { name: ".closed-to-us".to_owned(), kind: NodeKind::Other }]));
         return;
     };
     let (folders, mut nodes): (Vec<Node>, Vec<Node>) =

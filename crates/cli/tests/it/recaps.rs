@@ -6,30 +6,13 @@ use serde_json::{Value, json};
 
 use crate::FORKLORE;
 use crate::disk::{ChatFile, address, fork};
-
-const RUNNING: &str = "auto_recap_running_scene_recaps";
-
-fn findings<'a>(report: &'a Value, code: &str) -> Vec<&'a Value> {
-    report["findings"].as_array().unwrap().iter().filter(|finding| finding["code"] == code).collect()
-}
+use crate::remedies::{self, RUNNING, branch_of, findings};
 
 /// Three scenes, at messages 3, 7 and 11.
 fn story() -> Story {
-    let mut main = Story::new("Ana", "main");
-    main.until(4).learn(10, "character-Ana", "A girl").scene("One");
-    main.until(8).learn(11, "item-Oar", "Broken").scene("Two");
+    let mut main = remedies::story();
     main.until(12).learn(12, "item-Boat", "Leaks").scene("Three");
     main
-}
-
-/// A branch as SillyTavern makes it: with the whole header.
-fn branch_of(main: &Story, messages: usize, name: &str) -> Story {
-    let mut branch = main.clone();
-    branch.name = name.to_owned();
-    branch.metadata_mut()["main_chat"] = json!(main.name);
-    branch.metadata_mut()["integrity"] = json!(format!("slug of {name}"));
-    branch.messages.truncate(messages);
-    branch
 }
 
 fn wipe(story: &mut Story) {
@@ -184,4 +167,36 @@ fn regression_a_combined_recap_of_the_parents_future_is_found_in_a_fork_that_was
     assert_eq!(found(chat), 0);
     let shown = vault.json(FORKLORE, &["show", chat]);
     assert_eq!(shown["combined_recap"]["content"], "Its own.");
+}
+
+/// The branch that this one was made from is gone: what it has of the chat above that is told by the messages.
+#[test]
+fn regression_a_combined_recap_from_beyond_a_lost_parent_is_the_branchs() {
+    let vault = TestVault::new();
+    let mut main = Story::new("Ana", "main");
+    main.until(12).metadata_mut()["auto_recap"] = combined(6, "Up to 5.");
+    main.save(&vault);
+    let mut second = branch_of(&main, 10, "main - Branch #2");
+    second.metadata_mut()["main_chat"] = json!("main - Branch #1");
+    let mut message = second.messages[1].clone();
+    message["mes"] = json!("elsewhere");
+    second.messages.push(message);
+    second.save_chat(&vault);
+    let chat = "Ana/main - Branch #2";
+    assert_eq!(findings(&vault.json(FORKLORE, &["check", chat]), "RECAP_FOREIGN").len(), 0);
+    assert_eq!(vault.json(FORKLORE, &["show", chat])["combined_recap"]["content"], "Up to 5.");
+    // One of more messages than both have is not.
+    main.metadata_mut()["auto_recap"] = combined(12, "Up to 11.");
+    main.save(&vault);
+    second.metadata_mut()["auto_recap"] = combined(12, "Up to 11.");
+    for n in 0..4 {
+        let mut message = second.messages[n % 2].clone();
+        message["mes"] = json!(format!("elsewhere {n}"));
+        second.messages.push(message);
+    }
+    second.save_chat(&vault);
+    let found = vault.json(FORKLORE, &["check", chat]);
+    let found = findings(&found, "RECAP_FOREIGN");
+    assert_eq!(found.len(), 1);
+    assert!(found[0]["message"].as_str().unwrap().contains("after message 9 "), "{}", found[0]);
 }

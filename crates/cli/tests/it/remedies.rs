@@ -7,17 +7,19 @@ use serde_json::{Value, json};
 use crate::FORKLORE;
 use crate::disk::{ChatFile, address, book, entries, fork};
 
-const RUNNING: &str = "auto_recap_running_scene_recaps";
+/// Where Auto-Recap keeps its running recap.
+pub(crate) const RUNNING: &str = "auto_recap_running_scene_recaps";
 
-/// Two scenes, and a branch of SillyTavern's at the first.
-fn story() -> Story {
+/// Two scenes, at messages 3 and 7.
+pub(crate) fn story() -> Story {
     let mut main = Story::new("Ana", "main");
     main.until(4).learn(10, "character-Ana", "A girl").scene("One");
     main.until(8).learn(11, "item-Oar", "Broken").scene("Two");
     main
 }
 
-fn branch_of(main: &Story, messages: usize, name: &str) -> Story {
+/// A branch as SillyTavern makes it: with the whole header.
+pub(crate) fn branch_of(main: &Story, messages: usize, name: &str) -> Story {
     let mut branch = main.clone();
     branch.name = name.to_owned();
     branch.metadata_mut()["main_chat"] = json!(main.name);
@@ -26,7 +28,8 @@ fn branch_of(main: &Story, messages: usize, name: &str) -> Story {
     branch
 }
 
-fn findings<'a>(report: &'a Value, code: &str) -> Vec<&'a Value> {
+/// The findings of a kind.
+pub(crate) fn findings<'a>(report: &'a Value, code: &str) -> Vec<&'a Value> {
     report["findings"].as_array().unwrap().iter().filter(|finding| finding["code"] == code).collect()
 }
 

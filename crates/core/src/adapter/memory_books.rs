@@ -10,6 +10,8 @@
 //! Numbers are message indexes from 0, inclusive. It has no queue on disk and no snapshots of books: entries that it rewrote
 //! can be dated, their earlier texts are gone.
 
+use std::collections::HashSet;
+
 use forklore_json::Raw;
 
 use super::places::{EVERY, Places};
@@ -39,7 +41,7 @@ impl Adapter for MemoryBooks {
     }
 
     fn layers(&self, entry: &EntryImage, all: &[EntryImage]) -> Vec<(Option<Mark>, EntryImage)> {
-        let made = mark(entry, all, 0);
+        let made = mark(entry, all);
         // A run of a side prompt keeps the text that it replaced.
         let run = entry.raw().get("STMB_sidePromptRegeneration");
         let prior = run.and_then(|run| run.get("priorContent")).and_then(Raw::as_text);
@@ -191,7 +193,7 @@ fn replaced(entry: &EntryImage, run: Option<&Mark>, all: &[EntryImage]) -> Optio
     if noted == Some(run.message) {
         return at(before);
     }
-    let memories = || all.iter().filter_map(|entry| Some((MemoryBooks.number(entry)?, mark(entry, all, 0)?)));
+    let memories = || all.iter().filter_map(|entry| Some((MemoryBooks.number(entry)?, mark(entry, all)?)));
     let own = memories().filter(|(_, mark)| mark == run).map(|(number, _)| number).max();
     let earlier = own.and_then(|own| memories().filter(|(number, _)| *number < own).max_by_key(|(n, _)| *n));
     match earlier {
@@ -222,10 +224,10 @@ fn switched_off_by(entry: &EntryImage) -> Option<i64> {
 /// Where a summary belongs that has switched entries off. One that was deleted is still told of by them; its number may be another entry's by now.
 fn summed_up(uid: i64, all: &[EntryImage]) -> Option<Mark> {
     if let Some(summary) = all.iter().find(|other| other.uid == Some(uid) && is_summary(other.raw())) {
-        return mark(summary, all, 0);
+        return mark(summary, all);
     }
     let switched = all.iter().filter(|entry| switched_off_by(entry) == Some(uid));
-    switched.filter_map(|entry| mark(entry, all, 0)).max_by_key(|mark| mark.message)
+    switched.filter_map(|entry| mark(entry, all)).max_by_key(|mark| mark.message)
 }
 
 /// Whether an entry sums up others.
@@ -255,7 +257,7 @@ fn is_flagged(raw: Raw<'_>) -> bool {
 }
 
 /// The mark of one entry; a consolidation asks its sources, which can be consolidations themselves.
-fn mark(entry: &EntryImage, all: &[EntryImage], depth: usize) -> Option<Mark> {
+fn mark(entry: &EntryImage, all: &[EntryImage]) -> Option<Mark> {
     let raw = entry.raw();
     let message = |path: &[&str]| raw.at(path).and_then(Raw::as_i64).and_then(|n| usize::try_from(n).ok());
     let chat = |path: &[&str]| {
@@ -266,9 +268,7 @@ fn mark(entry: &EntryImage, all: &[EntryImage], depth: usize) -> Option<Mark> {
         return Some(Mark::new(chat(&["STMB_chatId"]), end));
     }
     if is_summary(raw) {
-        // Tiers go to six; a deeper chain can only be a ring.
-        let found = || sources(entry, all).filter_map(|source| mark(source, all, depth + 1));
-        let sources: Vec<Mark> = if depth < 8 { found().collect() } else { Vec::new() };
+        let sources = leaves(entry, all);
         let furthest = sources.iter().max_by_key(|mark| mark.message).cloned()?;
         return Some(Mark { sources, ..furthest });
     }
@@ -284,6 +284,22 @@ fn mark(entry: &EntryImage, all: &[EntryImage], depth: usize) -> Option<Mark> {
         return Some(Mark::new(chat(&clip_path("chat_id")), end));
     }
     message(&["STMB_clipReview", "sceneEnd"]).map(|end| Mark::new(chat(&["STMB_clipReview", "chatId"]), end))
+}
+
+/// Where everything was made that a consolidation sums up, also by way of others. Files can hold rings of them.
+fn leaves(summary: &EntryImage, all: &[EntryImage]) -> Vec<Mark> {
+    let mut found: Vec<Mark> = Vec::new();
+    let (mut open, mut seen) = (vec![summary], HashSet::from([summary.uid]));
+    while let Some(entry) = open.pop() {
+        for source in sources(entry, all).filter(|source| seen.insert(source.uid)) {
+            let ends = source.raw().get("STMB_end").is_some_and(|end| end.as_i64().is_some());
+            match is_summary(source.raw()) && !ends {
+                true => open.push(source),
+                false => found.extend(mark(source, all)),
+            }
+        }
+    }
+    found
 }
 
 /// The entries that a consolidation was made from: those it names, else those that it switched off.
@@ -354,6 +370,22 @@ mod tests {
             .map(|(mark, entry)| (mark.map(|mark| mark.message), entry.is_disabled()))
             .collect();
         assert_eq!(dawn, [(Some(9), false), (Some(19), true)]);
+    }
+
+    /// Every one names all: the ways through them are more than anybody can go.
+    #[test]
+    fn regression_summaries_that_sum_each_other_up_end() {
+        let uids: Vec<String> = (0..13).map(|uid| format!("\"{uid}\"")).collect();
+        let summary = |uid: usize| {
+            let sources = uids.join(",");
+            format!(
+                r#""{uid}":{{"uid":{uid},"stmemorybooks":true,"stmbSummary":true,"stmbSourceEntryUids":[{sources}]}}"#
+            )
+        };
+        let memory = r#""12":{"uid":12,"stmemorybooks":true,"STMB_start":0,"STMB_end":9}"#.to_owned();
+        let entries: Vec<String> = (0..12).map(summary).chain([memory]).collect();
+        let entries = images(&format!("{{\"entries\":{{{}}}}}", entries.join(",")));
+        assert_eq!(marks(&entries), vec![Some(Mark::new(None, 9)); 13]);
     }
 
     #[test]

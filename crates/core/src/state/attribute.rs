@@ -27,8 +27,10 @@ pub(super) fn attribute(life: &mut Life, marked: &HashMap<usize, Mark>, works: &
     {
         let mark = marked.get(&n).map(|mark| (mark, cast.place_of(mark, life.owner, &life.users)));
         authors[n] = match mark {
-            Some((mark, Some(origin))) if mark.by_then => Author::Replaced(origin),
-            Some((_, Some(origin))) => Author::Mark(origin),
+            Some((mark, Some(origin))) if mark.by_then && !claims.is_younger(difference, origin) => {
+                Author::Replaced(origin)
+            }
+            Some((mark, Some(origin))) if !mark.by_then => Author::Mark(origin),
             // Nobody has all that it sums up: whoever made it had some of another line, and nothing but where it was seen tells who.
             Some((mark, None)) if !mark.sources.is_empty() => {
                 claims.claim(difference, &authors[..n], &mut told).unwrap_or(Author::Unknown)
@@ -82,6 +84,15 @@ impl Claims<'_> {
             _ => sights[difference.shown].time,
         };
         (begin, end)
+    }
+
+    /// Whether somebody who looked saw a book without something after the message at which it was there at the latest, as whatever replaced
+    /// it says: then it is a hand's that came later.
+    fn is_younger(&self, difference: &Difference, by_then: Origin) -> bool {
+        let since = difference.since.map(|since| &self.life.sights[since].by);
+        matches!(since, Some(SeenBy::Look(_, heads)) if heads
+            .iter()
+            .any(|(chat, head)| *chat == by_then.chat && head.to > by_then.message))
     }
 
     /// Who claims a change: a scene that was processed at the time and says that it wrote this, else work that was seen.
@@ -358,15 +369,18 @@ fn by_hand(life: &Life, difference: &Difference, works: &[AtWork], cast: &dyn Ca
     let sights = &life.sights;
     let (since, shown) = Claims { life, works }.window(difference);
     let moved = |chat: ChatIx| {
-        if let (Some(SeenBy::Look(_, before)), SeenBy::Look(_, after)) =
-            (difference.since.map(|since| &sights[since].by), &sights[difference.shown].by)
-        {
-            let head = |heads: &[(ChatIx, super::sight::Head)]| {
-                heads.iter().find(|(c, _)| *c == chat).map(|(_, head)| head.to)
-            };
-            return head(before) != head(after);
+        let head = |heads: &[(ChatIx, super::sight::Head)]| {
+            heads.iter().find(|(c, _)| *c == chat).map(|(_, head)| head.to)
+        };
+        match (difference.since.map(|since| &sights[since].by), &sights[difference.shown].by) {
+            (Some(SeenBy::Look(_, before)), SeenBy::Look(_, after)) => head(before) != head(after),
+            // What was played after the look is nothing to it.
+            (_, SeenBy::Look(_, heads)) => match head(heads) {
+                Some(to) => cast.played(chat, since, shown) && cast.head_at(chat, since) < Some(to),
+                None => cast.played(chat, since, sights[difference.shown].time),
+            },
+            _ => cast.played(chat, since, shown),
         }
-        cast.played(chat, since, shown)
     };
     let movers: Vec<ChatIx> = life.users.iter().copied().filter(|chat| moved(*chat)).collect();
     // Who processes a scene has its chat before him.

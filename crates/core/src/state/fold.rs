@@ -194,7 +194,7 @@ fn belongs(change: &Change, at: usize, head: usize, carry: Carry) -> Result<bool
         Place::Ours(message) => Err(Why::Later(message)),
         Place::Elsewhere(origin) => Err(Why::Elsewhere(origin)),
         Place::Perhaps { from }
-            if creation && carry.undated && carry.perhaps && from.is_none_or(|from| at >= from) =>
+            if creation && carry.undated && carry.perhaps && from.is_none_or(|from| at > from) =>
         {
             Ok(true)
         }

@@ -153,13 +153,15 @@ impl Known {
 /// A book has one registry of a title. Where a line goes through books of which nothing tells that one was made from the other, each has its
 /// own: they are one list, whatever their books.
 fn unite_registries(changes: &mut [Change]) {
-    let mut firsts: HashMap<Arc<str>, Thing> = HashMap::new();
+    let mut firsts: HashMap<Arc<str>, (&str, Thing)> = HashMap::new();
     let mut same: HashMap<Thing, Thing> = HashMap::new();
     for change in changes.iter().filter(|change| !change.line && change.before.is_none()) {
         let made = change.after.as_ref().filter(|made| entry_role(&made.comment) == EntryRole::Registry);
         let Some(made) = made else { continue };
-        let first = firsts.entry(made.comment.clone()).or_insert_with(|| change.thing.clone());
-        if *first != change.thing {
+        let (book, first) =
+            firsts.entry(made.comment.clone()).or_insert_with(|| (&*change.book, change.thing.clone()));
+        // Whoever doubles a registry in its own book has two.
+        if *book != change.book {
             same.insert(change.thing.clone(), first.clone());
         }
     }

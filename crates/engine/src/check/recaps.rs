@@ -22,8 +22,8 @@ impl Checker<'_> {
             let message = format!("The combined recap tells of {covers} messages, and there are only {has}.");
             (Code::RecapFromFuture, message)
         // A history that cannot be read is told elsewhere.
-        } else if let Ok(Some(from)) = self.library.combined_from(c) {
-            let (whose, fork) = (self.library.chat(from).name(), chat.lineage().fork_message.unwrap_or(0));
+        } else if let Ok(Some((from, fork))) = self.library.combined_from(c) {
+            let whose = self.library.chat(from).name();
             let message = format!(
                 "The combined recap is that of \"{whose}\" and tells of {covers} messages there: what came after message {fork} did not happen here."
             );

@@ -254,16 +254,8 @@ const OPEN_FIRST: &str =
 
 /// What is told of a fork of a chat that cannot be read: what its line had earned there is not known, so nothing is taken from it.
 fn not_known(chat: &str, above: &str) -> Finding {
-    Finding {
-        code: Code::ChatDamaged,
-        severity: Severity::Warning,
-        chat: Some(chat.to_owned()),
-        book: None,
-        message: format!("It is left as it is: \"{above}\", which it may come from, cannot be read."),
-        remedy: OPEN_FIRST.to_owned(),
-        to_do: OPEN_FIRST.to_owned(),
-        heals: false,
-    }
+    let message = format!("It is left as it is: \"{above}\", which it may come from, cannot be read.");
+    left_alone(chat, Code::ChatDamaged, Severity::Warning, message, OPEN_FIRST)
 }
 
 /// What is told of a chat that cannot be healed because something that it needs cannot be read.
@@ -271,12 +263,17 @@ fn not_healed(chat: &str, why: &HealError) -> Finding {
     let closed =
         matches!(why, HealError::Path(_) | HealError::State(StateError::CorruptBook { closed: true, .. }));
     let first = if closed { OPEN_FIRST } else { MEND_FIRST };
+    left_alone(chat, Code::BookDamaged, Severity::Error, format!("It cannot be healed: {why}."), first)
+}
+
+/// What is told of a chat that somebody else has to do something for first.
+fn left_alone(chat: &str, code: Code, severity: Severity, message: String, first: &str) -> Finding {
     Finding {
-        code: Code::BookDamaged,
-        severity: Severity::Error,
+        code,
+        severity,
         chat: Some(chat.to_owned()),
         book: None,
-        message: format!("It cannot be healed: {why}."),
+        message,
         remedy: first.to_owned(),
         to_do: first.to_owned(),
         heals: false,

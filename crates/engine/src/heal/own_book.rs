@@ -111,8 +111,9 @@ pub(super) fn own_book(
         }
         (true, ..) if choice == Choice::Rebuild => return Ok(Own::Impossible),
         _ => {
-            // What may be another line's as well stays with the chat that the book was made for, and is put aside here.
-            let mut found = library.book_at(c, chat.head(), Wanted { perhaps: false, ..wanted })?;
+            // What may be another line's as well stays with the chat that the book was made for, and is put aside elsewhere.
+            let perhaps = chat.book_stem().is_some_and(|stem| library.owner_of(stem) == Some(c));
+            let mut found = library.book_at(c, chat.head(), Wanted { perhaps, ..wanted })?;
             leave_what_it_lacks(library, c, &mut found)?;
             found
         }
@@ -121,6 +122,7 @@ pub(super) fn own_book(
     let name = new_book::name(library, c, chat.name(), &old, &found, names);
     let Ok(path) = layout::book(&name) else { return Ok(Own::Impossible) };
     let empty = |over: Option<&Book<'_>>| assemble(Content::Entries { over, entries: &[] }, &name);
+    let mut copied: Vec<EntryImage> = Vec::new();
     let (bytes, how) = match choice {
         // Nothing tells what was in it. An empty one would look as if all were well, and the file may yet come back.
         Choice::Rebuild if found.live.is_none() && found.entries.is_empty() => return Ok(Own::Impossible),
@@ -138,6 +140,7 @@ pub(super) fn own_book(
             } else {
                 "a copy of its lorebook as it is now"
             };
+            copied = book.images();
             (assemble(Content::AsItIs(&book), &name), how)
         }
         Choice::Detach => return Ok(Own::Detach { how: "bound to no lorebook any more" }),
@@ -147,7 +150,12 @@ pub(super) fn own_book(
     };
     let (quarantine, undated) = match choice {
         Choice::Rebuild => (quarantined(&found), new_book::undated(&found)),
-        _ => (Vec::new(), Vec::new()),
+        // It is no more certain for being in a copy.
+        _ => {
+            let there: HashSet<Uncertain> = copied.iter().filter_map(Uncertain::of).collect();
+            let undated = new_book::undated(&found).into_iter();
+            (Vec::new(), undated.filter(|this| there.contains(this)).collect())
+        }
     };
     Ok(Own::Book { name, path, bytes, quarantine, undated, how })
 }
@@ -176,7 +184,8 @@ pub(super) fn own_copy(library: &Library, c: ChatIx, names: &[String]) -> Result
     let (Ok(path), Ok(book)) = (layout::book(&name), live.parse()) else { return Ok(Own::Impossible) };
     let bytes = assemble(Content::AsItIs(&book), &name);
     let how = "a copy of its lorebook, for this chat alone";
-    Ok(Own::Book { name, path, bytes, quarantine: Vec::new(), undated: Vec::new(), how })
+    let undated = new_book::undated(&found);
+    Ok(Own::Book { name, path, bytes, quarantine: Vec::new(), undated, how })
 }
 
 /// Entries that nothing attributes: they stay with the chat that the book was made for, and in this one's record.

@@ -6,6 +6,7 @@ use forklore_core::fork::ForkKind;
 use forklore_core::fork::book::fingerprint;
 use forklore_core::fork::header as core_header;
 use forklore_core::format::book::Book;
+use forklore_core::format::names::book_stem;
 use forklore_core::format::record::{self, Appended, ForkRecord, RECORD_VERSION};
 use forklore_core::format::revision::{Revision, apply};
 use forklore_core::story::lineage::{Kind, ParentNote};
@@ -42,9 +43,15 @@ impl Remedies {
             let so_far = apply(Some(header.raw()), &revisions).map_err(|_| corrupt())?;
             let metadata = Raw::trust(&so_far).get("chat_metadata").unwrap_or(Raw::NULL);
             revisions.push(Revision::set(&["forklore"], self.record(library, c, metadata, slugs, now)));
-        } else if !self.revised.archive.is_empty() {
+        } else {
             // Put aside is not thrown away, also where no record is written: beside the one that is there, or alone.
-            revisions.push(Revision::set(&["forklore", "archive"], self.archive(chat)));
+            if !self.revised.archive.is_empty() {
+                revisions.push(Revision::set(&["forklore", "archive"], self.archive(chat)));
+            }
+            if !self.quarantine.is_empty() {
+                let all = record::quarantined(own_record(chat), &self.quarantine);
+                revisions.push(Revision::set(&["forklore", "quarantine"], all));
+            }
         }
         let mut edits = self.links.clone();
         if !revisions.is_empty() {
@@ -55,10 +62,9 @@ impl Remedies {
 
     /// What the chat has put aside, now and earlier.
     fn archive(&self, chat: &Chat) -> Vec<u8> {
-        let before = chat.header().metadata().get("forklore").filter(|_| !is_anothers(chat));
         let archive: Vec<(&str, Vec<u8>)> =
             self.revised.archive.iter().map(|(key, value)| (*key, value.clone())).collect();
-        record::archived(before, &archive)
+        record::archived(own_record(chat), &archive)
     }
 
     fn record(
@@ -85,6 +91,9 @@ impl Remedies {
         let head = chat.transcript().moment(chat.head()).map(|m| m.to_string()).unwrap_or_default();
         let (root, depth) = library.root_of(c);
         let print = self.book.as_ref().and_then(|(_, _, bytes)| Some(fingerprint(&Book::parse(bytes).ok()?)));
+        let old = chat.record().cloned().unwrap_or_default();
+        // What was its own stays that, whatever cannot be read just now.
+        let was_own = |stem: &str| old.book.as_deref().map(book_stem).as_deref() == Some(stem);
         let bound = match &self.binding {
             Some(binding) => binding.clone().filter(|_| !self.shared),
             // Only a book that nobody else uses is the chat's own; who cannot be read may use it, and what cannot be read may be gone.
@@ -93,11 +102,10 @@ impl Remedies {
                 .filter(|(_, stem)| library.users_of(stem).len() < 2 && library.books().contains_key(*stem))
                 .filter(|(_, stem)| {
                     let is_open = library.open_book(stem).is_ok();
-                    is_open && library.may_refer().next().is_none()
+                    was_own(stem) || (is_open && library.may_refer().next().is_none())
                 })
                 .map(|(name, _)| name.to_owned()),
         };
-        let old = chat.record().cloned().unwrap_or_default();
         let mut accepted = old.accepted;
         accepted.extend(self.accepted.iter().cloned());
         let record = ForkRecord {
@@ -130,15 +138,16 @@ impl Remedies {
                 ..appended
             }),
         };
-        let before = chat.header().metadata().get("forklore").filter(|_| !is_anothers(chat));
-        let quarantine = record::quarantined(before, &self.quarantine);
+        let quarantine = record::quarantined(own_record(chat), &self.quarantine);
         record.write(&[], &[("archive", self.archive(chat)), ("quarantine", quarantine)])
     }
 }
 
-/// Whether what stands under `forklore` was copied from another chat: SillyTavern's forks have their parent's.
-fn is_anothers(chat: &Chat) -> bool {
-    chat.record().is_none() && ForkRecord::read(chat.header().metadata()).is_some()
+/// What stands under `forklore`, unless it was copied from another chat: SillyTavern's forks have their parent's.
+fn own_record(chat: &Chat) -> Option<Raw<'_>> {
+    let metadata = chat.header().metadata();
+    let is_anothers = chat.record().is_none() && ForkRecord::read(metadata).is_some();
+    metadata.get("forklore").filter(|_| !is_anothers)
 }
 
 fn header_slug(metadata: Raw<'_>) -> String {

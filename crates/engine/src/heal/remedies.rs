@@ -1,7 +1,7 @@
 //! What one chat needs: a [`ChatToHeal`] is looked at, and gets a [`Remedies`].
 
 use forklore_config::Config;
-use forklore_core::adapter;
+use forklore_core::adapter::{self, recap};
 use forklore_core::check::{Code, Finding, Severity};
 use forklore_core::fork::book::{Content, assemble};
 use forklore_core::format::book::{Book, EntryImage};
@@ -385,7 +385,10 @@ impl ChatToHeal<'_> {
 
     fn tell_of_the_combined(&self, remedies: &mut Remedies) {
         let archived = remedies.revised.archive.iter().any(|(key, _)| *key == "combined");
-        if archived && self.has(Code::RecapFromFuture) {
+        let chat = self.library.chat(self.c);
+        let has_later =
+            recap::combined(chat.header().metadata()).is_some_and(|recap| !recap.fits(chat.head()));
+        if archived && has_later && self.has(Code::RecapFromFuture) {
             self.did(remedies, Code::RecapFromFuture, None, "a combined recap from the future put aside");
         } else if archived && self.has(Code::RecapForeign) {
             self.did(remedies, Code::RecapForeign, None, "a combined recap of another line put aside");

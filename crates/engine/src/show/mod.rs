@@ -127,7 +127,7 @@ pub(crate) fn doubts(Told { found, unread }: &Told) -> Vec<Warning> {
         let message = format!("Nothing tells how the lorebook was at this message: this is the book {is}.");
         warnings.push(Warning::new(WarningCode::StateInexact, message));
     }
-    if let (Some(name), Some(why)) = (&found.name, unread) {
+    if let Some((name, why)) = unread {
         warnings.push(Warning::new(
             WarningCode::BookDamaged,
             format!("The lorebook \"{name}\" cannot be read now: {why}. This is what history and the chat's scenes tell of it."),

@@ -126,8 +126,10 @@ impl Truth {
     fn gaps_to(&self, change: &Change) -> bool {
         let Kind::Make(title, _) = &change.kind else { return true };
         self.world.sights.iter().any(|sight| {
+            // What scenes keep of a book has no marks.
             sight.book == change.book
                 && sight.clock > change.clock
+                && !matches!(sight.carrier, Carrier::Scene { .. })
                 && self.is_there(sight.carrier, change.thing)
                 && sight.seen.get(&change.thing).is_some_and(|(seen, ..)| seen == title)
         })

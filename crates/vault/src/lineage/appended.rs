@@ -49,7 +49,7 @@ impl Library {
                 let messages = *messages.start()..=*messages.end().min(&limit);
                 found.push(PutBehind { messages, when });
             }
-            limit = here.lineage.fork_message.unwrap_or(usize::MAX).min(limit);
+            limit = here.lineage.shared().unwrap_or(usize::MAX).min(limit);
         }
         found
     }

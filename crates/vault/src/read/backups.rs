@@ -5,6 +5,7 @@
 //! the others tell what they tell: `check` names it.
 
 use std::ops::ControlFlow;
+use std::sync::atomic::Ordering;
 
 use forklore_core::format::chat::Header;
 use forklore_core::state::Ancestor;
@@ -80,7 +81,11 @@ impl Library {
     fn scans_of(&self, chat: ChatIx, paths: Vec<VaultPath>) -> impl Iterator<Item = Scan> {
         let kind = self.stories[self.chats[chat].story].kind;
         let line = self.line_above(chat);
-        let scans = paths.into_iter().filter_map(move |path| self.scan_backup(&path, kind).ok().flatten());
+        let scans = paths.into_iter().filter_map(move |path| {
+            let scan = self.scan_backup(&path, kind);
+            self.met_closed.fetch_or(scan.is_err(), Ordering::Relaxed);
+            scan.ok().flatten()
+        });
         scans.filter(move |scan| self.is_on_line(chat, &line, scan))
     }
 

@@ -1,19 +1,15 @@
-//! [`Library::load`]: finding everything in a vault and reading it.
+//! [`Library::load`]: reading everything that [`places`] finds in a vault.
 
 use crate::{ChatIx, StoryIx};
-use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::atomic::AtomicBool;
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 use forklore_core::adapter::bindings::CHAT_BOOK;
-use forklore_core::format::card::Card;
-use forklore_core::format::chat::Message;
-use forklore_core::format::group::Group;
-use forklore_core::format::names::{ForkName, book_stem, chat_stem, is_save_litter};
+use forklore_core::format::names::{book_stem, chat_stem};
 use forklore_core::format::settings::Settings;
 use forklore_core::story::lineage::{self, Lineage};
-use forklore_core::story::{Moment, swipe_moments};
-use forklore_fs::{Identity, NodeKind, PathError, VaultPath, Vfs};
+use forklore_fs::{Identity, PathError, VaultPath, Vfs};
 use forklore_journal as journal;
 use forklore_journal::{Right, layout};
 use forklore_json::Raw;
@@ -21,12 +17,12 @@ use rayon::prelude::*;
 
 use crate::cache::{self, Recalled};
 use crate::library::body::{Body, Later, LaterSnapshots};
-use crate::library::{Chat, Library, Memo, Story, StoryKind};
-use crate::lineage as traced;
+use crate::library::{Chat, Library, Memo, StoryKind};
 use crate::progress::Progress;
 use crate::read::facts::{Damage, Facts};
 use crate::read::identities::identities;
 use crate::read::outline::Outline;
+use crate::read::places::{NO_GROUP, files, find_chats, or_closed, read_cards, read_groups};
 use crate::read::scan::{Scan, forget_lines, is_large, scan};
 use crate::read::threads::waiting;
 
@@ -40,9 +36,6 @@ pub enum LoadError {
     #[error("This folder holds no SillyTavern chats")]
     NotAVault,
 }
-
-/// Id of the story for group chats that no group lists any more.
-const NO_GROUP: &str = "-";
 
 impl Library {
     /// Reads a vault.
@@ -237,120 +230,6 @@ impl Library {
             }
         }
     }
-
-    /// SillyTavern's own forks copy the record, before version 1.19 with the slug: where the owner itself is still there under its
-    /// name, a record in another chat is a copy. (An owner that is not there was renamed, and this is it.)
-    fn disown_copied_records(&mut self) {
-        let named: HashSet<(StoryIx, String, Option<String>)> =
-            self.chats.iter().map(|c| (c.story, c.name.clone(), c.outline.slug.clone())).collect();
-        let unreadable: HashSet<(StoryIx, String)> = self.unreadable_chats().into_keys().collect();
-        for chat in &mut self.chats {
-            let owner_elsewhere = chat.record.as_ref().is_some_and(|record| {
-                let owner = (chat.story, record.owner_file.clone(), Some(record.owner_slug.clone()));
-                // One that cannot be read has no slug that anybody knows: by its name it is there.
-                let closed = (chat.story, record.owner_file.clone());
-                record.owner_file != chat.name && (named.contains(&owner) || unreadable.contains(&closed))
-            });
-            if owner_elsewhere {
-                chat.record = None;
-            }
-        }
-    }
-
-    fn trace(&mut self) {
-        self.disown_copied_records();
-        let key = traced::is_worthwhile(&self.chats).then(|| traced::Key::of(&self.chats)).flatten();
-        let known = key.as_ref().and_then(|key| traced::recall(&*self.fs, key, self.chats.len()));
-        let found = known.unwrap_or_else(|| {
-            let found = self.find_lineage();
-            if let Some(key) = &key {
-                traced::remember(&*self.fs, key, &found);
-            }
-            found
-        });
-        for (chat, lineage) in self.chats.iter_mut().zip(found) {
-            chat.lineage = lineage;
-        }
-    }
-
-    /// The chats that cannot be read, by story and name.
-    fn unreadable_chats(&self) -> HashMap<(StoryIx, String), ChatIx> {
-        let unreadable = ChatIx::each(&self.chats).filter(|(_, chat)| chat.unreadable.is_some());
-        unreadable.map(|(c, chat)| ((chat.story, chat.name.clone()), c)).collect()
-    }
-
-    /// A fork of a chat that cannot be read is its fork, and nobody else's: its messages cannot be compared, and a sibling that has the
-    /// same ones is not the parent under another name.
-    fn keep_to_unreadable(&self, found: &mut [Lineage]) {
-        let unreadable = self.unreadable_chats();
-        if unreadable.is_empty() {
-            return;
-        }
-        for ((c, chat), lineage) in ChatIx::each(&self.chats).zip(found) {
-            let record = chat.record.as_ref();
-            let named =
-                record.map(|record| record.parent_file.clone()).or_else(|| chat.main_chat().map(chat_stem));
-            let parent =
-                named.and_then(|name| unreadable.get(&(chat.story, name))).filter(|parent| **parent != c);
-            let Some(parent) = parent else { continue };
-            let told = record.map(|record| record.message).or_else(|| ForkName::message(&chat.name));
-            let fork = told.or(lineage.fork_message).map(|message| message.min(chat.head()));
-            *lineage = Lineage {
-                kind: if lineage.kind == lineage::Kind::Main { lineage::Kind::Branch } else { lineage.kind },
-                parent: Some(*parent),
-                fork_message: fork,
-                basis: if record.is_some() { lineage::Basis::Recorded } else { lineage::Basis::MainChat },
-                confidence: forklore_core::story::Confidence::Guess,
-                note: None,
-                beyond: None,
-            };
-        }
-    }
-
-    fn find_lineage(&self) -> Vec<Lineage> {
-        let born: Vec<Option<String>> = self.chats.iter().map(Chat::born_as).collect();
-        let seen: Vec<lineage::Chat<'_>> = self
-            .chats
-            .iter()
-            .zip(&born)
-            .map(|(chat, born)| lineage::Chat {
-                story: chat.story.place(),
-                group: self.stories[chat.story].kind == StoryKind::Group,
-                name: &chat.name,
-                silent: !chat.outline.has_metadata
-                    || chat.kept.as_ref().is_some_and(|(_, kept)| kept.metadata.is_none()),
-                slug: chat.slug(),
-                main_chat: chat.main_chat().map(|name| {
-                    // A name that no file can have is still a name to tell of.
-                    Some(chat_stem(name)).filter(|stem| !stem.is_empty()).unwrap_or_else(|| name.to_owned())
-                }),
-                record: chat.record.as_ref(),
-                transcript: &chat.transcript,
-                undated: chat.facts.undated.is_some(),
-                aliases: [
-                    chat.outline.bindings.chat.as_deref(),
-                    chat.running_outline().and_then(|r| r.chat_id.as_deref()),
-                    born.as_deref(),
-                ]
-                .into_iter()
-                .flatten()
-                .collect(),
-                links: chat.facts.links().map(|(_, link, name)| (link, chat_stem(name))).collect(),
-            })
-            .collect();
-        let mut found =
-            lineage::trace(&seen, &|chat, message, before| self.swipe_moments(chat, message, before));
-        self.keep_to_unreadable(&mut found);
-        found
-    }
-
-    /// The moments that a message would have, after the moment before it, with each of its swipes shown.
-    pub fn swipe_moments(&self, chat: ChatIx, message: usize, before: Moment) -> Vec<Moment> {
-        // A line that cannot be read any more has no swipes; its chat is reported on its own.
-        let Ok(Some(line)) = self.message_line(chat, message) else { return Vec::new() };
-        let Ok(raw) = Raw::parse(&line) else { return Vec::new() };
-        swipe_moments(before, Message::new(raw))
-    }
 }
 
 /// How a chat is read.
@@ -437,144 +316,4 @@ impl From<Scan> for Recalled {
         let (rows, view) = (scan.transcript.len(), scan.view.take());
         Self { outline, facts, rows, body: Later::here(Body::of(scan)), view }
     }
-}
-
-/// Files of a folder with an extension, as (stem, path); litter and links that lead nowhere we may go are set aside.
-fn files(
-    fs: &dyn Vfs,
-    dir: &VaultPath,
-    extension: &str,
-    litter: &mut Vec<VaultPath>,
-    links: &mut Vec<VaultPath>,
-) -> Result<Vec<(String, VaultPath)>, PathError> {
-    let mut found = Vec::new();
-    for node in fs.list(dir)? {
-        let Ok(path) = dir.join(&node.name) else { continue };
-        match node.kind {
-            NodeKind::File if is_save_litter(&node.name) => litter.push(path),
-            NodeKind::File => {
-                if let Some(stem) = node.name.strip_suffix(extension) {
-                    found.push((stem.to_owned(), path));
-                }
-            }
-            NodeKind::Other if node.name.ends_with(extension) => links.push(path),
-            NodeKind::Dir | NodeKind::Other => {}
-        }
-    }
-    Ok(found)
-}
-
-/// What is in a folder; a folder that is closed to us is told of, and keeps nobody from reading the others.
-fn or_closed<T: Default>(found: Result<T, PathError>, dir: &VaultPath, not_read: &mut Vec<VaultPath>) -> T {
-    found.unwrap_or_else(|_| {
-        not_read.push(dir.clone());
-        T::default()
-    })
-}
-
-fn read_cards(fs: &dyn Vfs, not_read: &mut Vec<VaultPath>) -> BTreeMap<String, Card> {
-    let dir = layout::folder(layout::CHARACTERS);
-    let paths = or_closed(files(fs, &dir, ".png", &mut Vec::new(), &mut Vec::new()), &dir, not_read);
-    let read = |(stem, path): (String, VaultPath)| {
-        // One that cannot be read may name any lorebook.
-        let (bytes, closed) = match fs.read(&path) {
-            Ok(bytes) => (bytes, None),
-            Err(e) => (None, Some(e.path)),
-        };
-        // A picture without a character in it is no card, but its folder of chats has a name all the same.
-        let card = bytes.and_then(|png| Card::parse(&png));
-        let card = card.unwrap_or_else(|| Card { name: stem.clone(), ..Card::default() });
-        (stem, card, closed)
-    };
-    let read: Vec<_> = paths.into_par_iter().map(read).collect();
-    not_read.extend(read.iter().filter_map(|(.., closed)| closed.clone()));
-    read.into_iter().map(|(stem, card, _)| (stem, card)).collect()
-}
-
-fn read_groups(
-    fs: &dyn Vfs,
-    litter: &mut Vec<VaultPath>,
-    not_read: &mut Vec<VaultPath>,
-) -> BTreeMap<String, Group> {
-    let mut groups = BTreeMap::new();
-    let dir = layout::folder(layout::GROUPS);
-    let found = files(fs, &dir, ".json", litter, not_read);
-    for (stem, path) in or_closed(found, &dir, not_read) {
-        match fs.read(&path) {
-            Ok(bytes) => match bytes.and_then(|bytes| Group::parse(&bytes, &stem)) {
-                Some(group) => drop(groups.insert(group.id.clone(), group)),
-                None => not_read.push(path),
-            },
-            Err(_) => not_read.push(path),
-        }
-    }
-    groups
-}
-
-type Places = Vec<(StoryIx, String, VaultPath)>;
-
-/// The stories, still without chats, and where the chats are.
-fn find_chats(
-    fs: &dyn Vfs,
-    cards: &BTreeMap<String, Card>,
-    groups: &BTreeMap<String, Group>,
-    litter: &mut Vec<VaultPath>,
-    not_read: &mut Vec<VaultPath>,
-) -> Result<(Vec<Story>, Places), PathError> {
-    let mut stories: Vec<Story> = Vec::new();
-    let mut places = Vec::new();
-    let chats = layout::folder(layout::CHATS);
-    for node in fs.list(&chats)? {
-        let Ok(dir) = chats.join(&node.name) else { continue };
-        match node.kind {
-            NodeKind::Dir => {}
-            NodeKind::Other => {
-                not_read.push(dir);
-                continue;
-            }
-            NodeKind::File => continue,
-        }
-        let found = files(fs, &dir, ".jsonl", litter, not_read);
-        // A story whose folder is closed to us is one all the same.
-        let closed = found.is_err();
-        let found = or_closed(found, &dir, not_read);
-        if found.is_empty() && !closed && !cards.contains_key(&node.name) {
-            continue;
-        }
-        let name = cards.get(&node.name).map(|card| card.name.clone()).filter(|name| !name.is_empty());
-        let story = StoryIx::new(stories.len());
-        stories.push(Story {
-            kind: StoryKind::Character,
-            name: name.unwrap_or_else(|| node.name.clone()),
-            folder: node.name,
-            chats: Vec::new(),
-        });
-        places.extend(found.into_iter().map(|(stem, path)| (story, stem, path)));
-    }
-    let dir = layout::folder(layout::GROUP_CHATS);
-    let in_groups = files(fs, &dir, ".jsonl", litter, not_read);
-    let in_groups = or_closed(in_groups, &dir, not_read);
-    let mut left: BTreeMap<String, VaultPath> = in_groups.into_iter().collect();
-    for group in groups.values() {
-        let story = StoryIx::new(stories.len());
-        let name = if group.name.is_empty() { group.id.clone() } else { group.name.clone() };
-        stories.push(Story { kind: StoryKind::Group, folder: group.id.clone(), name, chats: Vec::new() });
-        let mut listed: Vec<String> =
-            group.chats.iter().chain(&group.current_chat).map(|c| chat_stem(c)).collect();
-        listed.sort();
-        listed.dedup();
-        places.extend(
-            listed
-                .into_iter()
-                .filter_map(|stem| left.remove_entry(&stem))
-                .map(|(stem, path)| (story, stem, path)),
-        );
-    }
-    if !left.is_empty() {
-        let story = StoryIx::new(stories.len());
-        let name = "Chats of no group".to_owned();
-        stories.push(Story { kind: StoryKind::Group, folder: NO_GROUP.to_owned(), name, chats: Vec::new() });
-        places.extend(left.into_iter().map(|(stem, path)| (story, stem, path)));
-    }
-    Ok((stories, places))
 }

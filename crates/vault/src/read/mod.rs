@@ -1,4 +1,4 @@
-//! From files to a [`Library`](crate::Library): `load` reads a vault (`identities` and `threads` help it with thousands of files), [`scan`] streams one chat (in `blocks`; what forks have in common once, by `alike`) into a transcript, [`facts`], [`snapshots`] and an [`outline`] of its header, [`lines`] one file; [`locate`] finds a message again; [`media`] are the images
+//! From files to a [`Library`](crate::Library): `load` reads a vault (`places` finds what is in it, `identities` and `threads` help with thousands of files), [`scan`] streams one chat (in `blocks`; what forks have in common once, by `alike`) into a transcript, [`facts`], [`snapshots`] and an [`outline`] of its header, [`lines`] one file; [`locate`] finds a message again; [`media`] are the images
 //! and files that chats link to; `backups` are SillyTavern's own copies of chats, `clock` knows when their messages were sent.
 
 mod alike;
@@ -12,6 +12,7 @@ mod load;
 pub mod locate;
 pub mod media;
 pub mod outline;
+mod places;
 pub mod scan;
 pub mod snapshots;
 mod threads;

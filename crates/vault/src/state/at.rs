@@ -7,10 +7,10 @@ use std::sync::Arc;
 use forklore_core::format::book::EntryImage;
 use forklore_core::format::names::book_stem;
 use forklore_core::format::record::Uncertain;
-use forklore_core::state::{self, Author, Carry, LeftOut, Life, Place, SeenBy, StateEntry};
+use forklore_core::state::{self, Author, Carry, LeftOut, Life, Place, SeenBy, StateEntry, Why};
 use forklore_fs::PathError;
 
-use crate::{Book, ChatIx, Library, Lore};
+use crate::{Book, ChatIx, Library, Lore, Unread};
 
 /// The book of a chat at a message.
 #[derive(Clone)]
@@ -49,7 +49,7 @@ pub enum SourceKind {
     History,
     /// Scenes and other evidence that extensions left
     Scene,
-    /// Nothing: a copy of the book as it is now
+    /// Nothing: a copy of the book as it is now, or as history first saw it
     Degraded,
     /// There is no book
     None,
@@ -111,25 +111,62 @@ pub enum StateError {
 impl Library {
     /// The book of chat `c` at message `at`.
     pub fn book_at(&self, c: ChatIx, at: usize, wanted: Wanted) -> Result<BookAt, StateError> {
+        let found = self.book_with_marks(c, at, wanted)?;
+        match self.closed_on_line(c, &found)? {
+            // What is made of a state without what one of its books has would lack that for good.
+            Some((book, why)) => Err(StateError::CorruptBook { book, why, closed: true }),
+            None => Ok(found),
+        }
+    }
+
+    pub(super) fn book_with_marks(&self, c: ChatIx, at: usize, wanted: Wanted) -> Result<BookAt, StateError> {
         let mut found = self.book_found(c, at, wanted)?;
-        self.mark_undated(c, &mut found);
+        self.mark_undated(c, &mut found, wanted.undated);
         Ok(found)
     }
 
+    /// A book of the line that the system does not let us read, by the name that it has now, and why; where it is needed for a state.
+    pub(super) fn closed_on_line(
+        &self,
+        c: ChatIx,
+        found: &BookAt,
+    ) -> Result<Option<(String, String)>, PathError> {
+        if !self.met_closed() || matches!(found.source.kind, SourceKind::Head | SourceKind::None) {
+            return Ok(None);
+        }
+        for life in &self.lore(c)?.lives {
+            if let Some(book) = self.book_known_as(&life.book)?
+                && let Err(Unread::Closed(why)) = book.parse()
+            {
+                return Ok(Some((
+                    self.names_of(&life.book).last().unwrap_or(&life.book).to_owned(),
+                    why.clone(),
+                )));
+            }
+        }
+        Ok(None)
+    }
+
     /// What came along into a book of the line although nothing dated it is no more certain for being there, until somebody writes on in it.
-    fn mark_undated(&self, c: ChatIx, found: &mut BookAt) {
-        let bound = self.chats[c].book_stem();
+    /// Whoever wants nothing undated does without it.
+    pub(super) fn mark_undated(&self, c: ChatIx, found: &mut BookAt, wanted: bool) {
+        let bound = self.chats[c].book_stem().map(|stem| self.known_as(stem));
+        let is_bound = |book: &str| bound.is_some_and(|bound| bound == self.known_as(&book_stem(book)));
         let line = std::iter::once(c).chain(self.ancestors(c));
         let records = line.filter_map(|chat| self.chats[chat].record.as_ref());
-        let made = records.filter(|record| {
-            !record.undated.is_empty() && record.made_book().map(book_stem).as_deref() == bound
-        });
+        let made = records.filter(|record| record.book.as_deref().is_some_and(is_bound));
         let undated: HashSet<&Uncertain> = made.flat_map(|record| &record.undated).collect();
         if undated.is_empty() {
             return;
         }
         for entry in &mut found.entries {
             entry.undated |= Uncertain::of(&entry.image).is_some_and(|this| undated.contains(&this));
+        }
+        if !wanted {
+            for entry in found.entries.extract_if(.., |entry| entry.undated) {
+                let (uid, comment) = (entry.image.uid, entry.image.comment.clone());
+                found.left_out.push(LeftOut { uid, comment, lines: 0, why: Why::Undated });
+            }
         }
     }
 
@@ -141,7 +178,7 @@ impl Library {
         };
         let live = self.book(name)?;
         if let Some(Err(e)) = live.as_ref().map(|book| book.parse()) {
-            let closed = matches!(e, crate::Unread::Closed(_));
+            let closed = matches!(e, Unread::Closed(_));
             return Err(StateError::CorruptBook { book: name.clone(), why: e.to_string(), closed });
         }
         let hand_kept = live.is_some() && !self.is_machine_kept(stem)?;
@@ -187,10 +224,9 @@ impl Library {
     /// The book of a chat as it is, at its last message, whoever wrote into it.
     pub fn book_as_it_is(&self, c: ChatIx) -> Result<BookAt, StateError> {
         let at = self.chats[c].head();
-        match self.as_it_is(c, at)? {
-            Some(found) => Ok(found),
-            None => self.book_at(c, at, Wanted::default()),
-        }
+        let Some(mut found) = self.as_it_is(c, at)? else { return self.book_at(c, at, Wanted::default()) };
+        self.mark_undated(c, &mut found, true);
+        Ok(found)
     }
 
     fn as_it_is(&self, c: ChatIx, at: usize) -> Result<Option<BookAt>, StateError> {

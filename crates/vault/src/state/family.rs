@@ -183,18 +183,9 @@ impl Library {
         }
     }
 
-    /// Scenes whose last message is gone from a chat, as history saw them. The running recap tells that there are such, so that the past
-    /// of a chat is not read for nothing.
+    /// Scenes whose last message is gone from a chat, as history saw them.
     fn scenes_gone(&self, c: ChatIx) -> Vec<(usize, SceneFacts)> {
         let chat = &self.chats[c];
-        let carried = |version: &RecapVersion| {
-            let versions = chat.facts.scenes.iter().flat_map(|(_, scene)| &scene.versions);
-            { versions }.any(|scene| scene.started <= version.clock && version.clock <= scene.clock)
-        };
-        let versions = chat.running_outline().into_iter().flat_map(|running| &running.versions);
-        if { versions }.all(carried) {
-            return Vec::new();
-        }
         let group = self.stories[chat.story].kind == StoryKind::Group;
         let history = self.history().ok().flatten();
         history.and_then(|history| history.scenes_gone(&chat.path, group).ok()).unwrap_or_default()

@@ -49,6 +49,10 @@ pub(crate) struct CopiedBook {
     pub(crate) time: i64,
 }
 
+/// The chats above each chat that somebody has asked about.
+#[derive(Default)]
+struct Lines(Mutex<HashMap<ChatIx, Arc<[Ancestor]>>>);
+
 /// What was found out last.
 #[derive(Default)]
 struct LastLore(Mutex<Option<(ChatIx, Arc<Lore>)>>);
@@ -85,7 +89,7 @@ impl Library {
     fn seen_by(&self, c: ChatIx, lives: &[Arc<Life>]) -> Known {
         let lives: Vec<&Life> = lives.iter().map(|life| &**life).collect();
         let ours = |chat: ChatIx, message: usize| Some(self.place_here(chat, message, c));
-        let (cast, ancestors) = (VaultCast(self), self.line_above(c));
+        let (cast, ancestors) = (VaultCast(self), self.line_above(c).to_vec());
         let left = |chat: ChatIx, book: &str| self.left(chat, book);
         Known::of(&lives, &Line { chat: c, ancestors, ours: &ours, left: &left, cast: &cast })
     }
@@ -128,7 +132,7 @@ impl Library {
     /// The same message in the chat that it was played in.
     pub(crate) fn first_place(&self, Origin { mut chat, mut message }: Origin) -> Origin {
         for above in self.ancestors(chat) {
-            if self.chats[chat].lineage.fork_message.is_none_or(|fork| message > fork) {
+            if self.chats[chat].lineage.shared().is_none_or(|fork| message > fork) {
                 break;
             }
             (chat, message) = (above, self.place_here(chat, message, above));
@@ -213,7 +217,17 @@ impl Library {
     }
 
     /// The chats above one, nearest first, and how much of them is its own.
-    pub(crate) fn line_above(&self, c: ChatIx) -> Vec<Ancestor> {
+    pub(crate) fn line_above(&self, c: ChatIx) -> Arc<[Ancestor]> {
+        let lines = || self.memo.slot::<Lines>().0.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(line) = lines().get(&c) {
+            return line.clone();
+        }
+        let line: Arc<[Ancestor]> = self.find_line_above(c).into();
+        lines().insert(c, line.clone());
+        line
+    }
+
+    fn find_line_above(&self, c: ChatIx) -> Vec<Ancestor> {
         let mut line: Vec<Ancestor> = Vec::new();
         let (mut at, mut limit, mut left) = (c, usize::MAX, i64::MAX);
         let history = self.history().ok().flatten();

@@ -256,10 +256,11 @@ impl Library {
     }
 
     /// The chat whose later messages the combined recap of a fork tells of, if it is not the fork's own: it came with the header.
-    pub fn combined_from(&self, c: ChatIx) -> Result<Option<ChatIx>, PathError> {
+    /// With the last message that both share.
+    pub fn combined_from(&self, c: ChatIx) -> Result<Option<(ChatIx, usize)>, PathError> {
         let Some(recap) = recap::combined(self.chats[c].header().metadata()) else { return Ok(None) };
         let others = self.combined_of_others(c)?;
-        Ok(others.into_iter().find(|other| other.is(&recap)).map(|other| other.chat))
+        Ok(others.into_iter().find(|other| other.is(&recap)).map(|other| (other.chat, other.shared)))
     }
 
     /// The combined recaps that the chats above a fork have, or had lately, of messages that the fork does not share with them.
@@ -272,7 +273,9 @@ impl Library {
         }
         let (mut below, mut shared) = (c, usize::MAX);
         for chat in self.ancestors(c) {
-            shared = self.chats[below].lineage.fork_message.unwrap_or(0).min(shared);
+            // Where nobody knows what they share, nobody knows what is not.
+            let Some(fork) = self.chats[below].lineage.shared() else { break };
+            shared = fork.min(shared);
             below = chat;
             let there = &self.chats[chat];
             let now = recap::combined(there.header().metadata());
@@ -285,7 +288,7 @@ impl Library {
             };
             let earlier = self.combined_lately(chat)?;
             let all = now.iter().chain(&*earlier).filter(|recap| !recap.fits(shared) && is_theirs(recap));
-            found.extend(all.map(|recap| Anothers { chat, recap: recap.clone() }));
+            found.extend(all.map(|recap| Anothers { chat, shared, recap: recap.clone() }));
         }
         Ok(found)
     }
@@ -364,6 +367,8 @@ impl Search<'_> {
 /// A combined recap that another chat has.
 struct Anothers {
     chat: ChatIx,
+    /// The last message that the fork shares with it
+    shared: usize,
     recap: CombinedRecap,
 }
 

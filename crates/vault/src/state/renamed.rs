@@ -18,8 +18,8 @@ use crate::library::{Book, Library};
 pub(crate) struct Names {
     /// The first name of a book, by those that it had later
     first: HashMap<String, String>,
-    /// The name that a book has now, by its first
-    now: HashMap<String, String>,
+    /// The names that a book had after its first, by that, in their order: the last is the one that it has now
+    later: HashMap<String, Vec<String>>,
 }
 
 impl Library {
@@ -28,9 +28,9 @@ impl Library {
         self.names().first.get(stem).map_or(stem, String::as_str)
     }
 
-    /// All names of a book that is known by one: that, and the one that it has now.
+    /// All names of a book that is known by one, in their order: the last is the one that it has now.
     pub(crate) fn names_of<'a>(&'a self, stem: &'a str) -> impl Iterator<Item = &'a str> {
-        [stem].into_iter().chain(self.names().now.get(stem).map(String::as_str))
+        [stem].into_iter().chain(self.names().later.get(stem).into_iter().flatten().map(String::as_str))
     }
 
     /// Every name that is known to have become another one, with the first one of its book, in order.
@@ -78,12 +78,10 @@ impl Library {
             told.iter().filter(is_sure).map(|(before, after)| (before.as_str(), after.as_str())).collect();
         let mut names = Names::default();
         for first in later.keys().filter(|name| !later.values().any(|after| after == *name)) {
-            let mut now = *first;
-            while let Some(next) = later.get(now) {
-                names.first.insert((*next).to_owned(), (*first).to_owned());
-                now = next;
-            }
-            names.now.insert((*first).to_owned(), now.to_owned());
+            let after = std::iter::successors(later.get(first), |name| later.get(*name));
+            let after: Vec<String> = after.map(|name| (*name).to_owned()).collect();
+            names.first.extend(after.iter().map(|name| (name.clone(), (*first).to_owned())));
+            names.later.insert((*first).to_owned(), after);
         }
         Ok(names)
     }
@@ -184,7 +182,7 @@ impl Library {
     fn gone_above(&self, c: ChatIx, now: &str) -> Result<Option<String>, PathError> {
         let (mut below, mut above) = (c, Vec::new());
         for chat in self.ancestors(c) {
-            let limit = self.chats[below].lineage.fork_message.unwrap_or(0);
+            let limit = self.chats[below].lineage.shared().unwrap_or(0);
             above.push((&self.chats[chat], limit));
             below = chat;
         }

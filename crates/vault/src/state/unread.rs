@@ -6,20 +6,23 @@
 use super::at::{BookAt, SourceKind, StateError, Wanted, from_evidence};
 use crate::{ChatIx, Library};
 
-/// The state of a book, and why its file cannot be read, if it cannot.
+/// The state of a book, and what of it cannot be read.
 pub struct Told {
     /// The state
     pub found: BookAt,
-    /// Why the file cannot be read; nothing if it can, or is not there
-    pub unread: Option<String>,
+    /// The book whose file cannot be read, and why: its own, or one that its line had
+    pub unread: Option<(String, String)>,
 }
 
 impl Library {
     /// The book of a chat at a message, as [`Library::book_at`] finds it. Where its file cannot be read, what history and scenes tell is
     /// as good as for one that is not there; where they tell nothing, it is not known.
     pub fn book_told_at(&self, c: ChatIx, at: usize) -> Result<Told, StateError> {
-        let (book, why, closed) = match self.book_at(c, at, Wanted::default()) {
-            Ok(found) => return Ok(Told { found, unread: None }),
+        let (book, why, closed) = match self.book_with_marks(c, at, Wanted::default()) {
+            Ok(found) => {
+                let unread = self.closed_on_line(c, &found)?;
+                return Ok(Told { found, unread });
+            }
             Err(StateError::CorruptBook { book, why, closed }) => (book, why, closed),
             Err(e) => return Err(e),
         };
@@ -34,7 +37,8 @@ impl Library {
                 return Err(StateError::CorruptBook { book, why, closed });
             }
         }
-        let found = BookAt { name: Some(book), live: None, source, entries, left_out };
-        Ok(Told { found, unread: Some(why) })
+        let mut found = BookAt { name: Some(book.clone()), live: None, source, entries, left_out };
+        self.mark_undated(c, &mut found, true);
+        Ok(Told { found, unread: Some((book, why)) })
     }
 }

@@ -126,6 +126,14 @@ impl Lineage {
         self.parent.or(self.beyond.map(|beyond| beyond.chat))
     }
 
+    /// The last message that it has from that one, if that is known.
+    pub fn shared(&self) -> Option<usize> {
+        match self.parent {
+            Some(_) => self.fork_message,
+            None => self.beyond.map(|beyond| beyond.message),
+        }
+    }
+
     /// Whether the chat is a fork, its parent known or not.
     pub fn is_fork(&self) -> bool {
         matches!(self.kind, Kind::Branch | Kind::Checkpoint)

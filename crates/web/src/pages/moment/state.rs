@@ -116,7 +116,8 @@ fn origin(chat: &str, entry: &ShowEntry) -> Markup {
     html! {
         @match (entry.source, entry.message) {
             ("undated", _) => { "Nothing tells when it was written" },
-            ("head" | "degraded", _) => { "As it is now" },
+            ("head", _) => { "As it is now" },
+            ("degraded", _) => { "Nothing tells since when" },
             ("unchanged", Some(message)) => { "Unchanged since " (place(message)) },
             ("unchanged", None) => { "Unchanged since the start" },
             ("history", Some(message)) => { "Seen by history at " (place(message)) },
@@ -213,7 +214,7 @@ fn variables(chat: &str, here: &ShowReport) -> Markup {
     };
     html! {
         section.variables {
-            h2 { @if none { "What else the chat keeps" } @else { "Variables" } }
+            h2 { @if none || !here.notes.is_empty() { "What else the chat keeps" } @else { "Variables" } }
             @for note in &here.notes { p.quiet { (note) } }
             @if let Some((word, message)) = from { p.quiet { (word) " " a data-at=(message) href=(link::moment(chat, Some(message))) { "message " (message) } "." } }
             dl {
