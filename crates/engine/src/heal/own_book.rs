@@ -111,9 +111,8 @@ pub(super) fn own_book(
         }
         (true, ..) if choice == Choice::Rebuild => return Ok(Own::Impossible),
         _ => {
-            // What may be another line's as well stays with the chat that the book was made for, and is put aside elsewhere.
-            let perhaps = chat.book_stem().is_some_and(|stem| library.owner_of(stem) == Some(c));
-            let mut found = library.book_at(c, chat.head(), Wanted { perhaps, ..wanted })?;
+            // What may be another line's as well is put aside, from where it can be picked back: in a new book nothing would mark it.
+            let mut found = library.book_at(c, chat.head(), Wanted { perhaps: false, ..wanted })?;
             leave_what_it_lacks(library, c, &mut found)?;
             found
         }

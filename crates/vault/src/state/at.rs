@@ -138,10 +138,7 @@ impl Library {
             if let Some(book) = self.book_known_as(&life.book)?
                 && let Err(Unread::Closed(why)) = book.parse()
             {
-                return Ok(Some((
-                    self.names_of(&life.book).last().unwrap_or(&life.book).to_owned(),
-                    why.clone(),
-                )));
+                return Ok(Some((self.names_of(&life.book).last().unwrap_or(&life.book).to_owned(), why)));
             }
         }
         Ok(None)
