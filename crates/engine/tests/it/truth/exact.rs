@@ -2,7 +2,7 @@
 
 use forklore_engine::show::show;
 use forklore_engine::tree::tree;
-use forklore_testkit::play::{Found, Keeper, Story, Truth};
+use forklore_testkit::play::{Keeper, Story, Truth};
 
 use super::{About, Wrong, judge, law, library, look, setting, states};
 
@@ -184,50 +184,6 @@ fn recaps(story: &Story) -> (Truth, Vec<Wrong>) {
         }
     }
     (truth, wrong)
-}
-
-/// What was there, whether or not anything tells: how good guesses are.
-fn guessed(story: &Story) -> (Truth, Vec<Wrong>) {
-    let (fs, truth) = story.play(1, look);
-    let states = states(&library(&fs), &truth);
-    let mut wrong = Vec::new();
-    for (c, chat, _, messages) in truth.chats() {
-        for at in 0..messages {
-            let Ok(found) = &states[&(c, at)] else { continue };
-            let there = truth.there(c, at);
-            let is = |found: &Found, (title, text): &(String, String)| {
-                found.title == *title && found.text == *text
-            };
-            let missing = there.iter().filter(|entry| !found.iter().any(|f| is(f, entry)));
-            let missing: Vec<String> = missing.map(|(title, text)| format!("{title}: {text:?}")).collect();
-            let extra = found.iter().filter(|f| {
-                !f.title.starts_with("__")
-                    && !f.title.starts_with("_reg")
-                    && !there.iter().any(|entry| is(f, entry))
-            });
-            let extra: Vec<String> = extra
-                .map(|f| format!("{}: {:?}{}", f.title, f.text, if f.undated { " undated" } else { "" }))
-                .collect();
-            if !missing.is_empty() || !extra.is_empty() {
-                wrong.push(Wrong { chat, at, missing, extra });
-            }
-        }
-    }
-    (truth, wrong)
-}
-
-#[test]
-fn guesses() {
-    for kind in [
-        (Keeper::Recap, false),
-        (Keeper::Memory, false),
-        (Keeper::Hand, false),
-        (Keeper::Recap, true),
-        (Keeper::Memory, true),
-        (Keeper::Hand, true),
-    ] {
-        law("guessed", kind, &guessed);
-    }
 }
 
 #[test]
