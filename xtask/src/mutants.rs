@@ -163,6 +163,24 @@ const MUTANTS: &[Mutant] = &[
         becomes: "Ok((proven && users.is_empty()).then(|| before.to_owned()))",
     },
     Mutant {
+        rule: "a book that had three names is one",
+        file: "crates/vault/src/state/renamed.rs",
+        was: "std::iter::successors(later.get(first), |name| later.get(*name))",
+        becomes: "std::iter::successors(later.get(first), |_| None)",
+    },
+    Mutant {
+        rule: "what was replaced is younger than a look that saw the book without it",
+        file: "crates/core/src/state/attribute.rs",
+        was: "mark.by_then && !claims.is_younger(difference, origin)",
+        becomes: "mark.by_then && !(claims.is_younger(difference, origin) && origin.message == usize::MAX)",
+    },
+    Mutant {
+        rule: "what the chat above added later is not in what a branch writes onto it",
+        file: "crates/core/src/state/fold.rs",
+        was: "filter(|(chat, _)| Some(*chat) != change.by)",
+        becomes: "filter(|(chat, _)| Some(*chat) == change.by && false)",
+    },
+    Mutant {
         rule: "memory: an answer that is kept for another question is its answer",
         file: "crates/memory/src/ground.rs",
         was: "of(&key).or_else(|| of(self.inputs.kept.get(&key)?))",

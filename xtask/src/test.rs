@@ -44,11 +44,10 @@ pub(crate) fn test() -> Result<()> {
         &["test", "--workspace", "--no-fail-fast"],
         &[("INSTA_UPDATE", "no"), SAME_CASES],
     );
-    // Two at a time: a browser waits more than it works, and each server of SillyTavern has a folder of its own. Both take the same time.
-    let (one, other) = IN_SILLYTAVERN.split_at(IN_FIRST_LANE);
-    let newest = |files| Suite::in_sillytavern(files, &SILLYTAVERN[..1]);
-    let older = Suite::in_sillytavern(&["versions", "saves"], &OLDER);
-    suite.in_browsers(&[newest(one), [older, Suite::pages(), newest(other)].concat()]);
+    // Two at a time: a browser waits more than it works, and each version of SillyTavern has a folder of its own.
+    let newest = Suite::in_sillytavern(&IN_SILLYTAVERN, &SILLYTAVERN[..1]);
+    let beside = [Suite::in_sillytavern(&["versions", "saves"], &OLDER), Suite::pages()].concat();
+    suite.in_browsers(&[newest, beside]);
     suite.launcher();
     suite.end()
 }
@@ -75,9 +74,6 @@ const IN_SILLYTAVERN: [&str; 19] = [
     "patience",
     "launcher",
 ];
-
-/// So many of these are run beside the pages and the older versions; the others follow those.
-const IN_FIRST_LANE: usize = 15;
 
 /// The property tests with many more cases, every kill instead of some, and long races.
 pub(crate) fn soak() -> Result<()> {

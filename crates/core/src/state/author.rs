@@ -1,6 +1,7 @@
 //! [`Author`]: who made a change. Who it was is found out in [`super::attribute`].
 
 use super::Origin;
+use super::sight::Scene;
 use crate::adapter::Work;
 use crate::story::ChatIx;
 
@@ -25,6 +26,18 @@ pub enum Author {
     Anybody,
     /// Nobody knows.
     Unknown,
+}
+
+impl Author {
+    /// The chat in which it was made, if that is known.
+    pub(super) fn chat(&self, scenes: &[Scene]) -> Option<ChatIx> {
+        match self {
+            Self::Scene(scene) => scenes.get(*scene).map(|scene| scene.origin.chat),
+            Self::Mark(origin) | Self::Replaced(origin) | Self::Work(origin) => Some(origin.chat),
+            Self::Hand(chat) => Some(*chat),
+            Self::Start | Self::Lost | Self::Anybody | Self::Unknown => None,
+        }
+    }
 }
 
 /// What was at work in a book at a sight of it.

@@ -197,6 +197,7 @@ pub(super) fn never_came<'a>(life: &'a Life, line: &Line<'_>) -> impl Iterator<I
             observed: None,
             cause: Cause::Seen,
             rewrites: false,
+            by: None,
             made_without: true,
         })
     })

@@ -9,6 +9,7 @@ use super::thing::Thing;
 use super::{Cause, Change, Known, Origin, Place};
 use crate::adapter::{EntryRole, entry_role};
 use crate::format::book::EntryImage;
+use crate::story::ChatIx;
 
 /// A book being put together from changes.
 #[derive(Debug, Clone, Default)]
@@ -18,6 +19,8 @@ pub struct Fold {
     places: HashMap<Thing, usize>,
     /// What others did to things.
     foreign: HashMap<Thing, Foreign>,
+    /// Lines that a chat above added after our line had left it, each with that chat
+    beyond: HashMap<Thing, Vec<(ChatIx, String)>>,
     /// Things that do not belong to the message, as they were made.
     made: HashMap<Thing, EntryImage>,
     /// How many things came so far: the older keeps its number.
@@ -298,6 +301,7 @@ impl Fold {
                 if matches!(change.place, Place::Elsewhere(_) | Place::Unattributed | Place::Perhaps { .. }) {
                     self.note_foreign(change);
                 }
+                self.note_beyond(change);
                 if let (None, Some(after), false) = (&change.before, &change.after, change.line) {
                     self.made.insert(change.thing.clone(), after.clone());
                 }
@@ -316,8 +320,27 @@ impl Fold {
         foreign.removed.extend(only(&before, &after).map(str::to_owned));
     }
 
-    /// Whether something of others is in the text that our line went on with.
-    fn has_foreign_lines(&self, thing: &Thing, ours: &EntryImage, before: &EntryImage) -> bool {
+    /// Remembers what a hand in a chat above added after our line had left it. What that chat itself wrote on it is one text with it.
+    fn note_beyond(&mut self, change: &Change) {
+        let is_beyond = matches!(change.place, Place::Between { until: usize::MAX, .. }) && !change.line;
+        let added = change.by.filter(|_| is_beyond).zip(change.added());
+        if let Some((chat, lines)) = added {
+            let known = self.beyond.entry(change.thing.clone()).or_default();
+            known.extend(lines.lines().map(|line| (chat, line.to_owned())));
+        }
+    }
+
+    /// Whether something of others is in the text that a change of our line started from.
+    fn has_foreign_lines(&self, change: &Change, ours: &EntryImage, before: &EntryImage) -> bool {
+        let thing = &change.thing;
+        let beyond = self.beyond.get(thing).filter(|_| change.by.is_some());
+        let is_beyond = |line: &str| {
+            let mut lines = beyond.into_iter().flatten().filter(|(chat, _)| Some(*chat) != change.by);
+            lines.any(|(_, known)| known == line)
+        };
+        if beyond.is_some() && only(&before.content(), &ours.content()).any(is_beyond) {
+            return true;
+        }
         let Some(foreign) = self.foreign.get(thing) else { return false };
         let (ours, before) = (ours.content(), before.content());
         only(&before, &ours).any(|line| foreign.added.contains(line))
@@ -376,7 +399,7 @@ impl Fold {
                 // What was written anew from the messages themselves owes nothing to what was there before. And what our own line
                 // built on a later change of its own is one text: nothing of others is in it.
                 let whole = change.is_telling()
-                    && (change.rewrites || !self.has_foreign_lines(&change.thing, &entry.image, before));
+                    && (change.rewrites || !self.has_foreign_lines(change, &entry.image, before));
                 // Who only gives it another name takes no text along.
                 let same_text = before.content() == after.content();
                 entry.image = match whole && !exact && !same_text {
@@ -405,8 +428,7 @@ impl Fold {
                 Moved { from: None, to: Some(self.put(fresh(image.called(after.uid, comment), Vec::new()))) }
             }
             (Some(before), Some(after), None)
-                if change.rewrites
-                    || !self.has_foreign_lines(&change.thing, &before.with_content(""), before) =>
+                if change.rewrites || !self.has_foreign_lines(change, &before.with_content(""), before) =>
             {
                 Moved { from: None, to: Some(self.put(fresh(after.clone(), Vec::new()))) }
             }

@@ -216,6 +216,8 @@ pub struct Change {
     pub observed: Option<u64>,
     /// What made it.
     pub cause: Cause,
+    /// The chat in which it was made, if that is known.
+    pub by: Option<ChatIx>,
     /// Whether it was written anew from the messages, whatever stood there before.
     pub rewrites: bool,
     /// Whether the book was made without this: nobody took it out.
@@ -240,6 +242,15 @@ impl Change {
     /// The entry that this is about.
     pub fn entry(&self) -> Option<&EntryImage> {
         self.after.as_ref().or(self.before.as_ref())
+    }
+
+    /// The lines that were added at the end of a text, if nothing else was done to it.
+    pub(crate) fn added(&self) -> Option<String> {
+        let (before, after) = (self.before.as_ref()?, self.after.as_ref()?);
+        let (was, is) = (before.content(), after.content());
+        let added =
+            is.strip_prefix(&*was).filter(|added| before.comment == after.comment && !added.is_empty());
+        added.filter(|added| was.is_empty() || added.starts_with('\n')).map(str::to_owned)
     }
 
     /// Whether the entry came into being, or its text changed: more than being moved about.

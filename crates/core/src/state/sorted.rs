@@ -50,6 +50,7 @@ pub(super) fn sorted(life: &Life, line: &Line<'_>, changes: &[Change]) -> Vec<Ch
                 observed: None,
                 cause: Cause::Scene,
                 rewrites: false,
+                by: None,
                 made_without: false,
             });
         }

@@ -58,6 +58,7 @@ pub fn seen_from(lives: &[&Life], line: &Line<'_>) -> Vec<Change> {
                     _ => None,
                 },
                 cause,
+                by: difference.author.chat(&life.scenes),
                 rewrites: matches!(difference.author, Author::Mark(_) | Author::Replaced(_)),
                 made_without: first && !life.is_whole && difference.after.is_none(),
             });

@@ -1,4 +1,4 @@
-//! [`Library::load`]: reading everything that [`places`] finds in a vault.
+//! [`Library::load`]: reading everything that [`places`](super::places) finds in a vault.
 
 use crate::{ChatIx, StoryIx};
 use std::collections::{BTreeMap, BTreeSet, HashMap};

@@ -136,6 +136,12 @@ fn regression_what_was_replaced_was_written_by_hand_since_the_last_run() {
     right_now(Keeper::Memory, true, &[200_033]);
 }
 
+/// A line by hand, and a branch of an earlier message afterwards, whose scene adds to the same entry of the shared book.
+#[test]
+fn regression_lines_of_later_messages_do_not_come_along_with_ours() {
+    right_now(Keeper::Recap, true, &[200_000]);
+}
+
 #[test]
 fn the_state_is_what_it_was_with_auto_recap() {
     law("state", (Keeper::Recap, false), &as_it_is(About::Facts));
