@@ -38,11 +38,14 @@ pub(crate) fn test() -> Result<()> {
     );
     suite.scripts();
     suite.dependencies();
+    // Every third of the command's tests waits for a disk or a process.
+    let cores = std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
+    let threads = (cores * 3).div_ceil(2).to_string();
     suite.step(
         "tests",
         "cargo",
         &["test", "--workspace", "--no-fail-fast"],
-        &[("INSTA_UPDATE", "no"), SAME_CASES],
+        &[("INSTA_UPDATE", "no"), ("RUST_TEST_THREADS", &threads), SAME_CASES],
     );
     // Two at a time: a browser waits more than it works, and each version of SillyTavern has a folder of its own.
     let newest = Suite::in_sillytavern(&IN_SILLYTAVERN, &SILLYTAVERN[..1]);
