@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 
 use crate::FORKLORE;
 use crate::disk::{ChatFile, address, fork};
-use crate::remedies::{self, RUNNING, branch_of, findings};
+use crate::remedies::{self, RUNNING, branch_of, findings, keep};
 
 /// Three scenes, at messages 3, 7 and 11.
 fn story() -> Story {
@@ -34,13 +34,7 @@ fn regression_a_recap_that_was_begun_anew_gets_back_what_it_lost() {
         let mut main = story();
         let vault = TestVault::new();
         main.save(&vault);
-        match from {
-            "history" => drop(vault.json(FORKLORE, &["watch", "--once"])),
-            "backup" => {
-                vault.write("backups/chat_ana_20251120-100000.jsonl", &vault.read("chats/Ana/main.jsonl"));
-            }
-            _ => branch_of(&main, 12, "main - Branch #1").save_chat(&vault),
-        }
+        keep(from, &vault, &main);
         wipe(&mut main);
         main.until(16).learn(13, "item-Sail", "Torn").scene("Four");
         main.save(&vault);

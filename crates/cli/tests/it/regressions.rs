@@ -344,3 +344,31 @@ fn regression_a_fork_that_sillytavern_saved_is_undone_after_its_lorebook_was_wri
     assert_eq!(undone["removed"].as_array().map(Vec::len), Some(2), "{undone}");
     assert!(vault.snapshot() == before, "{undone}");
 }
+
+/// A second tab saves the parent while SillyTavern saves a branch. The branch was saved without a lorebook, and got one only later.
+#[test]
+fn regression_a_fork_that_sillytavern_saves_is_whole_though_its_parent_is_saved_meanwhile() {
+    let vault = TestVault::new();
+    story(&vault, &[]);
+    let server = serve(&vault, &[]);
+    let main = String::from_utf8(vault.read("chats/Ana/Main.jsonl")).unwrap();
+    let mut fork: Vec<Value> =
+        main.lines().take(12).map(|line| serde_json::from_str(line).unwrap()).collect();
+    fork[0]["chat_metadata"]["main_chat"] = json!("Main");
+    let (chat, new) = (vault.root().join("chats/Ana/Main.jsonl"), vault.root().join("new.tmp"));
+    for n in 0..8 {
+        fork[0]["chat_metadata"]["integrity"] = json!(format!("of the page {n}"));
+        let save = json!({"folder": "Ana", "chat": format!("Fork {n}"), "header": fork[0], "messages": 11, "last": fork[11]});
+        std::thread::scope(|scope| {
+            scope.spawn(|| {
+                for _ in 0..40 {
+                    std::fs::write(&new, std::fs::read(&chat).unwrap()).unwrap();
+                    std::fs::rename(&new, &chat).unwrap();
+                    std::thread::sleep(std::time::Duration::from_millis(2));
+                }
+            });
+            let prepared = server.http.post("api/hook/prepare", &save).ok();
+            assert_eq!(prepared["act"], "fork", "{prepared:#}");
+        });
+    }
+}

@@ -28,6 +28,17 @@ pub(crate) fn branch_of(main: &Story, messages: usize, name: &str) -> Story {
     branch
 }
 
+/// Lets somebody see a story as it is: history, a backup, or a relative.
+pub(crate) fn keep(from: &str, vault: &TestVault, main: &Story) {
+    match from {
+        "history" => drop(vault.json(FORKLORE, &["watch", "--once"])),
+        "backup" => {
+            vault.write("backups/chat_ana_20251120-100000.jsonl", &vault.read("chats/Ana/main.jsonl"));
+        }
+        _ => branch_of(main, main.messages.len(), "main - Branch #1").save_chat(vault),
+    }
+}
+
 /// The findings of a kind.
 pub(crate) fn findings<'a>(report: &'a Value, code: &str) -> Vec<&'a Value> {
     report["findings"].as_array().unwrap().iter().filter(|finding| finding["code"] == code).collect()
@@ -180,13 +191,7 @@ fn regression_a_wiped_running_recap_comes_back() {
         let mut main = story();
         let vault = TestVault::new();
         main.save(&vault);
-        match from {
-            "history" => drop(vault.json(FORKLORE, &["watch", "--once"])),
-            "backup" => {
-                vault.write("backups/chat_ana_20251120-100000.jsonl", &vault.read("chats/Ana/main.jsonl"));
-            }
-            _ => branch_of(&main, 8, "main - Branch #1").save_chat(&vault),
-        }
+        keep(from, &vault, &main);
         let running = main.metadata()[RUNNING].clone();
         main.metadata_mut()[RUNNING] = json!({"chat_id": "main", "current_version": 0, "versions": []});
         main.save(&vault);
