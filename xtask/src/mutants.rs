@@ -146,7 +146,7 @@ const MUTANTS: &[Mutant] = &[
     },
     Mutant {
         rule: "a fork's own scenes are not its parent's",
-        file: "crates/vault/src/state/lore.rs",
+        file: "crates/vault/src/lineage/line.rs",
         was: "left = gone.unwrap_or(i64::MAX).min(left);",
         becomes: "left = gone.map_or(i64::MAX, |_| i64::MAX).min(left);",
     },
