@@ -6,7 +6,7 @@ import { execFileSync, spawn } from 'node:child_process';
 import fs from 'node:fs';
 import path from 'node:path';
 import { afterEach, test } from 'node:test';
-import { answers, FORKLORE, freePort, HARBOR, INSTALLED, linkTree, pause, TOOLS, VERSION } from './lib/tavern.js';
+import { answers, FORKLORE, freePort, HARBOR, INSTALLED, LANE, linkTree, pause, TOOLS, VERSION } from './lib/tavern.js';
 
 const dir = path.join(TOOLS, `launched-${VERSION}`);
 const tree = path.join(dir, 'lib/node_modules/sillytavern');
@@ -31,7 +31,7 @@ function set() {
     fs.cpSync(HARBOR, path.join(own, 'data/default-user'), { recursive: true });
     // What its page needs is put together once, by the tests of the page.
     for (const place of [path.join(own, 'data'), path.join(tree, 'dist')]) {
-        const libraries = path.join(TOOLS, `libraries-run-${VERSION}`);
+        const libraries = path.join(TOOLS, `libraries-run-${VERSION}${LANE}`);
         fs.mkdirSync(libraries, { recursive: true });
         fs.mkdirSync(place, { recursive: true });
         fs.rmSync(path.join(place, '_webpack'), { recursive: true, force: true });

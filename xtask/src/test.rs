@@ -5,6 +5,7 @@ use std::ffi::OsString;
 use std::fmt;
 use std::io::{Read as _, Seek as _};
 use std::process::Command;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, bail};
@@ -16,6 +17,9 @@ use xtask::tools::{OLDER, SILLYTAVERN, Tools, folder, of_other_systems};
 const PATIENCE: Duration = Duration::from_secs(30 * 60);
 /// Nor does a file of tests in a browser.
 const PATIENCE_IN_BROWSER: Duration = Duration::from_secs(8 * 60);
+
+/// So many files of tests in a browser at a time: a browser waits more than it works.
+const LANES: usize = 2;
 
 /// The test command gives the same answer twice: its property tests try the same cases every time. New ones are looked for by `soak`.
 const SAME_CASES: (&str, &str) = ("PROPTEST_RNG_SEED", "1900");
@@ -47,10 +51,10 @@ pub(crate) fn test() -> Result<()> {
         &["test", "--workspace", "--no-fail-fast"],
         &[("INSTA_UPDATE", "no"), ("RUST_TEST_THREADS", &threads), SAME_CASES],
     );
-    // Two at a time: a browser waits more than it works, and each version of SillyTavern has a folder of its own.
+    // The long ones first, so that no lane waits for another in the end.
     let newest = Suite::in_sillytavern(&IN_SILLYTAVERN, &SILLYTAVERN[..1]);
-    let beside = [Suite::in_sillytavern(&["versions", "saves"], &OLDER), Suite::pages()].concat();
-    suite.in_browsers(&[newest, beside]);
+    let older = Suite::in_sillytavern(&["versions", "saves"], &OLDER);
+    suite.in_browsers(&[newest, older, Suite::pages()].concat());
     suite.launcher();
     suite.end()
 }
@@ -84,7 +88,7 @@ pub(crate) fn soak() -> Result<()> {
     of_other_systems();
     let files = [&IN_SILLYTAVERN[..], &["without-plugin"]].concat();
     let older = Suite::in_sillytavern(&["versions", "saves"], &OLDER);
-    suite.in_browsers(&[Suite::in_sillytavern(&files, &SILLYTAVERN), older]);
+    suite.in_browsers(&[Suite::in_sillytavern(&files, &SILLYTAVERN), older].concat());
     suite.step(
         "kills, errors, races, hostile vaults and other disks, long",
         "cargo",
@@ -265,8 +269,8 @@ impl Suite {
         versions.iter().flat_map(|version| files.iter().map(move |file| of(version, file))).collect()
     }
 
-    /// Files of tests in Chromium: those of a lane one after the other, and the lanes beside each other.
-    fn in_browsers(&mut self, lanes: &[Vec<InBrowser>]) {
+    /// Files of tests in Chromium, in [`LANES`] beside each other: whichever is free takes the next one.
+    fn in_browsers(&mut self, files: &[InBrowser]) {
         let needed = ["FORKLORE_CHROMIUM", "FORKLORE_NODE_MODULES", "FORKLORE_SILLYTAVERN"];
         if !needed.iter().all(|tool| self.tools.has(tool))
             // As the tests above have built it: for itself it would be built anew, with fewer features of what it depends on.
@@ -275,11 +279,14 @@ impl Suite {
             return;
         }
         let tools = &self.tools;
+        let next = AtomicUsize::new(0);
+        let run_lane = |lane: usize| -> Vec<(String, Tried)> {
+            let take = || files.get(next.fetch_add(1, Ordering::Relaxed));
+            std::iter::from_fn(take).map(|test| (test.to_string(), test.run(tools, lane))).collect()
+        };
         let outcomes: Vec<(String, Tried)> = std::thread::scope(|scope| {
-            let run_lane = |lane: &[InBrowser]| -> Vec<(String, Tried)> {
-                lane.iter().map(|test| (test.to_string(), test.run(tools))).collect()
-            };
-            let lanes: Vec<_> = lanes.iter().map(|lane| scope.spawn(move || run_lane(lane))).collect();
+            let run_lane = &run_lane;
+            let lanes: Vec<_> = (0..LANES).map(|lane| scope.spawn(move || run_lane(lane))).collect();
             lanes.into_iter().flat_map(|lane| lane.join().unwrap_or_default()).collect()
         });
         for (what, tried) in outcomes {
@@ -339,9 +346,11 @@ impl fmt::Display for InBrowser {
 impl InBrowser {
     /// One that fails is run once more: a browser on a busy machine can miss what is there in a moment, and that is told apart from what
     /// is wrong.
-    fn run(&self, tools: &Tools) -> Tried {
-        let env: Vec<(&str, &str)> =
-            self.version.map(|version| ("FORKLORE_SILLYTAVERN_VERSION", version)).into_iter().collect();
+    fn run(&self, tools: &Tools, lane: usize) -> Tried {
+        let lane = lane.to_string();
+        let version = self.version.map(|version| ("FORKLORE_SILLYTAVERN_VERSION", version));
+        // A server of SillyTavern stands in a folder of its own.
+        let env: Vec<(&str, &str)> = version.into_iter().chain([("FORKLORE_LANE", lane.as_str())]).collect();
         let what = format!("browser, {self}");
         let args = ["--test", self.file.as_str()];
         let work =

@@ -15,6 +15,8 @@ export const INSTALLED = process.env.FORKLORE_SILLYTAVERN || TOOLS;
 export const FORKLORE = process.env.FORKLORE_BIN || path.join(REPOSITORY, 'target/debug/forklore');
 const PATIENCE = 600_000;
 
+// Tests that run beside each other have servers beside each other.
+export const LANE = process.env.FORKLORE_LANE ? `-${process.env.FORKLORE_LANE}` : '';
 export const VERSION = process.env.FORKLORE_SILLYTAVERN_VERSION || '1.19.0';
 export const HARBOR = path.join(REPOSITORY, 'crates/testkit/fixtures/harbor');
 
@@ -36,8 +38,8 @@ export class Tavern {
         tavern.version = version;
         const npm = fs.realpathSync(path.join(INSTALLED, `sillytavern-${version}/node_modules`));
         fs.mkdirSync(TOOLS, { recursive: true });
-        // The same place every time: the libraries are put together for it. So there is one server of a version at a time.
-        tavern.dir = path.join(TOOLS, `run-${version}`);
+        // The same place every time: the libraries are put together for it. So there is one server of a version at a time in each lane.
+        tavern.dir = path.join(TOOLS, `run-${version}${LANE}`);
         fs.rmSync(tavern.dir, { recursive: true, force: true });
         fs.mkdirSync(tavern.dir);
         tavern.tree = path.join(tavern.dir, 'SillyTavern');
