@@ -15,7 +15,8 @@ struct Mutant {
 }
 
 /// The laws that are tried first find most.
-const LAWS: [&str; 5] = ["truth::exact", "truth::steady", "truth::told", "truth::whole", "truth::together"];
+const LAWS: [&str; 6] =
+    ["truth::exact", "truth::live", "truth::steady", "truth::told", "truth::whole", "truth::together"];
 
 const MUTANTS: &[Mutant] = &[
     Mutant {
@@ -35,6 +36,30 @@ const MUTANTS: &[Mutant] = &[
         file: "crates/core/src/state/view.rs",
         was: "let place = self.by_hand(*chat, difference);",
         becomes: "let place = Place::Ours(0);",
+    },
+    Mutant {
+        rule: "what somebody did in a chat that is gone is nobody's",
+        file: "crates/core/src/state/attribute.rs",
+        was: "if at.is_some_and(|at| at.lost) {",
+        becomes: "if at.is_some_and(|at| at.lost && at.live) {",
+    },
+    Mutant {
+        rule: "a memory of a chat that is gone is not the owner's",
+        file: "crates/vault/src/state/evidence.rs",
+        was: "} else if self.0.is_gone_for_good(here, name) {",
+        becomes: "} else if name.is_empty() && self.0.is_gone_for_good(here, name) {",
+    },
+    Mutant {
+        rule: "a chat that came after a look did nothing before it",
+        file: "crates/core/src/state/attribute.rs",
+        was: "is_there && head(before) != head(after)",
+        becomes: "(is_there || after.len() > 1) && head(before) != head(after)",
+    },
+    Mutant {
+        rule: "who was saved last had the book before them",
+        file: "crates/core/src/state/attribute.rs",
+        was: "if between_looks && last != *one => (Author::Hand(last), vec![*one]),",
+        becomes: "if between_looks && last != *one => (Author::Hand(*one), vec![last]),",
     },
     Mutant {
         rule: "what others did to a thing since it was made does not come along with what is written anew",

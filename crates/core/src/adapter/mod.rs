@@ -398,11 +398,6 @@ impl Keepers {
         self.0.iter().find_map(|adapter| adapter.subject(entry))
     }
 
-    /// See [`Adapter::template`].
-    pub fn template(&self, entry: &EntryImage) -> Option<String> {
-        self.0.iter().find_map(|adapter| adapter.template(entry))
-    }
-
     /// See [`Adapter::made_afterwards`].
     pub fn made_afterwards(&self, comment: &str) -> bool {
         self.0.iter().any(|adapter| adapter.made_afterwards(comment))
@@ -473,6 +468,11 @@ pub fn entry_role(comment: &str) -> EntryRole {
         .map(|adapter| adapter.entry_role(comment))
         .find(|role| *role != EntryRole::Fact)
         .unwrap_or_default()
+}
+
+/// What an entry is made by again and again, see [`Adapter::template`].
+pub fn template(entry: &EntryImage) -> Option<String> {
+    ALL.iter().find_map(|adapter| adapter.template(entry))
 }
 
 /// The adapter of the extension whose queue an entry with this title is.

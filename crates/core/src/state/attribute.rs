@@ -7,11 +7,11 @@
 use crate::story::ChatIx;
 use std::collections::{HashMap, HashSet};
 
-use super::Origin;
 use super::author::{AtWork, Author};
 use super::life::{Difference, Life, SeenBy, is_titled};
 use super::sight::{Cast, Scene};
 use super::thing::words;
+use super::{Cause, Origin};
 use crate::adapter::{EntryRole, Mark, Work, entry_role};
 use crate::format::book::EntryImage;
 use crate::format::fields::means_the_same;
@@ -35,7 +35,7 @@ pub(super) fn attribute(life: &mut Life, marked: &HashMap<usize, Mark>, works: &
             Some((mark, None)) if !mark.sources.is_empty() => {
                 claims.claim(difference, &authors[..n], &mut told).unwrap_or(Author::Unknown)
             }
-            Some((mark, None)) if mark.chat.is_some() && !mark.by_then => Author::Lost,
+            Some((mark, None)) if mark.chat.is_some() && !mark.by_then => Author::Lost(Cause::Memory),
             _ => claims.claim(difference, &authors[..n], &mut told).unwrap_or(Author::Unknown),
         };
     }
@@ -286,7 +286,7 @@ impl Claims<'_> {
     fn at_work(&self, difference: &Difference, entry: &EntryImage) -> Option<Author> {
         let mut works = self.works.get(difference.shown).into_iter().flat_map(|at| &at.work);
         let (_, origin) = works.find(|(work, _)| does(work, difference, entry))?;
-        Some(origin.map_or(Author::Lost, Author::Work))
+        Some(origin.map_or(Author::Lost(Cause::Scene), Author::Work))
     }
 
     /// The first of those who changed lines of a registry while the rest of it was changed.
@@ -363,8 +363,12 @@ fn is_entity(comment: &str) -> bool {
 
 /// Whose hand it was, and who it may have been as well.
 fn by_hand(life: &Life, difference: &Difference, works: &[AtWork], cast: &dyn Cast) -> (Author, Vec<ChatIx>) {
+    let at = works.get(difference.shown);
     if life.by_choice {
-        return (Author::Anybody, Vec::new());
+        return (Author::Anybody(at.and_then(|at| at.player)), Vec::new());
+    }
+    if at.is_some_and(|at| at.lost) {
+        return (Author::Lost(Cause::Hand), Vec::new());
     }
     let sights = &life.sights;
     let (since, shown) = Claims { life, works }.window(difference);
@@ -373,7 +377,10 @@ fn by_hand(life: &Life, difference: &Difference, works: &[AtWork], cast: &dyn Ca
             heads.iter().find(|(c, _)| *c == chat).map(|(_, head)| head.to)
         };
         match (difference.since.map(|since| &sights[since].by), &sights[difference.shown].by) {
-            (Some(SeenBy::Look(_, before)), SeenBy::Look(_, after)) => head(before) != head(after),
+            (Some(SeenBy::Look(_, before)), SeenBy::Look(_, after)) => {
+                let is_there = after.iter().any(|(c, head)| *c == chat && !head.later);
+                is_there && head(before) != head(after)
+            }
             // What was played after the look is nothing to it.
             (_, SeenBy::Look(_, heads)) => match head(heads) {
                 Some(to) => cast.played(chat, since, shown) && cast.head_at(chat, since) < Some(to),
@@ -388,7 +395,7 @@ fn by_hand(life: &Life, difference: &Difference, works: &[AtWork], cast: &dyn Ca
         SeenBy::Scene(scene) => Some(life.scenes[scene].origin.chat),
         _ => None,
     };
-    let player = works.get(difference.shown).and_then(|at| at.player).or(processed);
+    let player = at.and_then(|at| at.player).or(processed);
     let player = player.filter(|chat| life.users.contains(chat));
     let owner = life.owner.filter(|_| !life.lost);
     let hand = |chat: Option<ChatIx>| chat.map_or(Author::Unknown, Author::Hand);
@@ -397,13 +404,15 @@ fn by_hand(life: &Life, difference: &Difference, works: &[AtWork], cast: &dyn Ca
     let is_look = |sight: usize| matches!(sights[sight].by, SeenBy::Look(..));
     let between_looks = is_look(difference.shown) && difference.since.is_some_and(is_look);
     let perhaps: Vec<ChatIx> = owner.into_iter().filter(|_| between_looks).collect();
-    match &movers[..] {
-        [one] => (Author::Hand(*one), Vec::new()),
+    match (&movers[..], player) {
+        // Somebody else was saved after that one had gone on, and nothing but the book since.
+        ([one], Some(last)) if between_looks && last != *one => (Author::Hand(last), vec![*one]),
+        ([one], _) => (Author::Hand(*one), Vec::new()),
         // Of several it was one, but nobody knows which; the owner if he was among them.
-        [_, _, ..] => {
+        ([_, _, ..], _) => {
             let likely = player.or(owner.filter(|owner| movers.contains(owner)));
             (hand(likely), perhaps)
         }
-        [] => (hand(player.or(owner)), perhaps),
+        ([], _) => (hand(player.or(owner)), perhaps),
     }
 }

@@ -1,7 +1,7 @@
 //! [`Author`]: who made a change. Who it was is found out in [`super::attribute`].
 
-use super::Origin;
 use super::sight::Scene;
+use super::{Cause, Origin};
 use crate::adapter::Work;
 use crate::story::ChatIx;
 
@@ -16,14 +16,14 @@ pub enum Author {
     Mark(Origin),
     /// Whatever replaced it says that it was there at this message, at the latest.
     Replaced(Origin),
-    /// Somebody says from which messages of a chat it was made, but that chat is gone, and they are not ours.
-    Lost,
+    /// It was made in a chat that is gone, and at messages that nobody has from there.
+    Lost(Cause),
     /// Work on this scene was seen.
     Work(Origin),
     /// Somebody's hand, in this chat.
     Hand(ChatIx),
-    /// Somebody's hand, in a book that all who use it share by choice.
-    Anybody,
+    /// Somebody's hand, in a book that all who use it share by choice; with the chat that was played last before, if that is known.
+    Anybody(Option<ChatIx>),
     /// Nobody knows.
     Unknown,
 }
@@ -35,7 +35,7 @@ impl Author {
             Self::Scene(scene) => scenes.get(*scene).map(|scene| scene.origin.chat),
             Self::Mark(origin) | Self::Replaced(origin) | Self::Work(origin) => Some(origin.chat),
             Self::Hand(chat) => Some(*chat),
-            Self::Start | Self::Lost | Self::Anybody | Self::Unknown => None,
+            Self::Start | Self::Lost(_) | Self::Anybody(_) | Self::Unknown => None,
         }
     }
 }
@@ -49,4 +49,6 @@ pub(super) struct AtWork {
     pub(super) live: bool,
     /// The chat that was played last before
     pub(super) player: Option<ChatIx>,
+    /// Whether that chat is gone, and nobody has come from it since
+    pub(super) lost: bool,
 }

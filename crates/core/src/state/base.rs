@@ -115,7 +115,7 @@ impl Made<'_> {
             self.sources.iter().flat_map(|life| &life.differences).filter(|difference| !difference.line);
         let by_hand = differences
             .filter(|difference| {
-                matches!(difference.author, Author::Hand(_) | Author::Anybody | Author::Unknown)
+                matches!(difference.author, Author::Hand(_) | Author::Anybody(_) | Author::Unknown)
             })
             .filter_map(|difference| Some((look_of(difference.after.as_ref()?), difference.thing.clone())));
         by_hand.collect()

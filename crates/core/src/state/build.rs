@@ -103,7 +103,7 @@ impl Life {
         let things: HashSet<&Thing> = self.base.state.iter().map(|(thing, _)| thing).collect();
         let made = source.later_than(copied).filter(|difference| match difference.author {
             Author::Mark(_) | Author::Replaced(_) => true,
-            Author::Hand(_) | Author::Anybody | Author::Unknown => {
+            Author::Hand(_) | Author::Anybody(_) | Author::Unknown => {
                 self.is_whole && things.contains(&difference.thing)
             }
             _ => false,
@@ -124,7 +124,7 @@ impl Life {
         let here: HashSet<&Thing> = self.differences.iter().map(|difference| &difference.thing).collect();
         let by_hand = source.later_than(copied).filter(|difference| {
             difference.before.is_none()
-                && matches!(difference.author, Author::Hand(_) | Author::Anybody | Author::Unknown)
+                && matches!(difference.author, Author::Hand(_) | Author::Anybody(_) | Author::Unknown)
         });
         let made = by_hand.filter_map(|difference| Some((&difference.thing, difference.after.as_ref()?)));
         let unmet = made.filter(|(thing, _)| !here.contains(thing));
@@ -258,8 +258,8 @@ impl<'a> Builder<'a> {
         let time = self.life.sights.last().map_or(sight.time, |last| last.time.max(sight.time));
         let (by, work) = match &sight.witness {
             Witness::Scene(scene) => (SeenBy::Scene(*scene), AtWork::default()),
-            Witness::Look(Look { seq, heads, player, work, live, .. }) => {
-                let work = AtWork { work: work.clone(), live: *live, player: *player };
+            Witness::Look(Look { seq, heads, player, lost, work, live, .. }) => {
+                let work = AtWork { work: work.clone(), live: *live, player: *player, lost: *lost };
                 (SeenBy::Look(*seq, heads.clone()), work)
             }
             Witness::Copy => (SeenBy::Copy, AtWork::default()),

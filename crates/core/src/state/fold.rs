@@ -4,10 +4,11 @@ use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
 use super::merge::{apply, overlay, write};
+use super::numbers::number_anew;
 use super::roll::{Roll, join};
 use super::thing::Thing;
 use super::{Cause, Change, Known, Origin, Place};
-use crate::adapter::{EntryRole, entry_role};
+use crate::adapter::{EntryRole, entry_role, template};
 use crate::format::book::EntryImage;
 use crate::story::ChatIx;
 
@@ -23,6 +24,8 @@ pub struct Fold {
     beyond: HashMap<Thing, Vec<(ChatIx, String)>>,
     /// Things that do not belong to the message, as they were made.
     made: HashMap<Thing, EntryImage>,
+    /// Things that somebody else has deleted, or at another message.
+    deleted: HashSet<Thing>,
     /// How many things came so far: the older keeps its number.
     born: usize,
 }
@@ -51,7 +54,7 @@ pub struct StateEntry {
     pub observed: bool,
     /// The lines of a registry; they are part of its text in the end.
     lines: Vec<EntryImage>,
-    born: usize,
+    pub(super) born: usize,
 }
 
 impl StateEntry {
@@ -164,28 +167,6 @@ pub fn fold(known: &Known, at: usize, head: usize, carry: Carry, book: Option<&s
     let renumbered = number_anew(&mut entries);
     entries.sort_by(|a, b| (a.image.uid, &a.image.comment).cmp(&(b.image.uid, &b.image.comment)));
     BookState { entries, left_out, basis, renumbered }
-}
-
-/// Gives numbers of their own to entries whose number an older one has. SillyTavern gives the number of a deleted entry to the next new
-/// one; where both belong to the story, one of them has to give way.
-fn number_anew(entries: &mut [StateEntry]) -> Vec<(i64, i64)> {
-    entries.sort_by_key(|entry| entry.born);
-    let all: HashSet<i64> = entries.iter().filter_map(|entry| entry.image.uid).collect();
-    let (mut used, mut renumbered) = (HashSet::new(), Vec::new());
-    let mut free = (0..).filter(|uid| !all.contains(uid));
-    for entry in entries {
-        let Some(uid) = entry.image.uid else { continue };
-        if used.insert(uid) {
-            continue;
-        }
-        let Some(next) = free.next() else { continue };
-        let number = next.to_string();
-        let raw = entry.image.with_field("uid", forklore_json::Raw::trust(number.as_bytes()));
-        entry.image = EntryImage::new(Some(next), &entry.image.comment, raw.raw());
-        entry.inferred.push("uid".to_owned());
-        renumbered.push((uid, next));
-    }
-    renumbered
 }
 
 /// Whether a change belongs to message `at`, and if so whether only because nothing tells when it was made.
@@ -302,6 +283,9 @@ impl Fold {
                     self.note_foreign(change);
                 }
                 self.note_beyond(change);
+                if change.after.is_none() && !change.line {
+                    self.deleted.insert(change.thing.clone());
+                }
                 if let (None, Some(after), false) = (&change.before, &change.after, change.line) {
                     self.made.insert(change.thing.clone(), after.clone());
                 }
@@ -442,9 +426,25 @@ impl Fold {
                 Moved { from: None, to }
             }
             (None, Some(after), None) => {
-                Moved { from: None, to: Some(self.put(fresh(after.clone(), Vec::new()))) }
+                let from = self.take_made_again(change, after);
+                Moved { from, to: Some(self.put(fresh(after.clone(), Vec::new()))) }
             }
         }
+    }
+
+    /// What an extension writes again and again it makes anew only where it is not there any more, whoever has deleted it.
+    fn take_made_again(&mut self, change: &Change, after: &EntryImage) -> Option<usize> {
+        let made_by = template(after).filter(|_| change.rewrites)?;
+        let is_it = |entry: &&StateEntry| {
+            let is_gone = entry.thing.as_ref().is_some_and(|thing| self.deleted.contains(thing));
+            is_gone
+                && entry.image.comment == after.comment
+                && template(&entry.image).as_ref() == Some(&made_by)
+        };
+        let thing = self.entries.iter().flatten().find(is_it)?.thing.clone()?;
+        let place = self.places.get(&thing).copied();
+        drop(self.take(&thing));
+        place
     }
 
     /// A line of a registry.

@@ -86,6 +86,8 @@ pub struct Look {
     pub heads: Vec<(ChatIx, Head)>,
     /// The chat that was played last before, as far as saves tell.
     pub player: Option<ChatIx>,
+    /// Whether that chat is gone, and nobody who is there has come from it since.
+    pub lost: bool,
     /// What was at work in the book, and on which scene; none if the chat of it is gone.
     pub work: Vec<(Work, Option<Origin>)>,
     /// Whether work was under way all the time since the look before, and at most one piece of it was done: all of it is known.
@@ -99,6 +101,8 @@ pub struct Head {
     pub from: Option<usize>,
     /// The last message that it is known to have had afterwards
     pub to: usize,
+    /// Whether it came only after the look, and began with the book as that was then
+    pub later: bool,
 }
 
 /// A version of a scene's recap: a writer of a book.

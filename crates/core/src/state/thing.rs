@@ -6,7 +6,7 @@
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
-use crate::adapter::{EntryRole, Keepers, entry_role};
+use crate::adapter::{EntryRole, Keepers, entry_role, template};
 use crate::format::book::EntryImage;
 
 /// Something in a book that has a history: an entry. Known across all books of a family.
@@ -82,7 +82,7 @@ pub(super) fn pair(old: &[&EntryImage], new: &[&EntryImage], kinship: Kinship<'_
 fn clash(a: &EntryImage, b: &EntryImage, kinship: Kinship<'_>) -> bool {
     // What is made again and again has one title: under another one and made by something else it is another thing.
     if a.comment != b.comment
-        && let Some((a, b)) = kinship.keepers.template(a).zip(kinship.keepers.template(b))
+        && let Some((a, b)) = template(a).zip(template(b))
         && a != b
     {
         return true;

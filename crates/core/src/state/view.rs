@@ -118,7 +118,7 @@ impl View<'_> {
                 let place = self.replaced(*origin, difference);
                 (self.begun_with(place, None, difference), Cause::Memory)
             }
-            Author::Lost => (Place::Unattributed, Cause::Memory),
+            Author::Lost(cause) => (Place::Unattributed, *cause),
             Author::Work(origin) => (self.worked(*origin, difference), Cause::Scene),
             Author::Hand(chat) if self.is_left(*chat, difference) => {
                 (Place::Unattributed, self.hand(difference))
@@ -127,8 +127,8 @@ impl View<'_> {
                 let place = self.by_hand(*chat, difference);
                 (self.begun_with(place, Some(*chat), difference), self.hand(difference))
             }
-            Author::Anybody => {
-                let place = self.by_anybody(difference);
+            Author::Anybody(player) => {
+                let place = self.by_anybody(difference, *player);
                 (self.begun_with(place, None, difference), self.hand(difference))
             }
             Author::Unknown => {
@@ -214,7 +214,7 @@ impl View<'_> {
     }
 
     /// Whether a chat had another book already when this was seen.
-    fn is_left(&mut self, chat: ChatIx, difference: &Difference) -> bool {
+    pub(super) fn is_left(&mut self, chat: ChatIx, difference: &Difference) -> bool {
         let left = *self.left.entry(chat).or_insert_with(|| (self.line.left)(chat, &self.life.book));
         left.is_some_and(|left| match self.life.sights[difference.shown].by {
             SeenBy::Look(seq, _) => seq >= left,
@@ -267,9 +267,12 @@ impl View<'_> {
         })
     }
 
-    /// Where our line stood at each sight of the book: our chat, or the nearest above it that was there.
-    fn places_of_line(&mut self) {
+    /// Works out where our line stood at each sight of the book, for [`View::interval`]: our chat, or the nearest above it that was there.
+    pub(super) fn places_of_line(&mut self) {
         let ours = self.line.chat;
+        if self.places.contains_key(&ours) {
+            return;
+        }
         let mut own = self.places(ours).to_vec();
         let mut furthest: Option<usize> = None;
         for (sight, place) in self.life.sights.iter().zip(&mut own) {
@@ -279,7 +282,7 @@ impl View<'_> {
                 let above = self.line.ancestors.iter().find_map(|above| {
                     let (_, head) = heads.iter().find(|(chat, _)| *chat == above.chat)?;
                     let here = |message: usize| (self.line.ours)(above.chat, message.min(above.limit));
-                    Some(Head { from: head.from.and_then(here), to: here(head.to)? })
+                    Some(Head { from: head.from.and_then(here), to: here(head.to)?, ..*head })
                 });
                 place.0 = above.or(place.0);
             }
@@ -295,7 +298,7 @@ impl View<'_> {
         self.places.entry(chat).or_insert_with(|| {
             let mut furthest: Option<usize> = None;
             let place = |by: &SeenBy, time: i64| {
-                let exactly = |message: usize| Head { from: Some(message), to: message };
+                let exactly = |message: usize| Head { from: Some(message), to: message, later: false };
                 let by_clock = || cast.head_at(chat, time).map(exactly);
                 match by {
                     SeenBy::Base(at) if life.owner == Some(chat) => Some(exactly(*at)),
@@ -420,73 +423,10 @@ impl View<'_> {
         head.is_some_and(|head| head > above.limit)
     }
 
-    /// Where a change belongs that was made by hand in a book that is shared by choice: where we were then.
-    fn by_anybody(&mut self, difference: &Difference) -> Place {
-        let is_now = matches!(self.life.sights[difference.shown].by, SeenBy::Now);
-        if self.is_left(self.line.chat, difference) {
-            return Place::Unattributed;
-        }
-        let ours = |above: &&Ancestor| self.life.users.contains(&above.chat);
-        let left =
-            self.line.ancestors.iter().find(ours).filter(|_| !self.life.users.contains(&self.line.chat));
-        if left.is_some_and(|above| self.is_after(difference, above)) {
-            return Place::Unattributed;
-        }
-        if !self.places.contains_key(&self.line.chat) {
-            self.places_of_line();
-        }
-        let (from, until) = self.interval(self.line.chat, difference);
-        let until = until.filter(|_| !is_now);
-        let elsewhere = from == until && (self.another_played(difference) || self.had_left(difference));
-        // Who has left the book by then has no next message with it: what the new one was made with decides.
-        let gone = left.and_then(|above| (self.line.ours)(above.chat, above.limit));
-        match from.filter(|_| elsewhere) {
-            Some(stood) if gone.is_some_and(|gone| gone <= stood) => Place::Unattributed,
-            // Whoever made it was not at our message: our line had it from the next one on.
-            Some(stood) => Place::Between { from: Some(stood), until: stood + 1 },
-            None => self.dated(difference, from, until),
-        }
-    }
-
     /// Where a change belongs that was not there at one message and there at another. The first look at a book only meets what is there.
-    fn dated(&self, difference: &Difference, from: Option<usize>, until: Option<usize>) -> Place {
+    pub(super) fn dated(&self, difference: &Difference, from: Option<usize>, until: Option<usize>) -> Place {
         let place = Place::dated(from, until);
         if !difference.line && self.life.is_first_look(difference.shown) { place.met() } else { place }
-    }
-
-    /// Whether, from one look to the next, exactly one of those who use the book went on, and it was not us.
-    fn another_played(&self, difference: &Difference) -> bool {
-        let sights = &self.life.sights;
-        let since = difference.since.map(|since| &sights[since].by);
-        let (Some(SeenBy::Look(_, before)), SeenBy::Look(_, after)) = (since, &sights[difference.shown].by)
-        else {
-            return false;
-        };
-        let head = |heads: &[(ChatIx, Head)], chat: ChatIx| {
-            heads.iter().find(|(known, _)| *known == chat).map(|(_, head)| head.to)
-        };
-        // A chat that was brought back as it was then stood where the other one stood, and went on with it.
-        let line =
-            || std::iter::once(self.line.chat).chain(self.line.ancestors.iter().map(|above| above.chat));
-        let ours = |heads: &[(ChatIx, Head)]| line().find_map(|chat| head(heads, chat));
-        let moved = |chat: &&ChatIx| head(before, **chat) != head(after, **chat);
-        let mut movers = self.life.users.iter().filter(moved);
-        ours(before) == ours(after)
-            && movers.next().is_some_and(|one| *one != self.line.chat)
-            && movers.next().is_none()
-    }
-
-    /// Whether the chat above, which stands for us at the last sight without a change, had gone on from our fork by then.
-    fn had_left(&self, difference: &Difference) -> bool {
-        let Some(SeenBy::Look(_, heads)) = difference.since.map(|since| &self.life.sights[since].by) else {
-            return false;
-        };
-        let head = |chat: ChatIx| heads.iter().find(|(known, _)| *known == chat).map(|(_, head)| head.to);
-        if head(self.line.chat).is_some() {
-            return false;
-        }
-        let above = self.line.ancestors.iter().find_map(|above| Some((above.limit, head(above.chat)?)));
-        above.is_some_and(|(limit, head)| head > limit)
     }
 
     /// The first message of ours whose scene shows a change.

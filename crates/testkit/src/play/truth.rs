@@ -169,6 +169,74 @@ impl Truth {
         expected
     }
 
+    /// What was there at a message, whether or not the files tell: what whoever saw every save must know. Not asked for are registries, books
+    /// that an extension built with something else than the line had, and entries that our line wrote in when they held what is not ours.
+    pub fn was_at(&self, c: usize, at: usize) -> Expected {
+        let mut expected = Expected::default();
+        let Some(books) = self.books(c, at) else {
+            expected.free.extend(self.titles());
+            return expected;
+        };
+        for (thing, changes) in &self.things {
+            let changes: Vec<usize> =
+                changes.iter().copied().filter(|n| books.has(&self.world.changes[*n])).collect();
+            let (was, along) = self.was(c, at, *thing);
+            let registry = self.world.things[*thing].starts_with("_registry_");
+            let open = changes.iter().any(|n| self.is_open(*n, c, at)) || self.is_onto_others(c, at, *thing);
+            if registry
+                || along
+                || open
+                || books.is_odd(self, c, *thing)
+                || self.is_entangled(c, at, &changes)
+            {
+                expected.free.extend(self.titles_of(*thing));
+            } else if let Some((title, text, _)) = was {
+                expected.entries.push((title, text, None));
+            }
+        }
+        expected
+    }
+
+    /// Whether it is a question of taste that a change counts at a message of a chat: whoever writes into a book that is kept by hand writes for
+    /// everybody who has it; what another chat made of messages that this one has, too, is as much derived from them; a consolidation
+    /// belongs to its sources, or to the message that it was made at; and a late scene brings the text along that it wrote onto.
+    fn is_open(&self, n: usize, c: usize, at: usize) -> bool {
+        let change = &self.world.changes[n];
+        let by_hand = self.world.books[change.book].keeper == Keeper::Hand;
+        let has = self.world.chats[c].book == Some(change.book);
+        let reached = self.places[c][n].is_some_and(|place| place <= at);
+        match change.claim {
+            Claim::Mark | Claim::Rewrite => !self.lines[c].contains(&n) && reached,
+            Claim::Arc { from, .. } => self.world.place(c, from).is_some_and(|from| from <= at),
+            _ if by_hand && has && change.author != c => true,
+            _ => reached && self.lines[c].contains(&n) && self.came_along(n, c),
+        }
+    }
+
+    /// Whether a change was made onto one of the same chat that is not on our line.
+    fn came_along(&self, n: usize, c: usize) -> bool {
+        let change = &self.world.changes[n];
+        let onto = matches!(change.kind, Kind::Append(_) | Kind::Swap(..));
+        let mut before = self.things[&change.thing].iter().filter(|m| **m < n && !self.lines[c].contains(m));
+        onto && before.any(|m| self.world.changes[*m].author == change.author)
+    }
+
+    /// Whether our line wrote onto what it does not have, in a book that it shares: then it is one text for whoever reads it.
+    fn is_onto_others(&self, c: usize, at: usize, thing: usize) -> bool {
+        let mut has = false;
+        self.line(c, at).map(|n| &self.world.changes[n]).filter(|change| change.thing == thing).any(
+            |change| {
+                let onto = !has && !matches!(change.kind, Kind::Make(..) | Kind::Write(..) | Kind::Delete);
+                has = match change.kind {
+                    Kind::Make(..) | Kind::Write(..) => true,
+                    Kind::Delete => false,
+                    _ => has,
+                };
+                onto
+            },
+        )
+    }
+
     /// Title and text of all that was there at a message, whether or not the files tell; without registries.
     pub fn there(&self, c: usize, at: usize) -> Vec<(String, String)> {
         let facts = self.things.keys().filter(|thing| !self.world.things[**thing].starts_with("_registry_"));

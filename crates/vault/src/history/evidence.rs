@@ -11,7 +11,8 @@ use forklore_fs::VaultPath;
 use forklore_journal::layout;
 
 use super::book_replay::BookReplay;
-use super::players::{Player, last_played, number_now};
+use super::gone::GonePlayer;
+use super::players::{Played, Player, last_played, number_now};
 use super::timeline::{Period, Timeline};
 use super::{By, HistoryError};
 use crate::{ChatIx, Library};
@@ -34,6 +35,7 @@ impl Timeline {
         }
         let mut players = self.players_of(name, library);
         players.retain(|player| player.was_other || !player.has_passed(library));
+        let gone = self.gone_players(name, library);
         let users = players.iter().filter(|player| !player.was_other);
         evidence.users.extend(users.map(|player| player.chat));
         evidence.users.sort_unstable();
@@ -66,7 +68,7 @@ impl Timeline {
                 Some(turn) if before => Content::Changed { gone: turn.delta.gone, new: turn.delta.new },
                 _ => Content::Whole(entries.as_slice().into()),
             };
-            let look = Look { live, ..self.look((i, next), &players, work, !before, library) };
+            let look = Look { live, ..self.look((i, next), (&players, &gone), work, !before, library) };
             before = true;
             evidence.sights.push(Sight { time: look.not_before, witness: Witness::Look(look), content });
         }
@@ -249,7 +251,7 @@ impl Timeline {
     fn look(
         &self,
         (i, next): (usize, usize),
-        players: &[Player<'_>],
+        (players, gone): (&[Player<'_>], &[GonePlayer]),
         work: Vec<adapter::Work>,
         is_first: bool,
         library: &Library,
@@ -272,7 +274,8 @@ impl Timeline {
                 let begun = player.heads.get(after).filter(|(j, _, bound)| {
                     *bound && *j < next && (looked(*j) != looked(next) || looked(*j).is_none())
                 });
-                begun_later.extend(begun.map(|(_, to, _)| (player.chat, Head { from: None, to: *to })));
+                begun_later
+                    .extend(begun.map(|(_, to, _)| (player.chat, Head { from: None, to: *to, later: true })));
                 continue;
             };
             if !then.2 && !known.is_some_and(|known| known.2) {
@@ -282,7 +285,7 @@ impl Timeline {
             let apart = looked(i).is_some() || !is_first;
             let from = known.filter(|(j, ..)| apart && self.looked_around(*j, i));
             let from = from.map(|known| known.1.min(then.1));
-            heads.push((player.chat, Head { from, to: then.1 }));
+            heads.push((player.chat, Head { from, to: then.1, later: false }));
             not_before = not_before.max(library.sent(player.chat, then.1).unwrap_or(i64::MIN));
             not_after = not_after.min(library.next_sent(player.chat, then.1 + 1).unwrap_or(i64::MAX));
         }
@@ -307,7 +310,11 @@ impl Timeline {
             }
         }
         let seq = self.seen[i].seq;
-        let player = last_played(players, library, i, &together, &looked).filter(|_| !self.is_first_look(i));
+        let played = if self.is_first_look(i) {
+            Played::Nobody
+        } else {
+            last_played((players, gone), library, i, &together, &looked)
+        };
         // Who was saved last is at work; if that chat is gone, so is the scene.
         let owner = match self.player(i) {
             Some(saved) => {
@@ -329,7 +336,8 @@ impl Timeline {
             not_after: not_after.max(not_before),
             looked: looked(i),
             heads,
-            player,
+            player: played.by(),
+            lost: played == Played::Gone,
             work: work.collect(),
             live: false,
         }

@@ -7,6 +7,7 @@ mod book_replay;
 pub mod delta;
 mod document;
 mod evidence;
+mod gone;
 mod headers;
 mod look;
 mod media;

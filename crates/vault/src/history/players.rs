@@ -1,9 +1,30 @@
-//! [`Player`]: a chat that used a book, and where it stood; which of them was played last.
+//! [`Player`]: a chat that used a book, and where it stood; [`last_played`]: which of them was played last.
 
 use forklore_core::story::Shift;
 use forklore_core::story::lineage::Kind;
 
+use super::gone::GonePlayer;
 use crate::{ChatIx, Library};
+
+/// Who was played last.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Played {
+    /// This chat
+    By(ChatIx),
+    /// One that is gone, after everybody who came from it had left it
+    Gone,
+    /// Nobody knows
+    Nobody,
+}
+
+impl Played {
+    pub(super) fn by(self) -> Option<ChatIx> {
+        match self {
+            Self::By(chat) => Some(chat),
+            Self::Gone | Self::Nobody => None,
+        }
+    }
+}
 
 /// A chat, and where it stood: place of the observation, last message, whether it was bound to the book.
 pub(super) struct Player<'a> {
@@ -36,12 +57,38 @@ impl Player<'_> {
 
 /// The chat that was saved last before a book was looked at, if looks were close enough to tell.
 pub(super) fn last_played(
+    (players, gone): (&[Player<'_>], &[GonePlayer]),
+    library: &Library,
+    i: usize,
+    together: &dyn Fn(usize) -> bool,
+    looked: &dyn Fn(usize) -> Option<i64>,
+) -> Played {
+    let last = last_of_those_there(players, library, i, together, looked);
+    let save = last.map(|(save, _)| save);
+    // Who makes a fork goes on in it, also where that is gone; the link to it is saved after it.
+    let may_be = |gone: &&GonePlayer| {
+        gone.last(i, together).is_some_and(|(last, new)| {
+            let beside = |save: usize| looked(save).is_some() && looked(save) == looked(last);
+            save.is_none_or(|save| save < last || (new && (beside(save) || gone.is_linked(save))))
+        })
+    };
+    let latest = gone.iter().filter(may_be).max_by_key(|gone| gone.last(i, together));
+    match (latest, last) {
+        (Some(gone), _) if gone.is_nobodys(i) => Played::Gone,
+        (Some(_), _) => Played::Nobody,
+        (None, Some((_, Some(chat)))) => Played::By(chat),
+        (None, _) => Played::Nobody,
+    }
+}
+
+/// The last save of those who are there before a book was looked at, and the chat that it tells of, if it is known.
+fn last_of_those_there(
     players: &[Player<'_>],
     library: &Library,
     i: usize,
     together: &dyn Fn(usize) -> bool,
     looked: &dyn Fn(usize) -> Option<i64>,
-) -> Option<ChatIx> {
+) -> Option<(usize, Option<ChatIx>)> {
     let last = |player: &Player<'_>| {
         let before = player.heads.partition_point(|(j, ..)| *j < i);
         let beside = player.heads[before..].iter().take_while(|(j, ..)| together(*j)).count();
@@ -54,14 +101,14 @@ pub(super) fn last_played(
     if let Some(fork) = linked(players, save, chat)
         && library.chats[fork].lineage.kind != Kind::Checkpoint
     {
-        return Some(fork);
+        return Some((save, Some(fork)));
     }
     // What was looked at together may have been saved in any order.
     let beside = |j: usize| looked(j).is_some() && looked(j) == looked(save);
     let others: Vec<(usize, ChatIx)> =
         lasts().filter(|(j, other)| *other != chat && beside(*j)).chain([(save, chat)]).collect();
     if others.len() == 1 {
-        return Some(chat);
+        return Some((save, Some(chat)));
     }
     // But who makes a fork goes on in the fork: of those that were saved then, it is the one that had not been there before.
     let is_new = |(j, chat): &&(usize, ChatIx)| {
@@ -70,7 +117,7 @@ pub(super) fn last_played(
             .any(|player| player.chat == *chat && player.heads.first().is_some_and(|(first, ..)| first == j))
     };
     let mut new = others.iter().filter(is_new);
-    new.next().filter(|_| new.next().is_none()).map(|(_, chat)| *chat)
+    Some((save, new.next().filter(|_| new.next().is_none()).map(|(_, chat)| *chat)))
 }
 
 /// The fork that a save was made for, if it was: right after a chat that had not been there before, and without a new message. That is how

@@ -311,6 +311,8 @@ impl Cast for VaultCast<'_> {
             let having = || forks.iter().filter(|(_, last)| mark.message <= *last).map(|(chat, _)| *chat);
             if !forks.is_empty() {
                 owner = having().find(|chat| *chat == owner).or_else(|| having().next())?;
+            } else if self.0.is_gone_for_good(here, name) {
+                return None;
             }
         }
         // Under a name that is not known it is the owner's own, under whatever name that had then.

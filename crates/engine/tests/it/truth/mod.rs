@@ -6,6 +6,7 @@
 //! for the vault of the first one, for looking into it with the program itself.
 
 mod exact;
+mod live;
 mod steady;
 mod together;
 mod told;
@@ -212,7 +213,8 @@ fn law(name: &str, (keeper, looks): (Keeper, bool), wrong: Law<'_>) {
         let (_, bad) = wrong(&short);
         println!("{name}: seed {seed} {short}  -> {}", bad[0]);
         // As the vault is when the story is told, whatever the law does to it.
-        let (fs, truth) = short.play(1, look);
+        let (fs, truth) =
+            if name.starts_with("live") { live::watched(&short) } else { short.clone() }.play(1, look);
         if let Some(dir) = std::env::var_os("FORKLORE_DUMP").map(PathBuf::from).filter(|dir| !dir.exists()) {
             dump(&fs, &dir);
         }
