@@ -9,13 +9,15 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use forklore_json::{Kind, Raw, SyntaxError};
 use serde::{Deserialize, Serialize};
 
+pub use super::book_map::BookMap;
+use super::book_map::Span;
 use super::fields::Fields;
 
 /// A lorebook file, read by spans.
 #[derive(Debug, Clone)]
 pub struct Book<'a> {
-    raw: Raw<'a>,
-    entries: Vec<Entry<'a>>,
+    pub(super) raw: Raw<'a>,
+    pub(super) entries: Vec<Entry<'a>>,
 }
 
 /// One entry where it stands in its file.
@@ -26,35 +28,11 @@ pub struct Entry<'a> {
     /// The entry itself.
     pub raw: Raw<'a>,
     /// What everybody asks for, where it is in the entry.
-    common: [Span; COMMON.len()],
+    pub(super) common: [Span; COMMON.len()],
 }
 
 /// Fields that are found once, when a book is read: number, title, text, keys, switch.
-const COMMON: [&str; 5] = ["uid", "comment", "content", "key", "disable"];
-
-/// Where something is: half the size of a range, because a book can have a million entries.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-struct Span {
-    start: u32,
-    len: u32,
-}
-
-impl Span {
-    /// What is not there.
-    const NONE: Self = Self { start: 0, len: u32::MAX };
-
-    /// Where a part of some bytes is.
-    fn of(part: Raw<'_>, bytes: &[u8]) -> Option<Self> {
-        let Range { start, end } = part.range_in(bytes)?;
-        Some(Self { start: u32::try_from(start).ok()?, len: u32::try_from(end - start).ok()? })
-    }
-
-    /// What is there, in the bytes that it was found in.
-    fn get(self, bytes: &[u8]) -> Option<Raw<'_>> {
-        let start = self.start as usize;
-        (self != Self::NONE).then(|| Raw::trust(&bytes[start..start + self.len as usize]))
-    }
-}
+pub(super) const COMMON: [&str; 5] = ["uid", "comment", "content", "key", "disable"];
 
 /// Why a file is not a lorebook.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -105,17 +83,6 @@ impl<'a> Book<'a> {
         Ok(Self { raw, entries })
     }
 
-    /// Where everything is, to find it again without reading the book anew: see [`BookMap`].
-    pub fn map(&self, bytes: &'a [u8]) -> BookMap {
-        let span = |raw: Raw<'a>| Span::of(raw, bytes).unwrap_or(Span::NONE);
-        let entry = |e: &Entry<'a>| EntryMap {
-            key: e.key.map_or(Span::NONE, span),
-            raw: span(e.raw),
-            common: e.common,
-        };
-        BookMap { raw: span(self.raw), entries: self.entries.iter().map(entry).collect() }
-    }
-
     /// The whole document.
     pub fn raw(&self) -> Raw<'a> {
         self.raw
@@ -143,41 +110,12 @@ impl<'a> Book<'a> {
 
     /// `buffer` holds the same as `bytes`, of which the entries are slices.
     fn images_in(&self, buffer: &Arc<Vec<u8>>, bytes: &[u8]) -> Vec<EntryImage> {
-        let image = |entry: &Entry<'_>| {
-            let place = entry.raw.range_in(bytes);
-            let image =
-                place.and_then(|range| EntryImage::in_buffer(entry.uid(), &entry.comment(), buffer, range));
-            image.unwrap_or_else(|| entry.image())
-        };
-        self.entries.iter().map(image).collect()
+        self.entries.iter().map(|entry| entry.image_in(buffer, bytes)).collect()
     }
 }
 
 fn is_entries(key: Raw<'_>) -> bool {
     key.is_text("entries")
-}
-
-/// Where the entries of a book are in its bytes.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct BookMap {
-    raw: Span,
-    entries: Vec<EntryMap>,
-}
-
-#[derive(Debug, Clone, PartialEq, Eq)]
-struct EntryMap {
-    key: Span,
-    raw: Span,
-    common: [Span; COMMON.len()],
-}
-
-impl BookMap {
-    /// The book in the bytes that the map was made of.
-    pub fn book<'a>(&self, bytes: &'a [u8]) -> Book<'a> {
-        let at = |span: Span| span.get(bytes).unwrap_or(Raw::NULL);
-        let entry = |e: &EntryMap| Entry { key: e.key.get(bytes), raw: at(e.raw), common: e.common };
-        Book { raw: at(self.raw), entries: self.entries.iter().map(entry).collect() }
-    }
 }
 
 impl<'a> Entry<'a> {
@@ -214,6 +152,18 @@ impl<'a> Entry<'a> {
     /// The entry on its own, every field known.
     pub fn image(self) -> EntryImage {
         EntryImage::new(self.uid(), &self.comment(), self.raw)
+    }
+
+    /// As [`Entry::image`], with its bytes in a buffer that can be shared; `buffer` holds the same as `bytes`, of which the entry is a slice.
+    pub fn image_in(self, buffer: &Arc<Vec<u8>>, bytes: &[u8]) -> EntryImage {
+        let place = self.raw.range_in(bytes);
+        let image = place.and_then(|range| EntryImage::in_buffer(self.uid(), &self.comment(), buffer, range));
+        image.unwrap_or_else(|| self.image())
+    }
+
+    /// Whether both have the same number and the same bytes.
+    pub fn is(self, other: Entry<'_>) -> bool {
+        self.raw.bytes() == other.raw.bytes() && self.uid() == other.uid()
     }
 
     fn key_number(self) -> Option<i64> {
@@ -264,7 +214,8 @@ impl From<EntryImage> for Image {
 #[derive(Clone)]
 struct Shared {
     buffer: Arc<Vec<u8>>,
-    range: Range<usize>,
+    /// Where in it; nowhere is everywhere
+    span: Span,
     look: Look,
 }
 
@@ -286,16 +237,16 @@ impl Clone for Look {
 
 impl Shared {
     fn new(bytes: Vec<u8>) -> Self {
-        Self { range: 0..bytes.len(), buffer: Arc::new(bytes), look: Look::default() }
+        Self { buffer: Arc::new(bytes), span: Span::NONE, look: Look::default() }
     }
 
     fn bytes(&self) -> &[u8] {
-        &self.buffer[self.range.clone()]
+        self.span.get(&self.buffer).map_or(&self.buffer[..], Raw::bytes)
     }
 
     /// Whether both are the same bytes of the same buffer, so that nothing needs to be compared.
     fn is(&self, other: &Self) -> bool {
-        Arc::ptr_eq(&self.buffer, &other.buffer) && self.range == other.range
+        Arc::ptr_eq(&self.buffer, &other.buffer) && self.span == other.span
     }
 }
 
@@ -361,7 +312,7 @@ impl EntryImage {
         range: Range<usize>,
     ) -> Option<Self> {
         buffer.get(range.clone())?;
-        let raw = Shared { buffer: buffer.clone(), range, look: Look::default() };
+        let raw = Shared { buffer: buffer.clone(), span: Span::new(range)?, look: Look::default() };
         Some(Image { uid, comment: comment.into(), raw }.into())
     }
 

@@ -1,6 +1,7 @@
 //! SillyTavern's files as they are on disk. Each module reads one of them by spans; nothing here knows where files live.
 
 pub mod book;
+mod book_map;
 pub mod card;
 pub mod chat;
 pub mod conflict;

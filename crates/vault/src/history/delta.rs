@@ -3,7 +3,7 @@
 //! The whole book is in the store, too. But a question about one message needs every change of a book and none of its bytes, and so
 //! it reads these.
 
-use forklore_core::format::book::EntryImage;
+use forklore_core::format::book::{Entry, EntryImage};
 use forklore_json::Raw;
 
 /// What changed in a list of entries.
@@ -18,19 +18,33 @@ pub struct Delta {
 impl Delta {
     /// What leads from one list to the other. Entries that stayed as they are keep their order.
     pub fn between(old: &[EntryImage], new: &[EntryImage]) -> Self {
-        let start = old.iter().zip(new).take_while(|(a, b)| a == b).count();
+        Self::find(old, new, |a, b| a == b, EntryImage::clone)
+    }
+
+    /// The same for entries where they stand.
+    pub fn of(old: &[Entry<'_>], new: &[Entry<'_>]) -> Self {
+        Self::find(old, new, |a, b| a.is(*b), |entry| entry.image())
+    }
+
+    fn find<E>(
+        old: &[E],
+        new: &[E],
+        same: impl Fn(&E, &E) -> bool,
+        image: impl Fn(&E) -> EntryImage,
+    ) -> Self {
+        let start = old.iter().zip(new).take_while(|(a, b)| same(a, b)).count();
         let ends = old[start..].iter().rev().zip(new[start..].iter().rev());
-        let end = ends.take_while(|(a, b)| a == b).count();
+        let end = ends.take_while(|(a, b)| same(a, b)).count();
         let mut delta = Self::default();
         // In the middle, what comes next in both stayed; entries that only moved are taken out and put in again.
         let (mut i, last) = (start, old.len() - end);
         for (j, entry) in new.iter().enumerate().take(new.len() - end).skip(start) {
-            match old[i..last].iter().take(LOOK_AHEAD).position(|o| o == entry) {
+            match old[i..last].iter().take(LOOK_AHEAD).position(|o| same(o, entry)) {
                 Some(skipped) => {
                     delta.gone.extend(i..i + skipped);
                     i += skipped + 1;
                 }
-                None => delta.new.push((j, entry.clone())),
+                None => delta.new.push((j, image(entry))),
             }
         }
         delta.gone.extend(i..last);

@@ -69,5 +69,6 @@ pub(super) fn scan_stored(store: &Store, content: &Id, group: bool) -> Result<Sc
 pub(crate) fn read_book(store: &Store, content: &Id) -> Result<Option<Vec<EntryImage>>, HistoryError> {
     let mut bytes = Vec::new();
     store.read_document(content, &mut bytes)?;
-    Ok(Book::parse(&bytes).map(|book| book.images()).ok())
+    let bytes = Arc::new(bytes);
+    Ok(Book::parse(&bytes).map(|book| book.images_of(&bytes)).ok())
 }

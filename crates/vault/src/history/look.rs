@@ -14,7 +14,7 @@ use forklore_json::Raw;
 use forklore_store::{Id, Writer};
 
 use super::delta::Delta;
-use super::document::{read_book, scan_stored};
+use super::document::scan_stored;
 use super::media::{Keeper, Known as KnownFiles};
 use super::observation::{BookSeen, By, ChatSeen, Observation, Observed};
 use super::{HistoryError, units};
@@ -282,16 +282,18 @@ impl Eye<'_, '_> {
         if previous == Some(content) {
             return Ok(Look::Same(Some(identity)));
         }
-        let images = parsed.map(|book| book.images()).ok();
-        let old = match &previous {
-            Some(previous) => read_book(self.writer.store(), previous)?,
-            None => None,
-        };
-        let delta = match (&old, &images) {
-            (Some(old), Some(new)) => Some(self.writer.put(&Delta::between(old, new).to_bytes(), None)?),
+        // A book can have a million entries: nothing is made of those that stayed.
+        let mut old = Vec::new();
+        if let Some(previous) = &previous {
+            self.writer.store().read_document(previous, &mut old)?;
+        }
+        let delta = match (Book::parse(&old), &parsed) {
+            (Ok(old), Ok(new)) => Some(Delta::of(old.entries(), new.entries()).to_bytes()),
             _ => None,
         };
-        let book = BookSeen { content, delta, entries: images.map(|images| images.len()), was: None };
+        let delta = delta.map(|delta| self.writer.put(&delta, None)).transpose()?;
+        let entries = parsed.ok().map(|book| book.entries().len());
+        let book = BookSeen { content, delta, entries, was: None };
         Ok(Look::New(Box::new(self.saw(path, Observed::Book(book))), Some(identity)))
     }
 }

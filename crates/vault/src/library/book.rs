@@ -6,7 +6,7 @@
 use std::sync::{Arc, OnceLock};
 
 use forklore_core::adapter::{self, Adapter};
-use forklore_core::format::book::{Book as ParsedBook, BookError, BookMap, EntryImage};
+use forklore_core::format::book::{Book as ParsedBook, BookError, BookMap, Entry, EntryImage};
 use forklore_fs::{Identity, PathError};
 
 /// A lorebook's file.
@@ -85,11 +85,32 @@ impl Book {
         matches!(self.content.map, Err(Unread::Closed(_)))
     }
 
+    /// Every entry where it stands; none if the file is not a book. Of a large one this takes no memory.
+    pub(crate) fn entries(&self) -> impl Iterator<Item = Entry<'_>> {
+        let count = self.content.map.as_ref().map_or(0, BookMap::len);
+        (0..count).filter_map(|place| self.entry(place))
+    }
+
+    /// The entry at a place.
+    pub(crate) fn entry(&self, place: usize) -> Option<Entry<'_>> {
+        let map = self.content.map.as_ref().ok()?;
+        (place < map.len()).then(|| map.entry(place, &self.content.bytes))
+    }
+
+    /// One of its entries on its own, with its bytes in those of the file.
+    pub(crate) fn image(&self, entry: Entry<'_>) -> EntryImage {
+        entry.image_in(&self.content.bytes, &self.content.bytes)
+    }
+
     /// Every entry on its own; none if the file is not a book.
     pub fn images(&self) -> Vec<EntryImage> {
-        let bytes = &self.content.bytes;
-        let images = || self.parse().map(|book| book.images_of(bytes)).unwrap_or_default();
-        if bytes.len() > LARGE { images() } else { self.content.images.get_or_init(images).clone() }
+        let images = || self.entries().map(|entry| self.image(entry)).collect();
+        if self.is_large() { images() } else { self.content.images.get_or_init(images).clone() }
+    }
+
+    /// Whether it is so large that nobody should hold it twice.
+    pub(crate) fn is_large(&self) -> bool {
+        self.content.bytes.len() > LARGE
     }
 
     /// The file's bytes.
