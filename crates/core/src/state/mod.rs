@@ -31,7 +31,6 @@ mod shared;
 mod sight;
 mod sorted;
 mod thing;
-mod today;
 mod told;
 mod view;
 
@@ -47,7 +46,6 @@ pub use merge::{apply, merge_lines, overlay};
 pub use order::is_clock_wrong;
 pub use sight::{BookEvidence, Cast, Content, Head, Look, Scene, Sight, Witness};
 pub use thing::Thing;
-pub use today::of_today;
 pub use view::seen_from;
 
 use crate::story::ChatIx;

@@ -16,6 +16,7 @@ mod foreign;
 mod history;
 mod incremental;
 mod isolation;
+mod large;
 mod lineage;
 mod memory;
 mod memory_along;

@@ -6,6 +6,7 @@ use forklore_core::format::book::EntryImage;
 use super::HistoryError;
 use super::delta::Delta;
 use super::document::read_book;
+use super::few::{FewOf, Steady};
 use super::observation::Observed;
 use super::timeline::Timeline;
 
@@ -16,18 +17,25 @@ pub struct BookReplay<'a> {
     pub entries: Option<Vec<EntryImage>>,
     /// What the queue in it says is at work
     pub work: Vec<Work>,
+    /// What is left aside, if something is
+    few: Option<FewOf<'a>>,
 }
 
 impl<'a> BookReplay<'a> {
     /// The book as it was after the observations of `track`, which are places in [`Timeline::seen`].
     pub fn at(timeline: &'a Timeline, track: &[usize]) -> Result<Self, HistoryError> {
-        let mut replay = Self { timeline, entries: None, work: Vec::new() };
+        let mut replay = Self { timeline, entries: None, work: Vec::new(), few: None };
         // Where the whole book of then was forgotten, the last one that was not, and what changed since, tell it.
         let whole = track.iter().rposition(|i| timeline.content(&timeline.seen[*i]).is_some()).unwrap_or(0);
         for i in track.get(whole..).unwrap_or_default() {
             replay.step(*i)?;
         }
         Ok(replay)
+    }
+
+    /// The book before it was seen, of which entries are left aside that always were as they are.
+    pub(crate) fn of_few(timeline: &'a Timeline, steady: &'a Steady) -> Self {
+        Self { timeline, entries: None, work: Vec::new(), few: Some(FewOf { steady, places: Vec::new() }) }
     }
 
     /// Goes on to the next observation; what changed by it, if both are known.
@@ -38,16 +46,21 @@ impl<'a> BookReplay<'a> {
             return Ok(None);
         };
         if let (Some(id), Some(entries)) = (&book.delta, &mut self.entries) {
-            let bytes = self.timeline.store.get(id)?;
-            let unreadable = || HistoryError::Unreadable(format!("the change {id}"));
-            let delta = Delta::read(&bytes).ok_or_else(unreadable)?;
+            let delta = self.timeline.delta(id)?;
+            let delta = match &mut self.few {
+                Some(few) => few.change(delta),
+                None => delta,
+            };
             let turn = Turn::of(delta, entries);
             turn.delta.apply(entries);
             self.note_work(Some(&turn));
             return Ok(Some(turn));
         }
         let whole = match self.timeline.content(seen) {
-            Some(content) => read_book(&self.timeline.store, &content)?,
+            Some(content) => match &mut self.few {
+                Some(few) => few.read(&self.timeline.store, &content)?,
+                None => read_book(&self.timeline.store, &content)?,
+            },
             None => None,
         };
         let before = std::mem::replace(&mut self.entries, whole);

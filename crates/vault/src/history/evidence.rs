@@ -11,6 +11,7 @@ use forklore_fs::VaultPath;
 use forklore_journal::layout;
 
 use super::book_replay::BookReplay;
+use super::few::Steady;
 use super::gone::GonePlayer;
 use super::players::{Played, Player, last_played, number_now};
 use super::timeline::{Period, Timeline};
@@ -21,12 +22,13 @@ use crate::{ChatIx, Library};
 const FEW: usize = 256;
 
 impl Timeline {
-    /// Adds every look at a book by one of its names.
-    pub fn add_looks(
+    /// Adds every look at a book by one of its names, without what is to be left aside of it.
+    pub(crate) fn add_looks(
         &self,
         name: &str,
         evidence: &mut BookEvidence,
         library: &Library,
+        aside: Option<&Steady>,
     ) -> Result<(), HistoryError> {
         let Ok(file) = layout::book(name) else { return Ok(()) };
         let track = self.track(&file);
@@ -41,7 +43,10 @@ impl Timeline {
         evidence.users.sort_unstable();
         evidence.users.dedup();
         let bound = self.first_bound(name);
-        let mut replay = BookReplay::at(self, &[])?;
+        let mut replay = match aside {
+            Some(steady) => BookReplay::of_few(self, steady),
+            None => BookReplay::at(self, &[])?,
+        };
         let mut before = false;
         let none = evidence.sights.len();
         for (n, i) in track.iter().copied().enumerate() {

@@ -7,6 +7,7 @@ mod book_replay;
 pub mod delta;
 mod document;
 mod evidence;
+mod few;
 mod gone;
 mod headers;
 mod look;
@@ -29,6 +30,7 @@ use std::sync::Arc;
 
 pub use book_replay::{BookReplay, Turn};
 pub(crate) use document::read_book;
+pub(crate) use few::Steady;
 use forklore_config::{Config, ConfigError, Elsewhere, id};
 use forklore_fs::{Identity, PathError, RealFs, VaultPath, Vfs};
 use forklore_journal::layout;

@@ -11,6 +11,7 @@ use forklore_fs::{PathError, VaultPath, Vfs};
 use forklore_json::Raw;
 use forklore_store::{Id, Store};
 
+use super::delta::Delta;
 use super::observation::{ChatSeen, Observation, Observed};
 use super::{HistoryError, history_error, media, parse, store};
 use crate::{Chat, ChatIx, Library};
@@ -235,6 +236,12 @@ impl Timeline {
     /// The whole file as an observation saw it, unless that was forgotten.
     pub fn content(&self, seen: &Seen) -> Option<Id> {
         seen.observation.content().filter(|_| !self.forgotten.contains(&seen.seq))
+    }
+
+    /// A change of a book from one observation to the next.
+    pub(super) fn delta(&self, id: &Id) -> Result<Delta, HistoryError> {
+        let unreadable = || HistoryError::Unreadable(format!("the change {id}"));
+        Delta::read(&self.store.get(id)?).ok_or_else(unreadable)
     }
 
     /// What of the store a record needs; `None` if this Forklore cannot read it.

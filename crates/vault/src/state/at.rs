@@ -190,32 +190,15 @@ impl Library {
         {
             return Ok(found);
         }
-        if wanted.undated && !wanted.fill && live.is_some() && self.is_apart(c, stem)? {
-            let undated = at < chat.head();
-            if let Some(entries) = state::of_today(&self.evidence(stem)?, undated) {
-                let kind = if entries.is_empty() { SourceKind::None } else { SourceKind::Degraded };
-                let source = Source { kind, message: None, distance: None };
-                return Ok(BookAt { name: Some(name.clone()), live, source, entries, left_out: Vec::new() });
-            }
+        if let Some(live) = live.as_ref().filter(|live| live.is_large() && !wanted.fill)
+            && let Some((source, entries, left_out)) = self.told_by_few(c, at, wanted, live)?
+        {
+            let live = Some(live.clone());
+            return Ok(BookAt { name: Some(name.clone()), live, source, entries, left_out });
         }
         let lore = self.lore(c)?;
         let (source, entries, left_out) = from_evidence(&lore, at, chat.head(), wanted);
         Ok(BookAt { name: Some(name.clone()), live, source, entries, left_out })
-    }
-
-    /// Whether a chat is alone in the world with its book: no history, no relatives, no scenes, nobody who made the book from another.
-    fn is_apart(&self, c: ChatIx, stem: &str) -> Result<bool, PathError> {
-        let copied =
-            || self.copies().iter().any(|copy| copy.stem == stem || copy.source == stem || copy.chat == c);
-        Ok(self.history()?.is_none()
-            && self.users_of(stem) == [c]
-            && self.family(c).len() < 2
-            && self.chats[c].lineage.parent.is_none()
-            && self.chats[c].record.is_none()
-            && self.known_as(stem) == stem
-            && self.names_of(stem).count() == 1
-            && self.told_books(c).is_empty()
-            && !copied())
     }
 
     /// The book of a chat as it is, at its last message, whoever wrote into it.

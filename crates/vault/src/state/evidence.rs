@@ -13,7 +13,7 @@ use forklore_core::format::names::{book_stem, chat_stem};
 use forklore_core::state::{BookEvidence, Cast, Content, Origin, Scene, Sight, Witness};
 use forklore_fs::PathError;
 
-use crate::history::history_error;
+use crate::history::{Steady, history_error};
 use crate::library::Library;
 use crate::read::snapshots::StoredSighting;
 use crate::state::family::EARLIER;
@@ -25,6 +25,15 @@ struct MadeAt(HashMap<String, i64>);
 impl Library {
     /// What is known of a book.
     pub(crate) fn evidence(&self, stem: &str) -> Result<BookEvidence, PathError> {
+        self.evidence_without(None, stem)
+    }
+
+    /// What is known of a book, without those entries of it that always were as they are, if they are to be left aside.
+    pub(super) fn evidence_without(
+        &self,
+        steady: Option<&Steady>,
+        stem: &str,
+    ) -> Result<BookEvidence, PathError> {
         let told = self.scenes().get(stem).map_or(&[][..], Vec::as_slice);
         let owner = self.made_for(stem);
         let mut evidence = BookEvidence {
@@ -52,14 +61,14 @@ impl Library {
         }
         if let Some(history) = self.history()? {
             for name in self.names_of(stem) {
-                history.add_looks(name, &mut evidence, self).map_err(history_error)?;
+                history.add_looks(name, &mut evidence, self, steady).map_err(history_error)?;
             }
         }
         let is_there = !stem.ends_with(EARLIER);
         let live =
             if is_there { self.book_known_as(stem)?.filter(|book| book.parse().is_ok()) } else { None };
         if let Some(live) = &live {
-            let content = Content::Whole(live.images().into());
+            let content = Content::Whole(steady.map_or_else(|| live.images(), Steady::others).into());
             evidence.sights.push(Sight { time: i64::MAX, witness: Witness::Now, content });
         }
         evidence.keepers = keepers(&evidence, live.is_some());

@@ -72,13 +72,15 @@ impl Library {
         if let Some(own) = &own {
             books = vec![own.book.to_string()];
         }
-        let lives = lives.with_sources(&books);
-        let known = self.seen_by(c, &lives);
-        let looked = self.first_look(c, &lives);
-        let lore = Arc::new(Lore { known, own, lives, looked });
+        let lore = Arc::new(self.lore_of(c, own, lives.with_sources(&books)));
         let mut last = self.memo.slot::<LastLore>().0.lock().unwrap_or_else(PoisonError::into_inner);
         *last = Some((c, lore.clone()));
         Ok(lore)
+    }
+
+    /// What a chat's line knows of books, of which one is its own.
+    pub(super) fn lore_of(&self, c: ChatIx, own: Option<Arc<Life>>, lives: Vec<Arc<Life>>) -> Lore {
+        Lore { known: self.seen_by(c, &lives), looked: self.first_look(c, &lives), own, lives }
     }
 
     fn seen_by(&self, c: ChatIx, lives: &[Arc<Life>]) -> Known {
@@ -153,7 +155,7 @@ impl Library {
     }
 
     /// The books that a chat's line had: its own, those of the chats above it, and those that its scenes were written into.
-    fn books_of_line(&self, c: ChatIx) -> Vec<String> {
+    pub(super) fn books_of_line(&self, c: ChatIx) -> Vec<String> {
         let mut stems: Vec<String> = Vec::new();
         let mut line: Vec<ChatIx> = self.line_above(c).iter().map(|above| above.chat).collect();
         line.reverse();
