@@ -4,6 +4,7 @@
 use std::io;
 use std::sync::Arc;
 
+use forklore_core::story::Moment;
 use forklore_fs::{Identity, OpenFile};
 
 use super::pack::{Pack, u32_at, u64_at};
@@ -13,7 +14,7 @@ use crate::read::outline::Outline;
 
 const MAGIC: &[u8; 8] = b"fkl-idx\0";
 /// Raised whenever what a scan finds out changes.
-const VERSION: u32 = 8;
+const VERSION: u32 = 9;
 /// The mark, the version, the identity of the chat, how long its parts are, and which pack it belongs to.
 const HEAD: usize = 8 + 4 + 8 * 4 + 8 * 3 + 16;
 const HASH: usize = 32;
@@ -31,13 +32,13 @@ impl Entry {
         identity: Identity,
         header: Option<&[u8]>,
         (outline, facts, view): (&Outline, &Facts, Option<&View>),
-        rows: usize,
+        (rows, at_scenes): (usize, &[[u8; 16]]),
         mut pack: Vec<u8>,
     ) -> Self {
         // Thousands of them wait to be written together.
         pack.shrink_to_fit();
         let line = header.unwrap_or_default();
-        let known = (outline, facts, view, rows, *blake3::hash(line).as_bytes());
+        let known = (outline, facts, view, rows, *blake3::hash(line).as_bytes(), at_scenes);
         // Plain data into memory: this cannot fail, and if it did, the cache would just not be read back.
         let mut front = postcard::to_extend(&known, vec![0; HEAD]).unwrap_or_default();
         let numbers = [
@@ -64,6 +65,9 @@ impl Entry {
     }
 }
 
+/// What is known of a chat as it stands in an entry: [`Front`] without what its head tells.
+type Known = (Outline, Facts, Option<View>, usize, [u8; HASH], Vec<[u8; 16]>);
+
 /// The length of a header line, if there is one, and its hash.
 pub(super) type HeaderLine = (Option<usize>, [u8; HASH]);
 
@@ -71,6 +75,8 @@ pub(super) type HeaderLine = (Option<usize>, [u8; HASH]);
 pub(super) struct Front {
     pub(super) outline: Outline,
     pub(super) facts: Facts,
+    /// The moments that scenes end with, in their order; none of a chat that has its rows elsewhere
+    pub(super) at_scenes: Vec<Moment>,
     pub(super) view: Option<View>,
     /// How many messages it has
     pub(super) rows: usize,
@@ -154,8 +160,9 @@ impl Front {
             return None;
         }
         let known = bytes.get(HEAD..bytes.len() - HASH)?;
-        let (outline, facts, view, rows, hash) = postcard::from_bytes(known).ok()?;
-        Some(Self { outline, facts, view, rows, header: (head.header, hash), pack: head.pack })
+        let (outline, facts, view, rows, hash, at_scenes): Known = postcard::from_bytes(known).ok()?;
+        let at_scenes = at_scenes.into_iter().map(Moment).collect();
+        Some(Self { outline, facts, at_scenes, view, rows, header: (head.header, hash), pack: head.pack })
     }
 
     /// The header line, and the pack; `None` if one of them is torn.

@@ -18,7 +18,7 @@ use std::collections::{BTreeMap, HashMap, HashSet};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
-use forklore_core::story::Transcript;
+use forklore_core::story::{Moment, Transcript};
 use forklore_fs::{Identity, Part, PathError, VaultPath, Vfs};
 use forklore_journal::layout;
 use forklore_journal::operation::FileId;
@@ -125,6 +125,8 @@ fn whole(
 pub(crate) struct Recalled {
     pub(crate) outline: Outline,
     pub(crate) facts: Facts,
+    /// The moments that its scenes end with, if they are known beforehand
+    pub(crate) at_scenes: Vec<Moment>,
     pub(crate) rows: usize,
     pub(crate) body: Arc<Later>,
     /// Where it is remembered, if others can be remembered as a part of it
@@ -178,8 +180,15 @@ impl Known {
         let view = front.view?;
         let rows = Transcript::elsewhere(Arc::new(pack.rows(&view, chat, Some(again))?));
         let body = Body::new(header.unwrap_or_default(), rows, pack.snapshots(&view)?);
-        let Front { outline, facts, .. } = front;
-        Some(Recalled { outline, facts, rows: view.rows, body: Later::here(body), view: Some(view) })
+        let Front { outline, facts, at_scenes, .. } = front;
+        Some(Recalled {
+            outline,
+            facts,
+            at_scenes,
+            rows: view.rows,
+            body: Later::here(body),
+            view: Some(view),
+        })
     }
 
     /// Reads a chat again, if it still is in the state that is remembered. Whoever comes next shall not find what was torn.
@@ -203,7 +212,7 @@ fn later(
     bytes: impl Fn() -> Option<Vec<u8>> + Send + Sync + 'static,
     again: Again,
 ) -> Recalled {
-    let Front { outline, facts, rows, header, .. } = front;
+    let Front { outline, facts, at_scenes, rows, header, .. } = front;
     let chat = chat.clone();
     let read = move || {
         let body = || {
@@ -218,7 +227,7 @@ fn later(
         };
         body().unwrap_or_else(torn)
     };
-    Recalled { outline, facts, rows, body: Later::new(read), view: None }
+    Recalled { outline, facts, at_scenes, rows, body: Later::new(read), view: None }
 }
 
 /// Remembers a scan. A cache that cannot be written (a vault on read-only media) is no reason to fail.
@@ -245,7 +254,10 @@ pub fn remember(fs: &dyn Vfs, chat: &VaultPath, identity: Identity, scan: &Scan)
 pub(crate) fn small_entry(chat: &VaultPath, identity: Identity, scan: &Scan) -> (Key, Entry) {
     let (pack, _) = pack::encode(scan);
     let known = (&scan.outline, &scan.facts, None);
-    (key_of(chat), Entry::new(identity, scan.header.as_deref(), known, scan.transcript.len(), pack))
+    let ends = scan.facts.scenes.iter().map(|(message, _)| scan.transcript.moment(*message));
+    let at_scenes: Vec<[u8; 16]> = ends.map(|moment| moment.unwrap_or_default().0).collect();
+    let rows = (scan.transcript.len(), &at_scenes[..]);
+    (key_of(chat), Entry::new(identity, scan.header.as_deref(), known, rows, pack))
 }
 
 /// Remembers a few small chats that are new to the cache.
@@ -276,7 +288,7 @@ pub(crate) fn remember_view(
     view: &View,
 ) {
     let before = fs.open(&file_of(chat)).ok().and_then(|file| entry::pack_of(&*file));
-    let entry = Entry::new(identity, header, (outline, facts, Some(view)), view.rows, Vec::new());
+    let entry = Entry::new(identity, header, (outline, facts, Some(view)), (view.rows, &[]), Vec::new());
     let written = write_entry(fs, key_of(chat), &entry);
     if let (Ok(()), Some(old)) = (written, before.filter(|old| *old != INSIDE && *old != view.pack)) {
         // Whatever goes wrong here: what is not removed now is removed by `gc`.

@@ -12,8 +12,8 @@ use forklore_core::format::group::Kept;
 use forklore_core::format::names::{book_stem, chat_stem};
 use forklore_core::format::record::ForkRecord;
 use forklore_core::format::settings::Settings;
-use forklore_core::story::Transcript;
 use forklore_core::story::lineage::Lineage;
+use forklore_core::story::{Moment, Transcript};
 use forklore_fs::{Identity, VaultPath};
 
 use super::StoryIx;
@@ -54,6 +54,8 @@ pub struct Chat {
     pub(crate) transcript: Transcript,
     /// Facts about some messages
     pub(crate) facts: Facts,
+    /// The moments that its scenes end with, if they are known without its rows
+    pub(crate) at_scenes: Vec<Moment>,
     /// States of the book that its scenes have kept
     pub(crate) snapshots: LaterSnapshots,
     /// Where all this is remembered, if others can be remembered as a part of it; see `Library::view`
@@ -78,6 +80,12 @@ impl Chat {
         self.book = story.map(|(name, _)| (name.to_owned(), book_stem(name)));
         self.place = story.map_or(CHAT_BOOK, |(_, place)| place);
         self.bound = bindings.all().map(book_stem).collect();
+    }
+
+    /// The moment that a scene ends with.
+    pub(crate) fn at_scene(&self, message: usize) -> Option<Moment> {
+        let place = self.facts.scenes.binary_search_by_key(&message, |(at, _)| *at).ok()?;
+        self.at_scenes.get(place).copied().or_else(|| self.transcript.moment(message))
     }
 
     /// Its story.

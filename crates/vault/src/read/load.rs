@@ -287,6 +287,7 @@ fn read_chat(fs: &dyn Vfs, story: StoryIx, name: String, path: VaultPath, how: &
         kept: None,
         transcript: known.body.transcript(known.rows),
         facts: known.facts,
+        at_scenes: known.at_scenes,
         snapshots: LaterSnapshots(known.body.clone()),
         body: known.body,
         view: known.view.map_or_else(OnceLock::new, OnceLock::from),
@@ -314,6 +315,6 @@ impl From<Scan> for Recalled {
     fn from(mut scan: Scan) -> Self {
         let (outline, facts) = (std::mem::take(&mut scan.outline), std::mem::take(&mut scan.facts));
         let (rows, view) = (scan.transcript.len(), scan.view.take());
-        Self { outline, facts, rows, body: Later::here(Body::of(scan)), view }
+        Self { outline, facts, at_scenes: Vec::new(), rows, body: Later::here(Body::of(scan)), view }
     }
 }

@@ -128,7 +128,8 @@ impl Library {
         if let Some(owner) = named.iter().copied().find(recorded) {
             return Some(owner);
         }
-        let top = |c: &ChatIx| !named.iter().any(|other| other != c && self.is_ancestor(*other, *c));
+        let is_other = |above: ChatIx, c: ChatIx| above != c && named.binary_search(&above).is_ok();
+        let top = |c: &ChatIx| !self.ancestors(*c).any(|above| is_other(above, *c));
         let titled = |c: ChatIx| stem.ends_with(self.chats[c].name.as_str());
         let copied = |c: ChatIx| self.copies().iter().any(|copy| copy.chat == c && copy.stem == stem);
         named.iter().copied().filter(top).max_by_key(|c| (copied(*c), wrote(*c), titled(*c), Reverse(*c)))

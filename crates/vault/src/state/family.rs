@@ -297,7 +297,7 @@ impl Library {
             tellers.all.push(c);
             // Chats with the same moment there have the same messages up to it, so one of them can answer for all. Two are
             // remembered, because the one who asks does not count.
-            let group = lines.entry(here.transcript.moment(version.scene)).or_insert(tellers.groups.len());
+            let group = lines.entry(here.at_scene(version.scene)).or_insert(tellers.groups.len());
             match tellers.groups.get_mut(*group) {
                 Some((_, second)) => *second = second.or(Some(c)),
                 None => tellers.groups.push((c, None)),
