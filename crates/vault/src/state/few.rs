@@ -6,6 +6,7 @@
 
 use std::sync::{Arc, Mutex, PoisonError};
 
+use forklore_core::adapter::template;
 use forklore_core::format::book::EntryImage;
 use forklore_core::state::{Base, BookEvidence, Content, LeftOut, Life, StateEntry, Witness};
 use forklore_fs::PathError;
@@ -96,7 +97,7 @@ fn tells_of_each(evidence: &BookEvidence) -> bool {
         entries.iter().all(|entry| {
             keepers.layers(entry, entries).iter().all(|(mark, _)| mark.is_none())
                 && keepers.subject(entry).is_none()
-                && keepers.template(entry).is_none()
+                && template(entry).is_none()
         })
     };
     let mut sights = evidence.sights.iter().enumerate();
