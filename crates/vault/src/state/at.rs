@@ -223,12 +223,10 @@ impl Library {
     }
 }
 
-pub(super) fn from_evidence(
-    lore: &Lore,
-    at: usize,
-    head: usize,
-    wanted: Wanted,
-) -> (Source, Vec<StateEntry>, Vec<LeftOut>) {
+/// A state of a book: where it comes from, its entries, and what does not belong there.
+pub(super) type Told = (Source, Vec<StateEntry>, Vec<LeftOut>);
+
+pub(super) fn from_evidence(lore: &Lore, at: usize, head: usize, wanted: Wanted) -> Told {
     let mut known = Cow::Borrowed(&lore.known);
     if wanted.fill {
         known = Cow::Owned(state::filled(&known));

@@ -8,10 +8,10 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use forklore_core::adapter::template;
 use forklore_core::format::book::EntryImage;
-use forklore_core::state::{Base, BookEvidence, Content, LeftOut, Life, StateEntry, Witness};
+use forklore_core::state::{Base, BookEvidence, Content, Life, StateEntry, Witness};
 use forklore_fs::PathError;
 
-use super::at::{Source, Wanted, from_evidence};
+use super::at::{Told, Wanted, from_evidence};
 use super::evidence::VaultCast;
 use super::lore::Lore;
 use crate::history::{Steady, history_error};
@@ -39,7 +39,7 @@ impl Library {
         at: usize,
         wanted: Wanted,
         live: &Arc<Book>,
-    ) -> Result<Option<(Source, Vec<StateEntry>, Vec<LeftOut>)>, PathError> {
+    ) -> Result<Option<Told>, PathError> {
         let mut last = self.memo.slot::<LastFew>().0.lock().unwrap_or_else(PoisonError::into_inner);
         if last.as_ref().is_none_or(|(chat, _)| *chat != c) {
             *last = Some((c, self.few(c, live)?.map(Arc::new)));
