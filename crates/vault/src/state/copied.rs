@@ -149,8 +149,11 @@ impl Copied<'_> {
             // copy. A note of a hand may as well have come later.
             let lacked = (0..self.original.len()).filter(|i| !met.contains(i)).map(|i| &self.original[i]);
             let told = lacked.filter(|there| match self.keepers.subject(there) {
-                // How far the memories of the chat went that was copied is in the header of its fork.
-                Some((_, end)) => self.reached(Some(self.copy.chat)).is_some_and(|reached| end <= reached),
+                // How far the memories of the chat went that was copied is in the header of its fork, as far as that made none itself.
+                Some((_, end)) => {
+                    let reached = self.reached(Some(self.copy.chat));
+                    reached.is_some_and(|reached| end <= reached) && !self.is_summed_up_here(there)
+                }
                 None => self.end(there).is_some() || self.sums_up(there),
             });
             then.extend(told.filter_map(|there| self.before(there)));
@@ -272,6 +275,9 @@ impl Copied<'_> {
         let same = |entry: &EntryImage, there: &EntryImage| {
             entry.comment == there.comment && entry.content() == there.content()
         };
+        if self.is_numbered_after_own(image) || self.is_summed_up_there(image) {
+            return false;
+        }
         let both = |entry: &&EntryImage| self.original.iter().any(|there| same(entry, there));
         let reached = self.reached(self.parent);
         if self.entries.iter().filter(both).any(|entry| entry.uid > image.uid) {
@@ -286,6 +292,54 @@ impl Copied<'_> {
         });
         let end = self.keepers.subject(image).map(|(_, end)| end);
         !is_taken && end.is_some_and(|end| reached.is_some_and(|reached| end <= reached))
+    }
+
+    /// Whether the original has a memory that is its chat's own since the copy was made: the copy has one of the same messages that the
+    /// original never had, and nobody sums up again what is summed up.
+    fn is_summed_up_here(&self, there: &EntryImage) -> bool {
+        let own = |entry: &EntryImage| self.chat_is(entry, |name| self.is_copys(name));
+        let later = |entry: &&EntryImage| own(entry) && !self.has(&self.original, entry);
+        self.chat_is(there, |name| self.is_parents(name))
+            && self.entries.iter().filter(later).any(|entry| self.is_about_the_same(entry, there))
+    }
+
+    /// Whether the chat of the original has summed up for itself what a memory of the copy is about.
+    fn is_summed_up_there(&self, image: &EntryImage) -> bool {
+        let own = |entry: &EntryImage| self.chat_is(entry, |name| self.is_parents(name));
+        let later = |there: &&EntryImage| own(there) && !self.has(&self.entries, there);
+        let there = self.original.iter().chain(&self.now);
+        there.filter(later).any(|there| self.is_about_the_same(there, image))
+    }
+
+    /// Whether two memories are made from some of the same messages.
+    fn is_about_the_same(&self, a: &EntryImage, b: &EntryImage) -> bool {
+        let subjects = self.keepers.subject(a).zip(self.keepers.subject(b));
+        subjects.is_some_and(|((start, end), (first, last))| first <= end && start <= last)
+    }
+
+    /// Whether a memory is in a book, whatever hands have made of it.
+    fn has(&self, book: &[EntryImage], memory: &EntryImage) -> bool {
+        let same = |other: &EntryImage| other.uid == memory.uid || other.comment == memory.comment;
+        book.iter().any(|other| same(other) && self.keepers.subject(other) == self.keepers.subject(memory))
+    }
+
+    fn chat_is(&self, entry: &EntryImage, is: impl Fn(&str) -> bool) -> bool {
+        self.keepers.chat_of(entry).is_some_and(|name| is(&name))
+    }
+
+    /// Whether a name is that of the chat that the book was copied in.
+    fn is_parents(&self, name: &str) -> bool {
+        let name = chat_stem(name);
+        !name.is_empty()
+            && (name == chat_stem(&self.copy.parent)
+                || self.parent.is_some_and(|parent| name == self.library.chats[parent].name))
+    }
+
+    /// Whether a memory of the copy has a higher number than one that the copy's own chat has made: memories are numbered as they are made.
+    fn is_numbered_after_own(&self, image: &EntryImage) -> bool {
+        let Some(number) = self.keepers.number(image) else { return false };
+        let before = |own: &EntryImage| self.keepers.number(own).is_some_and(|own| own < number);
+        self.entries.iter().any(|own| before(own) && self.begun(own).is_none())
     }
 
     /// An entry of the original as it was when the chat had got no further.

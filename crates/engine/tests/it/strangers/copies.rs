@@ -189,3 +189,68 @@ fn regression_what_lives_on_in_a_copy_is_not_there_twice() {
         assert!(entries.iter().filter(|e| &*e.image.comment == "001 - Key").count() < 2, "{message}");
     }
 }
+
+/// A memory of MemoryBooks, of the messages from one to another.
+fn memory(uid: i64, number: i64, chat: &str, messages: (i64, i64)) -> Value {
+    json!({"uid": uid, "comment": format!("{number:03} - Key of {chat}"), "content": format!("What {chat} summed up as {number}."), "key": [],
+        "stmemorybooks": true, "STMB_start": messages.0, "STMB_end": messages.1, "STMB_chatId": chat})
+}
+
+/// A chat with a memory of messages that another one has summed up for itself later never had the other's.
+#[test]
+fn regression_what_each_line_summed_up_for_itself_is_not_the_others() {
+    let vault = TestVault::new();
+    let mut main = json!({"integrity": "main", "world_info": "Lore"});
+    main["STMemoryBooks"] = json!({"highestMemoryProcessed": 9});
+    chat(&vault, "Main", &main, (12, 12), &[]);
+    let first = |chat: &str| {
+        json!({"uid": 0, "comment": "001 - Gate", "content": "A gate.", "key": [], "stmemorybooks": true,
+        "STMB_start": 0, "STMB_end": 3, "STMB_chatId": chat})
+    };
+    let both = |chat: &str| vec![first(chat), entry(5, "note Gull")];
+    let mut lore = both("Main");
+    lore.extend([memory(1, 2, "Main", (4, 6)), memory(2, 3, "Main", (7, 9))]);
+    vault.write("worlds/Lore.json", &book(&lore));
+    let branch = "Main - Branch #1";
+    let mut header = json!({"integrity": "one", "world_info": "Lore Branch 1", "main_chat": "Main",
+        "STMemoryBooks": copied("Main", branch, ("Lore", "Lore Branch 1"), 12)});
+    header["STMemoryBooks"]["highestMemoryProcessed"] = json!(9);
+    chat(&vault, branch, &header, (10, 13), &[]);
+    let mut lore = both(branch);
+    lore.push(memory(1, 2, branch, (4, 9)));
+    vault.write("worlds/Lore Branch 1.json", &book(&lore));
+    for message in 6..10 {
+        let told =
+            |chat: &str, other: &str| at(&vault, chat, message).keys().any(|title| title.ends_with(other));
+        assert!(!told("Main", "Branch #1"), "Main at {message}");
+        assert!(!told(branch, "Key of Main"), "{branch} at {message}");
+    }
+}
+
+/// Memories are numbered as they are made: one that a branch makes late, of old messages, comes after its first of new ones.
+#[test]
+fn regression_a_memory_of_old_messages_that_a_branch_makes_is_not_its_parents() {
+    let vault = TestVault::new();
+    let mut main = json!({"integrity": "main", "world_info": "Lore"});
+    main["STMemoryBooks"] = json!({"highestMemoryProcessed": 7});
+    chat(&vault, "Main", &main, (10, 10), &[]);
+    let first = |chat: &str| {
+        json!({"uid": 0, "comment": "001 - Gate", "content": "A gate.", "key": [], "stmemorybooks": true,
+        "STMB_start": 5, "STMB_end": 7, "STMB_chatId": chat})
+    };
+    vault.write("worlds/Lore.json", &book(&[first("Main")]));
+    let branch = "Main - Branch #1";
+    let mut header = json!({"integrity": "one", "world_info": "Lore Branch 1", "main_chat": "Main",
+        "STMemoryBooks": copied("Main", branch, ("Lore", "Lore Branch 1"), 10)});
+    header["STMemoryBooks"]["highestMemoryProcessed"] = json!(12);
+    chat(&vault, branch, &header, (10, 14), &[]);
+    let own = [first(branch), memory(1, 2, branch, (8, 12)), memory(2, 3, branch, (2, 4))];
+    vault.write("worlds/Lore Branch 1.json", &book(&own));
+    for message in 4..10 {
+        assert_eq!(
+            at(&vault, "Main", message).keys().filter(|title| title.ends_with("Branch #1")).count(),
+            0,
+            "{message}"
+        );
+    }
+}
