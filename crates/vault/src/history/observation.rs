@@ -106,6 +106,13 @@ impl ChatSeen {
         self.slug.is_some()
             && (&self.slug, self.messages, &self.last) == (&other.slug, other.messages, &other.last)
     }
+
+    /// Whether it is another chat than the one that was seen before under its name: SillyTavern gives the name of a deleted fork to the next
+    /// one. A chat that goes on with all that was there is the same, also with another slug.
+    pub fn replaces(&self, before: &Self) -> bool {
+        let (Some(slug), Some(was)) = (&self.slug, &before.slug) else { return false };
+        slug != was && self.shift.is_some()
+    }
 }
 
 /// A book as it was saved.

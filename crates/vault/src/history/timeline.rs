@@ -13,7 +13,7 @@ use forklore_store::{Id, Store};
 
 use super::delta::Delta;
 use super::observation::{ChatSeen, Observation, Observed};
-use super::{HistoryError, history_error, media, parse, store};
+use super::{By, HistoryError, history_error, media, parse, store};
 use crate::{Chat, ChatIx, Library};
 
 /// All observations of a vault.
@@ -365,7 +365,7 @@ impl Timeline {
     }
 
     /// The observations of a chat since it was there without a break, as of place `end` of the sequence: what was there under its name
-    /// before and was deleted is another, unless it came back as it was.
+    /// before and was deleted is another, unless it came back as it was; also if nobody looked in between.
     pub(super) fn life(&self, file: &VaultPath, end: usize) -> Vec<usize> {
         let track = self.track(file);
         let track = &track[..track.partition_point(|i| *i < end)];
@@ -375,7 +375,14 @@ impl Timeline {
                 gone = true;
                 continue;
             };
-            if gone && !last.is_some_and(|last| last.is_same_story(chat)) {
+            // What Forklore itself wrote there has another slug, too.
+            let watched = matches!(self.seen[*i].observation.by, By::Watch | By::Plugin(_));
+            let is_other = match last {
+                Some(last) if gone => !last.is_same_story(chat),
+                Some(last) => watched && chat.replaces(last),
+                None => gone,
+            };
+            if is_other {
                 from = n;
             }
             (last, gone) = (Some(chat), false);

@@ -4,10 +4,10 @@ use std::collections::BTreeMap;
 
 use forklore_core::adapter::recap::text_hashes;
 use forklore_testkit::TestVault;
-use forklore_vault::history::rescue;
+use forklore_vault::history::{Watch, rescue};
 use forklore_vault::state::at::Wanted;
 use forklore_vault::{Library, NoProgress};
-use serde_json::json;
+use serde_json::{Value, json};
 
 use super::{BOOK, DAY, Scene, at, book, chat, entry, fs, look, registry};
 use crate::path;
@@ -339,4 +339,64 @@ fn regression_to_go_on_later_makes_nobody_the_author_of_what_was_seen() {
     assert!(!before[1].contains_key("note Gull"), "{before:#?}");
     chat(&vault, "Main", &header, (5, 20), &[scene()]);
     assert_eq!([at(&vault, "Branch", 11), at(&vault, "Main", 4)], before);
+}
+
+/// Who deletes a branch and makes another gets one of the same name. Where nobody looked in between, that is still another chat: what it says
+/// tells nothing of when somebody looked who saw the first one.
+#[test]
+fn regression_a_name_that_is_given_again_is_another_chat() {
+    let [mara, orrin, tolan] =
+        [(2, "Mara"), (3, "Orrin"), (4, "Tolan")].map(|(uid, name)| entry(uid, &format!("character-{name}")));
+    let header = |slug: &str, parent: Option<&str>| match parent {
+        Some(parent) => json!({"integrity": slug, "main_chat": parent, "world_info": BOOK}),
+        None => json!({"integrity": slug, "world_info": BOOK}),
+    };
+    let write = |vault: &TestVault, entries: &[&Value]| {
+        let entries: Vec<Value> = entries.iter().copied().cloned().chain([registry()]).collect();
+        vault.write(&format!("worlds/{BOOK}.json"), &book(&entries));
+    };
+    let (first, second) = ([mara.clone()], [mara.clone(), orrin.clone()]);
+    let third = [mara.clone(), orrin.clone(), tolan.clone()];
+    let scene = |message, minute: i64, uid: &'static [i64], name: &'static [&'static str], seen| Scene {
+        message,
+        time: minute * 60,
+        made: uid,
+        tells: name,
+        seen,
+    };
+    let main = |vault: &TestVault, messages: usize| {
+        let begun = scene(10, 13, &[2], &["Mara"], &first);
+        let then = scene(20, 27, &[4], &["Tolan"], &third);
+        chat(vault, "Main", &header("m", None), (usize::MAX, messages), &[begun, then]);
+    };
+    let other = |vault: &TestVault, messages: usize| {
+        let scene = scene(16, 25, &[3], &["Orrin"], &second);
+        chat(vault, "Other", &header("o", Some("Main")), (5, messages), &[scene]);
+    };
+    let branch = |vault: &TestVault, slug: &str, messages: usize| {
+        chat(vault, "Main - Branch #1", &header(slug, Some("Main")), (6, messages), &[]);
+    };
+    let states = |looked: bool| -> Vec<BTreeMap<String, bool>> {
+        let vault = TestVault::new();
+        main(&vault, 15);
+        other(&vault, 15);
+        branch(&vault, "first", 14);
+        write(&vault, &[&mara]);
+        if looked {
+            Watch::open(fs(&vault)).unwrap().sweep(DAY + 15 * 60_000, &NoProgress).unwrap();
+        }
+        branch(&vault, "second", 8);
+        let path = "chats/Ana/Main - Branch #1.jsonl";
+        let later = String::from_utf8(vault.read(path)).unwrap();
+        let later = later.replace("T00:06:", "T00:40:").replace("T00:07:", "T00:41:");
+        vault.write(path, later.replace("Main - Branch #1, message", "Again, message").as_bytes());
+        main(&vault, 25);
+        other(&vault, 20);
+        write(&vault, &[&mara, &orrin, &tolan]);
+        look(&vault);
+        (0..25).map(|message| at(&vault, "Main", message)).collect()
+    };
+    let expected = states(false);
+    assert!(!expected[22].contains_key("character-Orrin"));
+    assert_eq!(states(true), expected);
 }
