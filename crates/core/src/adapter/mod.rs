@@ -133,8 +133,8 @@ pub trait Adapter: Sync {
         None
     }
 
-    /// The book that the extension made for a chat, and when, in milliseconds since 1970.
-    fn made(&self, _header: Header<'_>) -> Option<(String, i64)> {
+    /// The book that the extension made for a chat, as a header's metadata tell, and when, in milliseconds since 1970.
+    fn made(&self, _metadata: Raw<'_>) -> Option<(String, i64)> {
         None
     }
 
@@ -480,9 +480,9 @@ pub fn queue_keeper(comment: &str) -> Option<&'static dyn Adapter> {
     ALL.into_iter().find(|adapter| adapter.entry_role(comment) == EntryRole::Queue)
 }
 
-/// The books that extensions made for a chat, and when, in milliseconds since 1970.
-pub fn made(header: Header<'_>) -> impl Iterator<Item = (String, i64)> {
-    ALL.iter().filter_map(move |adapter| adapter.made(header))
+/// The books that extensions made for a chat, as a header's metadata tell, and when, in milliseconds since 1970.
+pub fn made(metadata: Raw<'_>) -> impl Iterator<Item = (String, i64)> {
+    ALL.iter().filter_map(move |adapter| adapter.made(metadata))
 }
 
 /// The books that a chat's book was copied from when the chat was made, for whichever extension did it.

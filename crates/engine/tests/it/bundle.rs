@@ -124,7 +124,7 @@ fn assert_outline(chat: &Chat) {
     assert_eq!(chat.running().cloned(), recap::running(metadata));
     assert_eq!(chat.record().cloned(), ForkRecord::read(metadata));
     let made: Vec<_> = chat.made().map(|(book, time)| (book.to_owned(), time)).collect();
-    assert_eq!(made, adapter::made(header).collect::<Vec<_>>());
+    assert_eq!(made, adapter::made(metadata).collect::<Vec<_>>());
     assert_eq!(chat.copies(), adapter::copies(header));
     assert_eq!(chat.story_mark(), metadata.get("forklore_story").and_then(Raw::as_text).as_deref());
 }

@@ -77,7 +77,44 @@ impl Timeline {
             before = true;
             evidence.sights.push(Sight { time: look.not_before, witness: Witness::Look(look), content });
         }
+        self.add_others(&mut evidence.sights[none..], &players, library);
         self.bound_by_recaps(&mut evidence.sights[none..], &evidence.scenes, &players, library)
+    }
+
+    /// Whoever watches looks at everything, but an operation only at what it is about: others who are bound to the book may have gone on since
+    /// they were seen, or were never seen. Where clocks can be relied on, they had come as far as their messages by then.
+    fn add_others(&self, sights: &mut [Sight], players: &[Player<'_>], library: &Library) {
+        if is_clock_wrong(sights) {
+            return;
+        }
+        for sight in sights {
+            let Witness::Look(look) = &mut sight.witness else { continue };
+            let (Some(looked), Some(i)) = (look.looked, self.partial(look.seq)) else { continue };
+            for player in players.iter().filter(|player| !player.was_other && !self.is_beside(player, i)) {
+                // What a fork has from its parent was not played in it, whenever it was sent.
+                let fork = library.chats[player.chat].lineage.fork_message;
+                let played = |to: &usize| fork.is_none_or(|fork| *to > fork);
+                let Some(to) = library.head_at(player.chat, looked).filter(played) else { continue };
+                let new = player.heads.first().is_none_or(|(first, _, bound)| *first > i && *bound);
+                match look.heads.iter_mut().find(|(chat, _)| *chat == player.chat) {
+                    Some((_, head)) => head.to = head.to.max(to),
+                    None if new => look.heads.push((player.chat, Head { from: None, to })),
+                    None => {}
+                }
+            }
+        }
+    }
+
+    /// The place of an observation, if it is an operation's.
+    fn partial(&self, seq: u64) -> Option<usize> {
+        let i = self.seen.binary_search_by_key(&seq, |seen| seen.seq).ok()?;
+        matches!(self.seen[i].observation.by, By::Operation(_)).then_some(i)
+    }
+
+    /// Whether a chat was looked at together with what an observation shows.
+    fn is_beside(&self, player: &Player<'_>, i: usize) -> bool {
+        let looked = |j: usize| self.seen[j].observation.looked;
+        player.heads.iter().any(|(j, ..)| looked(*j).is_some() && looked(*j) == looked(i))
     }
 
     /// The first observation of a chat that is bound to a book, also of one that is gone.
@@ -263,6 +300,7 @@ impl Timeline {
     ) -> Look {
         let looked = |j: usize| self.seen.get(j).and_then(|seen| seen.observation.looked);
         let together = |j: usize| looked(i).is_some() && looked(i) == looked(j);
+        let is_whole = !matches!(self.seen[i].observation.by, By::Operation(_));
         let (mut not_before, mut not_after) = (i64::MIN, i64::MAX);
         let mut heads: Vec<(ChatIx, Head)> = Vec::new();
         let mut begun_later = Vec::new();
@@ -292,7 +330,10 @@ impl Timeline {
             let from = from.map(|known| known.1.min(then.1));
             heads.push((player.chat, Head { from, to: then.1, later: false }));
             not_before = not_before.max(library.sent(player.chat, then.1).unwrap_or(i64::MIN));
-            not_after = not_after.min(library.next_sent(player.chat, then.1 + 1).unwrap_or(i64::MAX));
+            // Who was not looked at then may have gone on.
+            if is_whole || self.is_beside(player, i) {
+                not_after = not_after.min(library.next_sent(player.chat, then.1 + 1).unwrap_or(i64::MAX));
+            }
         }
         // For one that was forked since, of what was played later still, the chat above tells where its line was.
         begun_later.retain(|(chat, _)| {

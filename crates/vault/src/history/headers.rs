@@ -59,6 +59,19 @@ impl Timeline {
         Ok(None)
     }
 
+    /// What is found in the last header with which a chat was seen bound to a book.
+    pub fn while_bound<T>(
+        &self,
+        file: &VaultPath,
+        book: &str,
+        read: &dyn Fn(Raw<'_>) -> Option<T>,
+    ) -> Result<Option<T>, HistoryError> {
+        let track = self.life(file, usize::MAX);
+        let mut seen = track.iter().rev().filter_map(|i| self.seen[*i].chat());
+        let last = seen.find(|chat| chat.book.as_deref() == Some(book));
+        last.map_or(Ok(None), |chat| self.in_header(&chat.header, read))
+    }
+
     /// The headers that a chat had on its line before and after a message: the last one that was saved while the story was there or before,
     /// and the next one that was seen after that; each with the message that it stood at.
     pub fn headers_around<T>(

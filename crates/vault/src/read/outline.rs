@@ -71,7 +71,7 @@ impl Outline {
             story: text(header.metadata().get(STORY).and_then(Raw::as_text)),
             record: ForkRecord::read(header.metadata()).filter(|record| record.belongs_to(slug.as_deref())),
             running: recap::running_outline(Raw::trust(&recaps)),
-            made: adapter::made(header).collect(),
+            made: adapter::made(header.metadata()).collect(),
             copies: adapter::copies(header),
             slug,
         }

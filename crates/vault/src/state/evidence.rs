@@ -12,6 +12,7 @@ use forklore_core::format::chat::Message;
 use forklore_core::format::names::{book_stem, chat_stem};
 use forklore_core::state::{BookEvidence, Cast, Content, Origin, Scene, Sight, Witness};
 use forklore_fs::PathError;
+use forklore_json::Raw;
 
 use crate::history::{Steady, history_error};
 use crate::library::Library;
@@ -88,7 +89,19 @@ impl Library {
             }
             made
         });
-        made.0.get(stem).copied()
+        made.0.get(stem).copied().or_else(|| self.made_before(stem))
+    }
+
+    /// The same from headers of then, for a book that nobody is bound to any more: whoever gets another one has that in his header instead.
+    fn made_before(&self, stem: &str) -> Option<i64> {
+        let history = self.history().ok().flatten()?;
+        let read = |metadata: Raw<'_>| {
+            let mut made =
+                adapter::made(metadata).filter(|(book, _)| self.known_as(&book_stem(book)) == stem);
+            made.next().map(|(_, time)| time)
+        };
+        let bound = self.names_of(stem).flat_map(|name| history.bound_to(name).map(move |file| (name, file)));
+        bound.filter_map(|(name, file)| history.while_bound(file, name, &read).ok().flatten()).min()
     }
 
     /// Whether a chat is bound to a book, or scenes were played in it that were written there.

@@ -4,7 +4,7 @@ use crate::ChatIx;
 use std::collections::{HashMap, HashSet};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
-use forklore_core::adapter::BookCopy;
+use forklore_core::adapter::{BookCopy, EntryRole, entry_role};
 use forklore_core::format::book::EntryImage;
 use forklore_core::format::names::{book_stem, chat_stem};
 use forklore_core::state::{
@@ -230,6 +230,21 @@ fn shown_of(state: &[(Thing, EntryImage)], evidence: &BookEvidence) -> usize {
     state.iter().filter(|(_, entry)| shown.contains(&(&*entry.comment, entry.content()))).count()
 }
 
+/// Whether the first sight of a book shows a state, title by title and word by word, but for what extensions keep there for themselves.
+fn is_begun_as(state: &[(Thing, EntryImage)], evidence: &BookEvidence) -> bool {
+    let whole = |sight: &'_ Sight| matches!(sight.content, Content::Whole(_));
+    let first = evidence.sights.iter().filter(|sight| whole(sight)).min_by_key(|sight| sight.time);
+    let Some(Content::Whole(entries)) = first.map(|sight| &sight.content) else { return false };
+    let is_fact = |entry: &&EntryImage| entry_role(&entry.comment) == EntryRole::Fact;
+    let told = |entry: &EntryImage| (entry.comment.to_string(), entry.content().into_owned());
+    let mut shown: Vec<(String, String)> = entries.iter().filter(is_fact).map(told).collect();
+    let mut had: Vec<(String, String)> =
+        state.iter().map(|(_, entry)| entry).filter(is_fact).map(told).collect();
+    shown.sort_unstable();
+    had.sort_unstable();
+    !had.is_empty() && shown == had
+}
+
 /// Lives of books that are being worked out, those that others are copies of first.
 ///
 /// Books can say that they are copies of each other. Then one of them has to come first, and what is worked out depends on which: things
@@ -334,6 +349,15 @@ impl Lives {
             let base = Base::Made(self.made(library, line, owner, at, (record.created, looked))?);
             return Ok(Arc::new(Life::of(evidence, &base, &cast)));
         }
+        // Who got a book that is word for word what his line had then got it from us, whatever his last scene shows besides.
+        let rebound = library.rebound(owner, stem);
+        if let Some(at) = rebound {
+            let line = library.line_with(owner, stem);
+            let made = self.made(library, line, owner, at, (0, None))?;
+            if is_begun_as(&made.things, &evidence) {
+                return Ok(Arc::new(Life::of(evidence, &Base::Made(made), &cast)));
+            }
+        }
         // Elsewhere a fork's book begins as the last snapshot that the fork carries; so does a book that was renamed.
         let fork = chat.lineage.fork_message.filter(|_| chat.lineage.is_fork());
         let latest = |sight: &Sight| match &sight.witness {
@@ -374,7 +398,7 @@ impl Lives {
             return Ok(Arc::new(Life::of(evidence, &base, &cast)));
         }
         // Bound to another book, the line goes on from what it had.
-        if let Some(at) = library.rebound(owner, stem) {
+        if let Some(at) = rebound {
             let line = library.line_with(owner, stem);
             let base = Base::Made(self.made(library, line, owner, at, (0, None))?);
             return Ok(Arc::new(Life::of(evidence, &base, &cast)));

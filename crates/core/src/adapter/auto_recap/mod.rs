@@ -73,8 +73,8 @@ impl Adapter for AutoRecap {
         Some("z-AutoLB-{{char}}-{{chat}}")
     }
 
-    fn made(&self, header: Header<'_>) -> Option<(String, i64)> {
-        let note = header.metadata().get(BINDING)?;
+    fn made(&self, metadata: Raw<'_>) -> Option<(String, i64)> {
+        let note = metadata.get(BINDING)?;
         let book = note.get(BOUND[1]).and_then(Raw::as_text)?.into_owned();
         Some((book, note.get("attachedAt").and_then(Raw::as_i64)?))
     }

@@ -1,7 +1,8 @@
 //! What stories taught that were played with the real extensions: who made an entry that others saw first, and what somebody who comes late
-//! may conclude ([`looks`]); what lorebooks have in common that MemoryBooks copied ([`copies`]).
+//! may conclude ([`looks`]); what lorebooks have in common that MemoryBooks copied ([`copies`]); what `heal` must not make wrong ([`healed`]).
 
 mod copies;
+mod healed;
 mod looks;
 
 use std::collections::BTreeMap;
