@@ -98,7 +98,7 @@ impl Timeline {
                 let new = player.heads.first().is_none_or(|(first, _, bound)| *first > i && *bound);
                 match look.heads.iter_mut().find(|(chat, _)| *chat == player.chat) {
                     Some((_, head)) => head.to = head.to.max(to),
-                    None if new => look.heads.push((player.chat, Head { from: None, to })),
+                    None if new => look.heads.push((player.chat, Head { from: None, to, later: false })),
                     None => {}
                 }
             }
