@@ -370,6 +370,8 @@ impl Fold {
             born,
             ..StateEntry::plain(image)
         };
+        let is_new = change.after.as_ref().filter(|_| place.is_none());
+        let from = is_new.and_then(|after| self.take_made_again(change, after));
         match (&change.before, &change.after, place) {
             (_, None, Some(_)) => {
                 drop(self.take(&change.thing));
@@ -409,12 +411,12 @@ impl Fold {
             {
                 let image = write(made, before, after);
                 let comment = image.comment.clone();
-                Moved { from: None, to: Some(self.put(fresh(image.called(after.uid, comment), Vec::new()))) }
+                Moved { from, to: Some(self.put(fresh(image.called(after.uid, comment), Vec::new()))) }
             }
             (Some(before), Some(after), None)
                 if change.rewrites || !self.has_foreign_lines(change, &before.with_content(""), before) =>
             {
-                Moved { from: None, to: Some(self.put(fresh(after.clone(), Vec::new()))) }
+                Moved { from, to: Some(self.put(fresh(after.clone(), Vec::new()))) }
             }
             // A hand that writes into what another line has made makes no entry of our line: its words alone were never to be read.
             (Some(_), Some(_), None) if matches!(change.cause, Cause::Hand | Cause::Seen) => Moved::default(),
@@ -425,10 +427,7 @@ impl Fold {
                 let to = image.map(|image| self.put(fresh(image, vec!["content".to_owned()])));
                 Moved { from: None, to }
             }
-            (None, Some(after), None) => {
-                let from = self.take_made_again(change, after);
-                Moved { from, to: Some(self.put(fresh(after.clone(), Vec::new()))) }
-            }
+            (None, Some(after), None) => Moved { from, to: Some(self.put(fresh(after.clone(), Vec::new()))) },
         }
     }
 

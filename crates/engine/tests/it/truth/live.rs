@@ -55,7 +55,7 @@ fn right_now(keeper: Keeper, seeds: &[u64]) {
 /// A side prompt that another line has deleted, and that our own line ran anew.
 #[test]
 fn regression_a_side_prompt_that_was_deleted_elsewhere_is_there_once() {
-    right_now(Keeper::Memory, &[1]);
+    right_now(Keeper::Memory, &[1, 310_020]);
 }
 
 /// Notes and memories that somebody made in a fork that shared the lorebook, before it was deleted.
