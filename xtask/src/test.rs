@@ -14,7 +14,7 @@ use crate::unused::unused;
 use xtask::tools::{OLDER, SILLYTAVERN, Tools, folder, of_other_systems};
 
 /// No step takes longer, unless it soaks: what hangs is to be told from what is slow.
-const PATIENCE: Duration = Duration::from_secs(30 * 60);
+const PATIENCE: Duration = Duration::from_secs(40 * 60);
 /// Nor does a file of tests in a browser.
 const PATIENCE_IN_BROWSER: Duration = Duration::from_secs(8 * 60);
 

@@ -9,9 +9,8 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use forklore_json::{Kind, Raw, SyntaxError};
 use serde::{Deserialize, Serialize};
 
-pub use super::book_map::BookMap;
-use super::book_map::Span;
 use super::fields::Fields;
+use super::span::Span;
 
 /// A lorebook file, read by spans.
 #[derive(Debug, Clone)]

@@ -1,39 +1,9 @@
 //! [`BookMap`]: where everything is in the bytes of a lorebook, to find it again without reading them anew.
 
-use std::ops::Range;
-
 use forklore_json::Raw;
 
 use super::book::{Book, COMMON, Entry};
-
-/// Where something is: half the size of a range, because a book can have a million entries.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Span {
-    start: u32,
-    len: u32,
-}
-
-impl Span {
-    /// What is not there.
-    pub(super) const NONE: Self = Self { start: 0, len: u32::MAX };
-
-    /// A range, if it is not too far.
-    pub(super) fn new(range: Range<usize>) -> Option<Self> {
-        let len = u32::try_from(range.len()).ok()?;
-        Some(Self { start: u32::try_from(range.start).ok()?, len })
-    }
-
-    /// Where a part of some bytes is.
-    pub(super) fn of(part: Raw<'_>, bytes: &[u8]) -> Option<Self> {
-        Self::new(part.range_in(bytes)?)
-    }
-
-    /// What is there, in the bytes that it was found in.
-    pub(super) fn get(self, bytes: &[u8]) -> Option<Raw<'_>> {
-        let start = self.start as usize;
-        (self != Self::NONE).then(|| Raw::trust(&bytes[start..start + self.len as usize]))
-    }
-}
+use super::span::Span;
 
 /// Where the entries of a book are in its bytes.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -1,7 +1,7 @@
 //! SillyTavern's files as they are on disk. Each module reads one of them by spans; nothing here knows where files live.
 
 pub mod book;
-mod book_map;
+pub mod book_map;
 pub mod card;
 pub mod chat;
 pub mod conflict;
@@ -13,3 +13,4 @@ pub mod names;
 pub mod record;
 pub mod revision;
 pub mod settings;
+mod span;

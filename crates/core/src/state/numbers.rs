@@ -2,7 +2,7 @@
 
 use std::collections::HashSet;
 
-use super::fold::StateEntry;
+use super::entry::StateEntry;
 use crate::format::book::EntryImage;
 
 /// Gives numbers of their own to entries whose number an older one has. SillyTavern gives the number of a deleted entry to the next new

@@ -75,9 +75,8 @@ pub(super) fn last_played(
     let latest = gone.iter().filter(may_be).max_by_key(|gone| gone.last(i, together));
     match (latest, last) {
         (Some(gone), _) if gone.is_nobodys(i) => Played::Gone,
-        (Some(_), _) => Played::Nobody,
         (None, Some((_, Some(chat)))) => Played::By(chat),
-        (None, _) => Played::Nobody,
+        _ => Played::Nobody,
     }
 }
 

@@ -6,7 +6,8 @@
 use std::sync::{Arc, OnceLock};
 
 use forklore_core::adapter::{self, Adapter};
-use forklore_core::format::book::{Book as ParsedBook, BookError, BookMap, Entry, EntryImage};
+use forklore_core::format::book::{Book as ParsedBook, BookError, Entry, EntryImage};
+use forklore_core::format::book_map::BookMap;
 use forklore_fs::{Identity, PathError};
 
 /// A lorebook's file.
