@@ -135,9 +135,7 @@ impl Truth {
             expected.free.extend(self.titles());
             return expected;
         };
-        for (thing, changes) in &self.things {
-            let changes: Vec<usize> =
-                changes.iter().copied().filter(|n| books.has(&self.world.changes[*n])).collect();
+        for (thing, changes) in self.things_in(&books) {
             let told: Vec<Told> = changes.iter().map(|n| self.told(*n, c, at)).collect();
             let known = self.is_known(&changes, &told)
                 && !books.is_odd(self, c, *thing)
@@ -177,9 +175,7 @@ impl Truth {
             expected.free.extend(self.titles());
             return expected;
         };
-        for (thing, changes) in &self.things {
-            let changes: Vec<usize> =
-                changes.iter().copied().filter(|n| books.has(&self.world.changes[*n])).collect();
+        for (thing, changes) in self.things_in(&books) {
             let (was, along) = self.was(c, at, *thing);
             let registry = self.world.things[*thing].starts_with("_registry_");
             let open = changes.iter().any(|n| self.is_open(*n, c, at)) || self.is_onto_others(c, at, *thing);
@@ -195,6 +191,14 @@ impl Truth {
             }
         }
         expected
+    }
+
+    /// The things that are in some books, each with its changes there.
+    fn things_in<'a>(&'a self, books: &'a Books) -> impl Iterator<Item = (&'a usize, Vec<usize>)> {
+        let there = |n: &usize| books.has(&self.world.changes[*n]);
+        self.things
+            .iter()
+            .map(move |(thing, changes)| (thing, changes.iter().copied().filter(there).collect()))
     }
 
     /// Whether it is a question of taste that a change counts at a message of a chat: whoever writes into a book that is kept by hand writes for
