@@ -40,8 +40,20 @@ const MUTANTS: &[Mutant] = &[
     Mutant {
         rule: "what somebody did in a chat that is gone is nobody's",
         file: "crates/core/src/state/attribute.rs",
-        was: "if at.is_some_and(|at| at.lost) {",
-        becomes: "if at.is_some_and(|at| at.lost && at.live) {",
+        was: "Some(Whose::Gone) => Author::Lost(Cause::Hand),",
+        becomes: "Some(Whose::Gone) => Author::Unknown,",
+    },
+    Mutant {
+        rule: "who went on in a chat that is gone went on like others",
+        file: "crates/core/src/state/attribute.rs",
+        was: "chain(gone.map(|_| Whose::Gone)).collect()",
+        becomes: "chain(gone.take(0).map(|_| Whose::Gone)).collect()",
+    },
+    Mutant {
+        rule: "what was merged in a chat that is gone is nobody's",
+        file: "crates/vault/src/state/evidence.rs",
+        was: "self.add_scenes_of_gone(&mut evidence)?;",
+        becomes: "let _ = &mut evidence;",
     },
     Mutant {
         rule: "a memory of a chat that is gone is not the owner's",
@@ -58,8 +70,8 @@ const MUTANTS: &[Mutant] = &[
     Mutant {
         rule: "who was saved last had the book before them",
         file: "crates/core/src/state/attribute.rs",
-        was: "if between_looks && last != *one => (Author::Hand(last), vec![*one]),",
-        becomes: "if between_looks && last != *one => (Author::Hand(*one), vec![last]),",
+        was: "(hand(Some(last)), one.chat().into_iter().collect())",
+        becomes: "(hand(Some(*one)), last.chat().into_iter().collect())",
     },
     Mutant {
         rule: "what others did to a thing since it was made does not come along with what is written anew",

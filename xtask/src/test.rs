@@ -289,6 +289,9 @@ impl Suite {
             let lanes: Vec<_> = (0..LANES).map(|lane| scope.spawn(move || run_lane(lane))).collect();
             lanes.into_iter().flat_map(|lane| lane.join().unwrap_or_default()).collect()
         });
+        if outcomes.len() < files.len() {
+            self.failed.push("browser: a lane went down with what it had tried".to_owned());
+        }
         for (what, tried) in outcomes {
             match tried {
                 Tried::Passed => {}

@@ -40,6 +40,17 @@ impl Adapter for MemoryBooks {
         is_flagged(entry) || SIDE_PROMPTS.iter().any(|end| comment.ends_with(end))
     }
 
+    fn touched(&self, comment: &str, entry: Raw<'_>) -> bool {
+        let own = |key: &str| {
+            key.get(..4).is_some_and(|start| start.eq_ignore_ascii_case("stmb"))
+                || key.starts_with("disabledBy")
+        };
+        // A clip that somebody has given another name says what it is inside of this.
+        self.wrote(comment, entry)
+            || entry.get("data").is_some()
+            || entry.members().any(|(key, _)| key.as_text().is_some_and(|key| own(&key)))
+    }
+
     fn layers(&self, entry: &EntryImage, all: &[EntryImage]) -> Vec<(Option<Mark>, EntryImage)> {
         let made = mark(entry, all);
         // A run of a side prompt keeps the text that it replaced.

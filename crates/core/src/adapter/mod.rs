@@ -56,6 +56,11 @@ pub trait Adapter: Sync {
     /// Whether only this extension can have written an entry.
     fn wrote(&self, comment: &str, entry: Raw<'_>) -> bool;
 
+    /// Whether there is anything about an entry that this extension has put there.
+    fn touched(&self, comment: &str, entry: Raw<'_>) -> bool {
+        self.wrote(comment, entry)
+    }
+
     /// Whether the extension keeps this book, so that sharing it between forks corrupts it.
     fn keeps(&self, book: &Book<'_>) -> bool {
         book.entries().iter().any(|entry| self.wrote(&entry.comment(), entry.raw))

@@ -240,7 +240,7 @@ impl Shared {
     }
 
     fn bytes(&self) -> &[u8] {
-        self.span.get(&self.buffer).map_or(&self.buffer[..], Raw::bytes)
+        self.span.slice(&self.buffer).unwrap_or(&self.buffer)
     }
 
     /// Whether both are the same bytes of the same buffer, so that nothing needs to be compared.

@@ -26,9 +26,14 @@ impl Span {
         Self::new(part.range_in(bytes)?)
     }
 
-    /// What is there, in the bytes that it was found in.
-    pub(super) fn get(self, bytes: &[u8]) -> Option<Raw<'_>> {
+    /// The bytes there, among those that it was found in.
+    pub(super) fn slice(self, bytes: &[u8]) -> Option<&[u8]> {
         let start = self.start as usize;
-        (self != Self::NONE).then(|| Raw::trust(&bytes[start..start + self.len as usize]))
+        (self != Self::NONE).then(|| &bytes[start..start + self.len as usize])
+    }
+
+    /// What is there.
+    pub(super) fn get(self, bytes: &[u8]) -> Option<Raw<'_>> {
+        self.slice(bytes).map(Raw::trust)
     }
 }

@@ -1,6 +1,6 @@
 //! [`Author`]: who made a change. Who it was is found out in [`super::attribute`].
 
-use super::sight::Scene;
+use super::sight::{Scene, Whose};
 use super::{Cause, Origin};
 use crate::adapter::Work;
 use crate::story::ChatIx;
@@ -32,11 +32,16 @@ impl Author {
     /// The chat in which it was made, if that is known.
     pub(super) fn chat(&self, scenes: &[Scene]) -> Option<ChatIx> {
         match self {
-            Self::Scene(scene) => scenes.get(*scene).map(|scene| scene.origin.chat),
+            Self::Scene(scene) => Some(scenes.get(*scene)?.origin?.chat),
             Self::Mark(origin) | Self::Replaced(origin) | Self::Work(origin) => Some(origin.chat),
             Self::Hand(chat) => Some(*chat),
             Self::Start | Self::Lost(_) | Self::Anybody(_) | Self::Unknown => None,
         }
+    }
+
+    /// Whether it was somebody's hand, or may have been.
+    pub(super) fn is_hand(&self) -> bool {
+        matches!(self, Self::Hand(_) | Self::Anybody(_) | Self::Lost(Cause::Hand) | Self::Unknown)
     }
 }
 
@@ -47,8 +52,8 @@ pub(super) struct AtWork {
     pub(super) work: Vec<(Work, Option<Origin>)>,
     /// Whether that is all that can have been done since the sight before
     pub(super) live: bool,
-    /// The chat that was played last before
-    pub(super) player: Option<ChatIx>,
-    /// Whether that chat is gone, and nobody has come from it since
-    pub(super) lost: bool,
+    /// Who was played last before
+    pub(super) player: Option<Whose>,
+    /// Where those stood that are gone
+    pub(super) gone: Vec<(usize, usize)>,
 }

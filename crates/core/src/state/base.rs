@@ -2,7 +2,6 @@
 
 use std::collections::{HashMap, HashSet};
 
-use super::author::Author;
 use super::life::{Life, Settled, look_of};
 use super::thing::{Kinship, Thing, pair};
 use crate::adapter::Keepers;
@@ -114,9 +113,7 @@ impl Made<'_> {
         let differences =
             self.sources.iter().flat_map(|life| &life.differences).filter(|difference| !difference.line);
         let by_hand = differences
-            .filter(|difference| {
-                matches!(difference.author, Author::Hand(_) | Author::Anybody(_) | Author::Unknown)
-            })
+            .filter(|difference| difference.author.is_hand())
             .filter_map(|difference| Some((look_of(difference.after.as_ref()?), difference.thing.clone())));
         by_hand.collect()
     }

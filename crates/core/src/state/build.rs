@@ -101,12 +101,9 @@ impl Life {
         let here: HashSet<_> = begun.map(|(thing, entry)| of(thing, entry)).chain(differences).collect();
         // What was copied as it was has all that hands had done to what it shows; what was built from something older need not.
         let things: HashSet<&Thing> = self.base.state.iter().map(|(thing, _)| thing).collect();
-        let made = source.later_than(copied).filter(|difference| match difference.author {
+        let made = source.later_than(copied).filter(|difference| match &difference.author {
             Author::Mark(_) | Author::Replaced(_) => true,
-            Author::Hand(_) | Author::Anybody(_) | Author::Unknown => {
-                self.is_whole && things.contains(&difference.thing)
-            }
-            _ => false,
+            author => author.is_hand() && self.is_whole && things.contains(&difference.thing),
         });
         let made = made.filter_map(|difference| Some((&difference.thing, difference.after.as_ref()?)));
         let missed = made.filter(|(thing, entry)| !here.contains(&of(thing, entry)));
@@ -122,10 +119,9 @@ impl Life {
     /// one was made.
     fn unmet(&self, source: &Life, copied: usize) -> Vec<(Thing, EntryImage)> {
         let here: HashSet<&Thing> = self.differences.iter().map(|difference| &difference.thing).collect();
-        let by_hand = source.later_than(copied).filter(|difference| {
-            difference.before.is_none()
-                && matches!(difference.author, Author::Hand(_) | Author::Anybody(_) | Author::Unknown)
-        });
+        let by_hand = source
+            .later_than(copied)
+            .filter(|difference| difference.before.is_none() && difference.author.is_hand());
         let made = by_hand.filter_map(|difference| Some((&difference.thing, difference.after.as_ref()?)));
         let unmet = made.filter(|(thing, _)| !here.contains(thing));
         unmet.map(|(thing, entry)| (thing.clone(), entry.clone())).collect()
@@ -258,8 +254,8 @@ impl<'a> Builder<'a> {
         let time = self.life.sights.last().map_or(sight.time, |last| last.time.max(sight.time));
         let (by, work) = match &sight.witness {
             Witness::Scene(scene) => (SeenBy::Scene(*scene), AtWork::default()),
-            Witness::Look(Look { seq, heads, player, lost, work, live, .. }) => {
-                let work = AtWork { work: work.clone(), live: *live, player: *player, lost: *lost };
+            Witness::Look(Look { seq, heads, player, gone, work, live, .. }) => {
+                let work = AtWork { work: work.clone(), live: *live, player: *player, gone: gone.clone() };
                 (SeenBy::Look(*seq, heads.clone()), work)
             }
             Witness::Copy => (SeenBy::Copy, AtWork::default()),

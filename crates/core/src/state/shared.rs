@@ -23,7 +23,12 @@ impl View<'_> {
         self.places_of_line();
         let (from, until) = self.interval(self.line.chat, difference);
         let until = until.filter(|_| !is_now);
-        let another = player != Some(self.line.chat) && self.another_played(difference);
+        // What was done in a chat above before we left it was done by us.
+        let is_ours = |chat: ChatIx| {
+            let mut above = self.line.ancestors.iter().filter(|above| above.chat == chat);
+            chat == self.line.chat || above.any(|above| !self.is_after(difference, above))
+        };
+        let another = !player.is_some_and(is_ours) && self.another_played(difference, &is_ours);
         let elsewhere = from == until && (another || self.had_left(difference));
         // Who has left the book by then has no next message with it: what the new one was made with decides.
         let gone = left.and_then(|above| (self.line.ours)(above.chat, above.limit));
@@ -36,7 +41,7 @@ impl View<'_> {
     }
 
     /// Whether, from one look to the next, exactly one of those who use the book went on, and it was not us.
-    fn another_played(&self, difference: &Difference) -> bool {
+    fn another_played(&self, difference: &Difference, is_ours: &dyn Fn(ChatIx) -> bool) -> bool {
         let sights = &self.life.sights;
         let since = difference.since.map(|since| &sights[since].by);
         let (Some(SeenBy::Look(_, before)), SeenBy::Look(_, after)) = (since, &sights[difference.shown].by)
@@ -54,7 +59,7 @@ impl View<'_> {
         let moved = |chat: &&ChatIx| is_there(**chat) && head(before, **chat) != head(after, **chat);
         let mut movers = self.life.users.iter().filter(moved);
         ours(before) == ours(after)
-            && movers.next().is_some_and(|one| *one != self.line.chat)
+            && movers.next().is_some_and(|one| !is_ours(*one))
             && movers.next().is_none()
     }
 

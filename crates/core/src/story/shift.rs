@@ -52,6 +52,13 @@ impl Shift {
         shift
     }
 
+    /// Two transcripts of which only the beginning is the same story.
+    pub fn beginning(before: &[MessageId], after: &[MessageId]) -> Self {
+        let mut shift = Self::default();
+        shift.add(0, 0, before.iter().zip(after).take_while(|(a, b)| a == b).count());
+        shift
+    }
+
     fn add(&mut self, old: usize, new: usize, len: usize) {
         if len == 0 {
             return;

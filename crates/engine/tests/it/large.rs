@@ -19,6 +19,10 @@ struct Played {
     random: Random,
     /// Whether an extension keeps the book
     kept: bool,
+    /// Whether another one has written in it
+    memories: bool,
+    /// Whether entries lack what others have
+    odd: bool,
     book: Vec<(String, Value)>,
     messages: usize,
     looks: i64,
@@ -28,6 +32,7 @@ impl Played {
     fn new(seed: u64) -> Self {
         let mut random = Random::new(seed);
         let kept = random.below(2) == 0;
+        let (memories, odd) = (random.below(3) == 0, random.below(8) == 0);
         let mut book = Vec::new();
         if kept {
             let list = "[Registry: character]\n- uid: 3 | name: A | aliases: — | synopsis: s";
@@ -40,7 +45,34 @@ impl Played {
         }
         let fs = Arc::new(SimFs::new());
         fs.put(&path("settings.json"), b"{}");
-        Self { fs, random, kept, book, messages: 3, looks: 0 }
+        let mut played = Self { fs, random, kept, memories, odd, book, messages: 3, looks: 0 };
+        for place in 0..played.book.len() {
+            played.tell(place);
+        }
+        played
+    }
+
+    /// Sometimes an entry says where it comes from, in one of the ways that MemoryBooks has for it; or it lacks its number.
+    fn tell(&mut self, place: usize) {
+        let (message, entry) = (self.random.below(6), &mut self.book[place].1);
+        if self.odd && self.random.below(4) == 0 {
+            entry.as_object_mut().unwrap().remove("uid");
+        }
+        if !self.memories || entry["comment"].as_str().is_some_and(|title| title.starts_with('_')) {
+            return;
+        }
+        let of_clip =
+            json!({"extensions": {"aikobots": {"topical_clip": {"last_message_source": {"end": message}}}}});
+        let more = match self.random.below(9) {
+            0 => json!({"stmemorybooks": true, "STMB_start": 0, "STMB_end": message}),
+            1 => json!({"stmemorybooks": true}),
+            2 => json!({"STMB_sp_mood_lastMsgId": message}),
+            3 => json!({"data": of_clip}),
+            4 => json!({"STMB_clipReview": {"sceneEnd": message}}),
+            5 => json!({"disabledBySummaryId": message, "disable": true}),
+            _ => return,
+        };
+        entry.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
     }
 
     /// What somebody does next.
@@ -56,6 +88,7 @@ impl Played {
                 let key = if self.random.below(8) == 0 { format!("k{uid}") } else { uid.to_string() };
                 self.book.retain(|(other, _)| *other != key);
                 self.book.push((key, entry(uid, self.random.pick(&TITLES).unwrap(), &text)));
+                self.tell(self.book.len() - 1);
             }
             5 if place < self.book.len() => {
                 self.book[place].1["disable"] = json!(self.random.below(2) == 0);
@@ -130,7 +163,7 @@ fn told(book: &BookAt) -> String {
 #[test]
 fn few_entries_of_a_large_book_tell_what_all_of_them_would() {
     let mut by_few = 0;
-    for seed in 0..120 {
+    for seed in 0..160 {
         let mut played = Played::new(seed);
         for _ in 0..played.random.below(7) {
             for _ in 0..played.random.below(4) {

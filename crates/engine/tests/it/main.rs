@@ -27,7 +27,6 @@ mod remember;
 mod renamed;
 mod side_prompts;
 mod strangers;
-mod today;
 mod trash;
 mod truth;
 

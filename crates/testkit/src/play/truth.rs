@@ -206,13 +206,14 @@ impl Truth {
     /// belongs to its sources, or to the message that it was made at; and a late scene brings the text along that it wrote onto.
     fn is_open(&self, n: usize, c: usize, at: usize) -> bool {
         let change = &self.world.changes[n];
-        let by_hand = self.world.books[change.book].keeper == Keeper::Hand;
-        let has = self.world.chats[c].book == Some(change.book);
+        // Nobody can tell yet that an extension keeps it.
+        let is_kept = |other: &Change| other.book == change.book && !matches!(other.claim, Claim::Hand);
+        let by_hand = !self.world.changes.iter().any(is_kept);
         let reached = self.places[c][n].is_some_and(|place| place <= at);
         match change.claim {
             Claim::Mark | Claim::Rewrite => !self.lines[c].contains(&n) && reached,
             Claim::Arc { from, .. } => self.world.place(c, from).is_some_and(|from| from <= at),
-            _ if by_hand && has && change.author != c => true,
+            _ if by_hand && change.author != c && !(reached && self.lines[c].contains(&n)) => true,
             _ => reached && self.lines[c].contains(&n) && self.came_along(n, c),
         }
     }

@@ -4,7 +4,7 @@ use forklore_core::adapter;
 use forklore_core::adapter::recap::{self, RunningRecap};
 use forklore_core::format::book::EntryImage;
 use forklore_core::state::{
-    BookEvidence, Content, Head, Look, Origin, Scene, Sight, Witness, is_clock_wrong,
+    BookEvidence, Content, Head, Look, Origin, Scene, Sight, Whose, Witness, is_clock_wrong,
 };
 use forklore_core::story::Shift;
 use forklore_fs::VaultPath;
@@ -12,8 +12,8 @@ use forklore_journal::layout;
 
 use super::book_replay::BookReplay;
 use super::few::Steady;
-use super::gone::GonePlayer;
-use super::players::{Played, Player, last_played, number_now};
+use super::gone::Above;
+use super::players::{Player, Used, Who, candidates, last_played, number_now, stood};
 use super::timeline::{Period, Timeline};
 use super::{By, HistoryError};
 use crate::{ChatIx, Library};
@@ -38,6 +38,8 @@ impl Timeline {
         let mut players = self.players_of(name, library);
         players.retain(|player| player.was_other || !player.has_passed(library));
         let gone = self.gone_players(name, library);
+        let candidates = candidates(&players, &gone, library);
+        let used = Used { players: &players, gone: &gone, candidates: &candidates };
         let users = players.iter().filter(|player| !player.was_other);
         evidence.users.extend(users.map(|player| player.chat));
         evidence.users.sort_unstable();
@@ -73,7 +75,7 @@ impl Timeline {
                 Some(turn) if before => Content::Changed { gone: turn.delta.gone, new: turn.delta.new },
                 _ => Content::Whole(entries.as_slice().into()),
             };
-            let look = Look { live, ..self.look((i, next), (&players, &gone), work, !before, library) };
+            let look = Look { live, ..self.look((i, next), &used, work, !before, library) };
             before = true;
             evidence.sights.push(Sight { time: look.not_before, witness: Witness::Look(look), content });
         }
@@ -98,7 +100,9 @@ impl Timeline {
                 let new = player.heads.first().is_none_or(|(first, _, bound)| *first > i && *bound);
                 match look.heads.iter_mut().find(|(chat, _)| *chat == player.chat) {
                     Some((_, head)) => head.to = head.to.max(to),
-                    None if new => look.heads.push((player.chat, Head { from: None, to, later: false })),
+                    None if new => look
+                        .heads
+                        .push((player.chat, Head { from: None, to, later: false, stands_for: None })),
                     None => {}
                 }
             }
@@ -240,7 +244,8 @@ impl Timeline {
         let Ok(file) = layout::book(book) else { return Ok(None) };
         let track = self.track(&file);
         let looked = |i: usize| self.seen[i].observation.looked;
-        let Some(first) = made.iter().filter_map(|file| self.track(file).first().copied()).min() else {
+        let Some(first) = made.iter().filter_map(|file| self.life(file, usize::MAX).first().copied()).min()
+        else {
             return Ok(None);
         };
         let later = |i: &usize| {
@@ -284,7 +289,9 @@ impl Timeline {
                 };
                 Some((*i, head, bound == Some(book)))
             };
-            Some(Player { chat, was_other: !own, heads: track.iter().filter_map(head).collect(), shifts })
+            let above = Above::of(library, self, chat, book);
+            let heads = track.iter().filter_map(head).collect();
+            Some(Player { chat, was_other: !own, heads, shifts, above })
         };
         ChatIx::each(&library.chats).filter_map(player).collect()
     }
@@ -293,7 +300,7 @@ impl Timeline {
     fn look(
         &self,
         (i, next): (usize, usize),
-        (players, gone): (&[Player<'_>], &[GonePlayer]),
+        used: &Used<'_>,
         work: Vec<adapter::Work>,
         is_first: bool,
         library: &Library,
@@ -304,21 +311,23 @@ impl Timeline {
         let (mut not_before, mut not_after) = (i64::MIN, i64::MAX);
         let mut heads: Vec<(ChatIx, Head)> = Vec::new();
         let mut begun_later = Vec::new();
-        for player in players {
-            let after = player.heads.partition_point(|(j, ..)| *j < i);
-            // What was looked at together may have been saved in any order.
-            let first = player.heads[..after].iter().rposition(|(j, ..)| !together(*j)).map_or(0, |n| n + 1);
-            let last = after + player.heads[after..].iter().take_while(|(j, ..)| together(*j)).count();
-            let known = first.checked_sub(1).map(|n| player.heads[n]);
-            let then = last.checked_sub(1).map(|n| player.heads[n]).filter(|_| last > first).or(known);
+        for player in used.players {
+            let (known, then) = stood(&player.heads, i, &together);
             let Some(then) = then else {
+                // Where the chat stood that it was forked from later, if that is gone.
+                if let Some(head) = player.above.as_ref().and_then(|above| above.head(i, &together)) {
+                    heads.push((player.chat, head));
+                    not_before = not_before.max(library.sent(player.chat, head.to).unwrap_or(i64::MIN));
+                    continue;
+                }
                 // A book can be seen before the first chat that is bound to it. It still was so when that came, if it had not been
                 // looked at anew by then.
-                let begun = player.heads.get(after).filter(|(j, _, bound)| {
+                let begun = player.heads.iter().find(|(j, ..)| *j >= i).filter(|(j, _, bound)| {
                     *bound && *j < next && (looked(*j) != looked(next) || looked(*j).is_none())
                 });
-                begun_later
-                    .extend(begun.map(|(_, to, _)| (player.chat, Head { from: None, to: *to, later: true })));
+                begun_later.extend(begun.map(|(_, to, _)| {
+                    (player.chat, Head { from: None, to: *to, later: true, stands_for: None })
+                }));
                 continue;
             };
             if !then.2 && !known.is_some_and(|known| known.2) {
@@ -328,7 +337,7 @@ impl Timeline {
             let apart = looked(i).is_some() || !is_first;
             let from = known.filter(|(j, ..)| apart && self.looked_around(*j, i));
             let from = from.map(|known| known.1.min(then.1));
-            heads.push((player.chat, Head { from, to: then.1, later: false }));
+            heads.push((player.chat, Head { from, to: then.1, later: false, stands_for: None }));
             not_before = not_before.max(library.sent(player.chat, then.1).unwrap_or(i64::MIN));
             // Who was not looked at then may have gone on.
             if is_whole || self.is_beside(player, i) {
@@ -347,7 +356,7 @@ impl Timeline {
         heads.extend(begun_later);
         // Who saw a chat that was given a copy of the book looked after that was made.
         for copy in library.copies() {
-            let seen = || self.track(&library.chats[copy.chat].path).first().copied();
+            let seen = || self.life(&library.chats[copy.chat].path, usize::MAX).first().copied();
             let is_seen =
                 |book: &str| layout::book(book).is_ok_and(|book| book == self.seen[i].observation.file);
             let is_of = library.names_of(&copy.source).any(is_seen);
@@ -356,21 +365,36 @@ impl Timeline {
             }
         }
         let seq = self.seen[i].seq;
-        let played = if self.is_first_look(i) {
-            Played::Nobody
-        } else {
-            last_played((players, gone), library, i, &together, &looked)
-        };
+        // An operation looks only at what it is about: others may have been saved since they were seen.
+        let is_all = || is_whole || used.players.iter().all(|player| self.is_beside(player, i));
+        let played = || last_played(used.candidates, i, &together, &looked);
+        let player = Some(()).filter(|()| !self.is_first_look(i) && is_all()).and_then(|()| played());
+        let player = player.and_then(|who| match who {
+            Who::There(chat) => Some(Whose::Chat(chat)),
+            Who::Gone(n) if used.gone[n].is_nobodys(i, &together) => Some(Whose::Gone),
+            Who::Gone(n) => {
+                let number = Some(used.gone[n].number);
+                heads.iter().find(|(_, head)| head.stands_for == number).map(|(chat, _)| Whose::Chat(*chat))
+            }
+        });
+        let nobodys = || used.gone.iter().filter(|gone| gone.is_nobodys(i, &together));
+        let gone_then = nobodys().filter_map(|gone| match stood(&gone.heads, i, &together) {
+            (known, Some(then)) if then.2 || known.is_some_and(|known| known.2) => {
+                Some((gone.number, then.1))
+            }
+            _ => None,
+        });
         // Who was saved last is at work; if that chat is gone, so is the scene.
         let owner = match self.player(i) {
             Some(saved) => {
                 let is_it =
                     |player: &&Player<'_>| player.heads.binary_search_by_key(&saved, |(j, ..)| *j).is_ok();
-                players.iter().find(is_it).map(|player| player.chat)
+                used.players.iter().find(is_it).map(|player| player.chat)
             }
             None => heads.first().map(|(chat, _)| *chat),
         };
-        let shifts = players.iter().find(|player| Some(player.chat) == owner).map(|player| &player.shifts);
+        let shifts =
+            used.players.iter().find(|player| Some(player.chat) == owner).map(|player| &player.shifts);
         let work = work.into_iter().map(|work| {
             let message = shifts.map_or(work.scene, |shifts| number_now(shifts, i, work.scene));
             let origin = owner.map(|chat| Origin { chat, message });
@@ -382,8 +406,8 @@ impl Timeline {
             not_after: not_after.max(not_before),
             looked: looked(i),
             heads,
-            player: played.by(),
-            lost: played == Played::Gone,
+            player,
+            gone: gone_then.collect(),
             work: work.collect(),
             live: false,
         }

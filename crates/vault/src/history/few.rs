@@ -84,7 +84,7 @@ impl Steady {
 /// Whether an entry is nothing but what somebody keeps in mind: no extension has a use of its own for it.
 fn is_plain(entry: Entry<'_>) -> bool {
     let title = entry.comment();
-    entry_role(&title) == EntryRole::Fact && !adapter::ALL.iter().any(|a| a.wrote(&title, entry.raw))
+    entry_role(&title) == EntryRole::Fact && !adapter::ALL.iter().any(|a| a.touched(&title, entry.raw))
 }
 
 impl Timeline {

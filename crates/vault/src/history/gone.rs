@@ -1,98 +1,336 @@
-//! [`GonePlayer`]: a chat that used a book, and that is gone. What was done in it after everybody who came from it had left it is nobody's.
+//! [`Gone`]: the chats that are gone and that history has seen. What was done in one after everybody who came from it had left it is nobody's;
+//! [`GonePlayer`]s are those who had a book, [`GoneScenes`] what was played in them.
 
-use std::collections::{HashMap, HashSet};
-use std::sync::OnceLock;
+use std::collections::{BTreeSet, HashMap, HashSet};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
+use forklore_core::adapter::Scene as SceneFacts;
+use forklore_core::adapter::recap::{self, RunningRecap};
 use forklore_core::format::chat::Header;
-use forklore_core::format::names::chat_stem;
+use forklore_core::format::names::{ForkName, chat_stem};
+use forklore_core::format::record::ForkRecord;
+use forklore_core::state::Head;
+use forklore_core::story::Shift;
+use forklore_core::story::lineage::Link;
 use forklore_fs::VaultPath;
+use forklore_journal::layout;
 use forklore_json::Raw;
 
+use super::HistoryError;
+use super::document::scan_stored;
+use super::players::{Stood, number_now, stood};
 use super::timeline::Timeline;
-use crate::{Chat, Library};
+use crate::read::scan::Scan;
+use crate::read::snapshots::Snapshots;
+use crate::{Chat, ChatIx, Library};
 
-/// The chats that are gone and that history has seen, each with the first observation of the last one who came from it, directly or over
-/// others that are gone: nothing if nobody did.
+/// The chats that are gone and that history has seen.
 #[derive(Default)]
-pub(crate) struct Gone(HashMap<VaultPath, Option<usize>>);
+pub(crate) struct Gone {
+    chats: Vec<GoneChat>,
+    /// By each name that they had, in the order in which they were there
+    named: HashMap<VaultPath, Vec<usize>>,
+    /// Which of them a chat was forked from
+    above: HashMap<ChatIx, usize>,
+}
 
-/// A chat that is gone, and when it was seen.
-pub(super) struct GonePlayer {
+/// A chat that is gone.
+struct GoneChat {
     /// Its observations
-    seen: Vec<usize>,
-    /// The observation by which everybody who came from it had left it
+    track: Vec<usize>,
+    /// The first observation of the last one who came from it, directly or over others that are gone; nothing if nobody did
+    left: Option<usize>,
+}
+
+impl Timeline {
+    /// The chats that used a book and are gone.
+    pub(super) fn gone_players(&self, book: &str, library: &Library) -> Vec<GonePlayer> {
+        let gone = library.chats_gone(self);
+        let player = |number: usize| {
+            let chat = &gone.chats[number];
+            let stood = |i: &usize| {
+                let seen = self.seen[*i].chat()?;
+                Some((*i, seen.messages.saturating_sub(1), seen.book.as_deref() == Some(book)))
+            };
+            let heads: Vec<Stood> = chat.track.iter().filter_map(stood).collect();
+            let is_still = heads.windows(2).all(|two| two[0].1 == two[1].1);
+            let (_, _, is_bound) = heads.last()?;
+            // It only had the book of the chat that it was forked from until it got its own.
+            if !heads.iter().any(|(.., bound)| *bound) || (is_still && !is_bound) {
+                return None;
+            }
+            let is_checkpoint = self.is_checkpoint(chat, library);
+            Some(GonePlayer { number, heads, is_checkpoint, left: chat.left })
+        };
+        gone.bound_to(book, self).into_iter().filter_map(player).collect()
+    }
+
+    /// Whether a chat that is gone was a checkpoint: as it said itself, as its name tells, or as the chat says that it was made in.
+    fn is_checkpoint(&self, chat: &GoneChat, library: &Library) -> bool {
+        let Some(file) = chat.track.last().map(|last| &self.seen[*last].observation.file) else {
+            return false;
+        };
+        let name = name_of(file);
+        let record = self.header_of(chat, |header| ForkRecord::read(header.metadata()));
+        if let Some(record) = record.flatten() {
+            return record.kind == "checkpoint";
+        }
+        match ForkName::read(name) {
+            ForkName::Branch(_) => false,
+            ForkName::Checkpoint(_) => true,
+            ForkName::Plain => {
+                let beside = library.chats.iter().filter(|chat| chat.path.parent() == file.parent());
+                let mut links = beside.flat_map(|chat| chat.facts.links());
+                links.any(|(_, link, linked)| link == Link::Bookmark && chat_stem(linked) == name)
+            }
+        }
+    }
+
+    /// What the header of a chat that is gone says, as it was seen last.
+    fn header_of<T>(&self, chat: &GoneChat, read: impl Fn(Header<'_>) -> T) -> Option<T> {
+        let last = chat.track.iter().rev().find_map(|i| self.seen[*i].chat())?;
+        let line = self.store().get(&last.header).ok()?;
+        Some(read(Header::new(Raw::parse(line.trim_ascii()).ok()?)))
+    }
+
+    /// The folders that a chat was in: those of one story, whatever its card was called.
+    fn folders<'a>(&'a self, track: &'a [usize]) -> impl Iterator<Item = VaultPath> + 'a {
+        let folders: BTreeSet<VaultPath> =
+            track.iter().map(|i| self.seen[*i].observation.file.parent()).collect();
+        folders.into_iter()
+    }
+}
+
+/// What the scenes of a chat that is gone tell, as it was seen last.
+pub(crate) struct GoneScenes {
+    pub(crate) scenes: Vec<(usize, SceneFacts)>,
+    pub(crate) snapshots: Snapshots,
+    pub(crate) recap: Option<RunningRecap>,
+}
+
+/// By number.
+#[derive(Default)]
+struct KnownScenes(Mutex<HashMap<usize, Option<Arc<GoneScenes>>>>);
+
+impl Timeline {
+    /// What those tell that had a book once and are gone. Each is read once, and only if somebody asks for a book that it had.
+    pub(crate) fn scenes_of_gone(
+        &self,
+        book: &str,
+        library: &Library,
+    ) -> Result<Vec<Arc<GoneScenes>>, HistoryError> {
+        let gone = library.chats_gone(self);
+        let mut told = Vec::new();
+        for number in gone.bound_to(book, self) {
+            let known =
+                || library.memo.slot::<KnownScenes>().0.lock().unwrap_or_else(PoisonError::into_inner);
+            let read = known().get(&number).cloned();
+            let scenes = match read {
+                Some(scenes) => scenes,
+                None => {
+                    let scenes = self.read_scenes(&gone.chats[number])?.map(Arc::new);
+                    known().insert(number, scenes.clone());
+                    scenes
+                }
+            };
+            told.extend(scenes);
+        }
+        Ok(told)
+    }
+
+    fn read_scenes(&self, chat: &GoneChat) -> Result<Option<GoneScenes>, HistoryError> {
+        let mut track = chat.track.iter().rev().map(|i| &self.seen[*i]);
+        let Some((seen, content)) = track.find_map(|seen| Some((seen, self.content(seen)?))) else {
+            return Ok(None);
+        };
+        let recap =
+            seen.chat().map(|chat| self.in_header(&chat.header, &recap::running_outline)).transpose()?;
+        let group = seen.observation.file.as_str().starts_with(layout::GROUP_CHATS);
+        let Scan { facts, snapshots, .. } = scan_stored(self.store(), &content, group)?;
+        Ok(Some(GoneScenes { scenes: facts.scenes, snapshots, recap: recap.flatten() }))
+    }
+}
+
+impl Gone {
+    /// Those that were ever seen bound to a book.
+    fn bound_to(&self, book: &str, history: &Timeline) -> BTreeSet<usize> {
+        history.bound_to(book).flat_map(|file| self.named.get(file).into_iter().flatten().copied()).collect()
+    }
+
+    /// The chats that are gone, as they were seen before.
+    fn of(library: &Library, history: &Timeline) -> Self {
+        let there: HashSet<&VaultPath> = library.chats.iter().map(|chat| &chat.path).collect();
+        // One of those who had its slug may be what a chat was before that nobody has seen yet: somebody gave it another name.
+        let unseen = library.chats.iter().filter(|chat| history.track(&chat.path).is_empty());
+        let slugs: HashSet<&str> = unseen.filter_map(Chat::slug).collect();
+        let mut gone = Self::default();
+        let mut files: Vec<&VaultPath> = history.chats().filter(|file| !library.is_in_closed(file)).collect();
+        files.sort_unstable();
+        for file in files {
+            let (mut lives, _) = history.lives(file);
+            let last = lives.last().and_then(|life| life.iter().rev().find_map(|i| history.seen[*i].chat()));
+            let may_be_there =
+                last.and_then(|chat| chat.slug.as_deref()).is_some_and(|slug| slugs.contains(slug));
+            if there.contains(file) || may_be_there {
+                lives.pop();
+            }
+            for life in lives {
+                let names: BTreeSet<&VaultPath> =
+                    life.iter().map(|i| &history.seen[*i].observation.file).chain([file]).collect();
+                for name in names {
+                    gone.named.entry(name.clone()).or_default().push(gone.chats.len());
+                }
+                gone.chats.push(GoneChat { track: life.to_vec(), left: None });
+            }
+        }
+        for numbers in gone.named.values_mut() {
+            numbers.sort_unstable_by_key(|number| gone.chats[*number].track.first().copied());
+        }
+        gone.follow(library, history);
+        gone
+    }
+
+    /// Finds out who came from them.
+    fn follow(&mut self, library: &Library, history: &Timeline) {
+        if self.chats.is_empty() {
+            return;
+        }
+        let names: HashSet<&str> = self.named.keys().map(name_of).collect();
+        let mut parents: HashMap<usize, Option<usize>> = HashMap::new();
+        for (c, chat) in ChatIx::each(&library.chats) {
+            let Some(name) = chat.main_chat().map(chat_stem).filter(|name| names.contains(name.as_str()))
+            else {
+                continue;
+            };
+            let track = history.life(&chat.path, usize::MAX);
+            let folders: BTreeSet<VaultPath> =
+                history.folders(history.track(&chat.path)).chain([chat.path.parent()]).collect();
+            let mut left = track.first().copied().unwrap_or(usize::MAX);
+            let mut above = self.find(folders, &name, left, history);
+            self.above.extend(above.map(|number| (c, number)));
+            let mut passed: HashSet<usize> = HashSet::new();
+            while let Some(number) = above.filter(|number| passed.insert(*number)) {
+                let gone = &mut self.chats[number];
+                gone.left = gone.left.max(Some(left));
+                left = gone.track.first().copied().unwrap_or(left);
+                let gone = &self.chats[number];
+                above = *parents.entry(number).or_insert_with(|| {
+                    let name =
+                        history.header_of(gone, |header| header.main_chat().map(|name| chat_stem(&name)));
+                    self.find(history.folders(&gone.track), &name.flatten()?, left, history)
+                });
+            }
+        }
+    }
+
+    /// The one that had a name when a fork of it was seen first.
+    fn find(
+        &self,
+        folders: impl IntoIterator<Item = VaultPath>,
+        name: &str,
+        first: usize,
+        history: &Timeline,
+    ) -> Option<usize> {
+        let file = |folder: VaultPath| folder.join(&format!("{name}.jsonl")).ok();
+        let begun = |number: usize| self.chats[number].track.first().copied().unwrap_or_default();
+        folders.into_iter().filter_map(file).find_map(|file| {
+            let numbers = self.named.get(&file)?;
+            let before = numbers.partition_point(|number| begun(*number) <= first);
+            let number = numbers[before.saturating_sub(1)];
+            // Another chat has the name by now, and was there before the fork.
+            let now = history.life(&file, usize::MAX).first().copied().filter(|now| *now > begun(number));
+            now.is_none_or(|now| now > first || self.chats[number].track.contains(&now)).then_some(number)
+        })
+    }
+}
+
+/// The name of a chat.
+fn name_of(file: &VaultPath) -> &str {
+    let name = file.as_str().rsplit('/').next().unwrap_or_default();
+    name.strip_suffix(".jsonl").unwrap_or(name)
+}
+
+/// A chat that used a book, and that is gone.
+pub(super) struct GonePlayer {
+    /// Its number among all that are gone
+    pub(super) number: usize,
+    pub(super) heads: Vec<Stood>,
+    pub(super) is_checkpoint: bool,
+    /// The first observation of the last one who came from it
     left: Option<usize>,
 }
 
 impl GonePlayer {
-    /// The last time that it was saved by the look that an observation belongs to, and whether it was new then.
-    pub(super) fn last(&self, i: usize, together: &dyn Fn(usize) -> bool) -> Option<(usize, bool)> {
-        let last = self.seen.iter().rposition(|j| *j < i || together(*j))?;
-        Some((self.seen[last], last == 0))
-    }
-
-    /// Whether it was new in the observation before this one, in which SillyTavern saves the link to it.
-    pub(super) fn is_linked(&self, save: usize) -> bool {
-        self.seen.first().is_some_and(|first| first + 1 == save)
-    }
-
-    /// Whether what was done in it by then is nobody's.
-    pub(super) fn is_nobodys(&self, i: usize) -> bool {
-        self.left.is_none_or(|left| left < i)
+    /// Whether what was done in it by the look that an observation belongs to is nobody's. What was looked at together had not left by then.
+    pub(super) fn is_nobodys(&self, i: usize, together: &dyn Fn(usize) -> bool) -> bool {
+        self.left.is_none_or(|left| left < i && !together(left))
     }
 }
 
-impl Timeline {
-    /// The chats that were bound to a book and are gone.
-    pub(super) fn gone_players(&self, book: &str, library: &Library) -> Vec<GonePlayer> {
-        let gone = library.chats_gone(self);
-        let player = |file: &VaultPath| {
-            let left = *gone.0.get(file)?;
-            let seen = self.track(file).iter().copied().filter(|i| self.seen[*i].chat().is_some());
-            Some(GonePlayer { seen: seen.collect(), left })
+/// Where a chat stood that is gone, as long as it was the line of one that was forked from it later.
+pub(super) struct Above {
+    number: usize,
+    heads: Vec<Stood>,
+    /// The last message that was forked
+    last: usize,
+}
+
+impl Above {
+    pub(super) fn of(library: &Library, history: &Timeline, chat: ChatIx, book: &str) -> Option<Self> {
+        let gone = library.chats_gone(history);
+        let number = *gone.above.get(&chat)?;
+        let here = &library.chats[chat];
+        let forks = library.forks_of_lost(here.story, &chat_stem(here.main_chat()?));
+        let (_, last) = *forks.iter().find(|(fork, _)| *fork == chat)?;
+        let track = &gone.chats[number].track;
+        let shifts: Vec<(usize, &Shift)> =
+            track.iter().filter_map(|i| Some((*i, history.seen[*i].chat()?.shift.as_ref()?))).collect();
+        let stood = |i: &usize| {
+            let seen = history.seen[*i].chat()?;
+            let head = number_now(&shifts, *i, seen.messages.saturating_sub(1));
+            Some((*i, head, seen.book.as_deref() == Some(book)))
         };
-        self.bound_to(book).filter_map(player).collect()
+        Some(Self { number, heads: track.iter().filter_map(stood).collect(), last })
     }
 
-    /// The chat that one names as its parent, as it was seen last.
-    fn parent_of(&self, file: &VaultPath) -> Option<VaultPath> {
-        let last = self.track(file).iter().rev().find_map(|i| self.seen[*i].chat())?;
-        let line = self.store().get(&last.header).ok()?;
-        let name = Header::new(Raw::parse(line.trim_ascii()).ok()?).main_chat()?;
-        file.parent().join(&format!("{}.jsonl", chat_stem(&name))).ok()
+    /// Where it stood when a book was looked at, if that was on the line of the fork.
+    pub(super) fn head(&self, i: usize, together: &dyn Fn(usize) -> bool) -> Option<Head> {
+        let (known, then) = stood(&self.heads, i, together);
+        let (_, to, bound) = then.filter(|(_, to, _)| *to <= self.last)?;
+        let from = known.map(|(_, from, _)| from.min(to));
+        (bound || known.is_some_and(|known| known.2)).then_some(Head {
+            from,
+            to,
+            later: false,
+            stands_for: Some(self.number),
+        })
     }
 }
 
 impl Library {
-    /// Whether history has seen a chat of this name beside another one that is gone, and that nobody comes from.
+    /// Whether history has seen a chat of this name beside another one, and it is gone.
+    pub(crate) fn is_gone(&self, beside: &Chat, name: &str) -> bool {
+        !self.gone_of_name(beside, name).is_empty()
+    }
+
+    /// Whether, besides, nobody comes from any of that name.
     pub(crate) fn is_gone_for_good(&self, beside: &Chat, name: &str) -> bool {
-        let Some(history) = self.history().ok().flatten() else { return false };
-        let file = beside.path.parent().join(&format!("{name}.jsonl"));
-        file.is_ok_and(|file| self.chats_gone(history).0.get(&file).is_some_and(Option::is_none))
+        let had = self.gone_of_name(beside, name);
+        let is_there = || self.chats.iter().any(|chat| chat.name == name && chat.story == beside.story);
+        !had.is_empty() && had.iter().all(|chat| chat.left.is_none()) && !is_there()
+    }
+
+    fn gone_of_name(&self, beside: &Chat, name: &str) -> Vec<&GoneChat> {
+        let history = self.history().ok().flatten();
+        let Some((history, file)) = history.zip(beside.path.parent().join(&format!("{name}.jsonl")).ok())
+        else {
+            return Vec::new();
+        };
+        let gone = self.chats_gone(history);
+        gone.named.get(&file).into_iter().flatten().map(|number| &gone.chats[*number]).collect()
     }
 
     fn chats_gone(&self, history: &Timeline) -> &Gone {
-        self.memo.slot::<OnceLock<Gone>>().get_or_init(|| {
-            let there: HashSet<&VaultPath> = self.chats.iter().map(|chat| &chat.path).collect();
-            let is_gone = |file: &&VaultPath| !there.contains(*file) && !self.is_in_closed(file);
-            let files: Vec<&VaultPath> = history.chats().filter(is_gone).collect();
-            let mut gone = Gone(files.iter().map(|file| ((*file).clone(), None)).collect());
-            let parents: HashMap<&VaultPath, VaultPath> =
-                files.iter().filter_map(|file| Some((*file, history.parent_of(file)?))).collect();
-            let first = |file: &VaultPath| history.life(file, usize::MAX).first().copied();
-            for chat in &self.chats {
-                let parent = chat.main_chat().map(|name| format!("{}.jsonl", chat_stem(name)));
-                let mut above = parent.and_then(|name| chat.path.parent().join(&name).ok());
-                let mut left = first(&chat.path).unwrap_or(usize::MAX);
-                let mut passed: HashSet<VaultPath> = HashSet::new();
-                while let Some(file) = above.take().filter(|file| passed.insert(file.clone())) {
-                    let Some(last) = gone.0.get_mut(&file) else { break };
-                    *last = (*last).max(Some(left));
-                    left = history.track(&file).first().copied().unwrap_or(left);
-                    above = parents.get(&file).cloned();
-                }
-            }
-            gone
-        })
+        self.memo.slot::<OnceLock<Gone>>().get_or_init(|| Gone::of(self, history))
     }
 }

@@ -189,7 +189,7 @@ impl Eye<'_, '_> {
             if chat.was.is_none() && (same == *before || (chat.content.is_none() && unread == *before)) {
                 return Ok(Look::Same(Some(identity)));
             }
-            chat.shift = self.shift(before, &scan, group)?;
+            chat.shift = self.shift(before, &scan, group, chat.slug.as_deref())?;
         }
         Ok(Look::New(Box::new(self.saw(path, Observed::Chat(chat))), Some(identity)))
     }
@@ -237,7 +237,13 @@ impl Eye<'_, '_> {
     }
 
     /// Where the messages went since the observation before.
-    fn shift(&self, before: &ChatSeen, scan: &Scan, group: bool) -> Result<Option<Shift>, HistoryError> {
+    fn shift(
+        &self,
+        before: &ChatSeen,
+        scan: &Scan,
+        group: bool,
+        slug: Option<&str>,
+    ) -> Result<Option<Shift>, HistoryError> {
         let now = &scan.transcript;
         let kept = |last: usize| now.moment(last).is_some_and(|moment| moment.to_string() == before.last);
         // Moments are chained: if the last one is still there, so are all before it.
@@ -249,7 +255,10 @@ impl Eye<'_, '_> {
         };
         let old = scan_stored(self.writer.store(), content, group)?;
         let old: Vec<MessageId> = old.transcript.rows_from(0).map(|row| row.id).collect();
-        let shift = Shift::between(&old, &after);
+        // With another slug it is another chat of that name: what came in the place of a message is not the same, edited.
+        let is_other = before.slug.as_deref().zip(slug).is_some_and(|(was, slug)| was != slug);
+        let is_other = is_other && matches!(self.by, By::Watch | By::Plugin(_));
+        let shift = if is_other { Shift::beginning(&old, &after) } else { Shift::between(&old, &after) };
         Ok(Some(shift).filter(|shift| !shift.is_identity(last + 1)))
     }
 

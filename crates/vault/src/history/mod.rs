@@ -36,6 +36,7 @@ use forklore_fs::{Identity, PathError, RealFs, VaultPath, Vfs};
 use forklore_journal::layout;
 use forklore_journal::operation::Operation;
 use forklore_store::{Store, StoreError};
+pub(crate) use gone::GoneScenes;
 pub use look::Depth;
 pub use observation::{BookSeen, By, ChatSeen, Observation, Observed};
 pub use past::{Past, PastError};

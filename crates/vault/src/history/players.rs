@@ -1,39 +1,24 @@
-//! [`Player`]: a chat that used a book, and where it stood; [`last_played`]: which of them was played last.
+//! [`Player`]: a chat that used a book, and where it stood; [`last_played`]: which of them, or of those that are gone, was played last.
 
 use forklore_core::story::Shift;
 use forklore_core::story::lineage::Kind;
 
-use super::gone::GonePlayer;
+use super::gone::{Above, GonePlayer};
 use crate::{ChatIx, Library};
 
-/// Who was played last.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Played {
-    /// This chat
-    By(ChatIx),
-    /// One that is gone, after everybody who came from it had left it
-    Gone,
-    /// Nobody knows
-    Nobody,
-}
+/// Where a chat stood: place of the observation, last message, whether it was bound to the book.
+pub(super) type Stood = (usize, usize, bool);
 
-impl Played {
-    pub(super) fn by(self) -> Option<ChatIx> {
-        match self {
-            Self::By(chat) => Some(chat),
-            Self::Gone | Self::Nobody => None,
-        }
-    }
-}
-
-/// A chat, and where it stood: place of the observation, last message, whether it was bound to the book.
+/// A chat that is there, and where it stood.
 pub(super) struct Player<'a> {
     pub(super) chat: ChatIx,
     /// Whether only another chat was bound to the book, which this one is a past state of
     pub(super) was_other: bool,
-    pub(super) heads: Vec<(usize, usize, bool)>,
+    pub(super) heads: Vec<Stood>,
     /// How its messages were numbered anew, with the places of the observations that show it
     pub(super) shifts: Vec<(usize, &'a Shift)>,
+    /// The chat that it was forked from, if that is gone
+    pub(super) above: Option<Above>,
 }
 
 impl Player<'_> {
@@ -46,90 +31,125 @@ impl Player<'_> {
         let has_played = |fork: usize| self.heads.iter().any(|(_, head, bound)| *bound && *head > fork);
         !is_bound_now && here.record.is_none() && fork.is_some_and(|fork| !has_played(fork))
     }
+}
+
+/// Whoever may have been played, whether or not it is there still: that a chat was deleted since makes nothing else of what was done in the others.
+pub(super) struct Candidate<'a> {
+    pub(super) who: Who,
+    heads: &'a [Stood],
+    is_checkpoint: bool,
+}
+
+/// A chat.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Who {
+    There(ChatIx),
+    /// One that is gone, by its place in a list of those
+    Gone(usize),
+}
+
+/// All who may have been played with a book.
+pub(super) fn candidates<'a>(
+    players: &'a [Player<'_>],
+    gone: &'a [GonePlayer],
+    library: &Library,
+) -> Vec<Candidate<'a>> {
+    let there = players.iter().filter(|player| !player.was_other).map(|player| Candidate {
+        who: Who::There(player.chat),
+        heads: &player.heads,
+        is_checkpoint: library.chats[player.chat].lineage.kind == Kind::Checkpoint,
+    });
+    let gone = gone.iter().enumerate().map(|(n, player)| Candidate {
+        who: Who::Gone(n),
+        heads: &player.heads,
+        is_checkpoint: player.is_checkpoint,
+    });
+    there.chain(gone).collect()
+}
+
+impl Candidate<'_> {
+    /// Its last save by the look that an observation belongs to.
+    fn last(&self, i: usize, together: &dyn Fn(usize) -> bool) -> Option<usize> {
+        let before = self.heads.partition_point(|(j, ..)| *j < i);
+        let beside = self.heads[before..].iter().take_while(|(j, ..)| together(*j)).count();
+        let last = (before + beside).checked_sub(1)?;
+        let (save, _, bound) = self.heads[last];
+        // Who has another book by now wrote into that one, unless he got it only then.
+        let was = || last.checked_sub(1).is_some_and(|before| self.heads[before].2);
+        (bound || (together(save) && was())).then_some(save)
+    }
 
     /// Whether it is a checkpoint in which nobody has been up to an observation: who makes one stays where he is.
-    pub(super) fn is_put_aside(&self, library: &Library, i: usize) -> bool {
-        let is_checkpoint = library.chats[self.chat].lineage.kind == Kind::Checkpoint;
+    fn is_put_aside(&self, i: usize) -> bool {
         let until = self.heads.partition_point(|(j, ..)| *j <= i);
-        is_checkpoint && self.heads[..until].windows(2).all(|two| two[0].1 == two[1].1)
+        self.is_checkpoint && self.heads[..until].windows(2).all(|two| two[0].1 == two[1].1)
+    }
+
+    fn is_new(&self, save: usize) -> bool {
+        self.heads.first().is_some_and(|(first, ..)| *first == save)
     }
 }
 
-/// The chat that was saved last before a book was looked at, if looks were close enough to tell.
+/// The one that was saved last before a book was looked at, if looks were close enough to tell.
 pub(super) fn last_played(
-    (players, gone): (&[Player<'_>], &[GonePlayer]),
-    library: &Library,
+    candidates: &[Candidate<'_>],
     i: usize,
     together: &dyn Fn(usize) -> bool,
     looked: &dyn Fn(usize) -> Option<i64>,
-) -> Played {
-    let last = last_of_those_there(players, library, i, together, looked);
-    let save = last.map(|(save, _)| save);
-    // Who makes a fork goes on in it, also where that is gone; the link to it is saved after it.
-    let may_be = |gone: &&GonePlayer| {
-        gone.last(i, together).is_some_and(|(last, new)| {
-            let beside = |save: usize| looked(save).is_some() && looked(save) == looked(last);
-            save.is_none_or(|save| save < last || (new && (beside(save) || gone.is_linked(save))))
-        })
-    };
-    let latest = gone.iter().filter(may_be).max_by_key(|gone| gone.last(i, together));
-    match (latest, last) {
-        (Some(gone), _) if gone.is_nobodys(i) => Played::Gone,
-        (None, Some((_, Some(chat)))) => Played::By(chat),
-        _ => Played::Nobody,
-    }
-}
-
-/// The last save of those who are there before a book was looked at, and the chat that it tells of, if it is known.
-fn last_of_those_there(
-    players: &[Player<'_>],
-    library: &Library,
-    i: usize,
-    together: &dyn Fn(usize) -> bool,
-    looked: &dyn Fn(usize) -> Option<i64>,
-) -> Option<(usize, Option<ChatIx>)> {
-    let last = |player: &Player<'_>| {
-        let before = player.heads.partition_point(|(j, ..)| *j < i);
-        let beside = player.heads[before..].iter().take_while(|(j, ..)| together(*j)).count();
-        let last = (before + beside).checked_sub(1)?;
-        Some((player.heads[last].0, player.chat))
-    };
-    let may_be = |player: &&Player<'_>| !player.was_other && !player.is_put_aside(library, i);
-    let lasts = || players.iter().filter(may_be).filter_map(last);
-    let (save, chat) = lasts().max()?;
-    if let Some(fork) = linked(players, save, chat)
-        && library.chats[fork].lineage.kind != Kind::Checkpoint
-    {
-        return Some((save, Some(fork)));
+) -> Option<Who> {
+    let may_be = candidates.iter().filter(|candidate| !candidate.is_put_aside(i));
+    let lasts: Vec<(usize, &Candidate<'_>)> =
+        may_be.filter_map(|candidate| Some((candidate.last(i, together)?, candidate))).collect();
+    let (save, last) = *lasts.iter().max_by_key(|(save, _)| *save)?;
+    if let Some(fork) = linked(candidates, save, last) {
+        return Some(fork.who);
     }
     // What was looked at together may have been saved in any order.
-    let beside = |j: usize| looked(j).is_some() && looked(j) == looked(save);
-    let others: Vec<(usize, ChatIx)> =
-        lasts().filter(|(j, other)| *other != chat && beside(*j)).chain([(save, chat)]).collect();
-    if others.len() == 1 {
-        return Some((save, Some(chat)));
+    let beside = |j: usize| j == save || (looked(j).is_some() && looked(j) == looked(save));
+    let mut others = lasts.iter().filter(|(j, _)| beside(*j)).peekable();
+    if others.clone().count() == 1 {
+        return Some(last.who);
     }
     // But who makes a fork goes on in the fork: of those that were saved then, it is the one that had not been there before.
-    let is_new = |(j, chat): &&(usize, ChatIx)| {
-        players
-            .iter()
-            .any(|player| player.chat == *chat && player.heads.first().is_some_and(|(first, ..)| first == j))
-    };
-    let mut new = others.iter().filter(is_new);
-    Some((save, new.next().filter(|_| new.next().is_none()).map(|(_, chat)| *chat)))
+    let mut new = others.by_ref().filter(|(j, candidate)| candidate.is_new(*j));
+    new.next().filter(|_| new.next().is_none()).map(|(_, candidate)| candidate.who)
 }
 
 /// The fork that a save was made for, if it was: right after a chat that had not been there before, and without a new message. That is how
 /// SillyTavern saves the link to a fork, and who made the fork is in it.
-fn linked(players: &[Player<'_>], save: usize, chat: ChatIx) -> Option<ChatIx> {
-    let parent = players.iter().find(|player| player.chat == chat)?;
+fn linked<'a, 'b>(
+    candidates: &'a [Candidate<'b>],
+    save: usize,
+    parent: &Candidate<'_>,
+) -> Option<&'a Candidate<'b>> {
     let n = parent.heads.iter().position(|(j, ..)| *j == save)?;
     let (before, head, _) = *parent.heads.get(n.checked_sub(1)?)?;
-    let begun = |player: &&Player<'_>| {
-        player.heads.first().is_some_and(|(first, ..)| before < *first && *first + 1 == save)
+    let begun = |fork: &&Candidate<'_>| {
+        fork.heads.first().is_some_and(|(first, ..)| before < *first && *first + 1 == save)
     };
-    let fork = players.iter().filter(|player| player.chat != chat).find(begun);
-    fork.filter(|_| head == parent.heads[n].1).map(|player| player.chat)
+    let fork = candidates.iter().filter(|fork| fork.who != parent.who).find(begun);
+    fork.filter(|fork| head == parent.heads[n].1 && !fork.is_checkpoint)
+}
+
+/// Those who used a book.
+pub(super) struct Used<'a> {
+    pub(super) players: &'a [Player<'a>],
+    pub(super) gone: &'a [GonePlayer],
+    pub(super) candidates: &'a [Candidate<'a>],
+}
+
+/// Where a chat stood before the look that an observation belongs to, and after it. What was looked at together may have been saved in any
+/// order.
+pub(super) fn stood(
+    heads: &[Stood],
+    i: usize,
+    together: &dyn Fn(usize) -> bool,
+) -> (Option<Stood>, Option<Stood>) {
+    let after = heads.partition_point(|(j, ..)| *j < i);
+    let first = heads[..after].iter().rposition(|(j, ..)| !together(*j)).map_or(0, |n| n + 1);
+    let last = after + heads[after..].iter().take_while(|(j, ..)| together(*j)).count();
+    let known = first.checked_sub(1).map(|n| heads[n]);
+    (known, last.checked_sub(1).map(|n| heads[n]).filter(|_| last > first).or(known))
 }
 
 /// The number that a message has now that had `message` at an observation.

@@ -369,7 +369,22 @@ impl Timeline {
     pub(super) fn life(&self, file: &VaultPath, end: usize) -> Vec<usize> {
         let track = self.track(file);
         let track = &track[..track.partition_point(|i| *i < end)];
-        let (mut from, mut last, mut gone): (usize, Option<&ChatSeen>, bool) = (0, None, false);
+        let (begun, gone) = self.begun(track);
+        if gone { Vec::new() } else { track[begun.last().copied().unwrap_or_default()..].to_vec() }
+    }
+
+    /// The chats that had a name one after the other, each with its observations; whether the last one was seen to go, too.
+    pub(super) fn lives(&self, file: &VaultPath) -> (Vec<&[usize]>, bool) {
+        let track = self.track(file);
+        let (begun, gone) = self.begun(track);
+        let ends = begun.iter().skip(1).copied().chain([track.len()]);
+        (begun.iter().zip(ends).map(|(from, to)| &track[*from..to]).collect(), gone)
+    }
+
+    /// Where in a track another chat begins, the first one included; and whether the last one is gone.
+    fn begun(&self, track: &[usize]) -> (Vec<usize>, bool) {
+        let mut begun = Vec::new();
+        let (mut last, mut gone): (Option<&ChatSeen>, bool) = (None, false);
         for (n, i) in track.iter().enumerate() {
             let Some(chat) = self.seen[*i].chat() else {
                 gone = true;
@@ -380,14 +395,12 @@ impl Timeline {
             let is_other = match last {
                 Some(last) if gone => !last.is_same_story(chat),
                 Some(last) => watched && chat.replaces(last),
-                None => gone,
+                None => true,
             };
-            if is_other {
-                from = n;
-            }
+            begun.extend(is_other.then_some(n));
             (last, gone) = (Some(chat), false);
         }
-        if gone { Vec::new() } else { track[from..].to_vec() }
+        (begun, gone)
     }
 
     /// The number that a message has at the end of a period's track, if it had `message` at observation `from` of it.

@@ -68,6 +68,8 @@ impl Library {
         let stranger = now.is_none_or(|chat| self.chats[chat].born_as().as_deref() == Some(name));
         let mut may_be = of_story().filter(renamed);
         let only = may_be.next().filter(|_| base.is_some() && stranger && may_be.next().is_none());
+        // Unless it was somebody else's who is gone.
+        let only = only.filter(|user| !self.is_gone(&self.chats[*user], name));
         born.or(only).or(now)
     }
 

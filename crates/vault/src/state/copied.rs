@@ -311,10 +311,12 @@ impl Copied<'_> {
         there.filter(later).any(|there| self.is_about_the_same(there, image))
     }
 
-    /// Whether two memories are made from some of the same messages.
+    /// Whether one of two memories sums up all that the other does.
     fn is_about_the_same(&self, a: &EntryImage, b: &EntryImage) -> bool {
         let subjects = self.keepers.subject(a).zip(self.keepers.subject(b));
-        subjects.is_some_and(|((start, end), (first, last))| first <= end && start <= last)
+        subjects.is_some_and(|((start, end), (first, last))| {
+            (start <= first && last <= end) || (first <= start && end <= last)
+        })
     }
 
     /// Whether a memory is in a book, whatever hands have made of it.

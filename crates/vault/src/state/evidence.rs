@@ -76,6 +76,7 @@ impl Library {
         evidence.by_choice = evidence.keepers.is_empty() && !self.made_by_forklore(stem);
         self.add_copies(&mut evidence)?;
         self.add_backups(&mut evidence);
+        self.add_scenes_of_gone(&mut evidence)?;
         self.add_events(&mut evidence)?;
         Ok(evidence)
     }
@@ -95,6 +96,10 @@ impl Library {
     /// The same from headers of then, for a book that nobody is bound to any more: whoever gets another one has that in his header instead.
     fn made_before(&self, stem: &str) -> Option<i64> {
         let history = self.history().ok().flatten()?;
+        // Of a book that nothing keeps no extension has noted anything.
+        if self.book(stem).ok().flatten().is_some_and(|book| book.keeper().is_none()) {
+            return None;
+        }
         let read = |metadata: Raw<'_>| {
             let mut made =
                 adapter::made(metadata).filter(|(book, _)| self.known_as(&book_stem(book)) == stem);
@@ -123,8 +128,9 @@ impl Library {
     /// The chat that a book was made for: the one that the others who name it come from, in their headers or in their scenes.
     fn made_for(&self, stem: &str) -> Option<ChatIx> {
         let scenes = self.scenes().get(stem).map_or(&[][..], Vec::as_slice);
-        let wrote = |chat: ChatIx| scenes.iter().filter(|told| told.scene.origin.chat == chat).count();
-        let mut named: Vec<ChatIx> = scenes.iter().map(|told| told.scene.origin.chat).collect();
+        let played = || scenes.iter().filter_map(|told| Some(told.scene.origin?.chat));
+        let wrote = |chat: ChatIx| played().filter(|played| *played == chat).count();
+        let mut named: Vec<ChatIx> = played().collect();
         named.extend(self.names_of(stem).flat_map(|name| self.users_of(name)));
         named.extend(self.copies().iter().filter(|copy| copy.stem == stem).map(|copy| copy.chat));
         if named.is_empty() {
@@ -218,7 +224,7 @@ impl Library {
                             written: version.written.clone(),
                             events: Vec::new(),
                             carriers: vec![(chat, *message)],
-                            origin: Origin { chat, message: *message },
+                            origin: Some(Origin { chat, message: *message }),
                         });
                         let witness = Witness::Scene(evidence.scenes.len() - 1);
                         let content = Content::Whole(entries.into());

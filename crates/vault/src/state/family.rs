@@ -120,7 +120,7 @@ impl Library {
                     let scenes = found.entry(book.clone()).or_default();
                     let place =
                         *places.entry((book, (version.number, version.started))).or_insert_with(|| {
-                            let origin = Origin { chat: c, message: *message };
+                            let origin = Some(Origin { chat: c, message: *message });
                             let scene = Scene {
                                 started: version.started,
                                 finished: i64::MIN,
@@ -171,12 +171,14 @@ impl Library {
     /// it was made again or passed over, has written nothing but what it says it made.
     fn leave_unwritten(&self, found: &mut ScenesByBook) {
         let mut combined: HashMap<ChatIx, i64> = HashMap::new();
+        let played = |scene: &Scene| scene.origin.map(|origin| origin.chat);
         for told in found.values().flatten().filter(|told| told.scene.finished < i64::MAX) {
-            let last = combined.entry(told.scene.origin.chat).or_insert(i64::MIN);
+            let Some(chat) = played(&told.scene) else { continue };
+            let last = combined.entry(chat).or_insert(i64::MIN);
             *last = (*last).max(told.scene.started);
         }
         for told in found.values_mut().flatten().filter(|told| told.scene.finished == i64::MAX) {
-            let last = combined.get(&told.scene.origin.chat);
+            let last = played(&told.scene).and_then(|chat| combined.get(&chat));
             if last.is_some_and(|last| *last > told.scene.started) {
                 told.scene.written.names.clear();
             }
@@ -213,10 +215,10 @@ impl Library {
     }
 
     /// Where a scene was played: in all other chats that carry it, it stands before the fork point.
-    fn played_in(&self, scene: &Scene) -> Origin {
+    fn played_in(&self, scene: &Scene) -> Option<Origin> {
         let mut carriers = scene.carriers.iter();
         let first = carriers.find(|(chat, _)| self.is_played(scene, *chat)).or(scene.carriers.first());
-        first.map_or(scene.origin, |(chat, message)| Origin { chat: *chat, message: *message })
+        first.map(|(chat, message)| Origin { chat: *chat, message: *message }).or(scene.origin)
     }
 
     /// Whether a scene was played in a chat, and not before it was forked.

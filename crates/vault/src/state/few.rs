@@ -6,7 +6,7 @@
 
 use std::sync::{Arc, Mutex, PoisonError};
 
-use forklore_core::adapter::template;
+use forklore_core::adapter::{Keepers, template};
 use forklore_core::format::book::EntryImage;
 use forklore_core::state::{Base, BookEvidence, Content, Life, StateEntry, Witness};
 use forklore_fs::PathError;
@@ -40,12 +40,16 @@ impl Library {
         wanted: Wanted,
         live: &Arc<Book>,
     ) -> Result<Option<Told>, PathError> {
-        let mut last = self.memo.slot::<LastFew>().0.lock().unwrap_or_else(PoisonError::into_inner);
-        if last.as_ref().is_none_or(|(chat, _)| *chat != c) {
-            *last = Some((c, self.few(c, live)?.map(Arc::new)));
-        }
-        let few = last.as_ref().and_then(|(_, few)| few.clone());
-        drop(last);
+        let last = || self.memo.slot::<LastFew>().0.lock().unwrap_or_else(PoisonError::into_inner);
+        let known = last().as_ref().filter(|(chat, _)| *chat == c).map(|(_, few)| few.clone());
+        let few = match known {
+            Some(few) => few,
+            None => {
+                let few = self.few(c, live)?.map(Arc::new);
+                *last() = Some((c, few.clone()));
+                few
+            }
+        };
         let told = few.and_then(|few| {
             let (source, entries, left_out) = from_evidence(&few.lore, at, self.chats[c].head(), wanted);
             Some((source, few.with_all(entries)?, left_out))
@@ -59,6 +63,11 @@ impl Library {
             return Ok(None);
         }
         let Some(mut aside) = Steady::of(live.clone()) else { return Ok(None) };
+        // Of what an extension keeps most tells of each other: nothing is gained there.
+        let others = aside.others();
+        if !are_plain(&Keepers::new(|adapter| adapter.kept(&others)), &others) {
+            return Ok(None);
+        }
         if let Some(history) = self.history()?
             && let Ok(file) = forklore_journal::layout::book(stem)
         {
@@ -92,14 +101,7 @@ impl Library {
 /// Whether nothing that is known of a book tells of one entry by another: no scene was processed in it, no work was under way when it was seen
 /// first, and no entry says where it comes from.
 fn tells_of_each(evidence: &BookEvidence) -> bool {
-    let keepers = &evidence.keepers;
-    let is_plain = |entries: &[EntryImage]| {
-        entries.iter().all(|entry| {
-            keepers.layers(entry, entries).iter().all(|(mark, _)| mark.is_none())
-                && keepers.subject(entry).is_none()
-                && template(entry).is_none()
-        })
-    };
+    let is_plain = |entries: &[EntryImage]| are_plain(&evidence.keepers, entries);
     let mut sights = evidence.sights.iter().enumerate();
     evidence.scenes.is_empty()
         && evidence.elsewhere.is_empty()
@@ -115,6 +117,15 @@ fn tells_of_each(evidence: &BookEvidence) -> bool {
                     Witness::Scene(_) | Witness::Copy => false,
                 }
         })
+}
+
+/// Whether no entry says where it comes from.
+fn are_plain(keepers: &Keepers, entries: &[EntryImage]) -> bool {
+    entries.iter().all(|entry| {
+        keepers.layers(entry, entries).iter().all(|(mark, _)| mark.is_none())
+            && keepers.subject(entry).is_none()
+            && template(entry).is_none()
+    })
 }
 
 impl Few {

@@ -230,19 +230,20 @@ fn shown_of(state: &[(Thing, EntryImage)], evidence: &BookEvidence) -> usize {
     state.iter().filter(|(_, entry)| shown.contains(&(&*entry.comment, entry.content()))).count()
 }
 
-/// Whether the first sight of a book shows a state, title by title and word by word, but for what extensions keep there for themselves.
-fn is_begun_as(state: &[(Thing, EntryImage)], evidence: &BookEvidence) -> bool {
+/// Whether the first sight of a book shows what it was made with and nothing else, title by title and word by word, but for what extensions keep
+/// there for themselves. Of what nothing dates any may have been left out.
+fn is_begun_as(made: &Made<'_>, evidence: &BookEvidence) -> bool {
     let whole = |sight: &'_ Sight| matches!(sight.content, Content::Whole(_));
     let first = evidence.sights.iter().filter(|sight| whole(sight)).min_by_key(|sight| sight.time);
     let Some(Content::Whole(entries)) = first.map(|sight| &sight.content) else { return false };
-    let is_fact = |entry: &&EntryImage| entry_role(&entry.comment) == EntryRole::Fact;
-    let told = |entry: &EntryImage| (entry.comment.to_string(), entry.content().into_owned());
-    let mut shown: Vec<(String, String)> = entries.iter().filter(is_fact).map(told).collect();
-    let mut had: Vec<(String, String)> =
-        state.iter().map(|(_, entry)| entry).filter(is_fact).map(told).collect();
-    shown.sort_unstable();
-    had.sort_unstable();
-    !had.is_empty() && shown == had
+    let facts = |entries: &mut dyn Iterator<Item = &EntryImage>| -> HashSet<(String, String)> {
+        let facts = entries.filter(|entry| entry_role(&entry.comment) == EntryRole::Fact);
+        facts.map(|entry| (entry.comment.to_string(), entry.content().into_owned())).collect()
+    };
+    let shown = facts(&mut entries.iter());
+    let had = facts(&mut made.things.iter().map(|(_, entry)| entry));
+    let certain = facts(&mut made.certain.iter().map(|(_, entry)| entry));
+    !shown.is_empty() && shown.is_subset(&had) && certain.is_subset(&shown)
 }
 
 /// Lives of books that are being worked out, those that others are copies of first.
@@ -354,7 +355,7 @@ impl Lives {
         if let Some(at) = rebound {
             let line = library.line_with(owner, stem);
             let made = self.made(library, line, owner, at, (0, None))?;
-            if is_begun_as(&made.things, &evidence) {
+            if is_begun_as(&made, &evidence) {
                 return Ok(Arc::new(Life::of(evidence, &Base::Made(made), &cast)));
             }
         }

@@ -167,7 +167,7 @@ fn setting(keeper: Keeper, seed: u64, looks: bool) -> Setting {
 
 /// The states of the fixed stories that are not right today: exactly so many, so that whatever changes one of them is seen. To be
 /// lowered, and emptied.
-const WRONG: &[(&str, usize)] = &[("right after heal, Recap, watched", 3)];
+const WRONG: &[(&str, usize)] = &[];
 
 /// So many stories each law is tried on.
 const STORIES: usize = 12;

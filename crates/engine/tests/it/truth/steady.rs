@@ -159,6 +159,39 @@ fn edited(story: &Story) -> (Truth, Vec<Wrong>) {
     (truth, wrong)
 }
 
+/// A chat is deleted that nothing was forked from: what was right in the others is right, and of what was there nothing is left out that was shown.
+fn deleted(story: &Story) -> (Truth, Vec<Wrong>) {
+    without_chat(story, false)
+}
+
+/// The same of one that others were forked from.
+fn parent_deleted(story: &Story) -> (Truth, Vec<Wrong>) {
+    without_chat(story, true)
+}
+
+fn without_chat(story: &Story, parent: bool) -> (Truth, Vec<Wrong>) {
+    let story = Story { acts: story.acts.iter().cloned().chain([Act::Look]).collect(), ..story.clone() };
+    let (fs, truth) = story.play(1, look);
+    let before = states(&library(&fs), &truth);
+    let chats = truth.chats();
+    let is_above =
+        |c: usize| chats.iter().any(|(below, ..)| truth.parent(*below).is_some_and(|(above, _)| above == c));
+    let Some((_, chat, ..)) =
+        chats.iter().rev().find(|(c, ..)| (parent || truth.parent(*c).is_some()) && is_above(*c) == parent)
+    else {
+        return (truth, Vec::new());
+    };
+    let acts = story.acts.iter().cloned().chain([Act::DeleteChat { chat: *chat, book: false }]).collect();
+    let (fs, truth) = Story { acts, ..story.clone() }.play(1, look);
+    let mut wrong = spoilt(&truth, &before, &states(&library(&fs), &truth));
+    // Who is alone with a lorebook then has at his last message what is in it.
+    let last = |wrong: &Wrong| {
+        truth.chats().iter().any(|(_, label, _, messages)| *label == wrong.chat && wrong.at + 1 == *messages)
+    };
+    wrong.retain(|wrong| !last(wrong));
+    (truth, wrong)
+}
+
 /// What was right is right when a fork was made somewhere and undone.
 fn forked_elsewhere(story: &Story) -> (Truth, Vec<Wrong>) {
     let (fs, truth) = story.play(1, look);
@@ -227,6 +260,20 @@ fn meeting_a_vault_with_backups_makes_no_answer_wrong_with_memory_books() {
 #[test]
 fn meeting_a_vault_with_backups_makes_no_answer_wrong_by_hand() {
     law("met", (Keeper::Hand, false), &met);
+}
+
+#[test]
+fn deleting_a_chat_makes_no_answer_wrong_in_the_others() {
+    for kind in ALL {
+        law("deleted", kind, &deleted);
+    }
+}
+
+#[test]
+fn deleting_a_parent_makes_no_answer_wrong_in_the_others() {
+    for kind in ALL {
+        law("parent deleted", kind, &parent_deleted);
+    }
 }
 
 #[test]
