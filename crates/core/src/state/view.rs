@@ -137,9 +137,22 @@ impl View<'_> {
                 (self.begun_with(place, None, difference), self.hand(difference))
             }
             Author::Unknown => {
-                let place = self.shown_by_ours(difference).unwrap_or(Place::Unattributed);
+                let place = self.shown_by_ours(difference).unwrap_or_else(|| self.as_old_as_book(difference));
                 (self.begun_with(place, None, difference), Cause::Seen)
             }
+        }
+    }
+
+    /// Where something belongs that nobody ever saw the book without, of a book that was made for a chat which is gone: it may be as old as
+    /// the book, for whoever came from that chat.
+    fn as_old_as_book(&self, difference: &Difference) -> Place {
+        let is_first = difference.since.is_none() && difference.after.is_some();
+        let above = self.line.ancestors.iter().map(|above| above.chat);
+        let mut line = std::iter::once(self.line.chat).chain(above);
+        if self.life.lost && is_first && line.any(|ours| self.life.users.contains(&ours)) {
+            Place::Between { from: None, until: usize::MAX }
+        } else {
+            Place::Unattributed
         }
     }
 

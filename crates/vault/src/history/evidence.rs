@@ -271,7 +271,8 @@ impl Timeline {
         let player = |(chat, here): (ChatIx, &crate::Chat)| {
             // What was restored was another chat before.
             let was = self.restored_from(library, chat).filter(|(file, _)| bound(file));
-            let own = here.book_stem() == Some(book) || bound(&here.path);
+            let above = Above::of(library, self, chat, book).filter(Above::is_bound);
+            let own = here.book_stem() == Some(book) || bound(&here.path) || above.is_some();
             if !own && was.is_none() {
                 return None;
             }
@@ -289,7 +290,6 @@ impl Timeline {
                 };
                 Some((*i, head, bound == Some(book)))
             };
-            let above = Above::of(library, self, chat, book);
             let heads = track.iter().filter_map(head).collect();
             Some(Player { chat, was_other: !own, heads, shifts, above })
         };

@@ -10,8 +10,8 @@ use forklore_core::format::chat::Header;
 use forklore_core::format::names::{ForkName, chat_stem};
 use forklore_core::format::record::ForkRecord;
 use forklore_core::state::Head;
-use forklore_core::story::Shift;
 use forklore_core::story::lineage::Link;
+use forklore_core::story::{Shift, Transcript};
 use forklore_fs::VaultPath;
 use forklore_journal::layout;
 use forklore_json::Raw;
@@ -40,6 +40,8 @@ struct GoneChat {
     track: Vec<usize>,
     /// The first observation of the last one who came from it, directly or over others that are gone; nothing if nobody did
     left: Option<usize>,
+    /// Whether somebody came from one that is gone, too, and was forked from this one
+    is_chained: bool,
 }
 
 impl Timeline {
@@ -60,7 +62,10 @@ impl Timeline {
                 return None;
             }
             let is_checkpoint = self.is_checkpoint(chat, library);
-            Some(GonePlayer { number, heads, is_checkpoint, left: chat.left })
+            let forks = gone.above.iter().filter(|(_, above)| **above == number);
+            let forks = forks.map(|(fork, _)| library.forked_from_gone(*fork).unwrap_or(usize::MAX));
+            let last = forks.max().filter(|_| !chat.is_chained).unwrap_or(usize::MAX);
+            Some(GonePlayer { number, heads, is_checkpoint, left: chat.left, last })
         };
         gone.bound_to(book, self).into_iter().filter_map(player).collect()
     }
@@ -106,36 +111,47 @@ pub(crate) struct GoneScenes {
     pub(crate) scenes: Vec<(usize, SceneFacts)>,
     pub(crate) snapshots: Snapshots,
     pub(crate) recap: Option<RunningRecap>,
+    transcript: Transcript,
 }
+
+/// The last messages that chats have from parents that are gone.
+#[derive(Default)]
+struct Forked(HashMap<ChatIx, usize>);
 
 /// By number.
 #[derive(Default)]
 struct KnownScenes(Mutex<HashMap<usize, Option<Arc<GoneScenes>>>>);
 
 impl Timeline {
-    /// What those tell that had a book once and are gone. Each is read once, and only if somebody asks for a book that it had.
+    /// What those tell that had a book once and are gone. Each is read once, and only if somebody asks for a book that it had, and its running
+    /// recap says that there is more than is known: a version of it is made whenever a scene is merged, and extensions wipe all of them.
     pub(crate) fn scenes_of_gone(
         &self,
         book: &str,
         library: &Library,
+        is_known: &dyn Fn(i64) -> bool,
     ) -> Result<Vec<Arc<GoneScenes>>, HistoryError> {
         let gone = library.chats_gone(self);
         let mut told = Vec::new();
         for number in gone.bound_to(book, self) {
-            let known =
-                || library.memo.slot::<KnownScenes>().0.lock().unwrap_or_else(PoisonError::into_inner);
-            let read = known().get(&number).cloned();
-            let scenes = match read {
-                Some(scenes) => scenes,
-                None => {
-                    let scenes = self.read_scenes(&gone.chats[number])?.map(Arc::new);
-                    known().insert(number, scenes.clone());
-                    scenes
-                }
-            };
-            told.extend(scenes);
+            let recap =
+                self.header_of(&gone.chats[number], |header| recap::running_outline(header.metadata()));
+            let Some(RunningRecap { versions, .. }) = recap.flatten() else { continue };
+            if versions.is_empty() || versions.iter().any(|version| !is_known(version.clock)) {
+                told.extend(self.scenes_of(number, library)?);
+            }
         }
         Ok(told)
+    }
+
+    fn scenes_of(&self, number: usize, library: &Library) -> Result<Option<Arc<GoneScenes>>, HistoryError> {
+        let known = || library.memo.slot::<KnownScenes>().0.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(scenes) = known().get(&number).cloned() {
+            return Ok(scenes);
+        }
+        let scenes = self.read_scenes(&library.chats_gone(self).chats[number])?.map(Arc::new);
+        known().insert(number, scenes.clone());
+        Ok(scenes)
     }
 
     fn read_scenes(&self, chat: &GoneChat) -> Result<Option<GoneScenes>, HistoryError> {
@@ -146,8 +162,8 @@ impl Timeline {
         let recap =
             seen.chat().map(|chat| self.in_header(&chat.header, &recap::running_outline)).transpose()?;
         let group = seen.observation.file.as_str().starts_with(layout::GROUP_CHATS);
-        let Scan { facts, snapshots, .. } = scan_stored(self.store(), &content, group)?;
-        Ok(Some(GoneScenes { scenes: facts.scenes, snapshots, recap: recap.flatten() }))
+        let Scan { facts, snapshots, transcript, .. } = scan_stored(self.store(), &content, group)?;
+        Ok(Some(GoneScenes { scenes: facts.scenes, snapshots, recap: recap.flatten(), transcript }))
     }
 }
 
@@ -180,7 +196,7 @@ impl Gone {
                 for name in names {
                     gone.named.entry(name.clone()).or_default().push(gone.chats.len());
                 }
-                gone.chats.push(GoneChat { track: life.to_vec(), left: None });
+                gone.chats.push(GoneChat { track: life.to_vec(), left: None, is_chained: false });
             }
         }
         for numbers in gone.named.values_mut() {
@@ -212,6 +228,7 @@ impl Gone {
             while let Some(number) = above.filter(|number| passed.insert(*number)) {
                 let gone = &mut self.chats[number];
                 gone.left = gone.left.max(Some(left));
+                gone.is_chained |= passed.len() > 1;
                 left = gone.track.first().copied().unwrap_or(left);
                 let gone = &self.chats[number];
                 above = *parents.entry(number).or_insert_with(|| {
@@ -258,12 +275,16 @@ pub(super) struct GonePlayer {
     pub(super) is_checkpoint: bool,
     /// The first observation of the last one who came from it
     left: Option<usize>,
+    /// The last message that anybody has from it
+    last: usize,
 }
 
 impl GonePlayer {
     /// Whether what was done in it by the look that an observation belongs to is nobody's. What was looked at together had not left by then.
     pub(super) fn is_nobodys(&self, i: usize, together: &dyn Fn(usize) -> bool) -> bool {
+        let (_, then) = stood(&self.heads, i, together);
         self.left.is_none_or(|left| left < i && !together(left))
+            || then.is_some_and(|(_, at, _)| at > self.last)
     }
 }
 
@@ -280,8 +301,11 @@ impl Above {
         let gone = library.chats_gone(history);
         let number = *gone.above.get(&chat)?;
         let here = &library.chats[chat];
-        let forks = library.forks_of_lost(here.story, &chat_stem(here.main_chat()?));
-        let (_, last) = *forks.iter().find(|(fork, _)| *fork == chat)?;
+        let told = || {
+            let forks = library.forks_of_lost(here.story, &chat_stem(here.main_chat()?));
+            forks.iter().find(|(fork, _)| *fork == chat).map(|(_, last)| *last)
+        };
+        let last = library.forked_from_gone(chat).or_else(told)?;
         let track = &gone.chats[number].track;
         let shifts: Vec<(usize, &Shift)> =
             track.iter().filter_map(|i| Some((*i, history.seen[*i].chat()?.shift.as_ref()?))).collect();
@@ -291,6 +315,11 @@ impl Above {
             Some((*i, head, seen.book.as_deref() == Some(book)))
         };
         Some(Self { number, heads: track.iter().filter_map(stood).collect(), last })
+    }
+
+    /// Whether it was ever bound to the book.
+    pub(super) fn is_bound(&self) -> bool {
+        self.heads.iter().any(|(.., bound)| *bound)
     }
 
     /// Where it stood when a book was looked at, if that was on the line of the fork.
@@ -318,6 +347,30 @@ impl Library {
         let had = self.gone_of_name(beside, name);
         let is_there = || self.chats.iter().any(|chat| chat.name == name && chat.story == beside.story);
         !had.is_empty() && had.iter().all(|chat| chat.left.is_none()) && !is_there()
+    }
+
+    /// The last message that a chat has from its parent, also if that is gone and history has seen it.
+    pub(crate) fn forked_after(&self, chat: ChatIx) -> Option<usize> {
+        let lineage = &self.chats[chat].lineage;
+        lineage
+            .fork_message
+            .or_else(|| lineage.parent.is_none().then(|| self.forked_from_gone(chat)).flatten())
+    }
+
+    pub(crate) fn forked_from_gone(&self, chat: ChatIx) -> Option<usize> {
+        let history = self.history().ok().flatten()?;
+        let forked = self.memo.slot::<OnceLock<Forked>>().get_or_init(|| {
+            let last = |(chat, number): (&ChatIx, &usize)| {
+                let gone = history.scenes_of(*number, self).ok().flatten()?;
+                let here = &self.chats[*chat].transcript;
+                // Messages can have been edited since, in either.
+                let id = |all: &Transcript, message: usize| all.row(message).map(|row| row.id);
+                let same = |message: &usize| id(here, *message) == id(&gone.transcript, *message);
+                Some((*chat, (0..gone.transcript.len().min(here.len())).rev().find(same)?))
+            };
+            Forked(self.chats_gone(history).above.iter().filter_map(last).collect())
+        });
+        forked.0.get(&chat).copied()
     }
 
     fn gone_of_name(&self, beside: &Chat, name: &str) -> Vec<&GoneChat> {

@@ -23,8 +23,11 @@ impl Library {
             for (c, chat) in ChatIx::each(&self.chats) {
                 let Some(name) = self.lost_parent(c) else { continue };
                 let noted = self.forked_at(c).and_then(|time| self.head_at(c, time));
-                let fork = noted.or(chat.lineage.fork_message).unwrap_or(chat.head());
-                lost.0.entry((chat.story, name.to_owned())).or_default().push((c, fork));
+                let fork = self.forked_from_gone(c).or(noted).or(chat.lineage.fork_message);
+                lost.0
+                    .entry((chat.story, name.to_owned()))
+                    .or_default()
+                    .push((c, fork.unwrap_or(chat.head())));
             }
             lost
         });

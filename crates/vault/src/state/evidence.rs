@@ -36,7 +36,9 @@ impl Library {
         stem: &str,
     ) -> Result<BookEvidence, PathError> {
         let told = self.scenes().get(stem).map_or(&[][..], Vec::as_slice);
-        let owner = self.made_for(stem);
+        // Of a book of a chat that is gone those know who have a copy of it.
+        let copied = || self.copies().iter().find(|copy| copy.source == stem).map(|copy| copy.chat);
+        let owner = self.made_for(stem).or_else(copied);
         let mut evidence = BookEvidence {
             book: stem.into(),
             keepers: Keepers::default(),
@@ -299,7 +301,7 @@ impl Cast for VaultCast<'_> {
     }
 
     fn played(&self, chat: ChatIx, after: i64, until: i64) -> bool {
-        let own = self.0.chats[chat].lineage.fork_message.map_or(0, |fork| fork + 1);
+        let own = self.0.forked_after(chat).map_or(0, |fork| fork + 1);
         // What a fork has from its parent was not played in it, whenever it was sent.
         let next = self.0.head_at(chat, after).map_or(own, |head| own.max(head + 1));
         self.0.next_sent(chat, next).is_some_and(|sent| after < sent && sent <= until)

@@ -223,9 +223,8 @@ impl Library {
 
     /// Whether a scene was played in a chat, and not before it was forked.
     pub(crate) fn is_played(&self, scene: &Scene, chat: ChatIx) -> bool {
-        let lineage = &self.chats[chat].lineage;
-        let after = |message| lineage.fork_message.is_none_or(|fork| fork < message);
-        lineage.kind != Kind::Copy && scene.carried_by(chat).is_some_and(after)
+        let after = |message| self.forked_after(chat).is_none_or(|fork| fork < message);
+        self.chats[chat].lineage.kind != Kind::Copy && scene.carried_by(chat).is_some_and(after)
     }
 
     /// Adds the events that running recaps tell of to the scenes whose processing made them.

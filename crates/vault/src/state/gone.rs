@@ -15,7 +15,11 @@ impl Library {
         let Some(history) = self.history()? else { return Ok(()) };
         let book = evidence.book.clone();
         for name in self.names_of(&book) {
-            for gone in history.scenes_of_gone(name, self).map_err(history_error)? {
+            let is_known = |clock: i64| {
+                let mut done = evidence.scenes.iter().filter(|scene| scene.finished < i64::MAX);
+                done.any(|scene| scene.started <= clock && clock <= scene.finished)
+            };
+            for gone in history.scenes_of_gone(name, self, &is_known).map_err(history_error)? {
                 self.add_scenes(&gone, evidence);
             }
         }

@@ -360,7 +360,7 @@ impl Lives {
             }
         }
         // Elsewhere a fork's book begins as the last snapshot that the fork carries; so does a book that was renamed.
-        let fork = chat.lineage.fork_message.filter(|_| chat.lineage.is_fork());
+        let fork = library.forked_after(owner).filter(|_| chat.lineage.is_fork());
         let latest = |sight: &Sight| match &sight.witness {
             Witness::Look(look) => look.not_after,
             _ => sight.time,

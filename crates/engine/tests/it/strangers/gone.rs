@@ -37,11 +37,6 @@ fn delete(vault: &TestVault, name: &str) {
 
 type State = BTreeMap<String, bool>;
 
-fn show(vault: &TestVault, chat: &str) {
-    let library = forklore_vault::Library::load(fs(vault), &NoProgress).unwrap();
-    println!("{}", crate::explain::explain(&library, library.find_chat(chat).unwrap()));
-}
-
 /// The states of a chat but the last one: who has a lorebook alone has then what is in it.
 fn states(vault: &TestVault, chat: &str, messages: usize) -> Vec<State> {
     (0..messages - 1).map(|message| at(vault, chat, message)).collect()
@@ -90,10 +85,8 @@ fn regression_nobody_was_in_a_checkpoint_that_is_gone() {
     look(&vault, 4);
     let before = states(&vault, "Main", 10);
     assert_eq!(before[8], told(&[("Fern", false), ("Mara", false)]));
-    show(&vault, "Main");
     delete(&vault, "Main - Checkpoint #1");
     look(&vault, 5);
-    show(&vault, "Main");
     assert_eq!(states(&vault, "Main", 10), before);
 }
 
@@ -118,10 +111,8 @@ fn regression_who_came_from_a_chat_came_from_it_whatever_it_was_called_later() {
     delete(&vault, "Main");
     look(&vault, 5);
     assert_eq!(states(&vault, "Night", 12), before);
-    show(&vault, "Night");
     delete(&vault, "Story");
     look(&vault, 6);
-    show(&vault, "Night");
     assert_eq!(states(&vault, "Night", 12), before);
 }
 
@@ -135,7 +126,10 @@ fn regression_a_scene_of_a_chat_that_is_gone_is_nobodys() {
     let begun = || Scene { message: 4, time: 300, made: &[2], tells: &["Mara"], seen: &first };
     chat(&vault, "Main", &header("m", None), (usize::MAX, 9), &[begun()]);
     let there = Scene { message: 8, time: 540, made: &[3], tells: &["Orrin"], seen: &second };
-    chat(&vault, "Night", &header("n", Some("Main")), (6, 12), &[begun(), there]);
+    let mut night = header("n", Some("Main"));
+    // The extension wipes it when SillyTavern gives the chat another name.
+    night["auto_recap_running_scene_recaps"] = json!({"current_version": 0, "versions": []});
+    chat(&vault, "Night", &night, (6, 12), &[begun(), there]);
     write_book(&vault, &[&mara, &orrin]);
     look(&vault, 1);
     chat(&vault, "Main", &header("m", None), (usize::MAX, 20), &[begun()]);
