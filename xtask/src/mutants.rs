@@ -22,8 +22,8 @@ const MUTANTS: &[Mutant] = &[
     Mutant {
         rule: "what a scene wrote belongs to those who have the scene",
         file: "crates/core/src/state/view.rs",
-        was: "ours.unwrap_or(Place::Elsewhere(scene.origin))",
-        becomes: "ours.unwrap_or(Place::Ours(scene.origin.message))",
+        was: "scene.origin.map_or(Place::Unattributed, Place::Elsewhere)",
+        becomes: "scene.origin.map_or(Place::Unattributed, |origin| Place::Ours(origin.message))",
     },
     Mutant {
         rule: "a memory of messages after the fork is not the fork's",
@@ -34,7 +34,7 @@ const MUTANTS: &[Mutant] = &[
     Mutant {
         rule: "a hand is seen between two looks, not anywhere",
         file: "crates/core/src/state/view.rs",
-        was: "let place = self.by_hand(*chat, difference);",
+        was: "let place = self.by_hand(chat, difference);",
         becomes: "let place = Place::Ours(0);",
     },
     Mutant {
@@ -142,8 +142,8 @@ const MUTANTS: &[Mutant] = &[
     Mutant {
         rule: "who looked at two chats at once does not know who was played",
         file: "crates/vault/src/history/players.rs",
-        was: "if others.len() == 1 {",
-        becomes: "if !others.is_empty() {",
+        was: "if others.clone().count() == 1 {",
+        becomes: "if others.peek().is_some() {",
     },
     Mutant {
         rule: "a note between two looks is carried and marked, as it was before the second one",
@@ -160,8 +160,8 @@ const MUTANTS: &[Mutant] = &[
     Mutant {
         rule: "who makes a fork goes on in the fork, although its parent is saved once more",
         file: "crates/vault/src/history/players.rs",
-        was: "fork.filter(|_| head == parent.heads[n].1)",
-        becomes: "fork.filter(|_| head > parent.heads[n].1)",
+        was: "fork.filter(|fork| head == parent.heads[n].1 && !fork.is_checkpoint)",
+        becomes: "fork.filter(|fork| head > parent.heads[n].1 && !fork.is_checkpoint)",
     },
     Mutant {
         rule: "a swipe dates its message anew, but it was there before",

@@ -182,7 +182,7 @@ fn without_chat(story: &Story, parent: bool) -> (Truth, Vec<Wrong>) {
         return (truth, Vec::new());
     };
     let acts = story.acts.iter().cloned().chain([Act::DeleteChat { chat: *chat, book: false }]).collect();
-    let (fs, truth) = Story { acts, ..story.clone() }.play(1, look);
+    let (fs, truth) = Story { acts, ..story }.play(1, look);
     let mut wrong = spoilt(&truth, &before, &states(&library(&fs), &truth));
     // Who is alone with a lorebook then has at his last message what is in it.
     let last = |wrong: &Wrong| {
