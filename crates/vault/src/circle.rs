@@ -107,6 +107,7 @@ impl Library {
             books.extend(history.bindings_of(&chat.path).into_iter().map(|(book, ..)| book.to_owned()));
             books.extend(history.restored(self, c).into_iter().flat_map(|(_, books)| books));
         }
+        books.extend(self.books_of_gone(c));
         books.sort();
         books.dedup();
         books
@@ -130,6 +131,11 @@ impl Library {
                     None => &mut all,
                 };
                 hasher.add(&(file, track.len(), track.last().map(|last| &history.seen[*last])));
+                // Neither is what was there before under the same name.
+                let (lives, is_gone) = history.lives(file);
+                if lives.len() > usize::from(!is_gone) {
+                    all.add(&(file, lives.len(), is_gone));
+                }
             }
         }
         let backups = self.fs.list(&layout::folder(layout::BACKUPS)).ok()?;

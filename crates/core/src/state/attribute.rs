@@ -9,7 +9,7 @@ use std::collections::{HashMap, HashSet};
 
 use super::author::{AtWork, Author};
 use super::life::{Difference, Life, SeenBy, is_titled};
-use super::sight::{Cast, Scene, Whose};
+use super::sight::{Cast, GoneHead, Scene, Whose};
 use super::thing::words;
 use super::{Cause, Origin};
 use crate::adapter::{EntryRole, Mark, Work, entry_role};
@@ -438,7 +438,10 @@ fn movers(life: &Life, difference: &Difference, works: &[AtWork], cast: &dyn Cas
     let stood = |sight: usize| works.get(sight).map_or(&[][..], |at| &at.gone);
     let is_look = |sight: &usize| matches!(sights[*sight].by, SeenBy::Look(..));
     let before = difference.since.into_iter().flat_map(|since| (0..=since).rev()).find(is_look);
-    let gone = stood(difference.shown).iter();
-    let gone = gone.filter(|head| before.is_some_and(|before| !stood(before).contains(head)));
+    let is_new = |head: &&GoneHead| {
+        let stood_there = |then: &GoneHead| (then.number, then.to) == (head.number, head.to);
+        head.is_nobodys && before.is_some_and(|before| !stood(before).iter().any(stood_there))
+    };
+    let gone = stood(difference.shown).iter().filter(is_new);
     here.into_iter().map(Whose::Chat).chain(gone.map(|_| Whose::Gone)).collect()
 }

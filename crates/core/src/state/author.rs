@@ -1,6 +1,6 @@
 //! [`Author`]: who made a change. Who it was is found out in [`super::attribute`].
 
-use super::sight::{Scene, Whose};
+use super::sight::{GoneHead, Scene, Whose};
 use super::{Cause, Origin};
 use crate::adapter::Work;
 use crate::story::ChatIx;
@@ -55,5 +55,5 @@ pub(super) struct AtWork {
     /// Who was played last before
     pub(super) player: Option<Whose>,
     /// Where those stood that are gone
-    pub(super) gone: Vec<(usize, usize)>,
+    pub(super) gone: Vec<GoneHead>,
 }

@@ -86,8 +86,8 @@ pub struct Look {
     pub heads: Vec<(ChatIx, Head)>,
     /// Who was played last before, as far as saves tell.
     pub player: Option<Whose>,
-    /// Where those stood that are gone: numbers of their own, with the last message that each had.
-    pub gone: Vec<(usize, usize)>,
+    /// Where those stood that are gone.
+    pub gone: Vec<GoneHead>,
     /// What was at work in the book, and on which scene; none if the chat of it is gone.
     pub work: Vec<(Work, Option<Origin>)>,
     /// Whether work was under way all the time since the look before, and at most one piece of it was done: all of it is known.
@@ -111,6 +111,17 @@ impl Whose {
             Self::Gone => None,
         }
     }
+}
+
+/// Where a chat stood that is gone.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct GoneHead {
+    /// A number of its own
+    pub number: usize,
+    /// The last message that it is known to have had
+    pub to: usize,
+    /// Whether nobody who is there has what was done in it then
+    pub is_nobodys: bool,
 }
 
 /// Where a chat stood when a book was looked at: somewhere from one message to another.

@@ -144,7 +144,7 @@ impl View<'_> {
     }
 
     /// Where something belongs that nobody ever saw the book without, of a book that was made for a chat which is gone: it may be as old as
-    /// the book, for whoever came from that chat.
+    /// the book, for whoever has that.
     fn as_old_as_book(&self, difference: &Difference) -> Place {
         let is_first = difference.since.is_none() && difference.after.is_some();
         let above = self.line.ancestors.iter().map(|above| above.chat);

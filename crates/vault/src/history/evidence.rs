@@ -4,7 +4,7 @@ use forklore_core::adapter;
 use forklore_core::adapter::recap::{self, RunningRecap};
 use forklore_core::format::book::EntryImage;
 use forklore_core::state::{
-    BookEvidence, Content, Head, Look, Origin, Scene, Sight, Whose, Witness, is_clock_wrong,
+    BookEvidence, Content, GoneHead, Head, Look, Origin, Scene, Sight, Whose, Witness, is_clock_wrong,
 };
 use forklore_core::story::Shift;
 use forklore_fs::VaultPath;
@@ -13,7 +13,8 @@ use forklore_journal::layout;
 use super::book_replay::BookReplay;
 use super::few::Steady;
 use super::gone::Above;
-use super::players::{Player, Used, Who, candidates, last_played, number_now, stood};
+use super::players::{Player, Used, Who, candidates, last_played};
+use super::stood::{number_now, stood};
 use super::timeline::{Period, Timeline};
 use super::{By, HistoryError};
 use crate::{ChatIx, Library};
@@ -271,7 +272,7 @@ impl Timeline {
         let player = |(chat, here): (ChatIx, &crate::Chat)| {
             // What was restored was another chat before.
             let was = self.restored_from(library, chat).filter(|(file, _)| bound(file));
-            let above = Above::of(library, self, chat, book).filter(Above::is_bound);
+            let above = Above::of(library, self, chat, book);
             let own = here.book_stem() == Some(book) || bound(&here.path) || above.is_some();
             if !own && was.is_none() {
                 return None;
@@ -377,12 +378,12 @@ impl Timeline {
                 heads.iter().find(|(_, head)| head.stands_for == number).map(|(chat, _)| Whose::Chat(*chat))
             }
         });
-        let nobodys = || used.gone.iter().filter(|gone| gone.is_nobodys(i, &together));
-        let gone_then = nobodys().filter_map(|gone| match stood(&gone.heads, i, &together) {
-            (known, Some(then)) if then.2 || known.is_some_and(|known| known.2) => {
-                Some((gone.number, then.1))
-            }
-            _ => None,
+        let gone_then = used.gone.iter().filter_map(|gone| {
+            let (known, then) = stood(&gone.heads, i, &together);
+            let (_, to, bound) = then?;
+            let is_nobodys = gone.is_nobodys(i, &together);
+            let head = GoneHead { number: gone.number, to, is_nobodys };
+            (bound || known.is_some_and(|known| known.2)).then_some(head)
         });
         // Who was saved last is at work; if that chat is gone, so is the scene.
         let owner = match self.player(i) {

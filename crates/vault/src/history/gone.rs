@@ -11,14 +11,15 @@ use forklore_core::format::names::{ForkName, chat_stem};
 use forklore_core::format::record::ForkRecord;
 use forklore_core::state::Head;
 use forklore_core::story::lineage::Link;
-use forklore_core::story::{Shift, Transcript};
+use forklore_core::story::{MessageId, Shift, Transcript};
 use forklore_fs::VaultPath;
 use forklore_journal::layout;
 use forklore_json::Raw;
 
 use super::HistoryError;
 use super::document::scan_stored;
-use super::players::{Stood, number_now, stood};
+use super::observation::Observed;
+use super::stood::{Stood, number_now, stood};
 use super::timeline::Timeline;
 use crate::read::scan::Scan;
 use crate::read::snapshots::Snapshots;
@@ -48,11 +49,13 @@ impl Timeline {
     /// The chats that used a book and are gone.
     pub(super) fn gone_players(&self, book: &str, library: &Library) -> Vec<GonePlayer> {
         let gone = library.chats_gone(self);
+        let began = self.began(book);
         let player = |number: usize| {
             let chat = &gone.chats[number];
             let stood = |i: &usize| {
                 let seen = self.seen[*i].chat()?;
-                Some((*i, seen.messages.saturating_sub(1), seen.book.as_deref() == Some(book)))
+                let bound = *i >= began && seen.book.as_deref() == Some(book);
+                Some((*i, seen.messages.saturating_sub(1), bound))
             };
             let heads: Vec<Stood> = chat.track.iter().filter_map(stood).collect();
             let is_still = heads.windows(2).all(|two| two[0].1 == two[1].1);
@@ -111,7 +114,6 @@ pub(crate) struct GoneScenes {
     pub(crate) scenes: Vec<(usize, SceneFacts)>,
     pub(crate) snapshots: Snapshots,
     pub(crate) recap: Option<RunningRecap>,
-    transcript: Transcript,
 }
 
 /// The last messages that chats have from parents that are gone.
@@ -133,7 +135,14 @@ impl Timeline {
     ) -> Result<Vec<Arc<GoneScenes>>, HistoryError> {
         let gone = library.chats_gone(self);
         let mut told = Vec::new();
+        let began = self.began(book);
+        let had = |i: &usize| {
+            *i >= began && self.seen[*i].chat().is_some_and(|chat| chat.book.as_deref() == Some(book))
+        };
         for number in gone.bound_to(book, self) {
+            if !gone.chats[number].track.iter().any(had) {
+                continue;
+            }
             let recap =
                 self.header_of(&gone.chats[number], |header| recap::running_outline(header.metadata()));
             let Some(RunningRecap { versions, .. }) = recap.flatten() else { continue };
@@ -142,6 +151,15 @@ impl Timeline {
             }
         }
         Ok(told)
+    }
+
+    /// The first place after a book was seen to be gone last. Names are given again: who was bound to an earlier book of this name did nothing in
+    /// this one.
+    fn began(&self, book: &str) -> usize {
+        let Ok(file) = layout::book(book) else { return 0 };
+        let track = self.track(&file);
+        let gone = track.iter().rposition(|i| matches!(self.seen[*i].observation.what, Observed::Gone));
+        gone.map_or(0, |n| track[n] + 1)
     }
 
     fn scenes_of(&self, number: usize, library: &Library) -> Result<Option<Arc<GoneScenes>>, HistoryError> {
@@ -155,15 +173,19 @@ impl Timeline {
     }
 
     fn read_scenes(&self, chat: &GoneChat) -> Result<Option<GoneScenes>, HistoryError> {
+        let recap = self.header_of(chat, |header| recap::running_outline(header.metadata()));
+        let Some(Scan { facts, snapshots, .. }) = self.stored(chat)? else { return Ok(None) };
+        Ok(Some(GoneScenes { scenes: facts.scenes, snapshots, recap: recap.flatten() }))
+    }
+
+    /// What was stored last of a chat that is gone.
+    fn stored(&self, chat: &GoneChat) -> Result<Option<Scan>, HistoryError> {
         let mut track = chat.track.iter().rev().map(|i| &self.seen[*i]);
         let Some((seen, content)) = track.find_map(|seen| Some((seen, self.content(seen)?))) else {
             return Ok(None);
         };
-        let recap =
-            seen.chat().map(|chat| self.in_header(&chat.header, &recap::running_outline)).transpose()?;
         let group = seen.observation.file.as_str().starts_with(layout::GROUP_CHATS);
-        let Scan { facts, snapshots, transcript, .. } = scan_stored(self.store(), &content, group)?;
-        Ok(Some(GoneScenes { scenes: facts.scenes, snapshots, recap: recap.flatten(), transcript }))
+        scan_stored(self.store(), &content, group).map(Some)
     }
 }
 
@@ -175,7 +197,8 @@ impl Gone {
 
     /// The chats that are gone, as they were seen before.
     fn of(library: &Library, history: &Timeline) -> Self {
-        let there: HashSet<&VaultPath> = library.chats.iter().map(|chat| &chat.path).collect();
+        let there: HashMap<&VaultPath, Option<&str>> =
+            library.chats.iter().map(|chat| (&chat.path, chat.slug())).collect();
         // One of those who had its slug may be what a chat was before that nobody has seen yet: somebody gave it another name.
         let unseen = library.chats.iter().filter(|chat| history.track(&chat.path).is_empty());
         let slugs: HashSet<&str> = unseen.filter_map(Chat::slug).collect();
@@ -183,11 +206,15 @@ impl Gone {
         let mut files: Vec<&VaultPath> = history.chats().filter(|file| !library.is_in_closed(file)).collect();
         files.sort_unstable();
         for file in files {
-            let (mut lives, _) = history.lives(file);
+            let (mut lives, is_last_gone) = history.lives(file);
             let last = lives.last().and_then(|life| life.iter().rev().find_map(|i| history.seen[*i].chat()));
             let may_be_there =
                 last.and_then(|chat| chat.slug.as_deref()).is_some_and(|slug| slugs.contains(slug));
-            if there.contains(file) || may_be_there {
+            // What came under its name since nobody looked is another one, unless it has its slug.
+            let is_there = there
+                .get(file)
+                .is_some_and(|slug| !is_last_gone || last.is_none_or(|last| last.slug.as_deref() == *slug));
+            if is_there || may_be_there {
                 lives.pop();
             }
             for life in lives {
@@ -252,8 +279,11 @@ impl Gone {
         let begun = |number: usize| self.chats[number].track.first().copied().unwrap_or_default();
         folders.into_iter().filter_map(file).find_map(|file| {
             let numbers = self.named.get(&file)?;
-            let before = numbers.partition_point(|number| begun(*number) <= first);
-            let number = numbers[before.saturating_sub(1)];
+            // What was looked at together was there together.
+            let looked = |i: usize| history.seen.get(i).and_then(|seen| seen.observation.looked);
+            let together = |i: usize| looked(i).is_some() && looked(i) == looked(first);
+            let was_there = |number: &usize| begun(*number) <= first || together(begun(*number));
+            let number = *numbers.iter().rev().find(|number| was_there(number))?;
             // Another chat has the name by now, and was there before the fork.
             let now = history.life(&file, usize::MAX).first().copied().filter(|now| *now > begun(number));
             now.is_none_or(|now| now > first || self.chats[number].track.contains(&now)).then_some(number)
@@ -300,26 +330,29 @@ impl Above {
     pub(super) fn of(library: &Library, history: &Timeline, chat: ChatIx, book: &str) -> Option<Self> {
         let gone = library.chats_gone(history);
         let number = *gone.above.get(&chat)?;
+        let track = &gone.chats[number].track;
+        let is_bound =
+            |i: &usize| history.seen[*i].chat().is_some_and(|seen| seen.book.as_deref() == Some(book));
+        if !track.iter().any(is_bound) {
+            return None;
+        }
         let here = &library.chats[chat];
         let told = || {
             let forks = library.forks_of_lost(here.story, &chat_stem(here.main_chat()?));
             forks.iter().find(|(fork, _)| *fork == chat).map(|(_, last)| *last)
         };
         let last = library.forked_from_gone(chat).or_else(told)?;
-        let track = &gone.chats[number].track;
         let shifts: Vec<(usize, &Shift)> =
             track.iter().filter_map(|i| Some((*i, history.seen[*i].chat()?.shift.as_ref()?))).collect();
         let stood = |i: &usize| {
             let seen = history.seen[*i].chat()?;
             let head = number_now(&shifts, *i, seen.messages.saturating_sub(1));
-            Some((*i, head, seen.book.as_deref() == Some(book)))
+            Some((*i, head, is_bound(i)))
         };
-        Some(Self { number, heads: track.iter().filter_map(stood).collect(), last })
-    }
-
-    /// Whether it was ever bound to the book.
-    pub(super) fn is_bound(&self) -> bool {
-        self.heads.iter().any(|(.., bound)| *bound)
+        let heads: Vec<Stood> = track.iter().filter_map(stood).collect();
+        // Who left before it had the book never had it.
+        let had = heads.iter().any(|(_, to, bound)| *bound && *to <= last);
+        had.then_some(Self { number, heads, last })
     }
 
     /// Where it stood when a book was looked at, if that was on the line of the fork.
@@ -342,6 +375,13 @@ impl Library {
         !self.gone_of_name(beside, name).is_empty()
     }
 
+    /// Whether a chat was seen under a name.
+    pub(crate) fn was_called(&self, chat: ChatIx, name: &str) -> bool {
+        let Some(history) = self.history().ok().flatten() else { return false };
+        let track = history.track(&self.chats[chat].path);
+        track.iter().any(|i| name_of(&history.seen[*i].observation.file) == name)
+    }
+
     /// Whether, besides, nobody comes from any of that name.
     pub(crate) fn is_gone_for_good(&self, beside: &Chat, name: &str) -> bool {
         let had = self.gone_of_name(beside, name);
@@ -357,20 +397,47 @@ impl Library {
             .or_else(|| lineage.parent.is_none().then(|| self.forked_from_gone(chat)).flatten())
     }
 
+    /// The same of one whose parent is gone, as far as the messages tell that were stored of that one last.
     pub(crate) fn forked_from_gone(&self, chat: ChatIx) -> Option<usize> {
         let history = self.history().ok().flatten()?;
         let forked = self.memo.slot::<OnceLock<Forked>>().get_or_init(|| {
-            let last = |(chat, number): (&ChatIx, &usize)| {
-                let gone = history.scenes_of(*number, self).ok().flatten()?;
-                let here = &self.chats[*chat].transcript;
-                // Messages can have been edited since, in either.
-                let id = |all: &Transcript, message: usize| all.row(message).map(|row| row.id);
-                let same = |message: &usize| id(here, *message) == id(&gone.transcript, *message);
-                Some((*chat, (0..gone.transcript.len().min(here.len())).rev().find(same)?))
-            };
-            Forked(self.chats_gone(history).above.iter().filter_map(last).collect())
+            let gone = self.chats_gone(history);
+            let mut children: HashMap<usize, Vec<ChatIx>> = HashMap::new();
+            for (chat, number) in &gone.above {
+                children.entry(*number).or_default().push(*chat);
+            }
+            let mut forked = Forked::default();
+            for (number, chats) in children {
+                // One after the other: together they can be large.
+                let Some(parent) = history.stored(&gone.chats[number]).ok().flatten() else { continue };
+                let last = |chat: &ChatIx| Some((*chat, self.last_from(*chat, &parent.transcript)?));
+                forked.0.extend(chats.iter().filter_map(last));
+            }
+            forked
         });
         forked.0.get(&chat).copied()
+    }
+
+    /// The last message that a chat has from another one. Messages can have been edited since, or deleted, in either.
+    fn last_from(&self, chat: ChatIx, parent: &Transcript) -> Option<usize> {
+        let here = &self.chats[chat];
+        let last = here.transcript.len().min(parent.len());
+        // Without times of their own, messages that were written twice are not to be told apart.
+        if here.facts.undated.is_some() {
+            let same = |n: &usize| here.transcript.moment(*n) == parent.moment(*n);
+            return (0..last).rev().find(same);
+        }
+        let theirs: HashSet<MessageId> = parent.rows_from(0).map(|row| row.id).collect();
+        let ours: Vec<MessageId> = here.transcript.rows_from(0).map(|row| row.id).collect();
+        ours.iter().rposition(|id| theirs.contains(id))
+    }
+
+    /// The books that the chat had which a chat was forked from, if that is gone.
+    pub(crate) fn books_of_gone(&self, chat: ChatIx) -> Vec<String> {
+        let Some(history) = self.history().ok().flatten() else { return Vec::new() };
+        let gone = self.chats_gone(history);
+        let track = gone.above.get(&chat).map_or(&[][..], |number| &gone.chats[*number].track);
+        track.iter().filter_map(|i| history.seen[*i].chat()?.book.clone()).collect()
     }
 
     fn gone_of_name(&self, beside: &Chat, name: &str) -> Vec<&GoneChat> {

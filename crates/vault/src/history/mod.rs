@@ -19,6 +19,7 @@ mod recorder;
 mod rescue;
 mod saves;
 mod scenes_gone;
+mod stood;
 mod timeline;
 pub mod transfer;
 mod units;

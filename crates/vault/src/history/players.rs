@@ -4,10 +4,8 @@ use forklore_core::story::Shift;
 use forklore_core::story::lineage::Kind;
 
 use super::gone::{Above, GonePlayer};
+use super::stood::Stood;
 use crate::{ChatIx, Library};
-
-/// Where a chat stood: place of the observation, last message, whether it was bound to the book.
-pub(super) type Stood = (usize, usize, bool);
 
 /// A chat that is there, and where it stood.
 pub(super) struct Player<'a> {
@@ -27,9 +25,12 @@ impl Player<'_> {
     pub(super) fn has_passed(&self, library: &Library) -> bool {
         let here = &library.chats[self.chat];
         let is_bound_now = self.heads.last().is_none_or(|(_, _, bound)| *bound);
-        let fork = here.lineage.fork_message.filter(|_| here.lineage.is_fork());
+        let fork = library.forked_after(self.chat).filter(|_| here.lineage.is_fork());
         let has_played = |fork: usize| self.heads.iter().any(|(_, head, bound)| *bound && *head > fork);
-        !is_bound_now && here.record.is_none() && fork.is_some_and(|fork| !has_played(fork))
+        self.above.is_none()
+            && !is_bound_now
+            && here.record.is_none()
+            && fork.is_some_and(|fork| !has_played(fork))
     }
 }
 
@@ -136,24 +137,4 @@ pub(super) struct Used<'a> {
     pub(super) players: &'a [Player<'a>],
     pub(super) gone: &'a [GonePlayer],
     pub(super) candidates: &'a [Candidate<'a>],
-}
-
-/// Where a chat stood before the look that an observation belongs to, and after it. What was looked at together may have been saved in any
-/// order.
-pub(super) fn stood(
-    heads: &[Stood],
-    i: usize,
-    together: &dyn Fn(usize) -> bool,
-) -> (Option<Stood>, Option<Stood>) {
-    let after = heads.partition_point(|(j, ..)| *j < i);
-    let first = heads[..after].iter().rposition(|(j, ..)| !together(*j)).map_or(0, |n| n + 1);
-    let last = after + heads[after..].iter().take_while(|(j, ..)| together(*j)).count();
-    let known = first.checked_sub(1).map(|n| heads[n]);
-    (known, last.checked_sub(1).map(|n| heads[n]).filter(|_| last > first).or(known))
-}
-
-/// The number that a message has now that had `message` at an observation.
-pub(super) fn number_now(shifts: &[(usize, &Shift)], i: usize, message: usize) -> usize {
-    let later = shifts.iter().filter(|(j, _)| *j > i);
-    later.fold(message, |message, (_, shift)| shift.apply(message).unwrap_or_default())
 }

@@ -7,7 +7,7 @@ use forklore_fs::VaultPath;
 use super::HistoryError;
 use super::document::scan_stored;
 use super::observation::ChatSeen;
-use super::players::number_now;
+use super::stood::number_now;
 use super::timeline::Timeline;
 
 impl Timeline {

@@ -374,7 +374,7 @@ impl Timeline {
     }
 
     /// The chats that had a name one after the other, each with its observations; whether the last one was seen to go, too.
-    pub(super) fn lives(&self, file: &VaultPath) -> (Vec<&[usize]>, bool) {
+    pub(crate) fn lives(&self, file: &VaultPath) -> (Vec<&[usize]>, bool) {
         let track = self.track(file);
         let (begun, gone) = self.begun(track);
         let ends = begun.iter().skip(1).copied().chain([track.len()]);

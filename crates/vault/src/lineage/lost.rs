@@ -23,7 +23,9 @@ impl Library {
             for (c, chat) in ChatIx::each(&self.chats) {
                 let Some(name) = self.lost_parent(c) else { continue };
                 let noted = self.forked_at(c).and_then(|time| self.head_at(c, time));
-                let fork = self.forked_from_gone(c).or(noted).or(chat.lineage.fork_message);
+                let recorded = chat.record.as_ref().map(|record| record.message);
+                let fork =
+                    recorded.or(noted).or_else(|| self.forked_from_gone(c)).or(chat.lineage.fork_message);
                 lost.0
                     .entry((chat.story, name.to_owned()))
                     .or_default()
@@ -73,7 +75,8 @@ impl Library {
         let only = may_be.next().filter(|_| base.is_some() && stranger && may_be.next().is_none());
         // Unless it was somebody else's who is gone.
         let only = only.filter(|user| !self.is_gone(&self.chats[*user], name));
-        born.or(only).or(now)
+        let had = of_story().find(|user| self.was_called(*user, name));
+        born.or(had).or(only).or(now)
     }
 
     /// Whether a chat has a message of another one, as its own or from above.
