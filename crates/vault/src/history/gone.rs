@@ -153,12 +153,14 @@ impl Timeline {
         Ok(told)
     }
 
-    /// The first place after a book was seen to be gone last. Names are given again: who was bound to an earlier book of this name did nothing in
-    /// this one.
+    /// The first place after a book was seen to be gone last, and came again. Names are given again: who was bound to an earlier book of this
+    /// name did nothing in this one.
     fn began(&self, book: &str) -> usize {
         let Ok(file) = layout::book(book) else { return 0 };
+        let is_gone = |i: &usize| matches!(self.seen[*i].observation.what, Observed::Gone);
         let track = self.track(&file);
-        let gone = track.iter().rposition(|i| matches!(self.seen[*i].observation.what, Observed::Gone));
+        let last = track.iter().rposition(|i| !is_gone(i)).unwrap_or_default();
+        let gone = track[..last].iter().rposition(is_gone);
         gone.map_or(0, |n| track[n] + 1)
     }
 

@@ -169,8 +169,8 @@ fn setting(keeper: Keeper, seed: u64, looks: bool) -> Setting {
 /// lowered, and emptied.
 const WRONG: &[(&str, usize)] = &[
     ("parent deleted, Recap, watched", 6),
-    ("parent deleted, Memory, watched", 60),
-    ("parent deleted, Hand, watched", 34),
+    ("parent deleted, Memory, watched", 82),
+    ("parent deleted, Hand, watched", 6),
 ];
 
 /// So many stories each law is tried on.
