@@ -131,7 +131,7 @@ async function mend(entered, chat) {
             // Whoever was asked about it need not answer any more.
             dialogs.dismiss();
             await st.reload(reports.flatMap(({ actions }) => actions.map((action) => action.book)));
-            notices.done('The fork has its lorebook now', reports.flatMap(({ actions }) => actions));
+            notices.done('The fork has its lorebook now', reports);
             return true;
         }
         return false;
@@ -147,7 +147,7 @@ async function mend(entered, chat) {
         return false;
     }
     await st.reload(healed.actions.map((action) => action.book));
-    notices.done('Adopted', healed.actions, 'This fork was made without Forklore.');
+    notices.done('Adopted', healed, 'This fork was made without Forklore.');
     return true;
 }
 
@@ -214,6 +214,6 @@ export async function heal(chat, choice) {
     } else {
         await st.refreshBooks(books);
     }
-    notices.done('Done', healed.actions);
+    notices.done('Done', healed);
     return healed;
 }

@@ -146,7 +146,7 @@ async function settle(name, kind, protectedBy, parent, old) {
         }
     } else if (protectedBy === 'unhooked') {
         const healed = await api.post('api/heal', { chat, choose: 'rebuild' });
-        notices.done(kind === 'branch' ? 'Branch created' : 'Checkpoint created', healed.actions);
+        notices.done(kind === 'branch' ? 'Branch created' : 'Checkpoint created', healed);
         if (st.here()?.address === story + name) {
             await st.reload(healed.actions.map((action) => action.book));
         }

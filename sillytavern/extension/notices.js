@@ -22,10 +22,21 @@ export function info(title, lines, options) {
     return setting('notices') ? toast('info', title, lines, options) : null;
 }
 
-// What the engine did, each once, as sentences.
-export function done(title, actions, first = '') {
-    const sentences = actions.map(({ did }) => `${did[0].toUpperCase()}${did.slice(1)}.`);
-    info(title, [first, ...new Set(sentences.length ? sentences : ['There was nothing to do.'])]);
+// What the engine did when it healed, each once, as sentences; and what it could not attribute to anybody.
+export function done(title, reports, first = '') {
+    const all = [reports].flat();
+    const sentences = all.flatMap(({ actions }) => actions.map(({ did }) => `${did[0].toUpperCase()}${did.slice(1)}.`));
+    const aside = all.flatMap(({ quarantined }) => quarantined.map(({ comment }) => comment));
+    info(title, [first, ...new Set(sentences.length ? sentences : ['There was nothing to do.']), putAside(aside)]);
+}
+
+function putAside(titles) {
+    if (!titles.length) {
+        return '';
+    }
+    const named = titles.length > 4 ? [...titles.slice(0, 3), `${titles.length - 3} more`] : titles;
+    const they = titles.length === 1 ? 'It stays where it was' : 'They stay where they were';
+    return `${count(titles.length, 'entry', 'entries')} that nobody can attribute: ${named.join(', ')}. ${they}, and a copy is kept with this chat.`;
 }
 
 // A dialog opens: what was told before would hide it.
