@@ -56,7 +56,7 @@ pub enum AddressError {
 impl Library {
     /// The address of a chat.
     pub fn address(&self, chat: ChatIx) -> Address {
-        let chat = &self.chats[chat];
+        let chat = self.chat(chat);
         let story = &self.stories[chat.story];
         Address { kind: story.kind, folder: story.folder.clone(), chat: chat.name.clone() }
     }

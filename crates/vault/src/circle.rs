@@ -16,7 +16,7 @@ use crate::library::{Chat, ChatIx, Library, StoryIx};
 use crate::read::identities::identities;
 
 /// Raised whenever something else decides what is found out.
-const VERSION: u32 = 4;
+const VERSION: u32 = 5;
 
 /// Chats and lorebooks that can tell something of each other.
 #[derive(Debug, Clone)]
@@ -75,6 +75,12 @@ impl Library {
                 circles.join(mine, Node::Book(book));
             }
         }
+        for (story, _) in self.stories() {
+            let mine = circles.node(Node::Story(story));
+            for book in self.books_of_ghosts(story) {
+                circles.join(mine, Node::Book(book.to_owned()));
+            }
+        }
         for book in self.books.keys() {
             circles.node(Node::Book(book.clone()));
         }
@@ -107,7 +113,6 @@ impl Library {
             books.extend(history.bindings_of(&chat.path).into_iter().map(|(book, ..)| book.to_owned()));
             books.extend(history.restored(self, c).into_iter().flat_map(|(_, books)| books));
         }
-        books.extend(self.books_of_gone(c));
         books.sort();
         books.dedup();
         books

@@ -9,7 +9,7 @@ use std::collections::{HashMap, HashSet};
 
 use super::author::{AtWork, Author};
 use super::life::{Difference, Life, SeenBy, is_titled};
-use super::sight::{Cast, GoneHead, Scene, Whose};
+use super::sight::{Cast, Scene};
 use super::thing::words;
 use super::{Cause, Origin};
 use crate::adapter::{EntryRole, Mark, Work, entry_role};
@@ -365,48 +365,39 @@ fn is_entity(comment: &str) -> bool {
 fn by_hand(life: &Life, difference: &Difference, works: &[AtWork], cast: &dyn Cast) -> (Author, Vec<ChatIx>) {
     let at = works.get(difference.shown);
     if life.by_choice {
-        return (Author::Anybody(at.and_then(|at| at.player?.chat())), Vec::new());
+        return (Author::Anybody(at.and_then(|at| at.player)), Vec::new());
     }
     let sights = &life.sights;
     let movers = movers(life, difference, works, cast);
     // Who processes a scene has its chat before him.
     let processed = match sights[difference.shown].by {
-        SeenBy::Scene(scene) => {
-            Some(life.scenes[scene].origin.map_or(Whose::Gone, |origin| Whose::Chat(origin.chat)))
-        }
+        SeenBy::Scene(scene) => Some(life.scenes[scene].origin.chat),
         _ => None,
     };
-    let player = at.and_then(|at| at.player).or(processed);
-    let player = player.filter(|player| player.chat().is_none_or(|chat| life.users.contains(&chat)));
+    let player = at.and_then(|at| at.player).or(processed).filter(|chat| life.users.contains(chat));
     let owner = life.owner.filter(|_| !life.lost);
-    let may_be = owner.map(Whose::Chat);
-    let hand = |player: Option<Whose>| match player {
-        Some(Whose::Chat(chat)) => Author::Hand(chat),
-        Some(Whose::Gone) => Author::Lost(Cause::Hand),
-        None => Author::Unknown,
-    };
-    // Between two looks, or before the first, nothing is sure: whoever was saved last need not be the one that was open, and of several who went on it may have been
-    // the one that the book was made for, without going on.
+    let hand = |chat: Option<ChatIx>| chat.map_or(Author::Unknown, Author::Hand);
+    // Between two looks, or before the first, nothing is sure: whoever was saved last need not be the one that was open, and of several who
+    // went on it may have been the one that the book was made for, without going on.
     let is_look = |sight: usize| matches!(sights[sight].by, SeenBy::Look(..));
-    let between_looks = is_look(difference.shown) && difference.since.is_none_or(is_look);
-    let perhaps: Vec<ChatIx> = owner.into_iter().filter(|_| between_looks).collect();
+    let seen_by_looks = is_look(difference.shown) && difference.since.is_none_or(is_look);
+    let between_looks = seen_by_looks && difference.since.is_some();
+    let perhaps: Vec<ChatIx> = owner.into_iter().filter(|_| seen_by_looks).collect();
     match (&movers[..], player) {
         // Somebody else was saved after that one had gone on, and nothing but the book since.
-        ([one], Some(last)) if between_looks && last != *one => {
-            (hand(Some(last)), one.chat().into_iter().collect())
-        }
+        ([one], Some(last)) if between_looks && last != *one => (hand(Some(last)), vec![*one]),
         ([one], _) => (hand(Some(*one)), Vec::new()),
         // Of several it was one, but nobody knows which; the owner if he was among them.
         ([_, _, ..], _) => {
-            let likely = player.or(may_be.filter(|owner| movers.contains(owner)));
+            let likely = player.or(owner.filter(|owner| movers.contains(owner)));
             (hand(likely), perhaps)
         }
-        ([], _) => (hand(player.or(may_be)), perhaps),
+        ([], _) => (hand(player.or(owner)), perhaps),
     }
 }
 
-/// Those who went on while something was changed. A chat that is gone counts like any other: to delete one changes nothing that the others had.
-fn movers(life: &Life, difference: &Difference, works: &[AtWork], cast: &dyn Cast) -> Vec<Whose> {
+/// Those who went on while something was changed.
+fn movers(life: &Life, difference: &Difference, works: &[AtWork], cast: &dyn Cast) -> Vec<ChatIx> {
     let sights = &life.sights;
     let (since, shown) = Claims { life, works }.window(difference);
     let moved = |chat: ChatIx| {
@@ -426,22 +417,5 @@ fn movers(life: &Life, difference: &Difference, works: &[AtWork], cast: &dyn Cas
             _ => cast.played(chat, since, shown),
         }
     };
-    let mut here: Vec<ChatIx> = life.users.iter().copied().filter(|chat| moved(*chat)).collect();
-    // Those who stand for the same one were one chat then.
-    let stands = |chat: ChatIx| match &sights[difference.shown].by {
-        SeenBy::Look(_, heads) => heads.iter().find(|(c, _)| *c == chat)?.1.stands_for,
-        _ => None,
-    };
-    here.sort_by_key(|chat| life.owner != Some(*chat));
-    let mut met = HashSet::new();
-    here.retain(|chat| stands(*chat).is_none_or(|gone| met.insert(gone)));
-    let stood = |sight: usize| works.get(sight).map_or(&[][..], |at| &at.gone);
-    let is_look = |sight: &usize| matches!(sights[*sight].by, SeenBy::Look(..));
-    let before = difference.since.into_iter().flat_map(|since| (0..=since).rev()).find(is_look);
-    let is_new = |head: &&GoneHead| {
-        let stood_there = |then: &GoneHead| (then.number, then.to) == (head.number, head.to);
-        head.is_nobodys && before.is_some_and(|before| !stood(before).iter().any(stood_there))
-    };
-    let gone = stood(difference.shown).iter().filter(is_new);
-    here.into_iter().map(Whose::Chat).chain(gone.map(|_| Whose::Gone)).collect()
+    life.users.iter().copied().filter(|chat| moved(*chat)).collect()
 }

@@ -254,8 +254,8 @@ impl<'a> Builder<'a> {
         let time = self.life.sights.last().map_or(sight.time, |last| last.time.max(sight.time));
         let (by, work) = match &sight.witness {
             Witness::Scene(scene) => (SeenBy::Scene(*scene), AtWork::default()),
-            Witness::Look(Look { seq, heads, player, gone, work, live, .. }) => {
-                let work = AtWork { work: work.clone(), live: *live, player: *player, gone: gone.clone() };
+            Witness::Look(Look { seq, heads, player, work, live, .. }) => {
+                let work = AtWork { work: work.clone(), live: *live, player: *player };
                 (SeenBy::Look(*seq, heads.clone()), work)
             }
             Witness::Copy => (SeenBy::Copy, AtWork::default()),

@@ -85,47 +85,15 @@ pub struct Look {
     /// Where the chats stood that are bound to the book: at the look before this one, and at this one.
     pub heads: Vec<(ChatIx, Head)>,
     /// Who was played last before, as far as saves tell.
-    pub player: Option<Whose>,
-    /// Where those stood that are gone.
-    pub gone: Vec<GoneHead>,
-    /// What was at work in the book, and on which scene; none if the chat of it is gone.
+    pub player: Option<ChatIx>,
+    /// What was at work in the book, and on which scene; none if nothing is known of the chat of it.
     pub work: Vec<(Work, Option<Origin>)>,
     /// Whether work was under way all the time since the look before, and at most one piece of it was done: all of it is known.
     pub live: bool,
 }
 
-/// Whose hand it was that wrote into a book: somebody's in a chat.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Whose {
-    /// This one.
-    Chat(ChatIx),
-    /// One that is gone, and that nobody who is there has come from since.
-    Gone,
-}
-
-impl Whose {
-    /// The chat, if it is there.
-    pub fn chat(self) -> Option<ChatIx> {
-        match self {
-            Self::Chat(chat) => Some(chat),
-            Self::Gone => None,
-        }
-    }
-}
-
-/// Where a chat stood that is gone.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct GoneHead {
-    /// A number of its own
-    pub number: usize,
-    /// The last message that it is known to have had
-    pub to: usize,
-    /// Whether nobody who is there has what was done in it then
-    pub is_nobodys: bool,
-}
-
 /// Where a chat stood when a book was looked at: somewhere from one message to another.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Head {
     /// The last message that the chat is known to have had before; `None` if nobody had looked before
     pub from: Option<usize>,
@@ -133,8 +101,6 @@ pub struct Head {
     pub to: usize,
     /// Whether it came only after the look, and began with the book as that was then
     pub later: bool,
-    /// The number of the chat that it stands for: one that is gone, and that it was forked from later
-    pub stands_for: Option<usize>,
 }
 
 /// A version of a scene's recap: a writer of a book.
@@ -150,8 +116,8 @@ pub struct Scene {
     pub events: Vec<(String, String)>,
     /// The chats that carry it, ascending, with the message.
     pub carriers: Vec<(ChatIx, usize)>,
-    /// Where it was played; nothing if that chat is gone, and nobody who is there has come from it since.
-    pub origin: Option<Origin>,
+    /// Where it was played.
+    pub origin: Origin,
 }
 
 impl Scene {

@@ -108,8 +108,7 @@ impl View<'_> {
             Author::Scene(scene) => {
                 let scene = &self.life.scenes[*scene];
                 let ours = scene.carried_by(self.line.chat).map(Place::Ours);
-                let elsewhere = || scene.origin.map_or(Place::Unattributed, Place::Elsewhere);
-                (ours.unwrap_or_else(elsewhere), Cause::Scene)
+                (ours.unwrap_or(Place::Elsewhere(scene.origin)), Cause::Scene)
             }
             Author::Mark(origin) => {
                 let place = self.marked(*origin, difference);
@@ -119,18 +118,14 @@ impl View<'_> {
                 let place = self.replaced(*origin, difference);
                 (self.begun_with(place, None, difference), Cause::Memory)
             }
-            Author::Lost(Cause::Hand) => {
-                (self.begun_with(Place::Unattributed, None, difference), self.hand(difference))
-            }
             Author::Lost(cause) => (Place::Unattributed, *cause),
             Author::Work(origin) => (self.worked(*origin, difference), Cause::Scene),
             Author::Hand(chat) => {
-                let chat = self.same_line(*chat, difference);
-                if self.is_left(chat, difference) {
+                if self.is_left(*chat, difference) {
                     return (Place::Unattributed, self.hand(difference));
                 }
-                let place = self.by_hand(chat, difference);
-                (self.begun_with(place, Some(chat), difference), self.hand(difference))
+                let place = self.by_hand(*chat, difference);
+                (self.begun_with(place, Some(*chat), difference), self.hand(difference))
             }
             Author::Anybody(player) => {
                 let place = self.by_anybody(difference, *player);
@@ -316,12 +311,7 @@ impl View<'_> {
         self.places.entry(chat).or_insert_with(|| {
             let mut furthest: Option<usize> = None;
             let place = |by: &SeenBy, time: i64| {
-                let exactly = |message: usize| Head {
-                    from: Some(message),
-                    to: message,
-                    later: false,
-                    stands_for: None,
-                };
+                let exactly = |message: usize| Head { from: Some(message), to: message, later: false };
                 let by_clock = || cast.head_at(chat, time).map(exactly);
                 match by {
                     SeenBy::Base(at) if life.owner == Some(chat) => Some(exactly(*at)),
@@ -377,17 +367,6 @@ impl View<'_> {
             };
         }
         (from, found)
-    }
-
-    /// Whoever of our line stood for the same chat as this one when a change was seen: both were forked from it later.
-    fn same_line(&self, chat: ChatIx, difference: &Difference) -> ChatIx {
-        let SeenBy::Look(_, heads) = &self.life.sights[difference.shown].by else { return chat };
-        let stands =
-            |chat: ChatIx| heads.iter().find(|(c, _)| *c == chat).and_then(|(_, head)| head.stands_for);
-        let Some(gone) = stands(chat) else { return chat };
-        let mut line =
-            std::iter::once(self.line.chat).chain(self.line.ancestors.iter().map(|above| above.chat));
-        line.find(|ours| stands(*ours) == Some(gone)).unwrap_or(chat)
     }
 
     /// Where a change belongs that was made by hand in a chat.

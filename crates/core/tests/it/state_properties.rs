@@ -213,7 +213,7 @@ impl World {
                 written: scene.written.clone(),
                 events: scene.events.clone(),
                 carriers: carriers.collect(),
-                origin: Some(Origin { chat: ChatIx::new(scene.line), message: scene.message }),
+                origin: Origin { chat: ChatIx::new(scene.line), message: scene.message },
             });
             let witness = Witness::Scene(evidence.scenes.len() - 1);
             let content = Content::Whole(scene.snapshot.clone().into());

@@ -246,7 +246,7 @@ fn what_came(fs: &Arc<dyn Vfs>) -> Option<String> {
 /// Everything that history says can be read.
 fn history_is_whole(fs: &Arc<dyn Vfs>) {
     let Some(timeline) = Timeline::load(fs).unwrap() else { return };
-    for seen in &timeline.seen {
+    for seen in timeline.seen.iter() {
         if let Some(content) = seen.observation.content() {
             timeline.store().read_document(&content, &mut Vec::new()).unwrap();
         }

@@ -180,8 +180,7 @@ impl World {
         let parent = self.chats[c].clone();
         let mut fork = parent.clone();
         fork.label = new;
-        let number = self.chats.iter().filter(|chat| chat.parent.is_some()).count() + 1;
-        fork.name = format!("{} - Branch #{number}", self.chats[0].name);
+        fork.name = self.free_name();
         if !self.setting.old_slugs {
             fork.slug = format!("slug of {new}");
         }
@@ -234,11 +233,22 @@ impl World {
         true
     }
 
+    /// The name that SillyTavern gives to the next branch: the first one that no chat has. One that was deleted has none.
+    fn free_name(&self) -> String {
+        let is_free = |name: &String| !self.chats.iter().any(|chat| chat.alive && chat.name == *name);
+        let mut names = (1..).map(|number| format!("{} - Branch #{number}", self.chats[0].name));
+        names.find(is_free).unwrap_or_default()
+    }
+
     /// Auto-Recap builds a book for a fork from the last snapshot on its line, numbered from 0.
     fn rebuild_book(&mut self, x: usize, at: usize) {
         let scene = self.chats[x].messages.iter().rev().find_map(|m| m.scene.clone());
         let Some((_, snapshot)) = scene.and_then(|scene| scene.metadata.last().cloned()) else { return };
+        // A book that was left behind by a chat of that name keeps it.
         let name = format!("z-AutoLB-Ana-{}", self.chats[x].name);
+        let is_free = |name: &String| !self.books.iter().any(|book| book.alive && book.name == *name);
+        let mut names = std::iter::once(name.clone()).chain((2..).map(|n| format!("{name} ({n})")));
+        let name = names.find(is_free).unwrap_or_default();
         let clock = self.tick(2_000);
         // It knows the fields that it copies; what another extension has marked is not among them.
         let plain = snapshot.whole.values().map(|e| Entry { marks: serde_json::Map::new(), ..e.clone() });

@@ -116,6 +116,13 @@ impl Truth {
         Some((parent.chat, self.world.place(c, parent.last)?))
     }
 
+    /// Whether another chat has the name by now that a fork has for its parent: then it says to be that one's.
+    pub fn is_mistaken(&self, c: usize) -> bool {
+        let Some(parent) = self.world.chats[c].parent.as_ref() else { return false };
+        let mut others = self.world.chats.iter().enumerate().filter(|(other, _)| *other != parent.chat);
+        others.any(|(_, other)| other.alive && other.name == parent.name)
+    }
+
     /// The number of the chat that a chat was forked from, and the message there that it was forked at, if that is still there.
     pub fn forked_above(&self, c: usize) -> Option<(usize, usize)> {
         let parent = self.world.chats[c].parent.as_ref()?;

@@ -4,16 +4,16 @@ use forklore_core::adapter;
 use forklore_core::adapter::recap::{self, RunningRecap};
 use forklore_core::format::book::EntryImage;
 use forklore_core::state::{
-    BookEvidence, Content, GoneHead, Head, Look, Origin, Scene, Sight, Whose, Witness, is_clock_wrong,
+    BookEvidence, Content, Head, Look, Origin, Scene, Sight, Witness, is_clock_wrong,
 };
 use forklore_core::story::Shift;
+use forklore_core::story::lineage::Kind;
 use forklore_fs::VaultPath;
 use forklore_journal::layout;
 
 use super::book_replay::BookReplay;
 use super::few::Steady;
-use super::gone::Above;
-use super::players::{Player, Used, Who, candidates, last_played};
+use super::players::{Player, last_played};
 use super::stood::{number_now, stood};
 use super::timeline::{Period, Timeline};
 use super::{By, HistoryError};
@@ -38,9 +38,6 @@ impl Timeline {
         }
         let mut players = self.players_of(name, library);
         players.retain(|player| player.was_other || !player.has_passed(library));
-        let gone = self.gone_players(name, library);
-        let candidates = candidates(&players, &gone, library);
-        let used = Used { players: &players, gone: &gone, candidates: &candidates };
         let users = players.iter().filter(|player| !player.was_other);
         evidence.users.extend(users.map(|player| player.chat));
         evidence.users.sort_unstable();
@@ -76,7 +73,7 @@ impl Timeline {
                 Some(turn) if before => Content::Changed { gone: turn.delta.gone, new: turn.delta.new },
                 _ => Content::Whole(entries.as_slice().into()),
             };
-            let look = Look { live, ..self.look((i, next), &used, work, !before, library) };
+            let look = Look { live, ..self.look((i, next), &players, work, !before, library) };
             before = true;
             evidence.sights.push(Sight { time: look.not_before, witness: Witness::Look(look), content });
         }
@@ -93,7 +90,9 @@ impl Timeline {
         for sight in sights {
             let Witness::Look(look) = &mut sight.witness else { continue };
             let (Some(looked), Some(i)) = (look.looked, self.partial(look.seq)) else { continue };
-            for player in players.iter().filter(|player| !player.was_other && !self.is_beside(player, i)) {
+            let is_there = |player: &&Player<'_>| player.went.is_none_or(|went| went > i);
+            let others = players.iter().filter(|player| !player.was_other && !self.is_beside(player, i));
+            for player in others.filter(is_there) {
                 // What a fork has from its parent was not played in it, whenever it was sent.
                 let fork = library.chats[player.chat].lineage.fork_message;
                 let played = |to: &usize| fork.is_none_or(|fork| *to > fork);
@@ -101,9 +100,7 @@ impl Timeline {
                 let new = player.heads.first().is_none_or(|(first, _, bound)| *first > i && *bound);
                 match look.heads.iter_mut().find(|(chat, _)| *chat == player.chat) {
                     Some((_, head)) => head.to = head.to.max(to),
-                    None if new => look
-                        .heads
-                        .push((player.chat, Head { from: None, to, later: false, stands_for: None })),
+                    None if new => look.heads.push((player.chat, Head { from: None, to, later: false })),
                     None => {}
                 }
             }
@@ -272,8 +269,7 @@ impl Timeline {
         let player = |(chat, here): (ChatIx, &crate::Chat)| {
             // What was restored was another chat before.
             let was = self.restored_from(library, chat).filter(|(file, _)| bound(file));
-            let above = Above::of(library, self, chat, book);
-            let own = here.book_stem() == Some(book) || bound(&here.path) || above.is_some();
+            let own = here.book_stem() == Some(book) || bound(&here.path);
             if !own && was.is_none() {
                 return None;
             }
@@ -292,7 +288,8 @@ impl Timeline {
                 Some((*i, head, bound == Some(book)))
             };
             let heads = track.iter().filter_map(head).collect();
-            Some(Player { chat, was_other: !own, heads, shifts, above })
+            let (went, is_checkpoint) = (self.went(&here.path), here.lineage.kind == Kind::Checkpoint);
+            Some(Player { chat, was_other: !own, heads, shifts, went, is_checkpoint })
         };
         ChatIx::each(&library.chats).filter_map(player).collect()
     }
@@ -301,7 +298,7 @@ impl Timeline {
     fn look(
         &self,
         (i, next): (usize, usize),
-        used: &Used<'_>,
+        players: &[Player<'_>],
         work: Vec<adapter::Work>,
         is_first: bool,
         library: &Library,
@@ -312,23 +309,16 @@ impl Timeline {
         let (mut not_before, mut not_after) = (i64::MIN, i64::MAX);
         let mut heads: Vec<(ChatIx, Head)> = Vec::new();
         let mut begun_later = Vec::new();
-        for player in used.players {
+        for player in players.iter().filter(|player| !player.is_gone(i, &together)) {
             let (known, then) = stood(&player.heads, i, &together);
             let Some(then) = then else {
-                // Where the chat stood that it was forked from later, if that is gone.
-                if let Some(head) = player.above.as_ref().and_then(|above| above.head(i, &together)) {
-                    heads.push((player.chat, head));
-                    not_before = not_before.max(library.sent(player.chat, head.to).unwrap_or(i64::MIN));
-                    continue;
-                }
                 // A book can be seen before the first chat that is bound to it. It still was so when that came, if it had not been
                 // looked at anew by then.
                 let begun = player.heads.iter().find(|(j, ..)| *j >= i).filter(|(j, _, bound)| {
                     *bound && *j < next && (looked(*j) != looked(next) || looked(*j).is_none())
                 });
-                begun_later.extend(begun.map(|(_, to, _)| {
-                    (player.chat, Head { from: None, to: *to, later: true, stands_for: None })
-                }));
+                begun_later
+                    .extend(begun.map(|(_, to, _)| (player.chat, Head { from: None, to: *to, later: true })));
                 continue;
             };
             if !then.2 && !known.is_some_and(|known| known.2) {
@@ -338,7 +328,7 @@ impl Timeline {
             let apart = looked(i).is_some() || !is_first;
             let from = known.filter(|(j, ..)| apart && self.looked_around(*j, i));
             let from = from.map(|known| known.1.min(then.1));
-            heads.push((player.chat, Head { from, to: then.1, later: false, stands_for: None }));
+            heads.push((player.chat, Head { from, to: then.1, later: false }));
             not_before = not_before.max(library.sent(player.chat, then.1).unwrap_or(i64::MIN));
             // Who was not looked at then may have gone on.
             if is_whole || self.is_beside(player, i) {
@@ -367,35 +357,22 @@ impl Timeline {
         }
         let seq = self.seen[i].seq;
         // An operation looks only at what it is about: others may have been saved since they were seen.
-        let is_all = || is_whole || used.players.iter().all(|player| self.is_beside(player, i));
-        let played = || last_played(used.candidates, i, &together, &looked);
-        let player = Some(()).filter(|()| !self.is_first_look(i) && is_all()).and_then(|()| played());
-        let player = player.and_then(|who| match who {
-            Who::There(chat) => Some(Whose::Chat(chat)),
-            Who::Gone(n) if used.gone[n].is_nobodys(i, &together) => Some(Whose::Gone),
-            Who::Gone(n) => {
-                let number = Some(used.gone[n].number);
-                heads.iter().find(|(_, head)| head.stands_for == number).map(|(chat, _)| Whose::Chat(*chat))
-            }
-        });
-        let gone_then = used.gone.iter().filter_map(|gone| {
-            let (known, then) = stood(&gone.heads, i, &together);
-            let (_, to, bound) = then?;
-            let is_nobodys = gone.is_nobodys(i, &together);
-            let head = GoneHead { number: gone.number, to, is_nobodys };
-            (bound || known.is_some_and(|known| known.2)).then_some(head)
-        });
-        // Who was saved last is at work; if that chat is gone, so is the scene.
+        let is_all = || is_whole || players.iter().all(|player| self.is_beside(player, i));
+        let player = if self.is_first_look(i) || !is_all() {
+            None
+        } else {
+            last_played(players, i, &together, &looked)
+        };
+        // Who was saved last is at work.
         let owner = match self.player(i) {
             Some(saved) => {
                 let is_it =
                     |player: &&Player<'_>| player.heads.binary_search_by_key(&saved, |(j, ..)| *j).is_ok();
-                used.players.iter().find(is_it).map(|player| player.chat)
+                players.iter().find(is_it).map(|player| player.chat)
             }
             None => heads.first().map(|(chat, _)| *chat),
         };
-        let shifts =
-            used.players.iter().find(|player| Some(player.chat) == owner).map(|player| &player.shifts);
+        let shifts = players.iter().find(|player| Some(player.chat) == owner).map(|player| &player.shifts);
         let work = work.into_iter().map(|work| {
             let message = shifts.map_or(work.scene, |shifts| number_now(shifts, i, work.scene));
             let origin = owner.map(|chat| Origin { chat, message });
@@ -408,7 +385,6 @@ impl Timeline {
             looked: looked(i),
             heads,
             player,
-            gone: gone_then.collect(),
             work: work.collect(),
             live: false,
         }

@@ -182,7 +182,7 @@ pub fn stem_of(file: &VaultPath) -> &str {
 impl Timeline {
     /// A whole file of history, to be read like one on disk.
     pub fn open(&self, content: &Id) -> Result<Box<dyn OpenFile + '_>, HistoryError> {
-        Ok(Box::new(Stored::open(&self.store, content)?))
+        Ok(Box::new(Stored::open(&*self.store, content)?))
     }
 
     /// The files of all chats that were ever seen, by the names that they had last.
@@ -213,7 +213,7 @@ impl Timeline {
 }
 
 /// A file system in which some files are as history has them, or are not there. It cannot be written.
-struct PastFs {
+pub(super) struct PastFs {
     now: Arc<dyn Vfs>,
     /// Nothing if all contents are at hand
     store: Option<Arc<Store>>,
@@ -259,19 +259,32 @@ impl OpenFile for PastFile {
 }
 
 impl PastFs {
+    /// A vault with files that history has, each as it was saved at a time.
+    pub(super) fn showing(
+        now: Arc<dyn Vfs>,
+        store: Arc<Store>,
+        files: impl Iterator<Item = (VaultPath, Id, i64)>,
+    ) -> Self {
+        let files = files.map(|(path, id, clock)| (path, Some((Content::Stored(id), clock))));
+        Self { now, store: Some(store), files: files.collect() }
+    }
+
     fn past(&self, path: &VaultPath, content: &Content, clock: i64) -> Result<PastFile, PathError> {
         let fail = |source| PathError { path: path.clone(), doing: "read from history", source };
-        let (content, len) = match content {
+        let (content, file, len) = match content {
             Content::Stored(id) => {
+                // What it is told by, together with its length and its time.
+                let (number, _) = id.as_bytes().split_first_chunk().unwrap_or((&[0; 8], &[]));
+                let number = u64::from_le_bytes(*number);
                 let store = self.store.clone().ok_or_else(|| fail(io::ErrorKind::NotFound.into()))?;
                 let stored = Stored::open(store, id).map_err(|e| fail(io::Error::other(e)))?;
                 let len = stored.identity().map_err(fail)?.len;
-                (Opened::Stored(stored), len)
+                (Opened::Stored(stored), number, len)
             }
-            Content::Made(bytes) => (Opened::Made(bytes.clone()), bytes.len() as u64),
+            Content::Made(bytes) => (Opened::Made(bytes.clone()), 0, bytes.len() as u64),
         };
         let modified = clock.saturating_mul(1_000_000);
-        Ok(PastFile { content, identity: Identity { file: 0, len, modified, changed: 0 } })
+        Ok(PastFile { content, identity: Identity { file, len, modified, changed: 0 } })
     }
 
     fn over(path: &VaultPath) -> PathError {

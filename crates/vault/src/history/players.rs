@@ -1,13 +1,11 @@
-//! [`Player`]: a chat that used a book, and where it stood; [`last_played`]: which of them, or of those that are gone, was played last.
+//! [`Player`]: a chat that used a book, and where it stood; [`last_played`]: which of them was played last.
 
 use forklore_core::story::Shift;
-use forklore_core::story::lineage::Kind;
 
-use super::gone::{Above, GonePlayer};
 use super::stood::Stood;
 use crate::{ChatIx, Library};
 
-/// A chat that is there, and where it stood.
+/// A chat that used a book, and where it stood.
 pub(super) struct Player<'a> {
     pub(super) chat: ChatIx,
     /// Whether only another chat was bound to the book, which this one is a past state of
@@ -15,8 +13,10 @@ pub(super) struct Player<'a> {
     pub(super) heads: Vec<Stood>,
     /// How its messages were numbered anew, with the places of the observations that show it
     pub(super) shifts: Vec<(usize, &'a Shift)>,
-    /// The chat that it was forked from, if that is gone
-    pub(super) above: Option<Above>,
+    /// The place of the observation that found it gone
+    pub(super) went: Option<usize>,
+    /// Whether it is a checkpoint: nobody is in one who does not go there
+    pub(super) is_checkpoint: bool,
 }
 
 impl Player<'_> {
@@ -25,52 +25,23 @@ impl Player<'_> {
     pub(super) fn has_passed(&self, library: &Library) -> bool {
         let here = &library.chats[self.chat];
         let is_bound_now = self.heads.last().is_none_or(|(_, _, bound)| *bound);
-        let fork = library.forked_after(self.chat).filter(|_| here.lineage.is_fork());
+        let fork = here.lineage.fork_message.filter(|_| here.lineage.is_fork());
         let has_played = |fork: usize| self.heads.iter().any(|(_, head, bound)| *bound && *head > fork);
-        self.above.is_none()
-            && !is_bound_now
-            && here.record.is_none()
-            && fork.is_some_and(|fork| !has_played(fork))
+        !is_bound_now && here.record.is_none() && fork.is_some_and(|fork| !has_played(fork))
     }
 }
 
-/// Whoever may have been played, whether or not it is there still: that a chat was deleted since makes nothing else of what was done in the others.
-pub(super) struct Candidate<'a> {
-    pub(super) who: Who,
-    heads: &'a [Stood],
-    is_checkpoint: bool,
-}
+impl Player<'_> {
+    /// Whether it was gone before the look that an observation belongs to.
+    pub(super) fn is_gone(&self, i: usize, together: &dyn Fn(usize) -> bool) -> bool {
+        self.went.is_some_and(|went| went < i && !together(went))
+    }
 
-/// A chat.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Who {
-    There(ChatIx),
-    /// One that is gone, by its place in a list of those
-    Gone(usize),
-}
-
-/// All who may have been played with a book.
-pub(super) fn candidates<'a>(
-    players: &'a [Player<'_>],
-    gone: &'a [GonePlayer],
-    library: &Library,
-) -> Vec<Candidate<'a>> {
-    let there = players.iter().filter(|player| !player.was_other).map(|player| Candidate {
-        who: Who::There(player.chat),
-        heads: &player.heads,
-        is_checkpoint: library.chats[player.chat].lineage.kind == Kind::Checkpoint,
-    });
-    let gone = gone.iter().enumerate().map(|(n, player)| Candidate {
-        who: Who::Gone(n),
-        heads: &player.heads,
-        is_checkpoint: player.is_checkpoint,
-    });
-    there.chain(gone).collect()
-}
-
-impl Candidate<'_> {
     /// Its last save by the look that an observation belongs to.
     fn last(&self, i: usize, together: &dyn Fn(usize) -> bool) -> Option<usize> {
+        if self.is_gone(i, together) {
+            return None;
+        }
         let before = self.heads.partition_point(|(j, ..)| *j < i);
         let beside = self.heads[before..].iter().take_while(|(j, ..)| together(*j)).count();
         let last = (before + beside).checked_sub(1)?;
@@ -93,48 +64,38 @@ impl Candidate<'_> {
 
 /// The one that was saved last before a book was looked at, if looks were close enough to tell.
 pub(super) fn last_played(
-    candidates: &[Candidate<'_>],
+    players: &[Player<'_>],
     i: usize,
     together: &dyn Fn(usize) -> bool,
     looked: &dyn Fn(usize) -> Option<i64>,
-) -> Option<Who> {
-    let may_be = candidates.iter().filter(|candidate| !candidate.is_put_aside(i));
-    let lasts: Vec<(usize, &Candidate<'_>)> =
-        may_be.filter_map(|candidate| Some((candidate.last(i, together)?, candidate))).collect();
+) -> Option<ChatIx> {
+    let may_be = players.iter().filter(|player| !player.was_other && !player.is_put_aside(i));
+    let lasts: Vec<(usize, &Player<'_>)> =
+        may_be.filter_map(|player| Some((player.last(i, together)?, player))).collect();
     let (save, last) = *lasts.iter().max_by_key(|(save, _)| *save)?;
-    if let Some(fork) = linked(candidates, save, last) {
-        return Some(fork.who);
+    if let Some(fork) = linked(players, save, last) {
+        return Some(fork.chat);
     }
     // What was looked at together may have been saved in any order.
     let beside = |j: usize| j == save || (looked(j).is_some() && looked(j) == looked(save));
     let mut others = lasts.iter().filter(|(j, _)| beside(*j)).peekable();
     if others.clone().count() == 1 {
-        return Some(last.who);
+        return Some(last.chat);
     }
     // But who makes a fork goes on in the fork: of those that were saved then, it is the one that had not been there before.
-    let mut new = others.by_ref().filter(|(j, candidate)| candidate.is_new(*j));
-    new.next().filter(|_| new.next().is_none()).map(|(_, candidate)| candidate.who)
+    let mut new = others.by_ref().filter(|(j, player)| player.is_new(*j));
+    new.next().filter(|_| new.next().is_none()).map(|(_, player)| player.chat)
 }
 
 /// The fork that a save was made for, if it was: right after a chat that had not been there before, and without a new message. That is how
 /// SillyTavern saves the link to a fork, and who made the fork is in it.
-fn linked<'a, 'b>(
-    candidates: &'a [Candidate<'b>],
-    save: usize,
-    parent: &Candidate<'_>,
-) -> Option<&'a Candidate<'b>> {
+fn linked<'a, 'b>(players: &'a [Player<'b>], save: usize, parent: &Player<'_>) -> Option<&'a Player<'b>> {
     let n = parent.heads.iter().position(|(j, ..)| *j == save)?;
     let (before, head, _) = *parent.heads.get(n.checked_sub(1)?)?;
-    let begun = |fork: &&Candidate<'_>| {
+    let begun = |fork: &&Player<'_>| {
         fork.heads.first().is_some_and(|(first, ..)| before < *first && *first + 1 == save)
     };
-    let fork = candidates.iter().filter(|fork| fork.who != parent.who).find(begun);
+    let others = players.iter().filter(|fork| !fork.was_other && fork.chat != parent.chat);
+    let fork = { others }.find(begun);
     fork.filter(|fork| head == parent.heads[n].1 && !fork.is_checkpoint)
-}
-
-/// Those who used a book.
-pub(super) struct Used<'a> {
-    pub(super) players: &'a [Player<'a>],
-    pub(super) gone: &'a [GonePlayer],
-    pub(super) candidates: &'a [Candidate<'a>],
 }

@@ -8,6 +8,7 @@ use forklore_core::format::chat::Header;
 use forklore_core::format::names::book_stem;
 use forklore_core::story::Shift;
 use forklore_fs::{PathError, VaultPath, Vfs};
+use forklore_journal::layout;
 use forklore_json::Raw;
 use forklore_store::{Id, Store};
 
@@ -17,18 +18,21 @@ use super::{By, HistoryError, history_error, media, parse, store};
 use crate::{Chat, ChatIx, Library};
 
 /// All observations of a vault.
+#[derive(Clone)]
 pub struct Timeline {
-    pub(super) store: Store,
+    pub(super) store: Arc<Store>,
     /// In the order in which they were made.
-    pub seen: Vec<Seen>,
+    pub seen: Arc<Vec<Seen>>,
     /// By file, ascending; a file that was renamed has the observations under its former names first.
-    tracks: HashMap<VaultPath, Vec<usize>>,
+    pub(super) tracks: HashMap<VaultPath, Vec<usize>>,
     /// Numbers of observations whose whole content is not wanted any more
     forgotten: HashSet<u64>,
     /// For each observation of a book, that of the chat which was being played: the last one seen of those bound to it.
     players: HashMap<usize, usize>,
     /// The chats that were ever seen bound to a book, by the book's stem
-    bound: HashMap<String, BTreeSet<VaultPath>>,
+    pub(super) bound: HashMap<String, BTreeSet<VaultPath>>,
+    /// The observations that found chats gone which are shown all the same
+    pub(super) went: HashMap<VaultPath, usize>,
 }
 
 /// An observation and its place in the sequence.
@@ -83,6 +87,14 @@ impl Library {
     }
 }
 
+impl Library {
+    /// History is this.
+    pub(super) fn set_history(&self, timeline: Timeline) {
+        let slot = self.memo.slot::<OnceLock<Result<Option<Timeline>, Arc<HistoryError>>>>();
+        let _set = slot.set(Ok(Some(timeline)));
+    }
+}
+
 impl Timeline {
     /// Reads the history of a vault; `None` if there is none.
     pub fn load(fs: &Arc<dyn Vfs>) -> Result<Option<Self>, HistoryError> {
@@ -100,12 +112,13 @@ impl Timeline {
             return Ok(None);
         }
         let mut timeline = Self {
-            store,
-            seen,
+            store: Arc::new(store),
+            seen: Arc::new(seen),
             tracks: HashMap::new(),
             forgotten: HashSet::new(),
             players: HashMap::new(),
             bound: HashMap::new(),
+            went: HashMap::new(),
         };
         timeline.index();
         Ok(Some(timeline))
@@ -178,7 +191,7 @@ impl Timeline {
         let files: HashSet<&VaultPath> = noted().map(|chat| &chat.path).collect();
         let slugs: HashSet<&str> = noted().filter_map(Chat::slug).collect();
         let mut changed = false;
-        for Seen { observation, .. } in &mut self.seen {
+        for Seen { observation, .. } in Arc::make_mut(&mut self.seen) {
             let Observed::Chat(chat) = &mut observation.what else { continue };
             let known = chat.slug.as_deref().is_some_and(|slug| slugs.contains(slug));
             if !known && !files.contains(&observation.file) {
@@ -231,6 +244,27 @@ impl Timeline {
                 chats.insert(file.clone());
             }
         }
+    }
+
+    /// Whether one observation was made before another one, and not in one look with it.
+    pub(super) fn is_before(&self, i: usize, other: usize) -> bool {
+        let looked = |i: usize| self.seen.get(i).and_then(|seen| seen.observation.looked);
+        i < other && (looked(i).is_none() || looked(i) != looked(other))
+    }
+
+    /// Whether a chat that is gone had an earlier book of a name, if it had one: it went before this one was there. Names are given again.
+    pub(crate) fn is_earlier(&self, chat: &VaultPath, book: &str) -> bool {
+        let Some((went, file)) = self.went(chat).zip(layout::book(book).ok()) else { return false };
+        let is_gone = |i: &usize| self.seen[*i].observation.what == Observed::Gone;
+        let track = self.track(&file);
+        let last = track.iter().rposition(|i| !is_gone(i)).unwrap_or_default();
+        let again = track[..last].iter().rposition(is_gone).and_then(|gone| track.get(gone + 1));
+        again.is_some_and(|again| self.is_before(went, *again))
+    }
+
+    /// The place of the observation that found a chat gone.
+    pub(super) fn went(&self, chat: &VaultPath) -> Option<usize> {
+        self.went.get(chat).copied()
     }
 
     /// The whole file as an observation saw it, unless that was forgotten.

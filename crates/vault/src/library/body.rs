@@ -112,7 +112,7 @@ impl RowSource for LaterRows {
 }
 
 /// What the scenes of a chat have kept, read when somebody asks for it.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub(crate) struct LaterSnapshots(pub(crate) Arc<Later>);
 
 impl Deref for LaterSnapshots {

@@ -24,7 +24,7 @@ use crate::read::outline::Outline;
 use crate::read::snapshots::Snapshots;
 
 /// One chat.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub struct Chat {
     /// Number of its story
     pub(crate) story: StoryIx,

@@ -88,9 +88,9 @@ impl Library {
         &self.fs
     }
 
-    /// One of the chats.
+    /// One of the chats, or of those that are gone, which a state can tell of.
     pub fn chat(&self, chat: ChatIx) -> &Chat {
-        &self.chats[chat]
+        if self.chats.len() <= chat.place() { &self.with_ghosts().chats[chat] } else { &self.chats[chat] }
     }
 
     /// All chats, each with what it is asked for by.

@@ -142,7 +142,8 @@ impl Library {
 
     /// Whether `ancestor` is above `chat` in the fork tree.
     pub fn is_ancestor(&self, ancestor: ChatIx, chat: ChatIx) -> bool {
-        self.ancestors(chat).any(|c| c == ancestor)
+        let all = if self.chats.len() <= ancestor.place() { self.with_ghosts() } else { self };
+        all.ancestors(chat).any(|c| c == ancestor)
     }
 
     /// The chats above this one in the fork tree, nearest first; those that are gone are left out.

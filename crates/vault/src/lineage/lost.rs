@@ -24,8 +24,7 @@ impl Library {
                 let Some(name) = self.lost_parent(c) else { continue };
                 let noted = self.forked_at(c).and_then(|time| self.head_at(c, time));
                 let recorded = chat.record.as_ref().map(|record| record.message);
-                let fork =
-                    recorded.or(noted).or_else(|| self.forked_from_gone(c)).or(chat.lineage.fork_message);
+                let fork = recorded.or(noted).or(chat.lineage.fork_message);
                 lost.0
                     .entry((chat.story, name.to_owned()))
                     .or_default()
@@ -73,8 +72,6 @@ impl Library {
         let stranger = now.is_none_or(|chat| self.chats[chat].born_as().as_deref() == Some(name));
         let mut may_be = of_story().filter(renamed);
         let only = may_be.next().filter(|_| base.is_some() && stranger && may_be.next().is_none());
-        // Unless it was somebody else's who is gone.
-        let only = only.filter(|user| !self.is_gone(&self.chats[*user], name));
         let had = of_story().find(|user| self.was_called(*user, name));
         born.or(had).or(only).or(now)
     }

@@ -6,6 +6,7 @@ use forklore_core::format::chat::Message;
 use forklore_core::format::names::{ForkName, chat_stem};
 use forklore_core::story::lineage::{self, Lineage};
 use forklore_core::story::{Confidence, Moment, swipe_moments};
+use forklore_fs::Vfs;
 use forklore_json::Raw;
 
 use super::traced;
@@ -32,15 +33,15 @@ impl Library {
         }
     }
 
-    /// Finds out who was forked from whom, or remembers it.
-    pub(crate) fn trace(&mut self) {
+    /// Finds out who was forked from whom, or remembers it under a name.
+    pub(crate) fn trace_as(&mut self, name: &str, kept: &dyn Vfs) {
         self.disown_copied_records();
         let key = traced::is_worthwhile(&self.chats).then(|| traced::Key::of(&self.chats)).flatten();
-        let known = key.as_ref().and_then(|key| traced::recall(&*self.fs, key, self.chats.len()));
+        let known = key.as_ref().and_then(|key| traced::recall(kept, name, key, self.chats.len()));
         let found = known.unwrap_or_else(|| {
             let found = self.find_lineage();
             if let Some(key) = &key {
-                traced::remember(&*self.fs, key, &found);
+                traced::remember(kept, name, key, &found);
             }
             found
         });

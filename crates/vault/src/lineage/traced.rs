@@ -18,9 +18,8 @@ pub(crate) fn is_worthwhile(chats: &[Chat]) -> bool {
     chats.len() >= MANY_CHATS || (chats.len() > 1 && messages() >= MANY_MESSAGES)
 }
 
-const FILE: &str = "lineage";
 /// Raised whenever lineage is found in another way.
-const VERSION: u32 = 2;
+const VERSION: u32 = 3;
 
 /// Everything that lineage is found from.
 pub(crate) struct Key(blake3::Hash);
@@ -55,8 +54,8 @@ impl Key {
 }
 
 /// What was found out about these chats.
-pub(crate) fn recall(fs: &dyn Vfs, key: &Key, chats: usize) -> Option<Vec<Lineage>> {
-    let bytes = cache::kept(fs, FILE)?;
+pub(crate) fn recall(fs: &dyn Vfs, name: &str, key: &Key, chats: usize) -> Option<Vec<Lineage>> {
+    let bytes = cache::kept(fs, name)?;
     let (of, found) = bytes.split_first_chunk::<32>()?;
     let found: Vec<Lineage> = (of == key.0.as_bytes()).then(|| postcard::from_bytes(found).ok())??;
     let whole = |lineage: &Lineage| lineage.above().is_none_or(|parent| parent.place() < chats);
@@ -64,8 +63,8 @@ pub(crate) fn recall(fs: &dyn Vfs, key: &Key, chats: usize) -> Option<Vec<Lineag
 }
 
 /// Keeps what was found out.
-pub(crate) fn remember(fs: &dyn Vfs, key: &Key, found: &[Lineage]) {
+pub(crate) fn remember(fs: &dyn Vfs, name: &str, key: &Key, found: &[Lineage]) {
     if let Ok(bytes) = postcard::to_extend(found, key.0.as_bytes().to_vec()) {
-        cache::keep(fs, FILE, &bytes);
+        cache::keep(fs, name, &bytes);
     }
 }

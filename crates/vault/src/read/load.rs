@@ -8,7 +8,7 @@ use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use forklore_core::adapter::bindings::CHAT_BOOK;
 use forklore_core::format::names::{book_stem, chat_stem};
 use forklore_core::format::settings::Settings;
-use forklore_core::story::lineage::{self, Lineage};
+use forklore_core::story::lineage::Lineage;
 use forklore_fs::{Identity, PathError, VaultPath, Vfs};
 use forklore_journal as journal;
 use forklore_journal::{Right, layout};
@@ -85,7 +85,8 @@ impl Library {
         if closed_worlds {
             library.books = library.named_books();
         }
-        library.trace();
+        let fs = library.fs.clone();
+        library.trace_as("lineage", &*fs);
         Ok(library)
     }
 
@@ -232,6 +233,32 @@ impl Library {
     }
 }
 
+impl Library {
+    /// Reads chats that are to be found on the disk of this library and puts them behind the others. What is found out is remembered on the disk
+    /// of the vault itself.
+    pub(crate) fn add_chats(&mut self, places: &[(StoryIx, String, VaultPath)], kept: &dyn Vfs) {
+        let known_chats = cache::Known::of(&self.fs);
+        let paths: Vec<&VaultPath> = places.iter().map(|(.., path)| path).collect();
+        let found = identities(&*self.fs, &paths);
+        let read = |((story, name, path), known): (&(StoryIx, String, VaultPath), &Option<Identity>)| {
+            let group = self.stories[*story].kind == StoryKind::Group;
+            let recall = |path: &VaultPath, identity| known_chats.recall(path, identity, group);
+            let remember = |path: &VaultPath, identity: Identity, scan: &Scan| {
+                drop(cache::remember(kept, path, identity, scan));
+            };
+            let how =
+                How { recall: &recall, group, remember: &remember, known: *known, settings: &self.settings };
+            read_chat(&*self.fs, *story, name.clone(), path.clone(), &how)
+        };
+        let chats: Vec<Option<Chat>> = places.par_iter().zip(&found).map(read).collect();
+        self.chats.extend(chats.into_iter().flatten());
+        // Whoever works beside others does not wait for them here.
+        if rayon::current_thread_index().is_none() {
+            forget_lines();
+        }
+    }
+}
+
 /// How a chat is read.
 struct How<'a> {
     recall: &'a (dyn Fn(&VaultPath, Identity) -> Option<Recalled> + Sync),
@@ -296,15 +323,7 @@ fn read_chat(fs: &dyn Vfs, story: StoryIx, name: String, path: VaultPath, how: &
         bound: BTreeSet::new(),
         record: None,
         running: OnceLock::new(),
-        lineage: Lineage {
-            kind: lineage::Kind::Main,
-            parent: None,
-            fork_message: None,
-            basis: lineage::Basis::None,
-            confidence: forklore_core::story::Confidence::Guess,
-            note: None,
-            beyond: None,
-        },
+        lineage: Lineage::NONE,
         unreadable,
     };
     chat.look_at_outline(how.settings);

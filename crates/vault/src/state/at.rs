@@ -149,8 +149,9 @@ impl Library {
     pub(super) fn mark_undated(&self, c: ChatIx, found: &mut BookAt, wanted: bool) {
         let bound = self.chats[c].book_stem().map(|stem| self.known_as(stem));
         let is_bound = |book: &str| bound.is_some_and(|bound| bound == self.known_as(&book_stem(book)));
-        let line = std::iter::once(c).chain(self.ancestors(c));
-        let records = line.filter_map(|chat| self.chats[chat].record.as_ref());
+        let all = self.with_ghosts();
+        let line = std::iter::once(c).chain(all.ancestors(c));
+        let records = line.filter_map(|chat| all.chats[chat].record.as_ref());
         let made = records.filter(|record| record.book.as_deref().is_some_and(is_bound));
         let undated: HashSet<&Uncertain> = made.flat_map(|record| &record.undated).collect();
         if undated.is_empty() {
@@ -191,7 +192,7 @@ impl Library {
             return Ok(found);
         }
         if let Some(live) = live.as_ref().filter(|live| live.is_large() && !wanted.fill)
-            && let Some((source, entries, left_out)) = self.told_by_few(c, at, wanted, live)?
+            && let Some((source, entries, left_out)) = self.with_ghosts().told_by_few(c, at, wanted, live)?
         {
             let live = Some(live.clone());
             return Ok(BookAt { name: Some(name.clone()), live, source, entries, left_out });

@@ -9,11 +9,12 @@ impl Library {
     /// What other lines wrote that the book of a chat holds now.
     pub fn contamination(&self, c: ChatIx) -> Result<Vec<Contamination>, PathError> {
         let stem = self.chats[c].book_stem().unwrap_or_default();
+        let all = self.with_ghosts();
         // A chat without relatives, alone with its book, cannot have anything from elsewhere.
-        if self.family(c).len() < 2 && self.users_of(stem).len() < 2 && !self.chats[c].lineage.is_fork() {
+        if all.family(c).len() < 2 && all.users_of(stem).len() < 2 && !all.chats[c].lineage.is_fork() {
             return Ok(Vec::new());
         }
-        let lore = self.lore(c)?;
+        let lore = all.lore(c)?;
         Ok(contamination(&lore.known.changes, lore.present()))
     }
 }

@@ -78,7 +78,6 @@ impl Library {
         evidence.by_choice = evidence.keepers.is_empty() && !self.made_by_forklore(stem);
         self.add_copies(&mut evidence)?;
         self.add_backups(&mut evidence);
-        self.add_scenes_of_gone(&mut evidence)?;
         self.add_events(&mut evidence)?;
         Ok(evidence)
     }
@@ -130,7 +129,7 @@ impl Library {
     /// The chat that a book was made for: the one that the others who name it come from, in their headers or in their scenes.
     fn made_for(&self, stem: &str) -> Option<ChatIx> {
         let scenes = self.scenes().get(stem).map_or(&[][..], Vec::as_slice);
-        let played = || scenes.iter().filter_map(|told| Some(told.scene.origin?.chat));
+        let played = || scenes.iter().map(|told| told.scene.origin.chat);
         let wrote = |chat: ChatIx| played().filter(|played| *played == chat).count();
         let mut named: Vec<ChatIx> = played().collect();
         named.extend(self.names_of(stem).flat_map(|name| self.users_of(name)));
@@ -226,7 +225,7 @@ impl Library {
                             written: version.written.clone(),
                             events: Vec::new(),
                             carriers: vec![(chat, *message)],
-                            origin: Some(Origin { chat, message: *message }),
+                            origin: Origin { chat, message: *message },
                         });
                         let witness = Witness::Scene(evidence.scenes.len() - 1);
                         let content = Content::Whole(entries.into());
@@ -301,7 +300,7 @@ impl Cast for VaultCast<'_> {
     }
 
     fn played(&self, chat: ChatIx, after: i64, until: i64) -> bool {
-        let own = self.0.forked_after(chat).map_or(0, |fork| fork + 1);
+        let own = self.0.chats[chat].lineage.fork_message.map_or(0, |fork| fork + 1);
         // What a fork has from its parent was not played in it, whenever it was sent.
         let next = self.0.head_at(chat, after).map_or(own, |head| own.max(head + 1));
         self.0.next_sent(chat, next).is_some_and(|sent| after < sent && sent <= until)
@@ -342,8 +341,6 @@ impl Cast for VaultCast<'_> {
             let having = || forks.iter().filter(|(_, last)| mark.message <= *last).map(|(chat, _)| *chat);
             if !forks.is_empty() {
                 owner = having().find(|chat| *chat == owner).or_else(|| having().next())?;
-            } else if self.0.is_gone_for_good(here, name) {
-                return None;
             }
         }
         // Under a name that is not known it is the owner's own, under whatever name that had then.

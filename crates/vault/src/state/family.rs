@@ -99,7 +99,7 @@ impl Library {
     fn find_scenes(&self) -> ScenesByBook {
         let mut found = ScenesByBook::new();
         let mut places: HashMap<(String, SceneKey), usize> = HashMap::new();
-        let begun = self.begun();
+        let (begun, history) = (self.begun(), self.history().ok().flatten());
         for (c, chat) in ChatIx::each(&self.chats) {
             let put_behind = self.put_behind(c);
             let gone = self.scenes_gone(c);
@@ -116,11 +116,13 @@ impl Library {
                     let is_older = |begun: &Begun| {
                         version.clock < begun.time && !(begun.chat == c && *message >= begun.messages)
                     };
-                    let book = if begun.get(&book).is_some_and(is_older) { book + EARLIER } else { book };
+                    let is_earlier = history.is_some_and(|history| history.is_earlier(&chat.path, &book));
+                    let is_earlier = is_earlier || begun.get(&book).is_some_and(is_older);
+                    let book = if is_earlier { book + EARLIER } else { book };
                     let scenes = found.entry(book.clone()).or_default();
                     let place =
                         *places.entry((book, (version.number, version.started))).or_insert_with(|| {
-                            let origin = Some(Origin { chat: c, message: *message });
+                            let origin = Origin { chat: c, message: *message };
                             let scene = Scene {
                                 started: version.started,
                                 finished: i64::MIN,
@@ -171,14 +173,12 @@ impl Library {
     /// it was made again or passed over, has written nothing but what it says it made.
     fn leave_unwritten(&self, found: &mut ScenesByBook) {
         let mut combined: HashMap<ChatIx, i64> = HashMap::new();
-        let played = |scene: &Scene| scene.origin.map(|origin| origin.chat);
         for told in found.values().flatten().filter(|told| told.scene.finished < i64::MAX) {
-            let Some(chat) = played(&told.scene) else { continue };
-            let last = combined.entry(chat).or_insert(i64::MIN);
+            let last = combined.entry(told.scene.origin.chat).or_insert(i64::MIN);
             *last = (*last).max(told.scene.started);
         }
         for told in found.values_mut().flatten().filter(|told| told.scene.finished == i64::MAX) {
-            let last = played(&told.scene).and_then(|chat| combined.get(&chat));
+            let last = combined.get(&told.scene.origin.chat);
             if last.is_some_and(|last| *last > told.scene.started) {
                 told.scene.written.names.clear();
             }
@@ -215,15 +215,15 @@ impl Library {
     }
 
     /// Where a scene was played: in all other chats that carry it, it stands before the fork point.
-    fn played_in(&self, scene: &Scene) -> Option<Origin> {
+    fn played_in(&self, scene: &Scene) -> Origin {
         let mut carriers = scene.carriers.iter();
         let first = carriers.find(|(chat, _)| self.is_played(scene, *chat)).or(scene.carriers.first());
-        first.map(|(chat, message)| Origin { chat: *chat, message: *message }).or(scene.origin)
+        first.map_or(scene.origin, |(chat, message)| Origin { chat: *chat, message: *message })
     }
 
     /// Whether a scene was played in a chat, and not before it was forked.
     pub(crate) fn is_played(&self, scene: &Scene, chat: ChatIx) -> bool {
-        let after = |message| self.forked_after(chat).is_none_or(|fork| fork < message);
+        let after = |message| self.chats[chat].lineage.fork_message.is_none_or(|fork| fork < message);
         self.chats[chat].lineage.kind != Kind::Copy && scene.carried_by(chat).is_some_and(after)
     }
 

@@ -55,6 +55,10 @@ struct LastLore(Mutex<Option<(ChatIx, Arc<Lore>)>>);
 impl Library {
     /// What a chat's line knows of its books. Asked for one message after the other, it is worked out once.
     pub fn lore(&self, c: ChatIx) -> Result<Arc<Lore>, PathError> {
+        let all = self.with_ghosts();
+        if !std::ptr::eq(all, self) {
+            return all.lore(c);
+        }
         {
             let last = self.memo.slot::<LastLore>().0.lock().unwrap_or_else(PoisonError::into_inner);
             if let Some((_, lore)) = last.as_ref().filter(|(chat, _)| *chat == c) {
@@ -360,7 +364,7 @@ impl Lives {
             }
         }
         // Elsewhere a fork's book begins as the last snapshot that the fork carries; so does a book that was renamed.
-        let fork = library.forked_after(owner).filter(|_| chat.lineage.is_fork());
+        let fork = chat.lineage.fork_message.filter(|_| chat.lineage.is_fork());
         let latest = |sight: &Sight| match &sight.witness {
             Witness::Look(look) => look.not_after,
             _ => sight.time,

@@ -118,14 +118,19 @@ impl Library {
         at: usize,
         read: &dyn Fn(Raw<'_>) -> Option<T>,
     ) -> Result<Option<(usize, T)>, PathError> {
-        match self.history()? {
-            Some(history) => history.header_at(self, c, at, read).map_err(history_error),
+        let all = self.with_ghosts();
+        match all.history()? {
+            Some(history) => history.header_at(all, c, at, read).map_err(history_error),
             None => Ok(None),
         }
     }
 
     /// The metadata of a chat at a message.
     pub fn metadata_at(&self, c: ChatIx, at: usize) -> Result<MetadataAt, PathError> {
+        self.with_ghosts().find_metadata(c, at)
+    }
+
+    fn find_metadata(&self, c: ChatIx, at: usize) -> Result<MetadataAt, PathError> {
         let head = self.chats[c].head();
         let now = members(self.chats[c].header().metadata());
         if at >= head {

@@ -8,7 +8,6 @@ mod copied;
 mod evidence;
 mod family;
 mod few;
-mod gone;
 mod kept_lives;
 mod lore;
 pub mod metadata;

@@ -105,6 +105,10 @@ struct Found {
 impl Library {
     /// The scenes of a chat that say they were merged into its running recap, while it has no version for them.
     pub fn untold_scenes(&self, c: ChatIx) -> Vec<usize> {
+        self.with_ghosts().find_untold(c)
+    }
+
+    fn find_untold(&self, c: ChatIx) -> Vec<usize> {
         let chat = &self.chats[c];
         let combined = chat.facts.scenes.iter().filter(|(_, scene)| scene.is_real() && scene.is_combined());
         // What was played elsewhere was merged into that line's recap, not into this one.
@@ -129,12 +133,12 @@ impl Library {
 
     /// The running recap of a chat with what it has lost, as far as it was seen there, if it has one.
     pub fn running_recap(&self, c: ChatIx) -> Result<Option<Arc<KnownRecap>>, PathError> {
-        self.recap_of(c, Who::Own)
+        self.with_ghosts().recap_of(c, Who::Own)
     }
 
     /// The same with what only relatives have kept of it: what healing brings back.
     pub fn running_recap_to_heal(&self, c: ChatIx) -> Result<Option<Arc<KnownRecap>>, PathError> {
-        self.recap_of(c, Who::Relatives)
+        self.with_ghosts().recap_of(c, Who::Relatives)
     }
 
     fn recap_of(&self, c: ChatIx, who: Who) -> Result<Option<Arc<KnownRecap>>, PathError> {
@@ -237,6 +241,10 @@ impl Library {
     /// The combined recap of a chat at a message: its own if it fits, else the last one that does in history or SillyTavern's backups.
     /// With the bytes of the value, to be put elsewhere.
     pub fn combined_at(&self, c: ChatIx, at: usize) -> Result<Option<(CombinedRecap, Vec<u8>)>, PathError> {
+        self.with_ghosts().find_combined(c, at)
+    }
+
+    fn find_combined(&self, c: ChatIx, at: usize) -> Result<Option<(CombinedRecap, Vec<u8>)>, PathError> {
         let metadata = self.chats[c].header().metadata();
         let keeper = adapter::ALL.into_iter().find(|adapter| adapter.combined(metadata).is_some());
         let Some(keeper) = keeper else { return Ok(None) };
@@ -259,7 +267,7 @@ impl Library {
     /// With the last message that both share.
     pub fn combined_from(&self, c: ChatIx) -> Result<Option<(ChatIx, usize)>, PathError> {
         let Some(recap) = recap::combined(self.chats[c].header().metadata()) else { return Ok(None) };
-        let others = self.combined_of_others(c)?;
+        let others = self.with_ghosts().combined_of_others(c)?;
         Ok(others.into_iter().find(|other| other.is(&recap)).map(|other| (other.chat, other.shared)))
     }
 

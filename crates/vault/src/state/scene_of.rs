@@ -14,6 +14,10 @@ impl Library {
     /// The version has the scene's number; but a fork inherits versions of scenes that it does not have, under numbers that can be
     /// its own scenes', and deleting an old message moves scenes without changing the numbers in the recap.
     pub fn scene_of(&self, chat: ChatIx, version: &RecapVersion) -> Option<usize> {
+        self.with_ghosts().find_scene(chat, version)
+    }
+
+    fn find_scene(&self, chat: ChatIx, version: &RecapVersion) -> Option<usize> {
         let own = self.chats[chat].facts.scene(version.scene).is_some_and(|scene| scene.recapped);
         if own && self.chats[chat].lineage.fork_message.is_none_or(|fork| version.scene <= fork) {
             return Some(version.scene);

@@ -121,6 +121,17 @@ pub struct Beyond {
 }
 
 impl Lineage {
+    /// Of a chat that comes from nowhere, as far as anything tells.
+    pub const NONE: Self = Self {
+        kind: Kind::Main,
+        parent: None,
+        fork_message: None,
+        basis: Basis::None,
+        confidence: Confidence::Guess,
+        note: None,
+        beyond: None,
+    };
+
     /// The nearest chat above that is there.
     pub fn above(&self) -> Option<ChatIx> {
         self.parent.or(self.beyond.map(|beyond| beyond.chat))

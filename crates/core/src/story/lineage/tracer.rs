@@ -57,7 +57,8 @@ impl<'a> Tracer<'a> {
             called: HashMap::new(),
         };
         for (c, chat) in ChatIx::each(chats) {
-            tracer.by_name.insert((chat.story, chat.name), c);
+            // Of several, as when one of them is gone and its name was given again, the first.
+            tracer.by_name.entry((chat.story, chat.name)).or_insert(c);
             tracer.anywhere.entry(chat.name).or_default().push(c);
             let folded = tracer.by_folded_name.entry((chat.story, folded(chat.name)));
             folded.and_modify(|one| *one = None).or_insert(Some(c));

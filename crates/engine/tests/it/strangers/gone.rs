@@ -169,3 +169,39 @@ fn regression_a_longer_chat_of_the_same_name_is_another_one() {
     let after = states(&vault, "Main - Branch #1", 9);
     assert!(after.iter().all(|state| state.get("Fern") != Some(&false)), "{after:?}");
 }
+
+/// A branch of a branch, and both chats above it are deleted, one after the other: what was made up there is still of that time.
+#[test]
+fn regression_a_line_of_chats_that_are_gone_is_a_line() {
+    let (mara, fern, oath) = (entry(2, "Mara"), entry(3, "Fern"), entry(4, "Oath"));
+    let vault = TestVault::new();
+    main_chat(&vault, 3);
+    write_book(&vault, &[&mara]);
+    look(&vault, 1);
+    main_chat(&vault, 5);
+    write_book(&vault, &[&mara, &fern]);
+    look(&vault, 2);
+    chat(&vault, "Night", &header("n", Some("Main")), (5, 7), &[]);
+    look(&vault, 3);
+    chat(&vault, "Night", &header("n", Some("Main")), (5, 9), &[]);
+    write_book(&vault, &[&mara, &fern, &oath]);
+    look(&vault, 4);
+    let text = String::from_utf8(vault.read("chats/Ana/Night.jsonl")).unwrap();
+    let morning =
+        text.replace(r#""integrity":"n","main_chat":"Main""#, r#""integrity":"d","main_chat":"Night""#);
+    assert_ne!(morning, text);
+    let more = json!({"name": "Ana", "is_user": false, "send_date": "2026-01-01T00:30:00.000Z", "mes": "On.", "extra": {}});
+    vault.write("chats/Ana/Morning.jsonl", format!("{morning}\n{more}").as_bytes());
+    look(&vault, 5);
+    let before = states(&vault, "Morning", 10);
+    assert_eq!(before[2], told(&[("Mara", false)]));
+    assert_eq!(before[5], told(&[("Fern", false), ("Mara", false)]));
+    assert_eq!(before[8], told(&[("Fern", false), ("Mara", false), ("Oath", false)]));
+    delete(&vault, "Main");
+    look(&vault, 6);
+    assert_eq!(states(&vault, "Morning", 10), before);
+    delete(&vault, "Night");
+    assert_eq!(states(&vault, "Morning", 10), before);
+    look(&vault, 7);
+    assert_eq!(states(&vault, "Morning", 10), before);
+}

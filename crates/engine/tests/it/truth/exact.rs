@@ -206,7 +206,7 @@ fn lineage(story: &Story) -> (Truth, Vec<Wrong>) {
     let mut wrong = Vec::new();
     let chats = truth.chats();
     for (c, label, address, _) in &chats {
-        let Some((parent, at)) = truth.parent(*c) else { continue };
+        let Some((parent, at)) = truth.parent(*c).filter(|_| !truth.is_mistaken(*c)) else { continue };
         let Some((.., parent, _)) = chats.iter().find(|(p, ..)| *p == parent) else { continue };
         let found = trees.stories.iter().flat_map(|story| &story.chats).find(|chat| chat.chat == *address);
         let got = found.map(|chat| (chat.parent.clone(), chat.fork_message));

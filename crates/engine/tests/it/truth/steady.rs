@@ -169,20 +169,29 @@ fn parent_deleted(story: &Story) -> (Truth, Vec<Wrong>) {
     without_chat(story, true)
 }
 
-fn without_chat(story: &Story, parent: bool) -> (Truth, Vec<Wrong>) {
-    let story = Story { acts: story.acts.iter().cloned().chain([Act::Look]).collect(), ..story.clone() };
-    let (fs, truth) = story.play(1, look);
-    let before = states(&library(&fs), &truth);
+/// The story with a chat deleted at its end, if there is one that others were forked from, or that nothing was forked from.
+pub(super) fn and_deleted(story: &Story, parent: bool) -> Option<Story> {
+    let acts = || story.acts.iter().cloned().chain([Act::Look]);
+    let (_, truth) = Story { acts: acts().collect(), ..story.clone() }.play(1, look);
     let chats = truth.chats();
     let is_above =
         |c: usize| chats.iter().any(|(below, ..)| truth.parent(*below).is_some_and(|(above, _)| above == c));
-    let Some((_, chat, ..)) =
-        chats.iter().rev().find(|(c, ..)| (parent || truth.parent(*c).is_some()) && is_above(*c) == parent)
-    else {
-        return (truth, Vec::new());
-    };
-    let acts = story.acts.iter().cloned().chain([Act::DeleteChat { chat: *chat, book: false }]).collect();
-    let (fs, truth) = Story { acts, ..story }.play(1, look);
+    let (_, chat, ..) = chats
+        .iter()
+        .rev()
+        .find(|(c, ..)| (parent || truth.parent(*c).is_some()) && is_above(*c) == parent)?;
+    Some(Story {
+        acts: acts().chain([Act::DeleteChat { chat: *chat, book: false }]).collect(),
+        ..story.clone()
+    })
+}
+
+fn without_chat(story: &Story, parent: bool) -> (Truth, Vec<Wrong>) {
+    let looked = Story { acts: story.acts.iter().cloned().chain([Act::Look]).collect(), ..story.clone() };
+    let (fs, truth) = looked.play(1, look);
+    let before = states(&library(&fs), &truth);
+    let Some(story) = and_deleted(story, parent) else { return (truth, Vec::new()) };
+    let (fs, truth) = story.play(1, look);
     let mut wrong = spoilt(&truth, &before, &states(&library(&fs), &truth));
     // Who is alone with a lorebook then has at his last message what is in it.
     let last = |wrong: &Wrong| {
