@@ -32,6 +32,7 @@ pub struct Gained {
 /// What the forks of a story gained.
 pub fn gained(library: &Library, story: StoryIx) -> GainedReport {
     let chats = library.story(story).chats();
+    library.get_ready();
     GainedReport { chats: chats.par_iter().filter_map(|c| of(library, *c)).collect() }
 }
 

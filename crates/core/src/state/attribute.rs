@@ -375,7 +375,12 @@ fn by_hand(life: &Life, difference: &Difference, works: &[AtWork], cast: &dyn Ca
         _ => None,
     };
     let player = at.and_then(|at| at.player).or(processed).filter(|chat| life.users.contains(chat));
-    let owner = life.owner.filter(|_| !life.lost);
+    // Who is gone did nothing afterwards.
+    let heir = life.heir.filter(|heir| {
+        let since = difference.since.map(|since| &sights[since].by);
+        matches!(since, Some(SeenBy::Look(seq, _)) if *seq >= heir.since)
+    });
+    let owner = heir.map_or(life.owner.filter(|_| !life.lost), |heir| heir.chat);
     let hand = |chat: Option<ChatIx>| chat.map_or(Author::Unknown, Author::Hand);
     // Between two looks, or before the first, nothing is sure: whoever was saved last need not be the one that was open, and of several who
     // went on it may have been the one that the book was made for, without going on.

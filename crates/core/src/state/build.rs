@@ -20,8 +20,19 @@ use crate::format::book::EntryImage;
 impl Life {
     /// Works out what happened to a book.
     pub fn of<'a>(evidence: BookEvidence, base: &'a Base<'a>, cast: &dyn Cast) -> Self {
-        let BookEvidence { book, keepers, by_choice, owner, lost, users, made, scenes, sights, elsewhere } =
-            evidence;
+        let BookEvidence {
+            book,
+            keepers,
+            by_choice,
+            owner,
+            lost,
+            heir,
+            users,
+            made,
+            scenes,
+            sights,
+            elsewhere,
+        } = evidence;
         let sights = in_order(sights);
         let marks = Marks::of(&keepers, &sights);
         let mut builder = Builder {
@@ -31,6 +42,7 @@ impl Life {
                 by_choice,
                 owner,
                 lost,
+                heir,
                 users,
                 made,
                 scenes,

@@ -9,7 +9,7 @@ use std::sync::Arc;
 
 use super::author::Author;
 use super::roll::Roll;
-use super::sight::{Head, Scene};
+use super::sight::{Head, Heir, Scene};
 use super::thing::Thing;
 use crate::adapter::Keepers;
 use crate::format::book::EntryImage;
@@ -27,6 +27,8 @@ pub struct Life {
     pub owner: Option<ChatIx>,
     /// Whether that chat is gone: then [`Life::owner`] is only one that has its scenes.
     pub lost: bool,
+    /// Who has it instead of [`Life::owner`] since that is gone.
+    pub heir: Option<Heir>,
     /// The chats that are or were bound to it.
     pub users: Vec<ChatIx>,
     /// When it was made, in milliseconds since 1970, if anything tells.

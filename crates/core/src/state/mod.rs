@@ -46,7 +46,7 @@ pub use life::{Difference, Life, SeenBy, SightOf};
 pub use line::{Ancestor, Line};
 pub use merge::{apply, merge_lines, overlay};
 pub use order::is_clock_wrong;
-pub use sight::{BookEvidence, Cast, Content, Head, Look, Scene, Sight, Witness};
+pub use sight::{BookEvidence, Cast, Content, Head, Heir, Look, Scene, Sight, Witness};
 pub use thing::Thing;
 pub use view::seen_from;
 

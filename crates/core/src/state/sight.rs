@@ -21,6 +21,8 @@ pub struct BookEvidence {
     pub owner: Option<ChatIx>,
     /// Whether that chat is gone: then [`BookEvidence::owner`] is only one that has its scenes.
     pub lost: bool,
+    /// Who has it instead of [`BookEvidence::owner`] since that is gone.
+    pub heir: Option<Heir>,
     /// The chats that are or were bound to it.
     pub users: Vec<ChatIx>,
     /// When it was made, in milliseconds since 1970, if anything tells.
@@ -31,6 +33,15 @@ pub struct BookEvidence {
     pub sights: Vec<Sight>,
     /// Entries that are to be found in other books of the family and may be events of these scenes.
     pub elsewhere: Vec<EntryImage>,
+}
+
+/// Who has a book after the chat that it was made for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Heir {
+    /// The first observation of the look that found that one gone
+    pub since: u64,
+    /// The one whose it is by now, if it is anybody's
+    pub chat: Option<ChatIx>,
 }
 
 /// What a book held at one time.

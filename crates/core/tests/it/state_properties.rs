@@ -198,6 +198,7 @@ impl World {
             by_choice: false,
             owner: lines().next().map(ChatIx::new),
             lost: false,
+            heir: None,
             users: lines().map(ChatIx::new).collect(),
             made: None,
             scenes: Vec::new(),

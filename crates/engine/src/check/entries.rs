@@ -13,8 +13,7 @@ impl Checker<'_> {
         let library = self.library;
         let chat = library.chat(c);
         let Some((name, stem)) = chat.book() else { return Ok(()) };
-        // A chat without relatives, alone with its book, cannot have anything from elsewhere.
-        if library.family(c).len() < 2 && library.users_of(stem).len() < 2 && !chat.lineage().is_fork() {
+        if !library.may_be_contaminated(c) {
             return Ok(());
         }
         let lore = library.lore(c)?;

@@ -38,6 +38,9 @@ pub fn check_changed(library: &Library, now: i64) -> CheckReport {
     let changed = |n: &usize| known[*n].is_none();
     let chats: Vec<ChatIx> =
         (0..circles.len()).filter(changed).flat_map(|n| circles[n].chats.clone()).collect();
+    if !chats.is_empty() {
+        library.get_ready();
+    }
     let looked: Vec<(Vec<Finding>, bool)> =
         chats.par_iter().map(|c| of_chat(library, *c, false, now)).collect();
     let mut found: HashMap<ChatIx, (Vec<Finding>, bool)> = chats.into_iter().zip(looked).collect();

@@ -66,6 +66,7 @@ impl CheckReport {
 /// Checks the vault, or one chat and what it is bound to. `now` is the time in milliseconds since 1970.
 pub fn check(library: &Library, only: Option<ChatIx>, now: i64) -> CheckReport {
     let chats: Vec<ChatIx> = only.map_or_else(|| library.chat_ixs().collect(), |c| vec![c]);
+    library.get_ready();
     let found: Vec<(Vec<Finding>, bool)> =
         chats.par_iter().map(|c| of_chat(library, *c, only.is_some(), now)).collect();
     let books = library.books().keys().filter(|_| only.is_none());

@@ -357,7 +357,8 @@ impl Timeline {
         }
         let seq = self.seen[i].seq;
         // An operation looks only at what it is about: others may have been saved since they were seen.
-        let is_all = || is_whole || players.iter().all(|player| self.is_beside(player, i));
+        let is_known = |player: &Player<'_>| player.is_gone(i, &together) || self.is_beside(player, i);
+        let is_all = || is_whole || players.iter().all(is_known);
         let player = if self.is_first_look(i) || !is_all() {
             None
         } else {

@@ -4,7 +4,6 @@
 //! whether or not it is there still. So states are worked out where it is there still, and deleting a chat makes no answer wrong in the others.
 
 use std::collections::{BTreeSet, HashMap, HashSet};
-use std::sync::atomic::AtomicBool;
 use std::sync::{Arc, Mutex, OnceLock};
 
 use forklore_core::format::chat::Header;
@@ -51,12 +50,17 @@ impl Library {
     pub(crate) fn with_ghosts(&self) -> &Self {
         let slot = &self.memo.slot::<WithGhosts>().0;
         // Chats are read by several threads, and one that waits for the others takes up what else there is to do, which may ask for this, too: nobody
-        // waits for it here. In the worst case two put it together.
+        // waits for it here. Whoever lets many ask at once asks first himself ([`Library::get_ready`]).
         let known = slot.get().unwrap_or_else(|| {
             let raised = self.raise().map(Box::new);
             slot.get_or_init(|| raised)
         });
         known.as_deref().unwrap_or(self)
+    }
+
+    /// Finds out what many threads will ask for, before each of them does.
+    pub fn get_ready(&self) {
+        self.with_ghosts();
     }
 
     /// The books that those had who are gone from a story.
@@ -95,8 +99,8 @@ impl Library {
             under_way: Vec::new(),
             right: None,
             remembering: Mutex::default(),
-            last_books: Mutex::default(),
-            met_closed: AtomicBool::new(self.met_closed()),
+            last_books: self.last_books.clone(),
+            met_closed: self.met_closed.clone(),
             memo: Memo::default(),
             until: self.until,
             fs: Arc::new(fs),
@@ -130,15 +134,21 @@ impl Library {
             }
         };
         let lineages: Vec<Lineage> = there.iter().zip(&self.chats).map(lineage).collect();
-        let is_ghost_right: Vec<bool> = ghosts.iter().map(|chat| is_ghosts(chat).unwrap_or(true)).collect();
+        let of_ghost = |chat: &Chat| match is_ghosts(chat) {
+            Some(true) => chat.lineage.clone(),
+            found => match named_then(chat, ghosts, history) {
+                Some((n, lineage)) => Lineage { parent: Some(ChatIx::new(there.len() + n)), ..lineage },
+                None if found.is_none() => chat.lineage.clone(),
+                None => Lineage::NONE,
+            },
+        };
+        let of_ghosts: Vec<Lineage> = ghosts.iter().map(of_ghost).collect();
         for ((chat, known), lineage) in there.iter_mut().zip(&self.chats).zip(lineages) {
             chat.record.clone_from(&known.record);
             chat.lineage = lineage;
         }
-        for (chat, is_right) in ghosts.iter_mut().zip(is_ghost_right) {
-            if !is_right {
-                chat.lineage = Lineage::NONE;
-            }
+        for (chat, lineage) in ghosts.iter_mut().zip(of_ghosts) {
+            chat.lineage = lineage;
             chat.book = chat.book.take().filter(|(_, stem)| !history.is_earlier(&chat.path, stem));
             chat.bound.retain(|stem| !history.is_earlier(&chat.path, stem));
         }
@@ -149,6 +159,8 @@ impl Library {
     }
 
     fn find_ghosts(&self, history: &Timeline) -> Vec<Ghost> {
+        let folders: HashMap<VaultPath, StoryIx> =
+            self.chats.iter().map(|chat| (chat.path.parent(), chat.story)).collect();
         let mut taken: HashSet<VaultPath> = self.chats.iter().map(|chat| chat.path.clone()).collect();
         let mut ghosts = Vec::new();
         for (file, life) in self.lives_gone(history) {
@@ -157,13 +169,15 @@ impl Library {
             let stored = track.iter().rev().find_map(|i| Some((*i, history.content(&history.seen[*i])?)));
             let Some((last, content)) = stored else { continue };
             let seen = &history.seen[last].observation;
-            let Some(story) = self.story_of_gone(history, last) else { continue };
-            let name = stem_of(&seen.file).to_owned();
-            // No file has a name with such a sign in it.
-            let alias = |n: usize| if n == 0 { name.clone() } else { format!("{name}\u{1}{n}") };
-            let free = (0..).filter_map(|n| seen.file.parent().join(&format!("{}.jsonl", alias(n))).ok());
-            let Some(free) = { free }.find(|file| taken.insert(file.clone())) else { continue };
+            let Some(story) = self.story_of_gone(history, last, &folders) else { continue };
             let end = track.last().copied();
+            let called = end.map_or(&seen.file, |end| &history.seen[end].observation.file);
+            let name = stem_of(called).to_owned();
+            let alias = |n: usize| if n == 0 { name.clone() } else { format!("{name} ~ {n}") };
+            let aliases =
+                (0..=taken.len()).filter_map(|n| called.parent().join(&format!("{}.jsonl", alias(n))).ok());
+            let Some(free) = { aliases }.find(|file| !taken.contains(file)) else { continue };
+            taken.insert(free.clone());
             let went = history.track(&file).iter().copied().find(|i| Some(*i) > end);
             ghosts.push(Ghost {
                 file: free,
@@ -205,22 +219,28 @@ impl Library {
         gone
     }
 
-    /// The story of a chat that is gone, as it was seen last; nothing if nobody of it is left. A group chat is of the story of those that it came from,
-    /// that came from it, or that have its book.
-    fn story_of_gone(&self, history: &Timeline, last: usize) -> Option<StoryIx> {
+    /// The story of a chat that is gone, as it was seen last: that of its folder, or of those who have its book; nothing if nobody is left. A group chat is of
+    /// the story of those that it came from, or that came from it.
+    fn story_of_gone(
+        &self,
+        history: &Timeline,
+        last: usize,
+        folders: &HashMap<VaultPath, StoryIx>,
+    ) -> Option<StoryIx> {
         let file = &history.seen[last].observation.file;
-        let beside = || self.chats.iter().filter(|chat| chat.path.parent() == file.parent());
-        if file.parent() != layout::folder(layout::GROUP_CHATS) {
-            return beside().next().map(|chat| chat.story);
-        }
         let seen = history.seen[last].chat()?;
+        let is_group = file.parent() == layout::folder(layout::GROUP_CHATS);
+        let has_book = |chat: &&Chat| seen.book.is_some() && chat.book_stem() == seen.book.as_deref();
+        if !is_group {
+            let with_book = || self.chats.iter().find(has_book).map(|chat| chat.story);
+            return folders.get(&file.parent()).copied().or_else(with_book);
+        }
         let line = history.store.get(&seen.header).ok()?;
         let parent =
             Header::new(Raw::parse(line.trim_ascii()).ok()?).main_chat().map(|name| chat_stem(&name));
         let is_parent = |chat: &&Chat| parent.as_deref() == Some(&*chat.name);
         let is_fork = |chat: &&Chat| chat.main_chat().map(chat_stem).as_deref() == Some(stem_of(file));
-        let has_book = |chat: &&Chat| seen.book.is_some() && chat.book_stem() == seen.book.as_deref();
-        let of_group = || beside().filter(|chat| self.stories[chat.story].kind == StoryKind::Group);
+        let of_group = || self.chats.iter().filter(|chat| self.stories[chat.story].kind == StoryKind::Group);
         let near = of_group().find(is_parent).or_else(|| of_group().find(is_fork));
         near.or_else(|| of_group().find(has_book)).map(|chat| chat.story)
     }
@@ -242,8 +262,12 @@ impl Timeline {
             timeline.went.extend(ghost.went.map(|went| (ghost.file.clone(), went)));
             let books = ghost.track.iter().filter_map(|i| self.seen[*i].chat()?.book.as_ref());
             for book in books {
-                if !timeline.is_earlier(&ghost.file, book) {
-                    timeline.bound.entry(book.clone()).or_default().insert(ghost.file.clone());
+                let is_earlier = timeline.is_earlier(&ghost.file, book);
+                let bound = timeline.bound.entry(book.clone()).or_default();
+                if is_earlier {
+                    bound.remove(&ghost.file);
+                } else {
+                    bound.insert(ghost.file.clone());
                 }
             }
         }

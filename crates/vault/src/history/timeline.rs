@@ -246,6 +246,14 @@ impl Timeline {
         }
     }
 
+    /// The number of the first observation of the look that found a chat gone, if it is gone.
+    pub(crate) fn found_gone(&self, chat: &VaultPath) -> Option<u64> {
+        let went = self.went(chat)?;
+        let looked = |i: usize| self.seen[i].observation.looked;
+        let beside = (0..went).rev().take_while(|i| looked(*i).is_some() && looked(*i) == looked(went));
+        Some(self.seen[beside.last().unwrap_or(went)].seq)
+    }
+
     /// Whether one observation was made before another one, and not in one look with it.
     pub(super) fn is_before(&self, i: usize, other: usize) -> bool {
         let looked = |i: usize| self.seen.get(i).and_then(|seen| seen.observation.looked);

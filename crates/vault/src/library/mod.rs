@@ -54,10 +54,10 @@ pub struct Library {
     pub(crate) right: Option<Right>,
     /// Scans of large chats that are being written to the cache, by the chat's file.
     pub(crate) remembering: Mutex<HashMap<VaultPath, Remembering>>,
-    /// The books that were asked for last, the newest first.
-    pub(crate) last_books: Mutex<VecDeque<Arc<Book>>>,
+    /// The books that were asked for last, the newest first; also by the same vault with those who are gone.
+    pub(crate) last_books: Arc<Mutex<VecDeque<Arc<Book>>>>,
     /// Whether a lorebook was asked for whose file could not be read.
-    pub(crate) met_closed: AtomicBool,
+    pub(crate) met_closed: Arc<AtomicBool>,
     /// What was found out about all this so far.
     pub(crate) memo: Memo,
     /// The observation that history ends with, for a library of the past.

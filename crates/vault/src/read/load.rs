@@ -2,7 +2,6 @@
 
 use crate::{ChatIx, StoryIx};
 use std::collections::{BTreeMap, BTreeSet, HashMap};
-use std::sync::atomic::AtomicBool;
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 use forklore_core::adapter::bindings::CHAT_BOOK;
@@ -75,8 +74,8 @@ impl Library {
             under_way: work.under_way,
             right: None,
             remembering: Mutex::default(),
-            last_books: Mutex::default(),
-            met_closed: AtomicBool::default(),
+            last_books: Arc::default(),
+            met_closed: Arc::default(),
             memo: Memo::default(),
             until: None,
             fs,

@@ -10,7 +10,7 @@ use forklore_core::adapter::{self, Keepers, SceneSighting};
 use forklore_core::format::book::EntryImage;
 use forklore_core::format::chat::Message;
 use forklore_core::format::names::{book_stem, chat_stem};
-use forklore_core::state::{BookEvidence, Cast, Content, Origin, Scene, Sight, Witness};
+use forklore_core::state::{BookEvidence, Cast, Content, Heir, Origin, Scene, Sight, Witness};
 use forklore_fs::PathError;
 use forklore_json::Raw;
 
@@ -38,13 +38,14 @@ impl Library {
         let told = self.scenes().get(stem).map_or(&[][..], Vec::as_slice);
         // Of a book of a chat that is gone those know who have a copy of it.
         let copied = || self.copies().iter().find(|copy| copy.source == stem).map(|copy| copy.chat);
-        let owner = self.made_for(stem).or_else(copied);
+        let owner = self.made_for(stem, &|_| true).or_else(copied);
         let mut evidence = BookEvidence {
             book: stem.into(),
             keepers: Keepers::default(),
             by_choice: false,
             owner,
             lost: !owner.is_some_and(|owner| self.has_kept(owner, stem)),
+            heir: self.heir(owner, stem),
             users: self.names_of(stem).flat_map(|name| self.users_of(name)).copied().collect(),
             made: self.made_at(stem),
             scenes: told.iter().map(|told| told.scene.clone()).collect(),
@@ -126,8 +127,16 @@ impl Library {
         })
     }
 
-    /// The chat that a book was made for: the one that the others who name it come from, in their headers or in their scenes.
-    fn made_for(&self, stem: &str) -> Option<ChatIx> {
+    /// Who has a book after its owner, if that is gone.
+    fn heir(&self, owner: Option<ChatIx>, stem: &str) -> Option<Heir> {
+        let history = self.history().ok().flatten()?;
+        let since = history.found_gone(&self.chats[owner?].path)?;
+        let chat = self.made_for(stem, &|chat| history.found_gone(&self.chats[chat].path).is_none());
+        Some(Heir { since, chat })
+    }
+
+    /// The chat that a book was made for, among some: the one that the others who name it come from, in their headers or in their scenes.
+    fn made_for(&self, stem: &str, among: &dyn Fn(ChatIx) -> bool) -> Option<ChatIx> {
         let scenes = self.scenes().get(stem).map_or(&[][..], Vec::as_slice);
         let played = || scenes.iter().map(|told| told.scene.origin.chat);
         let wrote = |chat: ChatIx| played().filter(|played| *played == chat).count();
@@ -137,6 +146,7 @@ impl Library {
         if named.is_empty() {
             named.extend(ChatIx::all(self.chats.len()).filter(|chat| self.had(*chat, stem)));
         }
+        named.retain(|chat| among(*chat));
         named.sort_unstable();
         named.dedup();
         let recorded = |chat: &ChatIx| {

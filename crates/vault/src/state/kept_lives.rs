@@ -89,6 +89,7 @@ mod tests {
             by_choice: false,
             owner: None,
             lost: false,
+            heir: None,
             users: Vec::new(),
             made: None,
             scenes: Vec::new(),
