@@ -3,8 +3,8 @@
 use std::collections::BTreeMap;
 
 use forklore_testkit::TestVault;
-use forklore_vault::NoProgress;
 use forklore_vault::history::Watch;
+use forklore_vault::{Library, NoProgress};
 use serde_json::{Value, json};
 
 use super::{BOOK, DAY, Scene, at, book, chat, entry, fs, registry};
@@ -204,4 +204,114 @@ fn regression_a_line_of_chats_that_are_gone_is_a_line() {
     assert_eq!(states(&vault, "Morning", 10), before);
     look(&vault, 7);
     assert_eq!(states(&vault, "Morning", 10), before);
+}
+
+/// The chat above is deleted, and somebody writes into the lorebook of the branch without playing on: it is the branch's.
+#[test]
+fn regression_who_is_gone_wrote_nothing_afterwards() {
+    let (mara, fern) = (entry(2, "Mara"), entry(3, "Fern"));
+    let vault = TestVault::new();
+    main_chat(&vault, 6);
+    write_book(&vault, &[&mara]);
+    look(&vault, 1);
+    chat(&vault, "Night", &header("n", Some("Main")), (4, 9), &[]);
+    look(&vault, 2);
+    delete(&vault, "Main");
+    look(&vault, 3);
+    write_book(&vault, &[&mara, &fern]);
+    chat(&vault, "Night", &header("n", Some("Main")), (4, 9), &[]);
+    look(&vault, 4);
+    chat(&vault, "Night", &header("n", Some("Main")), (4, 14), &[]);
+    look(&vault, 5);
+    assert_eq!(states(&vault, "Night", 14)[12].get("Fern"), Some(&false));
+}
+
+/// A chat and its lorebook are deleted, and another chat gets a lorebook of that name: who is gone had another one.
+#[test]
+fn regression_who_is_gone_had_an_earlier_lorebook_of_the_name() {
+    let mara = entry(2, "Mara");
+    let vault = TestVault::new();
+    chat(&vault, "Other", &json!({"integrity": "o"}), (0, 4), &[]);
+    main_chat(&vault, 6);
+    write_book(&vault, &[&mara]);
+    look(&vault, 1);
+    delete(&vault, "Main");
+    fs(&vault).unlink(&path(&format!("worlds/{BOOK}.json"))).unwrap();
+    look(&vault, 2);
+    chat(&vault, "Day", &header("d", None), (0, 6), &[]);
+    write_book(&vault, &[]);
+    look(&vault, 3);
+    write_book(&vault, &[&mara]);
+    chat(&vault, "Day", &header("d", None), (0, 9), &[]);
+    look(&vault, 4);
+    chat(&vault, "Day", &header("d", None), (0, 12), &[]);
+    look(&vault, 5);
+    let states = states(&vault, "Day", 12);
+    assert_eq!(states[10], told(&[("Mara", false)]));
+    assert!(states[4].is_empty(), "{states:?}");
+}
+
+/// What the header of a chat said that is gone is what it said for those who came from it.
+#[test]
+fn regression_the_note_of_a_chat_that_is_gone_is_known() {
+    let vault = TestVault::new();
+    let main = |note: &str, messages: usize| {
+        let header = json!({"integrity": "m", "world_info": BOOK, "note_prompt": note});
+        chat(&vault, "Main", &header, (usize::MAX, messages), &[]);
+    };
+    write_book(&vault, &[]);
+    main("Rain.", 3);
+    look(&vault, 1);
+    main("Fog.", 6);
+    look(&vault, 2);
+    let night = json!({"integrity": "n", "main_chat": "Main", "world_info": BOOK, "note_prompt": "Sun."});
+    chat(&vault, "Night", &night, (6, 9), &[]);
+    look(&vault, 3);
+    let note = |at: usize| {
+        let library = Library::load(fs(&vault), &NoProgress).unwrap();
+        let night = library.find_chat("Night").unwrap();
+        let found = library.metadata_at(night, at).unwrap();
+        found.get("note_prompt").and_then(|note| note.as_text().map(|text| text.into_owned()))
+    };
+    let before: Vec<Option<String>> = (0..9).map(note).collect();
+    assert_eq!(before[2].as_deref(), Some("Rain."));
+    assert_eq!(before[5].as_deref(), Some("Fog."));
+    delete(&vault, "Main");
+    look(&vault, 4);
+    assert_eq!((0..9).map(note).collect::<Vec<_>>(), before);
+}
+
+/// A branch is deleted that another one was forked from, and SillyTavern gives its name to the next one.
+#[test]
+fn regression_a_fork_of_a_branch_is_none_of_the_next_one_of_its_name() {
+    let (mara, fern) = (entry(2, "Mara"), entry(3, "Fern"));
+    let vault = TestVault::new();
+    main_chat(&vault, 5);
+    write_book(&vault, &[&mara]);
+    look(&vault, 1);
+    chat(&vault, "Branch #1", &header("one", Some("Main")), (4, 7), &[]);
+    look(&vault, 2);
+    chat(&vault, "Branch #1", &header("one", Some("Main")), (4, 9), &[]);
+    write_book(&vault, &[&mara, &fern]);
+    look(&vault, 3);
+    let line = String::from_utf8(vault.read("chats/Ana/Branch #1.jsonl")).unwrap();
+    let fork =
+        line.replace(r#""integrity":"one","main_chat":"Main""#, r#""integrity":"f","main_chat":"Branch #1""#);
+    assert_ne!(fork, line);
+    let more = json!({"name": "Ana", "is_user": false, "send_date": "2026-01-01T00:30:00.000Z", "mes": "On.", "extra": {}});
+    vault.write("chats/Ana/Fork.jsonl", format!("{fork}\n{more}").as_bytes());
+    look(&vault, 4);
+    let before = states(&vault, "Fork", 10);
+    assert_eq!((before[5].get("Fern"), before[8].get("Fern")), (None, Some(&false)));
+    delete(&vault, "Branch #1");
+    look(&vault, 5);
+    assert_eq!(states(&vault, "Fork", 10), before);
+    let next = json!({"integrity": "two", "main_chat": "Main", "world_info": "Another"});
+    let line = line.replace("Branch #1, message", "Another night,").replace(BOOK, "Another");
+    vault.write(
+        "chats/Ana/Branch #1.jsonl",
+        line.replace(r#""integrity":"one""#, &format!(r#""integrity":{}"#, next["integrity"])).as_bytes(),
+    );
+    look(&vault, 6);
+    assert_eq!(states(&vault, "Fork", 10), before);
 }
