@@ -50,6 +50,18 @@ const MUTANTS: &[Mutant] = &[
         becomes: "went > i && !together(went)",
     },
     Mutant {
+        rule: "who is gone wrote nothing afterwards",
+        file: "crates/core/src/state/attribute.rs",
+        was: "if *seq >= heir.since",
+        becomes: "if *seq < heir.since",
+    },
+    Mutant {
+        rule: "who had the name of a fork's parent when that came is its parent",
+        file: "crates/vault/src/history/ghosts.rs",
+        was: "begun.is_some_and(|begun| !history.is_before(first, begun))",
+        becomes: "begun.is_some_and(|begun| history.is_before(first, begun))",
+    },
+    Mutant {
         rule: "nobody comes from a chat that went before he came",
         file: "crates/vault/src/history/ghosts.rs",
         was: "is_none_or(|went| !history.is_before(went, first))",
