@@ -22,8 +22,8 @@ const MUTANTS: &[Mutant] = &[
     Mutant {
         rule: "what a scene wrote belongs to those who have the scene",
         file: "crates/core/src/state/view.rs",
-        was: "scene.origin.map_or(Place::Unattributed, Place::Elsewhere)",
-        becomes: "scene.origin.map_or(Place::Unattributed, |origin| Place::Ours(origin.message))",
+        was: "ours.unwrap_or(Place::Elsewhere(scene.origin))",
+        becomes: "ours.unwrap_or(Place::Ours(scene.origin.message))",
     },
     Mutant {
         rule: "a memory of messages after the fork is not the fork's",
@@ -52,8 +52,8 @@ const MUTANTS: &[Mutant] = &[
     Mutant {
         rule: "who is gone wrote nothing afterwards",
         file: "crates/core/src/state/attribute.rs",
-        was: "if *seq >= heir.since",
-        becomes: "if *seq < heir.since",
+        was: "SeenBy::Look(seq, _) => *seq >= heir.from,",
+        becomes: "SeenBy::Look(seq, _) => *seq < heir.from,",
     },
     Mutant {
         rule: "who had the name of a fork's parent when that came is its parent",
@@ -82,8 +82,8 @@ const MUTANTS: &[Mutant] = &[
     Mutant {
         rule: "who was saved last had the book before them",
         file: "crates/core/src/state/attribute.rs",
-        was: "(hand(Some(last)), one.chat().into_iter().collect())",
-        becomes: "(hand(Some(*one)), last.chat().into_iter().collect())",
+        was: "(hand(Some(last)), vec![*one])",
+        becomes: "(hand(Some(*one)), vec![last])",
     },
     Mutant {
         rule: "what others did to a thing since it was made does not come along with what is written anew",

@@ -376,9 +376,9 @@ fn by_hand(life: &Life, difference: &Difference, works: &[AtWork], cast: &dyn Ca
     };
     let player = at.and_then(|at| at.player).or(processed).filter(|chat| life.users.contains(chat));
     // Who is gone did nothing afterwards.
-    let heir = life.heir.filter(|heir| {
-        let since = difference.since.map(|since| &sights[since].by);
-        matches!(since, Some(SeenBy::Look(seq, _)) if *seq >= heir.since)
+    let heir = life.heir.filter(|heir| match &sights[difference.shown].by {
+        SeenBy::Look(seq, _) => *seq >= heir.from,
+        by => matches!(by, SeenBy::Now),
     });
     let owner = heir.map_or(life.owner.filter(|_| !life.lost), |heir| heir.chat);
     let hand = |chat: Option<ChatIx>| chat.map_or(Author::Unknown, Author::Hand);

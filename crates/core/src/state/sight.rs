@@ -38,8 +38,8 @@ pub struct BookEvidence {
 /// Who has a book after the chat that it was made for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Heir {
-    /// The first observation of the look that found that one gone
-    pub since: u64,
+    /// The first observation after the look that found that one gone
+    pub from: u64,
     /// The one whose it is by now, if it is anybody's
     pub chat: Option<ChatIx>,
 }

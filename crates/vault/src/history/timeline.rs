@@ -246,12 +246,12 @@ impl Timeline {
         }
     }
 
-    /// The number of the first observation of the look that found a chat gone, if it is gone.
-    pub(crate) fn found_gone(&self, chat: &VaultPath) -> Option<u64> {
+    /// The number of the first observation after the look that found a chat gone, if it is gone.
+    pub(crate) fn without(&self, chat: &VaultPath) -> Option<u64> {
         let went = self.went(chat)?;
         let looked = |i: usize| self.seen[i].observation.looked;
-        let beside = (0..went).rev().take_while(|i| looked(*i).is_some() && looked(*i) == looked(went));
-        Some(self.seen[beside.last().unwrap_or(went)].seq)
+        let later = (went + 1..self.seen.len()).find(|i| looked(*i).is_none() || looked(*i) != looked(went));
+        Some(later.map_or(u64::MAX, |later| self.seen[later].seq))
     }
 
     /// Whether one observation was made before another one, and not in one look with it.

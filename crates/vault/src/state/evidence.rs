@@ -130,9 +130,9 @@ impl Library {
     /// Who has a book after its owner, if that is gone.
     fn heir(&self, owner: Option<ChatIx>, stem: &str) -> Option<Heir> {
         let history = self.history().ok().flatten()?;
-        let since = history.found_gone(&self.chats[owner?].path)?;
-        let chat = self.made_for(stem, &|chat| history.found_gone(&self.chats[chat].path).is_none());
-        Some(Heir { since, chat })
+        let from = history.without(&self.chats[owner?].path)?;
+        let chat = self.made_for(stem, &|chat| history.without(&self.chats[chat].path).is_none());
+        Some(Heir { from, chat })
     }
 
     /// The chat that a book was made for, among some: the one that the others who name it come from, in their headers or in their scenes.
