@@ -213,12 +213,14 @@ impl Timeline {
 
     /// What was seen of chats that were given other names since the last look is theirs, as the next look would note.
     fn follow_names(&mut self, library: &Library) {
-        let there: HashSet<&VaultPath> = library.chats.iter().map(|chat| &chat.path).collect();
+        let there: HashMap<&VaultPath, Option<&str>> =
+            library.chats.iter().map(|chat| (&chat.path, chat.slug())).collect();
         let mut gone: HashMap<&str, Vec<&VaultPath>> = HashMap::new();
-        let is_gone = |file: &VaultPath| !there.contains(file) && !library.is_in_closed(file);
-        for (file, track) in self.tracks.iter().filter(|(file, _)| is_gone(file)) {
+        for (file, track) in self.tracks.iter().filter(|(file, _)| !library.is_in_closed(file)) {
             let last = track.last().and_then(|last| self.seen[*last].chat());
-            if let Some(slug) = last.and_then(|chat| chat.slug.as_deref()) {
+            let Some(slug) = last.and_then(|chat| chat.slug.as_deref()) else { continue };
+            // Its name may be another chat's by now.
+            if there.get(file).is_none_or(|now| *now != Some(slug)) {
                 gone.entry(slug).or_default().push(file);
             }
         }
