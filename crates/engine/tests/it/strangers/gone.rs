@@ -271,7 +271,7 @@ fn regression_the_note_of_a_chat_that_is_gone_is_known() {
         let library = Library::load(fs(&vault), &NoProgress).unwrap();
         let night = library.find_chat("Night").unwrap();
         let found = library.metadata_at(night, at).unwrap();
-        found.get("note_prompt").and_then(|note| note.as_text().map(|text| text.into_owned()))
+        found.get("note_prompt").and_then(|note| note.as_text().map(std::borrow::Cow::into_owned))
     };
     let before: Vec<Option<String>> = (0..9).map(note).collect();
     assert_eq!(before[2].as_deref(), Some("Rain."));
