@@ -160,8 +160,8 @@ const MUTANTS: &[Mutant] = &[
     Mutant {
         rule: "a note between two looks is carried and marked, as it was before the second one",
         file: "crates/core/src/state/fold.rs",
-        was: "if change.cause == Cause::Hand",
-        becomes: "if change.cause == Cause::Scene",
+        was: "if (change.rewrites || is_first_looked_at(change))",
+        becomes: "if (change.rewrites && is_first_looked_at(change))",
     },
     Mutant {
         rule: "where clocks go wrong, recaps tell when a look was",

@@ -16,7 +16,7 @@ use crate::library::{Chat, ChatIx, Library, StoryIx};
 use crate::read::identities::identities;
 
 /// Raised whenever something else decides what is found out.
-const VERSION: u32 = 5;
+const VERSION: u32 = 6;
 
 /// Chats and lorebooks that can tell something of each other.
 #[derive(Debug, Clone)]

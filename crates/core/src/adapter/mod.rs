@@ -26,7 +26,7 @@ pub mod settings;
 
 pub use entry::{BookCopy, EntryRole, Mark};
 pub use queue::{Operation, Requeued, Status, Work};
-pub use scene::{Scene, SceneSighting, SceneVersion, Written};
+pub use scene::{Noted, Scene, SceneSighting, SceneVersion, Written};
 
 use forklore_json::Raw;
 
@@ -153,6 +153,16 @@ pub trait Adapter: Sync {
     /// The scene that ends with this message, and the states of the whole book that it has kept.
     fn scene(&self, _message: Message<'_>) -> Option<(Scene, Vec<SceneSighting>)> {
         None
+    }
+
+    /// Whether it notes with messages what is in lorebooks.
+    fn takes_notes(&self) -> bool {
+        false
+    }
+
+    /// What was noted of lorebooks with a message, when it was answered.
+    fn noted(&self, _message: Message<'_>) -> Vec<Noted> {
+        Vec::new()
     }
 
     /// The recap of that scene in its chosen version, as people read it.
@@ -391,6 +401,11 @@ impl Keepers {
         self.0.len() > 1
     }
 
+    /// See [`Adapter::takes_notes`].
+    pub fn take_notes(&self) -> bool {
+        self.0.iter().any(|adapter| adapter.takes_notes())
+    }
+
     /// See [`Adapter::layers`].
     pub fn layers(&self, entry: &EntryImage, all: &[EntryImage]) -> Vec<(Option<Mark>, EntryImage)> {
         let tells = |layers: &Vec<(Option<Mark>, EntryImage)>| layers.iter().any(|(mark, _)| mark.is_some());
@@ -465,6 +480,11 @@ pub fn scene_keeper(message: Message<'_>) -> Option<&'static dyn Adapter> {
 /// The scene that ends with a message, and the states of the whole book that it has kept, for whichever extension made it.
 pub fn scene(message: Message<'_>) -> Option<(Scene, Vec<SceneSighting>)> {
     ALL.iter().find_map(|adapter| adapter.scene(message))
+}
+
+/// What any extension noted of lorebooks with a message, when it was answered.
+pub fn noted(message: Message<'_>) -> Vec<Noted> {
+    ALL.iter().flat_map(|adapter| adapter.noted(message)).collect()
 }
 
 /// What an entry with this title is to any extension.

@@ -64,6 +64,18 @@ pub struct SceneSighting {
     pub entries: Vec<EntryImage>,
 }
 
+/// What an extension noted of a lorebook with a message, when that was answered: for showing, and not all of it. It tells when something was
+/// there, never what is to be there.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Noted {
+    /// Name of the book.
+    pub book: String,
+    /// Entries as they were.
+    pub entries: Vec<EntryImage>,
+    /// Entries that may have been noted before, with a text of then, in a wrapper: each was there once.
+    pub remembered: Vec<EntryImage>,
+}
+
 /// What a scene is known to have written.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct Written {

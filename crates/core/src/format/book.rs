@@ -6,7 +6,7 @@ use std::ops::Range;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use forklore_json::{Kind, Raw, SyntaxError};
+use forklore_json::{Kind, Raw, SyntaxError, quote};
 use serde::{Deserialize, Serialize};
 
 use super::fields::Fields;
@@ -303,6 +303,16 @@ impl EntryImage {
         Image { uid, comment: comment.into(), raw: Shared::new(bytes) }.into()
     }
 
+    /// An image of nothing but a title and a text, which is JSON.
+    pub fn of_words(uid: Option<i64>, comment: &str, content: Raw<'_>) -> Self {
+        let mut bytes = b"{\"comment\":".to_vec();
+        bytes.extend_from_slice(&quote(comment));
+        bytes.extend_from_slice(b",\"content\":");
+        bytes.extend_from_slice(content.bytes());
+        bytes.push(b'}');
+        Self::owned(uid, comment, bytes)
+    }
+
     /// An image whose bytes are some of a buffer's, which must be a JSON value; `None` if it has no such bytes.
     pub fn in_buffer(
         uid: Option<i64>,
@@ -370,7 +380,7 @@ impl EntryImage {
     /// The same image with another text.
     #[must_use]
     pub fn with_content(&self, content: &str) -> Self {
-        let quoted = forklore_json::quote(content);
+        let quoted = quote(content);
         self.with_field("content", Raw::trust(&quoted))
     }
 

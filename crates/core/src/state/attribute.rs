@@ -10,7 +10,7 @@ use std::collections::{HashMap, HashSet};
 use super::author::{AtWork, Author};
 use super::life::{Difference, Life, SeenBy, is_titled};
 use super::sight::{Cast, Scene};
-use super::thing::words;
+use super::thing::{alike, words};
 use super::{Cause, Origin};
 use crate::adapter::{EntryRole, Mark, Work, entry_role};
 use crate::format::book::EntryImage;
@@ -76,7 +76,7 @@ impl Claims<'_> {
         let sights = &self.life.sights;
         let begin = difference.since.map_or(i64::MIN, |since| sights[since].time);
         let end = match sights[difference.shown].by {
-            SeenBy::Look(..) | SeenBy::Now => {
+            SeenBy::Look(..) | SeenBy::Log(..) | SeenBy::Now => {
                 let later = sights[difference.shown + 1..].iter();
                 let mut scenes = later.filter(|sight| matches!(sight.by, SeenBy::Scene(_)));
                 scenes.next().map_or(i64::MAX, |sight| sight.time)
@@ -86,9 +86,14 @@ impl Claims<'_> {
         (begin, end)
     }
 
-    /// Whether somebody who looked saw a book without something after the message at which it was there at the latest, as whatever replaced
-    /// it says: then it is a hand's that came later.
+    /// Whether somebody who looked saw an entry with other words after the message at which it had these at the latest, as whatever replaced
+    /// it says, and went on in them: then it is a hand's that came later. What came whole was run late: on messages long past.
     fn is_younger(&self, difference: &Difference, by_then: Origin) -> bool {
+        let goes_on =
+            |(before, after): (&EntryImage, &EntryImage)| alike(&before.content(), &after.content());
+        if !difference.before.as_ref().zip(difference.after.as_ref()).is_some_and(goes_on) {
+            return false;
+        }
         let since = difference.since.map(|since| &self.life.sights[since].by);
         matches!(since, Some(SeenBy::Look(_, heads)) if heads
             .iter()
@@ -387,7 +392,22 @@ fn by_hand(life: &Life, difference: &Difference, works: &[AtWork], cast: &dyn Ca
     let is_look = |sight: usize| matches!(sights[sight].by, SeenBy::Look(..));
     let seen_by_looks = is_look(difference.shown) && difference.since.is_none_or(is_look);
     let between_looks = seen_by_looks && difference.since.is_some();
-    let perhaps: Vec<ChatIx> = owner.into_iter().filter(|_| seen_by_looks).collect();
+    // Whoever may have been it carries it, marked.
+    let perhaps = |able: &[ChatIx]| -> Vec<ChatIx> {
+        let able = able.iter().copied().chain(owner.filter(|owner| !able.contains(owner)));
+        able.filter(|_| seen_by_looks).collect()
+    };
+    // What was noted with a message tells whose hand it was if that chat was the one before it, too; else one of the two was open.
+    if let Some(noted) = sights[difference.shown].by.log() {
+        let before = difference.since.and_then(|since| match sights[since].by {
+            SeenBy::Scene(scene) => Some(life.scenes[scene].origin.chat),
+            ref by => by.log(),
+        });
+        return match before.filter(|before| *before != noted && life.users.contains(before)) {
+            Some(before) => (Author::Unknown, vec![before, noted]),
+            None => (Author::Hand(noted), Vec::new()),
+        };
+    }
     match (&movers[..], player) {
         // Somebody else was saved after that one had gone on, and nothing but the book since.
         ([one], Some(last)) if between_looks && last != *one => (hand(Some(last)), vec![*one]),
@@ -395,9 +415,9 @@ fn by_hand(life: &Life, difference: &Difference, works: &[AtWork], cast: &dyn Ca
         // Of several it was one, but nobody knows which; the owner if he was among them.
         ([_, _, ..], _) => {
             let likely = player.or(owner.filter(|owner| movers.contains(owner)));
-            (hand(likely), perhaps)
+            (hand(likely), perhaps(&movers))
         }
-        ([], _) => (hand(player.or(owner)), perhaps),
+        ([], _) => (hand(player.or(owner)), perhaps(&life.users)),
     }
 }
 

@@ -8,33 +8,35 @@ use super::attribute::attribute;
 use super::author::{AtWork, Author};
 use super::base::{Base, Made};
 use super::life::{Difference, Life, SeenBy, Settled, SightOf, everything_key, look_of};
+use super::logs;
 use super::mark::Marks;
 use super::merge::overlay;
 use super::order::in_order;
 use super::roll::Roll;
-use super::sight::{BookEvidence, Cast, Content, Look, Scene, Sight, Witness, apply};
+use super::sight::{BookEvidence, Cast, Content, Log, Look, Scene, Sight, Witness, apply};
 use super::thing::{Kinship, Thing, pair};
 use crate::adapter::{EntryRole, Mark, entry_role};
 use crate::format::book::EntryImage;
 
 impl Life {
     /// Works out what happened to a book.
-    pub fn of<'a>(evidence: BookEvidence, base: &'a Base<'a>, cast: &dyn Cast) -> Self {
+    pub fn of<'a>(mut evidence: BookEvidence, base: &'a Base<'a>, cast: &dyn Cast) -> Self {
+        let sights = in_order(std::mem::take(&mut evidence.sights));
+        let may_ask = evidence.keepers.take_notes();
+        let again = may_ask.then(|| evidence.clone());
+        let life = Self::seen(evidence, &sights, base, cast);
+        match again.and_then(|evidence| Some((evidence, logs::asked(&life, &sights, cast)?))) {
+            Some((evidence, sights)) => Self::seen(evidence, &sights, base, cast),
+            None => life,
+        }
+    }
+
+    /// What happened to a book, as some sights of it tell.
+    fn seen<'a>(evidence: BookEvidence, sights: &[Sight], base: &'a Base<'a>, cast: &dyn Cast) -> Self {
         let BookEvidence {
-            book,
-            keepers,
-            by_choice,
-            owner,
-            lost,
-            heir,
-            users,
-            made,
-            scenes,
-            sights,
-            elsewhere,
+            book, keepers, by_choice, owner, lost, heir, users, made, scenes, elsewhere, ..
         } = evidence;
-        let sights = in_order(sights);
-        let marks = Marks::of(&keepers, &sights);
+        let marks = Marks::of(&keepers, sights);
         let mut builder = Builder {
             life: Self {
                 book,
@@ -62,6 +64,7 @@ impl Life {
             state: Vec::new(),
             seen: HashMap::new(),
             complete: None,
+            lacked: HashMap::new(),
             aligned: false,
             looked: None,
             look: Vec::new(),
@@ -171,6 +174,8 @@ pub(super) struct Builder<'a> {
     pub(super) seen: HashMap<Thing, usize>,
     /// The last sight whose absences can be believed
     pub(super) complete: Option<usize>,
+    /// The last log that lacks something, by its title and text
+    pub(super) lacked: HashMap<u64, usize>,
     /// Whether that is, entry by entry, what the last look saw
     pub(super) aligned: bool,
     /// That look
@@ -251,10 +256,16 @@ impl<'a> Builder<'a> {
         told.map(|(after, thing)| (everything_key(after), thing.clone())).collect()
     }
 
-    /// What of another book an entry is that is new here.
+    /// What of another book an entry is that is new here. What a scene says to have made here is its own, also where another line, which has
+    /// the same messages, made of them what is the same word by word.
     fn of_other_book(&self, entry: &EntryImage, key: u64, copied: bool) -> Option<Thing> {
         let own = |scene: &Scene| scene.written.has(entry) || scene.written.names(entry);
         let foreign = || self.foreign.get(&key).filter(|_| !self.life.scenes.iter().any(own));
+        let made = |scene: &Scene| {
+            let made = entry.uid.is_some_and(|uid| scene.written.uids.contains(&uid));
+            made && scene.written.names(entry) && Some(scene.origin.chat) == self.life.owner
+        };
+        let copied = copied && !self.life.scenes.iter().any(made);
         self.known.get(&key).filter(|_| copied).or_else(foreign).cloned()
     }
 
@@ -270,11 +281,16 @@ impl<'a> Builder<'a> {
                 let work = AtWork { work: work.clone(), live: *live, player: *player };
                 (SeenBy::Look(*seq, heads.clone()), work)
             }
+            Witness::Log(log) => (SeenBy::Log(log.chat, log.head), AtWork::default()),
             Witness::Copy => (SeenBy::Copy, AtWork::default()),
             Witness::Now => (SeenBy::Now, AtWork::default()),
         };
         self.life.sights.push(SightOf { time, by });
         self.works.push(work);
+        if let Witness::Log(log) = &sight.witness {
+            self.see_log(here, log);
+            return;
+        }
         match &sight.content {
             Content::Changed { gone, new } if self.aligned => self.see_changes(here, gone, new, copied),
             Content::Whole(entries) => self.see_whole(here, sight, entries.to_vec(), next, copied),
@@ -304,6 +320,47 @@ impl<'a> Builder<'a> {
         self.looked = Some(here);
     }
 
+    /// What was noted with a message tells of nothing but the changes that it was asked for: what had happened, and what had not.
+    fn see_log(&mut self, here: usize, log: &Log) {
+        let all: Vec<EntryImage> = self.state.iter().map(|(_, entry)| entry.clone()).collect();
+        for (before, after, has_happened) in &log.told {
+            let says = |entry: &EntryImage, other: &EntryImage| {
+                entry.uid == other.uid && entry.comment == other.comment && entry.content() == other.content()
+            };
+            let place = before.as_ref().map(|was| self.state.iter().position(|(_, entry)| says(entry, was)));
+            match (place, after, has_happened) {
+                (None, Some(after), false) => drop(self.lacked.insert(everything_key(after), here)),
+                (None, Some(after), true) if !self.state.iter().any(|(_, entry)| entry.uid == after.uid) => {
+                    let (thing, key) = (self.fresh(), everything_key(after));
+                    let since = self.lacking(key);
+                    self.note(Gap { since, here, copied: false }, &thing, None, Some(after), &all);
+                    self.life.everything.entry(key).or_insert_with(|| thing.clone());
+                    self.seen.insert(thing.clone(), here);
+                    self.state.push((thing, after.clone()));
+                }
+                (Some(Some(place)), after, has_happened) => {
+                    let (thing, was) = self.state[place].clone();
+                    if *has_happened {
+                        let gap = Gap { since: self.last_seen(&thing), here, copied: false };
+                        self.note(gap, &thing, Some(&was), after.as_ref(), &all);
+                        match after {
+                            Some(after) => self.state[place].1 = overlay(&was, after),
+                            None => drop(self.state.remove(place)),
+                        }
+                    }
+                    self.seen.insert(thing, here);
+                }
+                _ => {}
+            }
+        }
+        self.aligned = false;
+    }
+
+    /// The last sight that is known to lack something, by its title and text.
+    fn lacking(&self, key: u64) -> Option<usize> {
+        self.complete.max(self.lacked.get(&key).copied())
+    }
+
     /// A sight of the whole book. Looks show all of every entry; a scene's snapshot and a copy show some of it, and may lack entries that are
     /// there: then what they do not show stays as it was known.
     fn see_whole(
@@ -318,7 +375,7 @@ impl<'a> Builder<'a> {
         // Whether what is not shown is not there.
         let complete = match &sight.witness {
             Witness::Look(_) | Witness::Now => true,
-            Witness::Copy => false,
+            Witness::Copy | Witness::Log(_) => false,
             Witness::Scene(scene) => self.is_complete(*scene, &shown, next),
         };
         if let Some(made) = self.made.take() {
@@ -443,7 +500,7 @@ impl<'a> Builder<'a> {
                 },
             };
             self.life.everything.entry(key).or_insert_with(|| thing.clone());
-            let since = if was.is_some() { self.last_seen(&thing) } else { self.complete };
+            let since = if was.is_some() { self.last_seen(&thing) } else { self.lacking(key) };
             self.note(Gap { since, here, copied }, &thing, was, Some(entry), all);
             things.push(thing);
         }

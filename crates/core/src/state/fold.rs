@@ -131,7 +131,7 @@ fn belongs(change: &Change, at: usize, head: usize, carry: Carry) -> Result<bool
         Place::Ours(message) => Err(Why::Later(message)),
         Place::Elsewhere(origin) => Err(Why::Elsewhere(origin)),
         Place::Perhaps { from }
-            if creation && carry.undated && carry.perhaps && from.is_none_or(|from| at > from) =>
+            if creation && carry.undated && carry.perhaps && from.is_none_or(|from| at >= from) =>
         {
             Ok(true)
         }
@@ -148,13 +148,14 @@ fn belongs(change: &Change, at: usize, head: usize, carry: Carry) -> Result<bool
         {
             Ok(true)
         }
-        // Two looks are as good as one and the book of now; but at that message somebody saw the book without it.
+        // What a look saw first, or a later run has kept, is as good as what the book of now shows: whoever looked may have gone before it
+        // came, at that very message.
         Place::Between { from: Some(message), until }
-            if change.cause == Cause::Hand
+            if (change.rewrites || is_first_looked_at(change))
                 && until < usize::MAX
                 && creation
                 && carry.undated
-                && at > message =>
+                && at >= message =>
         {
             Ok(true)
         }
@@ -163,6 +164,12 @@ fn belongs(change: &Change, at: usize, head: usize, carry: Carry) -> Result<bool
         | Place::Between { from: Some(message), .. }
         | Place::Met { from: message, .. } => Err(Why::Since(message)),
     }
+}
+
+/// Whether a look was the first to see what a hand did, perhaps long after it.
+fn is_first_looked_at(change: &Change) -> bool {
+    change.observed.is_some()
+        && (change.cause == Cause::Hand || (change.cause == Cause::Seen && !change.line))
 }
 
 /// Whether something was taken out by a hand that nobody saw, perhaps before this message, perhaps after it.

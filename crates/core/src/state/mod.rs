@@ -22,6 +22,7 @@ mod entry;
 mod fold;
 mod life;
 mod line;
+mod logs;
 mod mark;
 mod merge;
 mod noted;
@@ -46,7 +47,7 @@ pub use life::{Difference, Life, SeenBy, SightOf};
 pub use line::{Ancestor, Line};
 pub use merge::{apply, merge_lines, overlay};
 pub use order::is_clock_wrong;
-pub use sight::{BookEvidence, Cast, Content, Head, Heir, Look, Scene, Sight, Witness};
+pub use sight::{BookEvidence, Cast, Content, Head, Heir, Log, Look, Scene, Sight, Witness};
 pub use thing::Thing;
 pub use view::seen_from;
 

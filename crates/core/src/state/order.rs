@@ -5,6 +5,7 @@
 //! that of a browser. What is still open is decided by what was seen: a book goes from one state to the next in small steps, so the
 //! right order is the one with the shortest way through all states.
 
+use std::borrow::Borrow;
 use std::collections::{HashMap, HashSet};
 use std::hash::{DefaultHasher, Hash, Hasher};
 
@@ -54,7 +55,8 @@ pub(super) fn in_order(sights: Vec<Sight>) -> Vec<Sight> {
     let mut ordered: Vec<Sight> = Vec::new();
     for ((mut look, place), (floor, _)) in looks.into_iter().zip(places).zip(bounds) {
         let until = place.checked_sub(1).map_or(0, |last| telling[last] + 1);
-        while let Some((_, other)) = others.next_if(|(i, _)| *i < until) {
+        // What tells nothing about its place has its clock.
+        while let Some((_, other)) = others.next_if(|(i, other)| *i < until || other.time <= floor) {
             ordered.push(other);
         }
         look.time = look.time.max(floor).max(ordered.last().map_or(i64::MIN, |sight| sight.time));
@@ -66,9 +68,9 @@ pub(super) fn in_order(sights: Vec<Sight>) -> Vec<Sight> {
 }
 
 /// When each look was, at the earliest and at the latest. They are in the order in which they were made.
-fn bounds(looks: &[Sight]) -> Vec<(i64, i64)> {
+fn bounds<S: Borrow<Sight>>(looks: &[S]) -> Vec<(i64, i64)> {
     let mut bounds: Vec<(i64, i64)> = Vec::with_capacity(looks.len());
-    for sight in looks {
+    for sight in looks.iter().map(Borrow::borrow) {
         let (from, until) = match &sight.witness {
             Witness::Look(look) => (look.not_before, look.not_after),
             _ => (sight.time, sight.time),
@@ -83,20 +85,22 @@ fn bounds(looks: &[Sight]) -> Vec<(i64, i64)> {
     bounds
 }
 
-/// Whether the clocks of whoever looked contradict what chats held at looks, which are given in their order.
-pub fn is_clock_wrong(looks: &[Sight]) -> bool {
-    let bounds = bounds(looks);
+/// Whether the clocks of whoever looked contradict what chats held at looks, which are given in their order, with or without others.
+pub fn is_clock_wrong(sights: &[Sight]) -> bool {
+    let looks: Vec<&Sight> =
+        sights.iter().filter(|sight| matches!(sight.witness, Witness::Look(_))).collect();
+    let bounds = bounds(&looks);
     looks.iter().any(|sight| matches!(&sight.witness, Witness::Look(look) if look.looked.is_some()))
-        && clocks(looks, &bounds).iter().all(Option::is_none)
+        && clocks(&looks, &bounds).iter().all(Option::is_none)
 }
 
 /// What the clock of whoever looked says of each look. If it contradicts one of them, it goes wrong, and says nothing.
-fn clocks(looks: &[Sight], bounds: &[(i64, i64)]) -> Vec<Option<i64>> {
+fn clocks<S: Borrow<Sight>>(looks: &[S], bounds: &[(i64, i64)]) -> Vec<Option<i64>> {
     let looked = |sight: &Sight| match &sight.witness {
         Witness::Look(look) => look.looked,
         _ => None,
     };
-    let clocks: Vec<Option<i64>> = looks.iter().map(looked).collect();
+    let clocks: Vec<Option<i64>> = looks.iter().map(Borrow::borrow).map(looked).collect();
     let agrees = |(clock, (from, until)): (&Option<i64>, &(i64, i64))| {
         clock.is_none_or(|clock| clock.saturating_add(SKEW) >= *from && clock.saturating_sub(SKEW) <= *until)
     };

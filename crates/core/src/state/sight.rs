@@ -6,10 +6,11 @@ use crate::story::ChatIx;
 use std::sync::Arc;
 
 use super::Origin;
-use crate::adapter::{Keepers, Mark, Work, Written};
+use crate::adapter::{EntryRole, Keepers, Mark, Work, Written, entry_role};
 use crate::format::book::EntryImage;
 
 /// All that is known of one book.
+#[derive(Clone)]
 pub struct BookEvidence {
     /// Its file stem.
     pub book: Arc<str>,
@@ -76,10 +77,36 @@ pub enum Witness {
     Scene(usize),
     /// History.
     Look(Look),
+    /// What an extension noted of it with a message: nothing but what it tells of single changes.
+    Log(Log),
     /// Another book, which began as a copy of this one. What it lacks says nothing.
     Copy,
     /// Whoever asks, now.
     Now,
+}
+
+/// What an extension noted of a book with a message.
+#[derive(Debug, Clone)]
+pub struct Log {
+    /// When that was sent, in milliseconds since 1970.
+    pub time: i64,
+    /// Whose message it is.
+    pub chat: ChatIx,
+    /// The last message that there was before, as far as that is certain.
+    pub head: usize,
+    /// The entries that it tells of.
+    pub entries: Vec<EntryImage>,
+    /// Entries that were there by then, and may have been changed or deleted since.
+    pub remembered: Vec<EntryImage>,
+    /// The changes that it was asked for, each with what was before and after, and whether that had happened by then.
+    pub told: Vec<(Option<EntryImage>, Option<EntryImage>, bool)>,
+}
+
+impl Log {
+    /// Whether what it does not tell of was not there: it has the lists that every book of its extension has.
+    pub(super) fn is_whole(&self) -> bool {
+        self.entries.iter().any(|entry| entry_role(&entry.comment) == EntryRole::Registry)
+    }
 }
 
 /// One look of history at a book.
@@ -154,6 +181,17 @@ pub trait Cast {
 
     /// Whether a message of a chat's own, not of its parent's, was sent after a time and not after another.
     fn played(&self, chat: ChatIx, after: i64, until: i64) -> bool;
+
+    /// The messages of some chats, but for those that they have from their parents, that were sent after a time and not after another: when,
+    /// whose and which, in the order in which they were sent.
+    fn sent_between(&self, _chats: &[ChatIx], _after: i64, _until: i64) -> Vec<(i64, ChatIx, usize)> {
+        Vec::new()
+    }
+
+    /// What an extension noted of a book with a message.
+    fn noted(&self, _chat: ChatIx, _message: usize, _book: &str) -> Option<Log> {
+        None
+    }
 
     /// Whether a known chain of forks joins two chats.
     fn related(&self, a: ChatIx, b: ChatIx) -> bool;

@@ -271,6 +271,8 @@ impl View<'_> {
                 SeenBy::Look(seq, _) => above.looked.is_none_or(|(left, _)| *seq < left),
                 // What was processed before our fork is carried by it.
                 SeenBy::Scene(scene) => self.life.scenes[*scene].carried_by(line.chat).is_some(),
+                // It was noted with the message after that.
+                SeenBy::Log(chat, head) => *chat == above.chat && *head < above.limit,
                 SeenBy::Now => return false,
                 SeenBy::Base(_) | SeenBy::Copy => false,
             };
@@ -321,8 +323,9 @@ impl View<'_> {
                         let seen = heads.iter().find(|(c, _)| *c == chat).map(|(_, head)| *head);
                         seen.or_else(|| by_clock().map(|head| Head { from: None, ..head }))
                     }
+                    SeenBy::Log(of, head) if *of == chat => Some(exactly(*head)),
                     SeenBy::Now => Some(exactly(cast.head(chat))),
-                    SeenBy::Base(_) | SeenBy::Copy => by_clock(),
+                    SeenBy::Base(_) | SeenBy::Copy | SeenBy::Log(..) => by_clock(),
                 }
             };
             let mut found = Vec::with_capacity(life.sights.len());
@@ -393,7 +396,11 @@ impl View<'_> {
             let lost = !self.line.cast.related(chat, self.line.chat);
             return self.shown_by_ours(difference).filter(|_| lost).unwrap_or(Place::Unattributed);
         };
-        if self.is_after(difference, &above) {
+        // What an extension built our book from does not show what hands did since.
+        let came_too_late =
+            |built: &Built<'_>| *built.source == *self.life.book && built.sight < difference.shown;
+        let is_noted = self.life.sights[difference.shown].by.log().is_some();
+        if self.is_after(difference, &above) || (is_noted && self.built.iter().any(came_too_late)) {
             return Place::Unattributed;
         }
         let (from, until) = self.interval(chat, difference);
@@ -436,10 +443,15 @@ impl View<'_> {
         head.is_some_and(|head| head > above.limit)
     }
 
-    /// Where a change belongs that was not there at one message and there at another. The first look at a book only meets what is there.
+    /// Where a change belongs that was not there at one message and there at another. The first look at a book only meets what is there, and
+    /// a copy what came since the last look.
     pub(super) fn dated(&self, difference: &Difference, from: Option<usize>, until: Option<usize>) -> Place {
         let place = Place::dated(from, until);
-        if !difference.line && self.life.is_first_look(difference.shown) { place.met() } else { place }
+        let since = difference.since.map(|since| &self.life.sights[since].by);
+        let copied = matches!(self.life.sights[difference.shown].by, SeenBy::Copy);
+        let is_met =
+            self.life.is_first_look(difference.shown) || (copied && matches!(since, Some(SeenBy::Look(..))));
+        if !difference.line && is_met { place.met() } else { place }
     }
 
     /// The first message of ours whose scene shows a change.

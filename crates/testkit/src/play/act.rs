@@ -32,6 +32,8 @@ pub enum Act {
         adds: Vec<String>,
         /// Titles of entries that it finds by name and adds a line to
         finds: Vec<String>,
+        /// Titles of entries that it finds by name and whose whole text it writes anew, as a model merges
+        merges: Vec<String>,
         /// An entry that gets another title
         renames: Option<(String, String)>,
         /// Name of an event, which is written when the snapshot is already taken
@@ -120,6 +122,13 @@ pub enum Act {
         /// How many messages before the last one
         back: usize,
     },
+    /// The last messages are deleted, and the story goes on from there
+    GoBack {
+        /// Where
+        chat: char,
+        /// How many messages
+        messages: usize,
+    },
     /// SillyTavern makes a backup of a chat
     Backup {
         /// Which
@@ -134,6 +143,8 @@ pub enum Act {
     Look,
     /// Forklore looks, and from now on at every save
     Watch,
+    /// Forklore is closed: it does not look at saves any more
+    Unwatch,
 }
 
 /// What is done by hand.
@@ -164,13 +175,17 @@ pub enum Way {
     Slash,
     /// The swipe picker: the last message is another one
     Swipe,
+    /// A checkpoint, by slash command: it gets a name, and whoever makes it stays where he is
+    Checkpoint,
+    /// The file is brought in again: another chat with the same first line
+    Import,
 }
 
 impl Act {
     /// The chat that it is about.
     pub fn chat(&self) -> Option<char> {
         match self {
-            Self::Look | Self::Watch => None,
+            Self::Look | Self::Watch | Self::Unwatch => None,
             Self::Say { chat, .. }
             | Self::Swipe { chat }
             | Self::Scene { chat, .. }
@@ -185,6 +200,7 @@ impl Act {
             | Self::DeleteChat { chat, .. }
             | Self::EditMessage { chat, .. }
             | Self::DeleteMessage { chat, .. }
+            | Self::GoBack { chat, .. }
             | Self::Backup { chat }
             | Self::Prune { chat } => Some(*chat),
         }
@@ -196,9 +212,11 @@ impl fmt::Display for Act {
         match self {
             Self::Say { chat, messages } => write!(f, "{chat} says {messages}"),
             Self::Swipe { chat } => write!(f, "{chat} swipes"),
-            Self::Scene { chat, back, makes, adds, finds, renames, event } => {
+            Self::Scene { chat, back, makes, adds, finds, merges, renames, event } => {
                 write!(f, "{chat} scene {back} back")?;
-                for (word, titles) in [("makes", makes), ("adds to", adds), ("finds", finds)] {
+                for (word, titles) in
+                    [("makes", makes), ("adds to", adds), ("finds", finds), ("merges", merges)]
+                {
                     if !titles.is_empty() {
                         write!(f, "; {word} {}", titles.join(", "))?;
                     }
@@ -226,6 +244,8 @@ impl fmt::Display for Act {
                     Way::Button => "button",
                     Way::Slash => "slash",
                     Way::Swipe => "swipe",
+                    Way::Checkpoint => "checkpoint",
+                    Way::Import => "import",
                 };
                 write!(f, "{new} = fork of {chat}, {back} back, by {by}")
             }
@@ -235,10 +255,12 @@ impl fmt::Display for Act {
             Self::DeleteChat { chat, book: false } => write!(f, "{chat} is deleted"),
             Self::EditMessage { chat, back } => write!(f, "{chat} edits the message {back} back"),
             Self::DeleteMessage { chat, back } => write!(f, "{chat} deletes the message {back} back"),
+            Self::GoBack { chat, messages } => write!(f, "{chat} deletes the last {messages}"),
             Self::Backup { chat } => write!(f, "backup of {chat}"),
             Self::Prune { .. } => write!(f, "the oldest backup goes"),
             Self::Look => write!(f, "Forklore looks"),
             Self::Watch => write!(f, "Forklore watches from now on"),
+            Self::Unwatch => write!(f, "Forklore watches no more"),
         }
     }
 }

@@ -118,9 +118,9 @@ fn extra(message: &Message) -> Value {
             "scene_recap_metadata": metadata});
         extra.insert("auto_recap_memory".to_owned(), module);
     }
-    if let Some(log) = &message.log {
-        extra.insert("activeLorebookEntries".to_owned(), json!([]));
-        extra.insert("inactiveLorebookEntries".to_owned(), log.clone());
+    if let Some((active, rest)) = &message.log {
+        extra.insert("activeLorebookEntries".to_owned(), active.clone());
+        extra.insert("inactiveLorebookEntries".to_owned(), rest.clone());
     }
     if let Some(link) = &message.link {
         extra.insert("bookmark_link".to_owned(), json!(link));
@@ -128,8 +128,8 @@ fn extra(message: &Message) -> Value {
     Value::Object(extra)
 }
 
-fn message(m: &Message) -> Value {
-    let name = if m.user { "Ash" } else { "Ana" };
+fn message(m: &Message, card: &str) -> Value {
+    let name = if m.user { "Ash" } else { card };
     let mut value = json!({"name": name, "is_user": m.user, "is_system": m.hidden, "send_date": date(m.date), "mes": m.text,
         "extra": extra(m)});
     if !m.user {
@@ -148,8 +148,8 @@ impl World {
         let mut metadata = Map::new();
         let mut set = |key: &str, value: Value| metadata.insert(key.to_owned(), value);
         set("integrity", json!(chat.slug));
-        if let Some(parent) = &chat.parent {
-            set("main_chat", json!(parent.name));
+        if let Some(main_chat) = &chat.main_chat {
+            set("main_chat", json!(main_chat));
         }
         if chat.book.is_some() {
             set("world_info", json!(chat.bound));
@@ -206,8 +206,11 @@ impl World {
         let header =
             json!({"chat_metadata": self.metadata(chat), "user_name": "unused", "character_name": "unused"});
         let header = (!self.setting.headerless).then_some(header);
-        let lines: Vec<String> =
-            header.into_iter().chain(chat.messages.iter().map(message)).map(|v| v.to_string()).collect();
+        let lines: Vec<String> = header
+            .into_iter()
+            .chain(chat.messages.iter().map(|m| message(m, self.card)))
+            .map(|v| v.to_string())
+            .collect();
         lines.join("\n").into_bytes()
     }
 
@@ -215,7 +218,7 @@ impl World {
         if self.setting.group {
             format!("group chats/{}.jsonl", chat.name)
         } else {
-            format!("chats/Ana/{}.jsonl", chat.name)
+            format!("chats/{}/{}.jsonl", self.card, chat.name)
         }
     }
 
@@ -293,7 +296,7 @@ impl World {
         let key = if self.setting.group {
             chat.name.to_lowercase().replace(|c: char| !c.is_ascii_alphanumeric(), "_")
         } else {
-            "ana".to_owned()
+            self.card.to_lowercase()
         };
         let file = format!("backups/chat_{key}_{}-{}.jsonl", &stamp[..8], &stamp[8..]);
         let bytes = self.chat_bytes(&chat);

@@ -5,7 +5,10 @@ use std::collections::BTreeMap;
 use serde_json::{Value, json};
 
 use super::act::{Hand, Way};
-use super::world::{Book, Born, Carrier, Claim, Entry, Keeper, Kind, Message, Parent, World};
+use super::files;
+use super::world::{
+    Book, Born, Carrier, Change, Chat, Claim, Entry, Keeper, Kind, MAIN, Message, Parent, World,
+};
 
 impl World {
     pub(super) fn say(&mut self, c: usize, messages: usize) {
@@ -13,7 +16,7 @@ impl World {
             let date = self.tick(30_000);
             let id = self.fresh();
             let user = self.chats[c].messages.len() % 2 == 1;
-            let text = format!("words {id}");
+            let text = format!("{}words {id}", self.prefix());
             let log = self.log(c).filter(|_| user);
             self.chats[c].messages.push(Message {
                 id,
@@ -30,9 +33,10 @@ impl World {
         }
     }
 
-    /// What Auto-Recap notes of the book on a user's message: also the queue.
-    fn log(&self, c: usize) -> Option<Value> {
-        let book = self.chats[c].book.map(|b| &self.books[b]).filter(|b| b.keeper == Keeper::Recap)?;
+    /// What Auto-Recap notes of the book on a user's message: what is active, in a wrapper, and the rest, also the queue.
+    fn log(&self, c: usize) -> Option<(Value, Value)> {
+        let book =
+            self.chats[c].book.map(|b| &self.books[b]).filter(|b| b.keeper == Keeper::Recap && b.alive)?;
         let of = |uid: i64, title: &str, content: &str| {
             json!({"comment": title, "uid": uid, "world": book.name, "key": [], "position": 0, "depth": 4, "order": 100,
                 "role": 0, "constant": false, "vectorized": false, "sticky": 0, "strategy": "normal", "content": content})
@@ -40,18 +44,24 @@ impl World {
         let queue = book
             .queue
             .map(|uid| of(uid, "__operation_queue", r#"{"queue":[{"id":"op_1","status":"pending"}]}"#));
-        let last = book.entries.iter().next_back().map(|(uid, e)| of(*uid, &e.title, &e.lines.join("\n")));
-        Some(queue.into_iter().chain(last).collect())
+        let (active, rest): (Vec<_>, Vec<_>) =
+            book.entries.iter().partition(|(uid, e)| **uid % 3 == 0 && !e.title.starts_with('_') && !e.off);
+        let active = active.into_iter().map(|(uid, e)| {
+            let text = e.lines.join("\n");
+            of(*uid, &e.title, &format!("<setting_lore name=\"{}\">\n{text}\n</setting_lore>", e.title))
+        });
+        let rest = rest.into_iter().map(|(uid, e)| of(*uid, &e.title, &e.lines.join("\n")));
+        Some((active.collect(), queue.into_iter().chain(rest).collect()))
     }
 
     pub(super) fn swipe(&mut self, c: usize) -> bool {
         let date = self.tick(20_000);
-        let id = self.fresh();
+        let (id, prefix) = (self.fresh(), self.prefix());
         let Some(last) = self.chats[c].messages.last_mut() else { return false };
         if last.user || last.scene.is_some() {
             return false;
         }
-        last.text = format!("words {id}");
+        last.text = format!("{prefix}words {id}");
         last.date = date;
         last.swipe = last.swipes.len();
         last.swipes.push((last.text.clone(), date));
@@ -87,13 +97,58 @@ impl World {
         true
     }
 
+    /// The last messages go, if nothing but words was made of them.
+    pub(super) fn go_back(&mut self, c: usize, messages: usize) -> bool {
+        let at = self.chats[c].messages.len().saturating_sub(messages);
+        let fork = self.chats[c].parent.as_ref().and_then(|parent| self.place(c, parent.last));
+        if messages == 0 || at <= fork.unwrap_or(0) {
+            return false;
+        }
+        let made = |change: &Change| {
+            change.author == c
+                && !matches!(change.claim, Claim::Hand | Claim::Start)
+                && self.place(c, change.message).is_some_and(|place| place >= at)
+        };
+        let chat = &self.chats[c];
+        let busy = chat.messages[at..].iter().any(|m| m.scene.is_some())
+            || chat.running.versions.iter().any(|v| v.scene >= at)
+            || self.changes.iter().any(made);
+        // Where a fork was made that is there no more in the chat above, only what is left of it tells.
+        let forked = |other: &Chat| {
+            let parent = other.parent.as_ref().filter(|parent| parent.chat == c);
+            parent.is_some_and(|parent| self.place(c, parent.last).is_none_or(|last| last >= at))
+        };
+        if busy || self.chats.iter().any(forked) {
+            return false;
+        }
+        self.tick(10_000);
+        let chat = &mut self.chats[c];
+        for gone in chat.messages.split_off(at) {
+            chat.gone.insert(gone.id, chat.messages[at - 1].id);
+        }
+        true
+    }
+
+    /// Somebody goes into a chat. Auto-Recap wipes a running recap that names another chat, unless the header names a parent.
+    pub(super) fn open(&mut self, c: usize) {
+        let chat = &mut self.chats[c];
+        if self.setting.keeper != Keeper::Recap || chat.running.chat == chat.name {
+            return;
+        }
+        if chat.main_chat.is_none() && !chat.running.versions.is_empty() {
+            chat.wiped = true;
+            chat.running.versions.clear();
+        }
+        chat.running.chat = chat.name.clone();
+    }
+
     pub(super) fn hand(&mut self, c: usize, does: &Hand) -> bool {
         self.tick(15_000);
         if self.chats[c].book.is_none() {
             if self.setting.keeper == Keeper::Recap || !matches!(does, Hand::Add(_)) {
                 return false;
             }
-            let name = format!("Notes of {}", self.chats[c].label);
+            let name = format!("{}Notes of {}", self.prefix(), self.chats[c].label);
             self.make_book(c, &name, self.setting.keeper);
         }
         let (Some(b), head) = (self.chats[c].book, self.head(c)) else { return false };
@@ -173,15 +228,24 @@ impl World {
             return false;
         }
         let last = &self.chats[c].messages[at];
+        if by == Way::Import && back > 0 {
+            return false;
+        }
         if by == Way::Swipe && (last.swipes.len() < 2 || last.scene.is_some()) {
             return false;
         }
         let clock = self.tick(10_000);
         let parent = self.chats[c].clone();
         let mut fork = parent.clone();
+        let id = if by == Way::Import || by == Way::Checkpoint { self.fresh() } else { 0 };
         fork.label = new;
-        fork.name = self.free_name();
-        if !self.setting.old_slugs {
+        fork.stays = matches!(by, Way::Checkpoint | Way::Import);
+        (fork.name, fork.main_chat) = match by {
+            Way::Import => (format!("{} - 2026{:010} imported", self.card, id), parent.main_chat.clone()),
+            Way::Checkpoint => (format!("Stop {id}"), Some(parent.name.clone())),
+            Way::Button | Way::Slash | Way::Swipe => (self.free_name(), Some(parent.name.clone())),
+        };
+        if !self.setting.old_slugs && by != Way::Import {
             fork.slug = format!("slug of {new}");
         }
         fork.messages.truncate(at + 1);
@@ -212,11 +276,13 @@ impl World {
         let newest = newest.max().unwrap_or(0);
         let last = fork.messages[at].id;
         fork.parent = Some(Parent { chat: c, at, last, clock, name: parent.name, newest, noted: false });
-        fork.running.chat.clone_from(&fork.name);
+        if by != Way::Import {
+            fork.running.chat.clone_from(&fork.name);
+        }
         let link = fork.name.clone();
         self.chats.push(fork);
         let x = self.chats.len() - 1;
-        if by == Way::Slash {
+        if matches!(by, Way::Slash | Way::Checkpoint) {
             // SillyTavern saves the fork, and then the link to it.
             self.saved();
             self.chats[c].messages[at].link = Some(link);
@@ -233,6 +299,11 @@ impl World {
         true
     }
 
+    /// What names of books begin with that only this story's have, where there is another one.
+    fn prefix(&self) -> &'static str {
+        if self.card == MAIN { "" } else { "Other " }
+    }
+
     /// The name that SillyTavern gives to the next branch: the first one that no chat has. One that was deleted has none.
     fn free_name(&self) -> String {
         let is_free = |name: &String| !self.chats.iter().any(|chat| chat.alive && chat.name == *name);
@@ -245,7 +316,7 @@ impl World {
         let scene = self.chats[x].messages.iter().rev().find_map(|m| m.scene.clone());
         let Some((_, snapshot)) = scene.and_then(|scene| scene.metadata.last().cloned()) else { return };
         // A book that was left behind by a chat of that name keeps it.
-        let name = format!("z-AutoLB-Ana-{}", self.chats[x].name);
+        let name = format!("z-AutoLB-{}-{}", self.card, self.chats[x].name);
         let is_free = |name: &String| !self.books.iter().any(|book| book.alive && book.name == *name);
         let mut names = std::iter::once(name.clone()).chain((2..).map(|n| format!("{name} ({n})")));
         let name = names.find(is_free).unwrap_or_default();
@@ -290,7 +361,7 @@ impl World {
             }
         }
         let copies = json!({"version": 1, "status": "completed", "parentChatId": parent.as_ref().map(|p| &p.name),
-            "branchChatId": chat, "branchNumber": number, "completedAt": super::files::date(clock),
+            "branchChatId": chat, "branchNumber": number, "completedAt": files::date(clock),
             "mappings": [{"sourceName": from, "rootName": root, "copyName": book.name}]});
         self.chats[x].memory.insert("branchLorebookCopies".to_owned(), copies);
         if let Some(parent) = &mut self.chats[x].parent {
@@ -306,7 +377,7 @@ impl World {
         let chat = &mut self.chats[c];
         chat.name = format!("The road {id}");
         // Auto-Recap takes the recap of a chat that is no fork for somebody else's, and wipes it.
-        if chat.parent.is_none() {
+        if chat.main_chat.is_none() {
             chat.wiped |= !chat.running.versions.is_empty();
             chat.running.versions.clear();
         }
@@ -322,7 +393,7 @@ impl World {
         }
         self.tick(5_000);
         let id = self.fresh();
-        self.books[b].name = format!("Book {id}");
+        self.books[b].name = format!("{}Book {id}", self.prefix());
         self.bind(c, b);
         true
     }

@@ -15,7 +15,7 @@ impl World {
             // The other extension makes the book.
             None if self.setting.both => None,
             None => {
-                let name = format!("LTM - Ana - {}", self.chats[c].name);
+                let name = format!("LTM - {} - {}", self.card, self.chats[c].name);
                 Some(self.make_book(c, &name, Keeper::Memory))
             }
             Some(b) => {

@@ -36,19 +36,33 @@ use std::sync::Arc;
 
 use forklore_fs::{SimFs, Vfs};
 
-use world::{Carrier, START};
+use world::{Carrier, MAIN, START};
 
 impl World {
     /// A vault with one chat that has its greeting. `times` is where times of change of files come from.
     pub fn new(setting: Setting, times: u64, observer: Observer) -> Self {
-        let fs = SimFs::new();
-        for folder in ["chats/Ana", "worlds", "groups", "group chats", "characters", "backups"] {
+        let fs = Arc::new(SimFs::new());
+        for folder in ["chats", "worlds", "groups", "group chats", "characters", "backups"] {
             fs.make_dir(&files::path(folder)).expect("a folder can be made in memory");
         }
         fs.put(&files::path("settings.json"), b"{}");
+        Self::among(fs, (MAIN, START), setting, times, observer)
+    }
+
+    /// A story in a vault that is there already: whose it is, and when it begins.
+    pub(super) fn among(
+        fs: Arc<SimFs>,
+        (card, start): (&'static str, i64),
+        setting: Setting,
+        times: u64,
+        observer: Observer,
+    ) -> Self {
+        let folder = files::path("chats").join(card).expect("names of the story are names of files");
+        fs.make_dir(&folder).expect("a folder can be made in memory");
         let name = if setting.group { "1794000000000" } else { "Ana - 2026-11-06@20h00m00s000ms" };
         let mut world = Self {
             setting,
+            card,
             chats: Vec::new(),
             books: Vec::new(),
             changes: Vec::new(),
@@ -56,9 +70,9 @@ impl World {
             looks: Vec::new(),
             recorded: (BTreeSet::new(), BTreeSet::new()),
             things: Vec::new(),
-            clock: START,
+            clock: start,
             ids: 0,
-            fs: Arc::new(fs),
+            fs,
             written: BTreeMap::new(),
             times: Random::new(times),
             observer,
@@ -69,6 +83,8 @@ impl World {
             name: name.to_owned(),
             slug: "slug of A".to_owned(),
             parent: None,
+            main_chat: None,
+            stays: false,
             book: None,
             bound: String::new(),
             messages: Vec::new(),
@@ -80,7 +96,7 @@ impl World {
             gone: HashMap::new(),
             wiped: false,
             alive: true,
-            made: START,
+            made: start,
         });
         world.say(0, 1);
         world
@@ -89,6 +105,9 @@ impl World {
     /// Lets something happen. Tells whether anything did.
     pub fn act(&mut self, act: &Act) -> bool {
         let Some(chat) = act.chat() else {
+            if *act == Act::Unwatch {
+                return std::mem::take(&mut self.watched);
+            }
             self.watched |= *act == Act::Watch;
             return self.look();
         };
@@ -102,7 +121,13 @@ impl World {
 
     fn perform(&mut self, c: usize, act: &Act) -> bool {
         // Whose book got another name in another chat is bound to nothing: SillyTavern tells only the open one.
-        let lost = self.chats[c].book.is_some_and(|b| self.chats[c].bound != self.books[b].name);
+        if !matches!(act, Act::Backup { .. } | Act::Prune { .. } | Act::DeleteChat { .. }) {
+            self.open(c);
+        }
+        let lost = self.chats[c].book.is_some_and(|b| {
+            let gone = self.setting.crossed && !self.books[b].alive;
+            gone || self.chats[c].bound != self.books[b].name
+        });
         match act {
             Act::Scene { .. }
             | Act::Again { .. }
@@ -119,9 +144,9 @@ impl World {
                 true
             }
             Act::Swipe { .. } => self.swipe(c),
-            Act::Scene { back, makes, adds, finds, renames, event, .. } => {
+            Act::Scene { back, makes, adds, finds, merges, renames, event, .. } => {
                 let (renames, event) = (renames.as_ref(), event.as_ref());
-                self.scene(c, *back, &recap::Work { makes, adds, finds, renames, event })
+                self.scene(c, *back, &recap::Work { makes, adds, finds, merges, renames, event })
             }
             Act::Again { finds, .. } => self.again(c, finds),
             Act::Memory { back, title, .. } => self.memory(c, *back, title),
@@ -134,9 +159,10 @@ impl World {
             Act::DeleteChat { book, .. } => self.delete_chat(c, *book),
             Act::EditMessage { back, .. } => self.edit_message(c, *back),
             Act::DeleteMessage { back, .. } => self.delete_message(c, *back),
+            Act::GoBack { messages, .. } => self.go_back(c, *messages),
             Act::Backup { .. } => self.backup(c),
             Act::Prune { .. } => self.prune(),
-            Act::Look | Act::Watch => false,
+            Act::Look | Act::Watch | Act::Unwatch => false,
         }
     }
 

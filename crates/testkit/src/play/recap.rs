@@ -26,6 +26,7 @@ pub(super) struct Work<'a> {
     pub(super) makes: &'a [String],
     pub(super) adds: &'a [String],
     pub(super) finds: &'a [String],
+    pub(super) merges: &'a [String],
     pub(super) renames: Option<&'a (String, String)>,
     pub(super) event: Option<&'a String>,
 }
@@ -48,7 +49,12 @@ impl World {
     pub(super) fn again(&mut self, c: usize, finds: &[String]) -> bool {
         let Some(at) = self.last_scene(c).filter(|_| !self.is_unbound(c)) else { return false };
         let from = self.chats[c].messages[..at].iter().rposition(|m| m.scene.is_some()).map_or(0, |n| n + 1);
-        self.process(c, at, from, &Work { makes: &[], adds: &[], finds, renames: None, event: None })
+        self.process(
+            c,
+            at,
+            from,
+            &Work { makes: &[], adds: &[], finds, merges: &[], renames: None, event: None },
+        )
     }
 
     /// A chat whose book is gone: the extension would make a new one. That is another story.
@@ -64,7 +70,7 @@ impl World {
         if let Some(b) = self.chats[c].book {
             return b;
         }
-        let name = format!("z-AutoLB-Ana-{}", self.chats[c].name);
+        let name = format!("z-AutoLB-{}-{}", self.card, self.chats[c].name);
         let b = self.make_book(c, &name, Keeper::Recap);
         for (uid, kind) in (0..).zip(TYPES) {
             let line = format!("[Registry: {kind}]");
@@ -87,7 +93,7 @@ impl World {
         // The snapshot's time is the scene's name in claims.
         let combined = timestamp + 120_000;
         let claim = Claim::Scene(combined);
-        let steps = self.steps(c, b, work);
+        let steps = self.steps(c, b, at, work);
         let snapshot = Snapshot {
             timestamp,
             combined: 0,
@@ -125,26 +131,34 @@ impl World {
     }
 
     /// What there is to do for a scene, and the lines that it will write.
-    fn steps(&mut self, c: usize, b: usize, work: &Work<'_>) -> Vec<SceneWrite> {
+    fn steps(&mut self, c: usize, b: usize, at: usize, work: &Work<'_>) -> Vec<SceneWrite> {
         let mut steps = Vec::new();
-        for title in
-            work.makes.iter().filter(|title| self.uid(c, title).is_none()).cloned().collect::<Vec<_>>()
-        {
+        let (known, new): (Vec<String>, Vec<String>) =
+            work.makes.iter().cloned().partition(|title| self.uid(c, title).is_some());
+        for title in new {
             let line = self.line_of(&title);
             steps.push(SceneWrite { title, line, does: Does::Make });
         }
+        let known = if self.setting.crossed { known } else { Vec::new() };
         // What another line told is not part of this story: nobody speaks of it here.
         let on_line: BTreeSet<usize> = self.chats[c].line.iter().map(|n| self.changes[*n].thing).collect();
+        let on_line = |world: &Self, uid: i64| on_line.contains(&world.books[b].entries[&uid].thing);
         let ours = |world: &Self, title: &str| {
             let uid = world.uid(c, title).filter(|_| !title.starts_with('_'));
-            uid.is_some_and(|uid| on_line.contains(&world.books[b].entries[&uid].thing))
+            uid.is_some_and(|uid| on_line(world, uid))
+        };
+        let named = |world: &Self, title: &str| {
+            ours(world, title) || (world.setting.crossed && world.uid(c, title).is_some())
         };
         let renamed = work.renames.map(|(old, _)| old);
         let adds = work.adds.iter().map(|title| (title, Does::Add));
-        let finds =
-            work.finds.iter().filter(|title| !work.adds.contains(title)).map(|title| (title, Does::Find));
-        for (title, does) in adds.chain(finds).filter(|(title, _)| Some(*title) != renamed) {
-            if ours(self, title) {
+        let finds = work.finds.iter().chain(&known).map(|title| (title, Does::Find));
+        let merges = work.merges.iter().filter(|title| self.is_own(c, at, title));
+        let merges: Vec<String> = merges.cloned().collect();
+        let merges = merges.iter().map(|title| (title, Does::Merge));
+        let mut done = BTreeSet::new();
+        for (title, does) in adds.chain(finds).chain(merges).filter(|(title, _)| Some(*title) != renamed) {
+            if named(self, title) && done.insert(title) {
                 let line = self.line_of(title);
                 steps.push(SceneWrite { title: title.clone(), line, does });
             }
@@ -160,6 +174,18 @@ impl World {
         steps
     }
 
+    /// Whether an entry is what our own line made of it up to a message, and nobody else wrote in it.
+    fn is_own(&self, c: usize, at: usize, title: &str) -> bool {
+        let (Some(b), Some(uid)) = (self.chats[c].book, self.uid(c, title)) else { return false };
+        let thing = self.books[b].entries[&uid].thing;
+        let mut changes = self.changes.iter().enumerate().filter(|(_, change)| change.thing == thing);
+        !title.starts_with('_')
+            && changes.all(|(n, change)| {
+                self.chats[c].line.contains(&n)
+                    && self.place(c, change.message).is_some_and(|place| place <= at)
+            })
+    }
+
     /// One entry is written, and its line in the registry.
     fn write(&mut self, c: usize, at: usize, claim: &Claim, step: &SceneWrite, created: &mut Vec<String>) {
         let Some(b) = self.chats[c].book else { return };
@@ -171,8 +197,18 @@ impl World {
                 uid
             }
             (_, None) => return,
+            (Does::Merge, Some(uid)) => {
+                let entry = &self.books[b].entries[&uid];
+                let old =
+                    entry.lines.iter().map(|line| line.replace(" saw", " has seen").replace(" the", " that"));
+                let (title, text) = (entry.title.clone(), old.chain(lines).collect());
+                self.change(c, at, claim.clone(), uid, Kind::Write(title, text));
+                uid
+            }
             (does, Some(uid)) => {
-                self.change(c, at, claim.clone(), uid, Kind::Append(lines));
+                let title = self.books[b].entries[&uid].title.clone();
+                let onto = if self.setting.crossed { Kind::Join(title, lines) } else { Kind::Append(lines) };
+                self.change(c, at, claim.clone(), uid, onto);
                 if let Does::Rename(title) = does {
                     self.change(c, at, claim.clone(), uid, Kind::Title(title.clone()));
                 }
@@ -354,6 +390,8 @@ enum Does {
     Add,
     /// Adds a line, by name
     Find,
+    /// Finds it by name, and writes its whole text anew
+    Merge,
     /// Finds out that it is called otherwise
     Rename(String),
 }

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use forklore_fs::SimFs;
 
 use super::act::{Act, Hand, Way};
-use super::world::{Keeper, Observer, Setting, World};
+use super::world::{Keeper, MAIN, Observer, START, Setting, World};
 use super::{Random, Truth};
 
 /// A list of acts.
@@ -57,6 +57,24 @@ impl Story {
         world.finish()
     }
 
+    /// Plays it in a vault in which another story has been played a month before, of another card and with chats of the same names, with the
+    /// truth of both.
+    pub fn play_beside(&self, other: &Story, observer: Observer) -> (Arc<SimFs>, Truth, Truth) {
+        const MONTH: i64 = 30 * 24 * 3600 * 1000;
+        let fs = World::new(other.setting, 1, observer).fs;
+        let mut first = World::among(fs.clone(), ("Bo", START - MONTH), other.setting, 1, observer);
+        let mut second = World::among(fs.clone(), (MAIN, START), self.setting, 1, observer);
+        for act in other.acts.iter().filter(|act| !matches!(act, Act::Look | Act::Watch)) {
+            first.act(act);
+        }
+        let (_, others) = first.finish();
+        for act in &self.acts {
+            second.act(act);
+        }
+        let (_, truth) = second.finish();
+        (fs, truth, others)
+    }
+
     /// The shortest story that can be found by leaving acts out, and still `fails`.
     #[must_use]
     pub fn shrink(&self, fails: &mut dyn FnMut(&Story) -> bool) -> Self {
@@ -105,6 +123,9 @@ struct Writer {
 
 impl Writer {
     fn name(&mut self) -> String {
+        if self.world.setting.crossed {
+            return NAMES[self.random.below(8)].to_owned();
+        }
         let name = NAMES[self.names % NAMES.len()];
         let round = self.names / NAMES.len();
         self.names += 1;
@@ -143,7 +164,7 @@ impl Writer {
         // The chat that was open last is mostly still open.
         let c = match self.random.below(3) {
             0 => alive[self.random.below(alive.len())],
-            _ => *alive.last()?,
+            _ => *alive.iter().rev().find(|c| !self.world.chats[**c].stays)?,
         };
         let chat = self.world.chats[c].label;
         let keeper = self.world.setting.keeper;
@@ -160,8 +181,13 @@ impl Writer {
             76..86 if self.labels < 7 => {
                 let new = char::from(b'A' + self.labels);
                 self.labels += 1;
-                let by = [Way::Slash, Way::Button, Way::Slash, Way::Button, Way::Swipe][self.random.below(5)];
-                let back = if self.random.below(3) == 0 { 0 } else { self.random.below(25) };
+                let crossed = [Way::Checkpoint, Way::Import];
+                let ways = [Way::Slash, Way::Button, Way::Slash, Way::Button, Way::Swipe];
+                let ways = ways.iter().chain(crossed.iter().filter(|_| self.world.setting.crossed));
+                let ways: Vec<Way> = ways.copied().collect();
+                let by = ways[self.random.below(ways.len())];
+                let back =
+                    if by == Way::Import || self.random.below(3) == 0 { 0 } else { self.random.below(25) };
                 Act::Fork { chat, new, back, by }
             }
             86..88 => match self.random.below(6) {
@@ -172,6 +198,11 @@ impl Writer {
                 4 => Act::DeleteMessage { chat, back: self.random.below(20) },
                 _ if self.random.below(3) == 0 => Act::Prune { chat },
                 _ => Act::Backup { chat },
+            },
+            94..98 if self.world.setting.crossed => match self.random.below(4) {
+                0 if self.looks => Act::Unwatch,
+                1 => Act::Prune { chat },
+                _ => Act::GoBack { chat, messages: 1 + self.random.below(6) },
             },
             88..94 if self.looks => match self.random.below(8) {
                 0 => Act::Watch,
@@ -187,13 +218,14 @@ impl Writer {
         }
         let makes = (0..self.random.below(3)).map(|_| self.title()).collect();
         let (adds, finds) = (self.several(c, 2), self.several(c, 1));
+        let merges = if self.world.setting.crossed { self.several(c, 1) } else { Vec::new() };
         let renames = (self.random.below(8) == 0).then(|| self.known(c).zip(Some(self.name()))).flatten();
         let renames = renames.and_then(|(old, name)| {
             let kind = old.split_once('-')?.0.to_owned();
             Some((old, format!("{kind}-{name}")))
         });
         let event = (self.random.below(3) == 0).then(|| self.name());
-        Act::Scene { chat, back: self.random.below(9), makes, adds, finds, renames, event }
+        Act::Scene { chat, back: self.random.below(9), makes, adds, finds, merges, renames, event }
     }
 
     fn memory(&mut self, chat: char) -> Act {

@@ -266,7 +266,11 @@ impl Truth {
     pub(super) fn is_known(&self, changes: &[usize], told: &[Told]) -> bool {
         let absolute = |kind: &Kind| matches!(kind, Kind::Make(..) | Kind::Write(..) | Kind::Delete);
         let kind = |i: usize| &self.world.changes[changes[i]].kind;
-        let cut = (0..changes.len()).rev().find(|i| told[*i] == Told::Yes && absolute(kind(*i)));
+        // Where nothing of ours was there before, what we added is all of it.
+        let first =
+            |i: usize| matches!(kind(i), Kind::Join(..)) && told[..i].iter().all(|told| *told == Told::No);
+        let cut =
+            (0..changes.len()).rev().find(|i| told[*i] == Told::Yes && (absolute(kind(*i)) || first(*i)));
         let from = cut.unwrap_or(0);
         if told[from..].contains(&Told::Unknown) {
             return false;

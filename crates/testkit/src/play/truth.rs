@@ -98,7 +98,7 @@ impl Truth {
 
     /// The chats that are still there: number, letter, address, number of messages.
     pub fn chats(&self) -> Vec<(usize, char, String, usize)> {
-        let story = if self.world.setting.group { "group:1" } else { "Ana" };
+        let story = if self.world.setting.group { "group:1" } else { self.world.card };
         let alive = self.world.chats.iter().enumerate().filter(|(_, chat)| chat.alive);
         alive
             .map(|(c, chat)| (c, chat.label, format!("{story}/{}", chat.name), chat.messages.len()))
@@ -116,9 +116,12 @@ impl Truth {
         Some((parent.chat, self.world.place(c, parent.last)?))
     }
 
-    /// Whether another chat has the name by now that a fork has for its parent: then it says to be that one's.
+    /// Whether another chat has the name by now that a fork has for its parent, or it names none: then it does not say whose it is.
     pub fn is_mistaken(&self, c: usize) -> bool {
         let Some(parent) = self.world.chats[c].parent.as_ref() else { return false };
+        if self.world.chats[c].main_chat.as_ref() != Some(&parent.name) {
+            return true;
+        }
         let mut others = self.world.chats.iter().enumerate().filter(|(other, _)| *other != parent.chat);
         others.any(|(_, other)| other.alive && other.name == parent.name)
     }
@@ -228,7 +231,7 @@ impl Truth {
     /// Whether a change was made onto one of the same chat that is not on our line.
     fn came_along(&self, n: usize, c: usize) -> bool {
         let change = &self.world.changes[n];
-        let onto = matches!(change.kind, Kind::Append(_) | Kind::Swap(..));
+        let onto = matches!(change.kind, Kind::Append(_) | Kind::Join(..) | Kind::Swap(..));
         let mut before = self.things[&change.thing].iter().filter(|m| **m < n && !self.lines[c].contains(m));
         onto && before.any(|m| self.world.changes[*m].author == change.author)
     }
@@ -240,7 +243,7 @@ impl Truth {
             |change| {
                 let onto = !has && !matches!(change.kind, Kind::Make(..) | Kind::Write(..) | Kind::Delete);
                 has = match change.kind {
-                    Kind::Make(..) | Kind::Write(..) => true,
+                    Kind::Make(..) | Kind::Join(..) | Kind::Write(..) => true,
                     Kind::Delete => false,
                     _ => has,
                 };
@@ -292,11 +295,12 @@ impl Truth {
                 return false;
             }
             let counts = self.places[c][*n].is_some_and(|place| place <= at);
-            let found = (text || rest) && counts && matches!(kind, Kind::Append(_) | Kind::Swap(..));
+            let found =
+                (text || rest) && counts && matches!(kind, Kind::Append(_) | Kind::Join(..) | Kind::Swap(..));
             match kind {
                 Kind::Make(..) | Kind::Delete => (text, rest) = (!counts, false),
                 Kind::Write(..) => text = !counts,
-                Kind::Append(_) | Kind::Swap(..) => text |= !counts,
+                Kind::Append(_) | Kind::Join(..) | Kind::Swap(..) => text |= !counts,
                 Kind::Title(_) | Kind::Switch(_) => {}
             }
             found
@@ -349,7 +353,7 @@ impl Truth {
     fn titles_of(&self, thing: usize) -> BTreeSet<String> {
         let kinds = self.things.get(&thing).into_iter().flatten().map(|n| &self.world.changes[*n].kind);
         let titles = kinds.filter_map(|kind| match kind {
-            Kind::Make(title, _) | Kind::Title(title) => Some(title.clone()),
+            Kind::Make(title, _) | Kind::Join(title, _) | Kind::Title(title) => Some(title.clone()),
             _ => None,
         });
         titles.collect()
@@ -449,8 +453,11 @@ fn fold<'a>(changes: impl Iterator<Item = &'a Change>) -> Was {
                 state = Some((title.clone(), lines.clone(), false));
             }
             (Kind::Delete, _) => state = None,
+            (Kind::Join(title, lines), None) => state = Some((title.clone(), lines.clone(), false)),
             (_, None) => {}
-            (Kind::Append(more), Some((_, lines, _))) => lines.extend(more.iter().cloned()),
+            (Kind::Append(more) | Kind::Join(_, more), Some((_, lines, _))) => {
+                lines.extend(more.iter().cloned());
+            }
             (Kind::Swap(old, new), Some((_, lines, _))) => {
                 lines.iter_mut().filter(|line| *line == old).for_each(|line| line.clone_from(new));
             }

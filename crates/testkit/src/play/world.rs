@@ -20,6 +20,10 @@ pub struct Chat {
     pub name: String,
     pub(super) slug: String,
     pub(super) parent: Option<Parent>,
+    /// What its header says to be its parent
+    pub(super) main_chat: Option<String>,
+    /// Whether nobody went into it when it was made
+    pub(super) stays: bool,
     /// Number of the book that it is bound to
     pub(super) book: Option<usize>,
     /// The name that its header has for the book: it stays when somebody else renames the book
@@ -72,8 +76,8 @@ pub(super) struct Message {
     pub(super) link: Option<String>,
     /// Auto-hide has been here
     pub(super) hidden: bool,
-    /// What Auto-Recap noted of the book when the message was sent: for showing, no evidence
-    pub(super) log: Option<Value>,
+    /// What Auto-Recap noted of the book when the message was sent: what was active, and the rest
+    pub(super) log: Option<(Value, Value)>,
 }
 
 /// A scene that ends with a message: the versions of its recap, each with what is stored beside it.
@@ -221,6 +225,8 @@ pub(super) enum Claim {
 pub(super) enum Kind {
     Make(String, Vec<String>),
     Append(Vec<String>),
+    /// The same, by somebody who knows of the entry from his own line alone: where it is not ours, this is all that we have of it
+    Join(String, Vec<String>),
     Swap(String, String),
     /// The whole text anew; with the title that the entry has, because there may be none to begin with
     Write(String, Vec<String>),
@@ -266,12 +272,23 @@ pub struct Setting {
     pub headerless: bool,
     /// Whether MemoryBooks is there beside Auto-Recap, and writes into the book that a chat is bound to
     pub both: bool,
+    /// Whether all lines speak of the same people and places, and people do whatever else people do: go back, make checkpoints, bring
+    /// chats in again, close Forklore for a while
+    pub crossed: bool,
 }
 
 impl Setting {
     /// Nothing out of the ordinary.
     pub fn plain(keeper: Keeper) -> Self {
-        Self { keeper, old_slugs: false, group: false, others: false, headerless: false, both: false }
+        Self {
+            keeper,
+            old_slugs: false,
+            group: false,
+            others: false,
+            headerless: false,
+            both: false,
+            crossed: false,
+        }
     }
 }
 
@@ -282,6 +299,8 @@ pub type Observer = fn(&Arc<SimFs>, i64);
 #[derive(Debug)]
 pub struct World {
     pub(super) setting: Setting,
+    /// Whose story it is
+    pub(super) card: &'static str,
     pub(super) chats: Vec<Chat>,
     pub(super) books: Vec<Book>,
     pub(super) changes: Vec<Change>,
@@ -304,6 +323,9 @@ pub struct World {
 
 /// When these stories take place, in milliseconds.
 pub(super) const START: i64 = 1_794_000_000_000;
+
+/// Whose story is told.
+pub(super) const MAIN: &str = "Ana";
 
 impl World {
     /// Time goes by.
@@ -382,7 +404,7 @@ impl World {
         let thing = entry.thing;
         match &kind {
             Kind::Make(..) => {}
-            Kind::Append(lines) => entry.lines.extend(lines.iter().cloned()),
+            Kind::Append(lines) | Kind::Join(_, lines) => entry.lines.extend(lines.iter().cloned()),
             Kind::Swap(old, new) => {
                 entry.lines.iter_mut().filter(|line| *line == old).for_each(|line| line.clone_from(new));
             }

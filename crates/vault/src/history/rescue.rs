@@ -3,6 +3,7 @@
 use std::collections::{BTreeMap, HashSet};
 
 use forklore_core::format::chat::Header;
+use forklore_core::story::MessageId;
 use forklore_fs::VaultPath;
 use forklore_json::Raw;
 
@@ -59,7 +60,8 @@ fn stamp(name: &str) -> &str {
     end.filter(|end| end.bytes().all(|byte| byte.is_ascii_digit() || byte == b'-')).unwrap_or_default()
 }
 
-/// The chat that a backup is of: with its slug, the same parent, and its last message on the line; of several, the one that went beyond its fork by then.
+/// The chat that a backup is of: with its slug, the same parent, and its last message on the line; of several, the one that has most of its
+/// messages, for an imported chat has the slug of the one that was exported; of those the one that went beyond its fork by then.
 fn owner(library: &Library, backup: &VaultPath, chats: &[ChatIx]) -> Option<ChatIx> {
     let kind = library.stories[library.chats[chats[0]].story].kind;
     let scan = library.scan_backup(backup, kind).ok().flatten()?;
@@ -69,12 +71,21 @@ fn owner(library: &Library, backup: &VaultPath, chats: &[ChatIx]) -> Option<Chat
         let chat = &library.chats[**c];
         // Before version 1.19 a fork has the slug of its parent, but only the fork names a parent.
         let same = chat.header().slug() == header.slug() && chat.header().main_chat() == header.main_chat();
-        let on_line = (0..=last).rev().take(REACH).any(|n| {
-            scan.transcript.moment(n).is_some() && scan.transcript.moment(n) == chat.transcript.moment(n)
-        });
-        same && on_line && chat.lineage.fork_message.is_none_or(|fork| fork <= last)
+        same && chat.lineage.fork_message.is_none_or(|fork| fork <= last)
     };
-    chats.iter().filter(is_of).max_by_key(|c| library.chats[**c].lineage.fork_message).copied()
+    let candidates: Vec<ChatIx> = chats.iter().filter(is_of).copied().collect();
+    let said: HashSet<MessageId> = scan.transcript.rows_from(0).map(|row| row.id).collect();
+    let has =
+        |c: ChatIx| library.chats[c].transcript.rows_from(0).filter(|row| said.contains(&row.id)).count();
+    let likely = match candidates[..] {
+        [only] => only,
+        _ => candidates.into_iter().max_by_key(|c| (has(*c), library.chats[*c].lineage.fork_message))?,
+    };
+    let on_line = |n: &usize| {
+        let moment = scan.transcript.moment(*n);
+        moment.is_some() && moment == library.chats[likely].transcript.moment(*n)
+    };
+    (0..=last).rev().take(REACH).find(on_line).map(|_| likely)
 }
 
 /// So many of the last messages of a backup may have been deleted or rewritten since.

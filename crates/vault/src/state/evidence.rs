@@ -10,7 +10,7 @@ use forklore_core::adapter::{self, Keepers, SceneSighting};
 use forklore_core::format::book::EntryImage;
 use forklore_core::format::chat::Message;
 use forklore_core::format::names::{book_stem, chat_stem};
-use forklore_core::state::{BookEvidence, Cast, Content, Heir, Origin, Scene, Sight, Witness};
+use forklore_core::state::{BookEvidence, Cast, Content, Heir, Log, Origin, Scene, Sight, Witness};
 use forklore_fs::PathError;
 use forklore_json::Raw;
 
@@ -314,6 +314,39 @@ impl Cast for VaultCast<'_> {
         // What a fork has from its parent was not played in it, whenever it was sent.
         let next = self.0.head_at(chat, after).map_or(own, |head| own.max(head + 1));
         self.0.next_sent(chat, next).is_some_and(|sent| after < sent && sent <= until)
+    }
+
+    fn sent_between(&self, chats: &[ChatIx], after: i64, until: i64) -> Vec<(i64, ChatIx, usize)> {
+        let mut found = Vec::new();
+        for chat in chats.iter().copied() {
+            let here = &self.0.chats[chat];
+            let own = here.lineage.fork_message.map_or(0, |fork| fork + 1);
+            let from = self.0.head_at(chat, after).map_or(own, |head| own.max(head + 1));
+            let rows = here.transcript.rows_from(from).zip(from..).map(|(row, n)| (row.sent, n));
+            let sent = rows.filter_map(|(sent, n)| Some((sent?, n)));
+            let sent = sent.take_while(|(sent, _)| *sent <= until).filter(|(sent, _)| *sent > after);
+            found.extend(sent.map(|(sent, n)| (sent, chat, n)));
+        }
+        found.sort_unstable();
+        found
+    }
+
+    fn noted(&self, chat: ChatIx, message: usize, book: &str) -> Option<Log> {
+        let line = self.0.message_line(chat, message).ok()??;
+        let mut noted = Message::parse(&line).ok().map(adapter::noted)?.into_iter();
+        let noted = noted.find(|noted| self.0.known_as(&book_stem(&noted.book)) == book)?;
+        // Another answer was noted anew, when there had been one already.
+        let next = self.0.message_line(chat, message + 1).ok()?;
+        let swiped =
+            next.is_some_and(|line| Message::parse(&line).is_ok_and(|next| next.swipes().count() > 1));
+        Some(Log {
+            time: self.0.sent(chat, message)?,
+            chat,
+            head: if swiped { message + 1 } else { message.checked_sub(1)? },
+            entries: noted.entries,
+            remembered: noted.remembered,
+            told: Vec::new(),
+        })
     }
 
     fn related(&self, a: ChatIx, b: ChatIx) -> bool {

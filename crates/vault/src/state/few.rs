@@ -114,7 +114,7 @@ fn tells_of_each(evidence: &BookEvidence) -> bool {
                 && match &sight.witness {
                     Witness::Look(look) => n > 0 || look.work.is_empty(),
                     Witness::Now => true,
-                    Witness::Scene(_) | Witness::Copy => false,
+                    Witness::Scene(_) | Witness::Log(_) | Witness::Copy => false,
                 }
         })
 }

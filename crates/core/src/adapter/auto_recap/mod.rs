@@ -7,6 +7,7 @@
 mod checkpoint;
 mod combined;
 mod index;
+mod log;
 mod queue;
 mod registry;
 mod running;
@@ -23,7 +24,7 @@ use crate::adapter::own::{OwnEntry, OwnFormat, OwnLine, OwnScene, OwnVersion};
 use crate::adapter::places::{EVERY, Path, Places};
 use crate::adapter::recap::{CombinedRecap, Projection, RunningRecap, StoredVersion};
 use crate::adapter::registry::{IndexRecord, RegistryLine};
-use crate::adapter::{Adapter, EntryRole, Operation, Requeued, Scene, SceneSighting, Work};
+use crate::adapter::{Adapter, EntryRole, Noted, Operation, Requeued, Scene, SceneSighting, Work};
 use crate::format::book::{Book, EntryImage};
 use crate::format::chat::{Header, Message};
 use crate::format::revision::Revision;
@@ -81,6 +82,14 @@ impl Adapter for AutoRecap {
 
     fn scene(&self, message: Message<'_>) -> Option<(Scene, Vec<SceneSighting>)> {
         scene::scene(message)
+    }
+
+    fn takes_notes(&self) -> bool {
+        true
+    }
+
+    fn noted(&self, message: Message<'_>) -> Vec<Noted> {
+        log::noted(message)
     }
 
     fn recap_text(&self, message: Message<'_>) -> Option<String> {

@@ -124,7 +124,7 @@ fn readable(stored: &str) -> String {
 }
 
 /// A number, also when written as a text.
-fn any_i64(raw: Raw<'_>) -> Option<i64> {
+pub(super) fn any_i64(raw: Raw<'_>) -> Option<i64> {
     raw.as_i64().or_else(|| raw.as_text()?.parse().ok())
 }
 

@@ -58,6 +58,25 @@ fn copied(parent: &str, branch: &str, books: (&str, &str), minute: i64) -> Value
         "completedAt": format!("2026-01-01T00:{minute:02}:30.000Z"), "mappings": [{"sourceName": books.0, "copyName": books.1}]}})
 }
 
+/// The one note of a lorebook was taken out of its copy before anybody looked: the copy, as far as it tells, held nothing, and was there all the same
+/// before the look.
+#[test]
+fn regression_a_copy_that_nothing_is_left_of_is_as_old_as_it_says() {
+    let vault = TestVault::new();
+    let memory = json!({"uid": 1, "comment": "001 - Salt", "content": "Salt.", "key": [], "stmemorybooks": true, "STMB_start": 0,
+        "STMB_end": 5, "STMB_chatId": "Main"});
+    chat(&vault, "Main", &json!({"integrity": "slug", "world_info": "Notes"}), (4, 6), &[]);
+    let header = json!({"integrity": "other", "world_info": "Notes Branch 1", "main_chat": "Main",
+        "STMemoryBooks": copied("Main", "Branch", ("Notes", "Notes Branch 1"), 3)});
+    chat(&vault, "Branch", &header, (4, 5), &[]);
+    vault.write("worlds/Notes.json", &book(&[entry(0, "Lamp"), memory]));
+    vault.write("worlds/Notes Branch 1.json", &book(&[]));
+    let before = at(&vault, "Branch", 0);
+    assert_eq!(before.keys().collect::<Vec<_>>(), ["Lamp"]);
+    look(&vault);
+    assert_eq!(at(&vault, "Branch", 0), before);
+}
+
 /// A branch got another name, and SillyTavern gave its old name to the next one, which has a lorebook of its own.
 #[test]
 fn regression_a_name_that_was_given_again_is_not_the_branch_that_had_it() {

@@ -6,7 +6,7 @@ use forklore_testkit::play::{Keeper, Story, Truth};
 
 use super::{About, Wrong, judge, law, library, look, setting, states};
 
-fn as_it_is(about: About) -> impl Fn(&Story) -> (Truth, Vec<Wrong>) {
+pub(super) fn as_it_is(about: About) -> impl Fn(&Story) -> (Truth, Vec<Wrong>) {
     move |story| {
         let (fs, truth) = story.play(1, look);
         let wrong = judge(&truth, &states(&library(&fs), &truth), about);
@@ -174,7 +174,7 @@ fn registries_are_what_they_were() {
 }
 
 /// The running recap is what it was.
-fn recaps(story: &Story) -> (Truth, Vec<Wrong>) {
+pub(super) fn recaps(story: &Story) -> (Truth, Vec<Wrong>) {
     let (fs, truth) = story.play(1, look);
     let library = library(&fs);
     let mut wrong = Vec::new();
@@ -199,7 +199,7 @@ fn the_running_recap_is_what_it_was() {
 }
 
 /// Forks whose parent is there: it is the one that they were made from, and they share what they shared.
-fn lineage(story: &Story) -> (Truth, Vec<Wrong>) {
+pub(super) fn lineage(story: &Story) -> (Truth, Vec<Wrong>) {
     let (fs, truth) = story.play(1, look);
     let library = library(&fs);
     let trees = tree(&library, None, &[]).unwrap();

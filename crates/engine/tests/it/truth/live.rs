@@ -1,6 +1,6 @@
 //! Who was there all the time knows everything: Forklore watches from the first save on, and nothing of the story is left to guess.
 
-use forklore_testkit::play::{Act, Keeper, Setting, Story, Truth};
+use forklore_testkit::play::{Act, Keeper, Setting, Story, Truth, Way};
 
 use super::{Wrong, law, library, look, setting, states};
 
@@ -9,13 +9,13 @@ use super::{Wrong, law, library, look, setting, states};
 pub(super) fn watched(story: &Story) -> Story {
     let mut acts = vec![Act::Watch];
     let mut open = None;
-    for act in story.acts.iter().filter(|act| !matches!(act, Act::Look | Act::Watch)) {
+    for act in story.acts.iter().filter(|act| !matches!(act, Act::Look | Act::Watch | Act::Unwatch)) {
         let chat = act.chat();
         if let Some(chat) = chat.filter(|chat| open != Some(*chat)) {
             acts.push(Act::Say { chat, messages: 1 });
         }
         open = match act {
-            Act::Fork { new, .. } => Some(*new),
+            Act::Fork { new, by: Way::Button | Way::Slash | Way::Swipe, .. } => Some(*new),
             _ => chat,
         };
         acts.push(act.clone());
@@ -26,7 +26,7 @@ pub(super) fn watched(story: &Story) -> Story {
 }
 
 /// Each state is what was played, whole.
-fn everything(story: &Story) -> (Truth, Vec<Wrong>) {
+pub(super) fn everything(story: &Story) -> (Truth, Vec<Wrong>) {
     let (fs, truth) = watched(story).play(1, look);
     let states = states(&library(&fs), &truth);
     let mut wrong = Vec::new();

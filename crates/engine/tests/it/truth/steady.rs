@@ -1,12 +1,12 @@
 //! Answers do not depend on what has nothing to do with them, and knowing more never makes a right one wrong.
 
-use forklore_testkit::play::{Act, Found, Keeper, Story, Truth};
+use forklore_testkit::play::{Act, Found, Keeper, Setting, Story, Truth};
 
 use super::whole::fork_and_undo;
 use super::{About, States, Wrong, judge, law, library, look, state, states, worse};
 
 /// The same files with other times of change: every answer is the same.
-fn copied(story: &Story) -> (Truth, Vec<Wrong>) {
+pub(super) fn copied(story: &Story) -> (Truth, Vec<Wrong>) {
     let (fs, truth) = story.play(1, look);
     let (copy, _) = story.play(2, look);
     let (a, b) = (states(&library(&fs), &truth), states(&library(&copy), &truth));
@@ -31,7 +31,7 @@ fn only(a: &Result<Vec<Found>, String>, b: &Result<Vec<Found>, String>) -> Vec<S
 }
 
 /// Whichever chat is asked about first: every answer is the same as if nothing else had been asked.
-fn asked(story: &Story) -> (Truth, Vec<Wrong>) {
+pub(super) fn asked(story: &Story) -> (Truth, Vec<Wrong>) {
     let (fs, truth) = story.play(1, look);
     let together = library(&fs);
     // From the last chat to the first, so that what is kept for the next question was found in another order.
@@ -55,18 +55,23 @@ fn without(story: &Story, is: impl Fn(&Act) -> bool) -> Story {
     Story { acts: story.acts.iter().filter(|act| !is(act)).cloned().collect(), ..story.clone() }
 }
 
-/// What was right without looking is right when Forklore has looked.
-fn looked(story: &Story) -> (Truth, Vec<Wrong>) {
-    let (fs, truth) = without(story, |act| matches!(act, Act::Look | Act::Watch)).play(1, look);
-    let before = judge(&truth, &states(&library(&fs), &truth), About::Facts);
+/// What was right without looking is right when Forklore has looked, and nothing that was there and was shown is left out altogether.
+pub(super) fn looked(story: &Story) -> (Truth, Vec<Wrong>) {
+    let (fs, truth) =
+        without(story, |act| matches!(act, Act::Look | Act::Watch | Act::Unwatch)).play(1, look);
+    let before = states(&library(&fs), &truth);
     let (fs, _) = story.play(1, look);
-    let after = judge(&truth, &states(&library(&fs), &truth), About::Facts);
-    (truth, worse(&before, after))
+    let after = states(&library(&fs), &truth);
+    let mut wrong = worse(&judge(&truth, &before, About::Facts), judge(&truth, &after, About::Facts));
+    wrong.extend(lost(&truth, &before, &after, &|found, (title, text)| {
+        found.iter().any(|found| found.title == *title || found.text == *text)
+    }));
+    (truth, wrong)
 }
 
 /// Whoever goes through old copies of a vault looks at its past today: what is right when the vault itself was looked at in time is
 /// right then, too.
-fn looked_late(story: &Story) -> (Truth, Vec<Wrong>) {
+pub(super) fn looked_late(story: &Story) -> (Truth, Vec<Wrong>) {
     const MONTH: i64 = 30 * 24 * 3600 * 1000;
     let (fs, truth) = story.play(1, look);
     let before = states(&library(&fs), &truth);
@@ -77,7 +82,7 @@ fn looked_late(story: &Story) -> (Truth, Vec<Wrong>) {
 }
 
 /// What was right without backups is right with them.
-fn backed_up(story: &Story) -> (Truth, Vec<Wrong>) {
+pub(super) fn backed_up(story: &Story) -> (Truth, Vec<Wrong>) {
     let plain = without(story, |act| matches!(act, Act::Backup { .. }));
     let (fs, truth) = plain.play(1, look);
     let before = states(&library(&fs), &truth);
@@ -95,30 +100,42 @@ fn backed_up(story: &Story) -> (Truth, Vec<Wrong>) {
 
 /// Forklore comes to a vault for the first time in which SillyTavern has made a backup with nearly every save, so that the last backups of most
 /// chats are what the chats are: what was right without looking is right, and of what was there nothing is left out that was shown.
-fn met(story: &Story) -> (Truth, Vec<Wrong>) {
-    let plain = without(story, |act| matches!(act, Act::Backup { .. } | Act::Look | Act::Watch));
-    let (fs, truth) = plain.play(1, look);
+pub(super) fn met(story: &Story) -> (Truth, Vec<Wrong>) {
+    let (fs, truth) = unmet(story).play(1, look);
     let before = states(&library(&fs), &truth);
-    let mut more = plain.clone();
-    // It does so a while later, and not if the next save comes before that.
-    let backup = |n: usize, act: &Act| act.chat().filter(|_| n % 4 < 3).map(|chat| Act::Backup { chat });
-    let acts = plain.acts.iter().enumerate();
-    more.acts = acts.flat_map(|(n, act)| std::iter::once(act.clone()).chain(backup(n, act))).collect();
-    more.acts.push(Act::Look);
-    let (fs, _) = more.play(1, look);
+    let (fs, _) = and_met(story).play(1, look);
     let wrong = spoilt(&truth, &before, &states(&library(&fs), &truth));
     (truth, wrong)
+}
+
+fn unmet(story: &Story) -> Story {
+    without(story, |act| matches!(act, Act::Backup { .. } | Act::Look | Act::Watch | Act::Unwatch))
+}
+
+/// The story with backups after nearly every act, and a look at its end.
+pub(super) fn and_met(story: &Story) -> Story {
+    let plain = unmet(story);
+    // SillyTavern makes one a while later, and not if the next save comes before that.
+    let backup = |n: usize, act: &Act| act.chat().filter(|_| n % 4 < 3).map(|chat| Act::Backup { chat });
+    let acts = plain.acts.iter().enumerate();
+    let acts = acts.flat_map(|(n, act)| std::iter::once(act.clone()).chain(backup(n, act)));
+    Story { acts: acts.chain([Act::Look]).collect(), ..plain.clone() }
 }
 
 /// What was right and has become wrong; and what was there, and shown, and is shown no more.
 fn spoilt(truth: &Truth, before: &States, after: &States) -> Vec<Wrong> {
     let mut wrong = worse(&judge(truth, before, About::Facts), judge(truth, after, About::Facts));
-    wrong.extend(lost(truth, before, after));
+    wrong.extend(lost(truth, before, after, &|found, (title, text)| {
+        found.iter().any(|found| found.title == *title && found.text == *text)
+    }));
     wrong
 }
 
-/// What was there at a message, and shown, and is shown no more.
-fn lost(truth: &Truth, before: &States, after: &States) -> Vec<Wrong> {
+/// Whether an entry that was there, by title and text, is still shown.
+type Still<'a> = &'a dyn Fn(&[Found], &(String, String)) -> bool;
+
+/// What was there at a message, and shown, and is shown no more as `still` says.
+fn lost(truth: &Truth, before: &States, after: &States, still: Still<'_>) -> Vec<Wrong> {
     let mut wrong = Vec::new();
     for (c, chat, _, messages) in truth.chats() {
         for at in 0..messages {
@@ -127,7 +144,7 @@ fn lost(truth: &Truth, before: &States, after: &States) -> Vec<Wrong> {
                 found.iter().any(|found| found.title == *title && found.text == *text)
             };
             let there = truth.there(c, at);
-            let gone = there.iter().filter(|entry| has(before, entry) && !has(after, entry));
+            let gone = there.iter().filter(|entry| has(before, entry) && !still(after, entry));
             let missing: Vec<String> = gone.map(|(title, text)| format!("{title}: {text:?}")).collect();
             if !missing.is_empty() {
                 wrong.push(Wrong { chat, at, missing, extra: Vec::new() });
@@ -138,7 +155,7 @@ fn lost(truth: &Truth, before: &States, after: &States) -> Vec<Wrong> {
 }
 
 /// The messages that forks were made at get other words, in the fork or in the chat above: people branch because of a message. What was right is right.
-fn edited(story: &Story) -> (Truth, Vec<Wrong>) {
+pub(super) fn edited(story: &Story) -> (Truth, Vec<Wrong>) {
     let (fs, truth) = story.play(1, look);
     let before = states(&library(&fs), &truth);
     let chats = truth.chats();
@@ -159,13 +176,31 @@ fn edited(story: &Story) -> (Truth, Vec<Wrong>) {
     (truth, wrong)
 }
 
+/// Another story is in the vault whose chats have the same names: what was right in either is right.
+pub(super) fn beside(story: &Story) -> (Truth, Vec<Wrong>) {
+    // All groups' chats are in one folder.
+    let setting = Setting { group: false, headerless: false, ..story.setting };
+    let story = Story { setting, ..story.clone() };
+    let alone = |acts: &[Act]| Story { acts: acts.to_vec(), ..story.clone() };
+    let other = without(&story, |act| matches!(act, Act::Look | Act::Watch | Act::Unwatch));
+    let (fs, truth) = story.play(1, look);
+    let before = states(&library(&fs), &truth);
+    let (fs, _, others) = alone(&[]).play_beside(&other, look);
+    let others_before = states(&library(&fs), &others);
+    let (fs, ..) = story.play_beside(&other, look);
+    let library = library(&fs);
+    let mut wrong = spoilt(&truth, &before, &states(&library, &truth));
+    wrong.extend(spoilt(&others, &others_before, &states(&library, &others)));
+    (truth, wrong)
+}
+
 /// A chat is deleted that nothing was forked from: what was right in the others is right, and of what was there nothing is left out that was shown.
-fn deleted(story: &Story) -> (Truth, Vec<Wrong>) {
+pub(super) fn deleted(story: &Story) -> (Truth, Vec<Wrong>) {
     without_chat(story, false)
 }
 
 /// The same of one that others were forked from.
-fn parent_deleted(story: &Story) -> (Truth, Vec<Wrong>) {
+pub(super) fn parent_deleted(story: &Story) -> (Truth, Vec<Wrong>) {
     without_chat(story, true)
 }
 
@@ -202,7 +237,7 @@ fn without_chat(story: &Story, parent: bool) -> (Truth, Vec<Wrong>) {
 }
 
 /// What was right is right when a fork was made somewhere and undone.
-fn forked_elsewhere(story: &Story) -> (Truth, Vec<Wrong>) {
+pub(super) fn forked_elsewhere(story: &Story) -> (Truth, Vec<Wrong>) {
     let (fs, truth) = story.play(1, look);
     let before = states(&library(&fs), &truth);
     for (_, _, address, messages) in truth.chats() {
@@ -291,6 +326,13 @@ fn deleting_a_parent_makes_no_answer_wrong_in_the_others_with_memory_books() {
 #[test]
 fn deleting_a_parent_makes_no_answer_wrong_in_the_others_by_hand() {
     law("parent deleted", ALL[2], &parent_deleted);
+}
+
+#[test]
+fn another_story_with_chats_of_the_same_names_makes_no_answer_wrong() {
+    for kind in ALL.into_iter().chain([(Keeper::Memory, false)]) {
+        law("beside", kind, &beside);
+    }
 }
 
 #[test]

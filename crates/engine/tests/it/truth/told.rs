@@ -22,7 +22,7 @@ fn counted<'a>(titles: impl Iterator<Item = &'a str>) -> BTreeMap<&'a str, usize
 
 /// `blame` speaks of the entries that `show` shows, and dates none of them later; `diff` finds nothing where they are the same, and
 /// otherwise turns the one into the other.
-fn one_tale(story: &Story) -> (Truth, Vec<Wrong>) {
+pub(super) fn one_tale(story: &Story) -> (Truth, Vec<Wrong>) {
     let (fs, truth) = story.play(1, look);
     let library = library(&fs);
     let mut wrong = Vec::new();
@@ -84,7 +84,7 @@ fn one_tale(story: &Story) -> (Truth, Vec<Wrong>) {
 }
 
 /// What was right in one vault is right in the one that the story is taken to.
-fn taken_along(story: &Story) -> (Truth, Vec<Wrong>) {
+pub(super) fn taken_along(story: &Story) -> (Truth, Vec<Wrong>) {
     let (fs, truth) = story.play(1, look);
     let here = library(&fs);
     let before = judge(&truth, &states(&here, &truth), About::Facts);

@@ -117,7 +117,7 @@ pub(super) fn differ(a: &Book, b: &Book) -> Vec<(String, String)> {
 }
 
 /// Forks at some messages hold what is shown there, and undo takes all of them back.
-fn one_state(story: &Story) -> (Truth, Vec<Wrong>) {
+pub(super) fn one_state(story: &Story) -> (Truth, Vec<Wrong>) {
     let (fs, truth) = story.play(1, look);
     let mut wrong = Vec::new();
     for (_, chat, address, messages) in truth.chats() {
@@ -156,7 +156,7 @@ fn heal_all(fs: &Arc<SimFs>, now: i64) -> Result<Vec<String>, String> {
 }
 
 /// Every chat has the truth at its end, or `check` says something about it; the second time there is nothing to do; undo takes back all.
-fn healed(story: &Story) -> (Truth, Vec<Wrong>) {
+pub(super) fn healed(story: &Story) -> (Truth, Vec<Wrong>) {
     let (fs, truth) = story.play(1, look);
     let before = files(&fs);
     let mut wrong = Vec::new();
@@ -204,7 +204,7 @@ fn healed(story: &Story) -> (Truth, Vec<Wrong>) {
 }
 
 /// What was right before `heal` is right afterwards.
-fn right_after_heal(story: &Story) -> (Truth, Vec<Wrong>) {
+pub(super) fn right_after_heal(story: &Story) -> (Truth, Vec<Wrong>) {
     let (fs, truth) = story.play(1, look);
     let before = judge(&truth, &states(&library(&fs), &truth), About::Facts);
     let _nothing_to_do = heal_all(&fs, truth.clock());
