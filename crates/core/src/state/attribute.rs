@@ -22,9 +22,16 @@ pub(super) fn attribute(life: &mut Life, marked: &HashMap<usize, Mark>, works: &
         life.differences.iter().map(|difference| difference.author.clone()).collect();
     let claims = Claims { life, works };
     let mut told: HashSet<(usize, String, bool)> = HashSet::new();
-    for (n, difference) in
-        life.differences.iter().enumerate().filter(|(_, difference)| difference.author == Author::Unknown)
-    {
+    for (n, difference) in life.differences.iter().enumerate() {
+        // An event that is known by its words was made once, like any other.
+        if let Author::Scene(scene) = difference.author
+            && let Some(entry) = difference.entry()
+        {
+            told.insert((scene, entry.comment.to_string(), difference.line));
+        }
+        if difference.author != Author::Unknown {
+            continue;
+        }
         let mark = marked.get(&n).map(|mark| (mark, cast.place_of(mark, life.owner, &life.users)));
         authors[n] = match mark {
             Some((mark, Some(origin))) if mark.by_then && !claims.is_younger(difference, origin) => {
@@ -79,7 +86,11 @@ impl Claims<'_> {
             SeenBy::Look(..) | SeenBy::Log(..) | SeenBy::Now => {
                 let later = sights[difference.shown + 1..].iter();
                 let mut scenes = later.filter(|sight| matches!(sight.by, SeenBy::Scene(_)));
-                scenes.next().map_or(i64::MAX, |sight| sight.time)
+                let end = scenes.next().map_or(i64::MAX, |sight| sight.time);
+                match sights[difference.shown].by {
+                    SeenBy::Log(.., Some(until)) => end.min(until),
+                    _ => end,
+                }
             }
             _ => sights[difference.shown].time,
         };
@@ -131,11 +142,13 @@ impl Claims<'_> {
                 found.push(n);
             }
         }
-        // Who made something was the first to tell of it, whoever told more of it before anybody looked; who changed it, the last.
+        // Who made something was the first to tell of it, whoever told more of it before anybody looked; who changed it, the last. What was done
+        // when it was not there did not make it: another one of that name went.
         let began = |n: &usize| self.life.scenes[*n].began();
+        let is_over = |n: &usize| self.life.scenes[*n].finished < begin;
         let made = |n: &usize| entry.uid.is_some_and(|uid| self.life.scenes[*n].written.uids.contains(&uid));
         let scene = match difference.before {
-            None => found.iter().min_by_key(|n| (!made(n), began(n))),
+            None => found.iter().min_by_key(|n| (!made(n), is_over(n), began(n))),
             Some(_) => found.iter().max_by_key(|n| began(n)),
         };
         if let Some(scene) = scene {
@@ -151,14 +164,28 @@ impl Claims<'_> {
     /// not say to have made it.
     fn made_afterwards(&self, difference: &Difference) -> Option<Author> {
         let after = difference.after.as_ref().filter(|_| difference.before.is_none())?;
-        if !self.life.keepers.made_afterwards(&after.comment) {
+        // What was there before and is made again was made by somebody else.
+        let mut others =
+            self.life.differences.iter().filter(|other| !other.line && other.shown < difference.shown);
+        let is_known = |entry: &EntryImage| entry.comment == after.comment;
+        if !self.life.keepers.made_afterwards(&after.comment)
+            || others.any(|other| other.before.iter().any(is_known))
+        {
             return None;
         }
         let (_, end) = self.window(difference);
         let shown = &self.life.sights[difference.shown].by;
         let scenes = self.life.scenes.iter().enumerate();
         let done = scenes.filter(|(n, scene)| scene.finished < end && !shown.is_scene(*n));
-        done.max_by_key(|(_, scene)| scene.finished).map(|(n, _)| Author::Scene(n))
+        let last = done.max_by_key(|(_, scene)| scene.finished).map(|(n, _)| Author::Scene(n));
+        // A book that goes on under another name was last written by the scene that it was known from.
+        let before = || match self.life.sights.first()?.by {
+            SeenBy::Base(message) if self.life.built_from.is_some() && difference.since == Some(0) => {
+                Some(Author::Work(Origin { chat: self.life.owner?, message }))
+            }
+            _ => None,
+        };
+        last.or_else(before)
     }
 
     /// Whether the processing of a scene was watched while a change was made, and nothing of it did that.
@@ -380,6 +407,12 @@ fn by_hand(life: &Life, difference: &Difference, works: &[AtWork], cast: &dyn Ca
         _ => None,
     };
     let player = at.and_then(|at| at.player).or(processed).filter(|chat| life.users.contains(chat));
+    // Who had it before him, when the book was seen last.
+    let last = difference.since.and_then(|since| match sights[since].by {
+        SeenBy::Scene(scene) => Some(life.scenes[scene].origin.chat),
+        ref by => by.log(),
+    });
+    let last = last.filter(|chat| life.users.contains(chat));
     // Who is gone did nothing afterwards.
     let heir = life.heir.filter(|heir| match &sights[difference.shown].by {
         SeenBy::Look(seq, _) => *seq >= heir.from,
@@ -399,11 +432,11 @@ fn by_hand(life: &Life, difference: &Difference, works: &[AtWork], cast: &dyn Ca
     };
     // What was noted with a message tells whose hand it was if that chat was the one before it, too; else one of the two was open.
     if let Some(noted) = sights[difference.shown].by.log() {
-        let before = difference.since.and_then(|since| match sights[since].by {
-            SeenBy::Scene(scene) => Some(life.scenes[scene].origin.chat),
-            ref by => by.log(),
-        });
-        return match before.filter(|before| *before != noted && life.users.contains(before)) {
+        // What was done in the chat above before the other one came from it is in that as well.
+        let time = sights[difference.shown].time;
+        let is_above =
+            |last: ChatIx| cast.head_at(last, time).is_some_and(|head| cast.has_from(noted, last, head));
+        return match last.filter(|last| *last != noted && !is_above(*last)) {
             Some(before) => (Author::Unknown, vec![before, noted]),
             None => (Author::Hand(noted), Vec::new()),
         };
@@ -417,7 +450,7 @@ fn by_hand(life: &Life, difference: &Difference, works: &[AtWork], cast: &dyn Ca
             let likely = player.or(owner.filter(|owner| movers.contains(owner)));
             (hand(likely), perhaps(&movers))
         }
-        ([], _) => (hand(player.or(owner)), perhaps(&life.users)),
+        ([], _) => (hand(player.or(last).or(owner)), perhaps(&life.users)),
     }
 }
 

@@ -13,7 +13,7 @@ use super::mark::Marks;
 use super::merge::overlay;
 use super::order::in_order;
 use super::roll::Roll;
-use super::sight::{BookEvidence, Cast, Content, Log, Look, Scene, Sight, Witness, apply};
+use super::sight::{BookEvidence, Cast, Content, Look, Scene, Sight, Witness, apply};
 use super::thing::{Kinship, Thing, pair};
 use crate::adapter::{EntryRole, Mark, entry_role};
 use crate::format::book::EntryImage;
@@ -281,7 +281,7 @@ impl<'a> Builder<'a> {
                 let work = AtWork { work: work.clone(), live: *live, player: *player };
                 (SeenBy::Look(*seq, heads.clone()), work)
             }
-            Witness::Log(log) => (SeenBy::Log(log.chat, log.head), AtWork::default()),
+            Witness::Log(log) => (SeenBy::Log(log.chat, log.head, log.until), AtWork::default()),
             Witness::Copy => (SeenBy::Copy, AtWork::default()),
             Witness::Now => (SeenBy::Now, AtWork::default()),
         };
@@ -318,47 +318,6 @@ impl<'a> Builder<'a> {
         // Nothing was seen to happen to the rest since the look before.
         self.complete = Some(here);
         self.looked = Some(here);
-    }
-
-    /// What was noted with a message tells of nothing but the changes that it was asked for: what had happened, and what had not.
-    fn see_log(&mut self, here: usize, log: &Log) {
-        let all: Vec<EntryImage> = self.state.iter().map(|(_, entry)| entry.clone()).collect();
-        for (before, after, has_happened) in &log.told {
-            let says = |entry: &EntryImage, other: &EntryImage| {
-                entry.uid == other.uid && entry.comment == other.comment && entry.content() == other.content()
-            };
-            let place = before.as_ref().map(|was| self.state.iter().position(|(_, entry)| says(entry, was)));
-            match (place, after, has_happened) {
-                (None, Some(after), false) => drop(self.lacked.insert(everything_key(after), here)),
-                (None, Some(after), true) if !self.state.iter().any(|(_, entry)| entry.uid == after.uid) => {
-                    let (thing, key) = (self.fresh(), everything_key(after));
-                    let since = self.lacking(key);
-                    self.note(Gap { since, here, copied: false }, &thing, None, Some(after), &all);
-                    self.life.everything.entry(key).or_insert_with(|| thing.clone());
-                    self.seen.insert(thing.clone(), here);
-                    self.state.push((thing, after.clone()));
-                }
-                (Some(Some(place)), after, has_happened) => {
-                    let (thing, was) = self.state[place].clone();
-                    if *has_happened {
-                        let gap = Gap { since: self.last_seen(&thing), here, copied: false };
-                        self.note(gap, &thing, Some(&was), after.as_ref(), &all);
-                        match after {
-                            Some(after) => self.state[place].1 = overlay(&was, after),
-                            None => drop(self.state.remove(place)),
-                        }
-                    }
-                    self.seen.insert(thing, here);
-                }
-                _ => {}
-            }
-        }
-        self.aligned = false;
-    }
-
-    /// The last sight that is known to lack something, by its title and text.
-    fn lacking(&self, key: u64) -> Option<usize> {
-        self.complete.max(self.lacked.get(&key).copied())
     }
 
     /// A sight of the whole book. Looks show all of every entry; a scene's snapshot and a copy show some of it, and may lack entries that are
@@ -516,7 +475,7 @@ impl<'a> Builder<'a> {
     }
 
     /// The last sight that shows a thing as it was. What was not touched by later looks was there in all of them.
-    fn last_seen(&self, thing: &Thing) -> Option<usize> {
+    pub(super) fn last_seen(&self, thing: &Thing) -> Option<usize> {
         self.seen.get(thing).copied().max(self.looked.filter(|_| self.aligned))
     }
 

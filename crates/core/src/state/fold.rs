@@ -166,6 +166,12 @@ fn belongs(change: &Change, at: usize, head: usize, carry: Carry) -> Result<bool
     }
 }
 
+/// Whether a text has no line of another one.
+fn is_replaced(before: &EntryImage, after: &EntryImage) -> bool {
+    let (before, after) = (before.content(), after.content());
+    !after.trim().is_empty() && only(&after, &before).count() == after.lines().count()
+}
+
 /// Whether a look was the first to see what a hand did, perhaps long after it.
 fn is_first_looked_at(change: &Change) -> bool {
     change.observed.is_some()
@@ -350,6 +356,14 @@ impl Fold {
                 let same_text = before.content() == after.content();
                 entry.image = match whole && !exact && !same_text {
                     true if change.rewrites => write(&entry.image, before, after),
+                    // A title that it did not give is whoever's gave it.
+                    true if before.comment == after.comment && entry.image.comment != after.comment => {
+                        let image = overlay(&entry.image, after);
+                        match entry.image.raw().get("comment") {
+                            Some(title) => image.with_field("comment", title),
+                            None => image,
+                        }
+                    }
                     true => overlay(&entry.image, after),
                     false => apply(&entry.image, before, after),
                 };
@@ -377,6 +391,13 @@ impl Fold {
                 if change.rewrites || !self.has_foreign_lines(change, &before.with_content(""), before) =>
             {
                 Moved { from, to: Some(self.put(fresh(after.clone(), Vec::new()))) }
+            }
+            // Nothing is left of what another line has made, and only words of ours are there: whether it is ours now, nothing tells.
+            (Some(before), Some(after), None)
+                if matches!(change.cause, Cause::Hand | Cause::Seen) && is_replaced(before, after) =>
+            {
+                let entry = StateEntry { undated: true, ..fresh(after.clone(), Vec::new()) };
+                Moved { from, to: Some(self.put(entry)) }
             }
             // A hand that writes into what another line has made makes no entry of our line: its words alone were never to be read.
             (Some(_), Some(_), None) if matches!(change.cause, Cause::Hand | Cause::Seen) => Moved::default(),

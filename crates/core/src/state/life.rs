@@ -73,8 +73,8 @@ pub enum SeenBy {
     Scene(usize),
     /// History: number of the observation, and where the chats stood.
     Look(u64, Vec<(ChatIx, Head)>),
-    /// An extension, with a message: whose, and the last message that there was before.
-    Log(ChatIx, usize),
+    /// An extension, with a message: whose, the last message that there was before, and when at the latest, if anything tells.
+    Log(ChatIx, usize, Option<i64>),
     /// A copy that was made then.
     Copy,
     /// Whoever asks, now.

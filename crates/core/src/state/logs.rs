@@ -7,15 +7,22 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use super::life::{Difference, Life, SeenBy};
+use super::author::Author;
+use super::build::{Builder, Gap};
+use super::life::{Difference, Life, SeenBy, everything_key};
+use super::merge::overlay;
 use super::order::is_clock_wrong;
 use super::sight::{Cast, Content, Log, Sight, Witness};
+use super::thing::alike;
 use crate::adapter::{EntryRole, entry_role};
 use crate::format::book::EntryImage;
 use crate::story::ChatIx;
 
 /// So many changes are looked for: a book in which hands have done more is edited by a program.
 const MANY: usize = 2_000;
+
+/// So often one entry was changed between two sights at most.
+const STEPS: usize = 8;
 
 /// So many messages beside one that nothing is noted with are looked at.
 const NEAR: usize = 6;
@@ -31,7 +38,7 @@ pub(super) fn asked(life: &Life, sights: &[Sight], cast: &dyn Cast) -> Option<Ve
     let mut asking = Asking { life, cast, logs: HashMap::new(), messages: HashMap::new() };
     let mut found: Vec<(usize, Log)> = Vec::new();
     let mut seen: HashMap<(ChatIx, usize), usize> = HashMap::new();
-    for difference in life.differences.iter().filter(|difference| is_by_hand(difference)).take(MANY) {
+    for difference in life.differences.iter().filter(|difference| is_of_words(difference)).take(MANY) {
         let (Some(since), shown) =
             (difference.since.and_then(|n| n.checked_sub(base)), difference.shown.saturating_sub(base))
         else {
@@ -40,8 +47,21 @@ pub(super) fn asked(life: &Life, sights: &[Sight], cast: &dyn Cast) -> Option<Ve
         if since >= shown {
             continue;
         }
+        let step = Step { before: difference.before.clone(), after: difference.after.clone() };
         let (after, until) = (times[since].0, times[shown].1);
-        for (chat, message, shows) in asking.around(difference, after, until) {
+        let told = match difference.author {
+            // What a scene made after its snapshot was taken may have been seen when others had changed it already.
+            Author::Scene(scene)
+                if step.before.is_none() && !life.sights[difference.shown].by.is_scene(scene) =>
+            {
+                asking.steps(step, after.max(life.scenes[scene].began()), until, STEPS)
+            }
+            // Before a scene wrote onto it somebody else may have.
+            Author::Scene(scene) => asking.written_before(step, after, until.min(life.scenes[scene].began())),
+            ref author if author.is_hand() => asking.steps(step, after, until, STEPS),
+            _ => Vec::new(),
+        };
+        for (chat, message, step, shows) in told {
             let place = match seen.get(&(chat, message)) {
                 Some(place) => *place,
                 None => {
@@ -52,7 +72,7 @@ pub(super) fn asked(life: &Life, sights: &[Sight], cast: &dyn Cast) -> Option<Ve
                     found.len() - 1
                 }
             };
-            found[place].1.told.push((difference.before.clone(), difference.after.clone(), shows));
+            found[place].1.told.push((step.before, step.after, shows));
         }
     }
     if found.is_empty() {
@@ -83,17 +103,29 @@ fn told_time(sight: &Sight, trusted: bool) -> (i64, i64) {
     }
 }
 
-/// Whether a hand changed what logs show.
-fn is_by_hand(difference: &Difference) -> bool {
-    let said = |entry: &EntryImage| (entry.comment.clone(), entry.content().into_owned());
+/// Whether something was changed that logs show.
+fn is_of_words(difference: &Difference) -> bool {
     !difference.line
-        && difference.author.is_hand()
         && difference.entry().is_some_and(|entry| entry_role(&entry.comment) == EntryRole::Fact)
         && difference.before.as_ref().map(said) != difference.after.as_ref().map(said)
 }
 
+fn said(entry: &EntryImage) -> (Option<i64>, Arc<str>, String) {
+    (entry.uid, entry.comment.clone(), entry.content().trim().to_owned())
+}
+
+/// What became of one entry.
+#[derive(Clone)]
+struct Step {
+    before: Option<EntryImage>,
+    after: Option<EntryImage>,
+}
+
 /// Messages, each with when it was sent.
 type Sent = Arc<[(i64, ChatIx, usize)]>;
+
+/// A message, and what was noted with it of a step: whether that had happened by then.
+type Told = (ChatIx, usize, Step, bool);
 
 struct Asking<'a> {
     life: &'a Life,
@@ -104,46 +136,109 @@ struct Asking<'a> {
 }
 
 impl Asking<'_> {
-    /// The last message whose log does not show a change, and the first whose does.
-    fn around(&mut self, difference: &Difference, after: i64, until: i64) -> Vec<(ChatIx, usize, bool)> {
-        let (cast, users) = (self.cast, &self.life.users);
-        let sent = || cast.sent_between(users, after, until).into();
-        let messages = self.messages.entry((after, until)).or_insert_with(sent).clone();
+    /// The last message whose log does not show a change, and the first whose does; and the same of what came in between, if the last one
+    /// shows other words than there were before.
+    fn steps(&mut self, step: Step, after: i64, until: i64, left: usize) -> Vec<Told> {
+        let messages = self.sent(after, until);
+        let (last, first) = self.around(&messages, &step);
+        let place = |n: usize| (messages[n].1, messages[n].2);
+        let between = last.and_then(|n| self.words(place(n), &step));
+        let between = between.filter(|between| left > 0 && is_other(between, &step));
+        let mut told = Vec::new();
+        let mut rest = step.clone();
+        if let (Some(n), Some(between)) = (last, between) {
+            let earlier = Step { before: step.before, after: Some(between.clone()) };
+            told = self.steps(earlier, after, messages[n].0, left - 1);
+            rest.before = Some(between);
+        }
+        for (n, shows) in [(last, false), (first, true)] {
+            told.extend(n.map(place).map(|(chat, message)| (chat, message, rest.clone(), shows)));
+        }
+        told
+    }
+
+    /// What hands had made of something before a scene wrote onto it.
+    fn written_before(&mut self, step: Step, after: i64, until: i64) -> Vec<Told> {
+        if step.after.is_none() {
+            return Vec::new();
+        }
+        let messages = self.sent(after, until);
+        let mut near = messages.iter().rev().take(NEAR);
+        let Some((time, chat, message)) = near.find(|(_, chat, n)| self.log(*chat, *n).is_some()).copied()
+        else {
+            return Vec::new();
+        };
+        let between = self.words((chat, message), &step);
+        let Some(between) = between.filter(|between| is_other(between, &step)) else { return Vec::new() };
+        let earlier = Step { before: step.before, after: Some(between) };
+        self.steps(earlier, after, time, STEPS)
+    }
+
+    fn sent(&mut self, after: i64, until: i64) -> Sent {
+        let (cast, life) = (self.cast, self.life);
+        // Whose it was may have another one by now.
+        let owner = life.owner.filter(|owner| !life.users.contains(owner));
+        let chats: Vec<ChatIx> = life.users.iter().copied().chain(owner).collect();
+        let sent = || cast.sent_between(&chats, after, until).into();
+        self.messages.entry((after, until)).or_insert_with(sent).clone()
+    }
+
+    fn log(&mut self, chat: ChatIx, message: usize) -> Option<&Log> {
+        let (cast, book) = (self.cast, &self.life.book);
+        self.logs.entry((chat, message)).or_insert_with(|| cast.noted(chat, message, book)).as_ref()
+    }
+
+    /// The last of these messages whose log does not show a step, and the first whose does.
+    fn around(&mut self, messages: &[(i64, ChatIx, usize)], step: &Step) -> (Option<usize>, Option<usize>) {
         let (mut low, mut high) = (0, messages.len());
         let (mut last, mut first) = (None, None);
         while low < high {
             let middle = low + (high - low) / 2;
             let near = middle..high.min(middle + NEAR);
-            let told = near.clone().find_map(|n| Some((n, self.shows(messages[n], difference)?)));
+            let told = near.clone().find_map(|n| Some((n, self.shows(messages[n], step)?)));
             match told {
                 Some((n, true)) => (first, high) = (Some(n), middle),
                 Some((n, false)) => (last, low) = (Some(n), n + 1),
                 None => high = middle,
             }
         }
-        let found = [(last, false), (first, true)];
-        let place = |(n, shows): (Option<usize>, bool)| n.map(|n| (messages[n].1, messages[n].2, shows));
-        found.into_iter().filter_map(place).collect()
+        (last, first)
     }
 
-    /// Whether what was noted with a message shows what a change left behind, if it tells.
-    fn shows(&mut self, (_, chat, message): (i64, ChatIx, usize), difference: &Difference) -> Option<bool> {
-        let book = &self.life.book;
-        let cast = self.cast;
-        let log = self.logs.entry((chat, message)).or_insert_with(|| cast.noted(chat, message, book));
-        let log = log.as_ref()?;
-        let entry = difference.entry()?;
+    /// The entry that a step is about, as it was noted with a message. What is remembered may be as it was long before: it tells something
+    /// only if nobody else has seen it.
+    fn words(&mut self, (chat, message): (ChatIx, usize), step: &Step) -> Option<EntryImage> {
+        let life = self.life;
+        let log = self.log(chat, message)?;
+        let titled = |noted: &&EntryImage| {
+            { step.before.iter().chain(&step.after) }.any(|entry| {
+                let goes_on = || step.before.is_none() && alike(&noted.content(), &entry.content());
+                noted.uid == entry.uid && (noted.comment == entry.comment || goes_on())
+            })
+        };
+        let is_seen = |noted: &EntryImage| {
+            let states = life.differences.iter().flat_map(|other| other.before.iter().chain(&other.after));
+            states.filter(|other| other.uid == noted.uid).any(|other| said(other) == said(noted))
+        };
+        let remembered = || log.remembered.iter().find(titled).filter(|noted| !is_seen(noted));
+        log.entries.iter().find(titled).or_else(remembered).cloned()
+    }
+
+    /// Whether what was noted with a message shows what a step left behind, if it tells.
+    fn shows(&mut self, (_, chat, message): (i64, ChatIx, usize), step: &Step) -> Option<bool> {
+        let log = self.log(chat, message)?;
+        let entry = step.after.as_ref().or(step.before.as_ref())?;
         let same = |noted: &&EntryImage| noted.uid == entry.uid && noted.comment == entry.comment;
         let mut there = log.entries.iter().filter(same);
         let is_changed = there.clone().next().is_some();
         // What is remembered has the words of now or of before.
         let mut remembered = log.remembered.iter().filter(same);
         let is_taken = entry.uid.is_none_or(|uid| log.remembered.iter().any(|other| other.uid == Some(uid)));
-        match &difference.after {
+        match &step.after {
             Some(after) if there.any(|noted| noted.content() == after.content()) => Some(true),
             Some(after)
                 if remembered.any(|noted| {
-                    difference.before.is_none() || noted.content().contains(&*after.content())
+                    step.before.is_none() || noted.content().contains(after.content().trim())
                 }) =>
             {
                 Some(true)
@@ -156,11 +251,59 @@ impl Asking<'_> {
     }
 }
 
+/// Whether an entry is neither what a step began with nor what it left behind.
+fn is_other(between: &EntryImage, step: &Step) -> bool {
+    ![&step.before, &step.after].into_iter().flatten().any(|entry| said(entry) == said(between))
+}
+
+impl Builder<'_> {
+    /// What was noted with a message tells of nothing but the changes that it was asked for: what had happened, and what had not.
+    pub(super) fn see_log(&mut self, here: usize, log: &Log) {
+        let all: Vec<EntryImage> = self.state.iter().map(|(_, entry)| entry.clone()).collect();
+        for (before, after, has_happened) in &log.told {
+            let says = |entry: &EntryImage, other: &EntryImage| {
+                entry.uid == other.uid && entry.comment == other.comment && entry.content() == other.content()
+            };
+            let place = before.as_ref().map(|was| self.state.iter().position(|(_, entry)| says(entry, was)));
+            match (place, after, has_happened) {
+                (None, Some(after), false) => drop(self.lacked.insert(everything_key(after), here)),
+                (None, Some(after), true) if !self.state.iter().any(|(_, entry)| entry.uid == after.uid) => {
+                    let (thing, key) = (self.fresh(), everything_key(after));
+                    let since = self.lacking(key);
+                    self.note(Gap { since, here, copied: false }, &thing, None, Some(after), &all);
+                    self.life.everything.entry(key).or_insert_with(|| thing.clone());
+                    self.seen.insert(thing.clone(), here);
+                    self.state.push((thing, after.clone()));
+                }
+                (Some(Some(place)), after, has_happened) => {
+                    let (thing, was) = self.state[place].clone();
+                    if *has_happened {
+                        let gap = Gap { since: self.last_seen(&thing), here, copied: false };
+                        self.note(gap, &thing, Some(&was), after.as_ref(), &all);
+                        match after {
+                            Some(after) => self.state[place].1 = overlay(&was, after),
+                            None => drop(self.state.remove(place)),
+                        }
+                    }
+                    self.seen.insert(thing, here);
+                }
+                _ => {}
+            }
+        }
+        self.aligned = false;
+    }
+
+    /// The last sight that is known to lack something, by its title and text.
+    pub(super) fn lacking(&self, key: u64) -> Option<usize> {
+        self.complete.max(self.lacked.get(&key).copied())
+    }
+}
+
 impl SeenBy {
     /// The chat whose message it was noted with.
     pub(super) fn log(&self) -> Option<ChatIx> {
         match self {
-            Self::Log(chat, _) => Some(*chat),
+            Self::Log(chat, ..) => Some(*chat),
             _ => None,
         }
     }

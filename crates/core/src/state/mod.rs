@@ -125,6 +125,20 @@ impl Place {
             place => place,
         }
     }
+
+    /// The same, if it is certain only from a later message on that it was there: between the two it may have been made.
+    fn sure_from(self, message: Option<usize>) -> Self {
+        let Some(message) = message else { return self };
+        match self {
+            Self::Between { from: None, until } if message > until => {
+                Self::Between { from: None, until: message }
+            }
+            Self::Ours(until) | Self::Between { from: Some(_), until } if message > until => {
+                Self::Met { from: until, until: message }
+            }
+            place => place,
+        }
+    }
 }
 
 /// What a line knows of its books.

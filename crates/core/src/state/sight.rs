@@ -88,8 +88,10 @@ pub enum Witness {
 /// What an extension noted of a book with a message.
 #[derive(Debug, Clone)]
 pub struct Log {
-    /// When that was sent, in milliseconds since 1970.
+    /// When that was sent, in milliseconds since 1970: it was not noted before.
     pub time: i64,
+    /// It was not noted later than this, if anything tells.
+    pub until: Option<i64>,
     /// Whose message it is.
     pub chat: ChatIx,
     /// The last message that there was before, as far as that is certain.
@@ -191,6 +193,11 @@ pub trait Cast {
     /// What an extension noted of a book with a message.
     fn noted(&self, _chat: ChatIx, _message: usize, _book: &str) -> Option<Log> {
         None
+    }
+
+    /// Whether a chat came from another one, and has all that this one had up to a message.
+    fn has_from(&self, _chat: ChatIx, _above: ChatIx, _message: usize) -> bool {
+        false
     }
 
     /// Whether a known chain of forks joins two chats.

@@ -132,7 +132,10 @@ impl View<'_> {
                 (self.begun_with(place, None, difference), self.hand(difference))
             }
             Author::Unknown => {
-                let place = self.shown_by_ours(difference).unwrap_or_else(|| self.as_old_as_book(difference));
+                // Where two were open it was one of them, whoever shows it later.
+                let is_noted = self.life.sights[difference.shown].by.log().is_some();
+                let ours = self.shown_by_ours(difference).filter(|_| !is_noted);
+                let place = ours.unwrap_or_else(|| self.as_old_as_book(difference));
                 (self.begun_with(place, None, difference), Cause::Seen)
             }
         }
@@ -272,7 +275,7 @@ impl View<'_> {
                 // What was processed before our fork is carried by it.
                 SeenBy::Scene(scene) => self.life.scenes[*scene].carried_by(line.chat).is_some(),
                 // It was noted with the message after that.
-                SeenBy::Log(chat, head) => *chat == above.chat && *head < above.limit,
+                SeenBy::Log(chat, head, _) => *chat == above.chat && *head < above.limit,
                 SeenBy::Now => return false,
                 SeenBy::Base(_) | SeenBy::Copy => false,
             };
@@ -323,7 +326,7 @@ impl View<'_> {
                         let seen = heads.iter().find(|(c, _)| *c == chat).map(|(_, head)| *head);
                         seen.or_else(|| by_clock().map(|head| Head { from: None, ..head }))
                     }
-                    SeenBy::Log(of, head) if *of == chat => Some(exactly(*head)),
+                    SeenBy::Log(of, head, _) if *of == chat => Some(exactly(*head)),
                     SeenBy::Now => Some(exactly(cast.head(chat))),
                     SeenBy::Base(_) | SeenBy::Copy | SeenBy::Log(..) => by_clock(),
                 }
@@ -346,6 +349,17 @@ impl View<'_> {
         chat: ChatIx,
         difference: &Difference,
     ) -> (Option<usize>, Option<usize>) {
+        self.earliest(chat, difference, false)
+    }
+
+    /// The same, with the second message where a scene was processed that shows the change, instead of the scene's own last message: by then it
+    /// was there, whenever it was made.
+    fn earliest(
+        &mut self,
+        chat: ChatIx,
+        difference: &Difference,
+        processed: bool,
+    ) -> (Option<usize>, Option<usize>) {
         let (life, cast) = (self.life, self.line.cast);
         let (shown, until, since) = (difference.shown, difference.until, difference.since);
         let places = self.places(chat);
@@ -358,8 +372,8 @@ impl View<'_> {
             let Some(head) = head else { continue };
             let place = match sight.by {
                 // A scene can be processed long after its last message.
-                SeenBy::Scene(_) if from.is_some_and(|from| head.to <= from) => {
-                    let at = cast.head_at(chat, sight.time).unwrap_or(head.to);
+                SeenBy::Scene(_) if processed || from.is_some_and(|from| head.to <= from) => {
+                    let at = cast.head_at(chat, sight.time).map_or(head.to, |at| at.max(head.to));
                     Some(at).filter(|at| from.is_none_or(|from| *at >= from))
                 }
                 _ => Some(head.to).filter(|to| from.is_none_or(|from| *to >= from)),
@@ -389,7 +403,9 @@ impl View<'_> {
         }
         if chat == self.line.chat || stood {
             let (from, until) = self.interval(self.line.chat, difference);
-            return self.dated(difference, from, until.filter(|_| !is_now));
+            let place = self.dated(difference, from, until.filter(|_| !is_now));
+            let (_, sure) = self.earliest(self.line.chat, difference, true);
+            return if difference.before.is_none() { place.sure_from(sure) } else { place };
         }
         let Some(above) = self.line.ancestors.iter().find(|above| above.chat == chat).copied() else {
             // The chat that it was made in is gone, and so is what was between us: what our own scenes show is ours.
@@ -407,7 +423,10 @@ impl View<'_> {
         let ours = |message: usize| (self.line.ours)(chat, message);
         match until {
             Some(until) if until <= above.limit && self.was_before(difference, &above) => {
-                self.dated(difference, from.and_then(ours), ours(until))
+                let place = self.dated(difference, from.and_then(ours), ours(until));
+                let (_, sure) = self.earliest(chat, difference, true);
+                let sure = sure.map(|sure| ours(sure.min(above.limit)).unwrap_or(until));
+                if difference.before.is_none() { place.sure_from(sure) } else { place }
             }
             // Made before or after our fork, nobody knows; where our own snapshot shows it, it is ours.
             _ if from.is_none_or(|from| from < above.limit) => {

@@ -341,12 +341,17 @@ impl Cast for VaultCast<'_> {
             next.is_some_and(|line| Message::parse(&line).is_ok_and(|next| next.swipes().count() > 1));
         Some(Log {
             time: self.0.sent(chat, message)?,
+            until: if swiped { None } else { self.0.sent(chat, message + 1) },
             chat,
             head: if swiped { message + 1 } else { message.checked_sub(1)? },
             entries: noted.entries,
             remembered: noted.remembered,
             told: Vec::new(),
         })
+    }
+
+    fn has_from(&self, chat: ChatIx, above: ChatIx, message: usize) -> bool {
+        self.0.line_above(chat).iter().any(|other| other.chat == above && message <= other.limit)
     }
 
     fn related(&self, a: ChatIx, b: ChatIx) -> bool {

@@ -22,10 +22,25 @@ pub(super) fn noted(message: Message<'_>) -> Vec<Noted> {
         let Some(book) = world.and_then(Raw::as_text) else { continue };
         let title = comment.and_then(Raw::as_text).unwrap_or_default();
         let entry = EntryImage::of_words(uid.and_then(any_i64), &title, content.unwrap_or(Raw::NULL));
+        let entry = if is_remembered { unwrapped(entry) } else { entry };
         let noted = of(&mut found, &book);
         if is_remembered { &mut noted.remembered } else { &mut noted.entries }.push(entry);
     }
     found
+}
+
+/// An entry without the tag that its text was put into for the model.
+fn unwrapped(entry: EntryImage) -> EntryImage {
+    let content = entry.content();
+    let text = content.strip_suffix("\n</setting_lore>").and_then(|text| {
+        let start = text.find("<setting_lore ")?;
+        let (tag, body) = text[start..].split_once('\n')?;
+        tag.ends_with('>').then(|| format!("{}{body}", &text[..start]))
+    });
+    match text {
+        Some(text) => entry.with_content(&text),
+        None => entry,
+    }
 }
 
 fn of<'a>(found: &'a mut Vec<Noted>, book: &str) -> &'a mut Noted {

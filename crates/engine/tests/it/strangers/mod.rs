@@ -1,10 +1,11 @@
 //! What stories taught that were played with the real extensions: who made an entry that others saw first, and what somebody who comes late
 //! may conclude ([`looks`]); what lorebooks have in common that MemoryBooks copied ([`copies`]); what `heal` must not make wrong ([`healed`]); what
-//! chats had done that are gone ([`gone`]).
+//! was noted with messages ([`logs`]); what chats had done that are gone ([`gone`]).
 
 mod copies;
 mod gone;
 mod healed;
+mod logs;
 mod looks;
 
 use std::collections::BTreeMap;
