@@ -345,14 +345,18 @@ impl Timeline {
             })
         });
         heads.extend(begun_later);
-        // Who saw a chat that was given a copy of the book looked after that was made.
+        // Who saw a chat that was given a copy of the book looked after that was made, and who looked at everything and did not, before.
         for copy in library.copies() {
             let seen = || self.life(&library.chats[copy.chat].path, usize::MAX).first().copied();
             let is_seen =
                 |book: &str| layout::book(book).is_ok_and(|book| book == self.seen[i].observation.file);
-            let is_of = library.names_of(&copy.source).any(is_seen);
-            if is_of && seen().is_some_and(|first| first <= i || together(first)) {
+            if !library.names_of(&copy.source).any(is_seen) {
+                continue;
+            }
+            if seen().is_some_and(|first| first <= i || together(first)) {
                 not_before = not_before.max(copy.time);
+            } else if matches!(self.seen[i].observation.by, By::Watch) {
+                not_after = not_after.min(copy.time);
             }
         }
         let seq = self.seen[i].seq;

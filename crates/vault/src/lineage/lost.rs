@@ -8,7 +8,7 @@ use forklore_core::format::names::{ForkName, chat_stem};
 use forklore_core::state::Origin;
 use forklore_core::story::lineage::{Kind, ParentNote};
 
-use crate::library::Library;
+use crate::library::{Chat, Library};
 use crate::{ChatIx, StoryIx};
 
 /// The forks of chats that are gone, by story and name, each with the last message that it has from there.
@@ -73,7 +73,23 @@ impl Library {
         let mut may_be = of_story().filter(renamed);
         let only = may_be.next().filter(|_| base.is_some() && stranger && may_be.next().is_none());
         let had = of_story().find(|user| self.was_called(*user, name));
-        born.or(had).or(only).or(now)
+        born.or(had).or(only).or(now).or_else(|| self.called_by_forks(story, name))
+    }
+
+    /// The chat of a name, or the one that had it and whose forks still call it by that.
+    pub(crate) fn once_named(&self, story: StoryIx, name: &str) -> Option<ChatIx> {
+        self.named(story, name).or_else(|| self.called_by_forks(story, name))
+    }
+
+    /// The chat that had a name which its forks still have for it.
+    fn called_by_forks(&self, story: StoryIx, name: &str) -> Option<ChatIx> {
+        let calls = |chat: &&Chat| match &chat.lineage.note {
+            Some(ParentNote::Renamed(parent)) => chat.story == story && chat_stem(parent.as_str()) == name,
+            _ => false,
+        };
+        let mut parents = self.chats.iter().filter(calls).filter_map(|chat| chat.lineage.parent);
+        let first = parents.next()?;
+        parents.all(|other| other == first).then_some(first)
     }
 
     /// Whether a chat has a message of another one, as its own or from above.

@@ -75,7 +75,7 @@ impl Library {
         };
         let Some(entries) = entries else { return Ok(None) };
         let keepers = Keepers::new(|adapter| adapter.kept(&entries) || adapter.kept(&original));
-        let parent = self.named(self.chats[copy.chat].story, &chat_stem(&copy.parent));
+        let parent = self.once_named(self.chats[copy.chat].story, &chat_stem(&copy.parent));
         let now = source.unwrap_or_default();
         let copied = Copied { library: self, copy, parent, keepers, original, now, is_lost, entries, fresh };
         Ok(Some(copied).filter(|copied| !copied.keepers.is_empty()))

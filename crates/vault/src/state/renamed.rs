@@ -126,7 +126,8 @@ impl Library {
                 // SillyTavern's forks have the header of their parent, with its notes.
                 let above = chat.lineage.parent.and_then(|parent| self.chats[parent].book_stem());
                 let (stem, source) = (book_stem(&copy.copy), book_stem(&copy.source));
-                let parent = self.named(chat.story, &chat_stem(&copy.parent)).filter(|parent| *parent != c);
+                let parent =
+                    self.once_named(chat.story, &chat_stem(&copy.parent)).filter(|parent| *parent != c);
                 // Who was forked from that chat, and has the note of a chat that is not there, has another name by now.
                 let renamed = parent.is_some()
                     && parent == chat.lineage.parent

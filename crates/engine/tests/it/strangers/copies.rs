@@ -58,6 +58,67 @@ fn copied(parent: &str, branch: &str, books: (&str, &str), minute: i64) -> Value
         "completedAt": format!("2026-01-01T00:{minute:02}:30.000Z"), "mappings": [{"sourceName": books.0, "copyName": books.1}]}})
 }
 
+/// The texts of a chat's lorebook at a message, with their titles.
+fn texts(vault: &TestVault, chat: &str, message: usize) -> Vec<(String, String)> {
+    let library = Library::load(fs(vault), &NoProgress).unwrap();
+    let chat = library.find_chat(chat).unwrap();
+    let entries = library.book_at(chat, message, Wanted::default()).unwrap().entries;
+    entries.iter().map(|e| (e.image.comment.to_string(), e.image.content().into_owned())).collect()
+}
+
+/// A chat and its lorebook got other names after a branch was made with a copy. The branch's header has the old names of both, and the copy tells
+/// what the lorebook held.
+#[test]
+fn regression_a_copy_tells_of_its_original_though_chat_and_lorebook_have_other_names() {
+    let mood = |chat: &str, messages: (i64, i64), text: &str, prior: &str| {
+        json!({"uid": 0, "comment": "Mood (STMB SidePrompt)", "content": text, "key": [], "STMB_sidePromptRegeneration":
+            {"templateKey": "mood", "sceneStart": messages.0, "sceneEnd": messages.1, "chatId": chat, "priorContent": prior}})
+    };
+    let vault = TestVault::new();
+    chat(&vault, "Harbour", &json!({"integrity": "slug", "world_info": "Kept"}), (5, 9), &[]);
+    let header = json!({"integrity": "other", "world_info": "Notes Branch 1", "main_chat": "Main",
+        "STMemoryBooks": copied("Main", "Branch", ("Notes", "Notes Branch 1"), 4)});
+    chat(&vault, "Branch", &header, (5, 7), &[]);
+    vault.write("worlds/Kept.json", &book(&[mood("Harbour", (5, 7), "Seven.", "Four.")]));
+    vault.write("worlds/Notes Branch 1.json", &book(&[mood("Main", (3, 4), "Four.", "Two.")]));
+    for looked in [false, true] {
+        if looked {
+            look(&vault);
+        }
+        let mood = |message: usize| texts(&vault, "Harbour", message).pop().map(|(_, text)| text).unwrap();
+        assert_eq!([mood(3), mood(5), mood(7)], ["Two.", "Four.", "Seven."], "{looked}");
+    }
+}
+
+/// Somebody comes by, and afterwards a branch goes on in the lorebook and another one is made with a copy of it. Nobody has seen that one, so he came
+/// before, whatever his clock says; what the copy shows is what was made since.
+#[test]
+fn regression_who_has_not_seen_a_copy_came_before_it() {
+    let memory = |uid: i64, messages: (i64, i64), chat: &str| {
+        json!({"uid": uid, "comment": format!("00{} - Salt", uid + 1), "content": format!("Up to {}.", messages.1), "key": [],
+            "stmemorybooks": true, "STMB_start": messages.0, "STMB_end": messages.1, "STMB_chatId": chat})
+    };
+    let vault = TestVault::new();
+    let header = |slug: &str, lore: &str, main: &str| json!({"integrity": slug, "world_info": lore, "main_chat": main});
+    chat(&vault, "Main", &json!({"integrity": "slug", "world_info": "Notes"}), (6, 6), &[]);
+    vault.write("worlds/Notes.json", &book(&[memory(0, (0, 3), "Main")]));
+    look(&vault);
+    chat(&vault, "Other", &header("other", "Notes", "Main"), (6, 14), &[]);
+    let now = [memory(0, (0, 3), "Main"), memory(1, (4, 9), "Other")];
+    vault.write("worlds/Notes.json", &book(&now));
+    let mut third = header("third", "Notes Branch 1", "Other");
+    third["STMemoryBooks"] = copied("Other", "Third", ("Notes", "Notes Branch 1"), 13);
+    let other = String::from_utf8(vault.read("chats/Ana/Other.jsonl")).unwrap();
+    let lines: Vec<&str> = other.lines().skip(1).take(11).collect();
+    let third = [json!({"chat_metadata": third}).to_string(), lines.join("\n")].join("\n");
+    vault.write("chats/Ana/Third.jsonl", third.as_bytes());
+    let copy = [memory(0, (0, 3), "Main"), memory(1, (4, 9), "Third")];
+    vault.write("worlds/Notes Branch 1.json", &book(&copy));
+    look(&vault);
+    let titles: Vec<String> = texts(&vault, "Other", 11).into_iter().map(|(title, _)| title).collect();
+    assert_eq!(titles, ["001 - Salt", "002 - Salt"]);
+}
+
 /// The one note of a lorebook was taken out of its copy before anybody looked: the copy, as far as it tells, held nothing, and was there all the same
 /// before the look.
 #[test]
