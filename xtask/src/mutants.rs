@@ -15,8 +15,15 @@ struct Mutant {
 }
 
 /// The laws that are tried first find most.
-const LAWS: [&str; 6] =
-    ["truth::exact", "truth::live", "truth::steady", "truth::told", "truth::whole", "truth::together"];
+const LAWS: [&str; 7] = [
+    "truth::exact",
+    "truth::live",
+    "truth::steady",
+    "truth::told",
+    "truth::whole",
+    "truth::together",
+    "strangers::",
+];
 
 const MUTANTS: &[Mutant] = &[
     Mutant {
@@ -36,6 +43,30 @@ const MUTANTS: &[Mutant] = &[
         file: "crates/core/src/state/view.rs",
         was: "let place = self.by_hand(*chat, difference);",
         becomes: "let place = Place::Ours(0);",
+    },
+    Mutant {
+        rule: "before a scene wrote onto an entry a hand may have",
+        file: "crates/core/src/state/logs.rs",
+        was: "if step.after.is_none() {",
+        becomes: "if step.after.is_some() {",
+    },
+    Mutant {
+        rule: "an event was made once, whatever has its title later",
+        file: "crates/core/src/state/attribute.rs",
+        was: "told.insert((scene, entry.comment.to_string(), difference.line));",
+        becomes: "let _ = (scene, entry);",
+    },
+    Mutant {
+        rule: "a renamed chat is the one that its forks call by its old name",
+        file: "crates/vault/src/lineage/lost.rs",
+        was: "self.named(story, name).or_else(|| self.called_by_forks(story, name))",
+        becomes: "self.named(story, name)",
+    },
+    Mutant {
+        rule: "who has not seen a copy came before it",
+        file: "crates/vault/src/history/evidence.rs",
+        was: "not_after = not_after.min(copy.time);",
+        becomes: "not_after = not_after.max(copy.time);",
     },
     Mutant {
         rule: "a chat that is gone is there when a state is worked out",
