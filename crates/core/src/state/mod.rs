@@ -22,6 +22,7 @@ mod entry;
 mod fold;
 mod life;
 mod line;
+mod logged;
 mod logs;
 mod mark;
 mod merge;

@@ -81,11 +81,19 @@ impl Library {
         self.named(story, name).or_else(|| self.called_by_forks(story, name))
     }
 
-    /// The chat that had a name which its forks still have for it.
+    /// The chat that had a name which its forks still have for it: as their parent's, or in an extension's note of what was copied for them.
     fn called_by_forks(&self, story: StoryIx, name: &str) -> Option<ChatIx> {
-        let calls = |chat: &&Chat| match &chat.lineage.note {
-            Some(ParentNote::Renamed(parent)) => chat.story == story && chat_stem(parent.as_str()) == name,
-            _ => false,
+        let is_it = |parent: &str| chat_stem(parent) == name;
+        let noted = |chat: &Chat| {
+            let mut own = chat.copies().iter().filter(|copy| chat_stem(&copy.chat) == chat.name);
+            own.any(|copy| is_it(&copy.parent))
+        };
+        let calls = |chat: &&Chat| {
+            chat.story == story
+                && match &chat.lineage.note {
+                    Some(ParentNote::Renamed(parent)) => is_it(parent.as_str()),
+                    _ => noted(chat),
+                }
         };
         let mut parents = self.chats.iter().filter(calls).filter_map(|chat| chat.lineage.parent);
         let first = parents.next()?;

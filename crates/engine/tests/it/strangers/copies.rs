@@ -74,19 +74,23 @@ fn regression_a_copy_tells_of_its_original_though_chat_and_lorebook_have_other_n
         json!({"uid": 0, "comment": "Mood (STMB SidePrompt)", "content": text, "key": [], "STMB_sidePromptRegeneration":
             {"templateKey": "mood", "sceneStart": messages.0, "sceneEnd": messages.1, "chatId": chat, "priorContent": prior}})
     };
-    let vault = TestVault::new();
-    chat(&vault, "Harbour", &json!({"integrity": "slug", "world_info": "Kept"}), (5, 9), &[]);
-    let header = json!({"integrity": "other", "world_info": "Notes Branch 1", "main_chat": "Main",
-        "STMemoryBooks": copied("Main", "Branch", ("Notes", "Notes Branch 1"), 4)});
-    chat(&vault, "Branch", &header, (5, 7), &[]);
-    vault.write("worlds/Kept.json", &book(&[mood("Harbour", (5, 7), "Seven.", "Four.")]));
-    vault.write("worlds/Notes Branch 1.json", &book(&[mood("Main", (3, 4), "Four.", "Two.")]));
-    for looked in [false, true] {
-        if looked {
-            look(&vault);
+    // `heal` writes the new name of its parent into the branch's header.
+    for main in ["Main", "Harbour"] {
+        let vault = TestVault::new();
+        chat(&vault, "Harbour", &json!({"integrity": "slug", "world_info": "Kept"}), (5, 9), &[]);
+        let header = json!({"integrity": "other", "world_info": "Notes Branch 1", "main_chat": main,
+            "STMemoryBooks": copied("Main", "Branch", ("Notes", "Notes Branch 1"), 4)});
+        chat(&vault, "Branch", &header, (5, 7), &[]);
+        vault.write("worlds/Kept.json", &book(&[mood("Harbour", (5, 7), "Seven.", "Four.")]));
+        vault.write("worlds/Notes Branch 1.json", &book(&[mood("Main", (3, 4), "Four.", "Two.")]));
+        for looked in [false, true] {
+            if looked {
+                look(&vault);
+            }
+            let mood =
+                |message: usize| texts(&vault, "Harbour", message).pop().map(|(_, text)| text).unwrap();
+            assert_eq!([mood(3), mood(5), mood(7)], ["Two.", "Four.", "Seven."], "{main}, {looked}");
         }
-        let mood = |message: usize| texts(&vault, "Harbour", message).pop().map(|(_, text)| text).unwrap();
-        assert_eq!([mood(3), mood(5), mood(7)], ["Two.", "Four.", "Seven."], "{looked}");
     }
 }
 
