@@ -65,7 +65,7 @@ pub struct SceneSighting {
 }
 
 /// What an extension noted of a lorebook with a message, when that was answered: for showing, and not all of it. It tells when something was
-/// there, never what is to be there.
+/// there, and of words that nothing else has kept.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Noted {
     /// Name of the book.

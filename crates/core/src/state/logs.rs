@@ -1,8 +1,9 @@
 //! [`asked`]: what extensions noted of a book with messages, asked for where nothing else tells when a hand changed something.
 //!
-//! A memory extension may note with nearly every message of the user what is in the lorebook, for showing it. That is many times the lorebook, so it is
-//! not read along with everything else: for each change by hand the first [`Log`] is looked for that shows it, by halves, and it and the
-//! last one that does not become sights. What they say counts for *when* alone: what is there is told by others.
+//! A memory extension may note with nearly every message of the user what is in the lorebook, for showing it. That is many times the
+//! lorebook, so it is not read along with everything else: for each change by hand the first [`Log`] is looked for that shows it, by halves,
+//! and it and the last one that does not become sights. They count for *when*; for *what* only where they show words that no sight has: a
+//! step in between, what a hand had written before a scene wrote onto it, an event as it was before somebody wrote it anew.
 
 use std::collections::HashMap;
 use std::sync::Arc;
